@@ -1,0 +1,55 @@
+//! What a constructor answers when a setting is impossible.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// A setting outside its bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Dotted name of the field below the object that was built, e.g. `target`.
+    pub field: String,
+    /// The value that was found.
+    pub value: String,
+    /// What is allowed.
+    pub bound: String,
+    /// Where the bound comes from (a standard's section, a paper, or the reason in words).
+    pub source: &'static str,
+}
+
+impl ConfigError {
+    /// An error for `field`, which holds `value` and must satisfy `bound` by `source`.
+    #[must_use]
+    pub fn new(field: &str, value: &dyn fmt::Display, bound: &str, source: &'static str) -> Self {
+        Self { field: field.into(), value: value.to_string(), bound: bound.into(), source }
+    }
+
+    /// The same error one level further out: `field` becomes `parent.field`.
+    #[must_use]
+    pub fn within(mut self, parent: &str) -> Self {
+        self.field =
+            if self.field.is_empty() { parent.into() } else { alloc::format!("{parent}.{}", self.field) };
+        self
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "field `{}`: found {}, allowed is {} ({})", self.field, self.value, self.bound, self.source)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// Returns an error unless `ok`.
+///
+/// # Errors
+/// The [`ConfigError`] made of the other arguments when `ok` is false.
+pub fn ensure(
+    ok: bool,
+    field: &str,
+    value: &dyn fmt::Display,
+    bound: &str,
+    source: &'static str,
+) -> Result<(), ConfigError> {
+    if ok { Ok(()) } else { Err(ConfigError::new(field, value, bound, source)) }
+}

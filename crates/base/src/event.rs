@@ -1,0 +1,146 @@
+//! What happens inside the stack, as a trace: the event enum is the schema of every trace file.
+
+use crate::packet::Packet;
+use crate::time::{Duration, Instant};
+
+/// A place in the downlink chain that holds packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// User plane function: flow queues.
+    Upf,
+    /// Service data adaptation protocol: a queue per QFI.
+    Sdap,
+    /// Radio link control: a queue per data radio bearer.
+    Rlc,
+}
+
+impl Layer {
+    /// All layers from the top down.
+    pub const ALL: [Self; 3] = [Self::Upf, Self::Sdap, Self::Rlc];
+
+    /// Lower-case name for columns and keys.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Upf => "upf",
+            Self::Sdap => "sdap",
+            Self::Rlc => "rlc",
+        }
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// The queue was full and the arriving packet was the victim.
+    Overflow,
+    /// The queue was full and a packet that waited in it was the victim.
+    OverflowVictim,
+    /// The AQM signalled on enqueue and the packet cannot carry a mark.
+    AqmEnqueue,
+    /// The AQM signalled on dequeue and the packet cannot carry a mark.
+    AqmDequeue,
+    /// The AQM signalled on a timeout.
+    AqmTimeout,
+    /// No packet detection rule matched the packet.
+    NoRule,
+}
+
+impl DropReason {
+    /// All reasons, in the order of columns.
+    pub const ALL: [Self; 6] = [
+        Self::Overflow,
+        Self::OverflowVictim,
+        Self::AqmEnqueue,
+        Self::AqmDequeue,
+        Self::AqmTimeout,
+        Self::NoRule,
+    ];
+
+    /// Lower-case name for columns and keys.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::OverflowVictim => "overflow_victim",
+            Self::AqmEnqueue => "aqm_enqueue",
+            Self::AqmDequeue => "aqm_dequeue",
+            Self::AqmTimeout => "aqm_timeout",
+            Self::NoRule => "no_rule",
+        }
+    }
+}
+
+/// One thing that happened at one instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// A packet entered a queue; the backlog is the one it found.
+    Enqueued {
+        /// Where.
+        layer: Layer,
+        /// The packet.
+        packet: Packet,
+        /// Packets that waited in that queue before it.
+        backlog_packets: u32,
+        /// Bytes that waited in that queue before it.
+        backlog_bytes: u64,
+    },
+    /// A packet left a queue downwards (for RLC: its last byte was put in a transport block).
+    Departed {
+        /// Where.
+        layer: Layer,
+        /// The packet.
+        packet: Packet,
+        /// Time it spent in that queue.
+        sojourn: Duration,
+    },
+    /// A packet was marked congestion experienced.
+    Marked {
+        /// Where.
+        layer: Layer,
+        /// The packet.
+        packet: Packet,
+    },
+    /// A packet was dropped.
+    Dropped {
+        /// Where.
+        layer: Layer,
+        /// The packet.
+        packet: Packet,
+        /// Why.
+        reason: DropReason,
+    },
+    /// The MAC served a slot.
+    Slot {
+        /// What the cell could have carried, in the MAC's unit (packets or bytes).
+        capacity: u64,
+        /// What it carried.
+        used: u64,
+        /// RLC backlog before the pull over all bearers, in packets.
+        rlc_packets: u64,
+        /// RLC backlog before the pull over all bearers, in bytes.
+        rlc_bytes: u64,
+    },
+}
+
+/// A listener to events. A no-op by default and compiled away.
+pub trait Probe {
+    /// Told of each event at the instant it happens.
+    fn on_event(&mut self, now: Instant, event: &Event);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Probe for Silent {
+    #[inline(always)]
+    fn on_event(&mut self, _now: Instant, _event: &Event) {}
+}
+
+impl<P: Probe> Probe for &mut P {
+    #[inline(always)]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        (**self).on_event(now, event);
+    }
+}

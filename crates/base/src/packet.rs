@@ -1,0 +1,70 @@
+//! Packet metadata: all that an algorithm may see of a packet.
+
+use crate::time::Instant;
+use crate::units::Qfi;
+
+/// The two ECN bits of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ecn {
+    /// Not ECN-capable: a signal must be a drop.
+    #[default]
+    NotEct,
+    /// ECN-capable, codepoint 01 (also used by L4S, RFC 9331).
+    Ect1,
+    /// ECN-capable, codepoint 10.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// True when a congestion signal may be a mark.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}
+
+/// The transport protocol of a packet, as packet detection rules see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    #[default]
+    Udp,
+    /// ICMP and ICMPv6.
+    Icmp,
+}
+
+/// Metadata of one IP packet (an SDU of the stack).
+///
+/// The packet's content stays with the driver; `payload` is the driver's handle to it (a sequence number in the
+/// simulator, a buffer's index when live) and the stack carries it without looking. 64 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Number of the packet in order of entry into the stack; unique in a run.
+    pub id: u64,
+    /// The driver's handle to the content.
+    pub payload: u64,
+    /// When it entered the UPF.
+    pub entered: Instant,
+    /// When it entered the queue it is in now.
+    pub enqueued: Instant,
+    /// Hash of the 5-tuple under the run's key.
+    pub flow_hash: u32,
+    /// The driver's number of the flow.
+    pub flow: u32,
+    /// Size on the IP layer in bytes, 1 to 65 535.
+    pub size: u32,
+    /// User equipment it is for.
+    pub ue: u32,
+    /// QoS flow; set by the UPF's packet detection rules.
+    pub qfi: Qfi,
+    /// ECN codepoint.
+    pub ecn: Ecn,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// The driver wants each delivery of this packet with its bound (low-latency flows).
+    pub tracked: bool,
+}
