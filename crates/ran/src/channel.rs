@@ -1,0 +1,204 @@
+//! The channel: what the radio could carry in the slot that the MAC pulls now.
+//!
+//! A channel answers in the MAC's unit, whole packets (T20, E19) or bytes (A21, R22). It depends on its configuration,
+//! its key and the arguments alone, never on what was sent, so that every method of an experiment meets the same
+//! channel, and [`Channel::peek`] can tell a clairvoyant method what a later slot will offer.
+//!
+//! Five kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace) and [`markov`] (chance).
+
+pub mod constant;
+pub mod cqi_rows;
+pub mod markov;
+pub mod pattern;
+mod quality;
+pub mod rows;
+mod share;
+mod timeline;
+
+#[cfg(test)]
+mod tests;
+
+use alloc::sync::Arc;
+use justfull_base::doc::MethodDoc;
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant};
+
+pub use constant::ConstantConfig;
+pub use cqi_rows::CqiRowsConfig;
+pub use markov::{Fit, MarkovConfig};
+pub use pattern::PatternConfig;
+pub use rows::RowsConfig;
+pub use timeline::{AtEnd, RowLength};
+
+/// What the amounts of a channel count: the MAC's unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum CapacityUnit {
+    /// Whole packets, whatever their size (T20, E19).
+    #[default]
+    Packets,
+    /// Bytes on the MAC layer (A21, R22).
+    Bytes,
+}
+
+impl CapacityUnit {
+    /// Name in scenario files and columns.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "packets",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+/// Which channel a cell or UE has; `kind` names it in a scenario file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(tag = "kind", rename_all = "snake_case")
+)]
+pub enum ChannelConfig {
+    /// The same in every slot.
+    Constant(ConstantConfig),
+    /// A few slots, repeated.
+    Pattern(PatternConfig),
+    /// A trace of capacities.
+    Rows(RowsConfig),
+    /// A trace of channel quality.
+    CqiRows(CqiRowsConfig),
+    /// Channel quality by chance.
+    Markov(MarkovConfig),
+}
+
+impl Default for ChannelConfig {
+    fn default() -> Self {
+        Self::Constant(ConstantConfig::default())
+    }
+}
+
+impl ChannelConfig {
+    /// Checks every bound that does not depend on the slot's length.
+    ///
+    /// # Errors
+    /// The first field outside its bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Constant(config) => config.validate(),
+            Self::Pattern(config) => config.validate(),
+            Self::Rows(config) => config.validate(),
+            Self::CqiRows(config) => config.validate(),
+            Self::Markov(config) => config.validate(),
+        }
+    }
+
+    /// What the amounts of this channel count.
+    #[must_use]
+    pub const fn unit(&self) -> CapacityUnit {
+        match self {
+            Self::Constant(config) => config.unit,
+            Self::Pattern(_) => CapacityUnit::Bytes,
+            Self::Rows(config) => config.unit,
+            Self::CqiRows(config) => config.unit,
+            Self::Markov(config) => config.unit,
+        }
+    }
+}
+
+/// Descriptions of all kinds, for the reference pages.
+pub const DOCS: [&MethodDoc; 5] = [&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC];
+
+/// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20: 10 ms).
+const MAX_SLOT: Duration = Duration::from_secs(1);
+/// Largest amount of one slot or row.
+const MAX_AMOUNT: u64 = u32::MAX as u64;
+
+/// A channel in being. A clone goes on as its original would; long tables are shared between clones.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    unit: CapacityUnit,
+    kind: Kind,
+    last_pull: Instant,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Constant(u64),
+    Pattern(Arc<[u32]>),
+    Rows(rows::Rows),
+    CqiRows(cqi_rows::CqiRows),
+    Markov(markov::Markov),
+}
+
+impl Channel {
+    /// The channel of `config` for slots that nominally last `slot`; `seed_key` feeds the kinds that draw (see
+    /// [`justfull_base::rng::stream_key`]).
+    ///
+    /// # Errors
+    /// When a field is outside its bounds, or `slot` is zero or above 1 s.
+    pub fn new(config: &ChannelConfig, seed_key: u64, slot: Duration) -> Result<Self, ConfigError> {
+        config.validate()?;
+        ensure(
+            !slot.is_zero() && slot <= MAX_SLOT,
+            "slot",
+            &slot,
+            "above 0s, at most 1s",
+            "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
+        )?;
+        let kind = match config {
+            ChannelConfig::Constant(c) => Kind::Constant(c.per_slot),
+            ChannelConfig::Pattern(c) => Kind::Pattern(c.bytes.iter().map(|&b| narrow(b)).collect()),
+            ChannelConfig::Rows(c) => Kind::Rows(rows::Rows::new(c, slot)),
+            ChannelConfig::CqiRows(c) => Kind::CqiRows(cqi_rows::CqiRows::new(c, slot)?),
+            ChannelConfig::Markov(c) => Kind::Markov(markov::Markov::new(c, seed_key, slot)?),
+        };
+        Ok(Self { unit: config.unit(), kind, last_pull: Instant::ZERO })
+    }
+
+    /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither argument may fall.
+    #[inline]
+    pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
+        debug_assert!(now >= self.last_pull, "the MAC pulled at {now:?} after {:?}", self.last_pull);
+        self.last_pull = now;
+        if let Kind::Markov(markov) = &mut self.kind {
+            markov.advance(now);
+        }
+        self.peek(slot_index, now)
+    }
+
+    /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes nothing; for kinds
+    /// that draw, the time this takes grows with the states between now and then.
+    #[must_use]
+    pub fn peek(&self, slot_index: u64, at: Instant) -> u64 {
+        debug_assert!(at >= self.last_pull, "looked back to {at:?} from {:?}", self.last_pull);
+        match &self.kind {
+            Kind::Constant(amount) => *amount,
+            Kind::Pattern(bytes) => u64::from(bytes[(slot_index % bytes.len() as u64) as usize]),
+            Kind::Rows(rows) => rows.amount(slot_index, at),
+            Kind::CqiRows(rows) => rows.amount(slot_index, at),
+            Kind::Markov(markov) => markov.amount(slot_index, at),
+        }
+    }
+
+    /// What the amounts count.
+    #[must_use]
+    pub const fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+}
+
+/// An amount that validation found to be at most [`MAX_AMOUNT`].
+fn narrow(amount: u64) -> u32 {
+    debug_assert!(amount <= MAX_AMOUNT);
+    amount as u32
+}
+
+/// Refuses an empty list, a list of zeros alone and an amount above [`MAX_AMOUNT`].
+fn ensure_amounts(amounts: &[u64], field: &str) -> Result<(), ConfigError> {
+    const SOURCE: &str = "a channel carries something at some time, and no slot or row carries 4 GB";
+    ensure(!amounts.is_empty(), field, &"no entry", "at least one entry", SOURCE)?;
+    ensure(amounts.iter().any(|&a| a > 0), field, &"only zeros", "some entry above 0", SOURCE)?;
+    let largest = amounts.iter().copied().max().unwrap_or(0);
+    ensure(largest <= MAX_AMOUNT, field, &largest, "entries of at most 4294967295", SOURCE)
+}

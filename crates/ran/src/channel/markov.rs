@@ -1,0 +1,329 @@
+//! Channel quality by chance: a Markov chain over CQI 1 to 15.
+//!
+//! Source: a first-order chain is the usual summary of a fading channel (Wang and Moayeri 1995, "Finite-state Markov
+//! channel"). The two shipped fits stand in for the traces of T20, which belong to others and are not part of this
+//! project.
+//!
+//! How they were fitted. T20's traces state packets of 1460 B per 10 ms, one row a second; ten values occur, each the image
+//! of one to three CQIs under T20's map. Transitions between those ten levels were counted over the rows T20 uses (the
+//! first 200) and pulled towards the smoothed frequencies of the whole trace, with the weight of six rows per level;
+//! the result was then tilted (by a factor exp(a x + b x^2) on the next level x, and one on staying) until the mean,
+//! standard deviation and lag-1 autocorrelation of the chain were those of the 200 rows, spread over the CQIs of a
+//! level, and rounded to thousandths. Nothing is known of CQIs within a level: while the level stays, a CQI stays with
+//! 3/4, else another of the level follows; a new level is entered at any of its CQIs alike.
+//!
+//! Statistics in packets per 10 ms (stationary distribution of the matrix as shipped; in brackets the 200 rows):
+//!
+//! | fit | mean | standard deviation | lag-1 autocorrelation |
+//! |--|--|--|--|
+//! | `pedestrian-like` | 4.002 (4.010) | 1.565 (1.568) | 0.670 (0.667) |
+//! | `train-like` | 4.662 (4.650) | 2.607 (2.603) | 0.763 (0.764) |
+//!
+//! Each draw is a hash of the key and the step's number, so the same seed gives the same channel whatever is asked of it
+//! and when. The first state is where the chain is after 256 steps from CQI 8, hence nearly stationary.
+//!
+//! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes); nothing changes within a step.
+//! Deviations from T20: chance in place of a trace.
+
+use super::CapacityUnit;
+use super::quality::{self, Levels, QualityConfig};
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::rng::mix;
+use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_phy::CqiToMcs;
+
+/// States of the chain: CQI 1 to 15.
+const STATES: usize = 15;
+/// Weights of the step from each state to each.
+type Matrix = [[u32; STATES]; STATES];
+
+/// Steps before time zero, for the first state.
+const WARM_UP: u64 = 256;
+/// Largest weight of a custom matrix.
+const MAX_WEIGHT: u32 = 1_000_000;
+
+/// Which transition matrix drives the chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Fit {
+    /// Fitted to the statistics of T20's pedestrian trace.
+    #[default]
+    PedestrianLike,
+    /// Fitted to the statistics of T20's train trace.
+    TrainLike,
+    /// The configuration's `matrix`.
+    Custom,
+}
+
+/// Settings of a Markov channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct MarkovConfig {
+    /// Which transition matrix.
+    pub fit: Fit,
+    /// With `custom`: 15 rows of 15 weights of at most 10^6. Row i column j is the weight of the step from CQI i + 1 to
+    /// CQI j + 1; a row's sum, above 0, is the whole. Empty otherwise.
+    pub matrix: Vec<Vec<u32>>,
+    /// How long a state lasts; at least a slot.
+    pub step: Duration,
+    /// Which MCS answers a CQI; it also picks LTE or NR.
+    pub map: CqiToMcs,
+    /// Resource blocks: 1 to 110 (LTE), 55 (LTE with two layers) or 275 (NR).
+    pub n_prb: u16,
+    /// Numerology: 0 (LTE) or 0 to 3 (NR).
+    pub numerology: u8,
+    /// Spatial layers: 1 to 2 (LTE) or 4 (NR).
+    pub layers: u8,
+    /// What the channel counts.
+    pub unit: CapacityUnit,
+    /// Size of a packet when the unit is packets, 1 to 65 535 B.
+    pub packet_bytes: Bytes,
+    /// Whole packets are counted per interval; above 0, at most 1 h.
+    pub interval: Duration,
+    /// Fewest packets per interval; at most `max_packets`.
+    pub min_packets: u64,
+    /// Most packets per interval, 1 to 2^32 - 1.
+    pub max_packets: u64,
+}
+
+impl Default for MarkovConfig {
+    fn default() -> Self {
+        Self {
+            fit: Fit::PedestrianLike,
+            matrix: Vec::new(),
+            step: Duration::from_secs(1),
+            map: CqiToMcs::Tmc,
+            n_prb: 25,
+            numerology: 0,
+            layers: 1,
+            unit: CapacityUnit::Packets,
+            packet_bytes: Bytes(1460),
+            interval: Duration::from_millis(10),
+            min_packets: 1,
+            max_packets: 15,
+        }
+    }
+}
+
+impl MarkovConfig {
+    /// Checks the bounds that do not depend on the slot's length.
+    ///
+    /// # Errors
+    /// The first field outside the bounds stated at the fields.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        self.weights()?;
+        ensure(!self.step.is_zero(), "step", &self.step, "above 0s", "a state lasts")?;
+        self.quality().validate()
+    }
+
+    /// The matrix in force.
+    fn weights(&self) -> Result<Matrix, ConfigError> {
+        const SOURCE: &str = "a chain over CQI 1 to 15 steps from each to one of them";
+        let shipped = match self.fit {
+            Fit::PedestrianLike => PEDESTRIAN_LIKE,
+            Fit::TrainLike => TRAIN_LIKE,
+            Fit::Custom => return custom(&self.matrix),
+        };
+        let found = format!("{} rows", self.matrix.len());
+        ensure(self.matrix.is_empty(), "matrix", &found, "no rows unless fit is custom", SOURCE)?;
+        Ok(shipped.map(|row| row.map(u32::from)))
+    }
+
+    const fn quality(&self) -> QualityConfig {
+        QualityConfig {
+            map: self.map,
+            n_prb: self.n_prb,
+            numerology: self.numerology,
+            layers: self.layers,
+            unit: self.unit,
+            packet_bytes: self.packet_bytes,
+            interval: self.interval,
+            min_packets: self.min_packets,
+            max_packets: self.max_packets,
+        }
+    }
+}
+
+/// A user's matrix, checked.
+fn custom(rows: &[Vec<u32>]) -> Result<Matrix, ConfigError> {
+    const SOURCE: &str = "a chain over CQI 1 to 15 steps from each to one of them";
+    let found = format!("{} rows", rows.len());
+    ensure(rows.len() == STATES, "matrix", &found, "15 rows of 15 weights", SOURCE)?;
+    let mut matrix = [[0; STATES]; STATES];
+    for (i, (row, out)) in rows.iter().zip(&mut matrix).enumerate() {
+        let field = format!("matrix[{i}]");
+        let found = format!("{} weights", row.len());
+        ensure(row.len() == STATES, &field, &found, "15 weights", SOURCE)?;
+        let largest = row.iter().copied().max().unwrap_or(0);
+        ensure(largest > 0, &field, &"only zeros", "some weight above 0", SOURCE)?;
+        ensure(largest <= MAX_WEIGHT, &field, &largest, "weights of at most 1000000", SOURCE)?;
+        out.copy_from_slice(row);
+    }
+    Ok(matrix)
+}
+
+/// A Markov channel in being.
+#[derive(Clone, Debug)]
+pub(super) struct Markov {
+    /// Running sums of each row of weights; shared between clones.
+    cumulative: Arc<Matrix>,
+    levels: Levels,
+    key: u64,
+    step: Duration,
+    /// Number of the step in force, counted from the start of the warm-up.
+    at_step: u64,
+    /// State in force, CQI - 1.
+    state: usize,
+}
+
+impl Markov {
+    /// The channel of a valid `config`, for slots of length `slot`; every draw hangs on `key`.
+    pub(super) fn new(config: &MarkovConfig, key: u64, slot: Duration) -> Result<Self, ConfigError> {
+        ensure(
+            config.step >= slot,
+            "step",
+            &config.step,
+            &format!("at least a slot, {slot}"),
+            "the MAC asks once per slot",
+        )?;
+        let mut cumulative = config.weights()?;
+        for row in &mut cumulative {
+            let mut sum = 0;
+            for weight in row {
+                sum += *weight;
+                *weight = sum;
+            }
+        }
+        let levels = Levels::new(&config.quality(), slot)?;
+        let cumulative = Arc::new(cumulative);
+        let mut markov = Self { cumulative, levels, key, step: config.step, at_step: 0, state: 7 };
+        markov.advance(Instant::ZERO);
+        Ok(markov)
+    }
+
+    /// Moves on to the state in force at `now`.
+    pub(super) fn advance(&mut self, now: Instant) {
+        let step = self.step_at(now);
+        self.state = self.state_at(step);
+        self.at_step = step;
+    }
+
+    /// What slot `slot_index` offers when it is pulled at `at`.
+    #[inline]
+    pub(super) fn amount(&self, slot_index: u64, at: Instant) -> u64 {
+        let state = self.state_at(self.step_at(at));
+        self.levels.amount(state as u8 + 1, slot_index)
+    }
+
+    fn step_at(&self, at: Instant) -> u64 {
+        WARM_UP + at.as_nanos() / self.step.as_nanos()
+    }
+
+    /// The state in step number `step`, not before the one in force.
+    #[inline]
+    fn state_at(&self, step: u64) -> usize {
+        debug_assert!(step >= self.at_step, "a chain does not run backwards");
+        (self.at_step..step).fold(self.state, |state, number| self.next(state, number + 1))
+    }
+
+    /// Draws the state of step `number` after `state`.
+    fn next(&self, state: usize, number: u64) -> usize {
+        let row = &self.cumulative[state];
+        let draw = mix(self.key ^ mix(number));
+        let position = ((u128::from(draw) * u128::from(row[STATES - 1])) >> 64) as u32;
+        row.partition_point(|&sum| sum <= position)
+    }
+}
+
+/// Description.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "markov",
+    kind: "channel",
+    title: "channel quality by chance",
+    text: "A chain over CQI 1 to 15 takes a step every `step`; the CQI picks the MCS, the transport block and so the \
+           packets or bytes of a slot. Two fits stand in for the traces of T20: pedestrian-like (mean 4.00 packets of \
+           1460 B per 10 ms, standard deviation 1.56, lag-1 autocorrelation 0.67) and train-like (4.66, 2.61, 0.76). The \
+           same seed gives the same channel to every method.",
+    sources: "Wang and Moayeri 1995; fitted to the statistics of the first 200 rows of T20's traces; TS 36.213; TS 38.214",
+    deviations: "a chain has less memory than the traces: runs of minutes at one level do not occur",
+    params: &[
+        ParamDoc {
+            name: "fit",
+            unit: "pedestrian-like | train-like | custom",
+            bounds: "one of them",
+            default: "pedestrian-like",
+            text: "Which transition matrix drives the chain.",
+        },
+        ParamDoc {
+            name: "matrix",
+            unit: "15 lists of 15 weights",
+            bounds: "with custom: weights of 0 to 1000000, each row's sum above 0; empty otherwise",
+            default: "[]",
+            text: "Row i, column j: the weight of the step from CQI i to CQI j, counted from 1.",
+        },
+        ParamDoc {
+            name: "step",
+            unit: "time",
+            bounds: "at least a slot",
+            default: "1s",
+            text: "How long a state lasts.",
+        },
+        quality::DOCS[0],
+        quality::DOCS[1],
+        quality::DOCS[2],
+        quality::DOCS[3],
+        quality::DOCS[4],
+        quality::DOCS[5],
+        quality::DOCS[6],
+        quality::DOCS[7],
+        quality::DOCS[8],
+    ],
+};
+
+/// Transitions in thousandths, fitted to the statistics of the first 200 rows of T20's pedestrian trace.
+#[rustfmt::skip]
+const PEDESTRIAN_LIKE: [[u16; STATES]; STATES] = [
+    [418, 70, 70, 63, 63, 126, 126, 35, 14, 14, 0, 0, 0, 0, 1],
+    [70, 418, 70, 63, 63, 126, 126, 35, 14, 14, 0, 0, 0, 0, 1],
+    [70, 70, 418, 63, 63, 126, 126, 35, 14, 14, 0, 0, 0, 0, 1],
+    [36, 36, 36, 391, 130, 160, 160, 30, 8, 8, 4, 0, 0, 0, 1],
+    [36, 36, 36, 130, 391, 160, 160, 30, 8, 8, 4, 0, 0, 0, 1],
+    [3, 3, 3, 7, 7, 599, 200, 90, 40, 40, 0, 8, 0, 0, 0],
+    [3, 3, 3, 7, 7, 200, 599, 90, 40, 40, 0, 8, 0, 0, 0],
+    [7, 7, 7, 2, 2, 100, 100, 635, 68, 68, 0, 4, 0, 0, 0],
+    [0, 0, 0, 10, 10, 77, 77, 107, 513, 171, 4, 31, 0, 0, 0],
+    [0, 0, 0, 10, 10, 77, 77, 107, 171, 513, 4, 31, 0, 0, 0],
+    [0, 0, 0, 8, 8, 9, 9, 37, 96, 96, 727, 8, 0, 0, 2],
+    [0, 0, 0, 0, 0, 19, 19, 81, 188, 188, 180, 277, 28, 9, 11],
+    [0, 0, 0, 1, 1, 1, 1, 3, 296, 296, 8, 14, 369, 8, 2],
+    [1, 1, 1, 1, 1, 2, 2, 5, 196, 196, 11, 16, 32, 456, 79],
+    [0, 0, 0, 37, 37, 40, 40, 167, 42, 42, 318, 195, 3, 5, 74],
+];
+
+/// Transitions in thousandths, fitted to the statistics of the first 200 rows of T20's train trace.
+#[rustfmt::skip]
+const TRAIN_LIKE: [[u16; STATES]; STATES] = [
+    [543, 90, 90, 2, 1, 45, 45, 88, 45, 45, 3, 1, 0, 1, 1],
+    [90, 543, 90, 2, 1, 45, 45, 88, 45, 45, 3, 1, 0, 1, 1],
+    [90, 90, 543, 2, 1, 45, 45, 88, 45, 45, 3, 1, 0, 1, 1],
+    [17, 17, 17, 651, 217, 34, 34, 2, 4, 4, 0, 3, 0, 0, 0],
+    [17, 17, 17, 217, 651, 34, 34, 2, 4, 4, 0, 3, 0, 0, 0],
+    [9, 9, 9, 21, 21, 563, 188, 96, 40, 40, 1, 1, 0, 1, 1],
+    [9, 9, 9, 21, 21, 188, 563, 96, 40, 40, 1, 1, 0, 1, 1],
+    [1, 1, 1, 3, 3, 79, 79, 717, 41, 41, 6, 23, 2, 3, 0],
+    [3, 3, 3, 1, 1, 24, 23, 66, 546, 182, 122, 5, 3, 1, 17],
+    [3, 3, 3, 1, 1, 24, 23, 66, 182, 546, 122, 5, 3, 1, 17],
+    [26, 26, 26, 0, 0, 12, 12, 79, 108, 108, 273, 177, 80, 68, 5],
+    [8, 8, 8, 1, 1, 7, 7, 11, 72, 72, 128, 657, 2, 14, 4],
+    [10, 10, 10, 0, 0, 24, 24, 0, 39, 39, 77, 76, 406, 162, 123],
+    [15, 15, 15, 11, 11, 12, 11, 46, 45, 45, 111, 200, 145, 279, 39],
+    [6, 5, 5, 0, 0, 76, 76, 0, 75, 75, 16, 92, 31, 160, 383],
+];

@@ -1,0 +1,261 @@
+//! From channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes of a slot.
+
+use super::CapacityUnit;
+use super::rows::{ensure_interval, ensure_packet};
+use super::share::Share;
+use alloc::format;
+use justfull_base::doc::ParamDoc;
+use justfull_base::error::ensure;
+use justfull_base::{Bytes, ConfigError, Duration};
+use justfull_phy::cqi::{self, CqiToMcs, McsTable};
+use justfull_phy::{lte, nr};
+
+/// Symbols of an NR slot that carry data: 14 less one of control.
+const NR_DATA_SYMBOLS: u8 = 13;
+/// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS 38.211 section
+/// 7.4.1.1.2).
+const NR_DMRS_RES: u8 = 12;
+
+/// What two kinds of channel ask of the radio; the fields are those of their configurations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QualityConfig {
+    pub(super) map: CqiToMcs,
+    pub(super) n_prb: u16,
+    pub(super) numerology: u8,
+    pub(super) layers: u8,
+    pub(super) unit: CapacityUnit,
+    pub(super) packet_bytes: Bytes,
+    pub(super) interval: Duration,
+    pub(super) min_packets: u64,
+    pub(super) max_packets: u64,
+}
+
+impl QualityConfig {
+    /// Checks the bounds of all fields and that the tables know every CQI under them.
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        ensure_packet(self.packet_bytes)?;
+        ensure_interval(self.interval)?;
+        ensure(
+            self.max_packets >= 1 && self.max_packets <= super::MAX_AMOUNT,
+            "max_packets",
+            &self.max_packets,
+            "1 to 4294967295",
+            "T20's program: 15",
+        )?;
+        ensure(
+            self.min_packets <= self.max_packets,
+            "min_packets",
+            &self.min_packets,
+            &format!("at most max_packets, {}", self.max_packets),
+            "T20's program clamps to 1..15",
+        )?;
+        match self.map.mcs_table() {
+            McsTable::Lte(_) => self.validate_lte(),
+            McsTable::Nr(_) => self.validate_nr(),
+        }
+    }
+
+    fn validate_lte(&self) -> Result<(), ConfigError> {
+        ensure(
+            self.numerology == 0,
+            "numerology",
+            &self.numerology,
+            "0 with an LTE map",
+            "TS 36.211 section 6.12: LTE data has subcarriers of 15 kHz",
+        )?;
+        ensure(
+            matches!(self.layers, 1 | 2),
+            "layers",
+            &self.layers,
+            "1 or 2 with an LTE map",
+            "TS 36.213 section 7.1.7.2.2",
+        )?;
+        ensure(
+            (1..=lte::MAX_PRBS / u16::from(self.layers)).contains(&self.n_prb),
+            "n_prb",
+            &self.n_prb,
+            "1 to 110 with an LTE map, 1 to 55 for two layers",
+            "TS 36.213 Table 7.1.7.2.1-1",
+        )
+    }
+
+    fn validate_nr(&self) -> Result<(), ConfigError> {
+        ensure(
+            self.numerology <= 3,
+            "numerology",
+            &self.numerology,
+            "0 to 3",
+            "TS 38.211 Table 4.2-1: 15 to 120 kHz carry data",
+        )?;
+        ensure(
+            (1..=4).contains(&self.layers),
+            "layers",
+            &self.layers,
+            "1 to 4",
+            "TS 38.211 section 7.3.1.3: layers of one codeword",
+        )?;
+        ensure(
+            (1..=nr::MAX_PRBS).contains(&self.n_prb),
+            "n_prb",
+            &self.n_prb,
+            "1 to 275",
+            "TS 38.211 section 4.4.2",
+        )
+    }
+
+    /// Bits of the transport block of each CQI, and how often there is one. CQI 0 carries nothing whatever the map
+    /// answers it with (TS 36.213 Table 7.2.3-1: out of range).
+    fn blocks(&self) -> Result<([u64; 16], Duration), ConfigError> {
+        let mut bits = [0; 16];
+        for (cqi, slot) in (0..).zip(&mut bits).skip(1) {
+            let size = cqi::to_mcs(self.map, cqi).and_then(|i_mcs| self.block(i_mcs));
+            let missing = || {
+                let found = format!("no transport block for CQI {cqi}");
+                ConfigError::new("map", &found, "a map whose every answer has one", "TS 36.213, TS 38.214")
+            };
+            *slot = u64::from(size.ok_or_else(missing)?);
+        }
+        let period = nr::Numerology::new(self.numerology).map_or(Duration::from_millis(1), |n| n.slot());
+        Ok((bits, period))
+    }
+
+    fn block(&self, i_mcs: u8) -> Option<u32> {
+        match self.map.mcs_table() {
+            McsTable::Lte(table) => {
+                let i_tbs = lte::mcs(table, i_mcs)?.i_tbs;
+                if self.layers == 2 {
+                    lte::tbs_bits_two_layers(i_tbs, self.n_prb)
+                } else {
+                    lte::tbs_bits(i_tbs, self.n_prb)
+                }
+            }
+            McsTable::Nr(table) => {
+                let mcs = nr::mcs(table, i_mcs)?;
+                nr::tbs_bits(&nr::NrTbsInput {
+                    n_prb: self.n_prb,
+                    symbols: NR_DATA_SYMBOLS,
+                    dmrs_res: NR_DMRS_RES,
+                    overhead_res: 0,
+                    modulation: mcs.modulation,
+                    code_rate: mcs.code_rate,
+                    layers: self.layers,
+                })
+            }
+        }
+    }
+}
+
+/// What a slot offers at each CQI.
+#[derive(Clone, Debug)]
+pub(super) struct Levels {
+    amounts: [u64; 16],
+    share: Share,
+}
+
+impl Levels {
+    /// The levels of a valid `config` for slots of length `slot`.
+    ///
+    /// In packets: `clamp(floor(TBS interval / (period 8 packet_bytes)), min, max)` per interval, shared among its slots;
+    /// with slots as long as the interval that is the rule of T20's program. In bytes: the transport blocks' bits to
+    /// the last one, with whole bytes handed out and the rest carried.
+    pub(super) fn new(config: &QualityConfig, slot: Duration) -> Result<Self, ConfigError> {
+        let (bits, period) = config.blocks()?;
+        match config.unit {
+            CapacityUnit::Packets => {
+                let amounts = bits.map(|bits| packets(bits, period, config));
+                let share = if slot == config.interval {
+                    Share::WHOLE
+                } else {
+                    Share::new(slot, config.interval, 1, 1)
+                };
+                Ok(Self { amounts, share })
+            }
+            CapacityUnit::Bytes => Ok(Self { amounts: bits, share: Share::new(slot, period, 1, 8) }),
+        }
+    }
+
+    /// What slot `slot_index` offers at `cqi` (0 to 15).
+    #[inline]
+    pub(super) fn amount(&self, cqi: u8, slot_index: u64) -> u64 {
+        self.share.of(self.amounts[usize::from(cqi & 15)], slot_index)
+    }
+}
+
+/// Whole packets per interval at `bits` per `period`; none for no bits at all.
+fn packets(bits: u64, period: Duration, config: &QualityConfig) -> u64 {
+    if bits == 0 {
+        return 0;
+    }
+    let carried = u128::from(bits) * u128::from(config.interval.as_nanos());
+    let packet = u128::from(period.as_nanos()) * 8 * u128::from(config.packet_bytes.0);
+    let whole = u64::try_from(carried / packet).unwrap_or(u64::MAX);
+    whole.clamp(config.min_packets, config.max_packets)
+}
+
+/// Descriptions of the fields of [`QualityConfig`], in its order, shared by both kinds.
+pub(super) const DOCS: [ParamDoc; 9] = [
+    ParamDoc {
+        name: "map",
+        unit: "tmc | oai | oai_2013 | ns3_lteamc | nr_t1 | nr_t2 | nr_t3",
+        bounds: "one of them",
+        default: "tmc",
+        text: "Which MCS answers a CQI: T20's list, OpenAirInterface's, ns-3's, or srsRAN's for the NR tables 1 to 3. It \
+               also picks LTE or NR transport blocks.",
+    },
+    ParamDoc {
+        name: "n_prb",
+        unit: "resource blocks",
+        bounds: "1 to 110 with an LTE map (55 for two layers), 1 to 275 with an NR map",
+        default: "25",
+        text: "Resource blocks of the cell.",
+    },
+    ParamDoc {
+        name: "numerology",
+        unit: "mu",
+        bounds: "0 with an LTE map, 0 to 3 with an NR map",
+        default: "0",
+        text: "Subcarrier spacing 15 x 2^mu kHz; there is one transport block per 1ms / 2^mu, however long the MAC's slots.",
+    },
+    ParamDoc {
+        name: "layers",
+        unit: "layers",
+        bounds: "1 or 2 with an LTE map, 1 to 4 with an NR map",
+        default: "1",
+        text: "Spatial layers.",
+    },
+    ParamDoc {
+        name: "unit",
+        unit: "packets | bytes",
+        bounds: "one of them",
+        default: "packets",
+        text: "The unit in which the MAC pulls.",
+    },
+    ParamDoc {
+        name: "packet_bytes",
+        unit: "size",
+        bounds: "1B to 65535B",
+        default: "1460B",
+        text: "Size of a packet when the unit is packets.",
+    },
+    ParamDoc {
+        name: "interval",
+        unit: "time",
+        bounds: "above 0s, at most 1h",
+        default: "10ms",
+        text: "Whole packets are counted per interval (T20: the MAC's tick) and shared among the slots in it.",
+    },
+    ParamDoc {
+        name: "min_packets",
+        unit: "packets per interval",
+        bounds: "0 to max_packets",
+        default: "1",
+        text: "Fewest packets per interval while there is a channel (CQI above 0).",
+    },
+    ParamDoc {
+        name: "max_packets",
+        unit: "packets per interval",
+        bounds: "1 to 4294967295",
+        default: "15",
+        text: "Most packets per interval.",
+    },
+];

@@ -1,0 +1,373 @@
+//! Settings of the chain, as scenario files write them.
+
+use crate::channel::ChannelConfig;
+use crate::limiter::LimiterConfig;
+use crate::pacer::PacerConfig;
+use crate::scheduler::SdapSchedulerConfig;
+use crate::upf::PacketDetectionRule;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+use justfull_base::error::ensure;
+use justfull_base::{Bytes, ConfigError, Duration, Lateness, Qfi, Rng, Ticker, TickerConfig};
+use justfull_queue::QueueConfig;
+
+/// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS 36.331; 32 leaves room).
+pub const MAX_DRBS: u8 = 32;
+
+/// Greatest skew drawn for a poll whose skew is random, in parts per million.
+const RANDOM_SKEW_PPM: f64 = 50.0;
+
+/// When the first poll comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Uniform over one period, from the run's seed.
+    #[default]
+    Random,
+    /// At this time; below one period.
+    Fixed(Duration),
+}
+
+/// How fast the poll's clock runs against the run's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Skew {
+    /// Uniform over -50 to 50 ppm, from the run's seed.
+    #[default]
+    Random,
+    /// This many parts per million.
+    Ppm(f64),
+}
+
+/// A periodic poll.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct PollConfig {
+    /// Time between polls; "0s" for none: the layer acts at once on every arrival and every slot.
+    pub period: Duration,
+    /// Time of the first poll.
+    pub phase: Phase,
+    /// Clock skew.
+    pub skew: Skew,
+    /// How late polls are.
+    pub lateness: Lateness,
+}
+
+impl PollConfig {
+    /// A poll every `period`, with random phase and skew, on time.
+    #[must_use]
+    pub const fn every(period: Duration) -> Self {
+        Self { period, phase: Phase::Random, skew: Skew::Random, lateness: Lateness::Exact }
+    }
+
+    /// The ticker of the poll called `name` in the run with `seed`; none for a period of 0.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub fn ticker(&self, seed: u64, name: &str) -> Result<Option<Ticker>, ConfigError> {
+        if self.period.is_zero() {
+            return Ok(None);
+        }
+        let mut rng = Rng::stream(seed, name);
+        let (phase, skew) = (rng.unit(), rng.unit() * 2.0 - 1.0);
+        let phase = match self.phase {
+            Phase::Random => Duration::from_nanos((phase * self.period.as_nanos() as f64) as u64),
+            Phase::Fixed(at) => at,
+        };
+        let skew_ppm = match self.skew {
+            Skew::Random => skew * RANDOM_SKEW_PPM,
+            Skew::Ppm(ppm) => ppm,
+        };
+        let key = rng.next_u64();
+        Ticker::new(&TickerConfig { period: self.period, phase, skew_ppm, lateness: self.lateness, key }).map(Some)
+    }
+}
+
+/// Order of events that fall on the same instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum TieOrder {
+    /// Arrival, UPF, SDAP, MAC: a packet may pass the whole chain in one instant.
+    #[default]
+    TopDown,
+    /// MAC, SDAP, UPF, arrival: each layer sees what the one above sent at an earlier instant.
+    BottomUp,
+}
+
+/// The user plane function.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct UpfConfig {
+    /// When it may send to SDAP.
+    pub poll: PollConfig,
+    /// Most packets per UE and opportunity; at least 1.
+    pub batch: u32,
+    /// The flow queues of each QFI.
+    pub queue: QueueConfig,
+}
+
+/// The SDAP sublayer.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct SdapConfig {
+    /// When it may send to the RLC.
+    pub poll: PollConfig,
+    /// Most packets per UE and poll; at least 1.
+    pub batch: u32,
+    /// The queue of each QFI, unless the QoS flow has its own.
+    pub queue: QueueConfig,
+    /// Which QFI's queue is next.
+    pub scheduler: SdapSchedulerConfig,
+    /// How much of the UPF's packets each queue should hold.
+    pub pacer: PacerConfig,
+}
+
+/// The RLC sublayer, alike for each bearer.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct RlcConfig {
+    /// The queue of each bearer.
+    pub queue: QueueConfig,
+    /// How much may sit in it.
+    pub limiter: LimiterConfig,
+}
+
+/// The MAC sublayer.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct MacConfig {
+    /// The slots: when the MAC pulls; the period must not be 0.
+    pub slot: PollConfig,
+    /// Header bytes that each bearer with data costs per slot, where grants are in bytes.
+    pub overhead: Bytes,
+}
+
+/// One QoS flow of a UE.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct QosFlowConfig {
+    /// Its identifier, 0 to 63, once per UE.
+    pub qfi: Qfi,
+    /// The data radio bearer it is mapped to, below the UE's number of bearers.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub drb: u8,
+    /// For strict priority: lower goes first.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub priority: u8,
+    /// For deficit round robin: share relative to the others; at least 1.
+    #[cfg_attr(feature = "serde", serde(default = "one"))]
+    pub weight: u32,
+    /// A queue of its own instead of `sdap.queue`.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub queue: Option<QueueConfig>,
+}
+
+#[cfg(feature = "serde")]
+fn one() -> u32 {
+    1
+}
+
+/// A user equipment with one PDU session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UeConfig {
+    /// Data radio bearers, 1 to [`MAX_DRBS`].
+    pub drbs: u8,
+    /// QoS flows; at least one.
+    pub qos_flows: Vec<QosFlowConfig>,
+    /// Packet detection rules in order of precedence; the first match names the QFI.
+    pub rules: Vec<PacketDetectionRule>,
+    /// The UE's own channel, where UEs differ; none to share the cell's.
+    pub channel: Option<ChannelConfig>,
+}
+
+/// All of the chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackConfig {
+    /// User plane function.
+    pub upf: UpfConfig,
+    /// Service data adaptation.
+    pub sdap: SdapConfig,
+    /// Radio link control.
+    pub rlc: RlcConfig,
+    /// Medium access control.
+    pub mac: MacConfig,
+    /// The cell's channel.
+    pub channel: ChannelConfig,
+    /// User equipments; at least one.
+    pub ues: Vec<UeConfig>,
+    /// Order of events at one instant.
+    pub tie_order: TieOrder,
+    /// Largest packet in bytes, 68 to 65 535.
+    pub mtu: u32,
+    /// Seed of phases, skews, hashes and channels.
+    pub seed: u64,
+    /// Prove for every packet that no policy could have delivered it earlier than the bound says (costs time).
+    pub assert_bound: bool,
+}
+
+impl Default for PollConfig {
+    fn default() -> Self {
+        Self::every(Duration::ZERO)
+    }
+}
+
+impl Default for UpfConfig {
+    fn default() -> Self {
+        Self { poll: PollConfig::default(), batch: u32::MAX, queue: QueueConfig::default() }
+    }
+}
+
+impl Default for SdapConfig {
+    fn default() -> Self {
+        Self {
+            poll: PollConfig::default(),
+            batch: u32::MAX,
+            queue: QueueConfig::default(),
+            scheduler: SdapSchedulerConfig::default(),
+            pacer: PacerConfig::default(),
+        }
+    }
+}
+
+impl Default for MacConfig {
+    fn default() -> Self {
+        Self { slot: PollConfig::every(Duration::from_millis(1)), overhead: Bytes(0) }
+    }
+}
+
+impl StackConfig {
+    /// Checks what no single layer can check.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        ensure(!self.ues.is_empty(), "ue", &0, "at least one UE", "a cell without UEs carries nothing")?;
+        ensure((68..=65_535).contains(&self.mtu), "mtu", &self.mtu, "68 to 65535", "RFC 791 section 3.2")?;
+        ensure(self.upf.batch >= 1, "upf.batch", &self.upf.batch, "at least 1", "an opportunity must move something")?;
+        ensure(self.sdap.batch >= 1, "sdap.batch", &self.sdap.batch, "at least 1", "a poll must move something")?;
+        let slot = self.mac.slot.period;
+        ensure(!slot.is_zero(), "mac.slot.period", &slot, "above 0s", "the radio is slotted (TS 38.211)")?;
+        let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
+        let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
+            || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
+        ensure(
+            one_bearer || !clairvoyant,
+            "rlc.limiter",
+            &"clairvoyant",
+            "a cell with one UE and one bearer",
+            "only there are the grants fixed beforehand",
+        )?;
+        self.ues.iter().enumerate().try_for_each(|(i, ue)| ue.validate().map_err(|e| e.within(&alloc::format!("ue[{i}]"))))
+    }
+}
+
+impl UeConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        ensure((1..=MAX_DRBS).contains(&self.drbs), "drbs", &self.drbs, "1 to 32", "TS 38.331 maxDRB, with room")?;
+        ensure(!self.qos_flows.is_empty(), "qos_flow", &0, "at least one QoS flow", "TS 23.501 section 5.7.1")?;
+        for (i, flow) in self.qos_flows.iter().enumerate() {
+            let at = |field: &str| alloc::format!("qos_flow[{i}].{field}");
+            let twice = self.qos_flows[..i].iter().any(|f| f.qfi == flow.qfi);
+            ensure(!twice, &at("qfi"), &flow.qfi, "a QFI that no other QoS flow of the UE has", "TS 23.501 section 5.7.1")?;
+            ensure(flow.drb < self.drbs, &at("drb"), &flow.drb, "below the UE's number of bearers", "TS 37.324 section 5.3")?;
+            ensure(flow.weight >= 1, &at("weight"), &flow.weight, "at least 1", "a share of 0 is never served")?;
+        }
+        for (i, rule) in self.rules.iter().enumerate() {
+            let known = self.qos_flows.iter().any(|f| f.qfi == rule.qfi);
+            let field = alloc::format!("rule[{i}].qfi");
+            ensure(known, &field, &rule.qfi, "the QFI of one of the UE's QoS flows", "TS 23.501 section 5.8.2")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => f.write_str("random"),
+            Self::Fixed(at) => at.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Phase {
+    type Err = justfull_base::units::UnitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "random" { Ok(Self::Random) } else { text.parse().map(Self::Fixed) }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod serde_impls {
+    use super::{Phase, Skew};
+    use core::fmt;
+    use serde::de::{Error, Unexpected, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    struct PhaseText;
+
+    impl Visitor<'_> for PhaseText {
+        type Value = Phase;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("\"random\" or a time such as \"3ms\"")
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<Phase, E> {
+            text.parse().map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Phase {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            d.deserialize_str(PhaseText)
+        }
+    }
+
+    impl Serialize for Phase {
+        fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+            s.collect_str(self)
+        }
+    }
+
+    struct SkewValue;
+
+    impl Visitor<'_> for SkewValue {
+        type Value = Skew;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("\"random\" or parts per million from -1000 to 1000")
+        }
+        fn visit_str<E: Error>(self, text: &str) -> Result<Skew, E> {
+            if text == "random" { Ok(Skew::Random) } else { Err(E::invalid_value(Unexpected::Str(text), &self)) }
+        }
+        fn visit_f64<E: Error>(self, ppm: f64) -> Result<Skew, E> {
+            Ok(Skew::Ppm(ppm))
+        }
+        fn visit_i64<E: Error>(self, ppm: i64) -> Result<Skew, E> {
+            Ok(Skew::Ppm(ppm as f64))
+        }
+        fn visit_u64<E: Error>(self, ppm: u64) -> Result<Skew, E> {
+            Ok(Skew::Ppm(ppm as f64))
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Skew {
+        fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+            d.deserialize_any(SkewValue)
+        }
+    }
+
+    impl Serialize for Skew {
+        fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+            match self {
+                Self::Random => s.serialize_str("random"),
+                Self::Ppm(ppm) => s.serialize_f64(*ppm),
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Limiters: how much may sit in the RLC queue of a bearer, so that the rest waits where it can be reordered.
+//!
+//! A limiter answers one question, how much more may enter now, and is told what the radio did in each slot. It keeps no
+//! count of what is queued: the stack shows it the queue itself ([`RlcView`]), so a packet that is dropped or discarded
+//! can never leave a limiter with a wrong count (T20's released DRQL stops for good after the first drop).
+
+mod bdp_5g;
+mod clairvoyant;
+mod drql;
+mod dyn_rlc;
+mod fixed;
+mod unlimited;
+
+pub use bdp_5g::{Bdp5g, Bdp5gConfig};
+pub use clairvoyant::{Clairvoyant, ClairvoyantConfig};
+pub use drql::{Drql, DrqlConfig};
+pub use dyn_rlc::{DynRlc, DynRlcConfig};
+pub use fixed::{Fixed, FixedConfig};
+pub use unlimited::{Unlimited, UnlimitedConfig};
+
+pub(crate) use clairvoyant::wanted as clairvoyant_wanted;
+
+use alloc::boxed::Box;
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Packet, SlotForecast, SlotReport};
+
+/// The unit in which the MAC grants and limiters count.
+pub use crate::channel::CapacityUnit;
+
+/// Every limiter's description.
+pub const DOCS: &[&MethodDoc] =
+    &[&unlimited::DOC, &fixed::DOC, &dyn_rlc::DOC, &drql::DOC, &bdp_5g::DOC, &clairvoyant::DOC];
+
+/// What a bearer's RLC queue holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RlcView {
+    /// SDUs waiting or partly sent.
+    pub packets: u64,
+    /// Bytes still to be sent.
+    pub bytes: u64,
+}
+
+impl RlcView {
+    /// The backlog in `unit`.
+    #[must_use]
+    pub fn backlog(&self, unit: CapacityUnit) -> u64 {
+        match unit {
+            CapacityUnit::Packets => self.packets,
+            CapacityUnit::Bytes => self.bytes,
+        }
+    }
+}
+
+/// What a limiter must know of the bearer it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimiterContext {
+    /// Unit of grants and of the limiter's amounts.
+    pub unit: CapacityUnit,
+    /// Length of a slot.
+    pub slot: Duration,
+    /// Largest SDU in bytes.
+    pub mtu: u32,
+}
+
+impl LimiterContext {
+    /// `packets` full-size packets in the unit of grants.
+    #[must_use]
+    pub fn amount(&self, packets: u64) -> u64 {
+        match self.unit {
+            CapacityUnit::Packets => packets,
+            CapacityUnit::Bytes => packets.saturating_mul(u64::from(self.mtu)),
+        }
+    }
+}
+
+/// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
+///
+/// Between two reports the stack asks any number of times. A bearer that is idle gets the report of the latest slot when
+/// it is next asked: that one report stands for all the idle slots before it.
+pub trait Limiter {
+    /// Unit in which [`Limiter::room`] answers.
+    fn unit(&self) -> CapacityUnit;
+
+    /// How much more may enter at `now`; `u64::MAX` for no limit.
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64;
+
+    /// An SDU larger than the room may enter when there is any room at all.
+    fn overdraws(&self) -> bool;
+
+    /// Told after an SDU of `amount` entered; `queue` includes it.
+    fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView);
+
+    /// Told when the last byte of an SDU left for the radio.
+    fn on_departed(&mut self, now: Instant, sojourn: Duration);
+
+    /// Told after each slot.
+    fn on_slot(&mut self, report: &SlotReport);
+
+    /// True when the answer changes with time alone, so that the layer above must poll.
+    fn paces(&self) -> bool {
+        false
+    }
+
+    /// True when [`Limiter::on_forecast`] must be told of the next pull before each question.
+    fn wants_forecast(&self) -> bool {
+        false
+    }
+
+    /// Told what the next pull will take, where the driver's grant schedule is fixed.
+    fn on_forecast(&mut self, _forecast: &SlotForecast) {}
+}
+
+/// Which limiter, with its settings.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
+pub enum LimiterConfig {
+    /// No containment (Vanilla).
+    Unlimited(UnlimitedConfig),
+    /// A fixed limit in packets or bytes.
+    Fixed(FixedConfig),
+    /// DynRLC (Kumar et al.; T20, A21).
+    DynRlc(DynRlcConfig),
+    /// Dynamic RLC queue limit (T20 Algorithm 1).
+    Drql(DrqlConfig),
+    /// 5G bandwidth-delay product (T20 Algorithm 2).
+    #[cfg_attr(feature = "serde", serde(rename = "bdp_5g"))]
+    Bdp5g(Bdp5gConfig),
+    /// Knows the grants, not the arrivals.
+    Clairvoyant(ClairvoyantConfig),
+}
+
+impl Default for LimiterConfig {
+    fn default() -> Self {
+        Self::Unlimited(UnlimitedConfig {})
+    }
+}
+
+/// One of the limiters, chosen at start; closed for speed, with one door for users' own.
+pub enum AnyLimiter {
+    /// See [`Unlimited`].
+    Unlimited(Unlimited),
+    /// See [`Fixed`].
+    Fixed(Fixed),
+    /// See [`DynRlc`].
+    DynRlc(DynRlc),
+    /// See [`Drql`].
+    Drql(Drql),
+    /// See [`Bdp5g`].
+    Bdp5g(Bdp5g),
+    /// See [`Clairvoyant`].
+    Clairvoyant(Clairvoyant),
+    /// A user's own.
+    Custom(Box<dyn Limiter + Send>),
+}
+
+impl AnyLimiter {
+    /// The limiter that `config` asks for, on a bearer described by `context`.
+    ///
+    /// # Errors
+    /// The field of `config` that is out of bounds.
+    pub fn new(config: &LimiterConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        Ok(match config {
+            LimiterConfig::Unlimited(_) => Self::Unlimited(Unlimited::new(context)),
+            LimiterConfig::Fixed(c) => Self::Fixed(Fixed::new(c)?),
+            LimiterConfig::DynRlc(c) => Self::DynRlc(DynRlc::new(c)?),
+            LimiterConfig::Drql(c) => Self::Drql(Drql::new(c, context)?),
+            LimiterConfig::Bdp5g(c) => Self::Bdp5g(Bdp5g::new(c, context)?),
+            LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Clairvoyant::new(context)),
+        })
+    }
+
+    /// What `sdu` takes of the room.
+    #[must_use]
+    pub fn amount(&self, sdu: &Packet) -> u64 {
+        match self.unit() {
+            CapacityUnit::Packets => 1,
+            CapacityUnit::Bytes => u64::from(sdu.size),
+        }
+    }
+
+    /// May `sdu` enter at `now`? The one place where overdraw is applied.
+    pub fn admits(&mut self, now: Instant, sdu: &Packet, queue: &RlcView) -> bool {
+        let room = self.room(now, queue);
+        if self.overdraws() { room > 0 } else { room >= self.amount(sdu) }
+    }
+}
+
+macro_rules! each {
+    ($self:ident, $l:ident => $body:expr) => {
+        match $self {
+            AnyLimiter::Unlimited($l) => $body,
+            AnyLimiter::Fixed($l) => $body,
+            AnyLimiter::DynRlc($l) => $body,
+            AnyLimiter::Drql($l) => $body,
+            AnyLimiter::Bdp5g($l) => $body,
+            AnyLimiter::Clairvoyant($l) => $body,
+            AnyLimiter::Custom($l) => $body,
+        }
+    };
+}
+
+impl Limiter for AnyLimiter {
+    fn unit(&self) -> CapacityUnit {
+        each!(self, l => l.unit())
+    }
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        each!(self, l => l.room(now, queue))
+    }
+    fn overdraws(&self) -> bool {
+        each!(self, l => l.overdraws())
+    }
+    fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView) {
+        each!(self, l => l.on_admitted(now, amount, queue));
+    }
+    fn on_departed(&mut self, now: Instant, sojourn: Duration) {
+        each!(self, l => l.on_departed(now, sojourn));
+    }
+    fn on_slot(&mut self, report: &SlotReport) {
+        each!(self, l => l.on_slot(report));
+    }
+    fn paces(&self) -> bool {
+        each!(self, l => l.paces())
+    }
+    fn wants_forecast(&self) -> bool {
+        each!(self, l => l.wants_forecast())
+    }
+    fn on_forecast(&mut self, forecast: &SlotForecast) {
+        each!(self, l => l.on_forecast(forecast));
+    }
+}
+
+#[cfg(test)]
+mod tests;

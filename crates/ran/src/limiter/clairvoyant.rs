@@ -1,0 +1,93 @@
+//! The clairvoyant policy: knows when the next pull comes and what it will take, but not what will arrive.
+//!
+//! Source: this project; a yardstick beside the bound, not a method for service. At each poll of SDAP it lets down no more
+//! than what could no longer be brought in time by the polls that are left: `capacity - polls_left x packets_per_poll -
+//! backlog`. So bulk packets go down at the last moment, an urgent packet that arrives before the last poll overtakes
+//! them, and the radio never starves while SDAP has enough.
+//! Known weakness: needs a fixed grant schedule (one bearer in the cell); where the MAC grants bytes, a poll's packets are
+//! counted at the largest size.
+//! Deviations from the source: none.
+
+use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Duration, Instant, SlotForecast, SlotReport};
+
+/// No settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct ClairvoyantConfig {}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "clairvoyant",
+    kind: "limiter",
+    title: "Clairvoyant: knows the grants, not the arrivals (a yardstick)",
+    text: "Lets packets down to the RLC at the last poll that still makes the next pull, exactly as many as that pull takes. \
+           Only for cells with one bearer, whose grant schedule is fixed.",
+    sources: "this project",
+    deviations: "none",
+    params: &[],
+};
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Clairvoyant {
+    context: LimiterContext,
+    wanted: u64,
+}
+
+impl Clairvoyant {
+    /// For the bearer that `context` describes.
+    #[must_use]
+    pub fn new(context: &LimiterContext) -> Self {
+        Self { context: *context, wanted: 0 }
+    }
+}
+
+/// What must be below this layer once this poll is over, so that the polls left can bring the rest.
+pub(crate) fn wanted(context: &LimiterContext, forecast: &SlotForecast) -> u64 {
+    let later = context.amount(u64::from(forecast.polls_left) * u64::from(forecast.packets_per_poll));
+    forecast.capacity.saturating_sub(later)
+}
+
+impl Limiter for Clairvoyant {
+    fn unit(&self) -> CapacityUnit {
+        self.context.unit
+    }
+    fn room(&mut self, _now: Instant, queue: &RlcView) -> u64 {
+        self.wanted.saturating_sub(queue.backlog(self.context.unit))
+    }
+    fn overdraws(&self) -> bool {
+        true
+    }
+    fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {}
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+    fn on_slot(&mut self, _report: &SlotReport) {}
+    fn paces(&self) -> bool {
+        true
+    }
+    fn wants_forecast(&self) -> bool {
+        true
+    }
+    fn on_forecast(&mut self, forecast: &SlotForecast) {
+        self.wanted = wanted(&self.context, forecast);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fifteen_packets_over_polls_of_ten_start_at_the_last_but_one() {
+        let context = LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let mut l = Clairvoyant::new(&context);
+        let rooms = [3, 2, 1, 0].map(|polls_left| {
+            let next_pull = Instant::from_nanos(1);
+            l.on_forecast(&SlotForecast { next_pull, capacity: 15, polls_left, packets_per_poll: 10 });
+            l.room(Instant::ZERO, &RlcView { packets: u64::from(polls_left == 0) * 5, bytes: 0 })
+        });
+        assert_eq!(rooms, [0, 0, 5, 10]);
+    }
+}

@@ -1,0 +1,204 @@
+//! DynRLC: a limit that shrinks when packets stay longer than a target in the RLC queue and grows when they stay less.
+//!
+//! Source: Kumar et al. 2018 (DynRLC) as described in T20 section 5 and A21 section III. Every `interval` the mean sojourn
+//! time of the packets that left is compared with `target`:
+//! above, `limit -= max(1, alpha (limit - min))`; else `limit += max(1, alpha (max - limit))`.
+//! Defaults are those of T20's program: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha 0.1, 2 to 20 packets,
+//! start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10. With such small ranges alpha's step is nearly always 1.
+//! Known weaknesses: slow (one packet per interval), never told of the channel, four settings that depend on the slot.
+//! Deviations from the source: the maximum is enforced; T20's program goes on adding 1 past it (`clamp_max = false`).
+
+use super::{CapacityUnit, Limiter, RlcView};
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+
+/// Settings of [`DynRlc`]. The limit counts packets.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct DynRlcConfig {
+    /// Time between adjustments; above 0.
+    pub interval: Duration,
+    /// Wanted mean sojourn time; above 0.
+    pub target: Duration,
+    /// Share of the distance to the bound that one step covers, 0 to 1.
+    pub alpha: Ratio,
+    /// Least limit in packets; at least 1.
+    pub min: u32,
+    /// Greatest limit in packets; at least `min`.
+    pub max: u32,
+    /// Limit at the start, `min` to `max`.
+    pub start: u32,
+    /// Enforce `max`.
+    pub clamp_max: bool,
+}
+
+impl Default for DynRlcConfig {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_millis(100),
+            target: Duration::from_millis(11),
+            alpha: Ratio(0.1),
+            min: 2,
+            max: 20,
+            start: 10,
+            clamp_max: true,
+        }
+    }
+}
+
+const fn param(
+    name: &'static str,
+    unit: &'static str,
+    bounds: &'static str,
+    default: &'static str,
+    text: &'static str,
+) -> ParamDoc {
+    ParamDoc { name, unit, bounds, default, text }
+}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "dyn_rlc",
+    kind: "limiter",
+    title: "DynRLC: an RLC limit steered by the mean sojourn time",
+    text: "Every interval the mean time that packets spent in the RLC queue is compared with the target; the limit shrinks \
+           by a step when it was above and grows by a step otherwise.",
+    sources: "Kumar et al. 2018; T20 section 5; A21 section III",
+    deviations: "the maximum is enforced (T20's program is not: clamp_max = false)",
+    params: &[
+        param("interval", "time", "above 0", "100ms", "Time between adjustments."),
+        param("target", "time", "above 0", "11ms", "Wanted mean sojourn time in the RLC queue."),
+        param("alpha", "ratio", "0 to 1", "0.1", "Share of the distance to the bound covered by one step (at least 1 packet)."),
+        param("min", "packets", "at least 1", "2", "Least limit."),
+        param("max", "packets", "at least min", "20", "Greatest limit."),
+        param("start", "packets", "min to max", "10", "Limit at the start."),
+        param("clamp_max", "bool", "true, false", "true", "Enforce max; false goes on adding 1 past it, as T20's program."),
+    ],
+};
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct DynRlc {
+    config: DynRlcConfig,
+    limit: u32,
+    next_adjustment: Option<Instant>,
+    sojourn_ns: u64,
+    departed: u64,
+}
+
+impl DynRlc {
+    /// A DynRLC limiter.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub fn new(config: &DynRlcConfig) -> Result<Self, ConfigError> {
+        const SOURCE: &str = "T20 section 5";
+        let c = config;
+        ensure(!c.interval.is_zero(), "interval", &c.interval, "above 0", SOURCE)?;
+        ensure(!c.target.is_zero(), "target", &c.target, "above 0", SOURCE)?;
+        ensure((0.0..=1.0).contains(&c.alpha.0), "alpha", &c.alpha, "0 to 1", SOURCE)?;
+        ensure(c.min >= 1, "min", &c.min, "at least 1", "a limit of 0 forwards nothing for ever")?;
+        ensure(c.max >= c.min, "max", &c.max, "at least min", SOURCE)?;
+        ensure((c.min..=c.max).contains(&c.start), "start", &c.start, "min to max", SOURCE)?;
+        Ok(Self { config: c.clone(), limit: c.start, next_adjustment: None, sojourn_ns: 0, departed: 0 })
+    }
+
+    /// The limit in force, in packets.
+    #[must_use]
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    fn adjust(&mut self) {
+        let c = &self.config;
+        let step = |distance: u32| ((c.alpha.0 * f64::from(distance)) as u32).max(1);
+        if self.sojourn_ns > c.target.as_nanos().saturating_mul(self.departed) {
+            self.limit = self.limit.saturating_sub(step(self.limit.saturating_sub(c.min))).max(c.min);
+        } else {
+            let grown = self.limit.saturating_add(step(c.max.saturating_sub(self.limit)));
+            self.limit = if c.clamp_max { grown.min(c.max) } else { grown };
+        }
+        self.sojourn_ns = 0;
+        self.departed = 0;
+    }
+}
+
+impl Limiter for DynRlc {
+    fn unit(&self) -> CapacityUnit {
+        CapacityUnit::Packets
+    }
+    fn room(&mut self, _now: Instant, queue: &RlcView) -> u64 {
+        u64::from(self.limit).saturating_sub(queue.packets)
+    }
+    fn overdraws(&self) -> bool {
+        true
+    }
+    fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {}
+
+    fn on_departed(&mut self, _now: Instant, sojourn: Duration) {
+        self.sojourn_ns += sojourn.as_nanos();
+        self.departed += 1;
+    }
+
+    fn on_slot(&mut self, report: &SlotReport) {
+        let due = *self.next_adjustment.get_or_insert(report.pulled_at + self.config.interval);
+        if report.pulled_at >= due {
+            if self.departed > 0 {
+                self.adjust();
+            }
+            self.next_adjustment = Some(report.pulled_at + self.config.interval);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One interval of `ms` mean sojourn; returns the limit after it.
+    fn interval(limiter: &mut DynRlc, start_ms: u64, sojourn_ms: u64) -> u32 {
+        for slot in 0..=10 {
+            let pulled_at = Instant::ZERO + Duration::from_millis(start_ms + slot * 10);
+            limiter.on_departed(pulled_at, Duration::from_millis(sojourn_ms));
+            limiter.on_slot(&SlotReport { pulled_at, ..SlotReport::default() });
+        }
+        limiter.limit()
+    }
+
+    #[test]
+    fn the_limit_falls_by_one_above_the_target_and_rises_by_one_below() {
+        let mut limiter = DynRlc::new(&DynRlcConfig::default()).expect("defaults are sound");
+        assert_eq!(interval(&mut limiter, 0, 20), 9);
+        assert_eq!(interval(&mut limiter, 110, 20), 8);
+        assert_eq!(interval(&mut limiter, 220, 5), 9);
+    }
+
+    #[test]
+    fn the_limit_stays_within_its_bounds_unless_the_released_program_is_asked_for() {
+        for (clamp_max, top) in [(true, 20), (false, 23)] {
+            let config = DynRlcConfig { start: 19, clamp_max, ..DynRlcConfig::default() };
+            let mut limiter = DynRlc::new(&config).expect("in bounds");
+            let mut last = 0;
+            for i in 0..4 {
+                last = interval(&mut limiter, i * 110, 1);
+            }
+            assert_eq!(last, top);
+            for i in 4..40 {
+                last = interval(&mut limiter, i * 110, 50);
+            }
+            assert_eq!(last, 2);
+        }
+    }
+
+    #[test]
+    fn an_interval_in_which_nothing_left_changes_nothing() {
+        let mut limiter = DynRlc::new(&DynRlcConfig::default()).expect("defaults are sound");
+        for slot in 0..50 {
+            let pulled_at = Instant::ZERO + Duration::from_millis(slot * 10);
+            limiter.on_slot(&SlotReport { pulled_at, ..SlotReport::default() });
+        }
+        assert_eq!(limiter.limit(), 10);
+    }
+}

@@ -1,0 +1,96 @@
+//! A fixed limit on what sits in the RLC queue, in packets or bytes, by backpressure: nothing is dropped for it.
+//!
+//! Source: E19 section IV (DRB limits of 10, 20, 30 packets) and T20 section 4.1, "a naive solution".
+//! `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one rate only; too small starves the radio,
+//! too large delays.
+//! Deviations from the source: none.
+
+use super::{CapacityUnit, Limiter, RlcView};
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant, SlotReport};
+use justfull_queue::Limit;
+
+/// Settings of [`Fixed`].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct FixedConfig {
+    /// The limit; above 0.
+    pub limit: Limit,
+    /// Let an SDU that is larger than the room enter when there is any room.
+    pub overdraw: bool,
+}
+
+impl Default for FixedConfig {
+    fn default() -> Self {
+        Self { limit: Limit::Packets(20), overdraw: true }
+    }
+}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "fixed",
+    kind: "limiter",
+    title: "A fixed limit on the RLC queue, in packets or bytes",
+    text: "SDAP stops forwarding while the bearer's RLC queue holds the limit. The rest waits in SDAP, where a scheduler or \
+           an AQM can work on it.",
+    sources: "E19 section IV; T20 section 4.1",
+    deviations: "none",
+    params: &[
+        ParamDoc {
+            name: "limit",
+            unit: "packets or bytes",
+            bounds: "above 0",
+            default: "20 packets",
+            text: "Most that the RLC queue may hold.",
+        },
+        ParamDoc {
+            name: "overdraw",
+            unit: "bool",
+            bounds: "true, false",
+            default: "true",
+            text: "Let an SDU larger than what is left enter when anything is left.",
+        },
+    ],
+};
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    unit: CapacityUnit,
+    limit: u64,
+    overdraw: bool,
+}
+
+impl Fixed {
+    /// A fixed limit.
+    ///
+    /// # Errors
+    /// `limit` is 0 or unlimited.
+    pub fn new(config: &FixedConfig) -> Result<Self, ConfigError> {
+        const SOURCE: &str = "a limit of 0 forwards nothing for ever";
+        let (unit, limit) = match config.limit {
+            Limit::Packets(n) => (CapacityUnit::Packets, u64::from(n)),
+            Limit::Bytes(n) => (CapacityUnit::Bytes, n),
+            Limit::Unlimited => return Err(ConfigError::new("limit", &"unlimited", "packets or bytes", "use `unlimited`")),
+        };
+        ensure(limit > 0, "limit", &limit, "above 0", SOURCE)?;
+        Ok(Self { unit, limit, overdraw: config.overdraw })
+    }
+}
+
+impl Limiter for Fixed {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+    fn room(&mut self, _now: Instant, queue: &RlcView) -> u64 {
+        self.limit.saturating_sub(queue.backlog(self.unit))
+    }
+    fn overdraws(&self) -> bool {
+        self.overdraw
+    }
+    fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {}
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+    fn on_slot(&mut self, _report: &SlotReport) {}
+}

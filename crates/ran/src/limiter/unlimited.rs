@@ -1,0 +1,60 @@
+//! No containment: whatever SDAP has goes down at once (the *Vanilla* case of T20, E19 and A21).
+//!
+//! Source: TS 37.324, which foresees neither queue nor scheduler in SDAP. The bottleneck's queue, and so all of the
+//! delay, stands in the RLC. Weakness: that is bufferbloat itself.
+//! Deviations from the source: none.
+
+use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Duration, Instant, SlotReport};
+
+/// No settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct UnlimitedConfig {}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "unlimited",
+    kind: "limiter",
+    title: "No containment of the RLC queue (Vanilla)",
+    text: "Packets go from SDAP to the RLC as fast as SDAP is polled. The RLC's own limit (rlc.limit) is the only bound on \
+           what waits there, and packets beyond it are dropped.",
+    sources: "TS 37.324 section 4; T20 section 6 (Vanilla)",
+    deviations: "none",
+    params: &[],
+};
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Unlimited {
+    unit: CapacityUnit,
+}
+
+impl Unlimited {
+    /// For a bearer described by `context`.
+    #[must_use]
+    pub fn new(context: &LimiterContext) -> Self {
+        Self { unit: context.unit }
+    }
+}
+
+impl Limiter for Unlimited {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+    #[inline]
+    fn room(&mut self, _now: Instant, _queue: &RlcView) -> u64 {
+        u64::MAX
+    }
+    fn overdraws(&self) -> bool {
+        true
+    }
+    #[inline]
+    fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {}
+    #[inline]
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+    #[inline]
+    fn on_slot(&mut self, _report: &SlotReport) {}
+}

@@ -1,0 +1,45 @@
+//! The clairvoyant policy one level up: the UPF lets down what SDAP will need before the UPF's next opportunity.
+//!
+//! Source: this project; see the limiter of the same name. The stack works out the need from the schedules of both polls
+//! and of the pulls. Deviations from the source: none.
+
+use super::{Pacer, SdapPoll};
+use justfull_base::Instant;
+use justfull_base::doc::MethodDoc;
+
+/// No settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct ClairvoyantPacerConfig {}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "clairvoyant",
+    kind: "pacer",
+    title: "Clairvoyant pacing: what SDAP will need before the UPF's next opportunity (a yardstick)",
+    text: "Only for cells with one bearer, together with the clairvoyant limiter.",
+    sources: "this project",
+    deviations: "none",
+    params: &[],
+};
+
+/// See the module's page.
+#[derive(Clone, Debug, Default)]
+pub struct ClairvoyantPacer {
+    need: u64,
+}
+
+impl Pacer for ClairvoyantPacer {
+    fn occupancy(&mut self, _now: Instant) -> u64 {
+        self.need
+    }
+    fn on_enqueued(&mut self, _amount: u64) {}
+    fn on_poll(&mut self, _now: Instant, _poll: &SdapPoll) {}
+    fn wants_forecast(&self) -> bool {
+        true
+    }
+    fn on_need(&mut self, need: u64) {
+        self.need = need;
+    }
+}

@@ -1,0 +1,39 @@
+//! No pacing: the UPF sends what it has at each opportunity.
+//!
+//! Source: TS 23.501, which foresees no feedback between the two. Deviations from the source: none.
+
+use super::{Pacer, SdapPoll};
+use justfull_base::Instant;
+use justfull_base::doc::MethodDoc;
+
+/// No settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct UnpacedConfig {}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "unpaced",
+    kind: "pacer",
+    title: "No pacing between UPF and SDAP",
+    text: "The UPF sends what it has at each opportunity, up to upf.batch packets.",
+    sources: "TS 23.501 section 5.8",
+    deviations: "none",
+    params: &[],
+};
+
+/// See the module's page.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unpaced;
+
+impl Pacer for Unpaced {
+    #[inline]
+    fn occupancy(&mut self, _now: Instant) -> u64 {
+        u64::MAX
+    }
+    #[inline]
+    fn on_enqueued(&mut self, _amount: u64) {}
+    #[inline]
+    fn on_poll(&mut self, _now: Instant, _poll: &SdapPoll) {}
+}

@@ -1,0 +1,108 @@
+//! Radio link control, transmitting side: the queue of one data radio bearer, its limiter, and the SDU that is partly sent.
+//!
+//! Where grants are in packets, whole SDUs leave, as in T20 and E19. Where they are in bytes, the SDU at the head is
+//! cut at the grant's end and goes on in the next slot (TS 38.322 section 5.2.2.1, without header bytes).
+
+use crate::config::RlcConfig;
+use crate::limiter::{AnyLimiter, Limiter, LimiterContext, RlcView};
+use justfull_base::rng::mix;
+use justfull_base::{ConfigError, Instant, Layer, Packet, Probe, SlotReport};
+use justfull_queue::ManagedQueue;
+
+/// Number of a slot before the first.
+const NO_SLOT: u64 = u64::MAX;
+
+/// The RLC entity of one bearer.
+pub(crate) struct RlcEntity {
+    queue: ManagedQueue,
+    pub(crate) limiter: AnyLimiter,
+    /// The SDU at the head, reserved from the queue, and how many of its bytes are sent.
+    partial: Option<(Packet, u32)>,
+    /// The last slot the limiter was told of.
+    told_slot: u64,
+    /// The last slot in which it sent, and how much, in the unit of grants.
+    used: (u64, u64),
+}
+
+impl RlcEntity {
+    pub(crate) fn new(config: &RlcConfig, context: &LimiterContext, key: u64) -> Result<Self, ConfigError> {
+        Ok(Self {
+            queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key)).map_err(|e| e.within("queue"))?,
+            limiter: AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?,
+            partial: None,
+            told_slot: NO_SLOT,
+            used: (NO_SLOT, 0),
+        })
+    }
+
+    pub(crate) fn queue(&self) -> &ManagedQueue {
+        &self.queue
+    }
+
+    /// What the queue holds: SDUs, and bytes still to be sent.
+    #[inline]
+    pub(crate) fn view(&self) -> RlcView {
+        let sent = self.partial.as_ref().map_or(0, |(_, sent)| u64::from(*sent));
+        RlcView { packets: u64::from(self.queue.backlog_packets()), bytes: self.queue.backlog_bytes() - sent }
+    }
+
+    /// Takes an SDU from SDAP; false when it was dropped.
+    #[inline]
+    pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: Packet, probe: &mut P) -> bool {
+        let amount = self.limiter.amount(&sdu);
+        let admitted = self.queue.enqueue(now, sdu, probe);
+        if admitted {
+            let view = self.view();
+            self.limiter.on_admitted(now, amount, &view);
+        }
+        admitted
+    }
+
+    /// Gives one whole SDU to the radio.
+    pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
+        let sdu = self.queue.dequeue(now, probe)?;
+        self.limiter.on_departed(now, now.since(sdu.enqueued));
+        Some(sdu)
+    }
+
+    /// Gives up to `grant` bytes to the radio: how many bytes, and the SDU whose last byte was among them, if one was.
+    /// Stops at the end of an SDU; ask again for the rest of the grant.
+    pub(crate) fn pull_bytes<P: Probe>(&mut self, now: Instant, grant: u64, probe: &mut P) -> (u64, Option<Packet>) {
+        let Some((sdu, sent)) = self.partial.take().or_else(|| Some((self.queue.reserve(now, probe)?, 0))) else {
+            return (0, None);
+        };
+        let left = u64::from(sdu.size - sent);
+        if left > grant {
+            self.partial = Some((sdu, sent + grant as u32));
+            return (grant, None);
+        }
+        self.queue.commit(now, &sdu, probe);
+        self.limiter.on_departed(now, now.since(sdu.enqueued));
+        (left, Some(sdu))
+    }
+
+    /// Tells the limiter of slot `k`.
+    #[inline]
+    pub(crate) fn report(&mut self, k: u64, report: &SlotReport) {
+        self.told_slot = k;
+        self.limiter.on_slot(report);
+    }
+
+    /// True when the limiter has not been told of slot `k`: the bearer was idle then.
+    #[inline]
+    pub(crate) fn misses(&self, k: u64) -> bool {
+        self.told_slot != k
+    }
+
+    /// It sent `amount` in slot `k`.
+    #[inline]
+    pub(crate) fn add_used(&mut self, k: u64, amount: u64) {
+        self.used = (k, self.used_in(k) + amount);
+    }
+
+    /// What it sent in slot `k`.
+    #[inline]
+    pub(crate) fn used_in(&self, k: u64) -> u64 {
+        if self.used.0 == k { self.used.1 } else { 0 }
+    }
+}

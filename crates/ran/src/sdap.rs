@@ -1,0 +1,107 @@
+//! Service data adaptation: a queue per QFI, mapped to a data radio bearer (TS 37.324 section 5.3).
+
+use crate::config::{QosFlowConfig, SdapConfig};
+use crate::limiter::CapacityUnit;
+use crate::pacer::{AnyPacer, PacerContext};
+use crate::scheduler::{AnySdapScheduler, Candidate};
+use alloc::vec::Vec;
+use justfull_base::rng::mix;
+use justfull_base::{ConfigError, Layer, Packet};
+use justfull_queue::ManagedQueue;
+
+/// The queue of one QFI.
+pub(crate) struct SdapQueue {
+    pub(crate) queue: ManagedQueue,
+    pub(crate) pacer: AnyPacer,
+    /// Index of the bearer among the UE's bearers.
+    pub(crate) drb: u8,
+    priority: u8,
+    weight: u32,
+    /// This poll moved so much from it, in the pacer's unit.
+    pub(crate) moved: u64,
+    /// Its bearer takes nothing more in this poll.
+    pub(crate) refused: bool,
+}
+
+/// SDAP of one UE. Index of a queue = index of the QoS flow in the UE's configuration.
+pub(crate) struct UeSdap {
+    pub(crate) queues: Vec<SdapQueue>,
+    pub(crate) scheduler: AnySdapScheduler,
+    candidates: Vec<Candidate>,
+    unit: CapacityUnit,
+}
+
+impl UeSdap {
+    pub(crate) fn new(
+        config: &SdapConfig,
+        flows: &[QosFlowConfig],
+        context: &PacerContext,
+        key: u64,
+    ) -> Result<Self, ConfigError> {
+        let build = |(i, flow): (usize, &QosFlowConfig)| {
+            let own = flow.queue.as_ref().unwrap_or(&config.queue);
+            let queue = ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64)).map_err(|e| e.within("queue"))?;
+            let pacer = AnyPacer::new(&config.pacer, context).map_err(|e| e.within("pacer"))?;
+            let (drb, priority, weight) = (flow.drb, flow.priority, flow.weight);
+            Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
+        };
+        Ok(Self {
+            queues: flows.iter().enumerate().map(build).collect::<Result<_, ConfigError>>()?,
+            scheduler: AnySdapScheduler::new(&config.scheduler, flows.len()).map_err(|e| e.within("scheduler"))?,
+            candidates: Vec::new(),
+            unit: context.unit,
+        })
+    }
+
+    /// True when any queue holds a packet.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
+    }
+
+    /// What `packet` counts as in the pacers' unit.
+    #[inline]
+    pub(crate) fn amount(&self, packet: &Packet) -> u64 {
+        match self.unit {
+            CapacityUnit::Packets => 1,
+            CapacityUnit::Bytes => u64::from(packet.size),
+        }
+    }
+
+    /// Backlog of queue `i` in the pacers' unit.
+    #[inline]
+    pub(crate) fn backlog(&self, i: usize) -> u64 {
+        let queue = &self.queues[i].queue;
+        match self.unit {
+            CapacityUnit::Packets => u64::from(queue.backlog_packets()),
+            CapacityUnit::Bytes => queue.backlog_bytes(),
+        }
+    }
+
+    /// A new poll begins: nothing moved, nobody refused.
+    pub(crate) fn begin_poll(&mut self) {
+        for q in &mut self.queues {
+            q.moved = 0;
+            q.refused = false;
+        }
+    }
+
+    /// The queue that sends next.
+    pub(crate) fn pick(&mut self) -> Option<usize> {
+        if let [only] = self.queues.as_slice() {
+            return (only.queue.backlog_packets() > 0 && !only.refused).then_some(0);
+        }
+        self.candidates.clear();
+        self.candidates.extend(self.queues.iter().map(|q| {
+            let head = q.queue.peek();
+            Candidate {
+                eligible: head.is_some() && !q.refused,
+                head_enqueued: head.map(|p| p.enqueued).unwrap_or_default(),
+                head_bytes: head.map_or(0, |p| p.size),
+                priority: q.priority,
+                weight: q.weight,
+            }
+        }));
+        crate::scheduler::SdapScheduler::pick(&mut self.scheduler, &self.candidates)
+    }
+}

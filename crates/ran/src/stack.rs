@@ -1,0 +1,436 @@
+//! The chain itself: the only place that calls across layers.
+//!
+//! The life of a packet: [`Stack::input`] stamps it and gives it the QFI that its flow was detected for; the UPF holds it
+//! until its opportunity and until SDAP wants it (pacer); SDAP holds it in its QFI's queue until a poll at which its
+//! bearer takes it (limiter) and its turn has come (scheduler); the RLC holds it until a slot's grant has taken its
+//! last byte; [`Egress::deliver`] hands it to the driver. A drop in any queue is an event with a reason.
+//!
+//! Polls at which nothing waits are skipped: a layer's poll is armed when a packet enters it. Events at one instant are
+//! ordered by [`TieOrder`], then by insertion.
+
+use crate::channel::{CapacityUnit, Channel};
+use crate::config::{StackConfig, TieOrder};
+use crate::limiter::{Limiter, LimiterContext, RlcView};
+use crate::mac::{Bearer, LastSlot, SlotBudget, Turns};
+use crate::pacer::{Pacer, PacerContext, SdapPoll};
+use crate::poll::Poll;
+use crate::rlc::RlcEntity;
+use crate::scheduler::SdapScheduler;
+use crate::sdap::UeSdap;
+use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
+use alloc::vec::Vec;
+use justfull_base::rng::{mix, stream_key};
+use justfull_base::{
+    ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotForecast, SlotReport,
+};
+
+mod build;
+mod slot;
+
+/// Where packets go when the radio has taken their last byte.
+pub trait Egress {
+    /// `packet` left the sender's RLC whole at `now`. `bound` is the earliest instant at which any policy could have
+    /// delivered it, told for tracked packets.
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
+}
+
+/// A flow that was opened on the stack.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    ue: u32,
+    hash: u32,
+    /// Index of the QoS flow among the UE's; none when no rule matched.
+    qos: Option<u8>,
+}
+
+/// One UE's part of the chain.
+struct Ue {
+    upf: UeUpf,
+    sdap: UeSdap,
+    rlc: Vec<RlcEntity>,
+    qfis: Vec<justfull_base::Qfi>,
+    rules: Vec<PacketDetectionRule>,
+    channel: Option<Channel>,
+    /// The UE is in the list of UEs with packets in the UPF, in SDAP.
+    upf_listed: bool,
+    sdap_listed: bool,
+}
+
+/// Packets of a run so far: `entered = delivered + dropped + queued`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conserved {
+    /// Handed to [`Stack::input`].
+    pub entered: u64,
+    /// Handed to [`Egress::deliver`].
+    pub delivered: u64,
+    /// Dropped in any layer.
+    pub dropped: u64,
+    /// In a queue now.
+    pub queued: u64,
+}
+
+/// The downlink chain of one cell.
+pub struct Stack {
+    ues: Vec<Ue>,
+    flows: Vec<Flow>,
+    upf_poll: Poll,
+    sdap_poll: Poll,
+    mac_poll: Poll,
+    upf_batch: u32,
+    sdap_batch: u32,
+    upf_busy: Vec<u32>,
+    sdap_busy: Vec<u32>,
+    turns: Turns,
+    channel: Channel,
+    per_ue_channels: bool,
+    unit: CapacityUnit,
+    slot: Duration,
+    overhead: u64,
+    last_slot: LastSlot,
+    /// RLC backlog of the cell.
+    backlog: RlcView,
+    top_down: bool,
+    upf_passes_through: bool,
+    hash_key: u64,
+    assert_bound: bool,
+    limiters_listen: bool,
+    clairvoyant: Option<LimiterContext>,
+    next_id: u64,
+    delivered: u64,
+    unmatched: u64,
+}
+
+impl Stack {
+    /// Opens a flow of `ue` and returns its number, which each of its packets carries. The rules of the UE give it its QFI once.
+    ///
+    /// # Panics
+    /// When `ue` is not a UE of the cell.
+    pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple) -> u32 {
+        let Ue { rules, qfis, .. } = &self.ues[ue as usize];
+        let qos = detect(rules, tuple).and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
+        self.flows.push(Flow { ue, hash: tuple.hash(self.hash_key), qos });
+        (self.flows.len() - 1) as u32
+    }
+
+    /// Unit of grants.
+    #[must_use]
+    pub fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+
+    /// A packet arrives from the data network at `now`. Its flow, size, ECN bits, protocol, payload handle and tracked flag
+    /// are the driver's; the rest is set here.
+    pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
+        self.advance(now, !self.top_down, driver);
+        let flow = self.flows[packet.flow as usize];
+        packet.id = self.next_id;
+        self.next_id += 1;
+        packet.entered = now;
+        packet.enqueued = now;
+        packet.ue = flow.ue;
+        packet.flow_hash = flow.hash;
+        let Some(qos) = flow.qos else {
+            self.unmatched += 1;
+            driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason: DropReason::NoRule });
+            return;
+        };
+        let ue = &mut self.ues[flow.ue as usize];
+        packet.qfi = ue.qfis[qos as usize];
+        if self.upf_passes_through {
+            self.enter_sdap(now, flow.ue, qos as usize, packet, driver);
+            return;
+        }
+        if ue.upf.queues[qos as usize].queue.enqueue(now, packet, driver) && !ue.upf_listed {
+            ue.upf_listed = true;
+            self.upf_busy.push(flow.ue);
+        }
+        if self.upf_poll.is_event_driven() {
+            self.serve_upf(now, flow.ue, driver);
+        } else if !self.upf_busy.is_empty() {
+            self.upf_poll.arm(now, !self.top_down);
+        }
+    }
+
+    /// Does all that is due up to `now`. An early wake does nothing; a late one catches up tick by tick.
+    pub fn wake<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
+        self.advance(now, true, driver);
+    }
+
+    /// When the stack has something to do next: the slots never end, so there is always an instant.
+    #[must_use]
+    #[inline]
+    pub fn next_wake(&self) -> Instant {
+        self.upf_poll.due().min(self.sdap_poll.due()).min(self.mac_poll.due())
+    }
+
+    /// The earliest instant at which a packet that arrives at `entered` could be delivered whole by any policy: the first
+    /// slot after the first SDAP poll after the first opportunity of the UPF, with no queue anywhere.
+    #[must_use]
+    pub fn bound(&self, entered: Instant) -> Instant {
+        let strictly = !self.top_down;
+        let at_sdap = self.upf_poll.first(entered, strictly).1;
+        let at_rlc = self.sdap_poll.first(at_sdap, strictly).1;
+        self.mac_poll.first(at_rlc, strictly).1
+    }
+
+    /// Counts of the run so far.
+    #[must_use]
+    pub fn conserved(&self) -> Conserved {
+        let queues = self.ues.iter().flat_map(|ue| {
+            let upf = ue.upf.queues.iter().map(|q| &q.queue);
+            let sdap = ue.sdap.queues.iter().map(|q| &q.queue);
+            upf.chain(sdap).chain(ue.rlc.iter().map(RlcEntity::queue))
+        });
+        let mut counts = Conserved {
+            entered: self.next_id,
+            delivered: self.delivered,
+            dropped: self.unmatched,
+            queued: 0,
+        };
+        for queue in queues {
+            queue.assert_conserved();
+            counts.dropped += queue.counters().dropped_total().packets;
+            counts.queued += u64::from(queue.backlog_packets());
+        }
+        counts
+    }
+
+    /// Proves that every packet is delivered, dropped with a reason, or still queued.
+    ///
+    /// # Panics
+    /// When one is not: a bug of this crate.
+    pub fn assert_conserved(&self) {
+        let c = self.conserved();
+        assert_eq!(c.entered, c.delivered + c.dropped + c.queued, "packets are conserved: {c:?}");
+    }
+
+    /// Packets waiting in UPF, SDAP and RLC over all UEs.
+    #[must_use]
+    pub fn backlog_packets(&self) -> [u64; 3] {
+        let mut sum = [0, 0, self.backlog.packets];
+        for ue in self.upf_busy.iter().map(|&i| &self.ues[i as usize]) {
+            sum[0] += ue.upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+        }
+        for ue in self.sdap_busy.iter().map(|&i| &self.ues[i as usize]) {
+            sum[1] += ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+        }
+        sum
+    }
+
+    /// Runs the ticks before `now`, and those at `now` when `inclusive`, in order of time and stage.
+    #[inline]
+    fn advance<D: Probe + Egress>(&mut self, now: Instant, inclusive: bool, driver: &mut D) {
+        loop {
+            let due = self.next_wake();
+            if due > now || (due == now && !inclusive) {
+                return;
+            }
+            // At one instant: top-down UPF, SDAP, MAC; bottom-up the reverse.
+            let (upf, sdap, mac) = (self.upf_poll.due() == due, self.sdap_poll.due() == due, self.mac_poll.due() == due);
+            if self.top_down {
+                match (upf, sdap) {
+                    (true, _) => self.upf_tick(driver),
+                    (false, true) => self.sdap_tick(driver),
+                    (false, false) => self.slot_tick(driver),
+                }
+            } else {
+                match (mac, sdap) {
+                    (true, _) => self.slot_tick(driver),
+                    (false, true) => self.sdap_tick(driver),
+                    (false, false) => self.upf_tick(driver),
+                }
+            }
+        }
+    }
+
+    fn upf_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
+        let Some((_, now)) = self.upf_poll.take() else { return };
+        for i in 0..self.upf_busy.len() {
+            self.serve_upf(now, self.upf_busy[i], driver);
+        }
+        let ues = &mut self.ues;
+        self.upf_busy.retain(|&ue| {
+            let ue = &mut ues[ue as usize];
+            ue.upf_listed = ue.upf.is_busy();
+            ue.upf_listed
+        });
+        if !self.upf_busy.is_empty() {
+            self.upf_poll.arm(now, false);
+        }
+    }
+
+    /// One opportunity of the UPF for one UE.
+    fn serve_upf<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
+        let need = if self.clairvoyant.is_some() { self.clairvoyant_need(now) } else { 0 };
+        let ue = &mut self.ues[ue_index as usize];
+        for i in 0..ue.upf.queues.len() {
+            let backlog = ue.sdap.backlog(i);
+            let pacer = &mut ue.sdap.queues[i].pacer;
+            if pacer.wants_forecast() {
+                pacer.on_need(need);
+            }
+            ue.upf.queues[i].allowance = pacer.occupancy(now).saturating_sub(backlog);
+        }
+        for _ in 0..self.upf_batch {
+            let ue = &mut self.ues[ue_index as usize];
+            let Some(i) = ue.upf.next_in_turn() else { break };
+            let Some(packet) = ue.upf.queues[i].queue.dequeue(now, driver) else { continue };
+            let amount = ue.sdap.amount(&packet);
+            ue.upf.queues[i].allowance = ue.upf.queues[i].allowance.saturating_sub(amount);
+            self.enter_sdap(now, ue_index, i, packet, driver);
+        }
+    }
+
+    #[inline]
+    fn enter_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, qos: usize, packet: Packet, driver: &mut D) {
+        let ue = &mut self.ues[ue_index as usize];
+        let amount = ue.sdap.amount(&packet);
+        let queue = &mut ue.sdap.queues[qos];
+        if queue.queue.enqueue(now, packet, driver) {
+            queue.pacer.on_enqueued(amount);
+            if !ue.sdap_listed {
+                ue.sdap_listed = true;
+                self.sdap_busy.push(ue_index);
+            }
+        }
+        if self.sdap_poll.is_event_driven() {
+            self.serve_sdap(now, ue_index, driver);
+            self.unlist_idle_sdap();
+        } else if !self.sdap_busy.is_empty() {
+            self.sdap_poll.arm(now, !self.top_down);
+        }
+    }
+
+    fn sdap_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
+        let Some((_, now)) = self.sdap_poll.take() else { return };
+        for i in 0..self.sdap_busy.len() {
+            self.serve_sdap(now, self.sdap_busy[i], driver);
+        }
+        self.unlist_idle_sdap();
+        if !self.sdap_busy.is_empty() {
+            self.sdap_poll.arm(now, false);
+        }
+    }
+
+    fn unlist_idle_sdap(&mut self) {
+        let ues = &mut self.ues;
+        self.sdap_busy.retain(|&ue| {
+            let ue = &mut ues[ue as usize];
+            ue.sdap_listed = ue.sdap.is_busy();
+            ue.sdap_listed
+        });
+    }
+
+    /// One poll of one UE's SDAP.
+    fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
+        self.prepare_limiters(now, ue_index);
+        let ue = &mut self.ues[ue_index as usize];
+        ue.sdap.begin_poll();
+        for _ in 0..self.sdap_batch {
+            let Some(i) = ue.sdap.pick() else { break };
+            let queue = &mut ue.sdap.queues[i];
+            let drb = queue.drb;
+            let rlc = &mut ue.rlc[drb as usize];
+            let before = rlc.view();
+            let admitted = queue.queue.peek().is_some_and(|head| rlc.limiter.admits(now, head, &before));
+            let Some(packet) = admitted.then(|| queue.queue.reserve(now, driver)).flatten() else {
+                queue.refused = true;
+                continue;
+            };
+            // The AQM may have dropped the packet that was asked for and offered a larger one.
+            if !rlc.limiter.admits(now, &packet, &before) {
+                queue.queue.abort(packet);
+                queue.refused = true;
+                continue;
+            }
+            queue.queue.commit(now, &packet, driver);
+            queue.moved += match self.unit {
+                CapacityUnit::Packets => 1,
+                CapacityUnit::Bytes => u64::from(packet.size),
+            };
+            ue.sdap.scheduler.on_sent(i, packet.size);
+            rlc.enqueue(now, packet, driver);
+            let after = rlc.view();
+            self.backlog.packets = self.backlog.packets + after.packets - before.packets;
+            self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+            if before.packets == 0 && after.packets > 0 {
+                self.turns.join(Bearer { ue: ue_index, drb });
+            }
+        }
+        for i in 0..ue.sdap.queues.len() {
+            if ue.sdap.queues[i].pacer.is_unpaced() {
+                continue;
+            }
+            let backlog = ue.sdap.backlog(i);
+            let queue = &mut ue.sdap.queues[i];
+            let rlc = &mut ue.rlc[queue.drb as usize];
+            let view = rlc.view();
+            let room = rlc.limiter.room(now, &view);
+            queue.pacer.on_poll(now, &SdapPoll { moved: queue.moved, backlog, room });
+        }
+    }
+
+    /// Tells the limiters of a UE what they have missed while idle, and of the next pull where one asks for it.
+    fn prepare_limiters(&mut self, now: Instant, ue_index: u32) {
+        let forecast = if self.clairvoyant.is_some() { Some(self.forecast(now)) } else { None };
+        let Some(k) = self.last_slot.number else { return self.forecast_first(ue_index, forecast) };
+        let at = self.last_slot.at;
+        let shared = self.channel.peek(k, at);
+        let ue = &mut self.ues[ue_index as usize];
+        for rlc in &mut ue.rlc {
+            if rlc.misses(k) {
+                let capacity = ue.channel.as_ref().map_or(shared, |c| c.peek(k, at));
+                let remaining = rlc.view().backlog(self.unit);
+                let starved = capacity > 0;
+                rlc.report(k, &SlotReport { pulled_at: at, slot: self.slot, capacity, remaining, starved, ..SlotReport::default() });
+            }
+        }
+        self.forecast_first(ue_index, forecast);
+    }
+
+    fn forecast_first(&mut self, ue_index: u32, forecast: Option<SlotForecast>) {
+        if let (Some(forecast), Some(rlc)) = (forecast, self.ues[ue_index as usize].rlc.first_mut())
+            && rlc.limiter.wants_forecast()
+        {
+            rlc.limiter.on_forecast(&forecast);
+        }
+    }
+
+    /// The pull that a packet leaving SDAP at `now` meets, and the polls of SDAP before it.
+    fn forecast(&self, now: Instant) -> SlotForecast {
+        let (k, next_pull) = self.mac_poll.first(now, !self.top_down);
+        let most = 1 + (self.channel.peek(k, next_pull) / u64::from(self.sdap_batch).max(1)) as u32;
+        SlotForecast {
+            next_pull,
+            capacity: self.channel.peek(k, next_pull),
+            polls_left: self.sdap_poll.count_between(now, next_pull, most.saturating_add(1)),
+            packets_per_poll: self.sdap_batch,
+        }
+    }
+
+    /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the pulls before it.
+    fn clairvoyant_need(&self, now: Instant) -> u64 {
+        let Some(context) = &self.clairvoyant else { return 0 };
+        let strictly = !self.top_down;
+        let next_upf = self.upf_poll.first(now, true).1;
+        let mut poll = self.sdap_poll.first(now, strictly).1;
+        let mut need = 0;
+        let mut counted_pull = None;
+        while poll < next_upf {
+            let forecast = self.forecast(poll);
+            let wanted = crate::limiter::clairvoyant_wanted(context, &forecast);
+            need = match counted_pull {
+                Some((pull, before)) if pull == forecast.next_pull => before + wanted,
+                _ => need + wanted,
+            };
+            if counted_pull.is_none_or(|(pull, _)| pull != forecast.next_pull) {
+                counted_pull = Some((forecast.next_pull, need - wanted));
+            }
+            poll = self.sdap_poll.first(poll, true).1;
+        }
+        need.saturating_sub(self.backlog.backlog(self.unit))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Building a stack from its settings.
+
+use super::*;
+use crate::limiter::LimiterConfig;
+use crate::pacer::PacerConfig;
+
+impl Stack {
+    /// A cell by `config`.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds, or a combination that cannot work.
+    pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let seed = config.seed;
+        let upf_poll = config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
+        let sdap_poll = config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
+        let mac_ticker = config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
+        let slot = mac_ticker.map_or(config.mac.slot.period, |t| t.period());
+        let channel = Channel::new(&config.channel, stream_key(seed, "channel"), config.mac.slot.period)
+            .map_err(|e| e.within("channel"))?;
+        let unit = channel.unit();
+        let upf_event_driven = upf_poll.is_none();
+        let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
+        let context = LimiterContext { unit, slot, mtu: config.mtu };
+        let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
+            || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
+        let mut mac_poll = Poll::new(mac_ticker);
+        mac_poll.arm(Instant::ZERO, false);
+        let mut stack = Self {
+            ues: Vec::with_capacity(config.ues.len()),
+            flows: Vec::new(),
+            upf_poll: Poll::new(upf_poll),
+            sdap_poll: Poll::new(sdap_poll),
+            mac_poll,
+            upf_batch: config.upf.batch,
+            sdap_batch: config.sdap.batch,
+            upf_busy: Vec::new(),
+            sdap_busy: Vec::new(),
+            turns: Turns::default(),
+            channel,
+            per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
+            unit,
+            slot,
+            overhead: config.mac.overhead.0,
+            last_slot: LastSlot::default(),
+            backlog: RlcView::default(),
+            top_down: config.tie_order == TieOrder::TopDown,
+            upf_passes_through: upf_event_driven && unpaced,
+            hash_key: stream_key(seed, "upf.hash"),
+            assert_bound: config.assert_bound,
+            limiters_listen: !matches!(config.rlc.limiter, LimiterConfig::Unlimited(_) | LimiterConfig::Fixed(_)),
+            clairvoyant: clairvoyant.then_some(context),
+            next_id: 0,
+            delivered: 0,
+            unmatched: 0,
+        };
+        for index in 0..config.ues.len() {
+            let ue = stack.build_ue(config, index, &context)?;
+            stack.ues.push(ue);
+        }
+        stack.check_polls(config)?;
+        Ok(stack)
+    }
+
+    fn build_ue(&self, config: &StackConfig, index: usize, context: &LimiterContext) -> Result<Ue, ConfigError> {
+        let ue = &config.ues[index];
+        let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
+        let key = mix(stream_key(config.seed, "ue") ^ index as u64);
+        let pacer_context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
+        let upf = if self.upf_passes_through {
+            UeUpf::default()
+        } else {
+            UeUpf::new(&config.upf.queue, ue.qos_flows.len(), mix(key ^ 1)).map_err(|e| e.within("upf.queue"))?
+        };
+        let rlc = (0..ue.drbs).map(|drb| RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb)));
+        let channel = ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
+        let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
+        if let Some(channel) = &channel
+            && channel.unit() != context.unit
+        {
+            let unit = alloc::format!("{:?}", channel.unit());
+            return Err(within_ue(ConfigError::new("channel.unit", &unit, "the unit of the cell's channel", "one MAC, one unit")));
+        }
+        Ok(Ue {
+            upf,
+            sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2)).map_err(|e| e.within("sdap"))?,
+            rlc: rlc.collect::<Result<_, ConfigError>>().map_err(|e| e.within("rlc"))?,
+            qfis: ue.qos_flows.iter().map(|flow| flow.qfi).collect(),
+            rules: ue.rules.clone(),
+            channel,
+            upf_listed: false,
+            sdap_listed: false,
+        })
+    }
+
+    /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them again.
+    fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
+        let paces = self.ues.iter().flat_map(|ue| &ue.rlc).any(|rlc| rlc.limiter.paces());
+        let why = "the method opens with time and must be asked several times a slot";
+        justfull_base::error::ensure(
+            !(paces && self.sdap_poll.is_event_driven()),
+            "sdap.poll.period",
+            &config.sdap.poll.period,
+            "above 0s with this rlc.limiter",
+            why,
+        )?;
+        let paced = !matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
+        justfull_base::error::ensure(
+            !(paced && self.upf_poll.is_event_driven()),
+            "upf.poll.period",
+            &config.upf.poll.period,
+            "above 0s with this sdap.pacer",
+            why,
+        )
+    }
+}

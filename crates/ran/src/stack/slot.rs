@@ -1,0 +1,189 @@
+//! One slot: the MAC pulls from the bearers that have something to send.
+
+use super::*;
+
+impl Stack {
+    pub(super) fn slot_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
+        let Some((k, now)) = self.mac_poll.take() else { return };
+        self.mac_poll.arm(now, false);
+        self.last_slot = LastSlot { number: Some(k), at: now };
+        let shared = self.channel.capacity(k, now);
+        let before = self.backlog;
+        let mut budget = if self.per_ue_channels { SlotBudget::PerUe(1.0) } else { SlotBudget::Shared(shared) };
+        let used = if self.turns.is_empty() {
+            0
+        } else {
+            match self.unit {
+                CapacityUnit::Packets => self.serve_packets(now, k, shared, &mut budget, driver),
+                CapacityUnit::Bytes => self.serve_bytes(now, k, shared, &mut budget, driver),
+            }
+        };
+        let capacity = match budget {
+            SlotBudget::Shared(_) => shared,
+            // Where UEs differ, what was left is counted at the cell's own capacity.
+            SlotBudget::PerUe(left) => used + (left * shared as f64) as u64,
+        };
+        self.report_waiting(now, k, shared);
+        let (rlc_packets, rlc_bytes) = (before.packets, before.bytes);
+        driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
+        if self.sdap_poll.is_event_driven() && !self.sdap_busy.is_empty() {
+            for i in 0..self.sdap_busy.len() {
+                self.serve_sdap(now, self.sdap_busy[i], driver);
+            }
+            self.unlist_idle_sdap();
+        }
+    }
+
+    /// What `ue` could carry in slot `k` if it had all of it.
+    #[inline]
+    fn ue_capacity(&mut self, ue: u32, k: u64, now: Instant, shared: u64) -> u64 {
+        if !self.per_ue_channels {
+            return shared;
+        }
+        self.ues[ue as usize].channel.as_mut().map_or(shared, |c| c.capacity(k, now))
+    }
+
+    /// Round robin over bearers, one packet each.
+    fn serve_packets<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        k: u64,
+        shared: u64,
+        budget: &mut SlotBudget,
+        driver: &mut D,
+    ) -> u64 {
+        let mut used = 0;
+        let mut unserved_in_a_row = 0;
+        while unserved_in_a_row < self.turns.len() {
+            let Some(bearer) = self.turns.next() else { break };
+            let capacity = self.ue_capacity(bearer.ue, k, now, shared);
+            if budget.left(capacity) == 0 {
+                if !self.per_ue_channels {
+                    // Nobody can send more: the bearer whose turn it is comes first in the next slot.
+                    self.turns.keep_turn(bearer);
+                    break;
+                }
+                self.turns.again(bearer);
+                unserved_in_a_row += 1;
+                continue;
+            }
+            unserved_in_a_row = 0;
+            let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
+            let before = rlc.view();
+            let pulled = rlc.pull_packet(now, driver);
+            let after = rlc.view();
+            if let Some(packet) = pulled {
+                used += 1;
+                budget.take(1, capacity);
+                rlc.add_used(k, 1);
+                self.deliver(now, &packet, driver);
+            }
+            self.settle(now, k, bearer, capacity, before, after);
+        }
+        used
+    }
+
+    /// An equal part of what is left of the slot to each bearer; what one does not need goes to the next.
+    fn serve_bytes<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        k: u64,
+        shared: u64,
+        budget: &mut SlotBudget,
+        driver: &mut D,
+    ) -> u64 {
+        let mut used = 0;
+        let mut first_pass = true;
+        loop {
+            let mut moved = 0;
+            let waiting = self.turns.len() as u64;
+            for i in 0..waiting {
+                let Some(bearer) = self.turns.next() else { break };
+                let capacity = self.ue_capacity(bearer.ue, k, now, shared);
+                let grant = budget.left(capacity) / (waiting - i);
+                let before = self.ues[bearer.ue as usize].rlc[bearer.drb as usize].view();
+                let overhead = if first_pass { self.overhead.min(grant) } else { 0 };
+                let sent = self.send_bytes(now, bearer, grant - overhead, driver);
+                let took = if sent > 0 { sent + overhead } else { 0 };
+                budget.take(took, capacity);
+                moved += took;
+                let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
+                rlc.add_used(k, took);
+                let after = rlc.view();
+                self.settle(now, k, bearer, capacity, before, after);
+            }
+            used += moved;
+            first_pass = false;
+            if moved == 0 || self.turns.is_empty() {
+                break;
+            }
+        }
+        self.turns.rotate();
+        used
+    }
+
+    /// Sends up to `grant` bytes of one bearer: the number sent.
+    fn send_bytes<D: Probe + Egress>(&mut self, now: Instant, bearer: Bearer, grant: u64, driver: &mut D) -> u64 {
+        let mut sent = 0;
+        while sent < grant {
+            let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
+            let (bytes, whole) = rlc.pull_bytes(now, grant - sent, driver);
+            sent += bytes;
+            match whole {
+                Some(packet) => self.deliver(now, &packet, driver),
+                None => break,
+            }
+        }
+        sent
+    }
+
+    /// After one bearer's turn: the cell's backlog, and whether it takes turns on.
+    #[inline]
+    fn settle(&mut self, now: Instant, k: u64, bearer: Bearer, capacity: u64, before: RlcView, after: RlcView) {
+        self.backlog.packets = self.backlog.packets + after.packets - before.packets;
+        self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+        if after.packets > 0 {
+            self.turns.again(bearer);
+        } else {
+            self.report(now, k, bearer, capacity);
+        }
+    }
+
+    /// Tells the limiters of the bearers that still have something to send.
+    fn report_waiting(&mut self, now: Instant, k: u64, shared: u64) {
+        if !self.limiters_listen {
+            return;
+        }
+        for i in 0..self.turns.len() {
+            let bearer = self.turns.at(i);
+            let capacity = self.ue_capacity(bearer.ue, k, now, shared);
+            self.report(now, k, bearer, capacity);
+        }
+    }
+
+    fn report(&mut self, now: Instant, k: u64, bearer: Bearer, capacity: u64) {
+        let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
+        let used = rlc.used_in(k);
+        let remaining = rlc.view().backlog(self.unit);
+        let report = SlotReport {
+            pulled_at: now,
+            slot: self.slot,
+            granted: capacity,
+            used,
+            remaining,
+            capacity,
+            starved: remaining == 0 && used < capacity,
+        };
+        rlc.report(k, &report);
+    }
+
+    #[inline]
+    fn deliver<D: Probe + Egress>(&mut self, now: Instant, packet: &Packet, driver: &mut D) {
+        self.delivered += 1;
+        let bound = (packet.tracked || self.assert_bound).then(|| self.bound(packet.entered));
+        if let Some(bound) = bound {
+            assert!(now >= bound, "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
+        }
+        driver.deliver(now, packet, bound.filter(|_| packet.tracked));
+    }
+}

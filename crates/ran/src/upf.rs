@@ -1,0 +1,180 @@
+//! User plane function: packet detection rules (TS 23.501 section 5.8.2, TS 29.244 section 5.2) give each flow its QFI, and flow
+//! queues hold what may not go down yet.
+//!
+//! The flows of one QFI share a queue whose discipline may be stochastic fair queueing over the 5-tuple hash; the QFIs of a UE
+//! take turns, one packet each. T20's program puts all UDP in one queue and all TCP in another; here flows are hashed.
+
+use alloc::vec::Vec;
+use justfull_base::packet::Protocol;
+use justfull_base::rng::mix;
+use justfull_base::{ConfigError, Qfi};
+use justfull_queue::{ManagedQueue, QueueConfig};
+
+/// What identifies a flow of packets. IPv4 addresses stand as IPv4-mapped IPv6 addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FiveTuple {
+    /// Source address.
+    pub source: [u8; 16],
+    /// Destination address.
+    pub destination: [u8; 16],
+    /// Source port; 0 for ICMP.
+    pub source_port: u16,
+    /// Destination port; 0 for ICMP.
+    pub destination_port: u16,
+    /// Transport protocol.
+    pub protocol: Protocol,
+}
+
+impl FiveTuple {
+    /// Hash under the run's key: equal tuples under equal keys give equal hashes, and nothing else can be told from it.
+    #[must_use]
+    pub fn hash(&self, key: u64) -> u32 {
+        let word = |bytes: &[u8]| bytes.iter().fold(0u64, |w, b| w << 8 | u64::from(*b));
+        let ports = u64::from(self.source_port) << 32 | u64::from(self.destination_port) << 8 | self.protocol as u64;
+        let (s, d) = (&self.source, &self.destination);
+        let hash = [word(&s[..8]), word(&s[8..]), word(&d[..8]), word(&d[8..]), ports];
+        (hash.iter().fold(key, |h, w| mix(h ^ w)) >> 32) as u32
+    }
+}
+
+/// A packet detection rule: what is set must match; the first rule that matches names the QFI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct PacketDetectionRule {
+    /// QoS flow of the packets that match.
+    pub qfi: Qfi,
+    /// Transport protocol (`tcp`, `udp`, `icmp`).
+    #[cfg_attr(feature = "serde", serde(default, with = "protocol_name", skip_serializing_if = "Option::is_none"))]
+    pub protocol: Option<Protocol>,
+    /// Server's port.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub source_port: Option<u16>,
+    /// UE's port.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub destination_port: Option<u16>,
+}
+
+impl PacketDetectionRule {
+    /// A rule that every packet matches.
+    #[must_use]
+    pub const fn any(qfi: Qfi) -> Self {
+        Self { qfi, protocol: None, source_port: None, destination_port: None }
+    }
+
+    /// True when the rule matches.
+    #[must_use]
+    pub fn matches(&self, tuple: &FiveTuple) -> bool {
+        self.protocol.is_none_or(|p| p == tuple.protocol)
+            && self.source_port.is_none_or(|p| p == tuple.source_port)
+            && self.destination_port.is_none_or(|p| p == tuple.destination_port)
+    }
+}
+
+/// The QFI that `rules` give to `tuple`, or none.
+#[must_use]
+pub fn detect(rules: &[PacketDetectionRule], tuple: &FiveTuple) -> Option<Qfi> {
+    rules.iter().find(|rule| rule.matches(tuple)).map(|rule| rule.qfi)
+}
+
+/// The flow queues of one QFI of one UE.
+pub(crate) struct UpfQueue {
+    pub(crate) queue: ManagedQueue,
+    /// What SDAP still wants at this opportunity, in the pacer's unit.
+    pub(crate) allowance: u64,
+}
+
+/// The UPF's queues for one UE. Index of a queue = index of the QoS flow in the UE's configuration.
+#[derive(Default)]
+pub(crate) struct UeUpf {
+    pub(crate) queues: Vec<UpfQueue>,
+    pub(crate) turn: usize,
+}
+
+impl UeUpf {
+    pub(crate) fn new(config: &QueueConfig, qos_flows: usize, key: u64) -> Result<Self, ConfigError> {
+        let queues = (0..qos_flows).map(|i| {
+            let queue = ManagedQueue::new(justfull_base::Layer::Upf, config, mix(key ^ i as u64))?;
+            Ok(UpfQueue { queue, allowance: 0 })
+        });
+        Ok(Self { queues: queues.collect::<Result<_, ConfigError>>()?, turn: 0 })
+    }
+
+    /// True when any queue holds a packet.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
+    }
+
+    /// The next queue in turn that holds a packet and has an allowance.
+    pub(crate) fn next_in_turn(&mut self) -> Option<usize> {
+        let n = self.queues.len();
+        let found = (0..n).map(|i| (self.turn + i) % n).find(|&i| {
+            let q = &self.queues[i];
+            q.allowance > 0 && q.queue.backlog_packets() > 0
+        })?;
+        self.turn = (found + 1) % n;
+        Some(found)
+    }
+}
+
+#[cfg(feature = "serde")]
+mod protocol_name {
+    use justfull_base::packet::Protocol;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Name {
+        Tcp,
+        Udp,
+        Icmp,
+    }
+
+    pub(super) fn serialize<S: Serializer>(protocol: &Option<Protocol>, s: S) -> Result<S::Ok, S::Error> {
+        let name = protocol.map(|p| match p {
+            Protocol::Tcp => Name::Tcp,
+            Protocol::Udp => Name::Udp,
+            Protocol::Icmp => Name::Icmp,
+        });
+        name.serialize(s)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Protocol>, D::Error> {
+        Ok(Some(match Name::deserialize(d)? {
+            Name::Tcp => Protocol::Tcp,
+            Name::Udp => Protocol::Udp,
+            Name::Icmp => Protocol::Icmp,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuple(port: u16) -> FiveTuple {
+        FiveTuple { destination_port: port, protocol: Protocol::Udp, ..FiveTuple::default() }
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_names_the_qfi() {
+        let qfi = |n| Qfi::new(n).expect("below 64");
+        let rules = [
+            PacketDetectionRule { destination_port: Some(5004), ..PacketDetectionRule::any(qfi(1)) },
+            PacketDetectionRule { protocol: Some(Protocol::Tcp), ..PacketDetectionRule::any(qfi(9)) },
+        ];
+        assert_eq!(detect(&rules, &tuple(5004)), Some(qfi(1)));
+        assert_eq!(detect(&rules, &tuple(80)), None);
+        assert_eq!(detect(&rules, &FiveTuple { protocol: Protocol::Tcp, ..tuple(80) }), Some(qfi(9)));
+    }
+
+    #[test]
+    fn the_hash_depends_on_the_key_and_on_every_field() {
+        let t = tuple(1);
+        assert_eq!(t.hash(7), t.hash(7));
+        assert_ne!(t.hash(7), t.hash(8));
+        assert_ne!(t.hash(7), tuple(2).hash(7));
+        assert_ne!(t.hash(7), FiveTuple { source_port: 1, ..t }.hash(7));
+        assert_ne!(t.hash(7), FiveTuple { protocol: Protocol::Tcp, ..t }.hash(7));
+    }
+}

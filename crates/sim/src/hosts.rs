@@ -1,0 +1,113 @@
+//! Servers and user equipments: banks of TCP endpoints and UDP sources, each with one queue of timers.
+
+use justfull_base::{Duration, Instant, Rng};
+use justfull_tcp::{Receiver, Sender};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::traffic::Interval;
+
+/// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Instant, u32)>>,
+    armed: Vec<Instant>,
+}
+
+impl Timers {
+    pub(crate) fn new(members: usize) -> Self {
+        Self { heap: BinaryHeap::with_capacity(2 * members), armed: vec![Instant::NEVER; members] }
+    }
+
+    /// Member `i` wants to be called at `at` or earlier.
+    #[inline]
+    pub(crate) fn arm(&mut self, i: u32, at: Instant) {
+        let armed = &mut self.armed[i as usize];
+        if at < *armed {
+            *armed = at;
+            self.heap.push(Reverse((at, i)));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at)
+    }
+
+    /// The member whose entry is due. Its entry is gone: arm it again.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
+        if self.next() > now {
+            return None;
+        }
+        let Reverse((at, i)) = self.heap.pop()?;
+        let armed = &mut self.armed[i as usize];
+        if *armed == at {
+            *armed = Instant::NEVER;
+        }
+        Some(i)
+    }
+}
+
+/// A TCP flow's two ends.
+pub(crate) struct TcpFlow {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    pub(crate) size: Option<u64>,
+    pub(crate) started: bool,
+    pub(crate) completed: Option<Instant>,
+}
+
+/// A UDP source.
+pub(crate) struct UdpSource {
+    pub(crate) payload: u32,
+    interval: Interval,
+    rng: Rng,
+    skew: f64,
+    stop: Instant,
+}
+
+impl UdpSource {
+    /// The source and the instant of its first datagram: a random time within one mean interval after `start`. Its clock
+    /// is skewed by up to 50 ppm, so that no source locks to a poll.
+    pub(crate) fn new(payload: u32, interval: Interval, start: Instant, stop: Instant, mut rng: Rng) -> (Self, Instant) {
+        let phase = interval.mean().scaled(rng.unit());
+        let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
+        (Self { payload, interval, rng, skew, stop }, start + phase)
+    }
+
+    /// The datagram after the one sent at `now`; none when the source has stopped by then.
+    pub(crate) fn after(&mut self, now: Instant) -> Option<Instant> {
+        let gap = self.interval.draw(&mut self.rng).scaled(self.skew).max(Duration::from_nanos(1));
+        Some(now + gap).filter(|at| *at < self.stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_fire_in_order_and_an_earlier_wish_replaces_a_later_one() {
+        let mut timers = Timers::new(2);
+        timers.arm(0, Instant::from_nanos(50));
+        timers.arm(1, Instant::from_nanos(20));
+        timers.arm(0, Instant::from_nanos(10));
+        assert_eq!(timers.pop(Instant::from_nanos(30)), Some(0));
+        assert_eq!(timers.pop(Instant::from_nanos(30)), Some(1));
+        assert_eq!(timers.pop(Instant::from_nanos(30)), None);
+    }
+
+    #[test]
+    fn a_normal_source_keeps_its_mean_and_stops() {
+        let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
+        let stop = Instant::ZERO + Duration::from_secs(200);
+        let (mut source, first) = UdpSource::new(200, interval, Instant::ZERO, stop, Rng::stream(1, "s"));
+        let mut n = 0;
+        let mut at = Some(first);
+        while let Some(now) = at {
+            n += 1;
+            at = source.after(now);
+        }
+        assert!((9_800..10_200).contains(&n), "{n}");
+    }
+}

@@ -1,0 +1,61 @@
+//! Links that keep their own packets in order.
+
+use justfull_base::{BitRate, Duration, Instant};
+use std::collections::VecDeque;
+
+/// A link that serialises at a rate and then delays; unbounded, in order.
+#[derive(Clone, Debug)]
+pub struct Pipe<T> {
+    rate: BitRate,
+    delay: Duration,
+    free_at: Instant,
+    flight: VecDeque<(Instant, T)>,
+}
+
+impl<T> Pipe<T> {
+    /// A link of `rate` (0 for infinitely fast) and one-way `delay`.
+    #[must_use]
+    pub fn new(rate: BitRate, delay: Duration) -> Self {
+        Self { rate, delay, free_at: Instant::ZERO, flight: VecDeque::new() }
+    }
+
+    /// `item` of `bytes` enters at `now`.
+    #[inline]
+    pub fn push(&mut self, now: Instant, bytes: u32, item: T) {
+        if self.rate.0 > 0 {
+            self.free_at = self.free_at.max(now) + self.rate.time_for_ceil(u64::from(bytes));
+            self.flight.push_back((self.free_at + self.delay, item));
+        } else {
+            self.flight.push_back((now + self.delay, item));
+        }
+    }
+
+    /// When the first item arrives; never when there is none.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Instant {
+        self.flight.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+
+    /// The item that has arrived by `now`.
+    #[inline]
+    pub fn pop(&mut self, now: Instant) -> Option<T> {
+        if self.next() <= now { self.flight.pop_front().map(|(_, item)| item) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_serialises_then_delays_in_order() {
+        let mut pipe = Pipe::new(BitRate(12_000_000), Duration::from_millis(10));
+        pipe.push(Instant::ZERO, 1500, 'a');
+        pipe.push(Instant::ZERO, 1500, 'b');
+        assert_eq!(pipe.next().as_nanos(), 11_000_000);
+        assert_eq!(pipe.pop(Instant::from_nanos(10_999_999)), None);
+        assert_eq!(pipe.pop(Instant::from_nanos(11_000_000)), Some('a'));
+        assert_eq!(pipe.next().as_nanos(), 12_000_000);
+    }
+}

@@ -1,0 +1,384 @@
+//! Statistics of a run, gathered as it goes: nothing is allocated per packet.
+
+use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series};
+use hdrhistogram::Histogram;
+use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
+
+/// Greatest time that a histogram tells apart, in microseconds: an hour.
+const HIGHEST_US: u64 = 3_600_000_000;
+/// Points of a CDF.
+const CDF_POINTS: usize = 200;
+
+/// Times with exact moments and percentiles good to 0.1 %.
+pub(crate) struct Times {
+    histogram: Histogram<u32>,
+    count: u64,
+    sum_ns: u128,
+    squares_ms: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Times {
+    pub(crate) fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
+        Self { histogram, count: 0, sum_ns: 0, squares_ms: 0.0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, time: Duration) {
+        let ns = time.as_nanos();
+        self.histogram.saturating_record(ns / 1_000);
+        self.count += 1;
+        self.sum_ns += u128::from(ns);
+        let ms = ns as f64 * 1e-6;
+        self.squares_ms += ms * ms;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    pub(crate) fn finish(&self) -> Distribution {
+        if self.count == 0 {
+            return Distribution::default();
+        }
+        let n = self.count as f64;
+        let mean_ms = self.sum_ns as f64 / n * 1e-6;
+        let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
+        // The middle of the histogram's cell, whose width is 0.1 % or 1 us.
+        let at = |share: f64| self.histogram.value_at_quantile(share) as f64 * 1e-3;
+        Distribution {
+            count: self.count,
+            mean_ms,
+            sd_ms: variance.sqrt(),
+            min_ms: self.min_ns as f64 * 1e-6,
+            max_ms: self.max_ns as f64 * 1e-6,
+            p25_ms: at(0.25),
+            p50_ms: at(0.50),
+            p75_ms: at(0.75),
+            p90_ms: at(0.90),
+            p95_ms: at(0.95),
+            p99_ms: at(0.99),
+            p999_ms: at(0.999),
+            cdf: self.cdf(),
+        }
+    }
+
+    /// At most [`CDF_POINTS`] points, evenly over the shares.
+    fn cdf(&self) -> Vec<(f64, f64)> {
+        let mut points = Vec::with_capacity(CDF_POINTS);
+        let (mut below, mut last) = (0u64, 0.0);
+        for cell in self.histogram.iter_recorded() {
+            below += u64::from(cell.count_at_value());
+            let share = below as f64 / self.count as f64;
+            if share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == self.count || points.is_empty() {
+                points.push((cell.value_iterated_to() as f64 * 1e-3, share));
+                last = share;
+            }
+        }
+        points
+    }
+}
+
+/// What is counted of the flows of one name.
+struct Class {
+    result: FlowResult,
+    delay: Times,
+    bound: Option<Times>,
+    rtt: Option<Times>,
+    rlc_backlog_sum: u64,
+    rlc_entries: u64,
+    goodput_bytes: u64,
+}
+
+/// What is counted of one layer.
+struct LayerCount {
+    low_latency: Times,
+    other: Times,
+    drops: [u64; DropReason::ALL.len()],
+    marks: u64,
+    backlog: u64,
+    backlog_sum: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    slots: u64,
+    capacity: u64,
+    backlog: [u64; 3],
+    rlc_bytes: u64,
+    delivered_bytes: u64,
+}
+
+/// Which flows there are and how they are named.
+pub(crate) struct ClassInfo {
+    pub(crate) name: String,
+    pub(crate) protocol: &'static str,
+    pub(crate) control: String,
+    pub(crate) ue: u32,
+    pub(crate) qfi: u8,
+    pub(crate) low_latency: bool,
+    pub(crate) flows: u32,
+}
+
+/// Listens to the stack.
+pub(crate) struct Recorder {
+    warmup: Instant,
+    end: Instant,
+    classes: Vec<Class>,
+    class_of_flow: Vec<u32>,
+    layers: [LayerCount; 3],
+    offered: u64,
+    used: u64,
+    slots: u64,
+    starved_slots: u64,
+    bin: Duration,
+    bins: Vec<Bin>,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        warmup: Instant,
+        end: Instant,
+        bins: usize,
+        classes: Vec<ClassInfo>,
+        class_of_flow: Vec<u32>,
+    ) -> Self {
+        let bin = Duration::from_nanos((end.as_nanos() / bins as u64).max(1));
+        let classes = classes.into_iter().map(|info| Class {
+            delay: Times::new(),
+            bound: info.low_latency.then(Times::new),
+            rtt: (info.protocol == "tcp").then(Times::new),
+            rlc_backlog_sum: 0,
+            rlc_entries: 0,
+            goodput_bytes: 0,
+            result: FlowResult {
+                name: info.name,
+                protocol: info.protocol.into(),
+                control: info.control,
+                flows: info.flows,
+                ue: info.ue,
+                qfi: info.qfi,
+                low_latency: info.low_latency,
+                ..FlowResult::default()
+            },
+        });
+        let layer = || LayerCount {
+            low_latency: Times::new(),
+            other: Times::new(),
+            drops: [0; DropReason::ALL.len()],
+            marks: 0,
+            backlog: 0,
+            backlog_sum: 0,
+        };
+        Self {
+            warmup,
+            end,
+            classes: classes.collect(),
+            class_of_flow,
+            layers: [layer(), layer(), layer()],
+            offered: 0,
+            used: 0,
+            slots: 0,
+            starved_slots: 0,
+            bin,
+            bins: vec![Bin::default(); bins + 1],
+        }
+    }
+
+    #[inline]
+    fn class(&mut self, packet: &Packet) -> &mut Class {
+        &mut self.classes[self.class_of_flow[packet.flow as usize] as usize]
+    }
+
+    #[inline]
+    fn bin_at(&mut self, now: Instant) -> &mut Bin {
+        let i = ((now.as_nanos() / self.bin.as_nanos()) as usize).min(self.bins.len() - 1);
+        &mut self.bins[i]
+    }
+
+    /// A packet is about to enter the UPF.
+    #[inline]
+    pub(crate) fn entered(&mut self, now: Instant, flow: u32) {
+        if now >= self.warmup {
+            let class = self.class_of_flow[flow as usize] as usize;
+            self.classes[class].result.entered_packets += 1;
+        }
+    }
+
+    /// A packet left the stack whole.
+    #[inline]
+    pub(crate) fn delivered(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        if packet.entered < self.warmup {
+            return;
+        }
+        let class = self.class(packet);
+        class.result.delivered_packets += 1;
+        class.delay.record(now.since(packet.entered));
+        if let (Some(times), Some(bound)) = (&mut class.bound, bound) {
+            times.record(bound.since(packet.entered));
+        }
+    }
+
+    /// `bytes` of new payload reached a receiver.
+    #[inline]
+    pub(crate) fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
+        self.bin_at(now).delivered_bytes += bytes;
+        if now >= self.warmup {
+            let class = self.class_of_flow[flow as usize] as usize;
+            self.classes[class].goodput_bytes += bytes;
+        }
+    }
+
+    /// A sender measured a round trip.
+    #[inline]
+    pub(crate) fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
+        if now >= self.warmup {
+            let class = self.class_of_flow[flow as usize] as usize;
+            if let Some(times) = &mut self.classes[class].rtt {
+                times.record(rtt);
+            }
+        }
+    }
+
+    /// Adds what a TCP flow's sender counted.
+    pub(crate) fn tcp_totals(&mut self, flow: u32, retransmitted: u64, timeouts: u64, completed: Option<Instant>) {
+        let class = &mut self.classes[self.class_of_flow[flow as usize] as usize];
+        class.result.retransmitted_segments += retransmitted;
+        class.result.timeouts += timeouts;
+        let done = completed.map(Instant::as_secs_f64);
+        class.result.completed_s = match (class.result.completed_s, done) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    #[inline]
+    fn slot(&mut self, now: Instant, capacity: u64, used: u64, rlc: (u64, u64)) {
+        let backlog = [self.layers[0].backlog, self.layers[1].backlog, rlc.0];
+        let bin = self.bin_at(now);
+        bin.slots += 1;
+        bin.capacity += capacity;
+        for (sum, layer) in bin.backlog.iter_mut().zip(backlog) {
+            *sum += layer;
+        }
+        bin.rlc_bytes += rlc.1;
+        if now >= self.warmup {
+            self.slots += 1;
+            self.offered += capacity;
+            self.used += used;
+            self.starved_slots += u64::from(used < capacity);
+            for (layer, backlog) in self.layers.iter_mut().zip(backlog) {
+                layer.backlog_sum += backlog;
+            }
+        }
+    }
+
+    /// The flows' results.
+    pub(crate) fn flows(&self) -> Vec<FlowResult> {
+        let window_s = self.end.since(self.warmup).as_secs_f64();
+        let finish = |class: &Class| FlowResult {
+            goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
+            delay: class.delay.finish(),
+            bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
+            rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
+            rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.rlc_entries.max(1) as f64,
+            ..class.result.clone()
+        };
+        self.classes.iter().map(finish).collect()
+    }
+
+    /// The layers' results.
+    pub(crate) fn layers(&self) -> Vec<LayerResult> {
+        let finish = |(layer, count): (Layer, &LayerCount)| LayerResult {
+            layer: layer.name().into(),
+            low_latency_sojourn: count.low_latency.finish(),
+            other_sojourn: count.other.finish(),
+            drops: DropReason::ALL
+                .iter()
+                .zip(count.drops)
+                .filter(|(_, n)| *n > 0)
+                .map(|(reason, n)| (reason.name().into(), n))
+                .collect(),
+            marks: count.marks,
+            backlog_packets_mean: count.backlog_sum as f64 / self.slots.max(1) as f64,
+        };
+        Layer::ALL.into_iter().zip(&self.layers).map(finish).collect()
+    }
+
+    /// The radio's results.
+    pub(crate) fn cell(&self, unit: &str) -> CellResult {
+        CellResult {
+            unit: unit.into(),
+            offered: self.offered,
+            used: self.used,
+            utilisation: if self.offered == 0 { 0.0 } else { self.used as f64 / self.offered as f64 },
+            slots: self.slots,
+            starved_slots: self.starved_slots,
+        }
+    }
+
+    /// State over time.
+    pub(crate) fn series(&self) -> Series {
+        let bins = &self.bins[..self.bins.len() - 1];
+        let per_slot = |f: &dyn Fn(&Bin) -> u64| bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect();
+        let bin_s = self.bin.as_secs_f64();
+        Series {
+            bin_s,
+            capacity_per_slot: per_slot(&|b| b.capacity),
+            upf_packets: per_slot(&|b| b.backlog[0]),
+            sdap_packets: per_slot(&|b| b.backlog[1]),
+            rlc_packets: per_slot(&|b| b.backlog[2]),
+            rlc_bytes: per_slot(&|b| b.rlc_bytes),
+            delivered_mbit_s: bins.iter().map(|b| b.delivered_bytes as f64 * 8e-6 / bin_s).collect(),
+        }
+    }
+}
+
+/// What the stack says of the fate of its packets, as results.
+pub(crate) fn conservation(c: &justfull_ran::stack::Conserved) -> Conservation {
+    Conservation { entered: c.entered, delivered: c.delivered, dropped: c.dropped, queued: c.queued }
+}
+
+impl Probe for Recorder {
+    #[inline(always)]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        match event {
+            Event::Enqueued { layer, packet, backlog_packets, .. } => {
+                self.layers[*layer as usize].backlog += 1;
+                if *layer == Layer::Rlc && packet.entered >= self.warmup {
+                    let class = self.class(packet);
+                    class.rlc_entries += 1;
+                    class.rlc_backlog_sum += u64::from(*backlog_packets);
+                }
+            }
+            Event::Departed { layer, packet, sojourn } => {
+                let count = &mut self.layers[*layer as usize];
+                count.backlog -= 1;
+                if packet.entered >= self.warmup {
+                    if packet.tracked { &mut count.low_latency } else { &mut count.other }.record(*sojourn);
+                }
+            }
+            Event::Marked { layer, packet } => {
+                if packet.entered >= self.warmup {
+                    self.layers[*layer as usize].marks += 1;
+                    self.class(packet).result.marked_packets += 1;
+                }
+            }
+            Event::Dropped { layer, packet, reason } => {
+                let waited = matches!(
+                    reason,
+                    DropReason::OverflowVictim | DropReason::AqmDequeue | DropReason::AqmTimeout
+                );
+                let count = &mut self.layers[*layer as usize];
+                count.backlog -= u64::from(waited);
+                if packet.entered >= self.warmup {
+                    count.drops[*reason as usize] += 1;
+                    self.class(packet).result.dropped_packets += 1;
+                }
+            }
+            Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
+                self.slot(now, *capacity, *used, (*rlc_packets, *rlc_bytes));
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What one run found, as plain data in the units of its names.
+
+use serde::Serialize;
+
+/// Results of one run of one method on one scenario with one seed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RunResult {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the method, e.g. `CoDel@DRQL`.
+    pub method: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Simulated time in seconds.
+    pub duration_s: f64,
+    /// Start of the measured window in seconds.
+    pub warmup_s: f64,
+    /// Per flow, in the order of the scenario.
+    pub flows: Vec<FlowResult>,
+    /// Per layer from the top down.
+    pub layers: Vec<LayerResult>,
+    /// The radio.
+    pub cell: CellResult,
+    /// Backlog and capacity over time.
+    pub series: Series,
+    /// Fate of every packet over the whole run, warm-up included.
+    pub conservation: Conservation,
+    /// Calls into components, a measure of work.
+    pub component_calls: u64,
+}
+
+/// A distribution of times in milliseconds. All zero and empty when `count` is 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Number of values.
+    pub count: u64,
+    /// Arithmetic mean (exact).
+    pub mean_ms: f64,
+    /// Standard deviation of the values.
+    pub sd_ms: f64,
+    /// Least value.
+    pub min_ms: f64,
+    /// Greatest value.
+    pub max_ms: f64,
+    /// 25th percentile.
+    pub p25_ms: f64,
+    /// Median.
+    pub p50_ms: f64,
+    /// 75th percentile.
+    pub p75_ms: f64,
+    /// 90th percentile.
+    pub p90_ms: f64,
+    /// 95th percentile.
+    pub p95_ms: f64,
+    /// 99th percentile.
+    pub p99_ms: f64,
+    /// 99.9th percentile.
+    pub p999_ms: f64,
+    /// Points (time in ms, share of values at or below it), at most 200, rising.
+    pub cdf: Vec<(f64, f64)>,
+}
+
+/// What one flow saw in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Name in the scenario.
+    pub name: String,
+    /// `tcp` or `udp`.
+    pub protocol: String,
+    /// Congestion control of a TCP flow, empty otherwise.
+    pub control: String,
+    /// Number of flows of this name, counted together.
+    pub flows: u32,
+    /// User equipment (of the first).
+    pub ue: u32,
+    /// QoS flow (of the first).
+    pub qfi: u8,
+    /// The scenario asks for its delay.
+    pub low_latency: bool,
+    /// Packets that entered the UPF.
+    pub entered_packets: u64,
+    /// Packets whose last byte left the RLC.
+    pub delivered_packets: u64,
+    /// Packets dropped anywhere.
+    pub dropped_packets: u64,
+    /// Packets marked congestion experienced.
+    pub marked_packets: u64,
+    /// New payload bytes that reached the receiver, per second, in Mbit/s.
+    pub goodput_mbit_s: f64,
+    /// UPF entry to the pull that took the last byte.
+    pub delay: Distribution,
+    /// The least delay any policy could have given the same packets (tracked flows only).
+    pub bound: Distribution,
+    /// Round-trip time samples of a TCP sender.
+    pub rtt: Distribution,
+    /// Mean RLC backlog in packets that this flow's packets found when they entered the RLC.
+    pub rlc_packets_at_entry_mean: f64,
+    /// Retransmitted segments of a TCP flow.
+    pub retransmitted_segments: u64,
+    /// Retransmission timeouts of a TCP flow.
+    pub timeouts: u64,
+    /// When a sized transfer was acknowledged whole, in seconds since the start of the run.
+    pub completed_s: Option<f64>,
+}
+
+/// What one layer did in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LayerResult {
+    /// `upf`, `sdap` or `rlc`.
+    pub layer: String,
+    /// Sojourn time of the packets of low-latency flows.
+    pub low_latency_sojourn: Distribution,
+    /// Sojourn time of all other packets.
+    pub other_sojourn: Distribution,
+    /// Drops (reason, packets), zero entries left out.
+    pub drops: Vec<(String, u64)>,
+    /// Packets marked.
+    pub marks: u64,
+    /// Backlog averaged over pulls, in packets.
+    pub backlog_packets_mean: f64,
+}
+
+/// What the radio did in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CellResult {
+    /// `packets` or `bytes`: the unit of the next two.
+    pub unit: String,
+    /// What the slots could have carried.
+    pub offered: u64,
+    /// What they carried.
+    pub used: u64,
+    /// `used / offered`; 0 when nothing was offered.
+    pub utilisation: f64,
+    /// Slots.
+    pub slots: u64,
+    /// Slots that could have carried more than was there.
+    pub starved_slots: u64,
+}
+
+/// State over time: one value per bin of `bin_s` seconds, from the start of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// Width of a bin in seconds.
+    pub bin_s: f64,
+    /// Mean capacity per slot, in the MAC's unit.
+    pub capacity_per_slot: Vec<f64>,
+    /// Mean UPF backlog before a pull, in packets.
+    pub upf_packets: Vec<f64>,
+    /// Mean SDAP backlog before a pull, in packets.
+    pub sdap_packets: Vec<f64>,
+    /// Mean RLC backlog before a pull, in packets.
+    pub rlc_packets: Vec<f64>,
+    /// Mean RLC backlog before a pull, in bytes.
+    pub rlc_bytes: Vec<f64>,
+    /// Goodput of all flows in Mbit/s.
+    pub delivered_mbit_s: Vec<f64>,
+}
+
+/// Fate of every packet of a run: `entered = delivered + dropped + queued`, asserted when the run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Conservation {
+    /// Packets handed to the UPF.
+    pub entered: u64,
+    /// Packets taken whole by the MAC.
+    pub delivered: u64,
+    /// Packets dropped in any layer.
+    pub dropped: u64,
+    /// Packets still in a queue at the end.
+    pub queued: u64,
+}

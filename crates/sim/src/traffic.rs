@@ -1,0 +1,121 @@
+//! What flows through the world.
+
+use justfull_base::error::ensure;
+use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng};
+use justfull_ran::FiveTuple;
+use justfull_tcp::{ReceiverConfig, SenderConfig};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of IPv4 and UDP headers.
+pub const UDP_HEADER_BYTES: u32 = 28;
+
+/// Time between the datagrams of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Interval {
+    /// Always the same.
+    Constant(Duration),
+    /// Normal; a draw below 0 counts as 0.
+    Normal {
+        /// Mean, above 0.
+        mean: Duration,
+        /// Standard deviation.
+        sd: Duration,
+    },
+}
+
+impl Interval {
+    /// Mean time between datagrams.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        match *self {
+            Self::Constant(mean) | Self::Normal { mean, .. } => mean,
+        }
+    }
+
+    pub(crate) fn draw(&self, rng: &mut Rng) -> Duration {
+        match *self {
+            Self::Constant(d) => d,
+            Self::Normal { mean, sd } => {
+                let s = mean.as_secs_f64() + sd.as_secs_f64() * rng.normal();
+                Duration::from_secs_f64(s.max(0.0))
+            }
+        }
+    }
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// A TCP transfer.
+    Tcp {
+        /// The server's end.
+        sender: SenderConfig,
+        /// The UE's end.
+        receiver: ReceiverConfig,
+        /// Bytes to transfer; none for a greedy flow.
+        size: Option<Bytes>,
+    },
+    /// Datagrams at intervals.
+    Udp {
+        /// Payload of each, 1 to 65 507 bytes.
+        payload: Bytes,
+        /// Time between them.
+        interval: Interval,
+    },
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowConfig {
+    /// Name; flows of one name are counted together.
+    pub name: String,
+    /// UE it goes to.
+    pub ue: u32,
+    /// Addresses and ports.
+    pub tuple: FiveTuple,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// Its delay is what the scenario asks for.
+    pub low_latency: bool,
+    /// When it starts. A UDP source starts within one mean interval after it, at random.
+    pub start: Duration,
+    /// When it stops sending new data; none for the end of the run.
+    pub stop: Option<Duration>,
+    /// One-way delay between server and UPF on top of the core's.
+    pub extra_delay: Duration,
+}
+
+impl FlowConfig {
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        if let Some(stop) = self.stop {
+            ensure(stop > self.start, "stop", &stop, "after start", "a flow lasts some time")?;
+        }
+        match &self.traffic {
+            Traffic::Udp { payload, interval } => {
+                let most = u64::from(mtu.saturating_sub(UDP_HEADER_BYTES));
+                let fits = (1..=most).contains(&payload.0);
+                ensure(fits, "payload", payload, "1B to the MTU less 28B of headers", "no IP fragmentation is modelled")?;
+                let mean = interval.mean();
+                ensure(mean >= Duration::from_micros(1), "interval", &mean, "at least 1us", "finer would not end")
+            }
+            Traffic::Tcp { sender, size, .. } => {
+                let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
+                let bound = "1 to the MTU less 52B of headers";
+                ensure(sender.mss <= most, "tcp.mss", &sender.mss, bound, "no IP fragmentation is modelled")?;
+                ensure(size.is_none_or(|s| s.0 > 0), "size", &"0B", "at least 1B, or none", "nothing to send")?;
+                sender.validate().map_err(|e| e.within("tcp"))
+            }
+        }
+    }
+
+    /// When the flow stops sending new data.
+    #[must_use]
+    pub fn stop_instant(&self) -> Instant {
+        self.stop.map_or(Instant::NEVER, |s| Instant::ZERO + s)
+    }
+}

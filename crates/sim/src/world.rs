@@ -1,0 +1,493 @@
+//! The world and its event loop.
+//!
+//! ```text
+//! UDP sources -+
+//! TCP senders -+-> core link -> Stack (UPF -> SDAP -> RLC -> MAC) -> air -> TCP receivers
+//!      ^                                                                      |
+//!      +--------------------------- uplink ----------------------------------+
+//! ```
+//! At one instant components act in the order acknowledgements, senders, sources, core, stack, air, receivers.
+
+use crate::hosts::{TcpFlow, Timers, UdpSource};
+use crate::link::Pipe;
+use crate::recorder::{ClassInfo, Recorder, conservation};
+use crate::results::RunResult;
+use crate::traffic::{FlowConfig, Traffic, UDP_HEADER_BYTES};
+use justfull_base::error::ensure;
+use justfull_base::packet::Protocol;
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet, Probe, Rng};
+use justfull_ran::channel::CapacityUnit;
+use justfull_ran::{Egress, Stack, StackConfig};
+use justfull_tcp::segment::HEADER_BYTES;
+use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender};
+use std::collections::VecDeque;
+
+/// Bytes of an acknowledgement on the uplink: headers with timestamps.
+const ACK_BYTES: u32 = HEADER_BYTES;
+
+/// Settings of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorldConfig {
+    /// Name of the scenario, for the results.
+    pub scenario: String,
+    /// Name of the method, for the results.
+    pub method: String,
+    /// The cell.
+    pub stack: StackConfig,
+    /// The flows; at least one.
+    pub flows: Vec<FlowConfig>,
+    /// Rate of each server's link into the core; 0 for no serialisation.
+    pub core_rate: BitRate,
+    /// One-way delay from server to UPF.
+    pub core_delay: Duration,
+    /// From the slot's pull to the UE: air interface and processing.
+    pub air_delay: Duration,
+    /// Rate of the UE's way back; 0 for no serialisation.
+    pub uplink_rate: BitRate,
+    /// One-way delay from UE to server.
+    pub uplink_delay: Duration,
+    /// Simulated time; above 0, at most a day.
+    pub duration: Duration,
+    /// Start of the measured window; below `duration`.
+    pub warmup: Duration,
+    /// Bins of the series over time, 1 to 100 000.
+    pub series_bins: u32,
+}
+
+/// Told how far a run is, and able to end it.
+pub trait Progress {
+    /// The run has reached `now`. False ends it: the run gives no result.
+    fn advanced(&mut self, now: Instant) -> bool;
+}
+
+impl Progress for () {
+    fn advanced(&mut self, _now: Instant) -> bool {
+        true
+    }
+}
+
+/// What listens to the stack: the recorder, the packets it gave back, and the segments that its packets stand for.
+struct Driver {
+    recorder: Recorder,
+    delivered: VecDeque<Packet>,
+    segments: Segments,
+}
+
+/// Segments on their way, by the handle in [`Packet::payload`].
+#[derive(Default)]
+struct Segments {
+    slots: Vec<Segment>,
+    free: Vec<u32>,
+}
+
+impl Segments {
+    fn put(&mut self, segment: Segment) -> u64 {
+        if let Some(i) = self.free.pop() {
+            self.slots[i as usize] = segment;
+            u64::from(i)
+        } else {
+            self.slots.push(segment);
+            // So that giving a handle back never allocates.
+            self.free.reserve(self.slots.capacity());
+            (self.slots.len() - 1) as u64
+        }
+    }
+
+    fn take(&mut self, handle: u64) -> Segment {
+        self.free.push(handle as u32);
+        self.slots[handle as usize]
+    }
+}
+
+impl Probe for Driver {
+    #[inline(always)]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        self.recorder.on_event(now, event);
+        if let Event::Dropped { packet, .. } = event
+            && packet.protocol == Protocol::Tcp
+        {
+            self.segments.take(packet.payload);
+        }
+    }
+}
+
+impl Egress for Driver {
+    #[inline]
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.recorder.delivered(now, packet, bound);
+        self.delivered.push_back(*packet);
+    }
+}
+
+/// Which end a flow has.
+#[derive(Clone, Copy)]
+enum End {
+    Tcp(u32),
+    Udp(u32),
+}
+
+/// A world that has been built and can be run once.
+pub struct World {
+    config: WorldConfig,
+    stack: Stack,
+    driver: Driver,
+    ends: Vec<End>,
+    tcp: Vec<TcpFlow>,
+    tcp_flow: Vec<u32>,
+    udp: Vec<UdpSource>,
+    udp_flow: Vec<u32>,
+    sender_timers: Timers,
+    receiver_timers: Timers,
+    source_timers: Timers,
+    /// One pipe per distinct delay between server and UPF.
+    core: Vec<Pipe<Packet>>,
+    core_of_flow: Vec<u32>,
+    air: Pipe<Packet>,
+    /// One pipe per pipe of the core, for the way back.
+    uplink: Vec<Pipe<(u32, Ack)>>,
+    calls: u64,
+}
+
+impl World {
+    /// Builds the world of `config`.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn new(config: &WorldConfig) -> Result<Self, ConfigError> {
+        validate(config)?;
+        let seed = config.stack.seed;
+        let mut stack = Stack::new(&config.stack)?;
+        let members = config.flows.len();
+        let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
+        delays.sort_unstable();
+        delays.dedup();
+        let core_of = |extra| delays.iter().position(|d| *d == extra).unwrap_or(0) as u32;
+        let (classes, class_of_flow) = classes(config);
+        let end = Instant::ZERO + config.duration;
+        let recorder =
+            Recorder::new(Instant::ZERO + config.warmup, end, config.series_bins as usize, classes, class_of_flow);
+        let mut world = Self {
+            ends: Vec::with_capacity(members),
+            tcp: Vec::new(),
+            tcp_flow: Vec::new(),
+            udp: Vec::new(),
+            udp_flow: Vec::new(),
+            sender_timers: Timers::new(members),
+            receiver_timers: Timers::new(members),
+            source_timers: Timers::new(members),
+            core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
+            core_of_flow: config.flows.iter().map(|f| core_of(f.extra_delay)).collect(),
+            air: Pipe::new(BitRate(0), config.air_delay),
+            uplink: delays.iter().map(|d| Pipe::new(config.uplink_rate, config.uplink_delay + *d)).collect(),
+            driver: Driver { recorder, delivered: VecDeque::new(), segments: Segments::default() },
+            config: config.clone(),
+            calls: 0,
+            stack: {
+                for flow in &config.flows {
+                    stack.open_flow(flow.ue, &flow.tuple);
+                }
+                stack
+            },
+        };
+        for (i, flow) in config.flows.iter().enumerate() {
+            world.add_flow(i as u32, flow, seed).map_err(|e| e.within(&format!("flow[{i}]")))?;
+        }
+        Ok(world)
+    }
+
+    fn add_flow(&mut self, i: u32, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
+        let start = Instant::ZERO + flow.start;
+        match &flow.traffic {
+            Traffic::Tcp { sender, receiver, size } => {
+                self.ends.push(End::Tcp(self.tcp.len() as u32));
+                let mut sender = sender.clone();
+                if let CcConfig::Bbr(bbr) = &mut sender.cc {
+                    bbr.seed = justfull_base::rng::stream_key(seed, &format!("tcp.{i}"));
+                }
+                self.sender_timers.arm(self.tcp.len() as u32, start);
+                self.tcp_flow.push(i);
+                self.tcp.push(TcpFlow {
+                    sender: Sender::new(&sender)?,
+                    receiver: Receiver::new(receiver)?,
+                    size: size.map(|s| s.0),
+                    started: false,
+                    completed: None,
+                });
+            }
+            Traffic::Udp { payload, interval } => {
+                self.ends.push(End::Udp(self.udp.len() as u32));
+                let rng = Rng::stream(seed, &format!("udp.{i}"));
+                let (source, first) =
+                    UdpSource::new(payload.0 as u32, *interval, start, flow.stop_instant(), rng);
+                self.source_timers.arm(self.udp.len() as u32, first);
+                self.udp_flow.push(i);
+                self.udp.push(source);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs to the end, or until `progress` ends it (then there is no result).
+    ///
+    /// # Panics
+    /// When packets are not conserved or one beats the bound: bugs, not outcomes.
+    pub fn run<P: Progress>(mut self, progress: &mut P) -> Option<RunResult> {
+        let end = Instant::ZERO + self.config.duration;
+        let report_every = Duration::from_nanos((self.config.duration.as_nanos() / 100).max(1));
+        let mut report_at = Instant::ZERO + report_every;
+        loop {
+            let now = self.step(end);
+            if now > report_at || now > end {
+                if !progress.advanced(now.min(end)) {
+                    return None;
+                }
+                report_at = now + report_every;
+            }
+            if now > end {
+                return Some(self.finish());
+            }
+        }
+    }
+
+    /// Lets the component that is due first act; the instant at which it did, beyond `end` when the run is over.
+    #[inline]
+    fn step(&mut self, end: Instant) -> Instant {
+        let uplink = earliest(&self.uplink);
+        let senders = self.sender_timers.next();
+        let sources = self.source_timers.next();
+        let core = earliest(&self.core);
+        let stack = self.stack.next_wake();
+        let air = self.air.next();
+        let receivers = self.receiver_timers.next();
+        let now = uplink.min(senders).min(sources).min(core).min(stack).min(air).min(receivers);
+        if now > end {
+            return now;
+        }
+        self.calls += 1;
+        if uplink == now {
+            self.acknowledge(now);
+        } else if senders == now {
+            self.wake_sender(now);
+        } else if sources == now {
+            self.send_datagram(now);
+        } else if core == now {
+            self.arrive(now);
+        } else if stack == now {
+            self.stack.wake(now, &mut self.driver);
+            self.drain_stack(now);
+        } else if air == now {
+            while let Some(packet) = self.air.pop(now) {
+                self.receive(now, &packet);
+            }
+        } else {
+            self.wake_receiver(now);
+        }
+        now
+    }
+
+    /// Acknowledgements reach their senders.
+    fn acknowledge(&mut self, now: Instant) {
+        for pipe in 0..self.uplink.len() {
+            while let Some((i, ack)) = self.uplink[pipe].pop(now) {
+                self.calls += 1;
+                let flow = &mut self.tcp[i as usize];
+                flow.sender.on_ack(now, &ack);
+                self.driver.recorder.rtt(now, self.tcp_flow[i as usize], now.since(ack.ts_echo));
+                if flow.size.is_some() && flow.completed.is_none() && flow.sender.all_acked() {
+                    flow.completed = Some(now);
+                }
+                self.transmit(now, i);
+            }
+        }
+    }
+
+    fn wake_sender(&mut self, now: Instant) {
+        let Some(i) = self.sender_timers.pop(now) else { return };
+        let flow = &mut self.tcp[i as usize];
+        if !flow.started {
+            flow.started = true;
+            flow.sender.write(flow.size.unwrap_or(u64::MAX));
+        }
+        let config = &self.config.flows[self.tcp_flow[i as usize] as usize];
+        if now >= config.stop_instant() {
+            flow.sender.close();
+        }
+        flow.sender.on_timer(now);
+        self.transmit(now, i);
+    }
+
+    /// Sends what sender `i` may send now.
+    #[inline]
+    fn transmit(&mut self, now: Instant, i: u32) {
+        let flow_number = self.tcp_flow[i as usize];
+        let pipe = self.core_of_flow[flow_number as usize] as usize;
+        let config = &self.config.flows[flow_number as usize];
+        let tracked = config.low_latency;
+        let flow = &mut self.tcp[i as usize];
+        if now >= config.stop_instant() {
+            flow.sender.close();
+        }
+        while let Some(segment) = flow.sender.poll_transmit(now) {
+            let size = segment.len + HEADER_BYTES;
+            let packet = Packet {
+                payload: self.driver.segments.put(segment),
+                flow: flow_number,
+                size,
+                ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
+                protocol: Protocol::Tcp,
+                tracked,
+                ..Packet::default()
+            };
+            self.core[pipe].push(now, size, packet);
+        }
+        if let Some(at) = flow.sender.next_timer() {
+            self.sender_timers.arm(i, at);
+        }
+    }
+
+    fn send_datagram(&mut self, now: Instant) {
+        let Some(i) = self.source_timers.pop(now) else { return };
+        let source = &mut self.udp[i as usize];
+        let flow = self.udp_flow[i as usize];
+        let size = source.payload + UDP_HEADER_BYTES;
+        let tracked = self.config.flows[flow as usize].low_latency;
+        let packet = Packet { flow, size, protocol: Protocol::Udp, tracked, ..Packet::default() };
+        self.core[self.core_of_flow[flow as usize] as usize].push(now, size, packet);
+        if let Some(at) = source.after(now) {
+            self.source_timers.arm(i, at);
+        }
+    }
+
+    /// Packets reach the UPF.
+    fn arrive(&mut self, now: Instant) {
+        for pipe in 0..self.core.len() {
+            while let Some(packet) = self.core[pipe].pop(now) {
+                self.calls += 1;
+                self.driver.recorder.entered(now, packet.flow);
+                self.stack.input(now, packet, &mut self.driver);
+            }
+        }
+        self.drain_stack(now);
+    }
+
+    /// Packets that the radio has taken go on their way through the air.
+    #[inline]
+    fn drain_stack(&mut self, now: Instant) {
+        while let Some(packet) = self.driver.delivered.pop_front() {
+            if self.config.air_delay.is_zero() {
+                self.receive(now, &packet);
+            } else {
+                self.air.push(now, packet.size, packet);
+            }
+        }
+    }
+
+    /// A packet reaches its UE.
+    fn receive(&mut self, now: Instant, packet: &Packet) {
+        self.calls += 1;
+        match self.ends[packet.flow as usize] {
+            End::Udp(i) => {
+                let payload = u64::from(self.udp[i as usize].payload);
+                self.driver.recorder.goodput(now, packet.flow, payload);
+            }
+            End::Tcp(i) => {
+                let segment = self.driver.segments.take(packet.payload);
+                let receiver = &mut self.tcp[i as usize].receiver;
+                let before = receiver.delivered_bytes();
+                let ack = receiver.on_segment(now, &segment, packet.ecn == Ecn::Ce);
+                let new = receiver.delivered_bytes() - before;
+                self.driver.recorder.goodput(now, packet.flow, new);
+                self.answer(now, i, ack);
+            }
+        }
+    }
+
+    fn wake_receiver(&mut self, now: Instant) {
+        let Some(i) = self.receiver_timers.pop(now) else { return };
+        let ack = self.tcp[i as usize].receiver.on_timer(now);
+        self.answer(now, i, ack);
+    }
+
+    #[inline]
+    fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
+        if let Some(ack) = ack {
+            let pipe = self.core_of_flow[self.tcp_flow[i as usize] as usize] as usize;
+            self.uplink[pipe].push(now, ACK_BYTES, (i, ack));
+        }
+        if let Some(at) = self.tcp[i as usize].receiver.next_timer() {
+            self.receiver_timers.arm(i, at);
+        }
+    }
+
+    fn finish(mut self) -> RunResult {
+        self.stack.assert_conserved();
+        for (i, flow) in self.tcp.iter().enumerate() {
+            let stats = flow.sender.stats();
+            let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
+            self.driver.recorder.tcp_totals(self.tcp_flow[i], retransmitted, timeouts, flow.completed);
+        }
+        let unit = match self.stack.unit() {
+            CapacityUnit::Packets => "packets",
+            CapacityUnit::Bytes => "bytes",
+        };
+        let recorder = &self.driver.recorder;
+        RunResult {
+            scenario: self.config.scenario,
+            method: self.config.method,
+            seed: self.config.stack.seed,
+            duration_s: self.config.duration.as_secs_f64(),
+            warmup_s: self.config.warmup.as_secs_f64(),
+            flows: recorder.flows(),
+            layers: recorder.layers(),
+            cell: recorder.cell(unit),
+            series: recorder.series(),
+            conservation: conservation(&self.stack.conserved()),
+            component_calls: self.calls,
+        }
+    }
+}
+
+#[inline]
+fn earliest<T>(pipes: &[Pipe<T>]) -> Instant {
+    pipes.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER)
+}
+
+fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
+    let day = Duration::from_secs(86_400);
+    let ok = !config.duration.is_zero() && config.duration <= day;
+    ensure(ok, "duration", &config.duration, "above 0s, at most 24h", "a run ends")?;
+    ensure(config.warmup < config.duration, "warmup", &config.warmup, "below duration", "something must be measured")?;
+    let bins = config.series_bins;
+    ensure((1..=100_000).contains(&bins), "series_bins", &bins, "1 to 100000", "memory is bounded")?;
+    ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
+    for (i, flow) in config.flows.iter().enumerate() {
+        let at = format!("flow[{i}]");
+        let known = (flow.ue as usize) < config.stack.ues.len();
+        ensure(known, &format!("{at}.ue"), &flow.ue, "a UE of the cell", "counted from 0")?;
+        flow.validate(config.stack.mtu).map_err(|e| e.within(&at))?;
+    }
+    Ok(())
+}
+
+/// Flows of one name are counted together.
+fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
+    let mut classes: Vec<ClassInfo> = Vec::new();
+    let mut class_of_flow = Vec::with_capacity(config.flows.len());
+    for flow in &config.flows {
+        let found = classes.iter().rposition(|c| c.name == flow.name);
+        let i = found.unwrap_or_else(|| {
+            let (protocol, control) = match &flow.traffic {
+                Traffic::Tcp { sender, .. } => ("tcp", sender.cc.name().to_string()),
+                Traffic::Udp { .. } => ("udp", String::new()),
+            };
+            let rules = &config.stack.ues[flow.ue as usize].rules;
+            let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);
+            let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
+            classes.push(ClassInfo { name, protocol, control, ue, qfi, low_latency, flows: 0 });
+            classes.len() - 1
+        });
+        classes[i].flows += 1;
+        class_of_flow.push(i as u32);
+    }
+    (classes, class_of_flow)
+}
