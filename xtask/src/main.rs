@@ -1,1 +1,106 @@
-fn main() {}
+//! The tree's own chores: `cargo xtask <command>`, listed by `cargo xtask help`.
+//!
+//! Exit status: 0 all well, 1 a check failed, 2 wrong usage or something missing on this machine.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod ci;
+mod docs;
+mod fuzz;
+mod golden;
+mod process;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask <command>
+
+  ci [--fast]                  everything a change must pass; --fast: format, clippy, tidy, unit tests
+  tidy                         the rules of the house that no compiler checks
+  docs [--check]               write docs/reference from the code, or compare it with what the code says
+  golden [--check|--bless]     run the golden tests, or accept their present output
+  bench [--ci]                 time workload S1; --ci fails above the floors
+  fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
+  help                         this text
+";
+
+/// Why a command ended without success.
+#[derive(Debug)]
+enum Failure {
+    /// A check said no: exit 1.
+    Check(String),
+    /// Wrong usage, or a tool or file that is not there: exit 2.
+    Environment(String),
+}
+
+type Outcome<T = ()> = Result<T, Failure>;
+
+/// The top of the checkout, where the workspace's Cargo.toml is.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+fn dispatch(args: &[&str]) -> Outcome {
+    match args {
+        ["ci"] => ci::run(&root(), false),
+        ["ci", "--fast"] => ci::run(&root(), true),
+        ["tidy"] => tidy::run(&root()),
+        ["docs"] => docs::run(&root(), docs::Mode::Write),
+        ["docs", "--check"] => docs::run(&root(), docs::Mode::Check),
+        ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
+        ["golden", "--bless"] => golden::run(&root(), golden::Mode::Bless),
+        ["bench"] => bench::run(&root(), false),
+        ["bench", "--ci"] => bench::run(&root(), true),
+        ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        [] => Err(Failure::Environment(format!("a command is needed\n\n{USAGE}"))),
+        _ => Err(Failure::Environment(format!("unknown command `{}`\n\n{USAGE}", args.join(" ")))),
+    }
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match dispatch(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Check(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(1)
+        }
+        Err(Failure::Environment(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_command_is_a_usage_error_that_names_it() {
+        match dispatch(&["polish"]) {
+            Err(Failure::Environment(message)) => assert!(message.contains("polish"), "{message}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_is_not_ignored() {
+        assert!(matches!(dispatch(&["ci", "--slow"]), Err(Failure::Environment(_))));
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace_manifest() {
+        let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
+        assert!(manifest.contains("[workspace]"));
+    }
+}

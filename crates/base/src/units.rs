@@ -116,7 +116,7 @@ fn parse_exact(text: &str, units: &[(&str, u64)], allowed: &'static str) -> Resu
         let digits: u128 = fraction.parse().map_err(|_| error())?;
         let scale = 10u128.pow(u32::try_from(fraction.len()).map_err(|_| error())?);
         let part = digits * u128::from(factor);
-        if part % scale != 0 {
+        if !part.is_multiple_of(scale) {
             return Err(error());
         }
         value = value.checked_add(u64::try_from(part / scale).map_err(|_| error())?).ok_or_else(error)?;
@@ -174,7 +174,7 @@ impl fmt::Display for Bytes {
         for (unit, name) in
             [(1 << 30, "GiB"), (1 << 20, "MiB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")]
         {
-            if self.0 >= unit && self.0 % unit == 0 {
+            if self.0 >= unit && self.0.is_multiple_of(unit) {
                 return write!(f, "{}{name}", self.0 / unit);
             }
         }

@@ -1,1 +1,21 @@
-//! Placeholder.
+//! The rules by which a base station turns channel quality into bytes: CQI, MCS, transport block sizes, resource
+//! block groups and numerology of LTE (TS 36.213) and NR (TS 38.211, 38.214, 38.101), and the standardised 5QIs
+//! (TS 23.501).
+//!
+//! Tables and arithmetic only; nothing here holds state or knows of time. A value that a table does not define
+//! (a reserved MCS, CQI 0, too many resource blocks) is `None`, never a neighbour's.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod cqi;
+pub mod five_qi;
+pub mod lte;
+mod modulation;
+pub mod nr;
+pub mod rbg;
+
+pub use cqi::CqiToMcs;
+pub use modulation::{CodeRate, Modulation};

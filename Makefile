@@ -1,0 +1,29 @@
+# Thin names for people. The work is in cargo and in `cargo xtask`, whose folder says how.
+
+.PHONY: help setup demo test test-fast bench fuzz
+
+help:
+	@echo 'make demo       build justfull and watch it keep a queue just full'
+	@echo 'make test       everything a change must pass (installs what is missing; see .ci/setup)'
+	@echo 'make test-fast  the part of it that takes under two minutes'
+	@echo 'make bench      time the standard workload against its floors'
+	@echo 'make fuzz       run each fuzz target for a minute; stable Rust and a C++ compiler are enough'
+	@echo '                seeds: fuzz/seeds; with nightly also: cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'
+
+setup:
+	@.ci/setup
+
+demo: setup
+	cargo run --release --quiet --package justfull -- demo
+
+test: setup
+	cargo xtask ci
+
+test-fast: setup
+	cargo xtask ci --fast
+
+bench: setup
+	cargo xtask bench
+
+fuzz: setup
+	cargo xtask fuzz

@@ -1,0 +1,138 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Keep the queues of cellular networks just full, but no fuller.
+#[derive(Parser)]
+#[command(name = "justfull", version, about, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  justfull demo                                       the main comparison on shipped channels
+  justfull run t20-individual                         a shipped scenario (see `justfull list`)
+  justfull run my.toml --runs 10 --out results/my     ten seeds, 95 % intervals
+  justfull run t20-individual --method Vanilla --method DRQL --set 'rlc.queue.limit=10MB'
+  justfull reproduce T20                              a paper's claims (traces: folder in JUSTFULL_DATA)
+  justfull explain codel                              what a method does, with its parameters
+
+Exit status: 0 done, 1 a claim or a run failed, 2 usage or a wrong file.";
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run scenarios and compare their methods
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Run T20's main comparison on the shipped synthetic channels and write its report
+    Demo(OutputArgs),
+    /// Run a paper's claims and judge them
+    #[command(after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short")]
+    Reproduce(ReproduceArgs),
+    /// List methods, algorithms, scenarios and papers
+    List,
+    /// Say what an algorithm or a method does: parameters, units, bounds, defaults, sources
+    #[command(after_help = "Examples:\n  justfull explain codel\n  justfull explain USP@5G-BDP")]
+    Explain {
+        /// Name of an algorithm or a method (see `justfull list`)
+        name: String,
+    },
+    /// Check scenario files without running them
+    Check {
+        /// Scenario files, or names of shipped ones
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print a shipped scenario, to start your own from
+    Show {
+        /// Name of a shipped scenario
+        name: String,
+    },
+    /// Print shell completions
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages
+    Man {
+        /// Folder
+        #[arg(long, default_value = "man")]
+        out: PathBuf,
+    },
+    /// Write the reference pages of the documentation
+    #[command(hide = true)]
+    Reference {
+        /// Folder
+        #[arg(long)]
+        out: PathBuf,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  justfull run t20-individual --variant as-released
+  justfull run t20-shared --runs 5 --jobs 2 --set flow.bulk.tcp.sender.cc.kind=new_reno
+  justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files";
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// Scenario files, or names of shipped ones
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Method to run instead of the file's; may be given several times
+    #[arg(long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    /// Variant: sound, or one that the file defines (T20: as-published, as-released)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Switch of the file to turn on; may be given several times
+    #[arg(long = "switch", value_name = "NAME")]
+    pub(crate) switches: Vec<String>,
+    /// Change a setting, e.g. rlc.queue.limit=10MB; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of the first run
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Number of runs, each with the next seed; two or more give 95 % confidence intervals
+    #[arg(long)]
+    pub(crate) runs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct OutputArgs {
+    /// Threads [default: all cores]
+    #[arg(long, short = 'j')]
+    pub(crate) jobs: Option<usize>,
+    /// Folder of the results: report.html, runs.csv, runs.jsonl, series.csv, cdf.csv, result.json [default: results/<name>]
+    #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the table only
+    #[arg(long)]
+    pub(crate) no_files: bool,
+    /// No progress bar
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ReproduceArgs {
+    /// Paper: T20
+    pub(crate) paper: String,
+    /// Only the claims of this figure, e.g. 7
+    #[arg(long, value_name = "N")]
+    pub(crate) figure: Option<String>,
+    /// Fewer seeds and points, same bands
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Also write the table of claims as Markdown to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

@@ -1,0 +1,187 @@
+//! `run`, `demo` and `check`.
+
+use crate::Failure;
+use crate::args::{OutputArgs, RunArgs};
+use crate::progress::Display;
+use justfull_lab::report::{Comparison, summary::GroupSummary};
+use justfull_lab::runner;
+use justfull_lab::scenario::{Overrides, Scenario, Setting};
+use justfull_lab::{export, library, report, table};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The folder of traces that are not part of the project.
+pub(crate) fn data_dir() -> Option<PathBuf> {
+    std::env::var_os("JUSTFULL_DATA").filter(|v| !v.is_empty()).map(PathBuf::from)
+}
+
+/// The scenario in the file `name`, or the shipped one of that name when there is no such file.
+fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
+    let shipped = name.to_str().and_then(library::scenario).filter(|_| !name.exists());
+    let loaded = match shipped {
+        Some(text) => {
+            let file = format!("{}.toml", name.display());
+            Scenario::parse(text, Path::new(file.trim_end_matches(".toml.toml")), data_dir(), overrides)
+        }
+        None => Scenario::load(name, data_dir(), overrides),
+    };
+    loaded.map_err(|e| Failure::usage(&e))
+}
+
+fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
+    let set: Result<Vec<Setting>, String> = args.set.iter().map(|text| text.parse()).collect();
+    Ok(Overrides {
+        variant: args.variant.clone(),
+        methods: (!args.methods.is_empty()).then(|| args.methods.clone()),
+        switches: args.switches.clone(),
+        set: set.map_err(|e| Failure::Usage(format!("--set: {e}")))?,
+        seed: args.seed,
+        runs: args.runs,
+        ..Overrides::default()
+    })
+}
+
+pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
+    for file in files {
+        let scenario = load(file, Overrides::default())?;
+        let (methods, points) = (scenario.methods().len(), scenario.points().len());
+        println!("{}: sound; {} runs ({methods} methods, {points} points)", file.display(), scenario.jobs().len());
+        for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
+            eprintln!("warning: {warning}");
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let overrides = overrides(args)?;
+    let scenarios: Result<Vec<Scenario>, Failure> = args.files.iter().map(|f| load(f, overrides.clone())).collect();
+    let scenarios = scenarios?;
+    let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
+    run_all(&scenarios, &name, &args.output, Vec::new())
+}
+
+/// What a reader of the demonstration must know.
+const DEMO_NOTES: [&str; 3] = [
+    "Channels: shipped synthetic ones with the statistics of a walk and of a train ride, not the paper's traces.",
+    "RLC of 31 packets and late ticks, as T20's program ran (variant as-released); with its text's 1024 packets Vanilla waits for seconds: justfull run t20-individual.",
+    "With JUSTFULL_DATA naming the folder of the paper's traces, `justfull reproduce T20` runs on those.",
+];
+
+pub(crate) fn demo(output: &OutputArgs) -> Result<(), Failure> {
+    let mut scenarios = Vec::new();
+    for (name, fit, label) in [
+        ("t20-individual", "pedestrian-like", "walk"),
+        ("t20-individual", "train-like", "train ride"),
+        ("t20-shared", "pedestrian-like", "walk"),
+    ] {
+        let value = |text: &str| toml_string(text);
+        let set = |path: &str, text: &str| Setting::new(path, value(text)).map_err(Failure::Usage);
+        let title = if name == "t20-individual" { "T20 scenario 1, own SDAP queues" } else { "T20 scenario 2, shared SDAP queue" };
+        let overrides = Overrides {
+            base: vec![set("channel.fit", fit)?, set("title", &format!("{title}: {label}"))?],
+            variant: Some("as-released".into()),
+            runs: Some(3),
+            sweep_values: Some(vec![value("20ms"), value("70ms")]),
+            ..Overrides::default()
+        };
+        scenarios.push(load(Path::new(&format!("{name}.toml")), overrides)?);
+    }
+    run_all(&scenarios, "demo", output, DEMO_NOTES.map(str::to_string).to_vec())
+}
+
+fn toml_string(text: &str) -> justfull_lab::scenario::Value {
+    justfull_lab::scenario::Value::String(text.into())
+}
+
+fn run_all(scenarios: &[Scenario], name: &str, output: &OutputArgs, notes: Vec<String>) -> Result<(), Failure> {
+    let out = folder(output, name)?;
+    let display = Display::new(output.quiet);
+    for scenario in scenarios {
+        let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
+        display.announce((seconds * 1e3) as u64, scenario.jobs().len());
+    }
+    let mut whole = Comparison { notes, command: command(), ..Comparison::default() };
+    for scenario in scenarios {
+        let part = runner::compare(scenario, threads(output), &display.watch).map_err(|e| Failure::usage(&e))?;
+        whole.version = part.version;
+        whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
+        whole.notes.extend(part.notes);
+        whole.groups.extend(part.groups);
+        whole.scenario_toml.push_str(&part.scenario_toml);
+        whole.missing.extend(part.missing);
+    }
+    let (speed, cancelled) = (display.speed(), display.cancelled());
+    drop(display);
+    show(&whole)?;
+    eprintln!("{}", in_words(speed));
+    if let Some(folder) = &out {
+        write(folder, &whole)?;
+    }
+    if cancelled || !whole.missing.is_empty() {
+        return Err(Failure::Failed(format!("interrupted: {} runs are missing:\n  {}", whole.missing.len(), whole.missing.join("\n  "))));
+    }
+    Ok(())
+}
+
+pub(crate) fn in_words((simulated, wall): (f64, f64)) -> String {
+    format!("{simulated:.0} s simulated in {wall:.2} s: {:.0} times real time", simulated / wall.max(1e-3))
+}
+
+pub(crate) fn threads(output: &OutputArgs) -> usize {
+    output.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+}
+
+/// The command line as it was given.
+pub(crate) fn command() -> String {
+    let words: Vec<String> = std::env::args().skip(1).map(|w| if w.contains(' ') { format!("'{w}'") } else { w }).collect();
+    format!("justfull {}", words.join(" "))
+}
+
+/// The folder of the results, made and proved writable before the first run; none when no files are wanted.
+pub(crate) fn folder(output: &OutputArgs, name: &str) -> Result<Option<PathBuf>, Failure> {
+    if output.no_files {
+        return Ok(None);
+    }
+    let folder = output.out.clone().unwrap_or_else(|| Path::new("results").join(name));
+    let probe = || {
+        std::fs::create_dir_all(&folder)?;
+        let probe = folder.join(".justfull-probe");
+        std::fs::write(&probe, b"")?;
+        std::fs::remove_file(probe)
+    };
+    probe().map_err(|e| Failure::Usage(format!("--out: found {}: {e}, allowed is a folder that can be written", folder.display())))?;
+    Ok(Some(folder))
+}
+
+/// Prints the tables.
+fn show(comparison: &Comparison) -> Result<(), Failure> {
+    let mut text = String::new();
+    for note in &comparison.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    let style = table::Style::detect();
+    for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
+        let grid = table::methods(&GroupSummary::of(&group.runs));
+        text.push_str(&format!("\n{}\n{}\n", group.heading(), table::terminal(&grid, style)));
+    }
+    print(&text)
+}
+
+/// Writes to standard output; a closed pipe is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Usage(format!("standard output: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes report and tables.
+pub(crate) fn write(folder: &Path, comparison: &Comparison) -> Result<(), Failure> {
+    let written = export::write_all(folder, comparison).map_err(|e| Failure::usage(&e))?;
+    let report = folder.join("report.html");
+    let html = report::html(comparison);
+    export::write_whole(&report, |out| out.write_all(html.as_bytes())).map_err(|e| Failure::usage(&e))?;
+    eprintln!("report: {}; {} tables beside it", report.display(), written.len());
+    Ok(())
+}

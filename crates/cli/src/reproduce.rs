@@ -1,0 +1,46 @@
+//! `reproduce`.
+
+use crate::Failure;
+use crate::args::ReproduceArgs;
+use crate::compare::{command, data_dir, folder, in_words, print, threads, write};
+use crate::progress::Display;
+use justfull_lab::claims::{self, ClaimsError, Options};
+use justfull_lab::{export, table};
+
+pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
+    let out = folder(&args.output, &format!("reproduce-{}", args.paper))?;
+    let options = Options {
+        short: args.short,
+        figure: args.figure.clone(),
+        threads: threads(&args.output),
+        data_dir: data_dir(),
+    };
+    let display = Display::new(args.output.quiet);
+    let mut announce = |ms, runs| display.announce(ms, runs);
+    let found = claims::reproduce(&args.paper, &options, &display.watch, &mut announce);
+    let (mut comparison, rows, as_recorded) = found.map_err(|e| match e {
+        ClaimsError::Cancelled => Failure::Failed(e.to_string()),
+        ClaimsError::Unknown(_) | ClaimsError::Scenario(_) => Failure::usage(&e),
+    })?;
+    let speed = display.speed();
+    drop(display);
+    let grid = table::claims(&rows);
+    let notes: String = rows.notes.iter().map(|n| format!("note: {n}\n")).collect();
+    print(&format!("{notes}{}\n{}\n", table::terminal(&grid, table::Style::detect()), rows.tally()))?;
+    eprintln!("{}", in_words(speed));
+    if let Some(file) = &args.markdown {
+        let text = format!("{notes}\n{}\n\n{}\n", table::markdown(&grid), rows.tally());
+        export::write_whole(file, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
+    }
+    comparison.claims = Some(rows);
+    comparison.command = command();
+    if let Some(folder) = &out {
+        write(folder, &comparison)?;
+    }
+    if as_recorded {
+        Ok(())
+    } else {
+        Err(Failure::Failed("a claim came out worse than its file records".into()))
+    }
+}

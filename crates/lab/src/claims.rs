@@ -1,0 +1,391 @@
+//! Claims of papers: what they say, run again, and the verdict.
+
+mod evaluate;
+
+use crate::report::{Comparison, Group};
+use crate::runner::{Watch, run_all};
+use crate::scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
+use crate::{library, report::ClaimTable};
+use justfull_sim::results::RunResult;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The claims of one paper, as its file says them.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimsFile {
+    /// Short name of the paper.
+    pub paper: String,
+    /// Variant of the scenarios under which claims are run.
+    pub variant: String,
+    /// Seeds of a whole run.
+    pub seeds: u32,
+    /// Seeds of a short run.
+    pub seeds_short: u32,
+    /// Simulated time.
+    pub duration: String,
+    /// Start of the measured window.
+    pub warmup: String,
+    /// Points of the sweep.
+    pub intervals: Vec<String>,
+    /// Points of the sweep of a short run.
+    pub intervals_short: Vec<String>,
+    /// Channels by the name of the trace.
+    pub traces: BTreeMap<String, toml::Value>,
+    /// The claims.
+    pub claim: Vec<Claim>,
+}
+
+/// What kind of statement a claim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The value at each point of the sweep lies in the band.
+    Range,
+    /// A value relative to another method's lies in the band.
+    Ratio,
+    /// Methods from least to greatest.
+    Order,
+}
+
+/// How a ratio is taken over the points of the sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Least of the method over greatest of the base.
+    MinMax,
+    /// Mean over mean.
+    MeanMean,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimMetric {
+    /// Mean delay of low-latency packets.
+    DelayMsMean,
+    /// Standard deviation of that delay.
+    DelayMsSd,
+    /// Mean of the bound.
+    BoundMsMean,
+    /// Packets carried / packets possible.
+    Utilisation,
+    /// Low-latency packets dropped anywhere.
+    LowLatencyDropPercent,
+    /// RLC backlog that low-latency packets found.
+    RlcPacketsAtEntryMean,
+}
+
+/// Where the band is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// What the paper prints.
+    Paper,
+    /// What the authors' program gave when it was run again.
+    Anchor,
+}
+
+/// One claim.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Key.
+    pub id: String,
+    /// Where the paper says it.
+    pub figure: String,
+    /// Scenario's name.
+    pub scenario: String,
+    /// Trace's name.
+    pub trace: String,
+    /// Kind of statement.
+    pub kind: Kind,
+    /// What is measured.
+    pub metric: ClaimMetric,
+    /// Method (not for orders).
+    #[serde(default)]
+    pub method: String,
+    /// Method that a ratio divides by.
+    #[serde(default)]
+    pub base: String,
+    /// Scenario of `base`, where it is another.
+    #[serde(default)]
+    pub base_scenario: Option<String>,
+    /// How a ratio is taken.
+    #[serde(default)]
+    pub rule: Option<Rule>,
+    /// Methods from least to greatest.
+    #[serde(default)]
+    pub order: Vec<String>,
+    /// What the paper prints.
+    #[serde(default)]
+    pub paper: Vec<f64>,
+    /// What the authors' program gave.
+    #[serde(default)]
+    pub anchor: Vec<f64>,
+    /// Where the band is taken from.
+    pub basis: Basis,
+    /// The band; none for orders.
+    #[serde(default)]
+    pub band: Option<[f64; 2]>,
+    /// Points of the sweep, where not all.
+    #[serde(default)]
+    pub intervals: Option<Vec<String>>,
+    /// Switches that bear on it.
+    pub switches: Vec<String>,
+    /// Why the band was changed after the first run.
+    #[serde(default)]
+    pub changed: Option<String>,
+    /// Verdict that is known and accepted: a worse one fails. `met` when left out.
+    #[serde(default)]
+    pub status: Status,
+}
+
+/// A recorded verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// In band.
+    #[default]
+    Met,
+    /// In band or at the anchor with a switch.
+    Explained,
+    /// Outside.
+    Missed,
+}
+
+/// How to reproduce.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Fewer seeds and points.
+    pub short: bool,
+    /// Only claims of this figure, e.g. `7`.
+    pub figure: Option<String>,
+    /// Threads.
+    pub threads: usize,
+    /// Folder of the traces.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Why claims could not be run.
+#[derive(Debug)]
+pub enum ClaimsError {
+    /// No such paper, or no claim of that figure.
+    Unknown(String),
+    /// A scenario is wrong.
+    Scenario(ScenarioError),
+    /// The runs were interrupted.
+    Cancelled,
+}
+
+impl std::fmt::Display for ClaimsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown(what) => f.write_str(what),
+            Self::Scenario(e) => e.fmt(f),
+            Self::Cancelled => f.write_str("interrupted: no claim was judged"),
+        }
+    }
+}
+
+impl std::error::Error for ClaimsError {}
+
+impl From<ScenarioError> for ClaimsError {
+    fn from(e: ScenarioError) -> Self {
+        Self::Scenario(e)
+    }
+}
+
+/// Which runs: scenario, trace, switch (empty for none).
+type Case = (String, String, String);
+
+/// Results by case, then method, point and seed.
+#[derive(Default)]
+struct Runs {
+    by_case: BTreeMap<Case, Vec<(Job, RunResult)>>,
+    /// Cases whose trace is not at hand.
+    not_run: BTreeMap<Case, String>,
+}
+
+/// The claims of `paper`.
+///
+/// # Errors
+/// When no such paper ships.
+///
+/// # Panics
+/// Never: the files are part of the program and tested.
+pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
+    let found = library::CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
+    let known: Vec<&str> = library::CLAIMS.iter().map(|(name, _)| *name).collect();
+    let (_, text) =
+        found.ok_or_else(|| ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", known.join(", "))))?;
+    Ok(toml::from_str(text).expect("the shipped claims are sound"))
+}
+
+/// Runs the claims of `paper` and judges them; the comparison holds the runs of every case without a switch.
+///
+/// # Errors
+/// Unknown names, a wrong scenario, or an interruption.
+pub fn reproduce(
+    paper: &str,
+    options: &Options,
+    watch: &Watch,
+    announce: &mut dyn FnMut(u64, usize),
+) -> Result<(Comparison, ClaimTable, bool), ClaimsError> {
+    let file = load(paper)?;
+    let claims = select(&file, options.figure.as_deref())?;
+    let mut runs = Runs::default();
+    let cases = |switch: &dyn Fn(&Claim) -> Vec<String>, of: &[&Claim]| {
+        let mut wanted: BTreeMap<Case, Vec<String>> = BTreeMap::new();
+        for claim in of {
+            for name in switch(claim) {
+                for (scenario, method) in claim.needs() {
+                    let methods = wanted.entry((scenario, claim.trace.clone(), name.clone())).or_default();
+                    if !methods.contains(&method) {
+                        methods.push(method);
+                    }
+                }
+            }
+        }
+        wanted
+    };
+    let mut first = cases(&|_| vec![String::new()], &claims);
+    if options.figure.is_none() {
+        // The whole reproduction shows every method of each scenario, claimed or not.
+        first.values_mut().for_each(Vec::clear);
+    }
+    runs.make(&file, first, options, watch, announce)?;
+    let unmet: Vec<&Claim> = claims.iter().copied().filter(|c| runs.needs_switches(&file, c, options)).collect();
+    runs.make(&file, cases(&|c| c.switches.clone(), &unmet), options, watch, announce)?;
+    let rows: Vec<_> = claims.iter().map(|claim| runs.judge(&file, claim, options)).collect();
+    let as_recorded = claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
+    let table = ClaimTable { paper: file.paper.clone(), notes: notes(&file, options), rows };
+    let comparison = runs.comparison(&file, options)?;
+    Ok((comparison, table, as_recorded))
+}
+
+fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Claim>, ClaimsError> {
+    let wanted = figure.map(|n| format!("Fig. {}", n.trim_start_matches("Fig. ")));
+    let claims: Vec<&Claim> = file.claim.iter().filter(|c| wanted.as_ref().is_none_or(|w| c.figure == *w)).collect();
+    if claims.is_empty() {
+        let mut known: Vec<&str> = file.claim.iter().map(|c| c.figure.as_str()).collect();
+        known.sort_unstable();
+        known.dedup();
+        let found = figure.unwrap_or("none");
+        return Err(ClaimsError::Unknown(format!("--figure: found {found}, allowed is one of {}", known.join(", "))));
+    }
+    Ok(claims)
+}
+
+fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
+    let mut notes = vec![format!("variant {}: the authors' program as it was run again", file.variant)];
+    if options.short {
+        let (points, all) = (file.intervals_short.join(", "), file.intervals.join(", "));
+        notes.push(format!("short: {} seeds of {}, intervals {points} of {all}", file.seeds_short, file.seeds));
+    }
+    notes
+}
+
+impl Claim {
+    /// Scenarios and methods whose runs it needs.
+    fn needs(&self) -> Vec<(String, String)> {
+        let mut needs: Vec<(String, String)> = self.order.iter().map(|m| (self.scenario.clone(), m.clone())).collect();
+        if !self.method.is_empty() {
+            needs.push((self.scenario.clone(), self.method.clone()));
+        }
+        if !self.base.is_empty() {
+            let scenario = self.base_scenario.clone().unwrap_or_else(|| self.scenario.clone());
+            needs.push((scenario, self.base.clone()));
+        }
+        needs
+    }
+}
+
+impl ClaimsFile {
+    fn points(&self, short: bool) -> &[String] {
+        if short { &self.intervals_short } else { &self.intervals }
+    }
+
+    /// The scenario of `case` with `methods`, or all of its own when there are none.
+    fn scenario(&self, case: &Case, methods: &[String], options: &Options) -> Result<Scenario, ScenarioError> {
+        let (name, trace, switch) = case;
+        let text = library::scenario(name).unwrap_or_default();
+        let set = |path: &str, value: toml::Value| Setting::new(path, value).expect("a constant path is sound");
+        let text_value = |text: &str| toml::Value::String(text.into());
+        let overrides = Overrides {
+            base: vec![
+                set("channel", self.traces.get(trace).cloned().unwrap_or(toml::Value::Boolean(false))),
+                set("duration", text_value(&self.duration)),
+                set("warmup", text_value(&self.warmup)),
+            ],
+            variant: Some(self.variant.clone()),
+            methods: (!methods.is_empty()).then(|| methods.to_vec()),
+            switches: if switch.is_empty() { Vec::new() } else { vec![switch.clone()] },
+            runs: Some(if options.short { self.seeds_short } else { self.seeds }),
+            sweep_values: Some(self.points(options.short).iter().map(|p| text_value(p)).collect()),
+            ..Overrides::default()
+        };
+        let file = format!("scenarios/{name}.toml");
+        Scenario::parse(text, Path::new(&file), options.data_dir.clone(), overrides)
+    }
+}
+
+impl Runs {
+    fn make(
+        &mut self,
+        file: &ClaimsFile,
+        wanted: BTreeMap<Case, Vec<String>>,
+        options: &Options,
+        watch: &Watch,
+        announce: &mut dyn FnMut(u64, usize),
+    ) -> Result<(), ClaimsError> {
+        let mut scenarios = Vec::new();
+        for (case, methods) in wanted {
+            match file.scenario(&case, &methods, options) {
+                Ok(scenario) => scenarios.push((case, scenario)),
+                Err(e) if e.needs_data => {
+                    self.not_run.insert(case, "no trace: JUSTFULL_DATA is not set".into());
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let mut tasks = Vec::new();
+        for (i, (_, scenario)) in scenarios.iter().enumerate() {
+            tasks.extend(scenario.jobs().into_iter().map(|job| (i, job)));
+        }
+        let seconds: f64 = tasks.iter().map(|(i, _)| scenarios[*i].1.base.duration.as_secs_f64()).sum();
+        announce((seconds * 1e3) as u64, tasks.len());
+        let list: Vec<(&Scenario, &Job)> = tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
+        let results = run_all(&list, options.threads, watch)?;
+        for ((i, job), result) in tasks.iter().zip(results) {
+            let result = result.ok_or(ClaimsError::Cancelled)?;
+            self.by_case.entry(scenarios[*i].0.clone()).or_default().push((job.clone(), result));
+        }
+        Ok(())
+    }
+
+    /// The runs without a switch, one group for each scenario, trace and point.
+    fn comparison(&self, file: &ClaimsFile, options: &Options) -> Result<Comparison, ClaimsError> {
+        let mut comparison = Comparison {
+            title: format!("Reproduction of {}", file.paper),
+            version: env!("CARGO_PKG_VERSION").into(),
+            notes: notes(file, options),
+            ..Comparison::default()
+        };
+        for (case, runs) in self.by_case.iter().filter(|((_, _, switch), _)| switch.is_empty()) {
+            let scenario = file.scenario(case, &[], options)?;
+            for point in 0..scenario.points().len() {
+                let at_point = runs.iter().filter(|(job, _)| job.point == point);
+                comparison.groups.push(Group {
+                    label: format!("{}, {}", scenario.base.title, case.1),
+                    x: scenario.x(point),
+                    runs: at_point.map(|(_, result)| result.clone()).collect(),
+                });
+            }
+            comparison.scenario_toml.push_str(&format!("# {} on the trace {}\n{}\n", case.0, case.1, scenario.resolved_toml(None)?));
+        }
+        comparison.missing = self.not_run.iter().map(|((s, t, _), why)| format!("{s} on {t}: {why}")).collect();
+        Ok(comparison)
+    }
+}

@@ -1,0 +1,216 @@
+//! From runs to verdicts.
+
+use super::{Basis, Case, Claim, ClaimMetric, ClaimsFile, Kind, Options, Rule, Runs, Status};
+use crate::report::{ClaimRow, Expected, SwitchValue, Verdict};
+use crate::stats::{Summary, mean, paired_difference};
+use justfull_sim::results::RunResult;
+
+/// True unless the verdict is worse than the one recorded, or the claim was not run.
+pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Met => true,
+        Verdict::Explained => claim.status >= Status::Explained,
+        Verdict::Missed => claim.status >= Status::Missed,
+        Verdict::NotRun => std::env::var_os("CI").is_none(),
+    }
+}
+
+/// What a claim came to with one switch or none.
+struct Finding {
+    ours: Vec<Summary>,
+    meets: bool,
+}
+
+impl ClaimMetric {
+    fn unit(self) -> &'static str {
+        match self {
+            Self::DelayMsMean | Self::DelayMsSd | Self::BoundMsMean => "ms",
+            Self::Utilisation => "",
+            Self::LowLatencyDropPercent => "%",
+            Self::RlcPacketsAtEntryMean => "packets",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::DelayMsMean => "mean delay",
+            Self::DelayMsSd => "standard deviation of the delay",
+            Self::BoundMsMean => "bound of the mean delay",
+            Self::Utilisation => "utilisation",
+            Self::LowLatencyDropPercent => "low-latency packets dropped",
+            Self::RlcPacketsAtEntryMean => "RLC backlog found on entry",
+        }
+    }
+
+    /// The value of one run; low-latency flows are taken together, by their packets.
+    fn of(self, run: &RunResult) -> f64 {
+        let flows = || run.flows.iter().filter(|f| f.low_latency);
+        let weighted = |value: &dyn Fn(&justfull_sim::results::FlowResult) -> f64| {
+            let packets: u64 = flows().map(|f| f.delay.count).sum();
+            flows().map(|f| value(f) * f.delay.count as f64).sum::<f64>() / packets.max(1) as f64
+        };
+        match self {
+            Self::DelayMsMean => weighted(&|f| f.delay.mean_ms),
+            Self::DelayMsSd => weighted(&|f| f.delay.sd_ms),
+            Self::BoundMsMean => weighted(&|f| f.bound.mean_ms),
+            Self::RlcPacketsAtEntryMean => weighted(&|f| f.rlc_packets_at_entry_mean),
+            Self::Utilisation => run.cell.utilisation,
+            Self::LowLatencyDropPercent => {
+                let (dropped, entered) =
+                    flows().fold((0, 0), |(d, e), f| (d + f.dropped_packets, e + f.entered_packets));
+                100.0 * dropped as f64 / entered.max(1) as f64
+            }
+        }
+    }
+}
+
+impl Runs {
+    /// True when the claim was run and is outside its band.
+    pub(super) fn needs_switches(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> bool {
+        self.find(file, claim, "", options).is_some_and(|found| !found.meets)
+    }
+
+    pub(super) fn judge(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> ClaimRow {
+        let found = self.find(file, claim, "", options);
+        let switches: Vec<SwitchValue> = claim
+            .switches
+            .iter()
+            .filter_map(|name| {
+                let Finding { ours, meets } = self.find(file, claim, name, options)?;
+                Some(SwitchValue { name: name.clone(), ours, meets })
+            })
+            .collect();
+        let verdict = match &found {
+            None => Verdict::NotRun,
+            Some(found) if found.meets => Verdict::Met,
+            Some(_) if switches.iter().any(|s| s.meets) => Verdict::Explained,
+            Some(_) => Verdict::Missed,
+        };
+        let case = (claim.scenario.clone(), claim.trace.clone(), String::new());
+        let reason = self.not_run.get(&case).cloned().or_else(|| claim.changed.clone()).unwrap_or_default();
+        ClaimRow {
+            id: claim.id.clone(),
+            place: claim.figure.clone(),
+            what: claim.words(),
+            unit: if claim.kind == Kind::Ratio { "" } else { claim.metric.unit() }.into(),
+            paper: expected(&claim.paper, claim),
+            anchor: expected(&claim.anchor, claim),
+            ours: found.map(|f| f.ours).unwrap_or_default(),
+            band: claim.band.map_or(Expected::Words("sign, 95 %".into()), |[low, high]| Expected::Range(low, high)),
+            changed: claim.changed.is_some(),
+            verdict,
+            reason,
+            switches: if verdict == Verdict::Met { Vec::new() } else { switches },
+        }
+    }
+
+    /// The claim under one switch, or none for `""`; none when its runs are not there.
+    fn find(&self, file: &ClaimsFile, claim: &Claim, switch: &str, options: &Options) -> Option<Finding> {
+        let all = file.points(options.short);
+        let wanted = claim.intervals.as_deref().unwrap_or(all);
+        let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
+        let values = |scenario: &str, method: &str| -> Option<Vec<(usize, u64, f64)>> {
+            let case: Case = (scenario.into(), claim.trace.clone(), switch.into());
+            let runs = self.by_case.get(&case)?;
+            let own = runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
+            Some(own.map(|(job, run)| (job.point, job.seed, claim.metric.of(run))).collect())
+        };
+        let in_band = |ours: &[Summary]| {
+            let near = claim.band.is_some_and(|[low, high]| ours.iter().all(|s| (low..=high).contains(&s.mean)));
+            near || (!switch.is_empty() && claim.at_anchor(ours))
+        };
+        match claim.kind {
+            Kind::Range => {
+                let values = values(&claim.scenario, &claim.method)?;
+                let at = |point: &usize| {
+                    let here: Vec<f64> = values.iter().filter(|v| v.0 == *point).map(|v| v.2).collect();
+                    Summary::of(&here)
+                };
+                let ours: Vec<Summary> = points.iter().filter_map(at).collect();
+                let meets = !ours.is_empty() && in_band(&ours);
+                Some(Finding { meets, ours })
+            }
+            Kind::Ratio => {
+                let over = values(&claim.scenario, &claim.method)?;
+                let base = values(claim.base_scenario.as_deref().unwrap_or(&claim.scenario), &claim.base)?;
+                let ours = vec![Summary::of(&ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean)))?];
+                Some(Finding { meets: in_band(&ours), ours })
+            }
+            Kind::Order => {
+                let lists: Option<Vec<_>> = claim.order.iter().map(|m| values(&claim.scenario, m)).collect();
+                // The pairs are the runs of one seed at one point: key them as one number.
+                let keyed = |list: &[(usize, u64, f64)]| -> Vec<(u64, f64)> {
+                    list.iter().map(|(point, seed, value)| (*point as u64 * 1_000_003 + seed, *value)).collect()
+                };
+                let lists: Vec<Vec<(u64, f64)>> = lists?.iter().map(|l| keyed(l)).collect();
+                let ours: Option<Vec<Summary>> =
+                    lists.windows(2).map(|pair| paired_difference(&pair[0], &pair[1])).collect();
+                let ours = ours?;
+                Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
+            }
+        }
+    }
+}
+
+/// One ratio for each seed.
+fn ratios(over: &[(usize, u64, f64)], base: &[(usize, u64, f64)], rule: Rule) -> Vec<f64> {
+    let mut seeds: Vec<u64> = over.iter().map(|v| v.1).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let of_seed = |list: &[(usize, u64, f64)], seed: u64| -> Vec<f64> {
+        list.iter().filter(|v| v.1 == seed).map(|v| v.2).collect()
+    };
+    let ratio = |seed: u64| {
+        let (a, b) = (of_seed(over, seed), of_seed(base, seed));
+        match rule {
+            Rule::MinMax => {
+                let least = a.iter().copied().fold(f64::INFINITY, f64::min);
+                let greatest = b.iter().copied().fold(0.0, f64::max);
+                Some(least / greatest)
+            }
+            Rule::MeanMean => Some(mean(&a)? / mean(&b)?),
+        }
+    };
+    seeds.into_iter().filter_map(ratio).collect()
+}
+
+impl Claim {
+    fn words(&self) -> String {
+        let on = format!("{}, {}", self.trace, self.scenario);
+        match self.kind {
+            Kind::Range => format!("{}: {} ({on})", self.method, self.metric.words()),
+            Kind::Ratio if self.base_scenario.is_some() => {
+                format!("{}: {} with a second flow / with one ({on})", self.method, self.metric.words())
+            }
+            Kind::Ratio => format!("{} / {}: {} ({on})", self.method, self.base, self.metric.words()),
+            Kind::Order => format!("{}: {} ({on})", self.order.join(" < "), self.metric.words()),
+        }
+    }
+
+    /// Within the anchor's own band: 10 % of a delay or ratio, 0.003 of utilisation, a point of a share.
+    fn at_anchor(&self, ours: &[Summary]) -> bool {
+        let (Some(low), Some(high)) = (
+            self.anchor.iter().copied().reduce(f64::min),
+            self.anchor.iter().copied().reduce(f64::max),
+        ) else {
+            return false;
+        };
+        let (low, high) = match (self.kind, self.metric) {
+            (Kind::Ratio, _) => (low * 0.8, high * 1.2),
+            (_, ClaimMetric::Utilisation) => (low - 0.003, high + 0.003),
+            (_, ClaimMetric::LowLatencyDropPercent) => (low - 1.0, high + 1.0),
+            _ => (low * 0.9, high * 1.1),
+        };
+        self.basis == Basis::Paper && ours.iter().all(|s| (low..=high).contains(&s.mean))
+    }
+}
+
+fn expected(values: &[f64], claim: &Claim) -> Expected {
+    let low = values.iter().copied().reduce(f64::min);
+    let high = values.iter().copied().reduce(f64::max);
+    match (claim.kind, low, high) {
+        (Kind::Order, _, _) => Expected::Absent,
+        (_, Some(low), Some(high)) => Expected::Range(low, high),
+        _ => Expected::Absent,
+    }
+}

@@ -1,0 +1,345 @@
+//! Result files: tables as CSV and JSON lines, and everything in one `result.json`.
+//!
+//! Files hold numbers as they were found, in the shortest decimal form that reads back to the same number; a value
+//! that does not exist is an empty cell or `null`, never a zero. Each file is written beside its place and then
+//! renamed into it, so that a reader finds a whole file or none.
+
+mod columns;
+
+pub use columns::{
+    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, FlowRow, Runs, SERIES_COLUMNS, SeriesOverTime, SeriesPoint,
+    Table, Value,
+};
+
+use crate::figure::Figure;
+use crate::report::{Comparison, Group};
+use justfull_sim::results::{Distribution, RunResult};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
+pub const SCHEMA: u32 = 1;
+
+/// A result file could not be written.
+#[derive(Debug)]
+pub struct ExportError {
+    /// The file.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub what: io::Error,
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}: {}", self.path.display(), self.what)
+    }
+}
+
+impl std::error::Error for ExportError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.what)
+    }
+}
+
+/// Writes `path` by `fill`, first as `<path>.part`; nothing is left behind on failure.
+///
+/// # Errors
+/// Names the file when a folder is missing or the disk refuses.
+pub fn write_whole(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), ExportError> {
+    let mut part = OsString::from(path);
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let attempt = || {
+        let mut out = BufWriter::new(fs::File::create(&part)?);
+        fill(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        fs::rename(&part, path)
+    };
+    attempt().map_err(|what| {
+        // The first error is the one to tell; a part file that cannot be removed either is harmless.
+        let _ = fs::remove_file(&part);
+        ExportError { path: path.into(), what }
+    })
+}
+
+/// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv` and `result.json` into `folder`, which is made if needed,
+/// and tells their paths.
+///
+/// # Errors
+/// Names the first file that could not be written.
+pub fn write_all(folder: &Path, comparison: &Comparison) -> Result<Vec<PathBuf>, ExportError> {
+    fs::create_dir_all(folder).map_err(|what| ExportError { path: folder.into(), what })?;
+    type Writer = fn(&Comparison, &mut dyn Write) -> io::Result<()>;
+    let files: [(&str, Writer); 5] = [
+        ("runs.csv", runs_csv),
+        ("runs.jsonl", runs_jsonl),
+        ("series.csv", series_csv),
+        ("cdf.csv", cdf_csv),
+        ("result.json", result_json),
+    ];
+    let write = |(name, writer): (&str, Writer)| {
+        let path = folder.join(name);
+        write_whole(&path, |out| writer(comparison, out))?;
+        Ok(path)
+    };
+    files.into_iter().map(write).collect()
+}
+
+/// Writes each figure as `<id>.svg` into `folder`, which is made if needed, and tells their paths.
+///
+/// # Errors
+/// Names the first file that could not be written.
+pub fn write_figures(folder: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, ExportError> {
+    fs::create_dir_all(folder).map_err(|what| ExportError { path: folder.into(), what })?;
+    let write = |figure: &Figure| {
+        let path = folder.join(format!("{}.svg", figure.id));
+        write_whole(&path, |out| out.write_all(figure.svg.as_bytes()))?;
+        Ok(path)
+    };
+    figures.iter().map(write).collect()
+}
+
+fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
+    comparison.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)))
+}
+
+fn flow_rows(comparison: &Comparison) -> impl Iterator<Item = FlowRow<'_>> {
+    all_runs(comparison)
+        .flat_map(|(group, run)| run.flows.iter().map(move |flow| FlowRow { group, run, flow }))
+}
+
+fn csv_table<'a, T: Table>(
+    columns: &[Column<T>],
+    rows: impl Iterator<Item = T::Row<'a>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(columns.iter().map(|c| c.name)).map_err(io::Error::from)?;
+    for row in rows {
+        csv.write_record(columns.iter().map(|c| (c.value)(&row).to_string())).map_err(io::Error::from)?;
+    }
+    csv.flush()
+}
+
+/// One line for each run and flow, by [`COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(&COLUMNS, flow_rows(comparison), out)
+}
+
+/// One JSON object for each run and flow, with the names of [`COLUMNS`] as keys.
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for row in flow_rows(comparison) {
+        for (i, column) in COLUMNS.iter().enumerate() {
+            let value = serde_json::to_string(&(column.value)(&row))?;
+            write!(out, "{}\"{}\":{value}", if i == 0 { '{' } else { ',' }, column.name)?;
+        }
+        out.write_all(b"}\n")?;
+    }
+    Ok(())
+}
+
+/// One line for each run and bin of time, by [`SERIES_COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison).flat_map(|(group, run)| {
+        (0..run.series.rlc_packets.len()).map(move |bin| SeriesPoint { group, run, bin })
+    });
+    csv_table(&SERIES_COLUMNS, rows, out)
+}
+
+/// One line for each run, distribution and point, by [`CDF_COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison).flat_map(|(group, run)| {
+        distributions(run).into_iter().flat_map(move |(quantity, of, distribution)| {
+            let points = distribution.cdf.iter();
+            points.map(move |&(time_ms, share)| CdfPoint { group, run, quantity, of, time_ms, share })
+        })
+    });
+    csv_table(&CDF_COLUMNS, rows, out)
+}
+
+/// Every distribution of a run: what it is of, whose it is, the numbers.
+fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
+    let flows = run.flows.iter().flat_map(|f| {
+        [("delay", &f.delay), ("bound", &f.bound), ("rtt", &f.rtt)]
+            .map(|(what, d)| (what, f.name.as_str(), d))
+    });
+    let layers = run.layers.iter().flat_map(|l| {
+        let parts = [("low_latency_sojourn", &l.low_latency_sojourn), ("other_sojourn", &l.other_sojourn)];
+        parts.map(|(what, d)| (what, l.layer.as_str(), d))
+    });
+    flows.chain(layers).collect()
+}
+
+#[derive(Serialize)]
+struct Unit {
+    unit: &'static str,
+    meaning: &'static str,
+}
+
+/// `result.json`, in the order of its keys.
+#[derive(Serialize)]
+struct Whole<'a> {
+    schema: u32,
+    columns: BTreeMap<&'static str, BTreeMap<&'static str, Unit>>,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
+    columns.iter().map(|c| (c.name, Unit { unit: c.unit, meaning: c.meaning })).collect()
+}
+
+/// Everything: the number of the schema, the units of all columns, the comparison with its resolved scenario.
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let columns = BTreeMap::from([
+        ("runs", units(&COLUMNS)),
+        ("series", units(&SERIES_COLUMNS)),
+        ("cdf", units(&CDF_COLUMNS)),
+    ]);
+    serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::example;
+
+    fn text(writer: fn(&Comparison, &mut dyn Write) -> io::Result<()>, comparison: &Comparison) -> String {
+        let mut out = Vec::new();
+        writer(comparison, &mut out).expect("memory takes all");
+        String::from_utf8(out).expect("files are UTF-8")
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("justfull-export-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a scratch folder");
+        path
+    }
+
+    #[test]
+    fn csv_and_json_lines_say_the_same_under_the_same_names() {
+        let comparison = example::comparison(1);
+        let table = text(runs_csv, &comparison);
+        let mut csv = csv::Reader::from_reader(table.as_bytes());
+        let header = csv.headers().expect("a header").clone();
+        assert!(header.iter().eq(COLUMNS.iter().map(|c| c.name)));
+        let lines = text(runs_jsonl, &comparison);
+        assert_eq!(lines.lines().count(), 4 * 8 * 2);
+        for (record, line) in csv.records().zip(lines.lines()) {
+            let record = record.expect("a row");
+            let object: serde_json::Value = serde_json::from_str(line).expect("a JSON object");
+            for (name, cell) in header.iter().zip(&record) {
+                match &object[name] {
+                    serde_json::Value::Null => assert_eq!(cell, "", "{name}"),
+                    serde_json::Value::String(s) => assert_eq!(cell, s, "{name}"),
+                    serde_json::Value::Number(n) => {
+                        let (a, b): (f64, f64) =
+                            (cell.parse().expect("a number"), n.as_f64().expect("finite"));
+                        // The reader of this test rounds the last bit; the next test compares bits.
+                        assert!((a - b).abs() <= 1e-15 * a.abs(), "{name}: {a} {b}");
+                    }
+                    other => assert_eq!(cell, other.to_string(), "{name}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_distribution_without_values_is_empty_and_never_zero() {
+        let comparison = example::comparison(1);
+        let line = text(runs_jsonl, &comparison).lines().next().map(str::to_owned).expect("a line");
+        let voice: serde_json::Value = serde_json::from_str(&line).expect("a JSON object");
+        assert!(voice["delay_ms_mean"].is_f64());
+        assert!(voice["rtt_ms_mean"].is_null(), "a UDP flow has no round-trip time");
+        assert!(voice["completed_s"].is_null());
+    }
+
+    #[test]
+    fn numbers_read_back_to_the_same_bits() {
+        let comparison = example::comparison(1);
+        let table = text(series_csv, &comparison);
+        let mut csv = csv::Reader::from_reader(table.as_bytes());
+        let at = SERIES_COLUMNS.iter().position(|c| c.name == "rlc_packets").expect("a column");
+        let series = &comparison.groups[0].runs[0].series.rlc_packets;
+        for (record, value) in csv.records().zip(series) {
+            let read: f64 = record.expect("a row")[at].parse().expect("a number");
+            assert_eq!(read.to_bits(), value.to_bits());
+        }
+    }
+
+    #[test]
+    fn the_distributions_of_every_layer_and_flow_are_there() {
+        let table = text(cdf_csv, &example::comparison(1));
+        for key in ["low_latency_sojourn,upf", "other_sojourn,rlc", "delay,voice", "bound,voice", "rtt,bulk"]
+        {
+            assert!(table.contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn result_json_holds_schema_units_scenario_and_runs() {
+        let comparison = example::comparison(1);
+        let whole: serde_json::Value = serde_json::from_str(&text(result_json, &comparison)).expect("JSON");
+        assert_eq!(whole["schema"], SCHEMA);
+        assert_eq!(whole["columns"]["runs"]["delay_ms_mean"]["unit"], "ms");
+        assert_eq!(whole["scenario_toml"], comparison.scenario_toml);
+        assert_eq!(whole["groups"][0]["runs"][0]["flows"][0]["name"], "voice");
+        assert_eq!(whole["claims"]["rows"][1]["verdict"], "explained");
+    }
+
+    #[test]
+    fn all_files_come_whole_and_no_part_is_left() {
+        let folder = folder("all");
+        let comparison = example::comparison(1);
+        let mut paths = write_all(&folder, &comparison).expect("the folder can be written");
+        paths.extend(
+            write_figures(&folder, &crate::figure::all(&comparison)).expect("the folder can be written"),
+        );
+        let mut found: Vec<PathBuf> =
+            fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+        found.sort();
+        paths.sort();
+        assert_eq!(found, paths);
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+
+    #[test]
+    fn a_failure_names_the_file_and_keeps_the_old_one() {
+        let folder = folder("fail");
+        let path = folder.join("runs.csv");
+        fs::write(&path, "old").expect("the folder can be written");
+        let error = write_whole(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("the disk is full"))
+        })
+        .expect_err("it fails");
+        assert_eq!(error.to_string(), format!("cannot write {}: the disk is full", path.display()));
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "old");
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "no part file is left");
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+}

@@ -1,0 +1,552 @@
+//! What every column of the result files is called, means and holds: the one source of headers, reference and values.
+
+use crate::report::Group;
+use crate::report::summary::Metric;
+use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// Content of one cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// There is no such value.
+    Absent,
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Whole(u64),
+    /// A measured number; one that is not finite is written as absent.
+    Real(f64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl Value {
+    fn text(text: &str) -> Self {
+        if text.is_empty() { Self::Absent } else { Self::Text(text.into()) }
+    }
+
+    fn real(value: Option<f64>) -> Self {
+        value.map_or(Self::Absent, Self::Real)
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Whole(n) => write!(f, "{n}"),
+            Self::Real(x) if x.is_finite() => write!(f, "{x}"),
+            Self::Flag(b) => write!(f, "{b}"),
+            Self::Absent | Self::Real(_) => Ok(()),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => s.serialize_str(text),
+            Self::Whole(n) => s.serialize_u64(*n),
+            Self::Real(x) if x.is_finite() => s.serialize_f64(*x),
+            Self::Flag(b) => s.serialize_bool(*b),
+            Self::Absent | Self::Real(_) => s.serialize_none(),
+        }
+    }
+}
+
+/// A table of the result files.
+pub trait Table {
+    /// What one row is made from.
+    type Row<'a>;
+}
+
+/// `runs.csv` and `runs.jsonl`.
+pub enum Runs {}
+
+/// `series.csv`.
+pub enum SeriesOverTime {}
+
+/// `cdf.csv`.
+pub enum Cdfs {}
+
+impl Table for Runs {
+    type Row<'a> = FlowRow<'a>;
+}
+
+impl Table for SeriesOverTime {
+    type Row<'a> = SeriesPoint<'a>;
+}
+
+impl Table for Cdfs {
+    type Row<'a> = CdfPoint<'a>;
+}
+
+/// One column of a table.
+pub struct Column<T: Table> {
+    /// Name, ending in the unit and, for one number of a distribution, in which.
+    pub name: &'static str,
+    /// Unit or type.
+    pub unit: &'static str,
+    /// What it holds, one sentence.
+    pub meaning: &'static str,
+    /// Its content in a row.
+    pub value: for<'a> fn(&T::Row<'a>) -> Value,
+}
+
+/// A row of `runs.csv` and `runs.jsonl`: one flow of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRow<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// The flow.
+    pub flow: &'a FlowResult,
+}
+
+/// A row of `series.csv`: one bin of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesPoint<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// Number of the bin.
+    pub bin: usize,
+}
+
+/// A row of `cdf.csv`: one point of one distribution.
+#[derive(Clone, Copy, Debug)]
+pub struct CdfPoint<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// `delay`, `bound`, `rtt`, `low_latency_sojourn` or `other_sojourn`.
+    pub quantity: &'a str,
+    /// Name of the flow or of the layer.
+    pub of: &'a str,
+    /// Time in ms.
+    pub time_ms: f64,
+    /// Share of values at or below it.
+    pub share: f64,
+}
+
+/// One number of a distribution, absent when it has no values.
+fn ms(d: &Distribution, pick: fn(&Distribution) -> f64) -> Value {
+    if d.count == 0 { Value::Absent } else { Value::Real(pick(d)) }
+}
+
+/// One number of a bin, absent when the series is shorter.
+fn bin(row: &SeriesPoint<'_>, values: &[f64]) -> Value {
+    Value::real(values.get(row.bin).copied())
+}
+
+/// Capacity of a bin when the MAC counts in `unit`.
+fn capacity(row: &SeriesPoint<'_>, unit: &str) -> Value {
+    if row.run.cell.unit == unit { bin(row, &row.run.series.capacity_per_slot) } else { Value::Absent }
+}
+
+fn backlog(run: &RunResult, layer: &str) -> Value {
+    Value::real(run.layers.iter().find(|l| l.layer == layer).map(|l| l.backlog_packets_mean))
+}
+
+macro_rules! column {
+    ($name:literal, $unit:literal, $meaning:literal, $value:expr) => {
+        Column { name: $name, unit: $unit, meaning: $meaning, value: $value }
+    };
+}
+
+/// Columns of `runs.csv` and keys of `runs.jsonl`.
+pub static COLUMNS: [Column<Runs>; 65] = [
+    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
+    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
+    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
+        .group
+        .x
+        .as_ref()
+        .map_or(Value::Absent, |x| Value::text(&x.0))),
+    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
+    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+    column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
+    column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
+    column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
+    column!("protocol", "text", "tcp or udp.", |r| Value::text(&r.flow.protocol)),
+    column!("control", "text", "Congestion control of a TCP flow.", |r| Value::text(&r.flow.control)),
+    column!("ue", "number", "User equipment.", |r| Value::Whole(u64::from(r.flow.ue))),
+    column!("qfi", "number", "QoS flow identifier.", |r| Value::Whole(u64::from(r.flow.qfi))),
+    column!(
+        "low_latency",
+        "true or false",
+        "The scenario asks for the delay of this flow.",
+        |r| Value::Flag(r.flow.low_latency)
+    ),
+    column!("entered_packets", "packets", "Packets that entered the UPF in the measured window.", |r| {
+        Value::Whole(r.flow.entered_packets)
+    }),
+    column!("delivered_packets", "packets", "Packets whose last byte left the RLC.", |r| Value::Whole(
+        r.flow.delivered_packets
+    )),
+    column!("dropped_packets", "packets", "Packets dropped in any layer.", |r| Value::Whole(
+        r.flow.dropped_packets
+    )),
+    column!("marked_packets", "packets", "Packets marked congestion experienced.", |r| Value::Whole(
+        r.flow.marked_packets
+    )),
+    column!("goodput_mbit_s", "Mbit/s", "New payload that reached the receiver.", |r| Value::Real(
+        r.flow.goodput_mbit_s
+    )),
+    column!(
+        "delay_count",
+        "values",
+        "Time from UPF entry to the pull that took the packet's last byte: number of values.",
+        |r| Value::Whole(r.flow.delay.count)
+    ),
+    column!(
+        "delay_ms_mean",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: mean.",
+        |r| ms(&r.flow.delay, |d| d.mean_ms)
+    ),
+    column!(
+        "delay_ms_sd",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: standard deviation.",
+        |r| ms(&r.flow.delay, |d| d.sd_ms)
+    ),
+    column!(
+        "delay_ms_min",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: least value.",
+        |r| ms(&r.flow.delay, |d| d.min_ms)
+    ),
+    column!(
+        "delay_ms_p25",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: 25th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p25_ms)
+    ),
+    column!(
+        "delay_ms_p50",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: median.",
+        |r| ms(&r.flow.delay, |d| d.p50_ms)
+    ),
+    column!(
+        "delay_ms_p75",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: 75th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p75_ms)
+    ),
+    column!(
+        "delay_ms_p90",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: 90th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p90_ms)
+    ),
+    column!(
+        "delay_ms_p95",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: 95th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p95_ms)
+    ),
+    column!(
+        "delay_ms_p99",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: 99th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p99_ms)
+    ),
+    column!(
+        "delay_ms_p999",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: 99.9th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p999_ms)
+    ),
+    column!(
+        "delay_ms_max",
+        "ms",
+        "Time from UPF entry to the pull that took the packet's last byte: greatest value.",
+        |r| ms(&r.flow.delay, |d| d.max_ms)
+    ),
+    column!(
+        "bound_count",
+        "values",
+        "Least delay that any policy could have given the same packets: number of values.",
+        |r| Value::Whole(r.flow.bound.count)
+    ),
+    column!(
+        "bound_ms_mean",
+        "ms",
+        "Least delay that any policy could have given the same packets: mean.",
+        |r| ms(&r.flow.bound, |d| d.mean_ms)
+    ),
+    column!(
+        "bound_ms_sd",
+        "ms",
+        "Least delay that any policy could have given the same packets: standard deviation.",
+        |r| ms(&r.flow.bound, |d| d.sd_ms)
+    ),
+    column!(
+        "bound_ms_min",
+        "ms",
+        "Least delay that any policy could have given the same packets: least value.",
+        |r| ms(&r.flow.bound, |d| d.min_ms)
+    ),
+    column!(
+        "bound_ms_p50",
+        "ms",
+        "Least delay that any policy could have given the same packets: median.",
+        |r| ms(&r.flow.bound, |d| d.p50_ms)
+    ),
+    column!(
+        "bound_ms_p95",
+        "ms",
+        "Least delay that any policy could have given the same packets: 95th percentile.",
+        |r| ms(&r.flow.bound, |d| d.p95_ms)
+    ),
+    column!(
+        "bound_ms_p99",
+        "ms",
+        "Least delay that any policy could have given the same packets: 99th percentile.",
+        |r| ms(&r.flow.bound, |d| d.p99_ms)
+    ),
+    column!(
+        "bound_ms_max",
+        "ms",
+        "Least delay that any policy could have given the same packets: greatest value.",
+        |r| ms(&r.flow.bound, |d| d.max_ms)
+    ),
+    column!("rtt_count", "values", "Round-trip time samples of a TCP sender: number of values.", |r| {
+        Value::Whole(r.flow.rtt.count)
+    }),
+    column!("rtt_ms_mean", "ms", "Round-trip time samples of a TCP sender: mean.", |r| ms(
+        &r.flow.rtt,
+        |d| d.mean_ms
+    )),
+    column!("rtt_ms_sd", "ms", "Round-trip time samples of a TCP sender: standard deviation.", |r| ms(
+        &r.flow.rtt,
+        |d| d.sd_ms
+    )),
+    column!("rtt_ms_min", "ms", "Round-trip time samples of a TCP sender: least value.", |r| ms(
+        &r.flow.rtt,
+        |d| d.min_ms
+    )),
+    column!("rtt_ms_p50", "ms", "Round-trip time samples of a TCP sender: median.", |r| ms(
+        &r.flow.rtt,
+        |d| d.p50_ms
+    )),
+    column!("rtt_ms_p95", "ms", "Round-trip time samples of a TCP sender: 95th percentile.", |r| ms(
+        &r.flow.rtt,
+        |d| d.p95_ms
+    )),
+    column!("rtt_ms_p99", "ms", "Round-trip time samples of a TCP sender: 99th percentile.", |r| ms(
+        &r.flow.rtt,
+        |d| d.p99_ms
+    )),
+    column!("rtt_ms_max", "ms", "Round-trip time samples of a TCP sender: greatest value.", |r| ms(
+        &r.flow.rtt,
+        |d| d.max_ms
+    )),
+    column!(
+        "rlc_at_entry_packets_mean",
+        "packets",
+        "RLC backlog that the flow's packets found when they entered the RLC, mean.",
+        |r| {
+            if r.flow.delivered_packets == 0 {
+                Value::Absent
+            } else {
+                Value::Real(r.flow.rlc_packets_at_entry_mean)
+            }
+        }
+    ),
+    column!("retransmitted_segments", "segments", "Retransmitted segments of a TCP flow.", |r| Value::Whole(
+        r.flow.retransmitted_segments
+    )),
+    column!("timeouts", "number", "Retransmission timeouts of a TCP flow.", |r| Value::Whole(
+        r.flow.timeouts
+    )),
+    column!(
+        "completed_s",
+        "s",
+        "When a sized transfer was acknowledged whole, from the start of the run.",
+        |r| Value::real(r.flow.completed_s)
+    ),
+    column!(
+        "utilisation",
+        "ratio",
+        "What the cell carried over what it could have carried; the same for all flows of a run.",
+        |r| Value::real(Metric::Utilisation.of(r.run))
+    ),
+    column!("capacity_unit", "text", "Unit of the next two: packets or bytes.", |r| Value::text(
+        &r.run.cell.unit
+    )),
+    column!("offered_capacity", "of capacity_unit", "What the slots could have carried.", |r| Value::Whole(
+        r.run.cell.offered
+    )),
+    column!("used_capacity", "of capacity_unit", "What the slots carried.", |r| Value::Whole(
+        r.run.cell.used
+    )),
+    column!("slots", "slots", "Slots in the measured window.", |r| Value::Whole(r.run.cell.slots)),
+    column!(
+        "starved_slots",
+        "slots",
+        "Slots that could have carried more than was there.",
+        |r| Value::Whole(r.run.cell.starved_slots)
+    ),
+    column!("upf_backlog_packets_mean", "packets", "UPF backlog averaged over pulls.", |r| backlog(
+        r.run, "upf"
+    )),
+    column!("sdap_backlog_packets_mean", "packets", "SDAP backlog averaged over pulls.", |r| backlog(
+        r.run, "sdap"
+    )),
+    column!("rlc_backlog_packets_mean", "packets", "RLC backlog averaged over pulls.", |r| backlog(
+        r.run, "rlc"
+    )),
+    column!(
+        "run_entered_packets",
+        "packets",
+        "Packets of all flows that entered in the whole run, warm-up included.",
+        |r| Value::Whole(r.run.conservation.entered)
+    ),
+    column!(
+        "run_delivered_packets",
+        "packets",
+        "Packets of all flows taken whole by the MAC in the whole run.",
+        |r| Value::Whole(r.run.conservation.delivered)
+    ),
+    column!("run_dropped_packets", "packets", "Packets of all flows dropped in the whole run.", |r| {
+        Value::Whole(r.run.conservation.dropped)
+    }),
+    column!(
+        "run_queued_packets",
+        "packets",
+        "Packets of all flows still queued at the end of the run.",
+        |r| Value::Whole(r.run.conservation.queued)
+    ),
+    column!("component_calls", "calls", "Calls into components in the whole run, a measure of work.", |r| {
+        Value::Whole(r.run.component_calls)
+    }),
+];
+
+/// Columns of `series.csv`.
+pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 14] = [
+    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
+    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
+    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
+        .group
+        .x
+        .as_ref()
+        .map_or(Value::Absent, |x| Value::text(&x.0))),
+    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
+    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+    column!("time_s", "s", "Start of the bin, from the start of the run.", |r| Value::Real(
+        r.bin as f64 * r.run.series.bin_s
+    )),
+    column!(
+        "capacity_packets_per_slot",
+        "packets per slot",
+        "Mean capacity of a slot where the MAC counts packets.",
+        |r| capacity(r, "packets")
+    ),
+    column!(
+        "capacity_bytes_per_slot",
+        "bytes per slot",
+        "Mean capacity of a slot where the MAC counts bytes.",
+        |r| capacity(r, "bytes")
+    ),
+    column!("upf_packets", "packets", "Mean UPF backlog before a pull.", |r| bin(
+        r,
+        &r.run.series.upf_packets
+    )),
+    column!("sdap_packets", "packets", "Mean SDAP backlog before a pull.", |r| bin(
+        r,
+        &r.run.series.sdap_packets
+    )),
+    column!("rlc_packets", "packets", "Mean RLC backlog before a pull.", |r| bin(
+        r,
+        &r.run.series.rlc_packets
+    )),
+    column!("rlc_bytes", "bytes", "Mean RLC backlog before a pull.", |r| bin(r, &r.run.series.rlc_bytes)),
+    column!("delivered_mbit_s", "Mbit/s", "Goodput of all flows.", |r| bin(
+        r,
+        &r.run.series.delivered_mbit_s
+    )),
+];
+
+/// Columns of `cdf.csv`.
+pub static CDF_COLUMNS: [Column<Cdfs>; 10] = [
+    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
+    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
+    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
+        .group
+        .x
+        .as_ref()
+        .map_or(Value::Absent, |x| Value::text(&x.0))),
+    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
+    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+    column!(
+        "quantity",
+        "text",
+        "What is distributed: delay, bound or rtt of a flow, low_latency_sojourn or other_sojourn in a layer.",
+        |r| Value::text(r.quantity)
+    ),
+    column!("of", "text", "Name of the flow or of the layer (upf, sdap, rlc).", |r| Value::text(r.of)),
+    column!("time_ms", "ms", "A time.", |r| Value::Real(r.time_ms)),
+    column!("share", "ratio", "Share of the values at or below it.", |r| Value::Real(r.share)),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Table>(columns: &[Column<T>]) {
+        let suffixes = [
+            ("ms", &["_ms", "_ms_mean", "_ms_sd", "_ms_min", "_ms_max", "_ms_p"][..]),
+            ("s", &["_s"]),
+            ("Mbit/s", &["_mbit_s"]),
+            ("packets", &["_packets", "_packets_mean"]),
+            ("bytes", &["_bytes"]),
+            ("packets per slot", &["_packets_per_slot"]),
+            ("bytes per slot", &["_bytes_per_slot"]),
+            ("slots", &["slots"]),
+            ("segments", &["_segments"]),
+        ];
+        for (i, column) in columns.iter().enumerate() {
+            let name = column.name;
+            assert!(columns[..i].iter().all(|other| other.name != name), "{name} is there twice");
+            assert!(column.meaning.ends_with('.') && !column.unit.is_empty(), "{name}");
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+            if let Some((_, ends)) = suffixes.iter().find(|(unit, _)| *unit == column.unit) {
+                let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+                assert!(ends.iter().any(|end| stem.ends_with(end)), "{name} does not end in {}", column.unit);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_end_in_their_unit_and_meanings_are_sentences() {
+        check(&COLUMNS);
+        check(&SERIES_COLUMNS);
+        check(&CDF_COLUMNS);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_absent() {
+        assert_eq!(Value::Real(f64::NAN).to_string(), "");
+        assert_eq!(serde_json::to_string(&Value::Real(f64::INFINITY)).ok().as_deref(), Some("null"));
+        assert_eq!(Value::Real(0.1 + 0.2).to_string(), "0.30000000000000004");
+    }
+
+    #[test]
+    fn capacity_stands_in_the_column_of_its_unit_alone() {
+        let comparison = crate::report::example::comparison(1);
+        let group = &comparison.groups[0];
+        let row = SeriesPoint { group, run: &group.runs[0], bin: 0 };
+        assert_eq!(capacity(&row, "bytes"), Value::Absent);
+        assert_eq!(capacity(&row, "packets"), Value::Real(group.runs[0].series.capacity_per_slot[0]));
+    }
+}

@@ -1,0 +1,164 @@
+//! Mean delay against utilisation, and against the queue that packets found: one point for each method and point of
+//! the sweep (T20, Figs. 5, 7, 8, 10, 11).
+
+use super::palette::Palette;
+use super::panel::{Axis, BOUND, Glyph, LINE, Panel, WIDTH, count, legend_height, picture};
+use super::{Figure, counted};
+use crate::report::Family;
+use crate::report::summary::{GroupSummary, Metric};
+use crate::stats::Summary;
+
+/// One method at one point of the sweep.
+struct Point {
+    method: String,
+    /// Index of the point of the sweep.
+    step: usize,
+    x: Summary,
+    y: Summary,
+}
+
+fn points(groups: &[GroupSummary], x: Metric) -> Vec<Point> {
+    let of_group = |(step, group): (usize, &GroupSummary)| -> Vec<Point> {
+        let point = |m: &crate::report::summary::MethodSummary| {
+            Some(Point { method: m.method.clone(), step, x: m.get(x)?, y: m.get(Metric::DelayMean)? })
+        };
+        group.methods.iter().filter_map(point).collect()
+    };
+    groups.iter().enumerate().flat_map(of_group).collect()
+}
+
+/// Radius of a mark: it grows along the sweep.
+fn radius(step: usize, steps: usize) -> i32 {
+    if steps < 2 { 13 } else { 9 + count(8 * step / (steps - 1)) }
+}
+
+fn ends(values: impl Iterator<Item = Summary>) -> Vec<f64> {
+    values.flat_map(|s| [s.mean, s.low().max(s.mean * 0.5), s.high()]).collect()
+}
+
+struct Kind<'a> {
+    id: String,
+    title: String,
+    x: Metric,
+    x_label: &'a str,
+    says: &'a str,
+}
+
+fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Figure> {
+    let groups: Vec<GroupSummary> = family.groups.iter().map(|(_, g)| GroupSummary::of(&g.runs)).collect();
+    let points = points(&groups, kind.x);
+    if points.is_empty() {
+        return None;
+    }
+    let bounds: Vec<f64> = groups.iter().filter_map(|g| g.bound.map(|b| b.mean)).collect();
+    let mut entries: Vec<(String, Glyph)> = Vec::new();
+    for point in &points {
+        if !entries.iter().any(|(name, _)| *name == point.method) {
+            entries.push((point.method.clone(), Glyph::Mark(palette.look(&point.method))));
+        }
+    }
+    let bound = crate::stats::mean(&bounds);
+    entries.extend(bound.map(|b| (format!("bound, {b:.1} ms"), Glyph::Dashes(BOUND))));
+    let mut x = Axis::around(kind.x_label, ends(points.iter().map(|p| p.x)));
+    if kind.x == Metric::Utilisation {
+        x = x.with_ticks_to(1.0);
+    }
+    let delays = ends(points.iter().map(|p| p.y)).into_iter().chain(bounds.iter().copied());
+    let y = Axis::around(delay_label(&groups), delays);
+    let logarithmic = y.is_logarithmic();
+    let head = legend_height(&entries) + LINE / 2;
+    const HEIGHT: i32 = 700;
+    let picture = picture(head + HEIGHT, |sheet| {
+        sheet.legend(6, &entries);
+        let panel = Panel::new(sheet, (0, head), (WIDTH, HEIGHT), "", x, y);
+        if let Some(bound) = bound {
+            panel.level(bound);
+        }
+        for p in &points {
+            let colour = palette.look(&p.method).colour;
+            panel.line(&[(p.x.low(), p.y.mean), (p.x.high(), p.y.mean)], colour, 3);
+            panel.line(&[(p.x.mean, p.y.low()), (p.x.mean, p.y.high())], colour, 3);
+        }
+        // Larger marks first: they must not hide the smaller ones.
+        for p in points.iter().rev() {
+            panel.mark(p.x.mean, p.y.mean, palette.look(&p.method), radius(p.step, groups.len()));
+        }
+    });
+    let caption = format!("{} {}", kind.says, reading(family, &points, bound.is_some(), logarithmic));
+    Some(Figure::new(kind.id, kind.title, caption, &picture))
+}
+
+fn delay_label(groups: &[GroupSummary]) -> &'static str {
+    if groups.iter().any(|g| g.low_latency) { "mean low-latency delay, ms" } else { "mean delay, ms" }
+}
+
+/// How to read the points, for the caption.
+fn reading(family: &Family<'_>, points: &[Point], bound: bool, logarithmic: bool) -> String {
+    let runs = points.iter().map(|p| p.y.n).max().unwrap_or(0);
+    let mut text = format!("Each point is the mean of {}", counted(runs, "run"));
+    text.push_str(if runs > 1 { " with its 95 % intervals." } else { "; one run has no interval." });
+    if family.groups.len() > 1 {
+        let steps: Vec<String> = family.groups.iter().map(|(_, g)| g.x_text()).collect();
+        text.push_str(&format!(" From the smallest to the largest mark: {}.", steps.join(", ")));
+    }
+    if bound {
+        text.push_str(" No policy can go below the dashed bound.");
+    }
+    if logarithmic {
+        text.push_str(" The delay axis is logarithmic.");
+    }
+    text
+}
+
+/// Mean delay against utilisation, the two goods that policies trade.
+pub(super) fn delay_against_utilisation(
+    family: &Family<'_>,
+    number: usize,
+    palette: &Palette,
+) -> Option<Figure> {
+    let kind = Kind {
+        id: format!("delay-utilisation-{number}"),
+        title: format!("Delay against utilisation: {}", family.label),
+        x: Metric::Utilisation,
+        x_label: "utilisation",
+        says: "Lower is faster, further right wastes less of the radio.",
+    };
+    scatter(family, palette, kind)
+}
+
+/// Mean delay against the mean RLC queue that the packets found.
+pub(super) fn delay_against_backlog(family: &Family<'_>, number: usize, palette: &Palette) -> Option<Figure> {
+    let kind = Kind {
+        id: format!("delay-backlog-{number}"),
+        title: format!("Delay against the RLC queue: {}", family.label),
+        x: Metric::RlcAtEntry,
+        x_label: "mean RLC queue at entry, packets",
+        says: "The queue that a packet finds in the RLC is what it waits for.",
+    };
+    scatter(family, palette, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::example;
+
+    #[test]
+    fn marks_grow_along_the_sweep_and_the_caption_says_so() {
+        assert!(radius(0, 4) < radius(1, 4) && radius(2, 4) < radius(3, 4));
+        let comparison = example::comparison(2);
+        let families = comparison.families();
+        let figure = delay_against_utilisation(&families[0], 1, &Palette::of(&comparison)).expect("points");
+        assert!(figure.caption.contains("interval 20 ms, interval 40 ms"), "{}", figure.caption);
+        assert!(figure.caption.contains("mean of 2 runs with its 95 % intervals"), "{}", figure.caption);
+        assert!(figure.svg.contains("bound, 6."));
+    }
+
+    #[test]
+    fn a_single_run_is_drawn_without_whiskers_and_said_to_have_none() {
+        let comparison = example::comparison(1);
+        let families = comparison.families();
+        let figure = delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
+        assert!(figure.caption.contains("mean of 1 run; one run has no interval"), "{}", figure.caption);
+    }
+}

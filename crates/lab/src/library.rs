@@ -1,0 +1,40 @@
+//! What ships inside the program: scenarios, claims, and the descriptions of every algorithm.
+
+use justfull_base::doc::MethodDoc;
+
+/// A scenario that ships: name, and the text of its file.
+pub const SCENARIOS: &[(&str, &str)] = &[
+    ("t20-individual", include_str!("../../../scenarios/t20-individual.toml")),
+    ("t20-individual-two-flows", include_str!("../../../scenarios/t20-individual-two-flows.toml")),
+    ("t20-shared", include_str!("../../../scenarios/t20-shared.toml")),
+    ("t20-shared-two-flows", include_str!("../../../scenarios/t20-shared-two-flows.toml")),
+    ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
+    ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
+];
+
+/// The claims of the papers: short name, and the text of the file.
+pub const CLAIMS: &[(&str, &str)] = &[("T20", include_str!("../../../claims/T20.toml"))];
+
+/// The shipped scenario called `name`.
+#[must_use]
+pub fn scenario(name: &str) -> Option<&'static str> {
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    SCENARIOS.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}
+
+/// Every algorithm's description, by kind and then by name.
+#[must_use]
+pub fn algorithms() -> Vec<&'static MethodDoc> {
+    let mut docs: Vec<&MethodDoc> = Vec::new();
+    docs.extend(justfull_queue::AQMS);
+    docs.extend(justfull_queue::LIMITS);
+    docs.extend(justfull_queue::DISCIPLINES);
+    docs.extend(justfull_ran::limiter::DOCS);
+    docs.extend(justfull_ran::pacer::DOCS);
+    docs.extend(justfull_ran::scheduler::DOCS);
+    docs.extend(justfull_ran::channel::DOCS);
+    docs.extend(justfull_tcp::cc::CONTROLS);
+    docs.push(&justfull_tcp::config::DOC);
+    docs.push(&justfull_tcp::receiver::DOC);
+    docs
+}

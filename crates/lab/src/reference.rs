@@ -1,0 +1,177 @@
+//! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the reference of the documentation.
+
+use crate::export::{CDF_COLUMNS, COLUMNS, Column, SERIES_COLUMNS, Table};
+use crate::library;
+use crate::scenario::{Method, MethodLibrary};
+use justfull_base::doc::MethodDoc;
+use std::fmt::Write;
+
+/// Kinds of algorithms in the order in which a packet meets them.
+const KINDS: [(&str, &str); 10] = [
+    ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
+    ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
+    ("discipline", "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, `rlc.queue.discipline`"),
+    ("aqm", "Active queue management: `upf.queue.aqm`, `sdap.queue.aqm`, `rlc.queue.aqm`"),
+    ("limit", "Fixed limits of queues: `upf.queue.limit`, `sdap.queue.limit`, `rlc.queue.limit`"),
+    ("pacer", "Pacers from UPF to SDAP: `sdap.pacer`"),
+    ("scheduler", "SDAP schedulers: `sdap.scheduler`"),
+    ("limiter", "Limiters of the RLC queue: `rlc.limiter`"),
+    ("channel", "Channels: `channel`, `ue.channel`"),
+    ("channel trace", "Channels from files: `channel`, `ue.channel`"),
+];
+
+/// All names with a line each.
+#[must_use]
+pub fn list() -> String {
+    let mut out = String::from("Methods (justfull run --method NAME):\n");
+    let methods = MethodLibrary::shipped();
+    for method in methods.methods() {
+        line(&mut out, &method.name, &method.title);
+    }
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
+        if !of_kind.is_empty() {
+            let _ = writeln!(out, "\n{}:", heading.replace('`', ""));
+            of_kind.iter().for_each(|doc| line(&mut out, doc.name, doc.title));
+        }
+    }
+    out.push_str("\nScenarios (justfull run NAME, justfull show NAME):\n");
+    for (name, text) in library::SCENARIOS {
+        let title = text.lines().find_map(|l| l.strip_prefix("title = ")).unwrap_or_default();
+        line(&mut out, name, title.trim_matches('"'));
+    }
+    out.push_str("\nPapers (justfull reproduce NAME):\n");
+    library::CLAIMS.iter().for_each(|(name, _)| line(&mut out, name, "its claims, run and judged"));
+    out
+}
+
+fn line(out: &mut String, name: &str, text: &str) {
+    let _ = writeln!(out, "  {name:<24} {text}");
+}
+
+/// What the algorithm or method `name` is; none when there is none.
+#[must_use]
+pub fn explain(name: &str) -> Option<String> {
+    let library = MethodLibrary::shipped();
+    let docs: Vec<_> = library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name)).collect();
+    let mut parts: Vec<String> = docs.iter().map(|doc| explain_algorithm(doc)).collect();
+    if docs.is_empty() {
+        parts.extend(library.find(name).map(explain_method));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn explain_algorithm(doc: &MethodDoc) -> String {
+    let mut out = format!("{} ({}): {}\n\n{}\n", doc.name, doc.kind, doc.title, doc.text);
+    if !doc.params.is_empty() {
+        out.push_str("\nParameters:\n");
+        for p in doc.params {
+            let _ = writeln!(out, "  {} [{}] default {}; allowed: {}\n      {}", p.name, p.unit, p.default, p.bounds, p.text);
+        }
+    }
+    let _ = write!(out, "\nSources: {}\nDeviations: {}\n", doc.sources, doc.deviations);
+    out
+}
+
+fn explain_method(method: &Method) -> String {
+    let mut out = format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, method.title);
+    let mut settings = |heading: &str, settings: &crate::scenario::Settings| {
+        for (path, value) in settings.iter() {
+            let _ = writeln!(out, "  {heading}{path} = {value}");
+        }
+    };
+    settings("", &method.set);
+    for (variant, own) in &method.variants {
+        settings(&format!("[{variant}] "), own);
+    }
+    out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
+    out
+}
+
+/// File names and texts of the reference pages.
+#[must_use]
+pub fn pages() -> Vec<(&'static str, String)> {
+    vec![("algorithms.md", algorithms_page()), ("methods.md", methods_page()), ("columns.md", columns_page())]
+}
+
+const GENERATED: &str = "<!-- Made by `cargo xtask docs` from the source; change it there. -->\n\n";
+
+fn algorithms_page() -> String {
+    let mut out = format!("{GENERATED}# Algorithms\n\nEvery algorithm, the place in a scenario file where it goes, and its parameters.\n");
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let _ = write!(out, "\n## {heading}\n");
+        for doc in of_kind {
+            let _ = write!(out, "\n### `{}`\n\n{}. {}\n", doc.name, doc.title, doc.text);
+            if !doc.params.is_empty() {
+                out.push_str("\n| parameter | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
+                for p in doc.params {
+                    let _ = writeln!(out, "| `{}` | {} | `{}` | {} | {} |", p.name, cell(p.unit), cell(p.default), cell(p.bounds), cell(p.text));
+                }
+            }
+            let _ = write!(out, "\nSources: {}. Deviations: {}.\n", doc.sources.trim_end_matches('.'), doc.deviations.trim_end_matches('.'));
+        }
+    }
+    out
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn methods_page() -> String {
+    let mut out = format!("{GENERATED}# Methods\n\nA method is a list of settings on top of a scenario; `[variant]` settings are added under that variant.\n\n");
+    out.push_str("| method | what it is | settings |\n|---|---|---|\n");
+    for method in MethodLibrary::shipped().methods() {
+        let mut settings: Vec<String> = method.set.iter().map(|(p, v)| format!("`{p} = {v}`")).collect();
+        for (variant, own) in &method.variants {
+            settings.extend(own.iter().map(|(p, v)| format!("[{variant}] `{p} = {v}`")));
+        }
+        let _ = writeln!(out, "| {} | {} | {} |", method.name, cell(&method.title), cell(&settings.join("<br>")));
+    }
+    out
+}
+
+fn columns_page() -> String {
+    let mut out = format!("{GENERATED}# Columns of the result files\n");
+    let mut table = |file: &str, rows: Vec<(&str, &str, &str)>| {
+        let _ = write!(out, "\n## `{file}`\n\n| column | unit | meaning |\n|---|---|---|\n");
+        for (name, unit, meaning) in rows {
+            let _ = writeln!(out, "| `{name}` | {unit} | {} |", cell(meaning));
+        }
+    };
+    fn rows<T: Table>(columns: &[Column<T>]) -> Vec<(&str, &str, &str)> {
+        columns.iter().map(|c| (c.name, c.unit, c.meaning)).collect()
+    }
+    table("runs.csv, runs.jsonl", rows(&COLUMNS));
+    table("series.csv", rows(&SERIES_COLUMNS));
+    table("cdf.csv", rows(&CDF_COLUMNS));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_is_explained_listed_and_of_a_known_kind() {
+        let list = list();
+        for doc in library::algorithms() {
+            assert!(KINDS.iter().any(|(kind, _)| *kind == doc.kind), "kind {}", doc.kind);
+            let text = explain(doc.name).unwrap_or_default();
+            assert!(text.contains(doc.title) && list.contains(doc.title), "{}", doc.name);
+            for p in doc.params {
+                assert!(text.contains(p.name) && text.contains(p.bounds), "{}.{}", doc.name, p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_method_is_explained_whatever_its_case_and_others_are_not() {
+        assert!(explain("usp@5g-bdp").is_some_and(|t| t.contains("sdap.pacer")));
+        assert!(explain("no-such-thing").is_none());
+    }
+}

@@ -1,0 +1,297 @@
+//! What a group of runs says about each method: the numbers behind every table, figure and claim.
+
+use crate::stats::Summary;
+use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use serde::Serialize;
+
+/// Name of the policy that knows the grants ahead of time; tables and figures set it apart.
+pub const CLAIRVOYANT: &str = "clairvoyant";
+
+/// True for the policy called [`CLAIRVOYANT`], in any case.
+#[must_use]
+pub fn is_clairvoyant(method: &str) -> bool {
+    method.eq_ignore_ascii_case(CLAIRVOYANT)
+}
+
+/// One number that a run yields.
+///
+/// "Subject" flows are the low-latency flows of a run that has any, otherwise all its flows; "bulk" flows are those
+/// that are not low-latency, so all of them in a run without low-latency flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Mean delay of the subject flows, every packet with equal weight, in ms.
+    DelayMean,
+    /// 95th percentile of the delay of the worst subject flow, in ms.
+    DelayP95,
+    /// 99th percentile of the delay of the worst subject flow, in ms.
+    DelayP99,
+    /// Used over offered capacity, 0 to 1.
+    Utilisation,
+    /// Goodput of the bulk flows together, in Mbit/s.
+    Goodput,
+    /// Mean round-trip time of the bulk flows, every sample with equal weight, in ms.
+    Rtt,
+    /// Packets of the subject flows that were dropped, in percent of those that entered.
+    Drops,
+    /// RLC backlog averaged over pulls, in packets.
+    RlcBacklog,
+    /// RLC backlog that packets of the subject flows found when they entered the RLC, in packets.
+    RlcAtEntry,
+    /// Least mean delay that any policy could have given the subject flows, in ms.
+    Bound,
+}
+
+impl Metric {
+    /// All metrics, in the order of the columns.
+    pub const ALL: [Self; 10] = [
+        Self::DelayMean,
+        Self::DelayP95,
+        Self::DelayP99,
+        Self::Utilisation,
+        Self::Goodput,
+        Self::Rtt,
+        Self::Drops,
+        Self::RlcBacklog,
+        Self::RlcAtEntry,
+        Self::Bound,
+    ];
+
+    /// Key with its unit, as claims and files write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DelayMean => "delay_ms_mean",
+            Self::DelayP95 => "delay_ms_p95",
+            Self::DelayP99 => "delay_ms_p99",
+            Self::Utilisation => "utilisation",
+            Self::Goodput => "goodput_mbit_s",
+            Self::Rtt => "rtt_ms_mean",
+            Self::Drops => "drop_percent",
+            Self::RlcBacklog => "rlc_backlog_packets_mean",
+            Self::RlcAtEntry => "rlc_at_entry_packets_mean",
+            Self::Bound => "bound_ms_mean",
+        }
+    }
+
+    /// The metric called `name`.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// Unit for people, empty for a ratio.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::DelayMean | Self::DelayP95 | Self::DelayP99 | Self::Rtt | Self::Bound => "ms",
+            Self::Utilisation => "",
+            Self::Goodput => "Mbit/s",
+            Self::Drops => "%",
+            Self::RlcBacklog | Self::RlcAtEntry => "packets",
+        }
+    }
+
+    /// What it means, one sentence.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::DelayMean => {
+                "From entry into the UPF to the pull that took the packet's last byte, mean over packets."
+            }
+            Self::DelayP95 => "95 % of the packets waited no longer; with several flows, the worst of them.",
+            Self::DelayP99 => "99 % of the packets waited no longer; with several flows, the worst of them.",
+            Self::Utilisation => "What the slots carried over what they could have carried.",
+            Self::Goodput => "New payload that reached the receivers of the bulk flows.",
+            Self::Rtt => "Round-trip time that the bulk senders measured, mean over samples.",
+            Self::Drops => "Packets dropped in any layer, in percent of the packets that entered.",
+            Self::RlcBacklog => "Packets in the RLC, averaged over pulls.",
+            Self::RlcAtEntry => "Packets that a packet found in the RLC when it entered it.",
+            Self::Bound => {
+                "The wait for the next pull after the configured polls, with no queue: no policy can do better."
+            }
+        }
+    }
+
+    /// The value in `run`, none when the run has no such flow or no such packet.
+    #[must_use]
+    pub fn of(self, run: &RunResult) -> Option<f64> {
+        let value = match self {
+            Self::DelayMean => weighted(subject(run), |f| mean_of(&f.delay)),
+            Self::DelayP95 => worst(run, |d| d.p95_ms),
+            Self::DelayP99 => worst(run, |d| d.p99_ms),
+            Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
+            Self::Goodput => {
+                bulk(run).map(|f| f.goodput_mbit_s).fold(None, |sum, g| Some(sum.unwrap_or(0.0) + g))
+            }
+            Self::Rtt => weighted(bulk(run), |f| mean_of(&f.rtt)),
+            Self::Drops => weighted(subject(run), |f| {
+                (f.entered_packets, 100.0 * f.dropped_packets as f64 / f.entered_packets as f64)
+            }),
+            Self::RlcBacklog => run.layers.iter().find(|l| l.layer == "rlc").map(|l| l.backlog_packets_mean),
+            Self::RlcAtEntry => {
+                weighted(subject(run), |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
+            }
+            Self::Bound => weighted(subject(run), |f| mean_of(&f.bound)),
+        };
+        value.filter(|v| v.is_finite())
+    }
+}
+
+/// Low-latency flows of `run`, or all its flows when none is.
+pub fn subject(run: &RunResult) -> impl Iterator<Item = &FlowResult> {
+    let any = run.flows.iter().any(|f| f.low_latency);
+    run.flows.iter().filter(move |f| f.low_latency || !any)
+}
+
+fn bulk(run: &RunResult) -> impl Iterator<Item = &FlowResult> {
+    run.flows.iter().filter(|f| !f.low_latency)
+}
+
+fn mean_of(d: &Distribution) -> (u64, f64) {
+    (d.count, d.mean_ms)
+}
+
+/// Mean of `value` over `flows`, each weighted by its count; none when all counts are 0.
+fn weighted<'a>(
+    flows: impl Iterator<Item = &'a FlowResult>,
+    value: impl Fn(&FlowResult) -> (u64, f64),
+) -> Option<f64> {
+    let (mut total, mut sum) = (0.0, 0.0);
+    for (count, mean) in flows.map(value).filter(|(count, _)| *count > 0) {
+        total += count as f64;
+        sum += count as f64 * mean;
+    }
+    (total > 0.0).then(|| sum / total)
+}
+
+fn worst(run: &RunResult, percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {
+    subject(run).filter(|f| f.delay.count > 0).map(|f| percentile(&f.delay)).reduce(f64::max)
+}
+
+/// A method over its seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodSummary {
+    /// Name of the method.
+    pub method: String,
+    /// Number of runs.
+    pub runs: usize,
+    /// In the order of [`Metric::ALL`].
+    values: [Option<Summary>; Metric::ALL.len()],
+}
+
+impl MethodSummary {
+    /// `metric` over the runs that have it, none when no run has.
+    #[must_use]
+    pub fn get(&self, metric: Metric) -> Option<Summary> {
+        self.values[metric as usize]
+    }
+}
+
+/// All methods of a group of runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupSummary {
+    /// The runs have low-latency flows, which delays and drops then speak of.
+    pub low_latency: bool,
+    /// In order of appearance, the clairvoyant policy last.
+    pub methods: Vec<MethodSummary>,
+    /// Bound of the mean delay. Every method's packets have the same bound up to sampling; this is the first method's.
+    pub bound: Option<Summary>,
+}
+
+impl GroupSummary {
+    /// Sums `runs` up: one row for each method in order of appearance.
+    #[must_use]
+    pub fn of(runs: &[RunResult]) -> Self {
+        let methods: Vec<_> = method_names(runs)
+            .into_iter()
+            .map(|name| {
+                let own: Vec<&RunResult> = runs.iter().filter(|r| r.method == name).collect();
+                let values = Metric::ALL
+                    .map(|metric| Summary::of(&own.iter().filter_map(|r| metric.of(r)).collect::<Vec<_>>()));
+                MethodSummary { method: name, runs: own.len(), values }
+            })
+            .collect();
+        let bound = methods.first().and_then(|m| m.get(Metric::Bound));
+        let low_latency = runs.iter().flat_map(|r| &r.flows).any(|f| f.low_latency);
+        Self { low_latency, methods, bound }
+    }
+}
+
+/// Names of the methods in order of appearance, the clairvoyant policy last.
+#[must_use]
+pub fn method_names(runs: &[RunResult]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for run in runs {
+        if !names.contains(&run.method) {
+            names.push(run.method.clone());
+        }
+    }
+    names.sort_by_key(|name| is_clairvoyant(name));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::example;
+
+    #[test]
+    fn metrics_stand_at_their_own_index_and_are_found_by_name() {
+        for (i, metric) in Metric::ALL.into_iter().enumerate() {
+            assert_eq!(metric as usize, i);
+            assert_eq!(Metric::by_name(metric.name()), Some(metric));
+        }
+        assert_eq!(Metric::by_name("delay"), None);
+    }
+
+    #[test]
+    fn low_latency_flows_are_the_subject_and_weigh_by_packets() {
+        let delay = |count, mean_ms| Distribution {
+            count,
+            mean_ms,
+            p95_ms: 2.0 * mean_ms,
+            ..Distribution::default()
+        };
+        let flow = |low_latency, delay, goodput_mbit_s| FlowResult {
+            low_latency,
+            delay,
+            goodput_mbit_s,
+            entered_packets: 100,
+            dropped_packets: 1,
+            ..FlowResult::default()
+        };
+        let mut run = RunResult {
+            flows: vec![
+                flow(true, delay(300, 10.0), 0.1),
+                flow(true, delay(100, 20.0), 0.1),
+                flow(true, delay(0, 0.0), 0.0),
+                flow(false, delay(1000, 900.0), 9.0),
+            ],
+            ..RunResult::default()
+        };
+        assert_eq!(Metric::DelayMean.of(&run), Some(12.5));
+        assert_eq!(Metric::DelayP95.of(&run), Some(40.0));
+        assert_eq!(Metric::Goodput.of(&run), Some(9.0));
+        assert_eq!(Metric::Drops.of(&run), Some(1.0));
+        assert_eq!(Metric::Utilisation.of(&run), None, "nothing was offered");
+        assert_eq!(Metric::Rtt.of(&run), None, "no sample");
+        run.flows.retain(|f| !f.low_latency);
+        assert_eq!(Metric::DelayMean.of(&run), Some(900.0));
+    }
+
+    #[test]
+    fn methods_keep_their_order_and_the_clairvoyant_policy_comes_last() {
+        let mut comparison = example::comparison(2);
+        let runs = &mut comparison.groups[0].runs;
+        runs.reverse();
+        runs.sort_by_key(|r| !is_clairvoyant(&r.method));
+        assert!(is_clairvoyant(&runs[0].method));
+        let names = method_names(runs);
+        assert_eq!(names.last().map(String::as_str), Some(CLAIRVOYANT));
+        let summary = GroupSummary::of(runs);
+        assert!(summary.low_latency);
+        assert_eq!(summary.methods[0].runs, 2);
+        assert_eq!(summary.bound, summary.methods[0].get(Metric::Bound));
+    }
+}

@@ -1,0 +1,218 @@
+//! From a checked file to a world.
+
+use super::Job;
+use super::error::{Locator, ScenarioError};
+use super::file::{ChannelFile, FlowFile, ScenarioFile};
+use crate::trace::{self, Format, Trace, TracePaths, Values};
+use justfull_base::packet::Protocol;
+use justfull_ran::channel::{ChannelConfig, CqiRowsConfig, RowsConfig};
+use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
+use justfull_sim::{FlowConfig, Traffic, WorldConfig};
+
+/// Most UEs and most flows of a world.
+const MOST: usize = 1_000_000;
+
+/// First port of the flows at the UE; each flow of a scenario has its own.
+const FIRST_PORT: u32 = 10_000;
+
+pub(super) fn world(
+    file: &ScenarioFile,
+    name: &str,
+    job: &Job,
+    traces: &TracePaths,
+    locator: &Locator,
+) -> Result<WorldConfig, ScenarioError> {
+    let mut ues = Vec::new();
+    for (i, ue) in file.ue.iter().enumerate() {
+        let own = ue.channel.as_ref().map(|c| channel(c, traces, &format!("ue[{i}].channel"), locator)).transpose()?;
+        let config = UeConfig {
+            drbs: ue.drbs,
+            qos_flows: ue.qos_flow.clone(),
+            rules: ue.rule.clone(),
+            channel: own,
+        };
+        if ue.count == 0 || ues.len() + ue.count as usize > MOST {
+            return Err(locator.plain(&format!("ue[{i}].count"), &ue.count.to_string(), "1 to a million UEs in all"));
+        }
+        ues.extend(std::iter::repeat_n(config, ue.count as usize));
+    }
+    let flows = flows(file, &mut ues, locator)?;
+    Ok(WorldConfig {
+        scenario: name.into(),
+        method: job.method.clone(),
+        stack: StackConfig {
+            upf: file.upf.clone(),
+            sdap: file.sdap.clone(),
+            rlc: file.rlc.clone(),
+            mac: file.mac.clone(),
+            channel: channel(&file.channel, traces, "channel", locator)?,
+            ues,
+            tie_order: file.tie_order,
+            mtu: file.mtu,
+            seed: job.seed,
+            assert_bound: false,
+        },
+        flows,
+        core_rate: file.core.rate,
+        core_delay: file.core.delay,
+        air_delay: file.air.delay,
+        uplink_rate: file.uplink.rate,
+        uplink_delay: file.uplink.delay,
+        duration: file.duration,
+        warmup: file.warmup,
+        series_bins: file.series_bins,
+    })
+}
+
+fn flows(file: &ScenarioFile, ues: &mut [UeConfig], locator: &Locator) -> Result<Vec<FlowConfig>, ScenarioError> {
+    let mut flows = Vec::new();
+    for (i, flow) in file.flow.iter().enumerate() {
+        let at = |field: &str| format!("flow[{i}].{field}");
+        let first = flow.ue as usize;
+        let span = if flow.ues == 0 { ues.len().saturating_sub(first) } else { flow.ues as usize };
+        if span == 0 || first + span > ues.len() {
+            let found = format!("UEs {first} to {}", first + span);
+            return Err(locator.plain(&at("ue"), &found, &format!("UEs 0 to {}", ues.len() - 1)));
+        }
+        if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
+            return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
+        }
+        let traffic = traffic(flow, &at, locator)?;
+        for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
+            for k in 0..flow.count {
+                let tuple = tuple(&traffic, ue_index, (i as u32) * 997 + k);
+                if let Some(qfi) = flow.qfi {
+                    let rule = PacketDetectionRule {
+                        protocol: Some(tuple.protocol),
+                        destination_port: Some(tuple.destination_port),
+                        ..PacketDetectionRule::any(qfi)
+                    };
+                    ue.rules.push(rule);
+                }
+                flows.push(FlowConfig {
+                    name: flow.name.clone(),
+                    ue: ue_index as u32,
+                    tuple,
+                    traffic: traffic.clone(),
+                    low_latency: flow.low_latency,
+                    start: flow.start,
+                    stop: flow.stop,
+                    extra_delay: flow.extra_delay,
+                });
+            }
+        }
+    }
+    default_rules(ues);
+    Ok(flows)
+}
+
+/// What no rule names goes to the UE's last QoS flow, as the default rule of a PDU session does (TS 23.501 section 5.7.1.1).
+fn default_rules(ues: &mut [UeConfig]) {
+    for ue in ues {
+        if let Some(last) = ue.qos_flows.last() {
+            ue.rules.push(PacketDetectionRule::any(last.qfi));
+        }
+    }
+}
+
+fn traffic(flow: &FlowFile, at: &dyn Fn(&str) -> String, locator: &Locator) -> Result<Traffic, ScenarioError> {
+    match (&flow.tcp, &flow.udp) {
+        (Some(tcp), None) => Ok(Traffic::Tcp {
+            sender: tcp.sender.clone(),
+            receiver: tcp.receiver.clone(),
+            size: tcp.size,
+        }),
+        (None, Some(udp)) => Ok(Traffic::Udp { payload: udp.payload, interval: udp.interval }),
+        (None, None) => Err(locator.plain(&at("name"), &flow.name, "a flow with a `tcp` or a `udp` table")),
+        (Some(_), Some(_)) => Err(locator.plain(&at("udp"), "`tcp` and `udp`", "one of them")),
+    }
+}
+
+/// Addresses of the documentation range (RFC 5737) as IPv4-mapped IPv6 addresses.
+fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
+    let mapped = |v4: [u8; 4]| {
+        let mut address = [0; 16];
+        address[10..12].fill(0xff);
+        address[12..].copy_from_slice(&v4);
+        address
+    };
+    let [_, b, c, d] = (ue as u32 + 1).to_be_bytes();
+    let protocol = if matches!(traffic, Traffic::Tcp { .. }) { Protocol::Tcp } else { Protocol::Udp };
+    FiveTuple {
+        source: mapped([192, 0, 2, 1]),
+        destination: mapped([10, b, c, d]),
+        source_port: if protocol == Protocol::Tcp { 5201 } else { 2112 },
+        destination_port: ((FIRST_PORT + flow) % 65_536) as u16,
+        protocol,
+    }
+}
+
+fn channel(
+    file: &ChannelFile,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<ChannelConfig, ScenarioError> {
+    Ok(match file {
+        ChannelFile::Constant(c) => ChannelConfig::Constant(c.clone()),
+        ChannelFile::Pattern(c) => ChannelConfig::Pattern(c.clone()),
+        ChannelFile::Rows(c) => ChannelConfig::Rows(c.clone()),
+        ChannelFile::CqiRows(c) => ChannelConfig::CqiRows(c.clone()),
+        ChannelFile::Markov(c) => ChannelConfig::Markov(c.clone()),
+        ChannelFile::Trace(t) => {
+            let trace = read(&t.file, traces, t.format.format(), t.rows, field, locator)?;
+            let Values::Amounts(amounts) = trace.values else { return Err(unexpected(field, locator)) };
+            ChannelConfig::Rows(RowsConfig {
+                amounts,
+                row: t.row,
+                interval: t.interval,
+                at_end: t.at_end,
+                packet_bytes: t.packet_bytes,
+                unit: t.unit,
+            })
+        }
+        ChannelFile::CqiTrace(t) => {
+            let trace = read(&t.file, traces, Format::Cqi { missing: t.missing }, t.rows, field, locator)?;
+            let Values::Cqi(cqi) = trace.values else { return Err(unexpected(field, locator)) };
+            ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
+        }
+    })
+}
+
+fn unexpected(field: &str, locator: &Locator) -> ScenarioError {
+    locator.plain(field, "a trace of another kind", "capacities for `trace`, qualities for `cqi_trace`")
+}
+
+fn read(
+    name: &std::path::Path,
+    traces: &TracePaths,
+    format: Format,
+    rows: Option<usize>,
+    field: &str,
+    locator: &Locator,
+) -> Result<Trace, ScenarioError> {
+    let field = format!("{field}.file");
+    let mut trace = trace::read(name, traces, format).map_err(|e| ScenarioError::trace(locator.file(), &field, &e))?;
+    if let Some(rows) = rows {
+        if rows == 0 || rows > trace.values.len() {
+            let allowed = format!("1 to the {} rows of the trace", trace.values.len());
+            return Err(locator.plain(&field.replace(".file", ".rows"), &rows.to_string(), &allowed));
+        }
+        trace.values.truncate(rows);
+    }
+    Ok(trace)
+}
+
+/// What was repaired in the traces of `file`.
+pub(super) fn trace_warnings(file: &ScenarioFile, traces: &TracePaths) -> Result<Vec<String>, ScenarioError> {
+    let mut warnings = Vec::new();
+    for channel in std::iter::once(&file.channel).chain(file.ue.iter().filter_map(|ue| ue.channel.as_ref())) {
+        if let ChannelFile::CqiTrace(t) = channel {
+            let format = Format::Cqi { missing: t.missing };
+            let trace = trace::read(&t.file, traces, format)
+                .map_err(|e| ScenarioError::trace(&t.file, "channel.file", &e))?;
+            warnings.extend(trace.repair.map(|repair| repair.to_string()));
+        }
+    }
+    Ok(warnings)
+}

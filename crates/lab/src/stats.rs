@@ -1,0 +1,210 @@
+//! Statistics over seeds: means with Student's t intervals, paired differences, quantiles, pooled distributions.
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use std::collections::BTreeMap;
+
+/// Arithmetic mean; none without values.
+#[must_use]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Standard deviation of a sample (divisor n - 1); none below two values.
+#[must_use]
+pub fn sd(values: &[f64]) -> Option<f64> {
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|v| (v - centre) * (v - centre)).sum();
+    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// Half width of the two-sided 95 % confidence interval of the mean, by Student's t with n - 1 degrees of freedom.
+/// None below two values: one run says nothing of its own spread.
+#[must_use]
+pub fn ci95_half_width(values: &[f64]) -> Option<f64> {
+    let spread = sd(values)?;
+    let n = values.len() as f64;
+    let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.975);
+    Some(t * spread / n.sqrt())
+}
+
+/// Mean of independent runs and how well it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Half width of the 95 % confidence interval; none for a single run.
+    pub ci95: Option<f64>,
+    /// Number of runs.
+    pub n: usize,
+}
+
+impl Summary {
+    /// The summary of `values`, none when there are none.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        Some(Self { mean: mean(values)?, ci95: ci95_half_width(values), n: values.len() })
+    }
+
+    /// Lower end of the interval (the mean itself for a single run).
+    #[must_use]
+    pub fn low(&self) -> f64 {
+        self.mean - self.ci95.unwrap_or(0.0)
+    }
+
+    /// Upper end of the interval (the mean itself for a single run).
+    #[must_use]
+    pub fn high(&self) -> f64 {
+        self.mean + self.ci95.unwrap_or(0.0)
+    }
+
+    /// True when the whole interval lies below `value`. A single run has no interval and proves no order.
+    #[must_use]
+    pub fn is_below(&self, value: f64) -> bool {
+        self.ci95.is_some() && self.high() < value
+    }
+
+    /// True when the whole interval lies above `value`. A single run has no interval and proves no order.
+    #[must_use]
+    pub fn is_above(&self, value: f64) -> bool {
+        self.ci95.is_some() && self.low() > value
+    }
+}
+
+/// `a - b` over the seeds that both have, each value given as (seed, value); none when no seed is shared.
+///
+/// Runs of one seed see the same channel and the same arrivals, so their difference varies far less than either.
+#[must_use]
+pub fn paired_difference(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Summary> {
+    let right: BTreeMap<u64, f64> = b.iter().copied().collect();
+    let differences: Vec<f64> =
+        a.iter().filter_map(|(seed, value)| right.get(seed).map(|other| value - other)).collect();
+    Summary::of(&differences)
+}
+
+/// Quantile `p` of rising `sorted` values, linear between order statistics (type 7 of Hyndman and Fan 1996, the
+/// default of R and NumPy); none without values or when `p` is outside 0 to 1.
+#[must_use]
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    if !(0.0..=1.0).contains(&p) {
+        return None;
+    }
+    let position = p * last as f64;
+    let below = position.floor() as usize;
+    let above = (below + 1).min(last);
+    Some(sorted[below] + (position - below as f64) * (sorted[above] - sorted[below]))
+}
+
+/// Share of values at or below `x`, linear between the points (x, share) of a distribution, 0 before its first.
+#[must_use]
+pub fn cdf_share(cdf: &[(f64, f64)], x: f64) -> f64 {
+    let after = cdf.partition_point(|point| point.0 <= x);
+    match (after.checked_sub(1).map(|i| cdf[i]), cdf.get(after)) {
+        (None, _) => 0.0,
+        (Some((_, share)), None) => share,
+        (Some((x0, s0)), Some(&(x1, s1))) => s0 + (s1 - s0) * (x - x0) / (x1 - x0),
+    }
+}
+
+/// Least x whose share reaches `p`, linear between the points (x, share); none for an empty distribution.
+#[must_use]
+pub fn cdf_quantile(cdf: &[(f64, f64)], p: f64) -> Option<f64> {
+    let at = cdf.partition_point(|point| point.1 < p).min(cdf.len().checked_sub(1)?);
+    let (x1, s1) = cdf[at];
+    match at.checked_sub(1).map(|i| cdf[i]) {
+        Some((x0, s0)) if s1 > s0 => Some(x0 + (x1 - x0) * ((p - s0) / (s1 - s0)).min(1.0)),
+        _ => Some(x1),
+    }
+}
+
+/// One distribution from several, each weighted by its number of values, at no more than `most` points (at least 2).
+#[must_use]
+pub fn pool_cdfs(parts: &[(u64, &[(f64, f64)])], most: usize) -> Vec<(f64, f64)> {
+    let parts: Vec<_> = parts.iter().filter(|(count, cdf)| *count > 0 && !cdf.is_empty()).collect();
+    let total: f64 = parts.iter().map(|(count, _)| *count as f64).sum();
+    let mut grid: Vec<f64> = parts.iter().flat_map(|(_, cdf)| cdf.iter().map(|point| point.0)).collect();
+    grid.sort_by(f64::total_cmp);
+    grid.dedup();
+    let keep = |i: usize| {
+        let step = grid.len().div_ceil(most.max(2));
+        i.is_multiple_of(step) || i + 1 == grid.len()
+    };
+    let share = |x: f64| parts.iter().map(|(n, cdf)| *n as f64 * cdf_share(cdf, x)).sum::<f64>() / total;
+    (0..grid.len()).filter(|&i| keep(i)).map(|i| (grid[i], share(grid[i]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6
+    }
+
+    #[test]
+    fn the_interval_of_five_values_is_that_of_the_t_table() {
+        // sd = 1.5811, t(0.975; 4) = 2.776445.
+        let s = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("there are values");
+        assert!(near(s.mean, 3.0));
+        assert!(near(s.ci95.expect("five runs"), 2.776_445_105 * 1.581_138_830 / 5.0_f64.sqrt()));
+        // t(0.975; 1) = 12.706205 for two values.
+        assert!(near(ci95_half_width(&[0.0, 2.0]).expect("two"), 12.706_204_736));
+    }
+
+    #[test]
+    fn one_run_has_a_mean_but_no_interval_and_proves_no_order() {
+        let s = Summary::of(&[7.0]).expect("one value");
+        assert_eq!((s.ci95, s.n), (None, 1));
+        assert!(!s.is_below(8.0) && !s.is_above(6.0));
+        assert_eq!(Summary::of(&[]), None);
+    }
+
+    #[test]
+    fn pairs_are_made_by_seed_and_cancel_what_the_seeds_share() {
+        let a = [(1, 10.0), (2, 20.1), (3, 29.9), (9, 500.0)];
+        let b = [(3, 28.9), (1, 9.1), (2, 19.0)];
+        let d = paired_difference(&a, &b).expect("three seeds are shared");
+        assert_eq!(d.n, 3);
+        assert!(near(d.mean, 1.0));
+        assert!(d.is_above(0.0), "{d:?}");
+        assert_eq!(paired_difference(&a, &[(4, 1.0)]), None);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        let values = [1.0, 2.0, 4.0, 8.0];
+        assert!(near(quantile(&values, 0.25).expect("values"), 1.75));
+        assert!(near(quantile(&values, 0.5).expect("values"), 3.0));
+        assert!(near(quantile(&values, 1.0).expect("values"), 8.0));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&values, 1.5), None);
+    }
+
+    #[test]
+    fn share_and_quantile_of_a_distribution_invert_each_other() {
+        let cdf = [(1.0, 0.1), (2.0, 0.5), (4.0, 1.0)];
+        assert!(near(cdf_share(&cdf, 0.5), 0.0));
+        assert!(near(cdf_share(&cdf, 3.0), 0.75));
+        assert!(near(cdf_share(&cdf, 9.0), 1.0));
+        for p in [0.2, 0.5, 0.9, 1.0] {
+            assert!(near(cdf_share(&cdf, cdf_quantile(&cdf, p).expect("points")), p));
+        }
+        assert!(near(cdf_quantile(&cdf, 0.0).expect("points"), 1.0));
+        assert_eq!(cdf_quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn pooling_weighs_by_the_number_of_values_and_keeps_the_ends() {
+        let (a, b) = ([(0.0, 0.5), (1.0, 1.0)], [(10.0, 0.5), (11.0, 1.0)]);
+        let pooled = pool_cdfs(&[(300, &a), (100, &b), (0, &a)], 200);
+        assert_eq!(pooled.len(), 4);
+        assert!(near(cdf_share(&pooled, 5.0), 0.75 + 0.125 * 4.0 / 9.0));
+        assert!(near(cdf_share(&pooled, 11.0), 1.0));
+        let many: Vec<(f64, f64)> = (1..=1000).map(|i| (f64::from(i), f64::from(i) / 1000.0)).collect();
+        let thin = pool_cdfs(&[(1, &many)], 100);
+        assert!(thin.len() <= 102, "{}", thin.len());
+        assert_eq!(thin.last(), Some(&(1000.0, 1.0)));
+        assert!(pool_cdfs(&[], 10).is_empty());
+    }
+}

@@ -1,0 +1,100 @@
+//! What can be wrong with a trace file.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Longest piece of a file that a message quotes, in characters.
+const QUOTE: usize = 40;
+
+/// Why a trace could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceError {
+    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other place to look: whoever needs the trace
+    /// has not run, rather than failed.
+    NoDataDir {
+        /// Name as the scenario has it.
+        name: PathBuf,
+        /// Where it was looked for.
+        scenario_dir: PathBuf,
+    },
+    /// No such file, neither beside the scenario nor in the folder that `JUSTFULL_DATA` names.
+    NotFound {
+        /// Name as the scenario has it.
+        name: PathBuf,
+        /// Where it was looked for.
+        tried: Vec<PathBuf>,
+    },
+    /// The file as a whole is no trace: a directory, unreadable, empty, a damaged archive.
+    Unusable {
+        /// File.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A line is wrong.
+    Malformed {
+        /// File.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Column.
+        column: &'static str,
+        /// What was found.
+        found: String,
+        /// What is allowed.
+        allowed: String,
+    },
+}
+
+impl TraceError {
+    pub(super) fn unusable(path: &Path, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self::Unusable { path: path.into(), found: found.into(), allowed: allowed.into() }
+    }
+
+    /// True when the file is absent, so that what needs it could not run.
+    #[must_use]
+    pub const fn is_absent(&self) -> bool {
+        matches!(self, Self::NoDataDir { .. } | Self::NotFound { .. })
+    }
+}
+
+/// A piece of a file for a message: in backticks, escaped and cut.
+pub(super) fn quote(text: &str) -> String {
+    let mut quoted: String = text.chars().take(QUOTE).flat_map(char::escape_debug).collect();
+    if text.chars().nth(QUOTE).is_some() {
+        quoted.push_str("...");
+    }
+    format!("`{quoted}`")
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDataDir { name, scenario_dir } => write!(
+                f,
+                "{}: not found in {}, and JUSTFULL_DATA is not set; allowed is a file there or in the folder that \
+                 JUSTFULL_DATA names",
+                name.display(),
+                scenario_dir.display()
+            ),
+            Self::NotFound { name, tried } => {
+                write!(f, "{}: not found; looked for", name.display())?;
+                for (i, path) in tried.iter().enumerate() {
+                    let and = if i > 0 { " and" } else { "" };
+                    write!(f, "{and} {}", path.display())?;
+                }
+                Ok(())
+            }
+            Self::Unusable { path, found, allowed } => {
+                write!(f, "{}: found {found}, allowed is {allowed}", path.display())
+            }
+            Self::Malformed { path, line, column, found, allowed } => {
+                write!(f, "{}:{line}: column `{column}`: found {found}, allowed is {allowed}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}

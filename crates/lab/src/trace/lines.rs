@@ -1,0 +1,103 @@
+//! Lines of a stream, in place in one buffer: no allocation and no copy per line.
+
+use super::MAX_LINE;
+use std::io::{self, ErrorKind, Read};
+
+/// Size of the buffer; many lines, and more than the longest one.
+const BUFFER: usize = 64 * 1024;
+const _: () = assert!(BUFFER > MAX_LINE + 2);
+
+/// The byte order mark that some programs put before UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// What a stream holds next.
+#[derive(Debug)]
+pub(super) enum Next<'a> {
+    /// A line, without its end (LF or CRLF).
+    Line(&'a [u8]),
+    /// A line longer than [`MAX_LINE`].
+    TooLong,
+    /// Nothing more.
+    End,
+}
+
+/// A stream cut into lines.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    reader: R,
+    buffer: Box<[u8]>,
+    /// What is unread of the buffer.
+    start: usize,
+    end: usize,
+    exhausted: bool,
+    /// No line has been handed out yet.
+    first: bool,
+}
+
+impl<R: Read> Lines<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Self {
+            reader,
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            exhausted: false,
+            first: true,
+        }
+    }
+
+    /// The next line.
+    ///
+    /// # Errors
+    /// What the stream fails with, a damaged archive for one.
+    #[inline]
+    pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
+        let mut searched = 0;
+        let (from, mut to) = loop {
+            let unread = &self.buffer[self.start..self.end];
+            if let Some(length) = unread[searched..].iter().position(|&byte| byte == b'\n') {
+                let from = self.start;
+                self.start += searched + length + 1;
+                break (from, self.start - 1);
+            }
+            searched = unread.len();
+            if self.exhausted || searched > MAX_LINE + 1 {
+                let from = self.start;
+                self.start = self.end;
+                break (from, self.end);
+            }
+            self.fill()?;
+        };
+        if from == to && self.start == from {
+            return Ok(Next::End);
+        }
+        let first = std::mem::replace(&mut self.first, false);
+        if to > from && self.buffer[to - 1] == b'\r' {
+            to -= 1;
+        }
+        let line = &self.buffer[from..to];
+        if line.len() > MAX_LINE {
+            return Ok(Next::TooLong);
+        }
+        Ok(Next::Line(if first { line.strip_prefix(BOM).unwrap_or(line) } else { line }))
+    }
+
+    /// Moves what is unread to the front and reads on behind it.
+    #[cold]
+    fn fill(&mut self) -> io::Result<()> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        loop {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(read) => {
+                    self.end += read;
+                    self.exhausted = read == 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

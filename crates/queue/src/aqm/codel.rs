@@ -1,0 +1,362 @@
+//! CoDel: signal when packets have waited longer than a target for a whole interval.
+//!
+//! Source: RFC 8289 sections 4 and 5 (pseudo-code in 5.6). T20 section 5 runs it at the DRB (15 ms / 300 ms) and at
+//! the SDAP (5 ms / 100 ms).
+//!
+//! Controls the sojourn time. Once the sojourn time has stayed at or above `target` for an `interval`, it signals; the
+//! next signals come `interval / sqrt(count)` apart (the control law, section 4.4), count being the signals of this
+//! dropping state, until a packet has waited less than `target` or no more than one MTU is left behind it.
+//!
+//! Defaults 5 ms and 100 ms: section 4.3 (5 to 10 % of the interval) and section 4.2 (an RTT that suits the Internet).
+//!
+//! Known weaknesses: it reacts over several intervals, too slowly for a link whose rate falls at once; a target below the
+//! time between pulls of the layer below is never met, so a RAN needs a target above its TTI; it does not tell flows
+//! apart unless the discipline gives each its own lane.
+//!
+//! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue (the marked packet is
+//! the one delivered) and counts as a drop does in the control law. State per lane is dropped when the lane runs empty
+//! rather than at the next dequeue of an empty lane: the verdicts are the same, since the last packet out of a lane
+//! always finds a backlog of zero behind it.
+//!
+//! Variant `t20_released` is what T20's released program does:
+//! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches another and so loses
+//!     the head too. Here the AQM signals the head and then, without looking at it, the packet behind it;
+//! (b) the next drop counts from `now`, not from the time at which this one was due;
+//! (c) no exemption for a backlog of one MTU or less;
+//! (d) count rises after the drop, and only if the packet that follows is still above the target;
+//! (e) a drop that empties the queue neither enters the dropping state nor raises count, and a queue that runs empty
+//!     without a drop does not restart the interval.
+//! The program never marks.
+
+use super::{Aqm, QueueView, Tag, Verdict, becomes_mark};
+use crate::discipline::Lane;
+use alloc::vec::Vec;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::{ConfigError, ensure};
+use justfull_base::{Bytes, Duration, Instant, Packet};
+
+/// Describes CoDel.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "codel",
+    kind: "aqm",
+    title: "Controlled delay (RFC 8289)",
+    text: "Signals once packets have waited `target` or longer for an `interval`; further signals come interval / \
+           sqrt(count) apart until a packet has waited less than `target` or one MTU or less is left. State is kept \
+           per lane, so that with sfq each lane has its own CoDel.",
+    sources: "RFC 8289 sections 4, 5; T20 section 5 (15ms / 300ms at the DRB, 5ms / 100ms at the SDAP)",
+    deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's program: each drop takes \
+                 two packets, the next counts from now, no exemption for one MTU, count rises after the drop, no marks.",
+    params: &[
+        ParamDoc {
+            name: "target",
+            unit: "time",
+            bounds: "above 0s, at most the interval",
+            default: "5ms",
+            text: "Sojourn time below which nothing is signalled.",
+        },
+        ParamDoc {
+            name: "interval",
+            unit: "time",
+            bounds: "1us to 1h",
+            default: "100ms",
+            text: "How long the sojourn time must stay above the target before the first signal; about one RTT.",
+        },
+        ParamDoc {
+            name: "ecn",
+            unit: "bool",
+            bounds: "true or false; false with t20_released",
+            default: "true",
+            text: "Mark packets that are ECN-capable in place of dropping them.",
+        },
+        ParamDoc {
+            name: "mtu",
+            unit: "size",
+            bounds: "0B and more; without effect with t20_released",
+            default: "1500B",
+            text: "No signal while at most this much is left behind the packet.",
+        },
+        ParamDoc {
+            name: "variant",
+            unit: "rfc8289 | t20_released",
+            bounds: "one of the two",
+            default: "rfc8289",
+            text: "The RFC's algorithm, or what T20's released program does.",
+        },
+    ],
+};
+
+/// Whose algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Variant {
+    /// RFC 8289.
+    #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "rfc8289"))]
+    Rfc8289,
+    /// T20's released program.
+    #[cfg_attr(feature = "serde", serde(rename = "t20_released"))]
+    T20Released,
+}
+
+/// Settings of [`CoDel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Config {
+    /// Sojourn time below which nothing is signalled; above zero, at most `interval`.
+    pub target: Duration,
+    /// How long the sojourn time must stay above the target; 1 us to 1 h.
+    pub interval: Duration,
+    /// Mark packets that are ECN-capable. Must be false with [`Variant::T20Released`].
+    pub ecn: bool,
+    /// No signal while at most this much is left behind the packet.
+    pub mtu: Bytes,
+    /// Whose algorithm.
+    pub variant: Variant,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            ecn: true,
+            mtu: Bytes(1500),
+            variant: Variant::Rfc8289,
+        }
+    }
+}
+
+impl Config {
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// Names the first setting out of its bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let interval_fits =
+            self.interval >= Duration::from_micros(1) && self.interval <= Duration::from_secs(3600);
+        ensure(
+            interval_fits,
+            "interval",
+            &self.interval,
+            "1us to 1h",
+            "RFC 8289 section 4.2: the order of an RTT",
+        )?;
+        ensure(
+            !self.target.is_zero() && self.target <= self.interval,
+            "target",
+            &self.target,
+            "above 0s and at most the interval",
+            "RFC 8289 section 4.3: 5 to 10 % of the interval",
+        )?;
+        let never_marks = self.variant == Variant::T20Released;
+        ensure(
+            !(self.ecn && never_marks),
+            "ecn",
+            &self.ecn,
+            "false with variant t20_released",
+            "T20's program never marks",
+        )
+    }
+}
+
+/// What the last signal of a dequeue began, to be finished when the next packet is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Unfinished {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The first drop of a dropping state.
+    Entry,
+    /// A further drop of a dropping state.
+    Drop,
+}
+
+/// State of one lane; the names are those of RFC 8289 section 5.3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LaneState {
+    /// When the sojourn time will have been above the target for an interval; none while it is below.
+    first_above_time: Option<Instant>,
+    /// When to signal next in the dropping state.
+    drop_next: Instant,
+    /// Signals since the dropping state was entered.
+    count: u32,
+    /// `count` when the dropping state was entered last.
+    lastcount: u32,
+    /// In the dropping state.
+    dropping: bool,
+    /// What the signal just given began.
+    unfinished: Unfinished,
+    /// `t20_released`: the packet behind the head is yet to be taken.
+    second_due: bool,
+}
+
+impl LaneState {
+    /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an interval?
+    fn ok_to_drop(&mut self, config: &Config, now: Instant, sojourn: Duration, bytes_behind: u64) -> bool {
+        let exempt = config.variant == Variant::Rfc8289 && bytes_behind <= config.mtu.0;
+        if sojourn < config.target || exempt {
+            self.first_above_time = None;
+            return false;
+        }
+        match self.first_above_time {
+            None => {
+                self.first_above_time = Some(now + config.interval);
+                false
+            }
+            Some(at) => now >= at,
+        }
+    }
+
+    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, with the rate of the last one
+    /// where that ended not long ago.
+    fn enter(&mut self, config: &Config, now: Instant) {
+        let delta = self.count.wrapping_sub(self.lastcount);
+        let recent = now.since(self.drop_next) < config.interval.times(16);
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.lastcount = self.count;
+        self.drop_next = control_law(config, now, self.count);
+        self.dropping = true;
+    }
+
+    /// Schedules the next signal of the dropping state after the packet behind a drop was found above the target.
+    fn schedule(&mut self, config: &Config, now: Instant) {
+        let from = match config.variant {
+            Variant::Rfc8289 => self.drop_next,
+            Variant::T20Released => {
+                self.count = self.count.saturating_add(1);
+                now
+            }
+        };
+        self.drop_next = control_law(config, from, self.count);
+    }
+
+    /// Signals; what it began is finished at once where the packet is marked, else when the next packet is known.
+    fn signal(&mut self, config: &Config, now: Instant, began: Unfinished, marked: bool) {
+        if began == Unfinished::Drop && config.variant == Variant::Rfc8289 {
+            self.count = self.count.saturating_add(1);
+        }
+        if !marked {
+            self.unfinished = began;
+            self.second_due = config.variant == Variant::T20Released;
+        } else if began == Unfinished::Entry {
+            self.enter(config, now);
+        } else {
+            self.schedule(config, now);
+        }
+    }
+}
+
+/// RFC 8289 section 4.4: the time `interval / sqrt(count)` after `from`.
+fn control_law(config: &Config, from: Instant, count: u32) -> Instant {
+    from + config.interval.scaled(1.0 / libm::sqrt(f64::from(count)))
+}
+
+/// What CoDel did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Times that a lane entered the dropping state or tried to.
+    pub entries: u64,
+    /// Packets that were signalled.
+    pub signals: u64,
+}
+
+/// CoDel over one or more lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoDel {
+    config: Config,
+    stats: Stats,
+    lane_0: LaneState,
+    /// Lanes 1 and up, as far as they were used.
+    others: Vec<LaneState>,
+}
+
+impl CoDel {
+    /// CoDel by `config` for a queue of `lanes` lanes, at least 1.
+    ///
+    /// # Errors
+    /// Names the setting out of its bounds.
+    pub fn new(config: &Config, lanes: u32) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let others = alloc::vec![LaneState::default(); (lanes as usize).saturating_sub(1)];
+        Ok(Self { config: *config, stats: Stats::default(), lane_0: LaneState::default(), others })
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// State of `lane`.
+    ///
+    /// # Panics
+    /// When the queue has fewer lanes.
+    fn lane(&mut self, lane: Lane) -> &mut LaneState {
+        match lane {
+            0 => &mut self.lane_0,
+            _ => &mut self.others[usize::from(lane) - 1],
+        }
+    }
+}
+
+impl Aqm for CoDel {
+    fn marks(&self) -> bool {
+        self.config.ecn
+    }
+
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        lane: Lane,
+        packet: &Packet,
+        _tag: Tag,
+        sojourn: Duration,
+    ) -> Verdict {
+        let config = self.config;
+        let state = self.lane(lane);
+        if state.second_due {
+            state.second_due = false;
+            self.stats.signals += 1;
+            return Verdict::Signal;
+        }
+        let ok_to_drop = state.ok_to_drop(&config, now, sojourn, view.backlog_bytes);
+        match core::mem::take(&mut state.unfinished) {
+            Unfinished::Entry => {
+                state.enter(&config, now);
+                return Verdict::Pass;
+            }
+            Unfinished::Drop if ok_to_drop => state.schedule(&config, now),
+            Unfinished::Drop | Unfinished::Nothing => {}
+        }
+        let begin = if state.dropping {
+            state.dropping = ok_to_drop;
+            (ok_to_drop && now >= state.drop_next).then_some(Unfinished::Drop)
+        } else {
+            ok_to_drop.then_some(Unfinished::Entry)
+        };
+        let Some(begin) = begin else { return Verdict::Pass };
+        state.signal(&config, now, begin, becomes_mark(config.ecn, packet));
+        self.stats.entries += u64::from(begin == Unfinished::Entry);
+        self.stats.signals += 1;
+        Verdict::Signal
+    }
+
+    fn on_empty(&mut self, now: Instant, lane: Lane) {
+        let config = self.config;
+        let state = self.lane(lane);
+        let unfinished = core::mem::take(&mut state.unfinished);
+        state.second_due = false;
+        if config.variant == Variant::T20Released && unfinished == Unfinished::Nothing {
+            return;
+        }
+        if config.variant == Variant::Rfc8289 && unfinished == Unfinished::Entry {
+            state.enter(&config, now);
+        }
+        // An empty queue cannot be above the target (RFC 8289 section 5.6); the next packet will find itself below or
+        // start a new interval, and either leaves the dropping state.
+        state.first_above_time = None;
+        state.dropping = false;
+    }
+}

@@ -1,0 +1,47 @@
+//! No active queue management: packets are lost to the limit alone.
+//!
+//! Source: the "Vanilla" case of T20 (section 5) and of E19; RFC 7567 section 2 says why it is not enough.
+//!
+//! Controls nothing. Default, since every comparison starts from it. Known weakness: a buffer that is too large for the
+//! rate stays full (bufferbloat). Deviations: none.
+
+use super::{Aqm, QueueView, Tag, Verdict};
+use crate::discipline::Lane;
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Duration, Instant, Packet};
+
+/// Describes the absence of an AQM.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "none",
+    kind: "aqm",
+    title: "No active queue management",
+    text: "Never signals. Packets are lost to the queue's limit alone.",
+    sources: "T20 section 5 (Vanilla); RFC 7567 section 2",
+    deviations: "none",
+    params: &[],
+};
+
+/// Has no settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Config {}
+
+/// Never signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoAqm;
+
+impl Aqm for NoAqm {
+    #[inline(always)]
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _view: &QueueView,
+        _lane: Lane,
+        _packet: &Packet,
+        _tag: Tag,
+        _sojourn: Duration,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+}

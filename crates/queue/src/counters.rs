@@ -1,0 +1,89 @@
+//! What became of the packets of one queue.
+
+use core::ops::AddAssign;
+use justfull_base::DropReason;
+
+/// A number of packets and the bytes in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes on the IP layer.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Counts one packet of `size` bytes.
+    #[inline]
+    pub(crate) fn add(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Reasons for which a queue drops. [`DropReason::NoRule`] is not one: such a packet never reaches a queue.
+const REASONS: usize = 5;
+
+/// Counters of one queue since it was built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that were offered, admitted or not.
+    pub arrived: Count,
+    /// Packets that left downwards.
+    pub departed: Count,
+    /// Packets that were marked congestion experienced; they also count where they end.
+    pub marked: Count,
+    dropped: [Count; REASONS],
+}
+
+impl Counters {
+    /// Packets dropped for `reason`.
+    #[must_use]
+    pub fn dropped(&self, reason: DropReason) -> Count {
+        self.dropped.get(reason as usize).copied().unwrap_or_default()
+    }
+
+    /// Packets dropped for any reason.
+    #[must_use]
+    pub fn dropped_total(&self) -> Count {
+        let mut total = Count::default();
+        for count in self.dropped {
+            total += count;
+        }
+        total
+    }
+
+    /// Counts a drop.
+    ///
+    /// # Panics
+    /// On [`DropReason::NoRule`].
+    pub(crate) fn drop_one(&mut self, reason: DropReason, size: u32) {
+        self.dropped[reason as usize].add(size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_of_a_queue_has_its_own_counter() {
+        let mut counters = Counters::default();
+        for (n, reason) in DropReason::ALL.into_iter().filter(|r| *r != DropReason::NoRule).enumerate() {
+            for _ in 0..=n {
+                counters.drop_one(reason, 100);
+            }
+        }
+        let found: std::vec::Vec<u64> =
+            DropReason::ALL.into_iter().map(|r| counters.dropped(r).packets).collect();
+        assert_eq!(found, [1, 2, 3, 4, 5, 0]);
+        assert_eq!(counters.dropped_total(), Count { packets: 15, bytes: 1500 });
+    }
+}

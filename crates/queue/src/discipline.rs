@@ -1,0 +1,225 @@
+//! Queue disciplines: they store packets in lanes, choose the lane to serve and the victim of an overflow.
+//!
+//! To add one: its file below `discipline/`, a variant of [`DisciplineConfig`] and of [`AnyDiscipline`], and its `DOC`
+//! in [`DISCIPLINES`].
+
+pub mod fifo;
+pub mod sfq;
+
+use crate::aqm::Tag;
+use alloc::boxed::Box;
+use core::fmt::Debug;
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Instant, Packet};
+
+/// Number of a lane, from 0.
+pub type Lane = u16;
+
+/// A packet as it waits in a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queued {
+    /// The packet.
+    pub packet: Packet,
+    /// What the AQM noted on it.
+    pub tag: Tag,
+    /// The AQM has passed it on dequeue; the layer below gave it back.
+    pub passed: bool,
+}
+
+/// Storage and order of service.
+///
+/// The caller is [`crate::ManagedQueue`]. Lanes that hold packets are *active*. Packets of one flow are always in one
+/// lane, in the order in which they were pushed.
+pub trait Discipline: Debug {
+    /// Number of lanes, 1 to 65 536.
+    fn lanes(&self) -> u32;
+
+    /// Called before each arrival. May move packets between lanes (whole flows, in order); true when it did.
+    fn reshuffle(&mut self, _now: Instant) -> bool {
+        false
+    }
+
+    /// The lane of `packet`: the same for all packets of its flow until the next `reshuffle`.
+    fn lane_of(&self, packet: &Packet) -> Lane;
+
+    /// False when `lane` itself has no room for `size` bytes more, whatever the whole queue holds.
+    fn lane_admits(&self, _lane: Lane, _size: u32) -> bool {
+        true
+    }
+
+    /// Appends a copy of `packet` to `lane` and gives its place, so that what changes on arrival is written there and
+    /// nothing is copied twice.
+    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued;
+
+    /// Puts a packet that `pop` gave and `served` was told of back to the head of `lane`, whose turn it is again.
+    fn push_front(&mut self, lane: Lane, queued: Queued);
+
+    /// The active lane whose turn it is; none when nothing waits.
+    fn turn(&self) -> Option<Lane>;
+
+    /// The packet at the head of `lane`.
+    fn head(&self, lane: Lane) -> Option<&Queued>;
+
+    /// Takes the head of `lane`. The turn stays with the lane while it is active.
+    fn pop(&mut self, lane: Lane) -> Option<Queued>;
+
+    /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on. A packet that was popped
+    /// and dropped costs its lane nothing.
+    fn served(&mut self, lane: Lane, size: u32);
+
+    /// The lane that loses its last packet so that one of `size` bytes may enter `arriving`; none when the arriving
+    /// packet is the victim.
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Lane>;
+
+    /// Takes the last packet of `lane`.
+    fn pop_tail(&mut self, lane: Lane) -> Option<Queued>;
+
+    /// Number of packets that wait.
+    fn len(&self) -> usize;
+
+    /// True when nothing waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Visits all packets, lane by lane from the head on, and removes those for which `keep` answers false.
+    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
+}
+
+/// Documentation of every discipline.
+pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &sfq::DOC];
+
+/// Which discipline, with its settings, as in a scenario file: `kind = "sfq"` and the keys of its configuration.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
+pub enum DisciplineConfig {
+    /// First in, first out.
+    Fifo(fifo::Config),
+    /// Stochastic fairness queueing.
+    Sfq(sfq::Config),
+}
+
+impl Default for DisciplineConfig {
+    fn default() -> Self {
+        Self::Fifo(fifo::Config {})
+    }
+}
+
+impl DisciplineConfig {
+    /// Checks the bounds of all settings.
+    ///
+    /// # Errors
+    /// Names the first setting out of its bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Fifo(_) => Ok(()),
+            Self::Sfq(config) => config.validate(),
+        }
+    }
+}
+
+/// A discipline of any kind. The large ones are boxed: a queue with a single lane is small.
+#[derive(Debug)]
+pub enum AnyDiscipline {
+    /// First in, first out.
+    Fifo(fifo::Fifo),
+    /// Stochastic fairness queueing.
+    Sfq(Box<sfq::Sfq>),
+    /// A user's own.
+    Custom(Box<dyn Discipline + Send>),
+}
+
+impl AnyDiscipline {
+    /// The discipline by `config`; `key` is the key of its stream of chance
+    /// ([`stream_key`](justfull_base::rng::stream_key)).
+    ///
+    /// # Errors
+    /// Names the setting out of its bounds.
+    pub fn new(config: &DisciplineConfig, key: u64) -> Result<Self, ConfigError> {
+        Ok(match config {
+            DisciplineConfig::Fifo(_) => Self::Fifo(fifo::Fifo::default()),
+            DisciplineConfig::Sfq(config) => Self::Sfq(Box::new(sfq::Sfq::new(config, key)?)),
+        })
+    }
+}
+
+macro_rules! each {
+    ($self:expr, $d:ident => $call:expr) => {
+        match $self {
+            AnyDiscipline::Fifo($d) => $call,
+            AnyDiscipline::Sfq($d) => $call,
+            AnyDiscipline::Custom($d) => $call,
+        }
+    };
+}
+
+impl Discipline for AnyDiscipline {
+    #[inline]
+    fn lanes(&self) -> u32 {
+        each!(self, d => d.lanes())
+    }
+
+    #[inline]
+    fn reshuffle(&mut self, now: Instant) -> bool {
+        each!(self, d => d.reshuffle(now))
+    }
+
+    #[inline]
+    fn lane_of(&self, packet: &Packet) -> Lane {
+        each!(self, d => d.lane_of(packet))
+    }
+
+    #[inline]
+    fn lane_admits(&self, lane: Lane, size: u32) -> bool {
+        each!(self, d => d.lane_admits(lane, size))
+    }
+
+    #[inline]
+    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued {
+        each!(self, d => d.push_back(lane, packet))
+    }
+
+    #[inline]
+    fn push_front(&mut self, lane: Lane, queued: Queued) {
+        each!(self, d => d.push_front(lane, queued));
+    }
+
+    #[inline]
+    fn turn(&self) -> Option<Lane> {
+        each!(self, d => d.turn())
+    }
+
+    #[inline]
+    fn head(&self, lane: Lane) -> Option<&Queued> {
+        each!(self, d => d.head(lane))
+    }
+
+    #[inline]
+    fn pop(&mut self, lane: Lane) -> Option<Queued> {
+        each!(self, d => d.pop(lane))
+    }
+
+    #[inline]
+    fn served(&mut self, lane: Lane, size: u32) {
+        each!(self, d => d.served(lane, size));
+    }
+
+    #[inline]
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Lane> {
+        each!(self, d => d.victim(arriving, size))
+    }
+
+    fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
+        each!(self, d => d.pop_tail(lane))
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        each!(self, d => d.len())
+    }
+
+    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
+        each!(self, d => d.retain(keep));
+    }
+}

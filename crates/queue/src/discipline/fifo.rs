@@ -1,0 +1,94 @@
+//! First in, first out, in one lane.
+//!
+//! Source: RFC 7567 section 2. Controls nothing but the order. The victim of an overflow is the arriving packet (tail
+//! drop). The ring is allocated at the first packet and grows as needed; it does not shrink.
+//!
+//! Known weakness: a flow that sends little waits behind the packets of one that sends much. Deviations: none.
+
+use super::{Discipline, Lane, Queued};
+use alloc::collections::VecDeque;
+use justfull_base::Packet;
+use justfull_base::doc::MethodDoc;
+
+/// Describes the first-in-first-out discipline.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "fifo",
+    kind: "discipline",
+    title: "First in, first out",
+    text: "One lane for all flows. The victim of an overflow is the arriving packet (tail drop).",
+    sources: "RFC 7567 section 2",
+    deviations: "none",
+    params: &[],
+};
+
+/// Has no settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Config {}
+
+/// A single lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fifo {
+    ring: VecDeque<Queued>,
+}
+
+impl Discipline for Fifo {
+    #[inline]
+    fn lanes(&self) -> u32 {
+        1
+    }
+
+    #[inline]
+    fn lane_of(&self, _packet: &Packet) -> Lane {
+        0
+    }
+
+    #[inline]
+    fn push_back(&mut self, _lane: Lane, packet: &Packet) -> &mut Queued {
+        let place = self.ring.len();
+        self.ring.push_back(Queued { packet: *packet, tag: 0, passed: false });
+        &mut self.ring[place]
+    }
+
+    #[inline]
+    fn push_front(&mut self, _lane: Lane, queued: Queued) {
+        self.ring.push_front(queued);
+    }
+
+    #[inline]
+    fn turn(&self) -> Option<Lane> {
+        if self.ring.is_empty() { None } else { Some(0) }
+    }
+
+    #[inline]
+    fn head(&self, _lane: Lane) -> Option<&Queued> {
+        self.ring.front()
+    }
+
+    #[inline]
+    fn pop(&mut self, _lane: Lane) -> Option<Queued> {
+        self.ring.pop_front()
+    }
+
+    #[inline]
+    fn served(&mut self, _lane: Lane, _size: u32) {}
+
+    #[inline]
+    fn victim(&self, _arriving: Lane, _size: u32) -> Option<Lane> {
+        None
+    }
+
+    fn pop_tail(&mut self, _lane: Lane) -> Option<Queued> {
+        self.ring.pop_back()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
+        self.ring.retain_mut(|queued| keep(0, queued));
+    }
+}

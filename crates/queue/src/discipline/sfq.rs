@@ -1,0 +1,563 @@
+//! Stochastic fairness queueing: flows are hashed to lanes, and the active lanes take turns.
+//!
+//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (lanes by hash, round robin, a perturbation that
+//! changes, the victim of an overflow from the longest lane); M. Shreedhar and G. Varghese, "Efficient Fair Queueing
+//! using Deficit Round Robin", SIGCOMM 1995 (turns in bytes). T20 section 5 puts SFQ at the UPF.
+//!
+//! Controls who waits for whom: a flow alone in its lane waits for at most one turn of each other active lane.
+//!
+//! lane = hash(`flow_hash`, perturbation) mod `lanes`; the perturbation is a hash of the queue's key and of the number
+//! of the `perturb` period, so that it does not depend on what arrived before.
+//!
+//! Defaults: 1024 lanes (ten flows then collide with probability 4 %), perturbed every 10 s, one packet per turn
+//! (McKenney). Known weaknesses: turns of one packet favour large packets (set `quantum` to bytes for shares in bytes);
+//! flows that collide share one lane until the next perturbation; a lane that runs empty and comes back
+//! joins at the end of the round.
+//!
+//! Deviations from McKenney:
+//! - When the perturbation changes, the packets that wait move to their new lanes (in the order of their arrival). In the
+//!   paper they stay, and later packets of the same flow may overtake them from another lane: TCP takes that for a loss.
+//!   It costs O(n log n) for n waiting packets once per period, at the first arrival in it.
+//! - The longest lane is found by a walk over the active lanes at an overflow, not by lists per length. Among equals
+//!   the arriving packet's own lane counts as the longest.
+//!
+//! Deviation from Shreedhar and Varghese: a lane may overdraw its deficit by one packet and pays for it in its next
+//! turn (surplus round robin, as in RFC 8290 section 4.2), so that the head of the lane in turn may always be sent.
+//!
+//! `as-released` of T20's program: `overflow = "arriving"` with `lane_limit = "512 packets"` (its rings refuse the packet
+//! that arrives).
+
+use super::{Discipline, Lane, Queued};
+use crate::limit::Limit;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::{ConfigError, ensure};
+use justfull_base::rng::mix;
+use justfull_base::units::UnitError;
+use justfull_base::{Bytes, Duration, Instant, Packet};
+
+/// Describes stochastic fairness queueing.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "sfq",
+    kind: "discipline",
+    title: "Stochastic fairness queueing, by packets or with a deficit in bytes",
+    text: "Flows are hashed to lanes with a perturbation that changes every `perturb`; active lanes take turns of one \
+           packet or of `quantum` bytes. The victim of an overflow is the last packet of the longest lane (by packets, \
+           or by bytes where turns are in bytes).",
+    sources: "McKenney, INFOCOM 1990; Shreedhar and Varghese, SIGCOMM 1995; T20 section 5",
+    deviations: "Waiting packets move to their new lanes when the perturbation changes, so that no flow is reordered; \
+                 a lane may overdraw its deficit by one packet.",
+    params: &[
+        ParamDoc {
+            name: "lanes",
+            unit: "lanes",
+            bounds: "1 to 65535",
+            default: "1024",
+            text: "Number of lanes.",
+        },
+        ParamDoc {
+            name: "perturb",
+            unit: "time",
+            bounds: "0s (never) or 1ms and more",
+            default: "10s",
+            text: "How often the hash changes.",
+        },
+        ParamDoc {
+            name: "quantum",
+            unit: "packet or size",
+            bounds: "\"1 packet\" or 256B to 16MiB",
+            default: "1 packet",
+            text: "What a lane may send in one turn; a size makes it deficit round robin.",
+        },
+        ParamDoc {
+            name: "overflow",
+            unit: "longest_lane | arriving",
+            bounds: "one of the two",
+            default: "longest_lane",
+            text: "The victim when the queue is full.",
+        },
+        ParamDoc {
+            name: "lane_limit",
+            unit: "packets or size",
+            bounds: "1 packet or 1B and more, or \"unlimited\"",
+            default: "unlimited",
+            text: "Most that one lane holds; the packet that arrives above it is dropped.",
+        },
+    ],
+};
+
+/// What a lane may send in one turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quantum {
+    /// One packet.
+    #[default]
+    Packet,
+    /// Bytes, on average; 256 B to 16 MiB.
+    Bytes(Bytes),
+}
+
+const QUANTUM_ALLOWED: &str = "\"1 packet\" or a size such as \"1514B\"";
+
+impl fmt::Display for Quantum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packet => f.write_str("1 packet"),
+            Self::Bytes(bytes) => write!(f, "{bytes}"),
+        }
+    }
+}
+
+impl FromStr for Quantum {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        if text.trim() == "1 packet" {
+            return Ok(Self::Packet);
+        }
+        let error = |_| UnitError { found: text.into(), allowed: QUANTUM_ALLOWED };
+        text.parse().map(Self::Bytes).map_err(error)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Quantum {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = alloc::string::String::deserialize(d)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Quantum {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+/// The victim when the queue is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Overflow {
+    /// The last packet of the longest lane, the arriving packet counted.
+    #[default]
+    LongestLane,
+    /// The packet that arrives.
+    Arriving,
+}
+
+/// Settings of [`Sfq`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Config {
+    /// Number of lanes, 1 to 65 535.
+    pub lanes: u16,
+    /// How often the hash changes; zero for never.
+    pub perturb: Duration,
+    /// What a lane may send in one turn.
+    pub quantum: Quantum,
+    /// The victim when the queue is full.
+    pub overflow: Overflow,
+    /// Most that one lane holds.
+    pub lane_limit: Limit,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            lanes: 1024,
+            perturb: Duration::from_secs(10),
+            quantum: Quantum::Packet,
+            overflow: Overflow::LongestLane,
+            lane_limit: Limit::Unlimited,
+        }
+    }
+}
+
+impl Config {
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// Names the first setting out of its bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        ensure(self.lanes > 0, "lanes", &self.lanes, "1 to 65535", "a packet needs a lane")?;
+        ensure(
+            self.perturb.is_zero() || self.perturb >= Duration::from_millis(1),
+            "perturb",
+            &self.perturb,
+            "0s (never) or at least 1ms",
+            "each change sorts the packets that wait",
+        )?;
+        let quantum_fits = match self.quantum {
+            Quantum::Packet => true,
+            Quantum::Bytes(Bytes(b)) => (256..=16 << 20).contains(&b),
+        };
+        ensure(
+            quantum_fits,
+            "quantum",
+            &self.quantum,
+            "1 packet, or 256B to 16MiB",
+            "with less than a packet per turn, turns cost more than packets (Shreedhar and Varghese 1995, section 3)",
+        )?;
+        self.lane_limit.validate().map_err(|mut e| {
+            e.field = "lane_limit".into();
+            e
+        })
+    }
+}
+
+/// Index that points nowhere.
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    queued: Queued,
+    next: u32,
+    prev: u32,
+}
+
+/// One lane: a list of packets in the pool, and its place in the ring of active lanes.
+#[derive(Clone, Copy, Debug)]
+struct LaneState {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: u64,
+    /// What it may still send in this turn, in bytes; positive while it is its turn.
+    deficit: i64,
+    next: Lane,
+    prev: Lane,
+}
+
+const EMPTY: LaneState =
+    LaneState { head: NIL, tail: NIL, packets: 0, bytes: 0, deficit: 0, next: 0, prev: 0 };
+
+/// Stochastic fairness queueing. Memory: 32 bytes a lane from the first packet on, 80 bytes a packet at the peak.
+#[derive(Clone, Debug)]
+pub struct Sfq {
+    config: Config,
+    /// Quantum in bytes; 0 for turns of one packet.
+    quantum: i64,
+    key: u64,
+    perturbation: u64,
+    /// Number of the perturbation period.
+    period: u64,
+    lanes: Vec<LaneState>,
+    pool: Vec<Node>,
+    /// First of the free nodes of the pool, linked by `next`.
+    free: u32,
+    /// The lane whose turn it is, where any is active.
+    current: Lane,
+    len: usize,
+}
+
+impl Sfq {
+    /// SFQ by `config`, with the hash keyed by `key`.
+    ///
+    /// # Errors
+    /// Names the setting out of its bounds.
+    pub fn new(config: &Config, key: u64) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let quantum = match config.quantum {
+            Quantum::Packet => 0,
+            Quantum::Bytes(Bytes(b)) => b.cast_signed(),
+        };
+        Ok(Self {
+            config: *config,
+            quantum,
+            key,
+            perturbation: mix(key ^ mix(0)),
+            period: 0,
+            lanes: Vec::new(),
+            pool: Vec::new(),
+            free: NIL,
+            current: 0,
+            len: 0,
+        })
+    }
+
+    /// A node that holds `queued`, from the free list or at the end of the pool.
+    fn allocate(&mut self, queued: Queued) -> u32 {
+        let node = Node { queued, next: NIL, prev: NIL };
+        if self.free == NIL {
+            self.pool.push(node);
+            return (self.pool.len() - 1) as u32;
+        }
+        let index = self.free;
+        self.free = self.pool[index as usize].next;
+        self.pool[index as usize] = node;
+        index
+    }
+
+    /// Makes room for the lanes at the first packet; a queue that is never used stays small.
+    fn materialise(&mut self) {
+        if self.lanes.is_empty() {
+            self.lanes.resize(usize::from(self.config.lanes), EMPTY);
+        }
+    }
+
+    /// Links node `index` behind the last one of `lane`, which must be active already or be made so.
+    fn link_back(&mut self, lane: Lane, index: u32) {
+        let size = u64::from(self.pool[index as usize].queued.packet.size);
+        let tail = self.lanes[usize::from(lane)].tail;
+        self.pool[index as usize].prev = tail;
+        self.pool[index as usize].next = NIL;
+        let state = &mut self.lanes[usize::from(lane)];
+        state.tail = index;
+        state.packets += 1;
+        state.bytes += size;
+        if tail == NIL {
+            state.head = index;
+            self.activate(lane);
+        } else {
+            self.pool[tail as usize].next = index;
+        }
+        self.len += 1;
+    }
+
+    /// Enters `lane` at the end of the round, just before the lane whose turn it is, with a full deficit.
+    fn activate(&mut self, lane: Lane) {
+        if self.len == 0 {
+            self.current = lane;
+        }
+        let next = self.current;
+        let prev = if next == lane { lane } else { self.lanes[usize::from(next)].prev };
+        let state = &mut self.lanes[usize::from(lane)];
+        (state.next, state.prev, state.deficit) = (next, prev, self.quantum);
+        self.lanes[usize::from(prev)].next = lane;
+        self.lanes[usize::from(next)].prev = lane;
+    }
+
+    /// Takes `lane`, now empty, out of the round; the turn passes on where it was this lane's.
+    fn deactivate(&mut self, lane: Lane) {
+        let LaneState { next, prev, .. } = self.lanes[usize::from(lane)];
+        self.lanes[usize::from(prev)].next = next;
+        self.lanes[usize::from(next)].prev = prev;
+        if self.current == lane {
+            self.current = next;
+            self.settle();
+        }
+    }
+
+    /// Passes the turn on until it is with a lane that may send. Each lane that is passed over earns a quantum.
+    fn settle(&mut self) {
+        if self.quantum == 0 || self.len == 0 {
+            return;
+        }
+        while self.lanes[usize::from(self.current)].deficit <= 0 {
+            let state = &mut self.lanes[usize::from(self.current)];
+            state.deficit += self.quantum;
+            self.current = state.next;
+        }
+    }
+
+    /// Unlinks node `index` from `lane` and frees it.
+    fn unlink(&mut self, lane: Lane, index: u32) -> Queued {
+        let Node { queued, next, prev } = self.pool[index as usize];
+        let state = &mut self.lanes[usize::from(lane)];
+        if prev == NIL {
+            state.head = next;
+        } else {
+            self.pool[prev as usize].next = next;
+        }
+        if next == NIL {
+            state.tail = prev;
+        } else {
+            self.pool[next as usize].prev = prev;
+        }
+        state.packets -= 1;
+        state.bytes -= u64::from(queued.packet.size);
+        self.pool[index as usize].next = self.free;
+        self.free = index;
+        self.len -= 1;
+        if self.lanes[usize::from(lane)].packets == 0 {
+            self.deactivate(lane);
+        }
+        queued
+    }
+
+    fn state(&self, lane: Lane) -> &LaneState {
+        self.lanes.get(usize::from(lane)).unwrap_or(&EMPTY)
+    }
+
+    /// Length of a lane in the unit of its turns.
+    fn length(&self, lane: &LaneState) -> u64 {
+        if self.quantum == 0 { u64::from(lane.packets) } else { lane.bytes }
+    }
+
+    /// Moves all packets to the lanes of the perturbation in force, in the order of their arrival. Whole lanes are
+    /// walked and the sort is stable, so packets of a flow keep their order.
+    fn rehash(&mut self) {
+        let mut order = Vec::with_capacity(self.len);
+        for lane in &self.lanes {
+            let mut index = lane.head;
+            while index != NIL {
+                order.push(index);
+                index = self.pool[index as usize].next;
+            }
+        }
+        order.sort_by_key(|&index| self.pool[index as usize].queued.packet.enqueued);
+        self.lanes.fill(EMPTY);
+        self.len = 0;
+        for index in order {
+            let lane = self.lane_of(&self.pool[index as usize].queued.packet);
+            self.link_back(lane, index);
+        }
+    }
+}
+
+impl Discipline for Sfq {
+    fn lanes(&self) -> u32 {
+        u32::from(self.config.lanes)
+    }
+
+    fn reshuffle(&mut self, now: Instant) -> bool {
+        if self.config.perturb.is_zero() {
+            return false;
+        }
+        let period = now.as_nanos() / self.config.perturb.as_nanos();
+        if period == self.period {
+            return false;
+        }
+        self.period = period;
+        self.perturbation = mix(self.key ^ mix(period));
+        let moved = self.len > 0;
+        if moved {
+            self.rehash();
+        }
+        moved
+    }
+
+    fn lane_of(&self, packet: &Packet) -> Lane {
+        let hash = mix(u64::from(packet.flow_hash) ^ self.perturbation) >> 32;
+        ((hash * u64::from(self.config.lanes)) >> 32) as Lane
+    }
+
+    fn lane_admits(&self, lane: Lane, size: u32) -> bool {
+        let state = self.state(lane);
+        self.config.lane_limit.admits(state.packets, state.bytes, size)
+    }
+
+    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued {
+        self.materialise();
+        let index = self.allocate(Queued { packet: *packet, tag: 0, passed: false });
+        self.link_back(lane, index);
+        &mut self.pool[index as usize].queued
+    }
+
+    fn push_front(&mut self, lane: Lane, queued: Queued) {
+        self.materialise();
+        let size = queued.packet.size;
+        let index = self.allocate(queued);
+        let head = self.lanes[usize::from(lane)].head;
+        if head == NIL {
+            self.link_back(lane, index);
+        } else {
+            self.pool[index as usize].next = head;
+            self.pool[head as usize].prev = index;
+            let state = &mut self.lanes[usize::from(lane)];
+            state.head = index;
+            state.packets += 1;
+            state.bytes += u64::from(size);
+            // What the delivery cost is paid back, but never more than one turn's worth.
+            state.deficit = (state.deficit + i64::from(size)).min(self.quantum);
+            self.len += 1;
+            self.move_before_current(lane);
+        }
+        self.current = lane;
+    }
+
+    #[inline]
+    fn turn(&self) -> Option<Lane> {
+        if self.len == 0 { None } else { Some(self.current) }
+    }
+
+    #[inline]
+    fn head(&self, lane: Lane) -> Option<&Queued> {
+        self.pool.get(self.state(lane).head as usize).map(|node| &node.queued)
+    }
+
+    fn pop(&mut self, lane: Lane) -> Option<Queued> {
+        let index = self.state(lane).head;
+        (index != NIL).then(|| self.unlink(lane, index))
+    }
+
+    fn served(&mut self, lane: Lane, size: u32) {
+        let state = &mut self.lanes[usize::from(lane)];
+        if state.packets == 0 || self.current != lane {
+            return;
+        }
+        if self.quantum == 0 {
+            self.current = state.next;
+        } else {
+            state.deficit -= i64::from(size);
+            self.settle();
+        }
+    }
+
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Lane> {
+        if self.config.overflow == Overflow::Arriving || self.len == 0 {
+            return None;
+        }
+        let own = self.state(arriving);
+        let mut longest = self.length(own) + if self.quantum == 0 { 1 } else { u64::from(size) };
+        let mut victim = None;
+        let mut lane = self.current;
+        loop {
+            let state = self.state(lane);
+            let length = self.length(state);
+            if length > longest {
+                (longest, victim) = (length, Some(lane));
+            }
+            lane = state.next;
+            if lane == self.current {
+                return victim;
+            }
+        }
+    }
+
+    fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
+        let index = self.state(lane).tail;
+        (index != NIL).then(|| self.unlink(lane, index))
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
+        for lane in 0..self.lanes.len() {
+            let mut index = self.lanes[lane].head;
+            while index != NIL {
+                let node = &mut self.pool[index as usize];
+                let next = node.next;
+                if !keep(lane as Lane, &mut node.queued) {
+                    self.unlink(lane as Lane, index);
+                }
+                index = next;
+            }
+        }
+    }
+}
+
+impl Sfq {
+    /// Moves the active `lane` in the round to just before the lane whose turn it is.
+    fn move_before_current(&mut self, lane: Lane) {
+        if lane == self.current {
+            return;
+        }
+        let LaneState { next, prev, .. } = self.lanes[usize::from(lane)];
+        self.lanes[usize::from(prev)].next = next;
+        self.lanes[usize::from(next)].prev = prev;
+        let next = self.current;
+        let prev = self.lanes[usize::from(next)].prev;
+        let state = &mut self.lanes[usize::from(lane)];
+        (state.next, state.prev) = (next, prev);
+        self.lanes[usize::from(prev)].next = lane;
+        self.lanes[usize::from(next)].prev = lane;
+    }
+}

@@ -1,0 +1,298 @@
+//! Conformance of every discipline, and what is special to stochastic fairness queueing.
+
+use justfull_base::{Bytes, Duration, Instant, Packet};
+use justfull_queue::discipline::sfq::{Config, Overflow, Quantum, Sfq};
+use justfull_queue::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Limit, Queued};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Every discipline, with the settings that change its code path.
+fn all() -> Vec<DisciplineConfig> {
+    let sfq = Config { lanes: 8, perturb: Duration::ZERO, ..Config::default() };
+    vec![
+        DisciplineConfig::default(),
+        DisciplineConfig::Sfq(sfq),
+        DisciplineConfig::Sfq(Config { quantum: Quantum::Bytes(Bytes(300)), ..sfq }),
+        DisciplineConfig::Sfq(Config { perturb: Duration::from_millis(1), ..sfq }),
+        DisciplineConfig::Sfq(Config { overflow: Overflow::Arriving, lane_limit: Limit::Packets(5), ..sfq }),
+    ]
+}
+
+fn build(config: &DisciplineConfig) -> AnyDiscipline {
+    AnyDiscipline::new(config, 7).expect("within bounds")
+}
+
+fn packet(id: u64, flow: u32, size: u32) -> Packet {
+    Packet { id, flow, flow_hash: flow.wrapping_mul(0x9e37_79b9), size, ..Packet::default() }
+}
+
+fn push(d: &mut impl Discipline, p: Packet) -> Lane {
+    let lane = d.lane_of(&p);
+    d.push_back(lane, &p).tag = p.id;
+    lane
+}
+
+fn serve(d: &mut impl Discipline) -> Option<Packet> {
+    let lane = d.turn()?;
+    let packet = d.pop(lane).expect("the lane in turn is active").packet;
+    d.served(lane, packet.size);
+    Some(packet)
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Push { flow: u32, size: u32 },
+    Serve,
+    ServeAndGiveBack,
+    Drop,
+    Victim { flow: u32 },
+    Remove { one_in: u64 },
+    Wait { ms: u64 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        8 => (0..20u32, 1..3000u32).prop_map(|(flow, size)| Op::Push { flow, size }),
+        5 => Just(Op::Serve),
+        1 => Just(Op::ServeAndGiveBack),
+        1 => Just(Op::Drop),
+        1 => (0..20u32).prop_map(|flow| Op::Victim { flow }),
+        1 => (2..20u64).prop_map(|one_in| Op::Remove { one_in }),
+        1 => (0..3u64).prop_map(|ms| Op::Wait { ms }),
+    ]
+}
+
+/// What should be inside: the packets of each flow in order.
+#[derive(Default)]
+struct Model {
+    flows: BTreeMap<u32, Vec<u64>>,
+    len: usize,
+}
+
+impl Model {
+    fn left_from_head(&mut self, p: &Packet) {
+        let flow = self.flows.get_mut(&p.flow).expect("a known flow");
+        assert_eq!(flow.first(), Some(&p.id), "flow {} out of order", p.flow);
+        flow.remove(0);
+        self.len -= 1;
+    }
+
+    fn removed(&mut self, p: &Packet) {
+        let flow = self.flows.get_mut(&p.flow).expect("a known flow");
+        let before = flow.len();
+        flow.retain(|id| *id != p.id);
+        assert_eq!(flow.len() + 1, before, "packet {} was there once", p.id);
+        self.len -= 1;
+    }
+}
+
+fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id: u64) {
+    match op {
+        Op::Push { flow, size } => {
+            d.reshuffle(*now);
+            let p = Packet { enqueued: *now, ..packet(id, flow, size) };
+            push(d, p);
+            model.flows.entry(flow).or_default().push(id);
+            model.len += 1;
+        }
+        Op::Serve => {
+            if let Some(p) = serve(d) {
+                model.left_from_head(&p);
+            }
+        }
+        Op::ServeAndGiveBack => {
+            if let Some(p) = serve(d) {
+                let lane = d.lane_of(&p);
+                d.push_front(lane, Queued { packet: p, tag: p.id, passed: true });
+                let again = d.turn().and_then(|lane| d.head(lane)).map(|q| q.packet);
+                assert_eq!(again, Some(p), "a packet that is given back is the next");
+            }
+        }
+        Op::Drop => {
+            if let Some(lane) = d.turn() {
+                let p = d.pop(lane).expect("active").packet;
+                model.left_from_head(&p);
+                assert!(d.head(lane).is_none() || d.turn() == Some(lane), "a drop costs the lane nothing");
+            }
+        }
+        Op::Victim { flow } => {
+            let lane = d.lane_of(&packet(0, flow, 100));
+            if let Some(victim) = d.victim(lane, 100) {
+                let p = d.pop_tail(victim).expect("a victim lane holds a packet").packet;
+                assert_eq!(d.lane_of(&p), victim);
+                model.removed(&p);
+            }
+        }
+        Op::Remove { one_in } => d.retain(&mut |_, q| {
+            let keep = !(q.packet.id + id).is_multiple_of(one_in);
+            if !keep {
+                model.removed(&q.packet);
+            }
+            keep
+        }),
+        Op::Wait { ms } => *now += Duration::from_millis(ms),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn no_packet_is_lost_or_doubled_and_each_flow_keeps_its_order(ops in prop::collection::vec(op(), 1..500)) {
+        for config in all() {
+            let mut d = build(&config);
+            let mut model = Model::default();
+            let mut now = Instant::ZERO;
+            for (id, op) in (0..).zip(&ops) {
+                apply(&mut d, &mut model, *op, &mut now, id);
+                assert_eq!(d.len(), model.len, "{config:?}");
+                assert_eq!(d.turn().is_none(), model.len == 0, "{config:?}");
+            }
+            while let Some(p) = serve(&mut d) {
+                model.left_from_head(&p);
+            }
+            assert_eq!(model.len, 0, "{config:?}");
+        }
+    }
+}
+
+#[test]
+fn a_clone_behaves_as_its_original() {
+    let mut original = Sfq::new(&Config::default(), 3).expect("within bounds");
+    for id in 0..500 {
+        push(&mut original, packet(id, (id % 37) as u32, 100 + id as u32));
+    }
+    let mut copy = original.clone();
+    while let Some(p) = serve(&mut original) {
+        assert_eq!(serve(&mut copy), Some(p));
+    }
+    assert_eq!(serve(&mut copy), None);
+}
+
+/// Packets and bytes served to two flows in different lanes that never run out, over `n` packets.
+fn shares(quantum: Quantum, sizes: [u32; 2], n: usize) -> [(u64, u64); 2] {
+    let mut d = Sfq::new(&Config { quantum, ..Config::default() }, 1).expect("within bounds");
+    assert_ne!(d.lane_of(&packet(0, 0, 1)), d.lane_of(&packet(0, 1, 1)), "the flows do not collide");
+    for (flow, size) in (0..).zip(sizes) {
+        for _ in 0..3 {
+            push(&mut d, packet(0, flow, size));
+        }
+    }
+    let mut served = [(0, 0); 2];
+    for _ in 0..n {
+        let p = serve(&mut d).expect("never empty");
+        let (packets, bytes) = &mut served[p.flow as usize];
+        *packets += 1;
+        *bytes += u64::from(p.size);
+        push(&mut d, p);
+    }
+    served
+}
+
+#[test]
+fn active_lanes_get_one_packet_each_in_turn() {
+    let [a, b] = shares(Quantum::Packet, [1500, 100], 1001);
+    assert!(a.0.abs_diff(b.0) <= 1, "{a:?} {b:?}");
+}
+
+#[test]
+fn active_lanes_get_the_same_bytes_where_turns_are_in_bytes() {
+    for quantum in [256, 1000, 1514, 9000] {
+        let [a, b] = shares(Quantum::Bytes(Bytes(quantum)), [1500, 100], 10_000);
+        // Shreedhar and Varghese 1995, theorem: apart by less than one quantum and one packet per lane.
+        assert!(a.1.abs_diff(b.1) <= quantum + 3000, "quantum {quantum}: {a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_sparse_flow_waits_for_at_most_one_packet_of_each_other_lane() {
+    let mut d = Sfq::new(&Config::default(), 1).expect("within bounds");
+    for id in 0..400 {
+        push(&mut d, packet(id, (id % 4) as u32, 1500));
+    }
+    push(&mut d, packet(1000, 99, 100));
+    let position = (0..10).position(|_| serve(&mut d).is_some_and(|p| p.id == 1000));
+    assert!(position.is_some_and(|n| n <= 4), "{position:?}");
+}
+
+#[test]
+fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_its_lane_the_longest() {
+    let mut d = Sfq::new(&Config::default(), 1).expect("within bounds");
+    let long = (0..6).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("six");
+    let short = (10..12).map(|id| push(&mut d, packet(id, 1, 1500))).last().expect("two");
+    assert_ne!(long, short);
+    assert_eq!(d.victim(short, 1500), Some(long));
+    assert_eq!(d.victim(long, 100), None);
+    assert_eq!(d.pop_tail(long).map(|q| q.packet.id), Some(5));
+    // In bytes the lane of two large packets is the longer one.
+    let config = Config { quantum: Quantum::Bytes(Bytes(1514)), ..Config::default() };
+    let mut d = Sfq::new(&config, 1).expect("within bounds");
+    for id in 0..6 {
+        push(&mut d, packet(id, 0, 100));
+    }
+    for id in 10..12 {
+        push(&mut d, packet(id, 1, 1500));
+    }
+    assert_eq!(d.victim(long, 100), Some(short));
+}
+
+#[test]
+fn as_released_the_arriving_packet_is_the_victim_and_each_lane_has_its_own_limit() {
+    let config = Config { overflow: Overflow::Arriving, lane_limit: Limit::Packets(2), ..Config::default() };
+    let mut d = Sfq::new(&config, 1).expect("within bounds");
+    let lane = (0..2).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("two");
+    let other = d.lane_of(&packet(0, 1, 100));
+    assert!(!d.lane_admits(lane, 100) && d.lane_admits(other, 100));
+    assert_eq!(d.victim(other, 100), None);
+}
+
+#[test]
+fn a_new_perturbation_spreads_the_flows_anew_and_moves_whole_flows() {
+    let config = Config { lanes: 16, ..Config::default() };
+    let mut d = Sfq::new(&config, 5).expect("within bounds");
+    let lanes = |d: &Sfq| (0..200).map(|flow| d.lane_of(&packet(0, flow, 1))).collect::<Vec<_>>();
+    for id in 0..600 {
+        push(&mut d, packet(id, (id % 200) as u32, 100));
+    }
+    let before = lanes(&d);
+    assert!(!d.reshuffle(Instant::from_nanos(9_999_999_999)));
+    assert_eq!(lanes(&d), before);
+    assert!(d.reshuffle(Instant::from_nanos(10_000_000_000)));
+    let after = lanes(&d);
+    let same = before.iter().zip(&after).filter(|(a, b)| a == b).count();
+    assert!(same < 40, "{same} of 200 flows kept their lane; one in 16 by chance");
+    // Two flows that shared a lane are mostly apart now.
+    let pairs = |l: &[Lane]| (0..199).filter(|&i| l[i] == l[i + 1]).collect::<Vec<_>>();
+    let still = pairs(&before).iter().filter(|&&i| after[i] == after[i + 1]).count();
+    assert!(still * 2 < pairs(&before).len(), "{still} of {} collisions remain", pairs(&before).len());
+    d.retain(&mut |lane, q| {
+        assert_eq!(lane, after[q.packet.flow as usize], "waiting packets follow their flow");
+        true
+    });
+}
+
+#[test]
+fn queues_with_other_keys_spread_flows_in_other_ways() {
+    let lanes = |key| {
+        let d = Sfq::new(&Config::default(), key).expect("within bounds");
+        (0..50).map(|flow| d.lane_of(&packet(0, flow, 1))).collect::<Vec<_>>()
+    };
+    assert_eq!(lanes(1), lanes(1));
+    assert_ne!(lanes(1), lanes(2));
+}
+
+#[test]
+fn impossible_settings_are_refused_by_name() {
+    let field = |config: Config| config.validate().map_err(|e| e.field);
+    assert_eq!(field(Config { lanes: 0, ..Config::default() }), Err("lanes".into()));
+    assert_eq!(
+        field(Config { perturb: Duration::from_nanos(1), ..Config::default() }),
+        Err("perturb".into())
+    );
+    let quantum = Quantum::Bytes(Bytes(255));
+    assert_eq!(field(Config { quantum, ..Config::default() }), Err("quantum".into()));
+    let lane_limit = Limit::Packets(0);
+    assert_eq!(field(Config { lane_limit, ..Config::default() }), Err("lane_limit".into()));
+    assert_eq!(field(Config::default()), Ok(()));
+    assert!("1514B".parse::<Quantum>().is_ok() && "2 packets".parse::<Quantum>().is_err());
+}

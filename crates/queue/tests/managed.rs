@@ -1,0 +1,541 @@
+//! The accounting queue over every AQM and discipline, and the conformance of every AQM.
+
+use justfull_base::{
+    BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Silent,
+};
+use justfull_queue::aqm::{codel, none};
+use justfull_queue::discipline::{fifo::Fifo, sfq};
+use justfull_queue::{
+    AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue, QueueConfig,
+    QueueView, Scan, Tag, Verdict,
+};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Follows each packet from event to event, and fails where its fate is not one.
+#[derive(Default)]
+struct Ledger {
+    inside: BTreeMap<u64, Packet>,
+    left: BTreeMap<u32, Vec<u64>>,
+    arrived: u64,
+    dropped: Vec<(u64, DropReason)>,
+    marked: Vec<u64>,
+    sojourns: Vec<Duration>,
+}
+
+impl Probe for Ledger {
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        match *event {
+            Event::Enqueued { packet, backlog_packets, backlog_bytes, .. } => {
+                assert_eq!(backlog_packets as usize, self.inside.len(), "the backlog it found");
+                let bytes: u64 = self.inside.values().map(|p| u64::from(p.size)).sum();
+                assert_eq!(backlog_bytes, bytes);
+                assert_eq!(packet.enqueued, now);
+                assert!(self.inside.insert(packet.id, packet).is_none(), "{} came twice", packet.id);
+                self.arrived += 1;
+            }
+            Event::Departed { packet, sojourn, .. } => {
+                assert!(self.inside.remove(&packet.id).is_some(), "{} left twice", packet.id);
+                assert_eq!(sojourn, now.since(packet.enqueued));
+                self.sojourns.push(sojourn);
+                self.left.entry(packet.flow).or_default().push(packet.id);
+            }
+            Event::Dropped { packet, reason, .. } => {
+                let was_inside = self.inside.remove(&packet.id).is_some();
+                let never_entered = matches!(reason, DropReason::Overflow | DropReason::AqmEnqueue);
+                assert_ne!(was_inside, never_entered, "{} {reason:?}", packet.id);
+                self.arrived += u64::from(never_entered);
+                self.dropped.push((packet.id, reason));
+            }
+            Event::Marked { packet, .. } => {
+                assert_eq!(packet.ecn, Ecn::Ce);
+                assert!(self.inside.contains_key(&packet.id));
+                self.marked.push(packet.id);
+            }
+            Event::Slot { .. } => unreachable!("not of a queue"),
+        }
+    }
+}
+
+fn aqms() -> Vec<AqmConfig> {
+    let fast = codel::Config {
+        target: Duration::from_millis(1),
+        interval: Duration::from_millis(4),
+        ..codel::Config::default()
+    };
+    let released = codel::Config { ecn: false, variant: codel::Variant::T20Released, ..fast };
+    vec![AqmConfig::None(none::Config {}), AqmConfig::CoDel(fast), AqmConfig::CoDel(released)]
+}
+
+fn disciplines() -> Vec<DisciplineConfig> {
+    let sfq = sfq::Config { lanes: 4, perturb: Duration::from_millis(20), ..sfq::Config::default() };
+    let bytes = sfq::Config { quantum: sfq::Quantum::Bytes(Bytes(600)), ..sfq };
+    let arriving = sfq::Config {
+        overflow: sfq::Overflow::Arriving,
+        lane_limit: Limit::Packets(8),
+        perturb: Duration::ZERO,
+        ..sfq
+    };
+    vec![
+        DisciplineConfig::default(),
+        DisciplineConfig::Sfq(sfq),
+        DisciplineConfig::Sfq(bytes),
+        DisciplineConfig::Sfq(arriving),
+    ]
+}
+
+fn build(limit: Limit, aqm: AqmConfig, discipline: DisciplineConfig) -> ManagedQueue {
+    ManagedQueue::new(Layer::Sdap, &QueueConfig { limit, aqm, discipline }, 11).expect("within bounds")
+}
+
+fn fifo_with(limit: Limit, aqm: impl Aqm + Send + 'static) -> ManagedQueue {
+    let parts = (AnyDiscipline::Fifo(Fifo::default()), AnyAqm::Custom(Box::new(aqm)));
+    ManagedQueue::from_parts(Layer::Sdap, limit, parts.0, parts.1).expect("within bounds")
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn packet(id: u64, size: u32) -> Packet {
+    Packet { id, size, ..Packet::default() }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Enqueue { flow: u32, size: u32, ecn: Ecn },
+    Dequeue,
+    Reserve,
+    Commit,
+    AbortAll,
+    Timeout,
+    Wait { us: u64 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
+    prop_oneof![
+        8 => (0..6u32, 40..1500u32, ecn).prop_map(|(flow, size, ecn)| Op::Enqueue { flow, size, ecn }),
+        3 => Just(Op::Dequeue),
+        2 => Just(Op::Reserve),
+        2 => Just(Op::Commit),
+        1 => Just(Op::AbortAll),
+        1 => Just(Op::Timeout),
+        6 => (0..1500u64).prop_map(|us| Op::Wait { us }),
+    ]
+}
+
+fn limits() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (1..40u32).prop_map(Limit::Packets),
+        (1000..40_000u64).prop_map(Limit::Bytes),
+        Just(Limit::Unlimited)
+    ]
+}
+
+/// Runs `ops`, then empties the queue; the ledger checks each event.
+fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
+    let mut ledger = Ledger::default();
+    let mut reserved: Vec<Packet> = Vec::new();
+    let mut now = Instant::ZERO;
+    for (id, op) in (0..).zip(ops) {
+        match *op {
+            Op::Enqueue { flow, size, ecn } => {
+                let p = Packet { id, flow, flow_hash: flow * 0x0123_4567, size, ecn, ..Packet::default() };
+                queue.enqueue(now, p, &mut ledger);
+            }
+            // In the order of reservation, so that flows keep theirs.
+            Op::Dequeue if reserved.is_empty() => drop(queue.dequeue(now, &mut ledger)),
+            Op::Dequeue | Op::Timeout => queue.on_timeout(now, &mut ledger),
+            Op::Reserve => reserved.extend(queue.reserve(now, &mut ledger)),
+            Op::Commit if !reserved.is_empty() => queue.commit(now, &reserved.remove(0), &mut ledger),
+            Op::Commit => {}
+            Op::AbortAll => reserved.drain(..).rev().for_each(|p| queue.abort(p)),
+            Op::Wait { us } => now += Duration::from_micros(us),
+        }
+        queue.assert_conserved();
+        assert_eq!(queue.backlog_packets() as usize, ledger.inside.len());
+        assert_eq!(queue.reserved_packets() as usize, reserved.len());
+        assert_eq!(queue.head_age(now).is_none(), queue.waiting_packets() == 0);
+        assert!(match queue.limit() {
+            Limit::Packets(most) => queue.backlog_packets() <= most,
+            Limit::Bytes(most) => queue.backlog_bytes() <= most,
+            Limit::Unlimited => true,
+        });
+    }
+    reserved.drain(..).for_each(|p| queue.commit(now, &p, &mut ledger));
+    while queue.dequeue(now, &mut ledger).is_some() {}
+    assert!(queue.is_empty() && ledger.inside.is_empty());
+    let c = queue.counters();
+    assert_eq!((c.arrived.packets, c.marked.packets), (ledger.arrived, ledger.marked.len() as u64));
+    assert_eq!(c.dropped_total().packets, ledger.dropped.len() as u64);
+    for order in ledger.left.values() {
+        assert!(order.is_sorted(), "a flow left out of order: {order:?}");
+    }
+    ledger
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn reserve_commit_and_abort_never_lose_double_or_reorder_a_packet(
+        ops in prop::collection::vec(op(), 1..600), limit in limits(),
+    ) {
+        for discipline in disciplines() {
+            for aqm in aqms() {
+                run(&mut build(limit, aqm, discipline.clone()), &ops);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_output(ops in prop::collection::vec(op(), 1..300), limit in limits()) {
+        for discipline in disciplines() {
+            for aqm in aqms() {
+                let mut twins = [(); 2].map(|()| build(limit, aqm.clone(), discipline.clone()));
+                let [a, b] = twins.each_mut().map(|queue| run(queue, &ops));
+                prop_assert_eq!((a.left, a.dropped, a.marked), (b.left, b.dropped, b.marked));
+            }
+        }
+    }
+
+    #[test]
+    fn a_clone_of_an_aqm_behaves_as_its_original(
+        asks in prop::collection::vec((0..3000u64, 0..9000u64, 0..6000u64, any::<bool>()), 2..200),
+        cut in 0..100usize,
+    ) {
+        for config in aqms() {
+            let AqmConfig::CoDel(config) = config else { continue };
+            let mut original = codel::CoDel::new(&config, 1).expect("within bounds");
+            let mut copy = original.clone();
+            let mut now = Instant::ZERO;
+            for (n, &(wait, sojourn, bytes, capable)) in asks.iter().enumerate() {
+                if n == cut {
+                    copy = original.clone();
+                }
+                now += Duration::from_micros(wait);
+                let view = view(bytes);
+                let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
+                let p = Packet { ecn, ..packet(0, 1500) };
+                let ask = |aqm: &mut codel::CoDel| {
+                    aqm.on_dequeue(now, &view, 0, &p, 0, Duration::from_micros(sojourn))
+                };
+                let verdict = ask(&mut original);
+                if n >= cut {
+                    prop_assert_eq!(ask(&mut copy), verdict);
+                }
+            }
+            prop_assert!(cut >= asks.len() || copy == original);
+        }
+    }
+}
+
+fn view(backlog_bytes: u64) -> QueueView {
+    QueueView {
+        backlog_packets: 4,
+        backlog_bytes,
+        limit: Limit::Unlimited,
+        oldest: None,
+        service_rate: None,
+        new_flow: false,
+    }
+}
+
+#[test]
+fn no_aqm_signals_while_each_packet_leaves_an_otherwise_empty_queue_at_once() {
+    for aqm in aqms() {
+        for discipline in disciplines() {
+            let mut queue = build(Limit::Packets(10), aqm.clone(), discipline);
+            let mut ledger = Ledger::default();
+            for n in 0..2000 {
+                let p = Packet { ecn: Ecn::Ect0, flow_hash: n as u32, ..packet(n, 1500) };
+                assert!(queue.enqueue(at(n), p, &mut ledger));
+                assert_eq!(queue.dequeue(at(n), &mut ledger).map(|p| (p.id, p.ecn)), Some((n, Ecn::Ect0)));
+                assert_eq!(queue.dequeue(at(n), &mut ledger), None);
+            }
+            assert!(ledger.dropped.is_empty() && ledger.marked.is_empty(), "{aqm:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_fifo_refuses_the_packet_that_arrives() {
+    let mut queue = build(Limit::Packets(3), AqmConfig::default(), DisciplineConfig::default());
+    let mut ledger = Ledger::default();
+    let admitted: Vec<bool> = (0..5).map(|id| queue.enqueue(at(0), packet(id, 100), &mut ledger)).collect();
+    assert_eq!(admitted, [true, true, true, false, false]);
+    assert_eq!(ledger.dropped, [(3, DropReason::Overflow), (4, DropReason::Overflow)]);
+    assert_eq!(queue.counters().dropped(DropReason::Overflow), Count { packets: 2, bytes: 200 });
+}
+
+#[test]
+fn a_reserved_packet_counts_against_the_limit_until_it_is_committed() {
+    let mut queue = build(Limit::Bytes(3000), AqmConfig::default(), DisciplineConfig::default());
+    let mut ledger = Ledger::default();
+    assert!(queue.enqueue(at(0), packet(0, 1500), &mut ledger));
+    assert!(queue.enqueue(at(0), packet(1, 1500), &mut ledger));
+    let first = queue.reserve(at(1), &mut ledger).expect("two wait");
+    assert_eq!((queue.waiting_bytes(), queue.reserved_bytes(), queue.backlog_bytes()), (1500, 1500, 3000));
+    assert!(!queue.enqueue(at(1), packet(2, 1500), &mut ledger));
+    queue.commit(at(4), &first, &mut ledger);
+    assert!(queue.enqueue(at(4), packet(3, 1500), &mut ledger));
+    assert_eq!(ledger.sojourns, [Duration::from_millis(4)]);
+}
+
+#[test]
+fn the_longest_lane_pays_for_an_overflow() {
+    let sfq = DisciplineConfig::Sfq(sfq::Config::default());
+    let mut queue = build(Limit::Packets(10), AqmConfig::default(), sfq);
+    let mut ledger = Ledger::default();
+    let of_flow = |id, flow: u32| Packet { flow, flow_hash: flow * 77_777, ..packet(id, 500) };
+    (0..10).for_each(|id| assert!(queue.enqueue(at(0), of_flow(id, 1), &mut ledger)));
+    assert!(queue.enqueue(at(1), of_flow(10, 2), &mut ledger));
+    assert!(!queue.enqueue(at(1), of_flow(11, 1), &mut ledger));
+    assert_eq!(ledger.dropped, [(9, DropReason::OverflowVictim), (11, DropReason::Overflow)]);
+    assert_eq!(queue.backlog_packets(), 10);
+}
+
+#[test]
+fn a_packet_larger_than_the_limit_costs_no_other_its_place() {
+    let sfq = DisciplineConfig::Sfq(sfq::Config::default());
+    let mut queue = build(Limit::Bytes(2000), AqmConfig::default(), sfq);
+    let mut ledger = Ledger::default();
+    (0..4).for_each(|id| assert!(queue.enqueue(at(0), packet(id, 500), &mut ledger)));
+    let large = Packet { flow_hash: 1, ..packet(4, 2001) };
+    assert!(!queue.enqueue(at(0), large, &mut ledger));
+    assert_eq!((ledger.dropped, queue.backlog_packets()), (vec![(4, DropReason::Overflow)], 4));
+}
+
+#[test]
+fn a_packet_that_was_given_back_is_next_and_is_not_judged_twice() {
+    let mut queue = fifo_with(Limit::Unlimited, Recorder::default());
+    let mut ledger = Ledger::default();
+    for id in 0..3 {
+        queue.enqueue(at(0), packet(id, 1000), &mut ledger);
+    }
+    let first = queue.reserve(at(1), &mut ledger).expect("three wait");
+    let second = queue.reserve(at(1), &mut ledger).expect("two wait");
+    queue.abort(second);
+    queue.abort(first);
+    assert_eq!(queue.peek().map(|p| p.id), Some(0));
+    let order: Vec<u64> = (0..3).filter_map(|_| queue.dequeue(at(2), &mut ledger)).map(|p| p.id).collect();
+    assert_eq!(order, [0, 1, 2]);
+    let asked = CALLS.with_borrow(|calls| calls.iter().filter(|c| c.starts_with("dequeue")).count());
+    assert_eq!(asked, 3, "each packet once");
+}
+
+thread_local! {
+    static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Writes down what it is told; signals on the packets whose size is odd.
+#[derive(Debug, Default)]
+struct Recorder {
+    marks: bool,
+}
+
+impl Recorder {
+    fn judge(call: String, packet: &Packet) -> Verdict {
+        CALLS.with_borrow_mut(|calls| calls.push(call));
+        if packet.size % 2 == 1 { Verdict::Signal } else { Verdict::Pass }
+    }
+}
+
+impl Aqm for Recorder {
+    fn marks(&self) -> bool {
+        self.marks
+    }
+
+    fn on_enqueue(&mut self, _now: Instant, view: &QueueView, _lane: Lane, p: &Packet) -> (Verdict, Tag) {
+        let call = format!("enqueue {} at {} new {}", p.id, view.backlog_packets, view.new_flow);
+        (if p.size < 1000 { Self::judge(call, p) } else { Verdict::Pass }, p.id + 100)
+    }
+
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        view: &QueueView,
+        _lane: Lane,
+        p: &Packet,
+        tag: Tag,
+        sojourn: Duration,
+    ) -> Verdict {
+        let rate = view.service_rate.map_or(0, |r| r.0);
+        let behind = view.backlog_bytes;
+        Self::judge(format!("dequeue {} tag {tag} behind {behind} after {sojourn} at {rate}", p.id), p)
+    }
+
+    fn on_empty(&mut self, _now: Instant, lane: Lane) {
+        CALLS.with_borrow_mut(|calls| calls.push(format!("empty {lane}")));
+    }
+
+    fn on_overflow(&mut self, _now: Instant, view: &QueueView, lane: Lane) {
+        CALLS.with_borrow_mut(|calls| calls.push(format!("overflow {lane} at {}", view.backlog_packets)));
+    }
+}
+
+#[test]
+fn an_aqm_is_told_of_arrivals_departures_overflows_and_emptiness_with_what_it_noted() {
+    let mut queue = fifo_with(Limit::Packets(2), Recorder::default());
+    queue.set_service_rate(Some(BitRate(5000)));
+    let mut ledger = Ledger::default();
+    for (id, size) in [(0, 500), (1, 501), (2, 1001), (3, 500)] {
+        queue.enqueue(at(0), packet(id, size), &mut ledger);
+    }
+    assert_eq!(queue.dequeue(at(7), &mut ledger).map(|p| p.id), Some(0));
+    assert_eq!(queue.dequeue(at(8), &mut ledger), None);
+    let expected = [
+        "enqueue 0 at 0 new true",
+        "enqueue 1 at 1 new false",
+        "enqueue 3 at 2 new false",
+        "overflow 0 at 2",
+        "dequeue 0 tag 100 behind 1001 after 7ms at 5000",
+        "dequeue 2 tag 102 behind 0 after 8ms at 5000",
+        "empty 0",
+    ];
+    CALLS.with_borrow(|calls| assert_eq!(*calls, expected));
+    let dropped = [(1, DropReason::AqmEnqueue), (3, DropReason::Overflow), (2, DropReason::AqmDequeue)];
+    assert_eq!(ledger.dropped, dropped);
+    queue.assert_conserved();
+}
+
+#[test]
+fn a_signal_is_a_mark_only_where_the_aqm_marks_and_the_packet_is_capable() {
+    for (marks, ecn, delivered) in [
+        (true, Ecn::Ect0, Some(Ecn::Ce)),
+        (true, Ecn::Ect1, Some(Ecn::Ce)),
+        (true, Ecn::Ce, Some(Ecn::Ce)),
+        (true, Ecn::NotEct, None),
+        (false, Ecn::Ect0, None),
+    ] {
+        // 501 bytes: signalled on enqueue and on dequeue; 1001 bytes: on dequeue only.
+        for (size, marked) in [(501, 2), (1001, 1)] {
+            let mut queue = fifo_with(Limit::Unlimited, Recorder { marks });
+            let mut ledger = Ledger::default();
+            queue.enqueue(at(0), Packet { ecn, ..packet(0, size) }, &mut ledger);
+            assert_eq!(queue.dequeue(at(1), &mut ledger).map(|p| p.ecn), delivered);
+            assert_eq!(ledger.marked.len(), if delivered.is_some() { marked } else { 0 });
+            assert_eq!(ledger.dropped.len(), usize::from(delivered.is_none()));
+        }
+    }
+}
+
+#[test]
+fn an_arrival_that_is_refused_is_not_marked() {
+    let mut queue = fifo_with(Limit::Packets(1), Recorder { marks: true });
+    let mut ledger = Ledger::default();
+    queue.enqueue(at(0), packet(0, 1000), &mut ledger);
+    assert!(!queue.enqueue(at(0), Packet { ecn: Ecn::Ect0, ..packet(1, 501) }, &mut ledger));
+    assert_eq!((ledger.marked.len(), ledger.dropped), (0, vec![(1, DropReason::Overflow)]));
+}
+
+/// Every 10 ms, signals on all packets that have waited 25 ms or more.
+#[derive(Debug)]
+struct Sweeper {
+    next: Instant,
+    marks: bool,
+}
+
+impl Aqm for Sweeper {
+    fn marks(&self) -> bool {
+        self.marks
+    }
+
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _view: &QueueView,
+        _lane: Lane,
+        _packet: &Packet,
+        _tag: Tag,
+        _sojourn: Duration,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn on_timeout(&mut self, now: Instant, _view: &QueueView, scan: &mut dyn Scan) {
+        self.next = now + Duration::from_millis(10);
+        scan.each(&mut |_, packet, _| {
+            let old = now.since(packet.enqueued) >= Duration::from_millis(25);
+            if old { Verdict::Signal } else { Verdict::Pass }
+        });
+    }
+}
+
+#[test]
+fn a_timeout_reaches_every_waiting_packet_and_no_reserved_one() {
+    // The last discipline has a limit per lane, which would drop some of the thirty before their time.
+    for discipline in disciplines().into_iter().take(3) {
+        let aqm = AnyAqm::Custom(Box::new(Sweeper { next: at(10), marks: true }));
+        let discipline = AnyDiscipline::new(&discipline, 1).expect("within bounds");
+        let mut queue =
+            ManagedQueue::from_parts(Layer::Rlc, Limit::Unlimited, discipline, aqm).expect("within bounds");
+        let mut ledger = Ledger::default();
+        for n in 0..30u32 {
+            let ecn = if n % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+            let p = Packet { ecn, flow_hash: 9999 * (n % 5), ..packet(u64::from(n), 100) };
+            queue.enqueue(at(u64::from(n)), p, &mut ledger);
+        }
+        let kept = queue.reserve(at(29), &mut ledger).expect("many wait");
+        let waiting = u64::from(queue.waiting_packets());
+        for _ in 0..2 {
+            let due = queue.next_timeout().expect("it has a timer");
+            queue.on_timeout(due, &mut ledger);
+        }
+        assert_eq!(queue.next_timeout(), Some(at(30)));
+        assert!(ledger.dropped.is_empty(), "none was 25 ms old at 20 ms");
+        queue.on_timeout(at(40), &mut ledger);
+        // Packets 0 to 15 are old; a third of them, and the reserved one, stay.
+        let old = (0..16u64).filter(|id| *id != kept.id);
+        let (capable, others): (Vec<u64>, Vec<u64>) = old.partition(|id| id.is_multiple_of(3));
+        ledger.marked.sort_unstable();
+        ledger.dropped.sort_unstable_by_key(|d| d.0);
+        assert_eq!(ledger.marked, capable);
+        assert_eq!(ledger.dropped, others.iter().map(|id| (*id, DropReason::AqmTimeout)).collect::<Vec<_>>());
+        assert_eq!(u64::from(queue.waiting_packets()), waiting - others.len() as u64);
+        queue.commit(at(41), &kept, &mut ledger);
+        queue.assert_conserved();
+    }
+}
+
+#[test]
+fn an_idle_queue_is_small() {
+    assert!(size_of::<ManagedQueue>() <= 256, "{}", size_of::<ManagedQueue>());
+}
+
+#[test]
+fn a_lane_that_its_aqm_empties_hands_its_turn_to_the_next() {
+    let sfq = DisciplineConfig::Sfq(sfq::Config::default());
+    let discipline = AnyDiscipline::new(&sfq, 1).expect("within bounds");
+    let aqm = AnyAqm::Custom(Box::new(Recorder::default()));
+    let mut queue =
+        ManagedQueue::from_parts(Layer::Upf, Limit::Unlimited, discipline, aqm).expect("within bounds");
+    for (id, flow, size) in [(0, 1, 1001), (1, 1, 1001), (2, 2, 1000)] {
+        queue.enqueue(at(0), Packet { flow_hash: flow * 77_777, ..packet(id, size) }, &mut Silent);
+    }
+    assert_eq!(queue.dequeue(at(1), &mut Silent).map(|p| p.id), Some(2));
+    assert_eq!(queue.counters().dropped(DropReason::AqmDequeue).packets, 2);
+}
+
+#[test]
+fn a_probe_may_be_shared() {
+    #[derive(Clone, Default)]
+    struct Shared(Rc<RefCell<u32>>);
+    impl Probe for Shared {
+        fn on_event(&mut self, _now: Instant, _event: &Event) {
+            *self.0.borrow_mut() += 1;
+        }
+    }
+    let probe = Shared::default();
+    let mut queue = build(Limit::Unlimited, AqmConfig::default(), DisciplineConfig::default());
+    queue.enqueue(at(0), packet(0, 100), &mut probe.clone());
+    queue.dequeue(at(0), &mut probe.clone());
+    assert_eq!(*probe.0.borrow(), 2);
+}

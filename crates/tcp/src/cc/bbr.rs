@@ -1,0 +1,385 @@
+//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, with the constants and the later additions of Linux).
+//!
+//! Controls the pacing rate and the congestion window from a model of the path with two parameters: the largest
+//! delivery rate of the last 10 rounds and the smallest RTT of the last 10 s. Their product (BDP) is what the path
+//! holds without a queue.
+//!
+//! ```text
+//! pacing rate = pacing_gain x bandwidth x 0.99        cwnd = cwnd_gain x BDP + 3 bursts + aggregation
+//!
+//!            Startup (2.885, 2.885) --- three rounds without a quarter more ---> Drain (1/2.885, 2.885)
+//!                                                                                  |  in flight <= BDP
+//!            ProbeRTT (1, cwnd = 4) <--- smallest RTT is 10 s old ---  ProbeBW (1.25, 0.75, 1 x 6; 2)
+//! ```
+//!
+//! One file per mechanism: `startup` (with the full-pipe estimator), `drain`, `probe_bw`, `probe_rtt`,
+//! `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth), `pacing`, and the
+//! windowed maximum in `filter`.
+//!
+//! Defaults: all of Linux's; `ack_aggregation` is on since Linux 5.1 and off before (T20 cites 4.15).
+//!
+//! Known weaknesses: a queue of up to one BDP by the gain of 2 when flows compete; links that deliver in bursts look
+//! faster than they are, and the compensation of aggregation adds a further standing queue; loss is not a signal.
+//!
+//! Deviations: sizes are bytes where Linux counts packets (targets are whole segments all the same), and rates are
+//! exact where Linux rounds to 2^-24 packets per microsecond. The tick of the release clock is exact, so the number in
+//! flight at the earliest departure is the number in flight.
+
+mod aggregation;
+mod drain;
+mod filter;
+mod pacing;
+mod policer;
+mod probe_bw;
+mod probe_rtt;
+mod recovery;
+mod startup;
+#[cfg(test)]
+mod tests;
+
+use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
+use crate::sender::RecoveryState;
+use aggregation::Aggregation;
+use filter::WindowedMax;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng};
+use policer::Policer;
+use probe_bw::Cycle;
+use probe_rtt::ProbeRtt;
+use recovery::Conservation;
+use startup::FullPipe;
+
+/// 2 / ln 2: the smallest gain that doubles the delivery rate each round (draft section 4.2.2).
+const HIGH_GAIN: f64 = 2.885;
+/// Share of the estimated bandwidth at which is paced: one per cent less keeps queues from building (Linux).
+const PACING_MARGIN: f64 = 0.99;
+/// cwnd in `ProbeBW`, times BDP: room for delayed and aggregated acknowledgements.
+const CWND_GAIN: f64 = 2.0;
+/// Rounds over which the bandwidth is a maximum: a cycle of eight phases and two (draft section 4.1.1.4).
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// Least window in segments: what delayed acknowledgements need to keep flowing.
+const MIN_WINDOW: u64 = 4;
+
+/// Settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Config {
+    /// Add the largest recent excess of acknowledged over expected bytes to cwnd (Linux from 5.1).
+    pub ack_aggregation: bool,
+    /// Look for a token-bucket policer and use its long-term rate (Linux `bbr_lt_bw_sampling`).
+    pub policer_detection: bool,
+    /// Age at which the smallest RTT is measured anew, at least 1 s.
+    pub min_rtt_window: Duration,
+    /// Seed of the phase in which each `ProbeBW` starts; give each flow its own.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ack_aggregation: true,
+            policer_detection: true,
+            min_rtt_window: Duration::from_secs(10),
+            seed: 0,
+        }
+    }
+}
+
+impl Config {
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first field outside its bound.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        ensure(
+            self.min_rtt_window >= Duration::from_secs(1),
+            "min_rtt_window",
+            &self.min_rtt_window,
+            "at least 1s",
+            "a probe takes 200 ms of little data (draft section 4.3.5)",
+        )
+    }
+}
+
+/// For the reference pages.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "bbr",
+    kind: "congestion control",
+    title: "BBR v1: a model of bandwidth and RTT",
+    text: "Estimates the path's bandwidth and smallest RTT, paces at the former, and keeps about two bandwidth-delay \
+           products in flight; probes for more bandwidth every eight rounds and for a smaller RTT every 10 s.",
+    sources: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux (constants, aggregation, policer detection)",
+    deviations: "Bytes instead of packets, exact rates; the release clock has no lead over the wire.",
+    params: &[
+        ParamDoc {
+            name: "ack_aggregation",
+            unit: "bool",
+            bounds: "true, false",
+            default: "true",
+            text: "Room in cwnd for aggregated acknowledgements (Linux from 5.1; off before, as in T20).",
+        },
+        ParamDoc {
+            name: "policer_detection",
+            unit: "bool",
+            bounds: "true, false",
+            default: "true",
+            text: "Detect a token-bucket policer and pace at its rate.",
+        },
+        ParamDoc {
+            name: "min_rtt_window",
+            unit: "time",
+            bounds: "at least 1s",
+            default: "10s",
+            text: "Age at which the smallest RTT is measured anew.",
+        },
+        ParamDoc {
+            name: "seed",
+            unit: "number",
+            bounds: "any",
+            default: "0",
+            text: "Seed of the phase in which each ProbeBW starts.",
+        },
+    ],
+};
+
+/// The states of the draft's section 4.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// State.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    ack_aggregation: bool,
+    policer_detection: bool,
+    min_rtt_window: Duration,
+    mss: u64,
+    initial_window: u64,
+    mode: Mode,
+    cwnd: u64,
+    pacing: BitRate,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    /// Delivery rate in bytes per second.
+    bandwidth: WindowedMax,
+    round: u64,
+    round_start: bool,
+    next_round: u64,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
+    seen_rtt: bool,
+    idle_restart: bool,
+    full_pipe: FullPipe,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    conservation: Conservation,
+    aggregation: Aggregation,
+    policer: Policer,
+    rng: Rng,
+}
+
+impl Bbr {
+    /// The control at the start of a connection.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn new(config: &Config, birth: &Birth) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let mss = u64::from(birth.mss);
+        let initial_window = birth.initial_window.max(mss);
+        Ok(Self {
+            ack_aggregation: config.ack_aggregation,
+            policer_detection: config.policer_detection,
+            min_rtt_window: config.min_rtt_window,
+            mss,
+            initial_window,
+            mode: Mode::Startup,
+            cwnd: initial_window,
+            pacing: pacing::initial_rate(initial_window, Duration::from_millis(1)),
+            pacing_gain: HIGH_GAIN,
+            cwnd_gain: HIGH_GAIN,
+            bandwidth: WindowedMax::default(),
+            round: 0,
+            round_start: false,
+            next_round: 0,
+            min_rtt: None,
+            min_rtt_at: Instant::ZERO,
+            seen_rtt: false,
+            idle_restart: false,
+            full_pipe: FullPipe::default(),
+            cycle: Cycle::default(),
+            probe_rtt: ProbeRtt::default(),
+            conservation: Conservation::default(),
+            aggregation: Aggregation::default(),
+            policer: Policer::default(),
+            rng: Rng::stream(config.seed, "bbr"),
+        })
+    }
+
+    /// The bandwidth in force in bytes per second: the policer's if there is one, else the maximum.
+    fn estimated_bandwidth(&self) -> u64 {
+        self.policer.rate().unwrap_or_else(|| self.bandwidth.get())
+    }
+
+    /// `gain` x `bandwidth` x smallest RTT in whole segments, rounded up; the initial window before the first RTT.
+    fn bdp_segments(&self, bandwidth: u64, gain: f64) -> u64 {
+        let Some(min_rtt) = self.min_rtt else { return self.initial_window / self.mss };
+        let bytes = bandwidth as f64 * min_rtt.as_secs_f64() * gain;
+        libm::ceil(bytes / self.mss as f64) as u64
+    }
+
+    /// `segments` plus three bursts (one being built, one at the receiver, one in the driver), made even so that
+    /// delayed acknowledgements come in pairs, and two more while the bandwidth is probed.
+    fn with_quanta(&self, segments: u64) -> u64 {
+        let budget = (segments + 3 * self.burst_segments()).next_multiple_of(2);
+        let probing = self.mode == Mode::ProbeBw && self.cycle.is_probing_up();
+        budget + if probing { 2 } else { 0 }
+    }
+
+    /// What should be in flight at `gain`, in bytes.
+    fn target_in_flight(&self, bandwidth: u64, gain: f64) -> u64 {
+        self.with_quanta(self.bdp_segments(bandwidth, gain)) * self.mss
+    }
+
+    /// Counts rounds and filters the bandwidth (draft section 4.1.1).
+    fn update_bandwidth(&mut self, sample: &AckSample) {
+        self.round_start = false;
+        let Some(interval) = sample.interval else { return };
+        if sample.prior_delivered >= self.next_round {
+            self.next_round = sample.delivered;
+            self.round += 1;
+            self.round_start = true;
+            self.conservation.end();
+        }
+        self.sample_policer(sample);
+        let delivered = sample.delivered - sample.prior_delivered;
+        let rate = bytes_per_second(delivered, interval);
+        if !sample.app_limited || rate >= self.bandwidth.get() {
+            self.bandwidth.update(BANDWIDTH_ROUNDS, self.round, rate);
+        }
+    }
+
+    fn update_gains(&mut self) {
+        (self.pacing_gain, self.cwnd_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policer.rate().is_some() => (1.0, CWND_GAIN),
+            Mode::ProbeBw => (self.cycle.gain(), CWND_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    /// Draft section 4.2.3: moves cwnd towards its target by what was acknowledged.
+    fn update_cwnd(&mut self, sample: &AckSample, bandwidth: u64) {
+        if sample.acked > 0 && !self.recover_or_restore(sample) {
+            let mut target = self.bdp_segments(bandwidth, self.cwnd_gain);
+            target += self.aggregation_segments(bandwidth);
+            let target = self.with_quanta(target) * self.mss;
+            if self.full_pipe.reached {
+                self.cwnd = (self.cwnd + sample.acked).min(target);
+            } else if self.cwnd < target || sample.delivered < self.initial_window {
+                self.cwnd += sample.acked;
+            }
+            self.cwnd = self.cwnd.max(MIN_WINDOW * self.mss);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.cwnd = self.cwnd.min(MIN_WINDOW * self.mss);
+        }
+    }
+}
+
+/// `bytes` in `time`, per second, rounded down.
+fn bytes_per_second(bytes: u64, time: Duration) -> u64 {
+    // 2^33 x 10^9 is below 2^63: eight gigabytes in one sample are beyond any window.
+    bytes.min(1 << 33) * 1_000_000_000 / time.as_nanos().max(1)
+}
+
+impl CongestionController for Bbr {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.update_bandwidth(sample);
+        self.update_aggregation(sample);
+        self.update_cycle(sample);
+        self.check_full_pipe(sample);
+        self.check_drain(sample);
+        self.update_min_rtt(sample);
+        self.update_gains();
+        let bandwidth = self.estimated_bandwidth();
+        self.update_pacing(bandwidth, self.pacing_gain, sample.srtt);
+        self.update_cwnd(sample, bandwidth);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.save_cwnd();
+        if matches!(event.cause, CongestionCause::Timeout { .. }) {
+            self.conservation.previous = RecoveryState::Loss;
+            self.full_pipe.forget_growth();
+            self.round_start = true;
+            self.sample_policer_at_timeout(event);
+            self.cwnd = event.in_flight + self.mss;
+        }
+    }
+
+    fn on_spurious(&mut self, now: Instant) {
+        self.full_pipe.forget_growth();
+        self.policer.reset(now);
+    }
+
+    fn on_idle_restart(&mut self, restart: &IdleRestart) {
+        if !restart.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(restart.now);
+        match self.mode {
+            Mode::ProbeBw => self.update_pacing(self.estimated_bandwidth(), 1.0, Duration::ZERO),
+            Mode::ProbeRtt => self.check_probe_rtt_done(restart.now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _: Instant) {}
+
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        Some(self.pacing)
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.mode == Mode::Startup
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn limits_samples(&self) -> bool {
+        self.mode == Mode::ProbeRtt
+    }
+
+    fn phase(&self) -> &'static str {
+        match self.mode {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw => "probe_bw",
+            Mode::ProbeRtt => "probe_rtt",
+        }
+    }
+}

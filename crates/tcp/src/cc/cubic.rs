@@ -1,0 +1,317 @@
+//! CUBIC (RFC 9438) with classic `HyStart` (Ha and Rhee 2011, as in Linux).
+//!
+//! Controls the congestion window. After a reduction at window `W_max` the window follows, t seconds later,
+//! W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd_epoch) / C): steep at first, flat around `W_max`, steep
+//! again beyond (section 4.2). Each acknowledged segment moves cwnd by (target - cwnd) / cwnd, target = W(t + RTT)
+//! within [cwnd, 1.5 cwnd]. Where a Reno flow would have more, cwnd is that flow's estimate `W_est` (4.3). A congestion
+//! event multiplies by beta; when the window had not regained the last `W_max`, `W_max` is lowered further (fast
+//! convergence, 4.7).
+//!
+//! Defaults: C = 0.4, beta = 0.7, fast convergence (RFC 9438); `HyStart` on, as Linux.
+//!
+//! Known weaknesses: fills any buffer. Classic `HyStart` leaves slow start too early where the link itself is bursty, as
+//! a cell that serves a user once in 10 ms: the acknowledgement train then looks like a full pipe.
+//!
+//! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as Linux. The
+//! reduction starts from cwnd, not from `flight_size` (4.6 allows it), since cwnd grows only while it is in use
+//! (5.8). The epoch moves on by the time spent idle, as Linux, so that silence is not growth. A timeout also resets
+//! the epoch and keeps `W_max` by the rule of a loss.
+
+mod hystart;
+
+use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
+use crate::sender::RecoveryState;
+use hystart::Classic;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant, Ratio};
+
+/// How slow start ends before a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum HyStart {
+    /// By the length of the acknowledgement train or a rise of the delay.
+    #[default]
+    Classic,
+    /// It does not.
+    Off,
+}
+
+/// Settings.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Config {
+    /// Aggressiveness C in segments per cubic second, above 0 and up to 10.
+    pub c: f64,
+    /// Factor of the window at a congestion event, 0.1 to 0.95.
+    pub beta: Ratio,
+    /// Give way to new flows by lowering `W_max` (RFC 9438 section 4.7).
+    pub fast_convergence: bool,
+    /// How slow start ends before a loss.
+    pub hystart: HyStart,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { c: 0.4, beta: Ratio(0.7), fast_convergence: true, hystart: HyStart::Classic }
+    }
+}
+
+impl Config {
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first field outside its bound.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let source = "RFC 9438 sections 4.1 and 5.1";
+        ensure(self.c > 0.0 && self.c <= 10.0, "c", &self.c, "above 0, up to 10", source)?;
+        ensure((0.1..=0.95).contains(&self.beta.0), "beta", &self.beta, "0.1 to 0.95", "RFC 9438 section 4.6")
+    }
+}
+
+/// For the reference pages.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "cubic",
+    kind: "congestion control",
+    title: "CUBIC: growth by the time since the last loss",
+    text: "The window follows a cubic of the time since the last congestion event, flat around the window where that \
+           happened; HyStart ends slow start when the delay rises.",
+    sources: "RFC 9438; Ha and Rhee 2011 (HyStart)",
+    deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 section 4.6 allows \
+                 it); idle time does not count as growth.",
+    params: &[
+        ParamDoc {
+            name: "c",
+            unit: "segments/s^3",
+            bounds: "above 0, up to 10",
+            default: "0.4",
+            text: "Aggressiveness of the cubic.",
+        },
+        ParamDoc {
+            name: "beta",
+            unit: "ratio",
+            bounds: "0.1 to 0.95",
+            default: "0.7",
+            text: "Factor of the window at a congestion event.",
+        },
+        ParamDoc {
+            name: "fast_convergence",
+            unit: "bool",
+            bounds: "true, false",
+            default: "true",
+            text: "Give way to new flows by lowering the remembered window.",
+        },
+        ParamDoc {
+            name: "hystart",
+            unit: "classic, off",
+            bounds: "classic or off",
+            default: "classic",
+            text: "How slow start ends before a loss.",
+        },
+    ],
+};
+
+/// The parts of the state that a spurious reduction restores (RFC 9438 section 4.9). Windows in segments.
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    cwnd: f64,
+    ssthresh: f64,
+    w_max: f64,
+    /// Start of congestion avoidance; none: at the next acknowledgement.
+    epoch: Option<Instant>,
+    k: f64,
+    w_est: f64,
+    /// Window before the last reduction: from there on `W_est` grows as Reno (section 4.3).
+    cwnd_prior: f64,
+}
+
+/// State.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    c: f64,
+    beta: f64,
+    /// Reno's growth that shares equally with beta: 3 (1 - beta) / (1 + beta).
+    alpha: f64,
+    fast_convergence: bool,
+    mss: f64,
+    per_mss: f64,
+    initial_window: f64,
+    curve: Curve,
+    before: Curve,
+    hystart: Option<Classic>,
+    /// `curve.cwnd` in bytes, for the engine.
+    cwnd_bytes: u64,
+}
+
+/// No threshold yet.
+const INFINITE: f64 = f64::INFINITY;
+
+impl Cubic {
+    /// The control at the start of a connection.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn new(config: &Config, birth: &Birth) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let mss = f64::from(birth.mss);
+        let cwnd = (birth.initial_window as f64 / mss).max(1.0);
+        let curve =
+            Curve { cwnd, ssthresh: INFINITE, w_max: 0.0, epoch: None, k: 0.0, w_est: 0.0, cwnd_prior: cwnd };
+        let beta = config.beta.0;
+        let mut control = Self {
+            c: config.c,
+            beta,
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
+            fast_convergence: config.fast_convergence,
+            mss,
+            per_mss: 1.0 / mss,
+            initial_window: cwnd,
+            curve,
+            before: curve,
+            hystart: (config.hystart == HyStart::Classic).then(Classic::default),
+            cwnd_bytes: 0,
+        };
+        control.publish();
+        Ok(control)
+    }
+
+    fn publish(&mut self) {
+        self.cwnd_bytes = (self.curve.cwnd * self.mss) as u64;
+    }
+
+    /// Section 4.2, Figure 2: the curve starts at the window of now and aims at `W_max`.
+    fn start_epoch(&mut self, now: Instant) {
+        let curve = &mut self.curve;
+        curve.epoch = Some(now);
+        curve.w_est = curve.cwnd;
+        if curve.cwnd < curve.w_max {
+            curve.k = libm::cbrt((curve.w_max - curve.cwnd) / self.c);
+        } else {
+            curve.k = 0.0;
+            curve.w_max = curve.cwnd;
+        }
+    }
+
+    /// The curve at `t` seconds into the epoch.
+    fn window_at(&self, t: f64) -> f64 {
+        let d = t - self.curve.k;
+        self.c * d * d * d + self.curve.w_max
+    }
+
+    /// Sections 4.2 to 4.5 for `acked` segments.
+    fn avoid(&mut self, now: Instant, srtt: Duration, acked: f64) {
+        if self.curve.epoch.is_none() {
+            self.start_epoch(now);
+        }
+        let t = now.since(self.curve.epoch.unwrap_or(now)).as_secs_f64();
+        let share = acked / self.curve.cwnd;
+        let alpha = if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { self.alpha };
+        self.curve.w_est += alpha * share;
+        let cwnd = self.curve.cwnd;
+        if self.window_at(t) < self.curve.w_est {
+            self.curve.cwnd = cwnd.max(self.curve.w_est);
+        } else {
+            let target = self.window_at(t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            self.curve.cwnd = cwnd + (target - cwnd) * share.min(1.0);
+        }
+    }
+
+    /// Adds `acked` segments up to the threshold; answers how many are left for congestion avoidance.
+    fn slow_start(&mut self, acked: f64) -> f64 {
+        let add = acked.min(self.curve.ssthresh - self.curve.cwnd);
+        self.curve.cwnd += add;
+        acked - add
+    }
+}
+
+impl CongestionController for Cubic {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        if self.in_slow_start()
+            && let Some(hystart) = &mut self.hystart
+            && hystart.is_full(sample, self.curve.cwnd)
+        {
+            self.curve.ssthresh = self.curve.cwnd;
+        }
+        let growing = matches!(sample.recovery, RecoveryState::Open | RecoveryState::Loss);
+        let slow_start = self.in_slow_start();
+        if !growing || sample.acked == 0 || !sample.may_grow(self.cwnd_bytes, slow_start) {
+            return;
+        }
+        let mut acked = sample.acked as f64 * self.per_mss;
+        if slow_start {
+            acked = self.slow_start(acked);
+        }
+        if acked > 0.0 {
+            self.avoid(sample.now, sample.srtt, acked);
+        }
+        self.publish();
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let timeout = matches!(event.cause, CongestionCause::Timeout { .. });
+        if event.cause == (CongestionCause::Timeout { repeated: true }) {
+            self.curve.cwnd = 1.0;
+            self.publish();
+            return;
+        }
+        self.before = self.curve;
+        let curve = &mut self.curve;
+        // Section 4.7: the flow gives up a share when it did not regain its last maximum.
+        curve.w_max = if self.fast_convergence && curve.cwnd < curve.w_max {
+            curve.cwnd * (1.0 + self.beta) / 2.0
+        } else {
+            curve.cwnd
+        };
+        curve.cwnd_prior = curve.cwnd;
+        curve.ssthresh = (curve.cwnd * self.beta).max(2.0);
+        curve.cwnd = if timeout { 1.0 } else { curve.ssthresh };
+        curve.epoch = None;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart();
+        }
+        self.publish();
+    }
+
+    fn on_spurious(&mut self, _: Instant) {
+        if self.curve.cwnd < self.before.cwnd {
+            self.curve = self.before;
+            self.publish();
+        }
+    }
+
+    fn on_idle_restart(&mut self, restart: &IdleRestart) {
+        if let Some(epoch) = &mut self.curve.epoch {
+            *epoch += restart.idle;
+        }
+        if restart.shrink && restart.idle > restart.rto {
+            let curve = &mut self.curve;
+            curve.ssthresh = curve.ssthresh.max(curve.cwnd * 0.75);
+            curve.cwnd = curve.cwnd.min(self.initial_window);
+            self.publish();
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _: Instant) {}
+
+    fn cwnd(&self) -> u64 {
+        self.cwnd_bytes
+    }
+
+    fn ssthresh(&self) -> u64 {
+        // An infinite threshold saturates to the largest integer.
+        (self.curve.ssthresh * self.mss) as u64
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.curve.cwnd < self.curve.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests;

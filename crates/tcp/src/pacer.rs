@@ -1,0 +1,84 @@
+//! The release clock of paced segments.
+//!
+//! Segments leave in bursts of about a millisecond's worth, two at least, as TCP segmentation offload makes them
+//! (Linux `tcp_tso_autosize`): the wake-ups per second stay bounded. After each burst the clock waits until the
+//! rate has paid for it. A burst that starts late is credited with at most half its own time, as in Linux.
+
+use justfull_base::{BitRate, Duration, Instant};
+
+/// Largest burst in bytes (the largest offloaded segment).
+const MAX_BURST: u64 = 65_536;
+
+/// State of the clock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pacer {
+    release: Instant,
+    burst_left: u64,
+}
+
+impl Pacer {
+    /// None if a segment may leave now, otherwise the instant from which it may.
+    pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
+        (now < self.release && self.burst_left == 0).then_some(self.release)
+    }
+
+    /// A segment of `bytes` leaves at `rate`; `mss` gives the smallest burst.
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, mss: u32, rate: BitRate) {
+        let bytes = u64::from(bytes);
+        // 65 495 bytes x 8e9 is below 2^63.
+        let cost = Duration::from_nanos((bytes * 8_000_000_000) / rate.0.max(1));
+        if now >= self.release {
+            let per_millisecond = rate.0 / 8_000;
+            self.burst_left = per_millisecond.clamp(2 * u64::from(mss), MAX_BURST.max(2 * u64::from(mss)));
+            let late = now.since(self.release);
+            let credit = late.min(Duration::from_nanos(cost.as_nanos() / 2));
+            self.release = now + (cost - credit);
+        } else {
+            self.release += cost;
+        }
+        self.burst_left = self.burst_left.saturating_sub(bytes);
+    }
+
+    /// Forgets what was sent, as when the rate was unknown until now.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_a_second_the_bytes_released_are_those_of_the_rate() {
+        for rate in [BitRate(1_000_000), BitRate(12_000_000), BitRate(900_000_000)] {
+            let mut pacer = Pacer::default();
+            let (mut now, mut sent) = (Instant::from_nanos(5_000_000_000), 0u64);
+            let end = now + Duration::from_secs(1);
+            while now < end {
+                match pacer.blocked_until(now) {
+                    Some(at) => now = at,
+                    None => {
+                        pacer.on_sent(now, 1448, 1448, rate);
+                        sent += 1448;
+                    }
+                }
+            }
+            let wanted = rate.0 / 8;
+            assert!(sent.abs_diff(wanted) <= 65_536 + wanted / 1000, "{sent} of {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_long_silence_earns_no_burst_beyond_the_usual_one() {
+        let mut pacer = Pacer::default();
+        let rate = BitRate(12_000_000);
+        let now = Instant::from_nanos(10_000_000_000);
+        let mut burst = 0;
+        while pacer.blocked_until(now).is_none() {
+            pacer.on_sent(now, 1448, 1448, rate);
+            burst += 1;
+        }
+        assert_eq!(burst, 2);
+    }
+}

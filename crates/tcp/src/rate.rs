@@ -1,0 +1,111 @@
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), made for every acknowledgement.
+
+use crate::scoreboard::Record;
+use justfull_base::{Duration, Instant};
+
+/// The connection's side of the estimator: the draft's `C.*`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RateSampler {
+    /// Bytes delivered since the start.
+    pub(crate) delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    /// Samples of segments sent before this much is delivered are application-limited; 0 when none is.
+    app_limited_until: u64,
+    next_round: u64,
+}
+
+/// What one acknowledgement newly delivers, collected while the scoreboard is walked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// Newly delivered bytes.
+    pub(crate) bytes: u64,
+    /// Newly delivered segments.
+    pub(crate) segments: u32,
+    /// The most recently sent of them.
+    newest: Option<Record>,
+    /// When the most recently sent of those that were sent only once left.
+    pub(crate) sent_once_at: Option<Instant>,
+}
+
+/// A finished sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RateSample {
+    pub(crate) prior_delivered: u64,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) app_limited: bool,
+    pub(crate) retransmitted: bool,
+    pub(crate) round_start: bool,
+}
+
+impl Delivery {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: 0, segments: 0, newest: None, sent_once_at: None }
+    }
+
+    /// Counts `record`, which has just been acknowledged for the first time.
+    pub(crate) fn add(&mut self, record: &Record) {
+        self.bytes += u64::from(record.len);
+        self.segments += 1;
+        if !record.was_retransmitted() {
+            self.sent_once_at = self.sent_once_at.max(Some(record.sent_at));
+        }
+        if self.newest.is_none_or(|n| record.sent_at >= n.sent_at) {
+            self.newest = Some(*record);
+        }
+    }
+}
+
+impl RateSampler {
+    /// Writes into `record`, which is about to leave, what its sample will need. `idle`: nothing is in flight.
+    pub(crate) fn stamp(&mut self, now: Instant, idle: bool, record: &mut Record) {
+        if idle {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        record.sent_at = now;
+        record.first_sent = self.first_sent;
+        record.delivered = self.delivered;
+        record.delivered_at = self.delivered_at;
+        record.set_app_limited(self.app_limited_until != 0);
+    }
+
+    /// The sender runs dry with `in_flight` bytes out: samples say nothing of the network until these are back.
+    pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited_until = (self.delivered + in_flight).max(1);
+    }
+
+    /// True while samples are application-limited.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.app_limited_until != 0
+    }
+
+    /// Closes the acknowledgement that delivered `delivery`.
+    ///
+    /// The interval is the longer of the sending and the acknowledging one, so that neither a burst of segments nor
+    /// of acknowledgements can make the rate too high (section 3.1); one under the smallest RTT is void (3.3).
+    pub(crate) fn finish(&mut self, now: Instant, delivery: &Delivery, min_rtt: Duration) -> RateSample {
+        let Some(newest) = delivery.newest else {
+            return RateSample { prior_delivered: self.delivered, ..RateSample::default() };
+        };
+        self.delivered += delivery.bytes;
+        self.delivered_at = now;
+        self.first_sent = newest.sent_at;
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let round_start = newest.delivered >= self.next_round;
+        if round_start {
+            self.next_round = self.delivered;
+        }
+        let interval = newest.sent_at.since(newest.first_sent).max(now.since(newest.delivered_at));
+        let valid = !interval.is_zero() && (min_rtt == Duration::MAX || interval >= min_rtt);
+        RateSample {
+            prior_delivered: newest.delivered,
+            interval: valid.then_some(interval),
+            app_limited: newest.is_app_limited(),
+            retransmitted: newest.was_retransmitted(),
+            round_start,
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! The receiver: what has arrived, and when to say so.
+//!
+//! Sources: RFC 5681 section 4.2 (delayed acknowledgements, at once on a gap or its repair), RFC 2018 and 2883 (the
+//! most recent block first, duplicates reported), RFC 7323 section 4.3 (which timestamp to echo), RFC 3168 section
+//! 6.1.3 (echo of marks until the sender says CWR), RFC 9293 section 3.8.6 (the window's right edge never moves
+//! back). The application reads at once, so out-of-order bytes do not narrow the window.
+//!
+//! As Linux: every second full segment or 40 ms, the first 16 segments each at once, a mark at once. Not as Linux:
+//! no return to immediate acknowledgements after a silence, and no automatic growth of the window.
+
+use crate::segment::{Ack, SackBlock, Segment};
+use alloc::collections::VecDeque;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{Bytes, ConfigError, Duration, Instant};
+
+/// How much a receiver offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case", deny_unknown_fields)
+)]
+pub enum Window {
+    /// Always this many bytes beyond what has arrived in order.
+    Fixed(Bytes),
+}
+
+/// Settings of a [`Receiver`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct ReceiverConfig {
+    /// The advertised window.
+    pub window: Window,
+    /// The window is rounded up to a multiple of 2 to this power, as the window scale option does; 0 to 14.
+    pub window_scale: u8,
+    /// Acknowledge every second segment instead of each.
+    pub delayed_ack: bool,
+    /// Longest time that an acknowledgement is held back (RFC 5681: below 500 ms; Linux: 40 ms).
+    pub delayed_ack_timeout: Duration,
+    /// Segments at the start that are acknowledged one by one, so that slow start is not slowed (Linux: 16).
+    pub quick_acks: u32,
+}
+
+impl Default for ReceiverConfig {
+    fn default() -> Self {
+        Self {
+            window: Window::Fixed(Bytes(6 << 20)),
+            window_scale: 0,
+            delayed_ack: true,
+            delayed_ack_timeout: Duration::from_millis(40),
+            quick_acks: 16,
+        }
+    }
+}
+
+impl ReceiverConfig {
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first field outside its bound.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let Window::Fixed(window) = self.window;
+        ensure(
+            window.0 <= 1 << 30,
+            "window.fixed",
+            &window,
+            "at most 1GiB",
+            "RFC 7323 section 2.3: 65535 scaled by 2^14",
+        )?;
+        ensure(
+            self.window_scale <= 14,
+            "window_scale",
+            &self.window_scale,
+            "0 to 14",
+            "RFC 7323 section 2.3",
+        )?;
+        ensure(
+            self.delayed_ack_timeout < Duration::from_millis(500),
+            "delayed_ack_timeout",
+            &self.delayed_ack_timeout,
+            "below 500ms",
+            "RFC 5681 section 4.2",
+        )
+    }
+}
+
+/// What the receiver is, for the reference pages.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "tcp_receiver",
+    kind: "transport",
+    title: "TCP receiver with SACK and delayed acknowledgements",
+    text: "Puts segments in order and acknowledges every second one, a gap, its repair and a congestion mark at once.",
+    sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC 9293",
+    deviations: "The application reads at once, so the window is fixed; a window of 0 closes it until it is set anew.",
+    params: &[
+        ParamDoc {
+            name: "window",
+            unit: "{ fixed = size }",
+            bounds: "at most 1GiB",
+            default: "{ fixed = \"6MiB\" }",
+            text: "Bytes offered beyond what has arrived in order.",
+        },
+        ParamDoc {
+            name: "window_scale",
+            unit: "bits",
+            bounds: "0 to 14",
+            default: "0",
+            text: "The window is rounded up to a multiple of 2 to this power.",
+        },
+        ParamDoc {
+            name: "delayed_ack",
+            unit: "bool",
+            bounds: "true, false",
+            default: "true",
+            text: "Acknowledge every second segment instead of each.",
+        },
+        ParamDoc {
+            name: "delayed_ack_timeout",
+            unit: "time",
+            bounds: "below 500ms",
+            default: "40ms",
+            text: "Longest time that an acknowledgement is held back.",
+        },
+        ParamDoc {
+            name: "quick_acks",
+            unit: "segments",
+            bounds: "any",
+            default: "16",
+            text: "Segments at the start that are acknowledged one by one.",
+        },
+    ],
+};
+
+/// Counters since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverStats {
+    /// Segments with data that arrived.
+    pub segments: u64,
+    /// Of these, segments that arrived ahead of a gap.
+    pub out_of_order: u64,
+    /// Of these, segments of which every byte was there already.
+    pub duplicates: u64,
+    /// Segments with congestion experienced.
+    pub ce_marks: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
+}
+
+/// A TCP receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    window: u64,
+    /// Next byte expected.
+    next: u64,
+    /// First byte beyond what was ever offered.
+    offered: u64,
+    /// What arrived beyond a gap: disjoint, not touching, in order.
+    ranges: VecDeque<SackBlock>,
+    /// The ranges that changed last, the latest first; one more than fit, since two may merge.
+    recent: [SackBlock; 4],
+    recent_len: usize,
+    /// Timestamp to echo (RFC 7323's `TS.Recent`).
+    ts_recent: Instant,
+    /// The cumulative point of the last acknowledgement (RFC 7323's `Last.ACK.sent`).
+    last_ack: u64,
+    unacked_segments: u32,
+    quick_left: u32,
+    deadline: Option<Instant>,
+    echo: bool,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver of an established connection.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn new(config: &ReceiverConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let Window::Fixed(window) = config.window;
+        let mut receiver = Self {
+            config: config.clone(),
+            window: 0,
+            next: 0,
+            offered: 0,
+            ranges: VecDeque::new(),
+            recent: [SackBlock::default(); 4],
+            recent_len: 0,
+            ts_recent: Instant::ZERO,
+            last_ack: 0,
+            unacked_segments: 0,
+            quick_left: config.quick_acks,
+            deadline: None,
+            echo: false,
+            stats: ReceiverStats::default(),
+        };
+        receiver.set_window(window);
+        Ok(receiver)
+    }
+
+    /// Offers `window` from the next acknowledgement on; what was offered before is not taken back.
+    pub fn set_window(&mut self, window: Bytes) {
+        let unit = 1u64 << self.config.window_scale;
+        self.window = window.0.div_ceil(unit).saturating_mul(unit);
+    }
+
+    /// Bytes delivered to the application in order.
+    #[must_use]
+    pub const fn delivered_bytes(&self) -> u64 {
+        self.next
+    }
+
+    /// Counters since the start.
+    #[must_use]
+    pub const fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Number of ranges held beyond gaps.
+    #[must_use]
+    pub fn gaps(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// When a held acknowledgement must go.
+    #[must_use]
+    pub const fn next_timer(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// A wake-up; the held acknowledgement if its time has come.
+    pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
+        if self.deadline.is_some_and(|at| at <= now) { Some(self.acknowledge(None)) } else { None }
+    }
+
+    /// An acknowledgement of the state now, as when the window opens.
+    pub fn window_update(&mut self) -> Ack {
+        self.acknowledge(None)
+    }
+
+    /// A segment arrives; `ce`: with congestion experienced. Answers an acknowledgement or holds it back.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
+        if segment.len == 0 {
+            return Some(self.acknowledge(None));
+        }
+        self.stats.segments += 1;
+        // RFC 3168 section 6.1.3: CWR ends the echo unless this very segment is marked.
+        if segment.cwr {
+            self.echo = false;
+        }
+        if ce {
+            self.echo = true;
+            self.stats.ce_marks += 1;
+        }
+        // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts, and so does one that is
+        // sent again since that acknowledgement was lost (the sender would else time its own silence).
+        if segment.seq <= self.last_ack && segment.sent_at >= self.ts_recent {
+            self.ts_recent = segment.sent_at;
+        }
+        if segment.seq > self.next {
+            let duplicate = self.insert(segment);
+            return Some(self.acknowledge(duplicate));
+        }
+        if segment.end() <= self.next {
+            self.stats.duplicates += 1;
+            return Some(self.acknowledge(Some(SackBlock { start: segment.seq, end: segment.end() })));
+        }
+        self.next = segment.end();
+        self.unacked_segments += 1;
+        if !self.ranges.is_empty() {
+            self.absorb();
+            return Some(self.acknowledge(None));
+        }
+        let quick = self.quick_left > 0;
+        self.quick_left = self.quick_left.saturating_sub(1);
+        if quick || ce || !self.config.delayed_ack || self.unacked_segments >= 2 {
+            return Some(self.acknowledge(None));
+        }
+        self.deadline = Some(now + self.config.delayed_ack_timeout);
+        None
+    }
+
+    /// Moves the in-order point over ranges it has reached.
+    fn absorb(&mut self) {
+        while let Some(first) = self.ranges.front() {
+            if first.start > self.next {
+                break;
+            }
+            self.next = self.next.max(first.end);
+            self.ranges.pop_front();
+        }
+        let next = self.next;
+        self.keep_recent(|block| block.start > next);
+    }
+
+    fn keep_recent(&mut self, keep: impl Fn(&SackBlock) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.recent_len {
+            if keep(&self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+
+    /// Stores a segment beyond a gap; answers it if all of it was there.
+    fn insert(&mut self, segment: &Segment) -> Option<SackBlock> {
+        self.stats.out_of_order += 1;
+        let new = SackBlock { start: segment.seq, end: segment.end() };
+        // The first range that ends at or after the new one's start: usually the last, which it continues.
+        let count = self.ranges.len();
+        let at = match self.ranges.back() {
+            Some(last) if last.end < new.start => count,
+            Some(last) if last.start <= new.start => count - 1,
+            _ => self.ranges.partition_point(|r| r.end < new.start),
+        };
+        let mut merged = new;
+        match self.ranges.get_mut(at) {
+            Some(range) if range.start <= new.end => {
+                if range.start <= new.start && range.end >= new.end {
+                    self.stats.duplicates += 1;
+                    let block = *range;
+                    self.touch(block);
+                    return Some(new);
+                }
+                range.start = range.start.min(new.start);
+                range.end = range.end.max(new.end);
+                merged = *range;
+                self.merge_following(at, &mut merged);
+            }
+            _ => self.ranges.insert(at, new),
+        }
+        self.touch(merged);
+        None
+    }
+
+    /// Joins the ranges after `at` that the one there now reaches.
+    fn merge_following(&mut self, at: usize, merged: &mut SackBlock) {
+        while let Some(following) = self.ranges.get(at + 1).copied() {
+            if following.start > merged.end {
+                break;
+            }
+            merged.end = merged.end.max(following.end);
+            self.ranges.remove(at + 1);
+            self.ranges[at] = *merged;
+        }
+    }
+
+    /// Puts `block` first among the recent ones and drops those it contains.
+    fn touch(&mut self, block: SackBlock) {
+        if self.recent_len > 0 && self.recent[0].start == block.start && self.recent[0].end <= block.end {
+            self.recent[0] = block;
+            if self.recent_len == 1 {
+                return;
+            }
+        }
+        self.keep_recent(|r| r.start < block.start || r.end > block.end);
+        let kept = self.recent_len.min(3);
+        self.recent.copy_within(..kept, 1);
+        self.recent[0] = block;
+        self.recent_len = kept + 1;
+    }
+
+    fn acknowledge(&mut self, duplicate: Option<SackBlock>) -> Ack {
+        self.stats.acks += 1;
+        self.unacked_segments = 0;
+        self.deadline = None;
+        self.last_ack = self.next;
+        self.offered = self.offered.max(self.next + self.window);
+        let mut sack = [SackBlock::default(); 3];
+        let mut used = 0;
+        if let Some(block) = duplicate {
+            sack[0] = block;
+            used = 1;
+        }
+        for block in &self.recent[..self.recent_len] {
+            if used < sack.len() {
+                sack[used] = *block;
+                used += 1;
+            }
+        }
+        Ack {
+            cumulative: self.next,
+            window: self.offered - self.next,
+            ts_echo: self.ts_recent,
+            sack,
+            sack_len: used as u8,
+            ece: self.echo,
+            ce_packets: self.stats.ce_marks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+use super::*;
+use justfull_base::Rng;
+use std::collections::BTreeSet;
+use std::vec;
+use std::vec::Vec;
+
+fn segment(index: u64, at: u64) -> Segment {
+    Segment {
+        seq: index * 1000,
+        len: 1000,
+        retransmission: false,
+        sent_at: Instant::from_nanos(at),
+        ect: false,
+        cwr: false,
+    }
+}
+
+fn receiver(config: &ReceiverConfig) -> Receiver {
+    Receiver::new(config).expect("the settings are valid")
+}
+
+fn slow() -> Receiver {
+    receiver(&ReceiverConfig { quick_acks: 0, ..ReceiverConfig::default() })
+}
+
+fn blocks(ack: &Ack) -> Vec<(u64, u64)> {
+    ack.sack_blocks().iter().map(|b| (b.start / 1000, b.end / 1000)).collect()
+}
+
+#[test]
+fn every_second_segment_is_acknowledged_and_a_single_one_after_40_ms() {
+    let mut r = slow();
+    let now = Instant::from_nanos(1000);
+    assert_eq!(r.on_segment(now, &segment(0, 1), false), None);
+    let ack = r.on_segment(now, &segment(1, 2), false).expect("the second is acknowledged");
+    assert_eq!((ack.cumulative, ack.ts_echo), (2000, Instant::from_nanos(1)));
+    assert_eq!(r.on_segment(now, &segment(2, 3), false), None);
+    let due = r.next_timer().expect("one is held back");
+    assert_eq!(due, now + Duration::from_millis(40));
+    assert_eq!(r.on_timer(now), None);
+    let ack = r.on_timer(due).expect("its time has come");
+    assert_eq!((ack.cumulative, ack.ts_echo), (3000, Instant::from_nanos(3)));
+    assert_eq!(r.next_timer(), None);
+}
+
+#[test]
+fn the_first_sixteen_segments_are_acknowledged_one_by_one() {
+    let mut r = receiver(&ReceiverConfig::default());
+    let acks = (0..20).filter_map(|i| r.on_segment(Instant::ZERO, &segment(i, i), false)).count();
+    assert_eq!(acks, 18);
+}
+
+#[test]
+fn a_gap_and_its_repair_are_acknowledged_at_once_and_the_latest_block_comes_first() {
+    let mut r = slow();
+    let mut at = |i| r.on_segment(Instant::ZERO, &segment(i, i), false);
+    assert_eq!(at(2).map(|a| blocks(&a)), Some(vec![(2, 3)]));
+    assert_eq!(at(4).map(|a| blocks(&a)), Some(vec![(4, 5), (2, 3)]));
+    assert_eq!(at(6).map(|a| blocks(&a)), Some(vec![(6, 7), (4, 5), (2, 3)]));
+    assert_eq!(at(8).map(|a| blocks(&a)), Some(vec![(8, 9), (6, 7), (4, 5)]));
+    assert_eq!(at(5).map(|a| blocks(&a)), Some(vec![(4, 7), (8, 9), (2, 3)]));
+    let repaired = at(0).expect("a repair is acknowledged at once");
+    assert_eq!((repaired.cumulative, blocks(&repaired)), (1000, vec![(4, 7), (8, 9), (2, 3)]));
+    let repaired = at(1).expect("a repair is acknowledged at once");
+    assert_eq!((repaired.cumulative, repaired.ts_echo), (3000, Instant::from_nanos(1)));
+    assert_eq!(blocks(&repaired), vec![(4, 7), (8, 9)]);
+}
+
+#[test]
+fn what_arrives_twice_is_reported_in_the_first_block() {
+    let mut r = slow();
+    let mut at = |i| r.on_segment(Instant::ZERO, &segment(i, i), false);
+    at(0);
+    at(1);
+    let twice = at(1).expect("a duplicate is acknowledged at once");
+    assert_eq!((twice.cumulative, blocks(&twice)), (2000, vec![(1, 2)]));
+    at(3);
+    let twice = at(3).expect("a duplicate is acknowledged at once");
+    assert_eq!(blocks(&twice), vec![(3, 4), (3, 4)]);
+}
+
+#[test]
+fn a_mark_is_echoed_until_the_sender_says_it_has_reduced() {
+    let mut r = slow();
+    let ack = r.on_segment(Instant::ZERO, &segment(0, 0), true).expect("a mark is acknowledged at once");
+    assert!(ack.ece && ack.ce_packets == 1);
+    r.on_segment(Instant::ZERO, &segment(1, 0), false);
+    assert!(r.on_segment(Instant::ZERO, &segment(2, 0), false).expect("the second").ece);
+    r.on_segment(Instant::ZERO, &Segment { cwr: true, ..segment(3, 0) }, false);
+    assert!(!r.on_segment(Instant::ZERO, &segment(4, 0), false).expect("the second").ece);
+}
+
+#[test]
+fn the_right_edge_of_the_window_never_moves_back_and_the_scale_rounds_up() {
+    let config = ReceiverConfig { window_scale: 8, quick_acks: 99, ..ReceiverConfig::default() };
+    let mut r = receiver(&config);
+    r.set_window(Bytes(10_000));
+    let ack = r.on_segment(Instant::ZERO, &segment(0, 0), false).expect("at once");
+    assert_eq!(ack.window, 10_240);
+    r.set_window(Bytes(5_000));
+    let ack = r.on_segment(Instant::ZERO, &segment(1, 0), false).expect("at once");
+    assert_eq!(ack.cumulative + ack.window, 1000 + 10_240);
+    for i in 2..9 {
+        r.on_segment(Instant::ZERO, &segment(i, 0), false);
+    }
+    assert_eq!(r.window_update().window, 5_120);
+}
+
+#[test]
+fn in_any_order_every_byte_is_delivered_once_and_the_blocks_are_what_is_held() {
+    for seed in 0..50 {
+        let mut rng = Rng::stream(seed, "order");
+        let mut r = slow();
+        let mut arrived = BTreeSet::new();
+        while arrived.len() < 200 {
+            let lowest = (0..).find(|i| !arrived.contains(i)).expect("numbers do not end");
+            let index = (lowest + rng.below(40)).min(199);
+            let new = arrived.insert(index);
+            let duplicates = r.stats().duplicates;
+            let ack = r.on_segment(Instant::ZERO, &segment(index, 0), false);
+            assert_eq!(r.stats().duplicates, duplicates + u64::from(!new));
+            let in_order = (0..).find(|i| !arrived.contains(i)).expect("numbers do not end");
+            assert_eq!(r.delivered_bytes(), in_order * 1000);
+            let Some(ack) = ack else { continue };
+            let held = blocks(&ack);
+            let skip = usize::from(!new);
+            for &(start, end) in &held[skip..] {
+                assert!((start..end).all(|i| arrived.contains(&i)), "only what has arrived");
+                assert!(!arrived.contains(&(start - 1)) && !arrived.contains(&end), "whole ranges");
+            }
+            if index > in_order && new {
+                assert!((held[0].0..held[0].1).contains(&index), "the latest comes first");
+            }
+        }
+        assert_eq!((r.delivered_bytes(), r.gaps()), (200_000, 0));
+    }
+}
+
+#[test]
+fn a_window_beyond_what_the_scale_option_can_say_is_refused() {
+    let config = ReceiverConfig { window: Window::Fixed(Bytes((1 << 30) + 1)), ..ReceiverConfig::default() };
+    assert_eq!(config.validate().map_err(|e| e.field), Err("window.fixed".into()));
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn the_reference_page_lists_the_settings() {
+    crate::testing::check_doc(&DOC, &ReceiverConfig::default());
+}

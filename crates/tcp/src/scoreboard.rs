@@ -1,0 +1,476 @@
+//! What is outstanding: one record per segment in a ring, with the marks of RFC 6675's scoreboard.
+//!
+//! Every question of the RFC is answered from counters that are kept up to date, never by walking the window:
+//!
+//! - `SetPipe()` is [`Scoreboard::pipe`], adjusted at each change of a mark.
+//! - `IsLost()` is monotone (with a segment all unsacked ones below it are lost), so one *edge* separates the judged
+//!   from the rest. The bytes and the discontiguous runs that are sacked above the edge are counters. A segment once
+//!   found lost stays so, also when a filled gap merges the runs that told: the one departure from the RFC, which
+//!   asks anew each time.
+//! - `NextSeg()` moves a second pointer that only advances (it falls back on a timeout alone).
+//! - A block that repeats what is known costs one comparison; a sacked run is crossed through skip links that are
+//!   shortened on use (path halving), so a rescanned block costs its number of new segments.
+//!
+//! Records are numbered by *serials* that never repeat; the slot is the serial modulo the ring's power of two.
+
+use crate::rate::Delivery;
+use crate::segment::SackBlock;
+use alloc::vec::Vec;
+use justfull_base::Instant;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission is in flight.
+const RETRANSMITTED: u8 = 4;
+/// Was ever retransmitted: its round trip is ambiguous.
+const EVER_RETRANSMITTED: u8 = 8;
+const APP_LIMITED: u8 = 16;
+
+/// First size of the ring, in segments.
+const FIRST_SLOTS: usize = 16;
+
+/// One segment that was sent and is not yet cumulatively acknowledged. 48 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Record {
+    /// First byte.
+    pub(crate) seq: u64,
+    /// When it last left.
+    pub(crate) sent_at: Instant,
+    /// Delivery-rate estimation: start of the sending interval.
+    pub(crate) first_sent: Instant,
+    /// Delivery-rate estimation: bytes delivered when it left.
+    pub(crate) delivered: u64,
+    /// Delivery-rate estimation: when that count was reached.
+    pub(crate) delivered_at: Instant,
+    /// For a sacked record: all of the next `skip` records from here are sacked.
+    skip: u32,
+    /// Payload bytes.
+    pub(crate) len: u16,
+    flags: u8,
+}
+
+impl Record {
+    pub(crate) fn new(seq: u64, len: u16) -> Self {
+        Self { seq, len, ..Self::default() }
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+
+    pub(crate) fn was_retransmitted(&self) -> bool {
+        self.has(EVER_RETRANSMITTED)
+    }
+
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.has(APP_LIMITED)
+    }
+
+    pub(crate) fn set_app_limited(&mut self, yes: bool) {
+        self.flags = if yes { self.flags | APP_LIMITED } else { self.flags & !APP_LIMITED };
+    }
+
+    /// Bytes it adds to the pipe: the original unless lost or sacked, and the retransmission unless sacked
+    /// (RFC 6675 section 4, `SetPipe`).
+    fn in_pipe(&self) -> u64 {
+        if self.has(SACKED) {
+            return 0;
+        }
+        u64::from(self.len) * (u64::from(!self.has(LOST)) + u64::from(self.has(RETRANSMITTED)))
+    }
+}
+
+/// The outstanding segments of one connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Scoreboard {
+    slots: Vec<Record>,
+    first: u64,
+    next: u64,
+    una: u64,
+    nxt: u64,
+    pipe: u64,
+    /// Bytes marked lost and not delivered since.
+    lost_outstanding: u64,
+    /// Serials below are judged: lost, sacked or gone.
+    edge: u64,
+    sacked_above: u64,
+    runs_above: u32,
+    /// Serials below have been retransmitted as far as they were lost: RFC 6675's `HighRxt`.
+    high_rxt: u64,
+    /// One past the highest sacked serial.
+    sacked_end: u64,
+    mss: u64,
+    dup_thresh: u32,
+    /// The blocks of the last acknowledgement: most come again.
+    known: [SackBlock; 3],
+}
+
+impl Scoreboard {
+    pub(crate) fn new(mss: u32) -> Self {
+        Self {
+            slots: Vec::new(),
+            first: 0,
+            next: 0,
+            una: 0,
+            nxt: 0,
+            pipe: 0,
+            lost_outstanding: 0,
+            edge: 0,
+            sacked_above: 0,
+            runs_above: 0,
+            high_rxt: 0,
+            sacked_end: 0,
+            mss: u64::from(mss),
+            dup_thresh: 3,
+            known: [SackBlock::default(); 3],
+        }
+    }
+
+    /// Lowest unacknowledged offset.
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Lowest offset not yet sent.
+    pub(crate) fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Bytes in flight by RFC 6675's estimate.
+    pub(crate) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// Bytes sent and not cumulatively acknowledged.
+    pub(crate) fn flight_size(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Some segment is marked lost and has not been delivered.
+    pub(crate) fn has_losses(&self) -> bool {
+        self.lost_outstanding > 0
+    }
+
+    /// Segments (or as many full-sized ones in bytes) that must be sacked above a hole for it to be lost.
+    pub(crate) fn dup_thresh(&self) -> u32 {
+        self.dup_thresh
+    }
+
+    pub(crate) fn set_dup_thresh(&mut self, segments: u32) {
+        self.dup_thresh = segments;
+    }
+
+    /// Segments from the lowest outstanding one to the highest sacked one.
+    pub(crate) fn overtaken(&self) -> u32 {
+        u32::try_from(self.sacked_end.saturating_sub(self.first)).unwrap_or(u32::MAX)
+    }
+
+    fn slot(&self, serial: u64) -> &Record {
+        let mask = self.slots.len().wrapping_sub(1);
+        &self.slots[serial as usize & mask]
+    }
+
+    fn slot_mut(&mut self, serial: u64) -> &mut Record {
+        let mask = self.slots.len().wrapping_sub(1);
+        &mut self.slots[serial as usize & mask]
+    }
+
+    pub(crate) fn record(&self, serial: u64) -> &Record {
+        debug_assert!((self.first..self.next).contains(&serial));
+        self.slot(serial)
+    }
+
+    pub(crate) fn record_mut(&mut self, serial: u64) -> &mut Record {
+        debug_assert!((self.first..self.next).contains(&serial));
+        self.slot_mut(serial)
+    }
+
+    fn is_sacked(&self, serial: u64) -> bool {
+        serial < self.next && self.slot(serial).has(SACKED)
+    }
+
+    /// Appends new data, which leaves now.
+    pub(crate) fn push(&mut self, record: Record) {
+        debug_assert!(record.seq == self.nxt && record.len > 0);
+        if self.next - self.first == self.slots.len() as u64 {
+            self.grow();
+        }
+        self.nxt = record.end();
+        self.pipe += u64::from(record.len);
+        let serial = self.next;
+        self.next += 1;
+        *self.slot_mut(serial) = record;
+    }
+
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(FIRST_SLOTS);
+        let mut slots = Vec::with_capacity(size);
+        slots.resize(size, Record::default());
+        for serial in self.first..self.next {
+            slots[serial as usize & (size - 1)] = *self.slot(serial);
+        }
+        self.slots = slots;
+    }
+
+    /// Moves the edge over one record that is sacked or no longer matters.
+    fn pass_edge(&mut self) {
+        let record = self.slot(self.edge);
+        if record.has(SACKED) {
+            self.sacked_above -= u64::from(record.len);
+            if !self.is_sacked(self.edge + 1) {
+                self.runs_above -= 1;
+            }
+        }
+        self.edge += 1;
+    }
+
+    /// Takes the cumulative acknowledgement of all bytes below `cumulative`; a segment that is acknowledged in part
+    /// stays until the rest is.
+    pub(crate) fn acknowledge(&mut self, cumulative: u64, delivery: &mut Delivery) {
+        while self.first < self.next {
+            let record = *self.slot(self.first);
+            if record.end() > cumulative {
+                break;
+            }
+            if !record.has(SACKED) {
+                self.pipe -= record.in_pipe();
+                if record.has(LOST) {
+                    self.lost_outstanding -= u64::from(record.len);
+                }
+                delivery.add(&record);
+            }
+            if self.edge == self.first {
+                self.pass_edge();
+            }
+            self.una = record.end();
+            self.first += 1;
+        }
+        self.high_rxt = self.high_rxt.max(self.first);
+    }
+
+    /// Takes the blocks of one acknowledgement.
+    pub(crate) fn sack(&mut self, blocks: &[SackBlock], delivery: &mut Delivery) {
+        for block in blocks {
+            if block.end > self.una && block.end <= self.nxt && !self.known.contains(block) {
+                self.sack_block(block, delivery);
+            }
+        }
+        for (known, block) in self.known.iter_mut().zip(blocks) {
+            *known = *block;
+        }
+    }
+
+    fn sack_block(&mut self, block: &SackBlock, delivery: &mut Delivery) {
+        // The first block usually continues the one before: start behind what is known.
+        let known = self.known.iter().find(|k| k.start == block.start && k.end < block.end);
+        let start = known.map_or(block.start, |k| k.end);
+        let mut serial = self.locate(start.max(self.una));
+        while serial < self.next {
+            let record = *self.slot(serial);
+            if record.end() > block.end {
+                break;
+            }
+            if record.has(SACKED) {
+                serial = self.after_run(serial);
+            } else {
+                self.mark_sacked(serial, &record, delivery);
+                serial += 1;
+            }
+        }
+    }
+
+    /// The first serial that starts at or after `offset`, given `una <= offset <= nxt`.
+    fn locate(&self, offset: u64) -> u64 {
+        if self.first == self.next {
+            return self.next;
+        }
+        // No segment is longer than the MSS: at least this many lie before.
+        let distance = offset.saturating_sub(self.slot(self.first).seq);
+        let mut low = (self.first + distance.div_ceil(self.mss)).min(self.next);
+        let mut high = self.next;
+        if low < high && self.slot(low).seq >= offset {
+            return low;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.slot(middle).seq < offset {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The first serial after the run of sacked records that `serial` is in.
+    fn after_run(&mut self, mut serial: u64) -> u64 {
+        loop {
+            let skip = self.slot(serial).skip;
+            let there = serial + u64::from(skip);
+            if !self.is_sacked(there) {
+                return there;
+            }
+            let further = self.slot(there).skip;
+            self.slot_mut(serial).skip = skip.saturating_add(further);
+            serial = there;
+        }
+    }
+
+    fn mark_sacked(&mut self, serial: u64, record: &Record, delivery: &mut Delivery) {
+        self.pipe -= record.in_pipe();
+        if record.has(LOST) {
+            self.lost_outstanding -= u64::from(record.len);
+        }
+        delivery.add(record);
+        let right = self.is_sacked(serial + 1);
+        let slot = self.slot_mut(serial);
+        slot.flags |= SACKED;
+        slot.skip = 1;
+        if serial >= self.edge {
+            self.sacked_above += u64::from(record.len);
+            let left = serial > self.edge && self.is_sacked(serial - 1);
+            self.runs_above = self.runs_above + 1 - u32::from(left) - u32::from(right);
+        }
+        self.sacked_end = self.sacked_end.max(serial + 1);
+    }
+
+    /// Marks what `IsLost()` says of RFC 6675: `dup_thresh` discontiguous runs, or more than `dup_thresh - 1` full
+    /// segments' bytes, are sacked above. Returns the bytes newly marked.
+    pub(crate) fn detect_losses(&mut self) -> u64 {
+        let limit = u64::from(self.dup_thresh - 1) * self.mss;
+        let before = self.lost_outstanding;
+        while self.edge < self.sacked_end {
+            if self.slot(self.edge).has(SACKED) {
+                self.pass_edge();
+            } else if self.runs_above >= self.dup_thresh || self.sacked_above > limit {
+                self.mark_lost(self.edge);
+                self.edge += 1;
+            } else {
+                break;
+            }
+        }
+        self.lost_outstanding - before
+    }
+
+    fn mark_lost(&mut self, serial: u64) {
+        let record = *self.slot(serial);
+        if record.has(LOST) {
+            return;
+        }
+        self.pipe -= u64::from(record.len);
+        self.lost_outstanding += u64::from(record.len);
+        self.slot_mut(serial).flags |= LOST;
+    }
+
+    /// Marks the lowest outstanding segment lost (the duplicate threshold was reached without `IsLost`). Returns
+    /// the bytes newly marked.
+    pub(crate) fn mark_front_lost(&mut self) -> u64 {
+        if self.edge != self.first || self.first == self.next || self.is_sacked(self.first) {
+            return 0;
+        }
+        self.mark_lost(self.first);
+        self.edge += 1;
+        u64::from(self.slot(self.first).len)
+    }
+
+    /// Timeout: all that is not sacked is lost, retransmissions included; what is sacked stays so (RFC 6675
+    /// section 5.1). Returns the bytes newly marked.
+    pub(crate) fn mark_all_lost(&mut self) -> u64 {
+        let before = self.lost_outstanding;
+        for serial in self.first..self.next {
+            if !self.is_sacked(serial) {
+                self.mark_lost(serial);
+                self.slot_mut(serial).flags &= !RETRANSMITTED;
+            }
+        }
+        self.pipe = 0;
+        self.edge = self.next;
+        self.sacked_above = 0;
+        self.runs_above = 0;
+        self.high_rxt = self.first;
+        self.lost_outstanding - before
+    }
+
+    /// The losses were none: takes all marks back and judges anew from what is sacked.
+    pub(crate) fn unmark_lost(&mut self) {
+        self.pipe = 0;
+        self.lost_outstanding = 0;
+        self.sacked_above = 0;
+        self.runs_above = 0;
+        self.edge = self.first;
+        let mut left = false;
+        for serial in self.first..self.next {
+            let slot = self.slot_mut(serial);
+            slot.flags &= !LOST;
+            let record = *slot;
+            self.pipe += record.in_pipe();
+            let sacked = record.has(SACKED);
+            if sacked {
+                self.sacked_above += u64::from(record.len);
+                self.runs_above += u32::from(!left);
+            }
+            left = sacked;
+        }
+    }
+
+    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        while self.high_rxt < self.edge {
+            let serial = self.high_rxt;
+            let record = self.slot(serial);
+            if record.has(SACKED) {
+                self.high_rxt = self.after_run(serial).min(self.edge);
+            } else if record.has(RETRANSMITTED) || !record.has(LOST) {
+                self.high_rxt += 1;
+            } else {
+                return Some(serial);
+            }
+        }
+        None
+    }
+
+    /// `NextSeg()` rule 3: the lowest hole below the highest sacked byte that is neither lost nor retransmitted.
+    pub(crate) fn next_hole(&mut self) -> Option<u64> {
+        let mut serial = self.high_rxt.max(self.edge);
+        while serial < self.sacked_end {
+            let record = self.slot(serial);
+            if record.has(SACKED) {
+                serial = self.after_run(serial);
+            } else if record.has(RETRANSMITTED) {
+                serial += 1;
+            } else {
+                return Some(serial);
+            }
+        }
+        None
+    }
+
+    /// `NextSeg()` rule 4: the highest segment that is not sacked, unless it has been retransmitted.
+    pub(crate) fn rescue(&self) -> Option<u64> {
+        let serial = (self.first..self.next).rev().find(|&s| !self.is_sacked(s))?;
+        (!self.slot(serial).has(RETRANSMITTED)).then_some(serial)
+    }
+
+    /// `serial` leaves again. `rescue`: by rule 4, which does not move `HighRxt`.
+    pub(crate) fn mark_retransmitted(&mut self, serial: u64, rescue: bool) {
+        let record = self.record_mut(serial);
+        debug_assert!(!record.has(SACKED | RETRANSMITTED));
+        record.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
+        self.pipe += u64::from(record.len);
+        if !rescue {
+            self.high_rxt = self.high_rxt.max(serial + 1);
+        }
+    }
+
+    /// True for the lowest outstanding segment.
+    pub(crate) fn is_front(&self, serial: u64) -> bool {
+        serial == self.first
+    }
+}
+
+#[cfg(test)]
+mod tests;

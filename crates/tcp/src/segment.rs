@@ -1,0 +1,67 @@
+//! What travels between the endpoints: segments one way, acknowledgements the other.
+
+use justfull_base::Instant;
+
+/// Bytes of IPv4 and TCP headers with the timestamps option, which a segment adds to its payload on the IP layer.
+pub const HEADER_BYTES: u32 = 20 + 32;
+
+/// A data segment. `len` 0 is a window probe (RFC 9293 section 3.8.6.1), which the receiver answers at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Stream offset of the first byte.
+    pub seq: u64,
+    /// Payload in bytes, 0 to the sender's MSS.
+    pub len: u32,
+    /// These bytes were sent before.
+    pub retransmission: bool,
+    /// When it was sent: the timestamp value of RFC 7323.
+    pub sent_at: Instant,
+    /// ECN-capable transport (RFC 3168); retransmissions and probes are not.
+    pub ect: bool,
+    /// Congestion window reduced (RFC 3168): the receiver may stop echoing.
+    pub cwr: bool,
+}
+
+impl Segment {
+    /// Stream offset after the last byte.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.seq + self.len as u64
+    }
+}
+
+/// A range of bytes that arrived out of order (RFC 2018) or, as the first block, twice (RFC 2883).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First byte.
+    pub start: u64,
+    /// After the last byte.
+    pub end: u64,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// All bytes below this offset have arrived.
+    pub cumulative: u64,
+    /// Advertised window: bytes beyond `cumulative` that the receiver takes.
+    pub window: u64,
+    /// Echo of the timestamp of the segment that caused the acknowledgement (RFC 7323 section 4.3).
+    pub ts_echo: Instant,
+    /// Blocks, the most recent first; valid up to `sack_len` (three fit beside timestamps).
+    pub sack: [SackBlock; 3],
+    /// Number of valid blocks, 0 to 3.
+    pub sack_len: u8,
+    /// ECN echo (RFC 3168).
+    pub ece: bool,
+    /// Segments that arrived with congestion experienced since the start (RFC 9768's counter, unwrapped).
+    pub ce_packets: u64,
+}
+
+impl Ack {
+    /// The valid blocks.
+    #[must_use]
+    pub fn sack_blocks(&self) -> &[SackBlock] {
+        self.sack.get(..usize::from(self.sack_len)).unwrap_or(&self.sack)
+    }
+}

@@ -1,0 +1,344 @@
+//! The sender: what may leave now, what an acknowledgement changes, and what the timers do.
+//!
+//! Sources: RFC 9293 (flow control), RFC 5681 and 6675 (recovery), RFC 6298 (timeout), RFC 3522 (Eifel detection),
+//! RFC 3168 (ECN). Limited transmit (RFC 3042) needs no code of its own: a sacked segment leaves the pipe, which lets
+//! a new one out.
+//!
+//! A driver calls [`Sender::on_ack`] and [`Sender::on_timer`], then [`Sender::poll_transmit`] until it answers none,
+//! then arms [`Sender::next_timer`]. A timer that comes early or late does no harm.
+
+mod ack;
+mod timer;
+mod transmit;
+
+use crate::cc::{AnyControl, Birth, CongestionController};
+use crate::config::{Pacing, SenderConfig};
+use crate::pacer::Pacer;
+use crate::prr::Prr;
+use crate::rate::RateSampler;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+use justfull_base::{BitRate, ConfigError, Duration, Instant};
+
+/// Where the engine stands in loss recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecoveryState {
+    /// No congestion known.
+    #[default]
+    Open,
+    /// Reducing the window after an ECN echo, nothing lost.
+    Reducing,
+    /// Fast recovery (RFC 6675).
+    Recovery,
+    /// Repairing after a timeout.
+    Loss,
+}
+
+/// Counters since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments sent, retransmissions included, probes not.
+    pub segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Segments sent again.
+    pub segments_retransmitted: u64,
+    /// Payload bytes sent again.
+    pub bytes_retransmitted: u64,
+    /// Bytes marked lost (a segment counts once per loss mark).
+    pub bytes_lost: u64,
+    /// Acknowledgements taken.
+    pub acks: u64,
+    /// Fast recoveries entered.
+    pub fast_recoveries: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Fast recoveries that proved needless.
+    pub spurious_recoveries: u64,
+    /// Timeouts that proved needless.
+    pub spurious_timeouts: u64,
+    /// Windows reduced because of ECN echoes.
+    pub ece_reductions: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
+    /// Acknowledgements that reported data received twice (RFC 2883).
+    pub duplicate_reports: u64,
+}
+
+/// What a plot shows of a sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderSnapshot {
+    /// Congestion window in force (PRR's during a reduction), in bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold in bytes; `u64::MAX` when there is none.
+    pub ssthresh: u64,
+    /// Pacing rate in force, if segments are paced.
+    pub pacing_rate: Option<BitRate>,
+    /// Bytes in flight (RFC 6675's pipe).
+    pub in_flight: u64,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Retransmission timeout with its backoff.
+    pub rto: Duration,
+    /// State of loss recovery.
+    pub recovery: RecoveryState,
+    /// Name of the control's phase.
+    pub phase: &'static str,
+}
+
+/// Marks of the current round trip by sequence numbers: it ends when all that was sent at its start is acknowledged.
+#[derive(Clone, Debug, Default)]
+struct Round {
+    end: u64,
+    limited: bool,
+    limited_before: bool,
+    max_in_flight: u64,
+    max_in_flight_before: u64,
+}
+
+/// The settings that the data path reads.
+#[derive(Clone, Debug)]
+struct Setup {
+    mss: u32,
+    ecn: bool,
+    prr: bool,
+    nagle: bool,
+    restart_after_idle: bool,
+    always_pace: bool,
+    max_reordering: u32,
+}
+
+/// A TCP sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    setup: Setup,
+    cc: AnyControl,
+    board: Scoreboard,
+    rate: RateSampler,
+    rtt: RttEstimator,
+    pacer: Pacer,
+    /// The reduction under way, unless the control owns its window or PRR is off.
+    prr: Option<Prr>,
+    state: RecoveryState,
+    /// The state ends when this offset is acknowledged (RFC 6675's `RecoveryPoint`).
+    recovery_point: u64,
+    /// The one rescue retransmission of this recovery has been used.
+    rescued: bool,
+    /// The next retransmission leaves whatever the window says (RFC 6675 (4.3)).
+    forced: bool,
+    /// When the first retransmission of this recovery left; none before it and once it is judged.
+    first_retransmission: Option<Instant>,
+    /// Whether this recovery was needed has not been judged yet.
+    unjudged: bool,
+    duplicate_acks: u32,
+    /// End of what the application has written.
+    written: u64,
+    closed: bool,
+    /// First offset that the receiver does not take.
+    window_end: u64,
+    clamp: u64,
+    round: Round,
+    send_cwr: bool,
+    ce_packets: u64,
+    last_sent: Option<Instant>,
+    rto_deadline: Option<Instant>,
+    /// When to probe a closed window.
+    persist_deadline: Option<Instant>,
+    persist_backoff: u32,
+    probe_due: bool,
+    /// Set while only the pacer holds data back.
+    release_at: Option<Instant>,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender of an established connection with nothing to send; the peer is taken to advertise 64 KiB until its
+    /// first acknowledgement.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn new(config: &SenderConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let cc = AnyControl::new(&config.cc, &birth(config)).map_err(|e| e.within("cc"))?;
+        Self::with_control(config, cc)
+    }
+
+    /// As [`Sender::new`], with a control of the caller's instead of the configured one.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn with_control(config: &SenderConfig, cc: AnyControl) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            setup: Setup {
+                mss: config.mss,
+                ecn: config.ecn,
+                prr: config.prr,
+                nagle: config.nagle,
+                restart_after_idle: config.restart_after_idle,
+                always_pace: config.pacing == Pacing::Always,
+                max_reordering: config.max_reordering,
+            },
+            cc,
+            board: Scoreboard::new(config.mss),
+            rate: RateSampler::default(),
+            rtt: RttEstimator::new(config.min_rto, config.max_rto),
+            pacer: Pacer::default(),
+            prr: None,
+            state: RecoveryState::Open,
+            recovery_point: 0,
+            rescued: false,
+            forced: false,
+            first_retransmission: None,
+            unjudged: false,
+            duplicate_acks: 0,
+            written: 0,
+            closed: false,
+            window_end: INITIAL_PEER_WINDOW,
+            clamp: u64::MAX,
+            round: Round::default(),
+            send_cwr: false,
+            ce_packets: 0,
+            last_sent: None,
+            rto_deadline: None,
+            persist_deadline: None,
+            persist_backoff: 0,
+            probe_due: false,
+            release_at: None,
+            stats: SenderStats::default(),
+        })
+    }
+
+    /// The application makes `bytes` more available; `u64::MAX`: it always has more. Nothing after a close.
+    pub fn write(&mut self, bytes: u64) {
+        if !self.closed {
+            self.written = self.written.saturating_add(bytes);
+        }
+    }
+
+    /// The application has written its last byte.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// The application has closed.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// All that was written has been acknowledged.
+    #[must_use]
+    pub fn all_acked(&self) -> bool {
+        self.board.una() == self.written
+    }
+
+    /// Bytes acknowledged cumulatively.
+    #[must_use]
+    pub fn acked_bytes(&self) -> u64 {
+        self.board.una()
+    }
+
+    /// Bytes written and not yet sent for the first time.
+    #[must_use]
+    pub fn unsent_bytes(&self) -> u64 {
+        self.written - self.board.nxt()
+    }
+
+    /// Bytes in flight (RFC 6675's pipe).
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// The window in force in bytes: the control's, PRR's during a reduction, and never above the clamp.
+    #[must_use]
+    pub fn cwnd(&self) -> u64 {
+        self.prr.as_ref().map_or_else(|| self.cc.cwnd(), Prr::window).max(self.mss_bytes()).min(self.clamp)
+    }
+
+    /// Sets a ceiling on the congestion window in bytes (a proxy's means to steer a flow); none takes it away.
+    pub fn set_cwnd_clamp(&mut self, bytes: Option<u64>) {
+        self.clamp = bytes.map_or(u64::MAX, |b| b.max(u64::from(self.setup.mss)));
+    }
+
+    /// Smoothed RTT; none before the first sample.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        let srtt = self.rtt.srtt();
+        (!srtt.is_zero()).then_some(srtt)
+    }
+
+    /// Smallest RTT seen; none before the first sample.
+    #[must_use]
+    pub fn min_rtt(&self) -> Option<Duration> {
+        let min = self.rtt.min();
+        (min != Duration::MAX).then_some(min)
+    }
+
+    /// Payload bytes of a full segment.
+    #[must_use]
+    pub const fn mss(&self) -> u32 {
+        self.setup.mss
+    }
+
+    /// Counters since the start.
+    #[must_use]
+    pub const fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The congestion control.
+    #[must_use]
+    pub const fn control(&self) -> &AnyControl {
+        &self.cc
+    }
+
+    /// The congestion control, for a driver that steers its own kind.
+    pub const fn control_mut(&mut self) -> &mut AnyControl {
+        &mut self.cc
+    }
+
+    /// What a plot shows.
+    #[must_use]
+    pub fn snapshot(&self) -> SenderSnapshot {
+        SenderSnapshot {
+            cwnd: self.cwnd(),
+            ssthresh: self.cc.ssthresh(),
+            pacing_rate: self.pacing_rate(),
+            in_flight: self.board.pipe(),
+            srtt: self.rtt.srtt(),
+            rto: self.rtt.rto(),
+            recovery: self.state,
+            phase: self.cc.phase(),
+        }
+    }
+
+    /// The rate at which segments are paced, if they are.
+    fn pacing_rate(&self) -> Option<BitRate> {
+        let own = self.cc.pacing_rate();
+        if own.is_some() || !self.setup.always_pace {
+            return own;
+        }
+        let srtt = self.rtt.srtt().as_nanos();
+        if srtt == 0 {
+            return None;
+        }
+        // Linux doubles while below half of ssthresh, so that the last round of slow start is already gentle.
+        let percent = if self.cc.cwnd() < self.cc.ssthresh() / 2 { 200 } else { 120 };
+        let bits = u128::from(self.cwnd().min(1 << 40)) * 8 * 1_000_000_000 * percent / 100;
+        Some(BitRate((bits / u128::from(srtt)) as u64))
+    }
+
+    fn mss_bytes(&self) -> u64 {
+        u64::from(self.setup.mss)
+    }
+}
+
+/// What a peer advertises before its first acknowledgement, in bytes (Linux's initial receive window is about this).
+const INITIAL_PEER_WINDOW: u64 = 65_536;
+
+/// What a control made from `config` is born with.
+fn birth(config: &SenderConfig) -> Birth {
+    Birth { mss: config.mss, initial_window: u64::from(config.initial_window) * u64::from(config.mss) }
+}

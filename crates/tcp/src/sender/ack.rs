@@ -1,0 +1,244 @@
+//! What an acknowledgement changes.
+
+use super::{RecoveryState, Sender};
+use crate::cc::{AckSample, Congestion, CongestionCause, CongestionController};
+use crate::prr::Prr;
+use crate::rate::{Delivery, RateSample};
+use crate::segment::Ack;
+use justfull_base::{Duration, Instant};
+
+/// What the steps of one acknowledgement tell each other.
+struct Progress {
+    delivery: Delivery,
+    advanced: bool,
+    /// How far the lowest hole was overtaken before this acknowledgement, in segments.
+    overtaken: u32,
+    prior_in_flight: u64,
+    rtt: Option<Duration>,
+    round_start: bool,
+    lost: u64,
+    ce_count: u64,
+}
+
+impl Sender {
+    /// Takes an acknowledgement. One that acknowledges data never sent is ignored (RFC 9293 section 3.10.7.4).
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        if ack.cumulative > self.board.nxt() {
+            return;
+        }
+        self.stats.acks += 1;
+        let mut progress = self.take_scoreboard(now, ack);
+        self.take_window(ack, progress.advanced);
+        self.take_rtt(now, ack, &mut progress);
+        if progress.advanced {
+            self.duplicate_acks = 0;
+            self.rtt.reset_backoff();
+            self.detect_spurious(now, ack, progress.overtaken);
+        } else if progress.delivery.bytes > 0 {
+            self.duplicate_acks += 1;
+        }
+        progress.lost = self.board.detect_losses();
+        let rate = self.rate.finish(now, &progress.delivery, self.rtt.min());
+        self.change_state(now, ack, &mut progress);
+        self.stats.bytes_lost += progress.lost;
+        self.tell_control(now, &progress, &rate);
+        self.reduce(&progress);
+        if progress.advanced {
+            self.rto_deadline = (self.board.flight_size() > 0).then(|| now + self.rtt.rto());
+        }
+    }
+
+    fn take_scoreboard(&mut self, now: Instant, ack: &Ack) -> Progress {
+        let mut delivery = Delivery::new();
+        let prior_in_flight = self.board.pipe();
+        let una = self.board.una();
+        let overtaken = self.board.overtaken();
+        self.board.acknowledge(ack.cumulative, &mut delivery);
+        if ack.sack_len > 0 {
+            let blocks = ack.sack_blocks();
+            self.stats.duplicate_reports += u64::from(blocks[0].end <= ack.cumulative);
+            self.board.sack(blocks, &mut delivery);
+        }
+        let rtt = delivery.sent_once_at.map(|sent| now.since(sent));
+        let ce_count = ack.ce_packets.saturating_sub(self.ce_packets);
+        self.ce_packets += ce_count;
+        let advanced = self.board.una() > una;
+        Progress {
+            delivery,
+            advanced,
+            overtaken,
+            prior_in_flight,
+            rtt,
+            round_start: false,
+            lost: 0,
+            ce_count,
+        }
+    }
+
+    /// The window of the newest acknowledgement counts, also when its right edge moves back (RFC 9293 section
+    /// 3.8.6: shrinking is discouraged, yet a sender must bear it).
+    fn take_window(&mut self, ack: &Ack, advanced: bool) {
+        if advanced || ack.cumulative >= self.board.una() {
+            self.window_end = ack.cumulative.saturating_add(ack.window);
+            if self.window_end > self.board.nxt() {
+                self.persist_deadline = None;
+                self.persist_backoff = 0;
+                self.probe_due = false;
+            }
+        }
+    }
+
+    /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), retransmissions included; one that
+    /// only sacks is timed by the segment it sacks.
+    fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
+        progress.round_start = progress.advanced && self.board.una() > self.round.end;
+        if progress.round_start {
+            let round = &mut self.round;
+            round.end = self.board.nxt();
+            round.limited_before = round.limited;
+            round.max_in_flight_before = round.max_in_flight;
+            round.limited = false;
+            round.max_in_flight = self.board.pipe();
+        }
+        if let Some(rtt) = progress.rtt {
+            self.rtt.observe_min(rtt);
+        }
+        let sample = if progress.advanced { Some(now.since(ack.ts_echo)) } else { progress.rtt };
+        if let Some(rtt) = sample {
+            self.rtt.sample(rtt, progress.round_start);
+        }
+    }
+
+    /// Eifel detection (RFC 3522): the first acknowledgement that advances after the first retransmission echoes a
+    /// timestamp older than it exactly when the original had arrived.
+    fn detect_spurious(&mut self, now: Instant, ack: &Ack, overtaken: u32) {
+        let Some(first) = self.first_retransmission.take() else { return };
+        self.unjudged = false;
+        if ack.ts_echo >= first {
+            return;
+        }
+        match self.state {
+            RecoveryState::Recovery => {
+                self.stats.spurious_recoveries += 1;
+                let wanted = overtaken.max(self.board.dup_thresh());
+                let thresh = wanted.min(self.setup.max_reordering);
+                self.board.set_dup_thresh(thresh);
+            }
+            RecoveryState::Loss => self.stats.spurious_timeouts += 1,
+            RecoveryState::Open | RecoveryState::Reducing => return,
+        }
+        self.board.unmark_lost();
+        self.cc.on_spurious(now);
+        self.leave_recovery(now);
+    }
+
+    fn change_state(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
+        // An ECN reduction lasts until the segment with CWR, the first beyond the point, is acknowledged: until then
+        // the receiver goes on echoing the same mark (RFC 3168 section 6.1.2).
+        let beyond = u64::from(self.state == RecoveryState::Reducing);
+        let done = self.board.una() >= self.recovery_point + beyond;
+        if self.state != RecoveryState::Open && done {
+            self.leave_recovery(now);
+        }
+        if self.state < RecoveryState::Recovery {
+            let by_count = self.duplicate_acks >= self.board.dup_thresh();
+            if by_count && !self.board.has_losses() {
+                progress.lost += self.board.mark_front_lost();
+            }
+            if self.board.has_losses() {
+                self.enter_recovery(now);
+            }
+        }
+        if ack.ece && self.setup.ecn && self.state == RecoveryState::Open {
+            self.enter_reducing(now);
+        }
+    }
+
+    pub(super) fn leave_recovery(&mut self, now: Instant) {
+        self.state = RecoveryState::Open;
+        self.prr = None;
+        self.forced = false;
+        self.first_retransmission = None;
+        self.cc.on_recovery_exit(now);
+    }
+
+    fn enter_recovery(&mut self, now: Instant) {
+        let was_reducing = self.state == RecoveryState::Reducing;
+        self.state = RecoveryState::Recovery;
+        self.stats.fast_recoveries += 1;
+        self.recovery_point = self.board.nxt();
+        self.rescued = false;
+        self.forced = true;
+        self.first_retransmission = None;
+        self.unjudged = true;
+        // A window that ECN is already reducing is not reduced again (RFC 3168 section 6.1.2).
+        if !was_reducing {
+            self.start_reduction(now, CongestionCause::Loss);
+        }
+    }
+
+    fn enter_reducing(&mut self, now: Instant) {
+        self.state = RecoveryState::Reducing;
+        self.stats.ece_reductions += 1;
+        self.recovery_point = self.board.nxt();
+        self.send_cwr = true;
+        self.start_reduction(now, CongestionCause::Ecn);
+    }
+
+    fn start_reduction(&mut self, now: Instant, cause: CongestionCause) {
+        let event = self.congestion(now, cause);
+        self.cc.on_congestion(&event);
+        if self.setup.prr && !self.cc.owns_recovery() {
+            let flight = self.board.flight_size();
+            self.prr = Some(Prr::new(self.mss_bytes(), self.cc.cwnd(), flight, self.board.pipe()));
+        }
+    }
+
+    pub(super) fn congestion(&self, now: Instant, cause: CongestionCause) -> Congestion {
+        Congestion {
+            now,
+            cause,
+            flight_size: self.board.flight_size(),
+            in_flight: self.board.pipe(),
+            delivered: self.rate.delivered,
+            lost_total: self.stats.bytes_lost,
+        }
+    }
+
+    fn tell_control(&mut self, now: Instant, progress: &Progress, rate: &RateSample) {
+        let sample = AckSample {
+            now,
+            acked: progress.delivery.bytes,
+            rtt: progress.rtt,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            delivered: self.rate.delivered,
+            prior_delivered: rate.prior_delivered,
+            interval: rate.interval,
+            prior_in_flight: progress.prior_in_flight,
+            in_flight: self.board.pipe(),
+            lost: progress.lost,
+            lost_total: self.stats.bytes_lost,
+            ce_count: progress.ce_count,
+            app_limited: rate.app_limited,
+            round_start: rate.round_start,
+            retransmitted_sample: rate.retransmitted,
+            maybe_delayed: progress.delivery.segments == 1 && progress.prior_in_flight <= self.mss_bytes(),
+            window_limited: self.round.limited || self.round.limited_before,
+            max_in_flight: self.round.max_in_flight.max(self.round.max_in_flight_before),
+            sequence_round_start: progress.round_start,
+            recovery: self.state,
+        };
+        self.cc.on_ack(&sample);
+        if self.cc.limits_samples() {
+            self.rate.mark_app_limited(self.board.pipe());
+        }
+    }
+
+    fn reduce(&mut self, progress: &Progress) {
+        if let Some(prr) = &mut self.prr {
+            let safe = progress.advanced && progress.lost == 0;
+            prr.on_ack(progress.delivery.bytes, self.board.pipe(), safe);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What may leave now.
+
+use super::{RecoveryState, Sender};
+use crate::cc::{CongestionController, IdleRestart, Sent};
+use crate::scoreboard::Record;
+use crate::segment::Segment;
+use justfull_base::Instant;
+
+impl Sender {
+    /// The next segment that may leave now; none when the window, the receiver, the pacer or the application holds
+    /// it back. To be called until it answers none.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        self.release_at = None;
+        let pipe = self.board.pipe();
+        let cwnd = self.cwnd();
+        if let Some(serial) = self.board.next_lost() {
+            let len = u64::from(self.board.record(serial).len);
+            if !self.forced && pipe > 0 && pipe + len > cwnd {
+                self.round.limited = true;
+                return None;
+            }
+            return self.retransmit(now, serial, false);
+        }
+        let available = self.written - self.board.nxt();
+        if available == 0 {
+            return self.run_dry(now, pipe, cwnd);
+        }
+        let len = available.min(self.mss_bytes());
+        if pipe > 0 && pipe + len > cwnd {
+            self.round.limited = true;
+            return None;
+        }
+        let room = self.window_end.saturating_sub(self.board.nxt());
+        if room < len {
+            return self.send_into_small_window(now, room, pipe, cwnd);
+        }
+        if self.setup.nagle && len < self.mss_bytes() && self.board.flight_size() > 0 && !self.closed {
+            return self.run_dry(now, pipe, cwnd);
+        }
+        self.send_new(now, len)
+    }
+
+    /// No new data: the rate is the application's, and recovery may use its last rules (RFC 6675 `NextSeg` 3, 4).
+    fn run_dry(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
+        if pipe < cwnd {
+            self.rate.mark_app_limited(pipe);
+        }
+        self.repair_speculatively(now, pipe, cwnd)
+    }
+
+    fn repair_speculatively(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
+        if self.state != RecoveryState::Recovery || pipe + self.mss_bytes() > cwnd {
+            return None;
+        }
+        if let Some(hole) = self.board.next_hole() {
+            return self.retransmit(now, hole, false);
+        }
+        if self.rescued {
+            return None;
+        }
+        let segment = self.board.rescue().and_then(|last| self.retransmit(now, last, true));
+        self.rescued = segment.is_some() || self.release_at.is_none();
+        segment
+    }
+
+    /// The receiver takes fewer bytes than there are: with nothing in flight a short segment or, if the window is
+    /// closed, a probe; otherwise the data waits for a larger window (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
+    fn send_into_small_window(&mut self, now: Instant, room: u64, pipe: u64, cwnd: u64) -> Option<Segment> {
+        if self.board.flight_size() > 0 {
+            return self.repair_speculatively(now, pipe, cwnd);
+        }
+        if room > 0 {
+            return self.send_new(now, room);
+        }
+        if self.probe_due {
+            self.probe_due = false;
+            self.stats.window_probes += 1;
+            let seq = self.board.nxt();
+            return Some(Segment {
+                seq,
+                len: 0,
+                retransmission: false,
+                sent_at: now,
+                ect: false,
+                cwr: false,
+            });
+        }
+        if self.persist_deadline.is_none() {
+            self.persist_deadline = Some(now + self.rtt.rto());
+        }
+        None
+    }
+
+    /// True when the pacer holds the next segment back; remembers until when.
+    fn is_paced(&mut self, now: Instant) -> bool {
+        self.release_at = self.pacer.blocked_until(now);
+        self.release_at.is_some()
+    }
+
+    fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
+        if self.is_paced(now) {
+            return None;
+        }
+        if self.board.flight_size() == 0 {
+            self.restart(now);
+        }
+        let seq = self.board.nxt();
+        let mut record = Record::new(seq, len as u16);
+        self.rate.stamp(now, self.board.pipe() == 0, &mut record);
+        let cwr = core::mem::take(&mut self.send_cwr);
+        let len = len as u32;
+        self.leave(now, len, false);
+        self.board.push(record);
+        self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
+        Some(Segment { seq, len, retransmission: false, sent_at: now, ect: self.setup.ecn, cwr })
+    }
+
+    fn retransmit(&mut self, now: Instant, serial: u64, rescue: bool) -> Option<Segment> {
+        if self.is_paced(now) {
+            return None;
+        }
+        self.forced = false;
+        let idle = self.board.pipe() == 0;
+        self.rate.stamp(now, idle, self.board.record_mut(serial));
+        let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
+        self.leave(now, len, true);
+        self.board.mark_retransmitted(serial, rescue);
+        if self.board.is_front(serial) {
+            // The timer measures this copy now: with seconds of queue it would otherwise fire before it can arrive.
+            self.rto_deadline = Some(now + self.rtt.rto());
+            if self.unjudged && self.first_retransmission.is_none() {
+                self.first_retransmission = Some(now);
+            }
+        }
+        self.stats.segments_retransmitted += 1;
+        self.stats.bytes_retransmitted += u64::from(len);
+        // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+        Some(Segment { seq, len, retransmission: true, sent_at: now, ect: false, cwr: false })
+    }
+
+    /// What every data segment does on its way out.
+    fn leave(&mut self, now: Instant, len: u32, retransmission: bool) {
+        let bytes = u64::from(len);
+        self.cc.on_sent(&Sent { now, bytes: len, in_flight: self.board.pipe(), retransmission });
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.on_sent(now, len, self.setup.mss, rate);
+        } else {
+            self.pacer.reset();
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+        if self.rto_deadline.is_none() {
+            self.rto_deadline = Some(now + self.rtt.rto());
+        }
+        self.last_sent = Some(now);
+        self.stats.segments_sent += 1;
+        self.stats.bytes_sent += bytes;
+    }
+
+    fn restart(&mut self, now: Instant) {
+        let Some(last) = self.last_sent else { return };
+        self.cc.on_idle_restart(&IdleRestart {
+            now,
+            idle: now.since(last),
+            rto: self.rtt.rto(),
+            shrink: self.setup.restart_after_idle,
+            app_limited: self.rate.is_app_limited(),
+        });
+    }
+}

@@ -1,0 +1,204 @@
+//! What every congestion control must do, whichever it is.
+
+use crate::link::{Path, World};
+use crate::{all_controls, config};
+use justfull_base::{Duration, Instant, Rng};
+use justfull_tcp::cc::{
+    AckSample, AnyControl, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent,
+};
+use justfull_tcp::{RecoveryState, Sender};
+
+const MSS: u64 = 1448;
+
+fn controls() -> Vec<(&'static str, AnyControl)> {
+    let birth = Birth { mss: 1448, initial_window: 10 * MSS };
+    let ours = all_controls();
+    ours.iter().map(|c| (c.name(), AnyControl::new(c, &birth).expect("the defaults are valid"))).collect()
+}
+
+/// Feeds `control` a random but lawful history of `steps` events, the second or a later one when `part` is not 0.
+fn play(control: &mut AnyControl, part: u64, rng: &mut Rng, steps: u32, mut check: impl FnMut(&AnyControl)) {
+    let mut now = Instant::from_nanos(1_000_000_000 + part * 1_000_000_000_000);
+    let (mut delivered, mut lost_total, mut state) = (part << 40, part << 40, RecoveryState::Open);
+    for _ in 0..steps {
+        now += Duration::from_micros(rng.below(20_000));
+        let acked = MSS * rng.below(20);
+        let prior = delivered.saturating_sub(rng.below(200_000));
+        delivered += acked;
+        let lost = if rng.chance(0.05) { MSS * rng.below(10) } else { 0 };
+        lost_total += lost;
+        let cause = match rng.below(60) {
+            0 => Some(CongestionCause::Loss),
+            1 => Some(CongestionCause::Ecn),
+            2 => Some(CongestionCause::Timeout { repeated: false }),
+            3 => Some(CongestionCause::Timeout { repeated: true }),
+            _ => None,
+        };
+        if let Some(cause) = cause {
+            state = match cause {
+                CongestionCause::Loss => RecoveryState::Recovery,
+                CongestionCause::Ecn => RecoveryState::Reducing,
+                CongestionCause::Timeout { .. } => RecoveryState::Loss,
+            };
+            let flight_size = rng.below(500) * MSS;
+            let event = Congestion { now, cause, flight_size, in_flight: 0, delivered, lost_total };
+            control.on_congestion(&event);
+        } else if rng.chance(0.1) {
+            state = RecoveryState::Open;
+            if rng.chance(0.3) {
+                control.on_spurious(now);
+            }
+            control.on_recovery_exit(now);
+        } else if rng.chance(0.02) {
+            let idle = Duration::from_millis(rng.below(3000));
+            let rto = Duration::from_millis(300);
+            let app_limited = rng.chance(0.5);
+            control.on_idle_restart(&IdleRestart { now, idle, rto, shrink: true, app_limited });
+        }
+        check(control);
+        let rtt = Duration::from_micros(20_000 + rng.below(100_000));
+        control.on_sent(&Sent { now, bytes: 1448, in_flight: 0, retransmission: false });
+        control.on_ack(&AckSample {
+            now,
+            acked,
+            rtt: rng.chance(0.9).then_some(rtt),
+            srtt: rtt,
+            min_rtt: Duration::from_millis(20),
+            delivered,
+            prior_delivered: prior,
+            interval: rng.chance(0.9).then_some(rtt),
+            prior_in_flight: rng.below(400_000),
+            in_flight: rng.below(400_000),
+            lost,
+            lost_total,
+            ce_count: 0,
+            app_limited: rng.chance(0.1),
+            round_start: rng.chance(0.1),
+            retransmitted_sample: rng.chance(0.05),
+            maybe_delayed: rng.chance(0.05),
+            window_limited: rng.chance(0.9),
+            max_in_flight: 400_000,
+            sequence_round_start: rng.chance(0.1),
+            recovery: state,
+        });
+        check(control);
+    }
+}
+
+#[test]
+fn the_window_is_never_below_one_segment_and_a_pacing_rate_is_never_nought() {
+    for (name, control) in controls() {
+        for seed in 0..20 {
+            let mut control = control.clone();
+            play(&mut control, 0, &mut Rng::stream(seed, "play"), 3000, |c| {
+                assert!(c.cwnd() >= MSS, "{name}: {}", c.cwnd());
+                assert!(c.pacing_rate().is_none_or(|r| r.0 > 0), "{name}");
+                assert!(!c.phase().is_empty());
+            });
+        }
+    }
+}
+
+#[test]
+fn a_clone_behaves_as_its_original() {
+    for (name, mut original) in controls() {
+        play(&mut original, 0, &mut Rng::stream(9, "before"), 500, |_| {});
+        let mut copy = original.clone();
+        let trace = |control: &mut AnyControl| {
+            let mut seen = Vec::new();
+            play(control, 1, &mut Rng::stream(9, "after"), 2000, |c| seen.push((c.cwnd(), c.pacing_rate())));
+            seen
+        };
+        assert_eq!(trace(&mut original), trace(&mut copy), "{name}");
+    }
+}
+
+#[test]
+fn a_timeout_leaves_one_segment() {
+    for (name, mut control) in controls() {
+        play(&mut control, 0, &mut Rng::stream(4, "before"), 200, |_| {});
+        let cause = CongestionCause::Timeout { repeated: false };
+        let now = Instant::from_nanos(100_000_000_000);
+        let event = Congestion {
+            now,
+            cause,
+            flight_size: 100 * MSS,
+            in_flight: 0,
+            delivered: 1 << 40,
+            lost_total: 1 << 40,
+        };
+        control.on_congestion(&event);
+        assert_eq!(control.cwnd(), MSS, "{name}");
+    }
+}
+
+#[test]
+fn a_loss_lowers_the_data_in_flight() {
+    for (name, cc) in all_controls().into_iter().map(|c| (c.name(), c)) {
+        // BBR by its model: the drops come when it has filled the buffer in startup.
+        let mut world = World::with(&config(cc), &Path { buffer: 30_000, ..Path::default() });
+        world.sender.write(u64::MAX);
+        world.pump();
+        let mut before = 0;
+        while world.sender.stats().fast_recoveries == 0 {
+            before = world.sender.in_flight().max(before);
+            assert!(world.step());
+        }
+        let mut least = u64::MAX;
+        let end = world.now + Duration::from_secs(2);
+        while world.now < end {
+            assert!(world.step());
+            least = least.min(world.sender.in_flight());
+        }
+        assert!(least <= before * 3 / 4, "{name}: {least} of {before}");
+    }
+}
+
+#[test]
+fn a_cloned_world_goes_on_as_the_original() {
+    for cc in all_controls() {
+        let path = Path { loss: 0.01, detour: 0.05, ..Path::default() };
+        let mut world = World::with(&config(cc), &path);
+        world.sender.write(u64::MAX);
+        world.run_for(Duration::from_secs(3));
+        let mut copy = world.clone();
+        world.run_for(Duration::from_secs(3));
+        copy.run_for(Duration::from_secs(3));
+        assert_eq!(world.digest, copy.digest);
+        assert_eq!(world.sender.stats(), copy.sender.stats());
+    }
+}
+
+/// A control that never changes its mind.
+#[derive(Clone, Debug)]
+struct Constant(u64);
+
+impl CongestionController for Constant {
+    fn on_sent(&mut self, _: &Sent) {}
+    fn on_ack(&mut self, _: &AckSample) {}
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_spurious(&mut self, _: Instant) {}
+    fn on_idle_restart(&mut self, _: &IdleRestart) {}
+    fn on_recovery_exit(&mut self, _: Instant) {}
+    fn cwnd(&self) -> u64 {
+        self.0
+    }
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_user_s_own_control_runs_in_the_engine() {
+    let setup = config(all_controls()[0].clone());
+    let control = AnyControl::custom(Constant(20 * MSS));
+    let sender = Sender::with_control(&setup, control).expect("the settings are valid");
+    let mut world = World::new(sender, &Default::default(), &Path { loss: 0.01, ..Path::default() });
+    let mut copy = world.clone();
+    let time = world.transfer(2_000_000, Duration::from_secs(60));
+    assert_eq!(copy.transfer(2_000_000, Duration::from_secs(60)), time);
+    assert_eq!(world.sender.cwnd(), 20 * MSS);
+}

@@ -1,0 +1,228 @@
+//! The engine, one acknowledgement at a time.
+
+use crate::config;
+use justfull_base::{Duration, Instant};
+use justfull_tcp::cc::new_reno;
+use justfull_tcp::{Ack, CcConfig, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
+
+const MSS: u64 = 1448;
+
+fn at(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
+}
+
+fn new_reno() -> SenderConfig {
+    config(CcConfig::NewReno(new_reno::Config::default()))
+}
+
+fn sender(config: &SenderConfig) -> Sender {
+    Sender::new(config).expect("the settings are valid")
+}
+
+fn flush(sender: &mut Sender, now: Instant) -> Vec<Segment> {
+    std::iter::from_fn(|| sender.poll_transmit(now)).collect()
+}
+
+/// An acknowledgement of the first `segments`, with blocks in segments; the echo is of what left at `echo` ms.
+fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
+    let mut sack = [SackBlock::default(); 3];
+    for (slot, &(start, end)) in sack.iter_mut().zip(blocks) {
+        *slot = SackBlock { start: start * MSS, end: end * MSS };
+    }
+    Ack {
+        cumulative: segments * MSS,
+        window: 1 << 30,
+        ts_echo: at(echo),
+        sack,
+        sack_len: blocks.len() as u8,
+        ece: false,
+        ce_packets: 0,
+    }
+}
+
+/// Ten segments are out at 1 ms.
+fn ten_out(config: &SenderConfig) -> Sender {
+    let mut s = sender(config);
+    s.write(u64::MAX);
+    assert_eq!(flush(&mut s, at(1)).len(), 10);
+    s
+}
+
+#[test]
+fn the_initial_window_leaves_at_once_and_slow_start_answers_two_with_four() {
+    let mut s = ten_out(&new_reno());
+    s.on_ack(at(51), &ack(2, &[], 1));
+    assert_eq!(flush(&mut s, at(51)).len(), 4);
+    assert_eq!(s.srtt(), Some(Duration::from_millis(50)));
+}
+
+#[test]
+fn the_first_two_duplicates_each_let_a_new_segment_out() {
+    let mut s = ten_out(&new_reno());
+    for end in [2, 3] {
+        s.on_ack(at(51), &ack(0, &[(1, end)], 1));
+        let new = flush(&mut s, at(51));
+        assert!(!new.is_empty() && new.iter().all(|x| !x.retransmission), "RFC 3042");
+    }
+    assert_eq!(s.stats().fast_recoveries, 0);
+}
+
+#[test]
+fn the_third_duplicate_retransmits_the_hole_and_prr_then_sends_in_proportion() {
+    let mut s = ten_out(&new_reno());
+    for end in [2, 3, 4] {
+        s.on_ack(at(51), &ack(0, &[(1, end)], 1));
+        if end < 4 {
+            flush(&mut s, at(51));
+        }
+    }
+    assert_eq!(s.snapshot().recovery, RecoveryState::Recovery);
+    let first = s.poll_transmit(at(51)).expect("the hole");
+    assert!(first.retransmission && first.seq == 0);
+    flush(&mut s, at(51));
+    let mut sent = 0;
+    for end in 5..=10 {
+        s.on_ack(at(52), &ack(0, &[(1, end)], 1));
+        sent += flush(&mut s, at(52)).len();
+    }
+    // Seven delivered x 5/12 (ssthresh over what was out) is 2.9: the hole and one more.
+    assert_eq!(sent, 1);
+}
+
+#[test]
+fn recovery_ends_at_its_point_with_half_the_window() {
+    let config = SenderConfig { prr: false, ..new_reno() };
+    let mut s = ten_out(&config);
+    s.on_ack(at(51), &ack(0, &[(1, 5)], 1));
+    assert_eq!(s.cwnd(), 5 * MSS);
+    flush(&mut s, at(51));
+    s.on_ack(at(101), &ack(5, &[], 51));
+    assert_eq!(s.snapshot().recovery, RecoveryState::Recovery);
+    s.on_ack(at(102), &ack(10, &[], 51));
+    assert_eq!(s.snapshot().recovery, RecoveryState::Open);
+    assert!((5 * MSS..7 * MSS).contains(&s.cwnd()), "{}", s.cwnd());
+}
+
+#[test]
+fn the_timer_fires_after_one_second_and_then_doubles() {
+    let mut s = ten_out(&new_reno());
+    let mut due = 1;
+    for wait in [1000, 2000, 4000, 8000] {
+        due += wait;
+        assert_eq!(s.next_timer(), Some(at(due)));
+        s.on_timer(at(due - 1));
+        assert!(s.poll_transmit(at(due - 1)).is_none(), "an early wake does no harm");
+        s.on_timer(at(due));
+        let repeat = s.poll_transmit(at(due)).expect("the oldest segment again");
+        assert!(repeat.retransmission && repeat.seq == 0);
+        assert!(s.poll_transmit(at(due)).is_none(), "the window is one segment");
+    }
+    assert_eq!(s.stats().timeouts, 4);
+    // The same data timed out again: ssthresh stays at half of what was out at the first timeout.
+    assert_eq!(s.snapshot().ssthresh, 5 * MSS);
+}
+
+#[test]
+fn after_a_timeout_what_was_sacked_is_not_sent_again() {
+    let mut s = ten_out(&new_reno());
+    s.on_ack(at(51), &ack(0, &[(4, 6)], 1));
+    flush(&mut s, at(51));
+    let due = s.next_timer().expect("data is out");
+    s.on_timer(due);
+    let mut repeated = Vec::new();
+    let mut now = due;
+    for upto in 1..=11 {
+        repeated.extend(flush(&mut s, now).iter().filter(|x| x.retransmission).map(|x| x.seq / MSS));
+        now += Duration::from_millis(50);
+        let echo = (now.as_nanos() / 1_000_000) - 50;
+        s.on_ack(now, &ack(if upto == 4 || upto == 5 { 6 } else { upto }, &[], echo));
+    }
+    assert!(!repeated.contains(&4) && !repeated.contains(&5), "{repeated:?}");
+    assert!([0, 1, 2, 3, 6].iter().all(|n| repeated.contains(n)), "{repeated:?}");
+    assert_eq!(s.stats().spurious_timeouts, 0);
+}
+
+#[test]
+fn an_echo_older_than_the_retransmission_undoes_the_timeout() {
+    let mut s = ten_out(&new_reno());
+    s.on_timer(at(1001));
+    flush(&mut s, at(1001));
+    assert_eq!(s.cwnd(), MSS);
+    s.on_ack(at(1010), &ack(2, &[], 1));
+    assert_eq!(s.stats().spurious_timeouts, 1);
+    assert!(s.cwnd() >= 10 * MSS);
+    let next = s.poll_transmit(at(1010)).expect("the window is open again");
+    assert!(!next.retransmission, "nothing is lost");
+}
+
+#[test]
+fn an_echo_reduces_once_a_window_and_the_next_new_segment_says_so() {
+    let mut s = ten_out(&SenderConfig { ecn: true, prr: false, ..new_reno() });
+    let echo = |segments| Ack { ece: true, ..ack(segments, &[], 1) };
+    s.on_ack(at(51), &echo(2));
+    assert_eq!((s.cwnd(), s.stats().ece_reductions), (4 * MSS, 1));
+    for segments in 3..=10 {
+        s.on_ack(at(52), &echo(segments));
+    }
+    assert_eq!((s.cwnd(), s.stats().ece_reductions), (4 * MSS, 1));
+    let new = flush(&mut s, at(52));
+    assert!(new[0].cwr && new[0].ect && !new[1].cwr);
+    s.on_ack(at(102), &ack(11, &[], 52));
+    assert_eq!(s.snapshot().recovery, RecoveryState::Open);
+    s.on_ack(at(103), &Ack { ece: true, ..ack(12, &[], 52) });
+    assert_eq!(s.stats().ece_reductions, 2);
+}
+
+#[test]
+fn an_acknowledgement_of_data_never_sent_is_ignored() {
+    let mut s = ten_out(&new_reno());
+    s.on_ack(at(51), &ack(11, &[], 1));
+    assert_eq!((s.acked_bytes(), s.stats().acks), (0, 0));
+}
+
+#[test]
+fn a_long_silence_brings_the_initial_window_back_unless_told_otherwise() {
+    for (restart_after_idle, expected) in [(true, 10), (false, 40)] {
+        let mut s = sender(&SenderConfig { restart_after_idle, ..new_reno() });
+        s.write(30 * MSS);
+        let mut acked = 0;
+        let mut now = 1;
+        while !s.all_acked() {
+            let out = flush(&mut s, at(now)).len() as u64;
+            let left = now;
+            now += 50;
+            for segments in acked + 1..=acked + out {
+                s.on_ack(at(now), &ack(segments, &[], left));
+            }
+            acked += out;
+        }
+        let grown = s.cwnd() / MSS;
+        s.write(u64::MAX);
+        let burst = flush(&mut s, at(now + 5000)).len() as u64;
+        let wanted = if restart_after_idle { expected } else { grown.min(expected) };
+        assert_eq!(burst, wanted, "after a window of {grown}");
+        assert!(grown > 10);
+    }
+}
+
+#[test]
+fn nagle_holds_a_short_segment_while_data_is_out_and_a_close_lets_it_go() {
+    for (nagle, first) in [(true, 1), (false, 2)] {
+        let mut s = sender(&SenderConfig { nagle, ..new_reno() });
+        s.write(MSS + 100);
+        assert_eq!(flush(&mut s, at(1)).len(), first);
+        s.close();
+        assert_eq!(flush(&mut s, at(2)).len(), 2 - first);
+        s.write(1);
+        assert_eq!(s.unsent_bytes(), 0, "nothing can be written after a close");
+    }
+}
+
+#[test]
+fn a_window_that_shrinks_stops_new_data() {
+    let mut s = ten_out(&new_reno());
+    s.on_ack(at(51), &Ack { window: 8 * MSS, ..ack(2, &[], 1) });
+    assert_eq!(flush(&mut s, at(51)).len(), 0);
+    s.on_ack(at(52), &Ack { window: 9 * MSS, ..ack(2, &[], 1) });
+    assert_eq!(flush(&mut s, at(52)).len(), 1);
+}

@@ -1,0 +1,12 @@
+//! A scenario file is refused with an error or becomes a checked scenario: no text whatever may panic.
+
+#![no_main]
+
+use std::path::Path;
+
+use justfull_lab::scenario::{Overrides, Scenario};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let _ = Scenario::parse(text, Path::new("fuzz.toml"), None, Overrides::default());
+});

@@ -1,0 +1,20 @@
+//! A trace file is refused with an error or becomes a channel, in every format: no bytes whatever may panic.
+
+#![no_main]
+
+use justfull_lab::trace::{Format, MissingCqi, parse_bytes};
+use libfuzzer_sys::fuzz_target;
+
+const FORMATS: [Format; 5] = [
+    Format::Packets,
+    Format::Cqi { missing: MissingCqi::Error },
+    Format::Cqi { missing: MissingCqi::Hold },
+    Format::Cqi { missing: MissingCqi::Skip },
+    Format::Bytes,
+];
+
+fuzz_target!(|bytes: &[u8]| {
+    for format in FORMATS {
+        let _ = parse_bytes(bytes, format);
+    }
+});

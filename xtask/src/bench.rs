@@ -1,0 +1,281 @@
+//! `cargo xtask bench`: how fast workload S1 runs, and whether it still does the same work.
+//!
+//! S1 is one UE on a 5 MHz LTE cell with one CUBIC bulk flow for 60 simulated seconds, with an RLC buffer of
+//! 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`). The program is `crates/sim/examples/s1_bench.rs`; it is run as
+//! `s1_bench --json WORKLOAD`, one process per run so that the resident set is that of one workload, and prints
+//! one line of JSON with the fields of [`Run`] (more fields are ignored).
+//!
+//! The runs of the workloads are interleaved with a loop of known integer work in this program, so that a slow
+//! machine can be told from slow code: compare the calibration of two reports before their times. The minimum
+//! is what the floors hold, since everything else on a shared machine can only add time.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::Message;
+use serde::Deserialize;
+
+use crate::{Failure, Outcome, process};
+
+/// Rounds of every workload and of the calibration loop.
+const ROUNDS: usize = 15;
+
+/// Workloads with the longest time a run may take, in milliseconds: 1000 times real time, rounded.
+const WORKLOADS: [(&str, f64); 2] = [("s1_10mb", 60.0), ("s1_1mb", 54.0)];
+
+/// Largest ratio of the time at 10 MB to the time at 1 MB: more means a cost that grows with the backlog.
+const RATIO_CEILING: f64 = 2.0;
+
+/// Most component calls for one packet through the whole stack.
+const CALLS_PER_PACKET_CEILING: f64 = 8.0;
+
+/// Largest resident set of one run, in KiB.
+const RSS_CEILING_KIB: u64 = 30 * 1024;
+
+/// Steps of the calibration loop; each depends on the one before.
+const CALIBRATION_STEPS: u32 = 4_000_000;
+
+/// What one run of the program reports.
+#[derive(Clone, Debug, Deserialize)]
+struct Run {
+    /// Wall-clock time of the simulation without its construction, milliseconds.
+    wall_ms: f64,
+    /// Packets delivered to the UE.
+    packets: u64,
+    /// Packets dropped anywhere.
+    drops: u64,
+    /// Component calls of the whole run / `packets`.
+    calls_per_packet: f64,
+    /// Heap allocations after the warm-up, counted by the program's allocator.
+    allocations_after_warmup: u64,
+    /// Largest resident set of the process, KiB.
+    rss_kib: u64,
+    /// Hash of all that was simulated, in hexadecimal: the same work has the same digest.
+    digest: String,
+}
+
+/// Every round of one workload.
+struct Series {
+    workload: &'static str,
+    ceiling_ms: f64,
+    runs: Vec<Run>,
+}
+
+pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
+    let program = build(root)?;
+    let mut series: Vec<Series> = WORKLOADS
+        .iter()
+        .map(|&(workload, ceiling_ms)| Series { workload, ceiling_ms, runs: Vec::with_capacity(ROUNDS) })
+        .collect();
+    let mut calibration_ms = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        for one in &mut series {
+            one.runs.push(measure(&program, one.workload)?);
+        }
+        calibration_ms.push(calibrate());
+    }
+    print!("{}", report(&series, &calibration_ms));
+    let violations = violations(&series);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let list = format!("outside the bench floors:\n  {}", violations.join("\n  "));
+    if enforce {
+        return Err(Failure::Check(list));
+    }
+    println!("{list}");
+    Ok(())
+}
+
+/// Builds the program and returns where cargo put it.
+fn build(root: &Path) -> Outcome<PathBuf> {
+    let mut command = process::cargo(root);
+    command.args(["build", "--release", "-p", "justfull-sim", "--example", "s1_bench"]);
+    command.arg("--message-format=json-render-diagnostics");
+    let output = process::stdout_of(&mut command)?;
+    Message::parse_stream(output.as_bytes())
+        .filter_map(Result::ok)
+        .find_map(|message| match message {
+            Message::CompilerArtifact(artifact) if artifact.target.name == "s1_bench" => artifact.executable,
+            _ => None,
+        })
+        .map(PathBuf::from)
+        .ok_or_else(|| Failure::Environment("cargo built no s1_bench".into()))
+}
+
+fn measure(program: &Path, workload: &str) -> Outcome<Run> {
+    let output = process::stdout_of(Command::new(program).args(["--json", workload]))?;
+    parse(&output).map_err(|error| Failure::Check(format!("s1_bench --json {workload}: {error}")))
+}
+
+/// The one line of JSON of a run.
+fn parse(output: &str) -> Result<Run, serde_json::Error> {
+    serde_json::from_str(output.trim())
+}
+
+/// Milliseconds that a fixed chain of integer operations takes. This program is built with the same optimisation
+/// wherever `cargo xtask` is used, so that the figure depends on the machine and its load alone.
+fn calibrate() -> f64 {
+    let start = process::clock();
+    let mut state: u64 = 1;
+    for step in 0..CALIBRATION_STEPS {
+        // One round of a xorshift-multiply generator: shift, xor and multiply, each waiting for the last.
+        state ^= state >> 12;
+        state ^= state << 25;
+        state = state.wrapping_mul(0x2545_F491_4F6C_DD1D).wrapping_add(u64::from(step));
+    }
+    std::hint::black_box(state);
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Smallest and median of a list that is not empty.
+fn min_and_median(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    (sorted[0], sorted[sorted.len() / 2])
+}
+
+impl Series {
+    fn min_ms(&self) -> f64 {
+        min_and_median(self.runs.iter().map(|run| run.wall_ms)).0
+    }
+}
+
+/// Time of the first workload over that of the second, by their minima.
+fn ratio(series: &[Series]) -> f64 {
+    series[0].min_ms() / series[1].min_ms()
+}
+
+fn report(series: &[Series], calibration_ms: &[f64]) -> String {
+    let mut text = format!(
+        "{:<12} {:>9} {:>10} {:>9} {:>9} {:>7} {:>9} {:>7} {:>8}  digest\n",
+        "workload", "min ms", "median ms", "at most", "packets", "drops", "calls/pkt", "allocs", "RSS KiB"
+    );
+    for one in series {
+        let (min, median) = min_and_median(one.runs.iter().map(|run| run.wall_ms));
+        let Some(run) = one.runs.first() else { continue };
+        text += &format!(
+            "{:<12} {min:>9.2} {median:>10.2} {:>9.1} {:>9} {:>7} {:>9.2} {:>7} {:>8}  {}\n",
+            one.workload,
+            one.ceiling_ms,
+            run.packets,
+            run.drops,
+            run.calls_per_packet,
+            most(one, |run| run.allocations_after_warmup),
+            most(one, |run| run.rss_kib),
+            run.digest
+        );
+    }
+    let (min, median) = min_and_median(calibration_ms.iter().copied());
+    text += &format!("{:<12} {min:>9.2} {median:>10.2}\n", "calibration");
+    text + &format!(
+        "ratio {} / {}: {:.2}, at most {RATIO_CEILING:.1}; {ROUNDS} rounds\n",
+        series[0].workload,
+        series[1].workload,
+        ratio(series)
+    )
+}
+
+fn most(series: &Series, field: impl Fn(&Run) -> u64) -> u64 {
+    series.runs.iter().map(field).max().unwrap_or(0)
+}
+
+/// Everything that is outside its limit, one sentence each.
+fn violations(series: &[Series]) -> Vec<String> {
+    let mut found = Vec::new();
+    for one in series {
+        let name = one.workload;
+        if one.min_ms() > one.ceiling_ms {
+            found.push(format!("{name}: {:.1} ms, at most {:.1} ms", one.min_ms(), one.ceiling_ms));
+        }
+        let calls = one.runs.iter().map(|run| run.calls_per_packet).fold(0.0, f64::max);
+        if calls > CALLS_PER_PACKET_CEILING {
+            found.push(format!(
+                "{name}: {calls:.2} component calls per packet, at most {CALLS_PER_PACKET_CEILING}"
+            ));
+        }
+        let allocations = most(one, |run| run.allocations_after_warmup);
+        if allocations > 0 {
+            found.push(format!("{name}: {allocations} allocations after the warm-up, none allowed"));
+        }
+        let rss = most(one, |run| run.rss_kib);
+        if rss > RSS_CEILING_KIB {
+            found.push(format!("{name}: resident set of {rss} KiB, at most {RSS_CEILING_KIB} KiB"));
+        }
+        let work = |run: &Run| (run.packets, run.drops, run.digest.clone());
+        if one.runs.iter().any(|run| work(run) != work(&one.runs[0])) {
+            found.push(format!("{name}: two runs did different work: packets, drops or digest differ"));
+        }
+        if one.runs.iter().any(|run| run.packets == 0) {
+            found.push(format!("{name}: no packet was delivered"));
+        }
+    }
+    let ratio = ratio(series);
+    if ratio > RATIO_CEILING {
+        found.push(format!("ratio of 10 MB to 1 MB: {ratio:.2}, at most {RATIO_CEILING:.1}"));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_of(wall_ms: f64) -> Run {
+        Run {
+            wall_ms,
+            packets: 80_000,
+            drops: 161,
+            calls_per_packet: 6.5,
+            allocations_after_warmup: 0,
+            rss_kib: 3_000,
+            digest: "0123456789abcdef".into(),
+        }
+    }
+
+    fn series_of(ten: Vec<Run>, one: Vec<Run>) -> Vec<Series> {
+        vec![
+            Series { workload: "s1_10mb", ceiling_ms: 60.0, runs: ten },
+            Series { workload: "s1_1mb", ceiling_ms: 54.0, runs: one },
+        ]
+    }
+
+    #[test]
+    fn a_line_of_json_is_read_and_unknown_fields_are_ignored() {
+        let line = r#"{"workload":"s1_1mb","wall_ms":9.5,"packets":80000,"drops":161,"calls_per_packet":6.5,
+            "allocations_after_warmup":0,"rss_kib":3000,"digest":"0123"}"#;
+        let run = parse(line).unwrap();
+        assert_eq!((run.packets, run.drops, run.digest.as_str()), (80_000, 161, "0123"));
+        assert!(parse(r#"{"wall_ms":9.5}"#).is_err(), "a missing field is an error");
+    }
+
+    #[test]
+    fn a_run_inside_every_limit_passes() {
+        let series = series_of(vec![run_of(12.0), run_of(80.0)], vec![run_of(10.0), run_of(70.0)]);
+        assert_eq!(violations(&series), Vec::<String>::new(), "one slow round is the machine, not the code");
+    }
+
+    #[test]
+    fn every_limit_is_enforced() {
+        let bad = Run { allocations_after_warmup: 1, rss_kib: 31_000, calls_per_packet: 9.0, ..run_of(61.0) };
+        let found = violations(&series_of(vec![bad], vec![run_of(10.0)]));
+        for word in ["61.0 ms", "component calls", "allocations", "resident set", "ratio"] {
+            assert!(found.iter().any(|line| line.contains(word)), "{word} is missing in {found:?}");
+        }
+        assert_eq!(found.len(), 5, "{found:?}");
+    }
+
+    #[test]
+    fn runs_that_did_different_work_are_told() {
+        let other = Run { digest: "f".into(), ..run_of(10.0) };
+        let found = violations(&series_of(vec![run_of(10.0)], vec![run_of(10.0), other]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("s1_1mb: two runs did different work"), "{found:?}");
+    }
+
+    #[test]
+    fn the_median_is_the_middle_of_the_sorted_values() {
+        let (min, median) = min_and_median([3.0, 1.0, 2.0].into_iter());
+        assert!(min.total_cmp(&1.0).is_eq() && median.total_cmp(&2.0).is_eq());
+    }
+}

@@ -1,0 +1,147 @@
+//! `cargo xtask ci`: what a change must pass, in the order in which mistakes are cheapest to find.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::tidy::arrows::PURE;
+use crate::{Outcome, bench, docs, process, tidy};
+
+/// Targets without an operating system, best first: a crate that reaches for `std` does not build there.
+const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
+
+struct Step {
+    name: &'static str,
+    /// Also part of `--fast`, which is meant to take less than two minutes.
+    fast: bool,
+    run: fn(&Path) -> Outcome,
+}
+
+const STEPS: [Step; 9] = [
+    Step { name: "format", fast: true, run: format },
+    Step { name: "clippy", fast: true, run: clippy },
+    Step { name: "tidy", fast: true, run: tidy::run },
+    Step { name: "unit tests", fast: true, run: unit_tests },
+    Step { name: "generated docs", fast: false, run: |root| docs::run(root, docs::Mode::Check) },
+    Step { name: "no_std build", fast: false, run: no_std },
+    Step { name: "tests", fast: false, run: tests },
+    Step { name: "claims, short", fast: false, run: claims },
+    Step { name: "bench floors", fast: false, run: |root| bench::run(root, true) },
+];
+
+/// Runs every step, or stops at the first that fails and says which were not run.
+pub(crate) fn run(root: &Path, fast: bool) -> Outcome {
+    // The full run's `tests` include the unit tests; they need not run twice.
+    let chosen: Vec<&Step> =
+        STEPS.iter().filter(|step| if fast { step.fast } else { step.name != "unit tests" }).collect();
+    let mut passed: Vec<(&str, Duration)> = Vec::new();
+    for (index, step) in chosen.iter().enumerate() {
+        println!("\n=== {} ({} of {})", step.name, index + 1, chosen.len());
+        let start = process::clock();
+        let outcome = (step.run)(root);
+        let elapsed = start.elapsed();
+        if let Err(failure) = outcome {
+            let not_run: Vec<&str> = chosen[index + 1..].iter().map(|step| step.name).collect();
+            println!("\n{}", summary(&passed, Some((step.name, elapsed)), &not_run));
+            return Err(failure);
+        }
+        passed.push((step.name, elapsed));
+    }
+    println!("\n{}", summary(&passed, None, &[]));
+    Ok(())
+}
+
+/// A table of the steps with their times, and a last line with the verdict.
+fn summary(passed: &[(&str, Duration)], failed: Option<(&str, Duration)>, not_run: &[&str]) -> String {
+    let mut text = String::new();
+    let steps = passed.iter().map(|step| ("ok", step)).chain(failed.iter().map(|step| ("FAILED", step)));
+    for (verdict, (name, elapsed)) in steps {
+        text += &format!("{verdict:8} {:7.1} s  {name}\n", elapsed.as_secs_f64());
+    }
+    for name in not_run {
+        text += &format!("{:8} {:>7}    {name}\n", "not run", "-");
+    }
+    let total: Duration = passed.iter().chain(failed.iter()).map(|(_, elapsed)| *elapsed).sum();
+    let verdict = if failed.is_none() { "all passed" } else { "failed" };
+    text + &format!("ci: {verdict} in {:.1} s", total.as_secs_f64())
+}
+
+fn format(root: &Path) -> Outcome {
+    process::must_succeed(process::cargo(root).args(["fmt", "--all", "--check"]))
+}
+
+fn clippy(root: &Path) -> Outcome {
+    let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    process::must_succeed(process::cargo(root).args(arguments))
+}
+
+fn unit_tests(root: &Path) -> Outcome {
+    process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins"]))
+}
+
+fn tests(root: &Path) -> Outcome {
+    process::must_succeed(process::cargo(root).args(["test", "--workspace"]))
+}
+
+fn claims(root: &Path) -> Outcome {
+    let arguments = ["run", "--release", "-q", "-p", "justfull", "--", "reproduce", "T20", "--short"];
+    process::must_succeed(process::cargo(root).args(arguments))
+}
+
+/// Builds the pure crates alone, so that no other crate's features reach them, with and without `serde`.
+fn no_std(root: &Path) -> Outcome {
+    let metadata = process::metadata(&root.join("Cargo.toml"))?;
+    let mut build = vec!["build".to_owned(), "--no-default-features".to_owned()];
+    for package in metadata.workspace_packages() {
+        if PURE.iter().any(|pure| package.name.strip_prefix("justfull-") == Some(*pure)) {
+            build.extend(["-p".to_owned(), package.name.to_string()]);
+        }
+    }
+    match bare_metal_target(root)? {
+        Some(target) => {
+            println!("built for {target}, which has no operating system");
+            build.extend(["--target".to_owned(), target.to_owned()]);
+        }
+        None => println!(
+            "built for this host only: none of {} is installed (`rustup target add {}` makes this check whole)",
+            BARE_METAL.join(", "),
+            BARE_METAL[0]
+        ),
+    }
+    process::must_succeed(process::cargo(root).args(&build))?;
+    build.extend(["--features".to_owned(), "serde".to_owned()]);
+    process::must_succeed(process::cargo(root).args(&build))
+}
+
+/// The first target of [`BARE_METAL`] whose `core` is installed.
+fn bare_metal_target(root: &Path) -> Outcome<Option<&'static str>> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = std::process::Command::new(rustc);
+    let sysroot = process::stdout_of(command.current_dir(root).args(["--print", "sysroot"]))?;
+    let libraries = Path::new(sysroot.trim()).join("lib").join("rustlib");
+    Ok(BARE_METAL.into_iter().find(|target| libraries.join(target).is_dir()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_of_a_failure_names_what_was_not_run() {
+        let second = Duration::from_secs(1);
+        let text = summary(&[("format", second)], Some(("clippy", 2 * second)), &["tidy", "tests"]);
+        assert_eq!(
+            text,
+            "ok           1.0 s  format\n\
+             FAILED       2.0 s  clippy\n\
+             not run        -    tidy\n\
+             not run        -    tests\n\
+             ci: failed in 3.0 s"
+        );
+    }
+
+    #[test]
+    fn the_summary_of_a_success_says_so_in_its_last_line() {
+        let text = summary(&[("format", Duration::from_millis(1500))], None, &[]);
+        assert!(text.ends_with("ci: all passed in 1.5 s"), "{text}");
+    }
+}

@@ -1,0 +1,79 @@
+//! `cargo xtask tidy`: the rules of the house that no compiler checks, each in its own file.
+//!
+//! A rule takes what it needs as plain data (crates, files) and returns [`Finding`]s, so that it can be tested on
+//! a few lines of text. Every finding names a file and a line, what is wrong there, and what is allowed.
+
+pub(crate) mod arrows;
+mod attributes;
+mod crates;
+mod data;
+mod dependencies;
+mod links;
+mod rust_code;
+mod siblings;
+mod style;
+mod tree;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::{Failure, Outcome, process};
+use crates::Crate;
+use tree::Tree;
+
+/// One place where a rule is broken.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    /// Relative to the top of the checkout.
+    path: String,
+    /// From 1.
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// Applies every rule to the tree at `root`.
+pub(crate) fn run(root: &Path) -> Outcome {
+    let tree = Tree::read(root)?;
+    let mut crates = crates::from_metadata(&process::metadata(&root.join("Cargo.toml"))?, root);
+    let mut findings = arrows::check(&crates, &tree);
+    findings.extend(attributes::check(&crates, &tree));
+    findings.extend(siblings::check(&tree));
+    findings.extend(style::check(&tree));
+    findings.extend(data::check(&tree));
+    findings.extend(links::check(&tree));
+    crates.extend(fuzz_crates(root)?);
+    findings.extend(dependencies::check(&crates, &tree));
+    findings.sort();
+    findings.dedup();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy: {} files, {} crates, nothing to say", tree.files.len(), crates.len());
+            Ok(())
+        }
+        count => Err(Failure::Check(format!("tidy: {count} finding{}", if count == 1 { "" } else { "s" }))),
+    }
+}
+
+/// The fuzz targets are a workspace of their own, held to the same list of dependencies.
+fn fuzz_crates(root: &Path) -> Outcome<Vec<Crate>> {
+    let manifest = root.join("fuzz").join("Cargo.toml");
+    if !manifest.exists() {
+        return Ok(Vec::new());
+    }
+    Ok(crates::from_metadata(&process::metadata(&manifest)?, root))
+}
