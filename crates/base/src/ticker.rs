@@ -115,6 +115,7 @@ impl Ticker {
 
     /// When tick `k` was meant to be.
     #[must_use]
+    #[inline]
     pub fn nominal(&self, k: u64) -> Instant {
         Instant::ZERO + self.phase + Duration::from_nanos((k as f64 * self.period_ns) as u64)
     }
@@ -142,7 +143,16 @@ impl Ticker {
 
     /// The first tick from number `from` on that happens at or after `t` (after `t` when `strictly`), and its number.
     #[must_use]
+    #[inline]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
+        // A busy layer asks for the tick after its last one: no need to work out how many were skipped.
+        match self.at(from) {
+            Some(at) if at > t || (!strictly && at == t) => (from, at),
+            _ => self.search(from, t, strictly),
+        }
+    }
+
+    fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         let lag = t.since(Instant::ZERO + self.phase).as_nanos() as f64 / self.period_ns;
         let mut k = (lag as u64).saturating_sub(2).max(from);
         loop {

@@ -123,6 +123,7 @@ impl Duration {
 
 impl Add<Duration> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, d: Duration) -> Self {
         Self(self.0.saturating_add(d.0))
     }
@@ -136,6 +137,7 @@ impl AddAssign<Duration> for Instant {
 
 impl Sub<Duration> for Instant {
     type Output = Self;
+    #[inline]
     fn sub(self, d: Duration) -> Self {
         Self(self.0.saturating_sub(d.0))
     }
@@ -143,6 +145,7 @@ impl Sub<Duration> for Instant {
 
 impl Add for Duration {
     type Output = Self;
+    #[inline]
     fn add(self, d: Self) -> Self {
         Self(self.0.saturating_add(d.0))
     }
@@ -156,6 +159,7 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Self;
+    #[inline]
     fn sub(self, d: Self) -> Self {
         self.saturating_sub(d)
     }

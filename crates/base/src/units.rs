@@ -41,11 +41,17 @@ impl Qfi {
 impl BitRate {
     /// Time that `bytes` need at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate 0.
     #[must_use]
+    #[inline]
     pub fn time_for_ceil(self, bytes: u64) -> Duration {
+        const NANOBITS: u64 = 8 * 1_000_000_000;
         if self.0 == 0 {
             return Duration::MAX;
         }
-        let ns = (u128::from(bytes) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
+        // Up to 2 GB at once, 64 bits are enough and the division is several times faster.
+        if let Some(nanobits) = bytes.checked_mul(NANOBITS) {
+            return Duration::from_nanos(nanobits.div_ceil(self.0));
+        }
+        let ns = (u128::from(bytes) * u128::from(NANOBITS)).div_ceil(u128::from(self.0));
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 

@@ -4,6 +4,7 @@
 //! in [`DISCIPLINES`].
 
 pub mod fifo;
+pub mod protocol;
 pub mod sfq;
 
 use crate::aqm::Tag;
@@ -87,7 +88,7 @@ pub trait Discipline: Debug {
 }
 
 /// Documentation of every discipline.
-pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &sfq::DOC];
+pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &protocol::DOC, &sfq::DOC];
 
 /// Which discipline, with its settings, as in a scenario file: `kind = "sfq"` and the keys of its configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +97,8 @@ pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &sfq::DOC];
 pub enum DisciplineConfig {
     /// First in, first out.
     Fifo(fifo::Config),
+    /// Datagrams before TCP.
+    Protocol(protocol::Config),
     /// Stochastic fairness queueing.
     Sfq(sfq::Config),
 }
@@ -113,7 +116,7 @@ impl DisciplineConfig {
     /// Names the first setting out of its bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
-            Self::Fifo(_) => Ok(()),
+            Self::Fifo(_) | Self::Protocol(_) => Ok(()),
             Self::Sfq(config) => config.validate(),
         }
     }
@@ -124,6 +127,8 @@ impl DisciplineConfig {
 pub enum AnyDiscipline {
     /// First in, first out.
     Fifo(fifo::Fifo),
+    /// Datagrams before TCP.
+    Protocol(Box<protocol::ByProtocol>),
     /// Stochastic fairness queueing.
     Sfq(Box<sfq::Sfq>),
     /// A user's own.
@@ -139,6 +144,7 @@ impl AnyDiscipline {
     pub fn new(config: &DisciplineConfig, key: u64) -> Result<Self, ConfigError> {
         Ok(match config {
             DisciplineConfig::Fifo(_) => Self::Fifo(fifo::Fifo::default()),
+            DisciplineConfig::Protocol(_) => Self::Protocol(Box::default()),
             DisciplineConfig::Sfq(config) => Self::Sfq(Box::new(sfq::Sfq::new(config, key)?)),
         })
     }
@@ -148,6 +154,7 @@ macro_rules! each {
     ($self:expr, $d:ident => $call:expr) => {
         match $self {
             AnyDiscipline::Fifo($d) => $call,
+            AnyDiscipline::Protocol($d) => $call,
             AnyDiscipline::Sfq($d) => $call,
             AnyDiscipline::Custom($d) => $call,
         }

@@ -1,6 +1,8 @@
 //! Conformance of every discipline, and what is special to stochastic fairness queueing.
 
+use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Packet};
+use justfull_queue::discipline::protocol;
 use justfull_queue::discipline::sfq::{Config, Overflow, Quantum, Sfq};
 use justfull_queue::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Limit, Queued};
 use proptest::prelude::*;
@@ -11,6 +13,7 @@ fn all() -> Vec<DisciplineConfig> {
     let sfq = Config { lanes: 8, perturb: Duration::ZERO, ..Config::default() };
     vec![
         DisciplineConfig::default(),
+        DisciplineConfig::Protocol(protocol::Config {}),
         DisciplineConfig::Sfq(sfq),
         DisciplineConfig::Sfq(Config { quantum: Quantum::Bytes(Bytes(300)), ..sfq }),
         DisciplineConfig::Sfq(Config { perturb: Duration::from_millis(1), ..sfq }),
@@ -23,7 +26,8 @@ fn build(config: &DisciplineConfig) -> AnyDiscipline {
 }
 
 fn packet(id: u64, flow: u32, size: u32) -> Packet {
-    Packet { id, flow, flow_hash: flow.wrapping_mul(0x9e37_79b9), size, ..Packet::default() }
+    let protocol = if flow.is_multiple_of(2) { Protocol::Tcp } else { Protocol::Udp };
+    Packet { id, flow, flow_hash: flow.wrapping_mul(0x9e37_79b9), size, protocol, ..Packet::default() }
 }
 
 fn push(d: &mut impl Discipline, p: Packet) -> Lane {
@@ -295,4 +299,15 @@ fn impossible_settings_are_refused_by_name() {
     assert_eq!(field(Config { lane_limit, ..Config::default() }), Err("lane_limit".into()));
     assert_eq!(field(Config::default()), Ok(()));
     assert!("1514B".parse::<Quantum>().is_ok() && "2 packets".parse::<Quantum>().is_err());
+}
+
+#[test]
+fn datagrams_go_before_tcp_and_tcp_gives_way_when_the_queue_is_full() {
+    let mut d = build(&DisciplineConfig::Protocol(protocol::Config {}));
+    for (id, flow) in [(0, 2), (1, 2), (2, 1)] {
+        push(&mut d, packet(id, flow, 100));
+    }
+    assert_eq!((d.victim(0, 100), d.victim(1, 100)), (Some(1), None));
+    let order: Vec<u64> = std::iter::from_fn(|| serve(&mut d)).map(|p| p.id).collect();
+    assert_eq!(order, [2, 0, 1]);
 }

@@ -4,7 +4,7 @@ use justfull_base::{
     BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Silent,
 };
 use justfull_queue::aqm::{codel, none};
-use justfull_queue::discipline::{fifo::Fifo, sfq};
+use justfull_queue::discipline::{fifo::Fifo, protocol, sfq};
 use justfull_queue::{
     AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue, QueueConfig,
     QueueView, Scan, Tag, Verdict,
@@ -80,6 +80,7 @@ fn disciplines() -> Vec<DisciplineConfig> {
     };
     vec![
         DisciplineConfig::default(),
+        DisciplineConfig::Protocol(protocol::Config {}),
         DisciplineConfig::Sfq(sfq),
         DisciplineConfig::Sfq(bytes),
         DisciplineConfig::Sfq(arriving),

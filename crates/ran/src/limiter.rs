@@ -172,6 +172,7 @@ impl AnyLimiter {
 
     /// What `sdu` takes of the room.
     #[must_use]
+    #[inline]
     pub fn amount(&self, sdu: &Packet) -> u64 {
         match self.unit() {
             CapacityUnit::Packets => 1,
@@ -180,7 +181,11 @@ impl AnyLimiter {
     }
 
     /// May `sdu` enter at `now`? The one place where overdraw is applied.
+    #[inline]
     pub fn admits(&mut self, now: Instant, sdu: &Packet, queue: &RlcView) -> bool {
+        if matches!(self, Self::Unlimited(_)) {
+            return true;
+        }
         let room = self.room(now, queue);
         if self.overdraws() { room > 0 } else { room >= self.amount(sdu) }
     }
@@ -201,30 +206,39 @@ macro_rules! each {
 }
 
 impl Limiter for AnyLimiter {
+    #[inline]
     fn unit(&self) -> CapacityUnit {
         each!(self, l => l.unit())
     }
+    #[inline]
     fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
         each!(self, l => l.room(now, queue))
     }
+    #[inline]
     fn overdraws(&self) -> bool {
         each!(self, l => l.overdraws())
     }
+    #[inline]
     fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView) {
         each!(self, l => l.on_admitted(now, amount, queue));
     }
+    #[inline]
     fn on_departed(&mut self, now: Instant, sojourn: Duration) {
         each!(self, l => l.on_departed(now, sojourn));
     }
+    #[inline]
     fn on_slot(&mut self, report: &SlotReport) {
         each!(self, l => l.on_slot(report));
     }
+    #[inline]
     fn paces(&self) -> bool {
         each!(self, l => l.paces())
     }
+    #[inline]
     fn wants_forecast(&self) -> bool {
         each!(self, l => l.wants_forecast())
     }
+    #[inline]
     fn on_forecast(&mut self, forecast: &SlotForecast) {
         each!(self, l => l.on_forecast(forecast));
     }

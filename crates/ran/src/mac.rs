@@ -98,6 +98,12 @@ impl SlotBudget {
         }
     }
 
+    /// True when no UE can be given anything more.
+    #[inline]
+    pub(crate) fn is_spent(self) -> bool {
+        matches!(self, Self::Shared(0))
+    }
+
     /// A UE that could carry `capacity` took `used`.
     #[inline]
     pub(crate) fn take(&mut self, used: u64, capacity: u64) {

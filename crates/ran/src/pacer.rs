@@ -132,18 +132,23 @@ macro_rules! each {
 }
 
 impl Pacer for AnyPacer {
+    #[inline]
     fn occupancy(&mut self, now: Instant) -> u64 {
         each!(self, p => p.occupancy(now))
     }
+    #[inline]
     fn on_enqueued(&mut self, amount: u64) {
         each!(self, p => p.on_enqueued(amount));
     }
+    #[inline]
     fn on_poll(&mut self, now: Instant, poll: &SdapPoll) {
         each!(self, p => p.on_poll(now, poll));
     }
+    #[inline]
     fn wants_forecast(&self) -> bool {
         each!(self, p => p.wants_forecast())
     }
+    #[inline]
     fn on_need(&mut self, need: u64) {
         each!(self, p => p.on_need(need));
     }

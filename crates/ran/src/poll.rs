@@ -6,16 +6,19 @@ use justfull_base::{Instant, Ticker};
 #[derive(Clone, Debug)]
 pub(crate) struct Poll {
     ticker: Option<Ticker>,
-    from: u64,
-    next: Option<(u64, Instant)>,
+    /// The armed tick, or the least that may be armed next.
+    tick: u64,
+    /// When the armed tick is due; never when none is armed.
+    due: Instant,
 }
 
 impl Poll {
     pub(crate) fn new(ticker: Option<Ticker>) -> Self {
-        Self { ticker, from: 0, next: None }
+        Self { ticker, tick: 0, due: Instant::NEVER }
     }
 
     /// True when the layer acts at once instead of being polled.
+    #[inline]
     pub(crate) fn is_event_driven(&self) -> bool {
         self.ticker.is_none()
     }
@@ -23,27 +26,29 @@ impl Poll {
     /// Something is there to do from `now` on.
     #[inline]
     pub(crate) fn arm(&mut self, now: Instant, strictly: bool) {
-        if self.next.is_none()
+        if self.due == Instant::NEVER
             && let Some(ticker) = &self.ticker
         {
-            self.next = Some(ticker.first(self.from, now, strictly));
+            (self.tick, self.due) = ticker.first(self.tick, now, strictly);
         }
     }
 
     /// When the armed tick is due; never when nothing is armed.
     #[inline]
     pub(crate) fn due(&self) -> Instant {
-        self.next.map_or(Instant::NEVER, |(_, at)| at)
+        self.due
     }
 
     /// Takes the armed tick: its number and instant.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(u64, Instant)> {
-        let taken = self.next.take();
-        if let Some((k, _)) = taken {
-            self.from = k + 1;
+        if self.due == Instant::NEVER {
+            return None;
         }
-        taken
+        let taken = (self.tick, self.due);
+        self.tick += 1;
+        self.due = Instant::NEVER;
+        Some(taken)
     }
 
     /// The first tick at or after `t` (after, when `strictly`) whether armed or not; `t` itself when event-driven.

@@ -16,8 +16,10 @@ const NO_SLOT: u64 = u64::MAX;
 pub(crate) struct RlcEntity {
     queue: ManagedQueue,
     pub(crate) limiter: AnyLimiter,
-    /// The SDU at the head, reserved from the queue, and how many of its bytes are sent.
-    partial: Option<(Packet, u32)>,
+    /// The SDU that is partly sent, reserved from the queue.
+    partial: Option<Packet>,
+    /// How many of its bytes are sent; 0 when there is none.
+    sent: u32,
     /// The last slot the limiter was told of.
     told_slot: u64,
     /// The last slot in which it sent, and how much, in the unit of grants.
@@ -30,6 +32,7 @@ impl RlcEntity {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key)).map_err(|e| e.within("queue"))?,
             limiter: AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?,
             partial: None,
+            sent: 0,
             told_slot: NO_SLOT,
             used: (NO_SLOT, 0),
         })
@@ -42,8 +45,8 @@ impl RlcEntity {
     /// What the queue holds: SDUs, and bytes still to be sent.
     #[inline]
     pub(crate) fn view(&self) -> RlcView {
-        let sent = self.partial.as_ref().map_or(0, |(_, sent)| u64::from(*sent));
-        RlcView { packets: u64::from(self.queue.backlog_packets()), bytes: self.queue.backlog_bytes() - sent }
+        let bytes = self.queue.backlog_bytes() - u64::from(self.sent);
+        RlcView { packets: u64::from(self.queue.backlog_packets()), bytes }
     }
 
     /// Takes an SDU from SDAP; false when it was dropped.
@@ -68,14 +71,14 @@ impl RlcEntity {
     /// Gives up to `grant` bytes to the radio: how many bytes, and the SDU whose last byte was among them, if one was.
     /// Stops at the end of an SDU; ask again for the rest of the grant.
     pub(crate) fn pull_bytes<P: Probe>(&mut self, now: Instant, grant: u64, probe: &mut P) -> (u64, Option<Packet>) {
-        let Some((sdu, sent)) = self.partial.take().or_else(|| Some((self.queue.reserve(now, probe)?, 0))) else {
-            return (0, None);
-        };
-        let left = u64::from(sdu.size - sent);
+        let Some(sdu) = self.partial.take().or_else(|| self.queue.reserve(now, probe)) else { return (0, None) };
+        let left = u64::from(sdu.size - self.sent);
         if left > grant {
-            self.partial = Some((sdu, sent + grant as u32));
+            self.sent += grant as u32;
+            self.partial = Some(sdu);
             return (grant, None);
         }
+        self.sent = 0;
         self.queue.commit(now, &sdu, probe);
         self.limiter.on_departed(now, now.since(sdu.enqueued));
         (left, Some(sdu))

@@ -94,6 +94,7 @@ impl AnySdapScheduler {
 }
 
 impl SdapScheduler for AnySdapScheduler {
+    #[inline]
     fn pick(&mut self, candidates: &[Candidate]) -> Option<usize> {
         match self {
             Self::Fifo(s) => s.pick(candidates),
@@ -104,6 +105,7 @@ impl SdapScheduler for AnySdapScheduler {
         }
     }
 
+    #[inline]
     fn on_sent(&mut self, index: usize, bytes: u32) {
         match self {
             Self::Fifo(s) => s.on_sent(index, bytes),

@@ -79,6 +79,7 @@ impl UeSdap {
     }
 
     /// A new poll begins: nothing moved, nobody refused.
+    #[inline]
     pub(crate) fn begin_poll(&mut self) {
         for q in &mut self.queues {
             q.moved = 0;
@@ -87,10 +88,15 @@ impl UeSdap {
     }
 
     /// The queue that sends next.
+    #[inline]
     pub(crate) fn pick(&mut self) -> Option<usize> {
         if let [only] = self.queues.as_slice() {
             return (only.queue.backlog_packets() > 0 && !only.refused).then_some(0);
         }
+        self.pick_by_schedule()
+    }
+
+    fn pick_by_schedule(&mut self) -> Option<usize> {
         self.candidates.clear();
         self.candidates.extend(self.queues.iter().map(|q| {
             let head = q.queue.peek();

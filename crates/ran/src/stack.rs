@@ -90,6 +90,7 @@ pub struct Stack {
     /// RLC backlog of the cell.
     backlog: RlcView,
     top_down: bool,
+    unpaced: bool,
     upf_passes_through: bool,
     hash_key: u64,
     assert_bound: bool,
@@ -312,6 +313,7 @@ impl Stack {
         }
     }
 
+    #[inline]
     fn unlist_idle_sdap(&mut self) {
         let ues = &mut self.ues;
         self.sdap_busy.retain(|&ue| {
@@ -323,7 +325,9 @@ impl Stack {
 
     /// One poll of one UE's SDAP.
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        self.prepare_limiters(now, ue_index);
+        if self.limiters_listen {
+            self.prepare_limiters(now, ue_index);
+        }
         let ue = &mut self.ues[ue_index as usize];
         ue.sdap.begin_poll();
         for _ in 0..self.sdap_batch {
@@ -357,10 +361,10 @@ impl Stack {
                 self.turns.join(Bearer { ue: ue_index, drb });
             }
         }
+        if self.unpaced {
+            return;
+        }
         for i in 0..ue.sdap.queues.len() {
-            if ue.sdap.queues[i].pacer.is_unpaced() {
-                continue;
-            }
             let backlog = ue.sdap.backlog(i);
             let queue = &mut ue.sdap.queues[i];
             let rlc = &mut ue.rlc[queue.drb as usize];

@@ -8,15 +8,18 @@ use std::collections::BinaryHeap;
 use crate::traffic::Interval;
 
 /// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
     armed: Vec<Instant>,
+    /// The earliest entry: what the event loop asks before each step.
+    next: Instant,
 }
 
 impl Timers {
     pub(crate) fn new(members: usize) -> Self {
-        Self { heap: BinaryHeap::with_capacity(2 * members), armed: vec![Instant::NEVER; members] }
+        let heap = BinaryHeap::with_capacity(2 * members);
+        Self { heap, armed: vec![Instant::NEVER; members], next: Instant::NEVER }
     }
 
     /// Member `i` wants to be called at `at` or earlier.
@@ -25,21 +28,23 @@ impl Timers {
         let armed = &mut self.armed[i as usize];
         if at < *armed {
             *armed = at;
+            self.next = self.next.min(at);
             self.heap.push(Reverse((at, i)));
         }
     }
 
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at)
+        self.next
     }
 
     /// The member whose entry is due. Its entry is gone: arm it again.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
-        if self.next() > now {
+        if self.next > now {
             return None;
         }
         let Reverse((at, i)) = self.heap.pop()?;
+        self.next = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
         let armed = &mut self.armed[i as usize];
         if *armed == at {
             *armed = Instant::NEVER;
@@ -48,8 +53,22 @@ impl Timers {
     }
 }
 
+/// What the way of a flow's packets through the world depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    /// Number of the flow.
+    pub(crate) flow: u32,
+    /// Number of its pipe in the core and of the one back.
+    pub(crate) pipe: u32,
+    /// Its packets' delays are compared with the bound.
+    pub(crate) tracked: bool,
+    /// It sends no new data from here on.
+    pub(crate) stop: Instant,
+}
+
 /// A TCP flow's two ends.
 pub(crate) struct TcpFlow {
+    pub(crate) route: Route,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) size: Option<u64>,
@@ -59,26 +78,26 @@ pub(crate) struct TcpFlow {
 
 /// A UDP source.
 pub(crate) struct UdpSource {
+    pub(crate) route: Route,
     pub(crate) payload: u32,
     interval: Interval,
     rng: Rng,
     skew: f64,
-    stop: Instant,
 }
 
 impl UdpSource {
     /// The source and the instant of its first datagram: a random time within one mean interval after `start`. Its clock
     /// is skewed by up to 50 ppm, so that no source locks to a poll.
-    pub(crate) fn new(payload: u32, interval: Interval, start: Instant, stop: Instant, mut rng: Rng) -> (Self, Instant) {
+    pub(crate) fn new(route: Route, payload: u32, interval: Interval, start: Instant, mut rng: Rng) -> (Self, Instant) {
         let phase = interval.mean().scaled(rng.unit());
         let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
-        (Self { payload, interval, rng, skew, stop }, start + phase)
+        (Self { route, payload, interval, rng, skew }, start + phase)
     }
 
     /// The datagram after the one sent at `now`; none when the source has stopped by then.
     pub(crate) fn after(&mut self, now: Instant) -> Option<Instant> {
         let gap = self.interval.draw(&mut self.rng).scaled(self.skew).max(Duration::from_nanos(1));
-        Some(now + gap).filter(|at| *at < self.stop)
+        Some(now + gap).filter(|at| *at < self.route.stop)
     }
 }
 
@@ -101,7 +120,8 @@ mod tests {
     fn a_normal_source_keeps_its_mean_and_stops() {
         let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
         let stop = Instant::ZERO + Duration::from_secs(200);
-        let (mut source, first) = UdpSource::new(200, interval, Instant::ZERO, stop, Rng::stream(1, "s"));
+        let route = Route { flow: 0, pipe: 0, tracked: false, stop };
+        let (mut source, first) = UdpSource::new(route, 200, interval, Instant::ZERO, Rng::stream(1, "s"));
         let mut n = 0;
         let mut at = Some(first);
         while let Some(now) = at {

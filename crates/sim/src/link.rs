@@ -9,6 +9,8 @@ pub struct Pipe<T> {
     rate: BitRate,
     delay: Duration,
     free_at: Instant,
+    /// When the first item arrives: what the event loop asks before each step.
+    next: Instant,
     flight: VecDeque<(Instant, T)>,
 }
 
@@ -16,31 +18,38 @@ impl<T> Pipe<T> {
     /// A link of `rate` (0 for infinitely fast) and one-way `delay`.
     #[must_use]
     pub fn new(rate: BitRate, delay: Duration) -> Self {
-        Self { rate, delay, free_at: Instant::ZERO, flight: VecDeque::new() }
+        Self { rate, delay, free_at: Instant::ZERO, next: Instant::NEVER, flight: VecDeque::new() }
     }
 
     /// `item` of `bytes` enters at `now`.
     #[inline]
     pub fn push(&mut self, now: Instant, bytes: u32, item: T) {
+        let mut leaves = now;
         if self.rate.0 > 0 {
             self.free_at = self.free_at.max(now) + self.rate.time_for_ceil(u64::from(bytes));
-            self.flight.push_back((self.free_at + self.delay, item));
-        } else {
-            self.flight.push_back((now + self.delay, item));
+            leaves = self.free_at;
         }
+        let arrives = leaves + self.delay;
+        self.next = self.next.min(arrives);
+        self.flight.push_back((arrives, item));
     }
 
     /// When the first item arrives; never when there is none.
     #[inline]
     #[must_use]
     pub fn next(&self) -> Instant {
-        self.flight.front().map_or(Instant::NEVER, |(at, _)| *at)
+        self.next
     }
 
     /// The item that has arrived by `now`.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
-        if self.next() <= now { self.flight.pop_front().map(|(_, item)| item) } else { None }
+        if self.next > now {
+            return None;
+        }
+        let first = self.flight.pop_front();
+        self.next = self.flight.front().map_or(Instant::NEVER, |(at, _)| *at);
+        first.map(|(_, item)| item)
     }
 }
 

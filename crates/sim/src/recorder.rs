@@ -86,7 +86,7 @@ struct Class {
     bound: Option<Times>,
     rtt: Option<Times>,
     rlc_backlog_sum: u64,
-    rlc_entries: u64,
+    sdap_entries: u64,
     goodput_bytes: u64,
 }
 
@@ -133,6 +133,10 @@ pub(crate) struct Recorder {
     starved_slots: u64,
     bin: Duration,
     bins: Vec<Bin>,
+    /// The bin of the latest event, from its start to before its end.
+    current_bin: usize,
+    current_from: Instant,
+    current_to: Instant,
 }
 
 impl Recorder {
@@ -149,7 +153,7 @@ impl Recorder {
             bound: info.low_latency.then(Times::new),
             rtt: (info.protocol == "tcp").then(Times::new),
             rlc_backlog_sum: 0,
-            rlc_entries: 0,
+            sdap_entries: 0,
             goodput_bytes: 0,
             result: FlowResult {
                 name: info.name,
@@ -182,6 +186,9 @@ impl Recorder {
             starved_slots: 0,
             bin,
             bins: vec![Bin::default(); bins + 1],
+            current_bin: 0,
+            current_from: Instant::ZERO,
+            current_to: Instant::ZERO + bin,
         }
     }
 
@@ -192,8 +199,18 @@ impl Recorder {
 
     #[inline]
     fn bin_at(&mut self, now: Instant) -> &mut Bin {
-        let i = ((now.as_nanos() / self.bin.as_nanos()) as usize).min(self.bins.len() - 1);
-        &mut self.bins[i]
+        if now < self.current_from || now >= self.current_to {
+            self.turn_to_bin(now);
+        }
+        &mut self.bins[self.current_bin]
+    }
+
+    #[cold]
+    fn turn_to_bin(&mut self, now: Instant) {
+        let number = now.as_nanos() / self.bin.as_nanos();
+        self.current_bin = (number as usize).min(self.bins.len() - 1);
+        self.current_from = Instant::ZERO + self.bin.times(number);
+        self.current_to = self.current_from + self.bin;
     }
 
     /// A packet is about to enter the UPF.
@@ -281,7 +298,7 @@ impl Recorder {
             delay: class.delay.finish(),
             bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
             rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
-            rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.rlc_entries.max(1) as f64,
+            rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
             ..class.result.clone()
         };
         self.classes.iter().map(finish).collect()
@@ -343,12 +360,14 @@ impl Probe for Recorder {
     #[inline(always)]
     fn on_event(&mut self, now: Instant, event: &Event) {
         match event {
-            Event::Enqueued { layer, packet, backlog_packets, .. } => {
+            Event::Enqueued { layer, packet, .. } => {
                 self.layers[*layer as usize].backlog += 1;
-                if *layer == Layer::Rlc && packet.entered >= self.warmup {
+                // What a packet finds below it when it comes to SDAP: it is about to enter the RLC (T20 Fig. 5).
+                if *layer == Layer::Sdap && packet.entered >= self.warmup {
+                    let below = self.layers[Layer::Rlc as usize].backlog;
                     let class = self.class(packet);
-                    class.rlc_entries += 1;
-                    class.rlc_backlog_sum += u64::from(*backlog_packets);
+                    class.sdap_entries += 1;
+                    class.rlc_backlog_sum += below;
                 }
             }
             Event::Departed { layer, packet, sojourn } => {

@@ -93,7 +93,7 @@ pub struct FlowResult {
     pub bound: Distribution,
     /// Round-trip time samples of a TCP sender.
     pub rtt: Distribution,
-    /// Mean RLC backlog in packets that this flow's packets found when they entered the RLC.
+    /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20 Fig. 5).
     pub rlc_packets_at_entry_mean: f64,
     /// Retransmitted segments of a TCP flow.
     pub retransmitted_segments: u64,

@@ -8,7 +8,7 @@
 //! ```
 //! At one instant components act in the order acknowledgements, senders, sources, core, stack, air, receivers.
 
-use crate::hosts::{TcpFlow, Timers, UdpSource};
+use crate::hosts::{Route, TcpFlow, Timers, UdpSource};
 use crate::link::Pipe;
 use crate::recorder::{ClassInfo, Recorder, conservation};
 use crate::results::RunResult;
@@ -69,8 +69,17 @@ impl Progress for () {
 /// What listens to the stack: the recorder, the packets it gave back, and the segments that its packets stand for.
 struct Driver {
     recorder: Recorder,
-    delivered: VecDeque<Packet>,
+    delivered: VecDeque<Arrival>,
     segments: Segments,
+}
+
+/// What a UE sees of a packet.
+#[derive(Clone, Copy)]
+struct Arrival {
+    payload: u64,
+    flow: u32,
+    size: u32,
+    ce: bool,
 }
 
 /// Segments on their way, by the handle in [`Packet::payload`].
@@ -115,7 +124,8 @@ impl Egress for Driver {
     #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.recorder.delivered(now, packet, bound);
-        self.delivered.push_back(*packet);
+        let (payload, flow, size) = (packet.payload, packet.flow, packet.size);
+        self.delivered.push_back(Arrival { payload, flow, size, ce: packet.ecn == Ecn::Ce });
     }
 }
 
@@ -133,16 +143,13 @@ pub struct World {
     driver: Driver,
     ends: Vec<End>,
     tcp: Vec<TcpFlow>,
-    tcp_flow: Vec<u32>,
     udp: Vec<UdpSource>,
-    udp_flow: Vec<u32>,
     sender_timers: Timers,
     receiver_timers: Timers,
     source_timers: Timers,
     /// One pipe per distinct delay between server and UPF.
     core: Vec<Pipe<Packet>>,
-    core_of_flow: Vec<u32>,
-    air: Pipe<Packet>,
+    air: Pipe<Arrival>,
     /// One pipe per pipe of the core, for the way back.
     uplink: Vec<Pipe<(u32, Ack)>>,
     calls: u64,
@@ -161,7 +168,6 @@ impl World {
         let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
         delays.sort_unstable();
         delays.dedup();
-        let core_of = |extra| delays.iter().position(|d| *d == extra).unwrap_or(0) as u32;
         let (classes, class_of_flow) = classes(config);
         let end = Instant::ZERO + config.duration;
         let recorder =
@@ -169,14 +175,11 @@ impl World {
         let mut world = Self {
             ends: Vec::with_capacity(members),
             tcp: Vec::new(),
-            tcp_flow: Vec::new(),
             udp: Vec::new(),
-            udp_flow: Vec::new(),
             sender_timers: Timers::new(members),
             receiver_timers: Timers::new(members),
             source_timers: Timers::new(members),
             core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
-            core_of_flow: config.flows.iter().map(|f| core_of(f.extra_delay)).collect(),
             air: Pipe::new(BitRate(0), config.air_delay),
             uplink: delays.iter().map(|d| Pipe::new(config.uplink_rate, config.uplink_delay + *d)).collect(),
             driver: Driver { recorder, delivered: VecDeque::new(), segments: Segments::default() },
@@ -190,12 +193,19 @@ impl World {
             },
         };
         for (i, flow) in config.flows.iter().enumerate() {
-            world.add_flow(i as u32, flow, seed).map_err(|e| e.within(&format!("flow[{i}]")))?;
+            let route = Route {
+                flow: i as u32,
+                pipe: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
+                tracked: flow.low_latency,
+                stop: flow.stop_instant(),
+            };
+            world.add_flow(route, flow, seed).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }
         Ok(world)
     }
 
-    fn add_flow(&mut self, i: u32, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
+    fn add_flow(&mut self, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
+        let i = route.flow;
         let start = Instant::ZERO + flow.start;
         match &flow.traffic {
             Traffic::Tcp { sender, receiver, size } => {
@@ -205,8 +215,8 @@ impl World {
                     bbr.seed = justfull_base::rng::stream_key(seed, &format!("tcp.{i}"));
                 }
                 self.sender_timers.arm(self.tcp.len() as u32, start);
-                self.tcp_flow.push(i);
                 self.tcp.push(TcpFlow {
+                    route,
                     sender: Sender::new(&sender)?,
                     receiver: Receiver::new(receiver)?,
                     size: size.map(|s| s.0),
@@ -217,10 +227,8 @@ impl World {
             Traffic::Udp { payload, interval } => {
                 self.ends.push(End::Udp(self.udp.len() as u32));
                 let rng = Rng::stream(seed, &format!("udp.{i}"));
-                let (source, first) =
-                    UdpSource::new(payload.0 as u32, *interval, start, flow.stop_instant(), rng);
+                let (source, first) = UdpSource::new(route, payload.0 as u32, *interval, start, rng);
                 self.source_timers.arm(self.udp.len() as u32, first);
-                self.udp_flow.push(i);
                 self.udp.push(source);
             }
         }
@@ -276,8 +284,8 @@ impl World {
             self.stack.wake(now, &mut self.driver);
             self.drain_stack(now);
         } else if air == now {
-            while let Some(packet) = self.air.pop(now) {
-                self.receive(now, &packet);
+            while let Some(arrival) = self.air.pop(now) {
+                self.receive(now, arrival);
             }
         } else {
             self.wake_receiver(now);
@@ -292,7 +300,7 @@ impl World {
                 self.calls += 1;
                 let flow = &mut self.tcp[i as usize];
                 flow.sender.on_ack(now, &ack);
-                self.driver.recorder.rtt(now, self.tcp_flow[i as usize], now.since(ack.ts_echo));
+                self.driver.recorder.rtt(now, flow.route.flow, now.since(ack.ts_echo));
                 if flow.size.is_some() && flow.completed.is_none() && flow.sender.all_acked() {
                     flow.completed = Some(now);
                 }
@@ -308,10 +316,6 @@ impl World {
             flow.started = true;
             flow.sender.write(flow.size.unwrap_or(u64::MAX));
         }
-        let config = &self.config.flows[self.tcp_flow[i as usize] as usize];
-        if now >= config.stop_instant() {
-            flow.sender.close();
-        }
         flow.sender.on_timer(now);
         self.transmit(now, i);
     }
@@ -319,28 +323,25 @@ impl World {
     /// Sends what sender `i` may send now.
     #[inline]
     fn transmit(&mut self, now: Instant, i: u32) {
-        let flow_number = self.tcp_flow[i as usize];
-        let pipe = self.core_of_flow[flow_number as usize] as usize;
-        let config = &self.config.flows[flow_number as usize];
-        let tracked = config.low_latency;
-        let flow = &mut self.tcp[i as usize];
-        if now >= config.stop_instant() {
-            flow.sender.close();
+        let TcpFlow { route, sender, .. } = &mut self.tcp[i as usize];
+        let pipe = &mut self.core[route.pipe as usize];
+        if now >= route.stop {
+            sender.close();
         }
-        while let Some(segment) = flow.sender.poll_transmit(now) {
+        while let Some(segment) = sender.poll_transmit(now) {
             let size = segment.len + HEADER_BYTES;
             let packet = Packet {
                 payload: self.driver.segments.put(segment),
-                flow: flow_number,
+                flow: route.flow,
                 size,
                 ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
                 protocol: Protocol::Tcp,
-                tracked,
+                tracked: route.tracked,
                 ..Packet::default()
             };
-            self.core[pipe].push(now, size, packet);
+            pipe.push(now, size, packet);
         }
-        if let Some(at) = flow.sender.next_timer() {
+        if let Some(at) = sender.next_timer() {
             self.sender_timers.arm(i, at);
         }
     }
@@ -348,11 +349,10 @@ impl World {
     fn send_datagram(&mut self, now: Instant) {
         let Some(i) = self.source_timers.pop(now) else { return };
         let source = &mut self.udp[i as usize];
-        let flow = self.udp_flow[i as usize];
+        let Route { flow, pipe, tracked, .. } = source.route;
         let size = source.payload + UDP_HEADER_BYTES;
-        let tracked = self.config.flows[flow as usize].low_latency;
         let packet = Packet { flow, size, protocol: Protocol::Udp, tracked, ..Packet::default() };
-        self.core[self.core_of_flow[flow as usize] as usize].push(now, size, packet);
+        self.core[pipe as usize].push(now, size, packet);
         if let Some(at) = source.after(now) {
             self.source_timers.arm(i, at);
         }
@@ -373,30 +373,30 @@ impl World {
     /// Packets that the radio has taken go on their way through the air.
     #[inline]
     fn drain_stack(&mut self, now: Instant) {
-        while let Some(packet) = self.driver.delivered.pop_front() {
+        while let Some(arrival) = self.driver.delivered.pop_front() {
             if self.config.air_delay.is_zero() {
-                self.receive(now, &packet);
+                self.receive(now, arrival);
             } else {
-                self.air.push(now, packet.size, packet);
+                self.air.push(now, arrival.size, arrival);
             }
         }
     }
 
     /// A packet reaches its UE.
-    fn receive(&mut self, now: Instant, packet: &Packet) {
+    fn receive(&mut self, now: Instant, arrival: Arrival) {
         self.calls += 1;
-        match self.ends[packet.flow as usize] {
+        match self.ends[arrival.flow as usize] {
             End::Udp(i) => {
                 let payload = u64::from(self.udp[i as usize].payload);
-                self.driver.recorder.goodput(now, packet.flow, payload);
+                self.driver.recorder.goodput(now, arrival.flow, payload);
             }
             End::Tcp(i) => {
-                let segment = self.driver.segments.take(packet.payload);
+                let segment = self.driver.segments.take(arrival.payload);
                 let receiver = &mut self.tcp[i as usize].receiver;
                 let before = receiver.delivered_bytes();
-                let ack = receiver.on_segment(now, &segment, packet.ecn == Ecn::Ce);
+                let ack = receiver.on_segment(now, &segment, arrival.ce);
                 let new = receiver.delivered_bytes() - before;
-                self.driver.recorder.goodput(now, packet.flow, new);
+                self.driver.recorder.goodput(now, arrival.flow, new);
                 self.answer(now, i, ack);
             }
         }
@@ -410,21 +410,21 @@ impl World {
 
     #[inline]
     fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
+        let TcpFlow { route, receiver, .. } = &self.tcp[i as usize];
         if let Some(ack) = ack {
-            let pipe = self.core_of_flow[self.tcp_flow[i as usize] as usize] as usize;
-            self.uplink[pipe].push(now, ACK_BYTES, (i, ack));
+            self.uplink[route.pipe as usize].push(now, ACK_BYTES, (i, ack));
         }
-        if let Some(at) = self.tcp[i as usize].receiver.next_timer() {
+        if let Some(at) = receiver.next_timer() {
             self.receiver_timers.arm(i, at);
         }
     }
 
     fn finish(mut self) -> RunResult {
         self.stack.assert_conserved();
-        for (i, flow) in self.tcp.iter().enumerate() {
+        for flow in &self.tcp {
             let stats = flow.sender.stats();
             let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
-            self.driver.recorder.tcp_totals(self.tcp_flow[i], retransmitted, timeouts, flow.completed);
+            self.driver.recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
         }
         let unit = match self.stack.unit() {
             CapacityUnit::Packets => "packets",

@@ -106,7 +106,7 @@ impl Metric {
             Self::Rtt => "Round-trip time that the bulk senders measured, mean over samples.",
             Self::Drops => "Packets dropped in any layer, in percent of the packets that entered.",
             Self::RlcBacklog => "Packets in the RLC, averaged over pulls.",
-            Self::RlcAtEntry => "Packets that a packet found in the RLC when it entered it.",
+            Self::RlcAtEntry => "Packets in the RLC when a packet entered SDAP above it.",
             Self::Bound => {
                 "The wait for the next pull after the configured polls, with no queue: no policy can do better."
             }

@@ -41,6 +41,7 @@ impl Unlimited {
 }
 
 impl Limiter for Unlimited {
+    #[inline]
     fn unit(&self) -> CapacityUnit {
         self.unit
     }
@@ -48,6 +49,7 @@ impl Limiter for Unlimited {
     fn room(&mut self, _now: Instant, _queue: &RlcView) -> u64 {
         u64::MAX
     }
+    #[inline]
     fn overdraws(&self) -> bool {
         true
     }

@@ -45,6 +45,7 @@ impl Stack {
             last_slot: LastSlot::default(),
             backlog: RlcView::default(),
             top_down: config.tie_order == TieOrder::TopDown,
+            unpaced,
             upf_passes_through: upf_event_driven && unpaced,
             hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,

@@ -114,7 +114,7 @@ impl Stack {
             }
             used += moved;
             first_pass = false;
-            if moved == 0 || self.turns.is_empty() {
+            if moved == 0 || budget.is_spent() || self.turns.is_empty() {
                 break;
             }
         }
@@ -144,7 +144,7 @@ impl Stack {
         self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
         if after.packets > 0 {
             self.turns.again(bearer);
-        } else {
+        } else if self.limiters_listen {
             self.report(now, k, bearer, capacity);
         }
     }

@@ -1,0 +1,101 @@
+//! Two lanes by transport protocol, datagrams before TCP.
+//!
+//! Source: T20's released program: UDP and ICMP go to its first flow queue and TCP to its second, and each opportunity
+//! serves the queues in the order of their index. Controls which flow waits: a sparse datagram flow never waits behind
+//! TCP's packets. The victim of an overflow is the last packet of the longer lane, so that TCP cannot crowd datagrams out.
+//!
+//! Known weakness: a datagram flow that fills the link starves TCP; all datagram flows share a lane. Use [`super::sfq`] where
+//! flows are to be treated alike. Deviations: the program goes round its queues packet by packet and begins anew with the first
+//! at each opportunity; for a flow of less than a packet per opportunity that is the order here.
+
+use super::{Discipline, Lane, Queued};
+use alloc::collections::VecDeque;
+use justfull_base::Packet;
+use justfull_base::doc::MethodDoc;
+use justfull_base::packet::Protocol;
+
+/// Describes the discipline.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "protocol",
+    kind: "discipline",
+    title: "Datagrams before TCP, a lane each",
+    text: "UDP and ICMP wait in one lane, TCP in another; the first is served before the second. The victim of an \
+           overflow is the last packet of the longer lane.",
+    sources: "T20's released program",
+    deviations: "strict order instead of a round that begins anew at each opportunity",
+    params: &[],
+};
+
+/// Has no settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Config {}
+
+/// The two lanes: datagrams, TCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByProtocol {
+    lanes: [VecDeque<Queued>; 2],
+}
+
+impl Discipline for ByProtocol {
+    fn lanes(&self) -> u32 {
+        2
+    }
+
+    #[inline]
+    fn lane_of(&self, packet: &Packet) -> Lane {
+        Lane::from(packet.protocol == Protocol::Tcp)
+    }
+
+    #[inline]
+    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued {
+        let lane = &mut self.lanes[usize::from(lane)];
+        let place = lane.len();
+        lane.push_back(Queued { packet: *packet, tag: 0, passed: false });
+        &mut lane[place]
+    }
+
+    fn push_front(&mut self, lane: Lane, queued: Queued) {
+        self.lanes[usize::from(lane)].push_front(queued);
+    }
+
+    #[inline]
+    fn turn(&self) -> Option<Lane> {
+        self.lanes.iter().position(|lane| !lane.is_empty()).map(|i| i as Lane)
+    }
+
+    #[inline]
+    fn head(&self, lane: Lane) -> Option<&Queued> {
+        self.lanes[usize::from(lane)].front()
+    }
+
+    #[inline]
+    fn pop(&mut self, lane: Lane) -> Option<Queued> {
+        self.lanes[usize::from(lane)].pop_front()
+    }
+
+    #[inline]
+    fn served(&mut self, _lane: Lane, _size: u32) {}
+
+    fn victim(&self, arriving: Lane, _size: u32) -> Option<Lane> {
+        let own = self.lanes[usize::from(arriving)].len();
+        let other = 1 - arriving;
+        (self.lanes[usize::from(other)].len() > own).then_some(other)
+    }
+
+    fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
+        self.lanes[usize::from(lane)].pop_back()
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.lanes.iter().map(VecDeque::len).sum()
+    }
+
+    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
+        for (i, lane) in self.lanes.iter_mut().enumerate() {
+            lane.retain_mut(|queued| keep(i as Lane, queued));
+        }
+    }
+}
