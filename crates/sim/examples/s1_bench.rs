@@ -1,7 +1,7 @@
 //! The workload S1: one greedy CUBIC flow and one VoIP flow over a 5 MHz LTE cell for 60 simulated seconds.
 //!
-//! `cargo run --release -p justfull-sim --example s1_bench -- --json` prints one JSON line per case with the wall time and the
-//! counters that must come out equal, whatever the speed. `cargo xtask bench` runs it many times.
+//! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb]` prints, for each case, the wall time and
+//! the counters that must come out equal, whatever the speed. `cargo xtask bench` runs it many times.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
@@ -40,13 +40,19 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Notes how many allocations there had been when a third of the run was over.
-struct AfterWarmup(Option<u64>);
+/// Counts the allocations of the event loop after a third of the run: queues have reached their size by then. Making the
+/// results after the last event is not counted.
+#[derive(Default)]
+struct AfterWarmup {
+    warm: Option<u64>,
+    last: u64,
+}
 
 impl Progress for AfterWarmup {
     fn advanced(&mut self, now: Instant) -> bool {
-        if self.0.is_none() && now >= Instant::ZERO + Duration::from_secs(20) {
-            self.0 = Some(ALLOCATIONS.load(Ordering::Relaxed));
+        self.last = ALLOCATIONS.load(Ordering::Relaxed);
+        if now >= Instant::ZERO + Duration::from_secs(20) {
+            self.warm.get_or_insert(self.last);
         }
         true
     }
@@ -122,16 +128,20 @@ fn digest(text: &str) -> u64 {
 
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn main() {
-    let json = std::env::args().any(|a| a == "--json");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let json = arguments.iter().any(|a| a == "--json");
+    let asked = |name: &str| arguments.iter().all(|a| a.starts_with("--") || a == name);
     for (name, rlc_bytes) in [("s1_10mb", 10_000_000), ("s1_1mb", 1_000_000)] {
+        if !asked(name) {
+            continue;
+        }
         let config = s1(rlc_bytes);
         let start = std::time::Instant::now();
         let world = World::new(&config).expect("the workload is sound");
-        let mut warm = AfterWarmup(None);
+        let mut warm = AfterWarmup::default();
         let result = world.run(&mut warm).expect("nobody ends it");
         let wall_ms = start.elapsed().as_secs_f64() * 1e3;
-        let after = ALLOCATIONS.load(Ordering::Relaxed) - warm.0.unwrap_or(0);
-        // Building the result allocates; a world of the same shape says how much.
+        let after = warm.last - warm.warm.unwrap_or(0);
         let packets = result.conservation.delivered;
         let drops = result.conservation.dropped;
         let calls = result.component_calls as f64 / packets as f64;

@@ -301,7 +301,7 @@ impl World {
                 let flow = &mut self.tcp[i as usize];
                 flow.sender.on_ack(now, &ack);
                 self.driver.recorder.rtt(now, flow.route.flow, now.since(ack.ts_echo));
-                if flow.size.is_some() && flow.completed.is_none() && flow.sender.all_acked() {
+                if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
                     flow.completed = Some(now);
                 }
                 self.transmit(now, i);
@@ -325,8 +325,8 @@ impl World {
     fn transmit(&mut self, now: Instant, i: u32) {
         let TcpFlow { route, sender, .. } = &mut self.tcp[i as usize];
         let pipe = &mut self.core[route.pipe as usize];
-        if now >= route.stop {
-            sender.close();
+        if now >= route.stop && !sender.is_closed() {
+            sender.stop();
         }
         while let Some(segment) = sender.poll_transmit(now) {
             let size = segment.len + HEADER_BYTES;

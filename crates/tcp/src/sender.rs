@@ -221,6 +221,12 @@ impl Sender {
         self.closed = true;
     }
 
+    /// The application stops: it takes back what has never been sent, and closes. What is in flight is still repaired.
+    pub fn stop(&mut self) {
+        self.written = self.board.nxt();
+        self.closed = true;
+    }
+
     /// The application has closed.
     #[must_use]
     pub const fn is_closed(&self) -> bool {

@@ -1,11 +1,12 @@
 //! Box plots of the delay, one for each method (T20, Fig. 9).
 
 use super::Figure;
-use super::palette::{Look, Palette};
+use super::palette::{Look, Palette, Shape};
 use super::panel::{Axis, BOUND, Panel, WIDTH, count, picture, text_width};
 use crate::report::Group;
-use crate::report::summary::{GroupSummary, method_names, subject};
+use crate::report::summary::{GroupSummary, bound_method, method_names, subject};
 use crate::stats::mean;
+use crate::table::BOUND as BOUND_NAME;
 use justfull_sim::results::Distribution;
 
 /// Quartiles, whiskers and mean of a distribution, in ms.
@@ -42,7 +43,7 @@ fn boxes(group: &Group) -> Vec<Summary5> {
     };
     let mut all: Vec<Summary5> =
         names.iter().filter_map(|name| box_of(name, &of(name, |f| &f.delay))).collect();
-    all.extend(names.first().and_then(|name| box_of(crate::table::BOUND, &of(name, |f| &f.bound))));
+    all.extend(bound_method(&group.runs).and_then(|name| box_of(BOUND_NAME, &of(&name, |f| &f.bound))));
     all
 }
 
@@ -74,14 +75,14 @@ pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Op
         let y = Axis::linear("", 0.0, f64::from(rows)).with_ticks_to(f64::NEG_INFINITY);
         let corner = (names - AXIS, 0);
         let panel = Panel::new(sheet, corner, (WIDTH - corner.0, height), "", axis, y);
-        if let Some(bound) = boxes.iter().find(|b| b.name == crate::table::BOUND) {
+        if let Some(bound) = boxes.iter().find(|b| b.name == BOUND_NAME) {
             panel.upright(bound.mean);
         }
         for (i, b) in boxes.iter().enumerate() {
             let y = f64::from(rows) - i as f64 - 0.5;
-            let is_bound = b.name == crate::table::BOUND;
+            let is_bound = b.name == BOUND_NAME;
             let look =
-                if is_bound { Look { colour: BOUND, ..palette.look("") } } else { palette.look(&b.name) };
+                if is_bound { Look { colour: BOUND, shape: Shape::Circle } } else { palette.look(&b.name) };
             panel.boxed(b.min, [b.p25, b.p50, b.p75], b.p99, y, look.colour);
             panel.mark(b.mean, y, look, 9);
             sheet.text_to((names - 12, panel.at(0.0, y).1), &b.name);

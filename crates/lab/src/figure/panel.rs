@@ -85,6 +85,17 @@ impl Axis {
         }
     }
 
+    /// An axis around `values`, none below 0: as [`Self::around`], but values below `floor` are taken as `floor`, so that a
+    /// zero among large values does not force a linear axis.
+    pub(super) fn around_from(label: &str, floor: f64, values: &[f64]) -> Self {
+        match extent(values.iter().copied()) {
+            Some((lo, hi)) if lo < floor && hi > 10.0 * floor => {
+                Self::logarithmic(label, floor / 1.6, hi * 1.25)
+            }
+            _ => Self::around(label, values.iter().copied()),
+        }
+    }
+
     /// A logarithmic axis from `lo` to `hi`, both above 0.
     pub(super) fn logarithmic(label: &str, lo: f64, hi: f64) -> Self {
         let digits: &[f64] = if hi / lo > 1000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -511,6 +522,10 @@ mod tests {
         assert!(Axis::around("", [6.0, 80.0]).log);
         assert!(!Axis::around("", [9.0, 80.0]).log);
         assert!(!Axis::around("", [0.0, 80.0]).log);
+        assert!(Axis::around_from("", 0.1, &[0.0, 80.0]).log);
+        assert!(
+            !Axis::around_from("", 0.1, &[0.0, 0.9]).log && !Axis::around_from("", 0.1, &[20.0, 80.0]).log
+        );
         assert!(!Axis::around("", [5.0]).log && !Axis::around("", [f64::NAN]).log);
     }
 

@@ -32,8 +32,18 @@ fn radius(step: usize, steps: usize) -> i32 {
     if steps < 2 { 13 } else { 9 + count(8 * step / (steps - 1)) }
 }
 
-fn ends(values: impl Iterator<Item = Summary>) -> Vec<f64> {
-    values.flat_map(|s| [s.mean, s.low().max(s.mean * 0.5), s.high()]).collect()
+/// Where a logarithmic axis of packets starts: shorter queues are drawn there.
+const FLOOR_PACKETS: f64 = 0.1;
+
+/// Greatest value that `metric` can have: an interval is not drawn beyond it.
+fn most(metric: Metric) -> f64 {
+    if metric == Metric::Utilisation { 1.0 } else { f64::INFINITY }
+}
+
+/// What an axis must show of `values`: the means, the upper ends of their intervals up to `most`, and the lower ends
+/// as far as half the mean, so that one wild interval does not squeeze all else.
+fn ends(values: impl Iterator<Item = Summary>, most: f64) -> Vec<f64> {
+    values.flat_map(|s| [s.mean, s.low().max(s.mean * 0.5), s.high().min(most)]).collect()
 }
 
 struct Kind<'a> {
@@ -59,15 +69,18 @@ fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Fig
     }
     let bound = crate::stats::mean(&bounds);
     entries.extend(bound.map(|b| (format!("bound, {b:.1} ms"), Glyph::Dashes(BOUND))));
-    let mut x = Axis::around(kind.x_label, ends(points.iter().map(|p| p.x)));
-    if kind.x == Metric::Utilisation {
-        x = x.with_ticks_to(1.0);
-    }
-    let delays = ends(points.iter().map(|p| p.y)).into_iter().chain(bounds.iter().copied());
+    let x_values = ends(points.iter().map(|p| p.x), most(kind.x));
+    let x = match kind.x {
+        Metric::Utilisation => Axis::around(kind.x_label, x_values).with_ticks_to(1.0),
+        _ => Axis::around_from(kind.x_label, FLOOR_PACKETS, &x_values),
+    };
+    let delays = ends(points.iter().map(|p| p.y), f64::INFINITY).into_iter().chain(bounds.iter().copied());
     let y = Axis::around(delay_label(&groups), delays);
     let logarithmic = y.is_logarithmic();
     let head = legend_height(&entries) + LINE / 2;
     const HEIGHT: i32 = 700;
+    let floor = if x.is_logarithmic() { FLOOR_PACKETS } else { f64::NEG_INFINITY };
+    let shown = |value: f64| value.clamp(floor, most(kind.x));
     let picture = picture(head + HEIGHT, |sheet| {
         sheet.legend(6, &entries);
         let panel = Panel::new(sheet, (0, head), (WIDTH, HEIGHT), "", x, y);
@@ -76,12 +89,12 @@ fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Fig
         }
         for p in &points {
             let colour = palette.look(&p.method).colour;
-            panel.line(&[(p.x.low(), p.y.mean), (p.x.high(), p.y.mean)], colour, 3);
-            panel.line(&[(p.x.mean, p.y.low()), (p.x.mean, p.y.high())], colour, 3);
+            panel.line(&[(shown(p.x.low()), p.y.mean), (shown(p.x.high()), p.y.mean)], colour, 3);
+            panel.line(&[(shown(p.x.mean), p.y.low()), (shown(p.x.mean), p.y.high())], colour, 3);
         }
         // Larger marks first: they must not hide the smaller ones.
         for p in points.iter().rev() {
-            panel.mark(p.x.mean, p.y.mean, palette.look(&p.method), radius(p.step, groups.len()));
+            panel.mark(shown(p.x.mean), p.y.mean, palette.look(&p.method), radius(p.step, groups.len()));
         }
     });
     let caption = format!("{} {}", kind.says, reading(family, &points, bound.is_some(), logarithmic));
@@ -133,7 +146,8 @@ pub(super) fn delay_against_backlog(family: &Family<'_>, number: usize, palette:
         title: format!("Delay against the RLC queue: {}", family.label),
         x: Metric::RlcAtEntry,
         x_label: "mean RLC queue at entry, packets",
-        says: "The queue that a packet finds in the RLC is what it waits for.",
+        says: "The queue that a packet finds in the RLC is what it waits for; where the axis is logarithmic, queues below \
+               0.1 packets are drawn at 0.1.",
     };
     scatter(family, palette, kind)
 }
