@@ -30,7 +30,9 @@ pub(crate) enum Command {
     /// Run T20's main comparison on the shipped synthetic channels and write its report
     Demo(OutputArgs),
     /// Run a paper's claims and judge them
-    #[command(after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short")]
+    #[command(
+        after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short"
+    )]
     Reproduce(ReproduceArgs),
     /// List methods, algorithms, scenarios and papers
     List,

@@ -6,7 +6,7 @@ use crate::progress::Display;
 use justfull_lab::report::{Comparison, summary::GroupSummary};
 use justfull_lab::runner;
 use justfull_lab::scenario::{Overrides, Scenario, Setting};
-use justfull_lab::{export, library, report, table};
+use justfull_lab::{export, figure, library, report, table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,11 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
     for file in files {
         let scenario = load(file, Overrides::default())?;
         let (methods, points) = (scenario.methods().len(), scenario.points().len());
-        println!("{}: sound; {} runs ({methods} methods, {points} points)", file.display(), scenario.jobs().len());
+        println!(
+            "{}: sound; {} runs ({methods} methods, {points} points)",
+            file.display(),
+            scenario.jobs().len()
+        );
         for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
             eprintln!("warning: {warning}");
         }
@@ -55,7 +59,8 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let overrides = overrides(args)?;
-    let scenarios: Result<Vec<Scenario>, Failure> = args.files.iter().map(|f| load(f, overrides.clone())).collect();
+    let scenarios: Result<Vec<Scenario>, Failure> =
+        args.files.iter().map(|f| load(f, overrides.clone())).collect();
     let scenarios = scenarios?;
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
     run_all(&scenarios, &name, &args.output, Vec::new())
@@ -64,7 +69,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 /// What a reader of the demonstration must know.
 const DEMO_NOTES: [&str; 3] = [
     "Channels: shipped synthetic ones with the statistics of a walk and of a train ride, not the paper's traces.",
-    "RLC of 31 packets and late ticks, as T20's program ran (variant as-released); with its text's 1024 packets Vanilla waits for seconds: justfull run t20-individual.",
+    "RLC of 31 packets and late ticks, as T20's program ran (variant as-released); with its text's 1024 packets Vanilla \
+     waits for seconds: justfull run t20-individual.",
     "With JUSTFULL_DATA naming the folder of the paper's traces, `justfull reproduce T20` runs on those.",
 ];
 
@@ -77,7 +83,11 @@ pub(crate) fn demo(output: &OutputArgs) -> Result<(), Failure> {
     ] {
         let value = |text: &str| toml_string(text);
         let set = |path: &str, text: &str| Setting::new(path, value(text)).map_err(Failure::Usage);
-        let title = if name == "t20-individual" { "T20 scenario 1, own SDAP queues" } else { "T20 scenario 2, shared SDAP queue" };
+        let title = if name == "t20-individual" {
+            "T20 scenario 1, own SDAP queues"
+        } else {
+            "T20 scenario 2, shared SDAP queue"
+        };
         let overrides = Overrides {
             base: vec![set("channel.fit", fit)?, set("title", &format!("{title}: {label}"))?],
             variant: Some("as-released".into()),
@@ -94,7 +104,12 @@ fn toml_string(text: &str) -> justfull_lab::scenario::Value {
     justfull_lab::scenario::Value::String(text.into())
 }
 
-fn run_all(scenarios: &[Scenario], name: &str, output: &OutputArgs, notes: Vec<String>) -> Result<(), Failure> {
+fn run_all(
+    scenarios: &[Scenario],
+    name: &str,
+    output: &OutputArgs,
+    notes: Vec<String>,
+) -> Result<(), Failure> {
     let out = folder(output, name)?;
     let display = Display::new(output.quiet);
     for scenario in scenarios {
@@ -103,7 +118,8 @@ fn run_all(scenarios: &[Scenario], name: &str, output: &OutputArgs, notes: Vec<S
     }
     let mut whole = Comparison { notes, command: command(), ..Comparison::default() };
     for scenario in scenarios {
-        let part = runner::compare(scenario, threads(output), &display.watch).map_err(|e| Failure::usage(&e))?;
+        let part =
+            runner::compare(scenario, threads(output), &display.watch).map_err(|e| Failure::usage(&e))?;
         whole.version = part.version;
         whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);
@@ -119,7 +135,11 @@ fn run_all(scenarios: &[Scenario], name: &str, output: &OutputArgs, notes: Vec<S
         write(folder, &whole)?;
     }
     if cancelled || !whole.missing.is_empty() {
-        return Err(Failure::Failed(format!("interrupted: {} runs are missing:\n  {}", whole.missing.len(), whole.missing.join("\n  "))));
+        return Err(Failure::Failed(format!(
+            "interrupted: {} runs are missing:\n  {}",
+            whole.missing.len(),
+            whole.missing.join("\n  ")
+        )));
     }
     Ok(())
 }
@@ -134,7 +154,8 @@ pub(crate) fn threads(output: &OutputArgs) -> usize {
 
 /// The command line as it was given.
 pub(crate) fn command() -> String {
-    let words: Vec<String> = std::env::args().skip(1).map(|w| if w.contains(' ') { format!("'{w}'") } else { w }).collect();
+    let words: Vec<String> =
+        std::env::args().skip(1).map(|w| if w.contains(' ') { format!("'{w}'") } else { w }).collect();
     format!("justfull {}", words.join(" "))
 }
 
@@ -150,7 +171,12 @@ pub(crate) fn folder(output: &OutputArgs, name: &str) -> Result<Option<PathBuf>,
         std::fs::write(&probe, b"")?;
         std::fs::remove_file(probe)
     };
-    probe().map_err(|e| Failure::Usage(format!("--out: found {}: {e}, allowed is a folder that can be written", folder.display())))?;
+    probe().map_err(|e| {
+        Failure::Usage(format!(
+            "--out: found {}: {e}, allowed is a folder that can be written",
+            folder.display()
+        ))
+    })?;
     Ok(Some(folder))
 }
 
@@ -171,7 +197,9 @@ fn show(comparison: &Comparison) -> Result<(), Failure> {
 /// Writes to standard output; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Usage(format!("standard output: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Usage(format!("standard output: {e}")))
+        }
         _ => Ok(()),
     }
 }
@@ -179,9 +207,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Writes report and tables.
 pub(crate) fn write(folder: &Path, comparison: &Comparison) -> Result<(), Failure> {
     let written = export::write_all(folder, comparison).map_err(|e| Failure::usage(&e))?;
+    let figures = figure::all(comparison);
+    export::write_figures(&folder.join("figures"), &figures).map_err(|e| Failure::usage(&e))?;
     let report = folder.join("report.html");
     let html = report::html(comparison);
     export::write_whole(&report, |out| out.write_all(html.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    eprintln!("report: {}; {} tables beside it", report.display(), written.len());
+    eprintln!("report: {}; {} tables and {} figures beside it", report.display(), written.len(), figures.len());
     Ok(())
 }

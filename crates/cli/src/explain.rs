@@ -15,7 +15,8 @@ pub(crate) fn list() -> Result<(), Failure> {
 pub(crate) fn explain(name: &str) -> Result<(), Failure> {
     let text = reference::explain(name).ok_or_else(|| {
         let methods = MethodLibrary::shipped();
-        let mut known: Vec<&str> = library::algorithms().iter().map(|d| d.name).chain(methods.names()).collect();
+        let mut known: Vec<&str> =
+            library::algorithms().iter().map(|d| d.name).chain(methods.names()).collect();
         known.sort_unstable();
         known.dedup();
         Failure::Usage(format!("name: found {name}, allowed is one of {}", known.join(", ")))
@@ -25,20 +26,23 @@ pub(crate) fn explain(name: &str) -> Result<(), Failure> {
 
 pub(crate) fn show(name: &str) -> Result<(), Failure> {
     let names: Vec<&str> = library::SCENARIOS.iter().map(|(n, _)| *n).collect();
-    let text = library::scenario(name)
-        .ok_or_else(|| Failure::Usage(format!("name: found {name}, allowed is one of {}", names.join(", "))))?;
+    let text = library::scenario(name).ok_or_else(|| {
+        Failure::Usage(format!("name: found {name}, allowed is one of {}", names.join(", ")))
+    })?;
     print(text)
 }
 
 pub(crate) fn man(out: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(out).map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
-    clap_mangen::generate_to(Cli::command(), out).map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))
+    clap_mangen::generate_to(Cli::command(), out)
+        .map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))
 }
 
 pub(crate) fn reference(out: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(out).map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
     for (name, text) in reference::pages() {
-        export::write_whole(&out.join(name), |file| file.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
+        export::write_whole(&out.join(name), |file| file.write_all(text.as_bytes()))
+            .map_err(|e| Failure::usage(&e))?;
     }
     Ok(())
 }

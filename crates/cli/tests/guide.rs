@@ -1,0 +1,52 @@
+//! The commands of the guide run as they stand.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The lines of the shell blocks of `page` that call the program.
+fn commands(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).expect("the page is there");
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            inside = language == "sh";
+        } else if inside && line.starts_with("justfull ") {
+            found.push(line.to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_command_of_the_first_run_works_as_written() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
+    let path = std::env::join_paths(
+        std::iter::once(program.parent().expect("the program is in a folder").to_path_buf())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    )
+    .expect("the folder's name is sound");
+    let commands = commands("docs/guide/first-run.md");
+    assert!(commands.len() >= 8, "the guide shows commands: {commands:?}");
+    for command in commands {
+        let done = Command::new("sh").args(["-ec", &command]).current_dir(&folder).env("PATH", &path).output();
+        let done = done.expect("a shell runs");
+        assert!(done.status.success(), "{command}\n{}", String::from_utf8_lossy(&done.stderr));
+    }
+    assert!(folder.path().join("results/first/report.html").is_file());
+}
+
+#[test]
+fn every_scenario_that_the_readme_runs_is_there() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("the page is there");
+    let shipped: Vec<&str> = justfull_lab::library::SCENARIOS.iter().map(|(name, _)| *name).collect();
+    let named = text.lines().filter_map(|l| l.strip_prefix("justfull run ")).filter_map(|l| l.split(' ').next());
+    for name in named.filter(|name| *name != "my.toml") {
+        assert!(shipped.contains(&name), "README runs {name}");
+    }
+}
