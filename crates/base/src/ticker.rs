@@ -154,7 +154,10 @@ impl Ticker {
 
     fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         let lag = t.since(Instant::ZERO + self.phase).as_nanos() as f64 / self.period_ns;
-        let mut k = (lag as u64).saturating_sub(2).max(from);
+        // Ticks meant to be before `t` are over, but a late one may still come: up to a period later, and one more for
+        // the skew between the nominal period, which bounds the lateness, and the real one.
+        let back = if matches!(self.lateness, Lateness::Uniform { .. }) { 2 } else { 0 };
+        let mut k = (lag as u64).saturating_sub(back).max(from);
         loop {
             if let Some(at) = self.at(k)
                 && (at > t || (!strictly && at == t))

@@ -157,6 +157,25 @@ impl Stack {
         self.advance(now, true, driver);
     }
 
+    /// Does all that is due at `now` and goes on, instant by instant, with what is due before `limit`, until it has delivered
+    /// something. Answers the last instant at which it did something, and at how many. For drivers that know that nothing
+    /// will arrive before `limit` unless something is delivered.
+    pub fn wake_before<D: Probe + Egress>(&mut self, now: Instant, limit: Instant, driver: &mut D) -> (Instant, u64) {
+        let delivered = self.delivered;
+        let (mut last, mut instants) = (now, 1);
+        self.advance(now, true, driver);
+        while self.delivered == delivered {
+            let due = self.next_wake();
+            if due >= limit {
+                break;
+            }
+            self.advance(due, true, driver);
+            last = due;
+            instants += 1;
+        }
+        (last, instants)
+    }
+
     /// When the stack has something to do next: the slots never end, so there is always an instant.
     #[must_use]
     #[inline]
@@ -227,7 +246,8 @@ impl Stack {
                 return;
             }
             // At one instant: top-down UPF, SDAP, MAC; bottom-up the reverse.
-            let (upf, sdap, mac) = (self.upf_poll.due() == due, self.sdap_poll.due() == due, self.mac_poll.due() == due);
+            let (upf, sdap, mac) =
+                (self.upf_poll.due() == due, self.sdap_poll.due() == due, self.mac_poll.due() == due);
             if self.top_down {
                 match (upf, sdap) {
                     (true, _) => self.upf_tick(driver),
@@ -283,7 +303,14 @@ impl Stack {
     }
 
     #[inline]
-    fn enter_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, qos: usize, packet: Packet, driver: &mut D) {
+    fn enter_sdap<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue_index: u32,
+        qos: usize,
+        packet: Packet,
+        driver: &mut D,
+    ) {
         let ue = &mut self.ues[ue_index as usize];
         let amount = ue.sdap.amount(&packet);
         let queue = &mut ue.sdap.queues[qos];
@@ -330,24 +357,30 @@ impl Stack {
         }
         let ue = &mut self.ues[ue_index as usize];
         ue.sdap.begin_poll();
-        for _ in 0..self.sdap_batch {
+        // A queue that is refused costs the others nothing of the batch.
+        let mut sent = 0;
+        while sent < self.sdap_batch {
             let Some(i) = ue.sdap.pick() else { break };
             let queue = &mut ue.sdap.queues[i];
             let drb = queue.drb;
             let rlc = &mut ue.rlc[drb as usize];
             let before = rlc.view();
-            let admitted = queue.queue.peek().is_some_and(|head| rlc.limiter.admits(now, head, &before));
-            let Some(packet) = admitted.then(|| queue.queue.reserve(now, driver)).flatten() else {
+            let unlimited = rlc.limiter.is_unlimited();
+            let admitted =
+                unlimited || queue.queue.peek().is_some_and(|head| rlc.limiter.admits(now, head, &before));
+            let reserved = if admitted { queue.queue.reserve(now, driver) } else { None };
+            let Some(packet) = reserved else {
                 queue.refused = true;
                 continue;
             };
             // The AQM may have dropped the packet that was asked for and offered a larger one.
-            if !rlc.limiter.admits(now, &packet, &before) {
+            if !unlimited && !rlc.limiter.admits(now, &packet, &before) {
                 queue.queue.abort(packet);
                 queue.refused = true;
                 continue;
             }
             queue.queue.commit(now, &packet, driver);
+            sent += 1;
             queue.moved += match self.unit {
                 CapacityUnit::Packets => 1,
                 CapacityUnit::Bytes => u64::from(packet.size),
@@ -386,7 +419,17 @@ impl Stack {
                 let capacity = ue.channel.as_ref().map_or(shared, |c| c.peek(k, at));
                 let remaining = rlc.view().backlog(self.unit);
                 let starved = capacity > 0;
-                rlc.report(k, &SlotReport { pulled_at: at, slot: self.slot, capacity, remaining, starved, ..SlotReport::default() });
+                rlc.report(
+                    k,
+                    &SlotReport {
+                        pulled_at: at,
+                        slot: self.slot,
+                        capacity,
+                        remaining,
+                        starved,
+                        ..SlotReport::default()
+                    },
+                );
             }
         }
         self.forecast_first(ue_index, forecast);

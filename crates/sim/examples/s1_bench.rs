@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Counts the allocations of the event loop after a third of the run: queues have reached their size by then. Making the
+/// counts the allocations of the event loop after two thirds of the run: queues have reached their size by then. Making the
 /// results after the last event is not counted.
 #[derive(Default)]
 struct AfterWarmup {
@@ -51,7 +51,7 @@ struct AfterWarmup {
 impl Progress for AfterWarmup {
     fn advanced(&mut self, now: Instant) -> bool {
         self.last = ALLOCATIONS.load(Ordering::Relaxed);
-        if now >= Instant::ZERO + Duration::from_secs(20) {
+        if now >= Instant::ZERO + Duration::from_secs(40) {
             self.warm.get_or_insert(self.last);
         }
         true
@@ -155,7 +155,9 @@ fn main() {
                 rss_kib()
             );
         } else {
-            println!("{name}: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, {goodput:.2} Mbit/s, {calls:.2} calls per packet");
+            println!(
+                "{name}: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, {goodput:.2} Mbit/s, {calls:.2} calls per packet"
+            );
         }
     }
 }

@@ -88,7 +88,13 @@ pub(crate) struct UdpSource {
 impl UdpSource {
     /// The source and the instant of its first datagram: a random time within one mean interval after `start`. Its clock
     /// is skewed by up to 50 ppm, so that no source locks to a poll.
-    pub(crate) fn new(route: Route, payload: u32, interval: Interval, start: Instant, mut rng: Rng) -> (Self, Instant) {
+    pub(crate) fn new(
+        route: Route,
+        payload: u32,
+        interval: Interval,
+        start: Instant,
+        mut rng: Rng,
+    ) -> (Self, Instant) {
         let phase = interval.mean().scaled(rng.unit());
         let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
         (Self { route, payload, interval, rng, skew }, start + phase)

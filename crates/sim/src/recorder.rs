@@ -21,8 +21,14 @@ pub(crate) struct Times {
 
 impl Times {
     pub(crate) fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
-        Self { histogram, count: 0, sum_ns: 0, squares_ms: 0.0, min_ns: u64::MAX, max_ns: 0 }
+        Self {
+            histogram: Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound"),
+            count: 0,
+            sum_ns: 0,
+            squares_ms: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
     }
 
     #[inline]
@@ -44,7 +50,7 @@ impl Times {
         let n = self.count as f64;
         let mean_ms = self.sum_ns as f64 / n * 1e-6;
         let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
-        // The middle of the histogram's cell, whose width is 0.1 % or 1 us.
+        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide.
         let at = |share: f64| self.histogram.value_at_quantile(share) as f64 * 1e-3;
         Distribution {
             count: self.count,
@@ -258,7 +264,13 @@ impl Recorder {
     }
 
     /// Adds what a TCP flow's sender counted.
-    pub(crate) fn tcp_totals(&mut self, flow: u32, retransmitted: u64, timeouts: u64, completed: Option<Instant>) {
+    pub(crate) fn tcp_totals(
+        &mut self,
+        flow: u32,
+        retransmitted: u64,
+        timeouts: u64,
+        completed: Option<Instant>,
+    ) {
         let class = &mut self.classes[self.class_of_flow[flow as usize] as usize];
         class.result.retransmitted_segments += retransmitted;
         class.result.timeouts += timeouts;
@@ -337,7 +349,8 @@ impl Recorder {
     /// State over time.
     pub(crate) fn series(&self) -> Series {
         let bins = &self.bins[..self.bins.len() - 1];
-        let per_slot = |f: &dyn Fn(&Bin) -> u64| bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect();
+        let per_slot =
+            |f: &dyn Fn(&Bin) -> u64| bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect();
         let bin_s = self.bin.as_secs_f64();
         Series {
             bin_s,
@@ -399,5 +412,30 @@ impl Probe for Recorder {
                 self.slot(now, *capacity, *used, (*rlc_packets, *rlc_bytes));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_exact_and_percentiles_good_to_a_thousandth() {
+        let mut times = Times::new();
+        (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us * 10)));
+        let found = times.finish();
+        assert!((found.mean_ms - 50.005).abs() < 1e-9, "{}", found.mean_ms);
+        assert!((found.p50_ms / 50.0 - 1.0).abs() < 1e-3, "{}", found.p50_ms);
+        assert!((found.p99_ms / 99.0 - 1.0).abs() < 1e-3, "{}", found.p99_ms);
+        assert_eq!(found.cdf.last().map(|(_, share)| *share), Some(1.0));
+    }
+
+    #[test]
+    fn a_time_beyond_the_highest_counts_as_the_highest() {
+        let mut times = Times::new();
+        times.record(Duration::from_secs(7_200));
+        let found = times.finish();
+        assert!((found.p50_ms / 3.6e6 - 1.0).abs() < 1e-3, "{}", found.p50_ms);
+        assert!((found.max_ms / 7.2e6 - 1.0).abs() < 1e-12, "{}", found.max_ms);
     }
 }

@@ -99,15 +99,33 @@ impl FlowConfig {
             Traffic::Udp { payload, interval } => {
                 let most = u64::from(mtu.saturating_sub(UDP_HEADER_BYTES));
                 let fits = (1..=most).contains(&payload.0);
-                ensure(fits, "payload", payload, "1B to the MTU less 28B of headers", "no IP fragmentation is modelled")?;
+                ensure(
+                    fits,
+                    "payload",
+                    payload,
+                    "1B to the MTU less 28B of headers",
+                    "no IP fragmentation is modelled",
+                )?;
                 let mean = interval.mean();
-                ensure(mean >= Duration::from_micros(1), "interval", &mean, "at least 1us", "finer would not end")
+                ensure(
+                    mean >= Duration::from_micros(1),
+                    "interval",
+                    &mean,
+                    "at least 1us",
+                    "finer would not end",
+                )
             }
             Traffic::Tcp { sender, size, .. } => {
                 let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
                 let bound = "1 to the MTU less 52B of headers";
                 ensure(sender.mss <= most, "tcp.mss", &sender.mss, bound, "no IP fragmentation is modelled")?;
-                ensure(size.is_none_or(|s| s.0 > 0), "size", &"0B", "at least 1B, or none", "nothing to send")?;
+                ensure(
+                    size.is_none_or(|s| s.0 > 0),
+                    "size",
+                    &"0B",
+                    "at least 1B, or none",
+                    "nothing to send",
+                )?;
                 sender.validate().map_err(|e| e.within("tcp"))
             }
         }

@@ -170,8 +170,13 @@ impl World {
         delays.dedup();
         let (classes, class_of_flow) = classes(config);
         let end = Instant::ZERO + config.duration;
-        let recorder =
-            Recorder::new(Instant::ZERO + config.warmup, end, config.series_bins as usize, classes, class_of_flow);
+        let recorder = Recorder::new(
+            Instant::ZERO + config.warmup,
+            end,
+            config.series_bins as usize,
+            classes,
+            class_of_flow,
+        );
         let mut world = Self {
             ends: Vec::with_capacity(members),
             tcp: Vec::new(),
@@ -242,17 +247,17 @@ impl World {
     pub fn run<P: Progress>(mut self, progress: &mut P) -> Option<RunResult> {
         let end = Instant::ZERO + self.config.duration;
         let report_every = Duration::from_nanos((self.config.duration.as_nanos() / 100).max(1));
-        let mut report_at = Instant::ZERO + report_every;
+        let mut report_at = (Instant::ZERO + report_every).min(end);
         loop {
             let now = self.step(end);
-            if now > report_at || now > end {
+            if now > report_at {
                 if !progress.advanced(now.min(end)) {
                     return None;
                 }
-                report_at = now + report_every;
-            }
-            if now > end {
-                return Some(self.finish());
+                if now > end {
+                    return Some(self.finish());
+                }
+                report_at = (now + report_every).min(end);
             }
         }
     }
@@ -267,8 +272,17 @@ impl World {
         let stack = self.stack.next_wake();
         let air = self.air.next();
         let receivers = self.receiver_timers.next();
-        let now = uplink.min(senders).min(sources).min(core).min(stack).min(air).min(receivers);
+        let others = uplink.min(senders).min(sources).min(core).min(air).min(receivers);
+        let now = others.min(stack);
         if now > end {
+            return now;
+        }
+        if stack < others {
+            // Nothing reaches the stack before the others act: it may go on alone.
+            let limit = others.min(end + Duration::from_nanos(1));
+            let (now, instants) = self.stack.wake_before(now, limit, &mut self.driver);
+            self.calls += instants;
+            self.drain_stack(now);
             return now;
         }
         self.calls += 1;
@@ -279,7 +293,8 @@ impl World {
         } else if sources == now {
             self.send_datagram(now);
         } else if core == now {
-            self.arrive(now);
+            let limit = uplink.min(senders).min(sources).min(air).min(receivers).min(end + Duration::from_nanos(1));
+            return self.arrive(now, limit);
         } else if stack == now {
             self.stack.wake(now, &mut self.driver);
             self.drain_stack(now);
@@ -358,16 +373,25 @@ impl World {
         }
     }
 
-    /// Packets reach the UPF.
-    fn arrive(&mut self, now: Instant) {
-        for pipe in 0..self.core.len() {
-            while let Some(packet) = self.core[pipe].pop(now) {
-                self.calls += 1;
-                self.driver.recorder.entered(now, packet.flow);
-                self.stack.input(now, packet, &mut self.driver);
+    /// Packets reach the UPF: those of `now`, and, while nothing else is due before `limit` and nothing is delivered, the next
+    /// ones. The instant of the last.
+    fn arrive(&mut self, mut now: Instant, limit: Instant) -> Instant {
+        loop {
+            for pipe in &mut self.core {
+                while let Some(packet) = pipe.pop(now) {
+                    self.calls += 1;
+                    self.driver.recorder.entered(now, packet.flow);
+                    self.stack.input(now, packet, &mut self.driver);
+                }
             }
+            let next = earliest(&self.core);
+            if !self.driver.delivered.is_empty() || next >= limit || next > self.stack.next_wake() {
+                self.drain_stack(now);
+                return now;
+            }
+            self.calls += 1;
+            now = next;
         }
-        self.drain_stack(now);
     }
 
     /// Packets that the radio has taken go on their way through the air.
@@ -456,7 +480,13 @@ fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
     let day = Duration::from_secs(86_400);
     let ok = !config.duration.is_zero() && config.duration <= day;
     ensure(ok, "duration", &config.duration, "above 0s, at most 24h", "a run ends")?;
-    ensure(config.warmup < config.duration, "warmup", &config.warmup, "below duration", "something must be measured")?;
+    ensure(
+        config.warmup < config.duration,
+        "warmup",
+        &config.warmup,
+        "below duration",
+        "something must be measured",
+    )?;
     let bins = config.series_bins;
     ensure((1..=100_000).contains(&bins), "series_bins", &bins, "1 to 100000", "memory is bounded")?;
     ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
