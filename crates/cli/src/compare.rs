@@ -5,8 +5,8 @@ use crate::args::{OutputArgs, RunArgs};
 use crate::progress::Display;
 use justfull_lab::report::{Comparison, summary::GroupSummary};
 use justfull_lab::runner;
-use justfull_lab::scenario::{Overrides, Scenario, Setting};
-use justfull_lab::{export, figure, library, report, table};
+use justfull_lab::scenario::{Overrides, Scenario, Setting, Table, Value};
+use justfull_lab::{claims, export, figure, library, report, table};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -67,41 +67,57 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// What a reader of the demonstration must know.
-const DEMO_NOTES: [&str; 3] = [
-    "Channels: shipped synthetic ones with the statistics of a walk and of a train ride, not the paper's traces.",
+const DEMO_NOTES: [&str; 2] = [
+    "The channels named walk and train ride are synthetic and ship with the program: they have the statistics of the \
+     paper's traces but are not those traces.",
     "RLC of 31 packets and late ticks, as T20's program ran (variant as-released); with its text's 1024 packets Vanilla \
      waits for seconds: justfull run t20-individual.",
-    "With JUSTFULL_DATA naming the folder of the paper's traces, `justfull reproduce T20` runs on those.",
 ];
 
+/// How to see the paper's traces too.
+const DEMO_NO_TRACES: &str = "The paper's traces were not run: JUSTFULL_DATA names no folder that has them.";
+
 pub(crate) fn demo(output: &OutputArgs) -> Result<(), Failure> {
-    let mut scenarios = Vec::new();
-    for (name, fit, label) in [
-        ("t20-individual", "pedestrian-like", "walk"),
-        ("t20-individual", "train-like", "train ride"),
-        ("t20-shared", "pedestrian-like", "walk"),
-    ] {
-        let value = |text: &str| toml_string(text);
-        let set = |path: &str, text: &str| Setting::new(path, value(text)).map_err(Failure::Usage);
-        let title = if name == "t20-individual" {
-            "T20 scenario 1, own SDAP queues"
-        } else {
-            "T20 scenario 2, shared SDAP queue"
-        };
-        let overrides = Overrides {
-            base: vec![set("channel.fit", fit)?, set("title", &format!("{title}: {label}"))?],
-            variant: Some("as-released".into()),
-            runs: Some(3),
-            sweep_values: Some(vec![value("20ms"), value("70ms")]),
-            ..Overrides::default()
-        };
-        scenarios.push(load(Path::new(&format!("{name}.toml")), overrides)?);
+    let markov = |fit: &str| Value::Table(toml_table(&[("kind", "markov"), ("fit", fit)]));
+    let mut channels =
+        vec![("walk".to_string(), markov("pedestrian-like")), ("train ride".into(), markov("train-like"))];
+    let mut notes = DEMO_NOTES.map(str::to_string).to_vec();
+    for (name, channel) in claims::load("T20").map_err(|e| Failure::usage(&e))?.traces {
+        let file = channel.get("file").and_then(Value::as_str).unwrap_or_default();
+        if data_dir().is_some_and(|dir| dir.join(file).is_file()) {
+            channels.push((format!("the paper's {name} trace"), channel));
+        }
     }
-    run_all(&scenarios, "demo", output, DEMO_NOTES.map(str::to_string).to_vec())
+    if channels.len() == 2 {
+        notes.push(DEMO_NO_TRACES.into());
+    }
+    let mut scenarios = Vec::new();
+    for (name, title) in [
+        ("t20-individual", "T20 scenario 1, own SDAP queues"),
+        ("t20-shared", "T20 scenario 2, shared SDAP queue"),
+    ] {
+        for (label, channel) in &channels {
+            scenarios.push(demo_scenario(name, &format!("{title}: {label}"), channel)?);
+        }
+    }
+    run_all(&scenarios, "demo", output, notes)
 }
 
-fn toml_string(text: &str) -> justfull_lab::scenario::Value {
-    justfull_lab::scenario::Value::String(text.into())
+/// A shipped scenario on another channel, short enough for a demonstration.
+fn demo_scenario(name: &str, title: &str, channel: &Value) -> Result<Scenario, Failure> {
+    let set = |path: &str, value: Value| Setting::new(path, value).map_err(Failure::Usage);
+    let overrides = Overrides {
+        base: vec![set("channel", channel.clone())?, set("title", Value::String(title.into()))?],
+        variant: Some("as-released".into()),
+        runs: Some(3),
+        sweep_values: Some(vec![Value::String("20ms".into()), Value::String("70ms".into())]),
+        ..Overrides::default()
+    };
+    load(Path::new(name), overrides)
+}
+
+fn toml_table(entries: &[(&str, &str)]) -> Table {
+    entries.iter().map(|(key, value)| ((*key).to_string(), Value::String((*value).into()))).collect()
 }
 
 fn run_all(
@@ -212,6 +228,11 @@ pub(crate) fn write(folder: &Path, comparison: &Comparison) -> Result<(), Failur
     let report = folder.join("report.html");
     let html = report::html(comparison);
     export::write_whole(&report, |out| out.write_all(html.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    eprintln!("report: {}; {} tables and {} figures beside it", report.display(), written.len(), figures.len());
+    eprintln!(
+        "report: {}; {} tables and {} figures beside it",
+        report.display(),
+        written.len(),
+        figures.len()
+    );
     Ok(())
 }

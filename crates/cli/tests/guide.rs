@@ -34,7 +34,8 @@ fn every_command_of_the_first_run_works_as_written() {
     let commands = commands("docs/guide/first-run.md");
     assert!(commands.len() >= 8, "the guide shows commands: {commands:?}");
     for command in commands {
-        let done = Command::new("sh").args(["-ec", &command]).current_dir(&folder).env("PATH", &path).output();
+        let done =
+            Command::new("sh").args(["-ec", &command]).current_dir(&folder).env("PATH", &path).output();
         let done = done.expect("a shell runs");
         assert!(done.status.success(), "{command}\n{}", String::from_utf8_lossy(&done.stderr));
     }
@@ -45,7 +46,8 @@ fn every_command_of_the_first_run_works_as_written() {
 fn every_scenario_that_the_readme_runs_is_there() {
     let text = std::fs::read_to_string(root().join("README.md")).expect("the page is there");
     let shipped: Vec<&str> = justfull_lab::library::SCENARIOS.iter().map(|(name, _)| *name).collect();
-    let named = text.lines().filter_map(|l| l.strip_prefix("justfull run ")).filter_map(|l| l.split(' ').next());
+    let named =
+        text.lines().filter_map(|l| l.strip_prefix("justfull run ")).filter_map(|l| l.split(' ').next());
     for name in named.filter(|name| *name != "my.toml") {
         assert!(shipped.contains(&name), "README runs {name}");
     }

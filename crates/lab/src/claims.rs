@@ -218,8 +218,9 @@ struct Runs {
 pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
     let found = library::CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
     let known: Vec<&str> = library::CLAIMS.iter().map(|(name, _)| *name).collect();
-    let (_, text) =
-        found.ok_or_else(|| ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", known.join(", "))))?;
+    let (_, text) = found.ok_or_else(|| {
+        ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", known.join(", ")))
+    })?;
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
 }
 
@@ -256,7 +257,8 @@ pub fn reproduce(
         first.values_mut().for_each(Vec::clear);
     }
     runs.make(&file, first, options, watch, announce)?;
-    let unmet: Vec<&Claim> = claims.iter().copied().filter(|c| runs.needs_switches(&file, c, options)).collect();
+    let unmet: Vec<&Claim> =
+        claims.iter().copied().filter(|c| runs.needs_switches(&file, c, options)).collect();
     runs.make(&file, cases(&|c| c.switches.clone(), &unmet), options, watch, announce)?;
     let rows: Vec<_> = claims.iter().map(|claim| runs.judge(&file, claim, options)).collect();
     let as_recorded = claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
@@ -267,13 +269,17 @@ pub fn reproduce(
 
 fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Claim>, ClaimsError> {
     let wanted = figure.map(|n| format!("Fig. {}", n.trim_start_matches("Fig. ")));
-    let claims: Vec<&Claim> = file.claim.iter().filter(|c| wanted.as_ref().is_none_or(|w| c.figure == *w)).collect();
+    let claims: Vec<&Claim> =
+        file.claim.iter().filter(|c| wanted.as_ref().is_none_or(|w| c.figure == *w)).collect();
     if claims.is_empty() {
         let mut known: Vec<&str> = file.claim.iter().map(|c| c.figure.as_str()).collect();
         known.sort_unstable();
         known.dedup();
         let found = figure.unwrap_or("none");
-        return Err(ClaimsError::Unknown(format!("--figure: found {found}, allowed is one of {}", known.join(", "))));
+        return Err(ClaimsError::Unknown(format!(
+            "--figure: found {found}, allowed is one of {}",
+            known.join(", ")
+        )));
     }
     Ok(claims)
 }
@@ -282,7 +288,10 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     let mut notes = vec![format!("variant {}: the authors' program as it was run again", file.variant)];
     if options.short {
         let (points, all) = (file.intervals_short.join(", "), file.intervals.join(", "));
-        notes.push(format!("short: {} seeds of {}, intervals {points} of {all}", file.seeds_short, file.seeds));
+        notes.push(format!(
+            "short: {} seeds of {}, intervals {points} of {all}",
+            file.seeds_short, file.seeds
+        ));
     }
     notes
 }
@@ -290,7 +299,8 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
 impl Claim {
     /// Scenarios and methods whose runs it needs.
     fn needs(&self) -> Vec<(String, String)> {
-        let mut needs: Vec<(String, String)> = self.order.iter().map(|m| (self.scenario.clone(), m.clone())).collect();
+        let mut needs: Vec<(String, String)> =
+            self.order.iter().map(|m| (self.scenario.clone(), m.clone())).collect();
         if !self.method.is_empty() {
             needs.push((self.scenario.clone(), self.method.clone()));
         }
@@ -308,10 +318,16 @@ impl ClaimsFile {
     }
 
     /// The scenario of `case` with `methods`, or all of its own when there are none.
-    fn scenario(&self, case: &Case, methods: &[String], options: &Options) -> Result<Scenario, ScenarioError> {
+    fn scenario(
+        &self,
+        case: &Case,
+        methods: &[String],
+        options: &Options,
+    ) -> Result<Scenario, ScenarioError> {
         let (name, trace, switch) = case;
         let text = library::scenario(name).unwrap_or_default();
-        let set = |path: &str, value: toml::Value| Setting::new(path, value).expect("a constant path is sound");
+        let set =
+            |path: &str, value: toml::Value| Setting::new(path, value).expect("a constant path is sound");
         let text_value = |text: &str| toml::Value::String(text.into());
         let overrides = Overrides {
             base: vec![
@@ -383,9 +399,15 @@ impl Runs {
                     runs: at_point.map(|(_, result)| result.clone()).collect(),
                 });
             }
-            comparison.scenario_toml.push_str(&format!("# {} on the trace {}\n{}\n", case.0, case.1, scenario.resolved_toml(None)?));
+            comparison.scenario_toml.push_str(&format!(
+                "# {} on the trace {}\n{}\n",
+                case.0,
+                case.1,
+                scenario.resolved_toml(None)?
+            ));
         }
-        comparison.missing = self.not_run.iter().map(|((s, t, _), why)| format!("{s} on {t}: {why}")).collect();
+        comparison.missing =
+            self.not_run.iter().map(|((s, t, _), why)| format!("{s} on {t}: {why}")).collect();
         Ok(comparison)
     }
 }

@@ -10,7 +10,10 @@ use std::fmt::Write;
 const KINDS: [(&str, &str); 10] = [
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
-    ("discipline", "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, `rlc.queue.discipline`"),
+    (
+        "discipline",
+        "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, `rlc.queue.discipline`",
+    ),
     ("aqm", "Active queue management: `upf.queue.aqm`, `sdap.queue.aqm`, `rlc.queue.aqm`"),
     ("limit", "Fixed limits of queues: `upf.queue.limit`, `sdap.queue.limit`, `rlc.queue.limit`"),
     ("pacer", "Pacers from UPF to SDAP: `sdap.pacer`"),
@@ -53,7 +56,8 @@ fn line(out: &mut String, name: &str, text: &str) {
 #[must_use]
 pub fn explain(name: &str) -> Option<String> {
     let library = MethodLibrary::shipped();
-    let docs: Vec<_> = library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name)).collect();
+    let docs: Vec<_> =
+        library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name)).collect();
     let mut parts: Vec<String> = docs.iter().map(|doc| explain_algorithm(doc)).collect();
     if docs.is_empty() {
         parts.extend(library.find(name).map(explain_method));
@@ -66,7 +70,11 @@ fn explain_algorithm(doc: &MethodDoc) -> String {
     if !doc.params.is_empty() {
         out.push_str("\nParameters:\n");
         for p in doc.params {
-            let _ = writeln!(out, "  {} [{}] default {}; allowed: {}\n      {}", p.name, p.unit, p.default, p.bounds, p.text);
+            let _ = writeln!(
+                out,
+                "  {} [{}] default {}; allowed: {}\n      {}",
+                p.name, p.unit, p.default, p.bounds, p.text
+            );
         }
     }
     let _ = write!(out, "\nSources: {}\nDeviations: {}\n", doc.sources, doc.deviations);
@@ -97,7 +105,9 @@ pub fn pages() -> Vec<(&'static str, String)> {
 const GENERATED: &str = "<!-- Made by `cargo xtask docs` from the source; change it there. -->\n\n";
 
 fn algorithms_page() -> String {
-    let mut out = format!("{GENERATED}# Algorithms\n\nEvery algorithm, the place in a scenario file where it goes, and its parameters.\n");
+    let mut out = format!(
+        "{GENERATED}# Algorithms\n\nEvery algorithm, the place in a scenario file where it goes, and its parameters.\n"
+    );
     for (kind, heading) in KINDS {
         let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
         if of_kind.is_empty() {
@@ -109,10 +119,23 @@ fn algorithms_page() -> String {
             if !doc.params.is_empty() {
                 out.push_str("\n| parameter | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
                 for p in doc.params {
-                    let _ = writeln!(out, "| `{}` | {} | `{}` | {} | {} |", p.name, cell(p.unit), cell(p.default), cell(p.bounds), cell(p.text));
+                    let _ = writeln!(
+                        out,
+                        "| `{}` | {} | `{}` | {} | {} |",
+                        p.name,
+                        cell(p.unit),
+                        cell(p.default),
+                        cell(p.bounds),
+                        cell(p.text)
+                    );
                 }
             }
-            let _ = write!(out, "\nSources: {}. Deviations: {}.\n", doc.sources.trim_end_matches('.'), doc.deviations.trim_end_matches('.'));
+            let _ = write!(
+                out,
+                "\nSources: {}. Deviations: {}.\n",
+                doc.sources.trim_end_matches('.'),
+                doc.deviations.trim_end_matches('.')
+            );
         }
     }
     out
@@ -123,14 +146,17 @@ fn cell(text: &str) -> String {
 }
 
 fn methods_page() -> String {
-    let mut out = format!("{GENERATED}# Methods\n\nA method is a list of settings on top of a scenario; `[variant]` settings are added under that variant.\n\n");
+    let mut out = format!(
+        "{GENERATED}# Methods\n\nA method is a list of settings on a scenario; `[variant]` settings are added under that variant.\n\n"
+    );
     out.push_str("| method | what it is | settings |\n|---|---|---|\n");
     for method in MethodLibrary::shipped().methods() {
         let mut settings: Vec<String> = method.set.iter().map(|(p, v)| format!("`{p} = {v}`")).collect();
         for (variant, own) in &method.variants {
             settings.extend(own.iter().map(|(p, v)| format!("[{variant}] `{p} = {v}`")));
         }
-        let _ = writeln!(out, "| {} | {} | {} |", method.name, cell(&method.title), cell(&settings.join("<br>")));
+        let _ =
+            writeln!(out, "| {} | {} | {} |", method.name, cell(&method.title), cell(&settings.join("<br>")));
     }
     out
 }

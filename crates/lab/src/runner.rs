@@ -3,8 +3,8 @@
 use crate::report::{Comparison, Group};
 use crate::scenario::{Job, Scenario, ScenarioError};
 use justfull_base::Instant;
-use justfull_sim::results::RunResult;
 use justfull_sim::Progress;
+use justfull_sim::results::RunResult;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -48,7 +48,8 @@ pub fn run_all(
     watch: &Watch,
 ) -> Result<Vec<Option<RunResult>>, ScenarioError> {
     let next = AtomicUsize::new(0);
-    let results: Vec<OnceLock<Result<RunResult, ScenarioError>>> = runs.iter().map(|_| OnceLock::new()).collect();
+    let results: Vec<OnceLock<Result<RunResult, ScenarioError>>> =
+        runs.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);

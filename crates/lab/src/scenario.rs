@@ -14,7 +14,7 @@ mod tree;
 pub use error::ScenarioError;
 pub use file::{ChannelFile, FlowFile, ScenarioFile, SweepFile};
 pub use method::{Method, MethodLibrary, Settings};
-pub use toml::Value;
+pub use toml::{Table, Value};
 pub use tree::{Path, Setting};
 
 use crate::trace::TracePaths;
@@ -49,7 +49,7 @@ pub struct Scenario {
     /// Short name: the file's without its ending.
     pub name: String,
     locator: Locator,
-    tree: toml::Table,
+    tree: Table,
     traces: TracePaths,
     methods: MethodLibrary,
     overrides: Overrides,
@@ -82,7 +82,11 @@ impl Scenario {
         let locator = Locator::new(text, file);
         let mut tree = locator.parse(text)?;
         let methods = MethodLibrary::shipped().with_own(&mut tree, &locator)?;
-        overrides.base.iter().try_for_each(|s| s.apply(&mut tree)).map_err(|e| locator.setting("the base", &e))?;
+        overrides
+            .base
+            .iter()
+            .try_for_each(|s| s.apply(&mut tree))
+            .map_err(|e| locator.setting("the base", &e))?;
         let name = file.file_stem().map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
         let scenario_dir = file.parent().map_or_else(PathBuf::new, FilePath::to_path_buf);
         let base = ScenarioFile::read(&tree, &locator)?;
@@ -104,7 +108,11 @@ impl Scenario {
     ///
     /// # Errors
     /// When it cannot be read, or the first thing that is wrong with it.
-    pub fn load(path: &FilePath, data_dir: Option<PathBuf>, overrides: Overrides) -> Result<Self, ScenarioError> {
+    pub fn load(
+        path: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+    ) -> Result<Self, ScenarioError> {
         let bytes = std::fs::read(path).map_err(|e| ScenarioError::unreadable(path, &e.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -197,7 +205,7 @@ impl Scenario {
         let mut tree = self.tree.clone();
         let locator = &self.locator;
         let variant = self.overrides.variant.as_deref().unwrap_or(&self.base.variant);
-        let apply = |tree: &mut toml::Table, settings: &Settings, whose: &str| {
+        let apply = |tree: &mut Table, settings: &Settings, whose: &str| {
             settings.apply(tree).map_err(|e| locator.setting(whose, &e))
         };
         match self.base.variants.get(variant) {
@@ -222,8 +230,10 @@ impl Scenario {
             apply(&mut tree, &settings, "sweep")?;
         }
         for name in &self.overrides.switches {
-            let known = || format!("one of {}", self.base.switches.keys().cloned().collect::<Vec<_>>().join(", "));
-            let settings = self.base.switches.get(name).ok_or_else(|| locator.plain("switch", name, &known()))?;
+            let known =
+                || format!("one of {}", self.base.switches.keys().cloned().collect::<Vec<_>>().join(", "));
+            let settings =
+                self.base.switches.get(name).ok_or_else(|| locator.plain("switch", name, &known()))?;
             apply(&mut tree, settings, &format!("switch {name}"))?;
         }
         for setting in &self.overrides.set {

@@ -48,9 +48,8 @@ pub trait Discipline: Debug {
         true
     }
 
-    /// Appends a copy of `packet` to `lane` and gives its place, so that what changes on arrival is written there and
-    /// nothing is copied twice.
-    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued;
+    /// Appends a packet to `lane`.
+    fn push_back(&mut self, lane: Lane, queued: Queued);
 
     /// Puts a packet that `pop` gave and `served` was told of back to the head of `lane`, whose turn it is again.
     fn push_front(&mut self, lane: Lane, queued: Queued);
@@ -60,6 +59,12 @@ pub trait Discipline: Debug {
 
     /// The packet at the head of `lane`.
     fn head(&self, lane: Lane) -> Option<&Queued>;
+
+    /// The packet at the head of the lane whose turn it is.
+    #[inline]
+    fn first(&self) -> Option<&Queued> {
+        self.head(self.turn()?)
+    }
 
     /// Takes the head of `lane`. The turn stays with the lane while it is active.
     fn pop(&mut self, lane: Lane) -> Option<Queued>;
@@ -124,6 +129,8 @@ impl DisciplineConfig {
 
 /// A discipline of any kind. The large ones are boxed: a queue with a single lane is small.
 #[derive(Debug)]
+// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
+#[repr(u8)]
 pub enum AnyDiscipline {
     /// First in, first out.
     Fifo(fifo::Fifo),
@@ -183,8 +190,8 @@ impl Discipline for AnyDiscipline {
     }
 
     #[inline]
-    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued {
-        each!(self, d => d.push_back(lane, packet))
+    fn push_back(&mut self, lane: Lane, queued: Queued) {
+        each!(self, d => d.push_back(lane, queued));
     }
 
     #[inline]
@@ -200,6 +207,11 @@ impl Discipline for AnyDiscipline {
     #[inline]
     fn head(&self, lane: Lane) -> Option<&Queued> {
         each!(self, d => d.head(lane))
+    }
+
+    #[inline]
+    fn first(&self) -> Option<&Queued> {
+        each!(self, d => d.first())
     }
 
     #[inline]

@@ -7,11 +7,16 @@
 //! SDU over several slots); they count as backlog. A reserved packet is committed (it departs) or aborted (it goes
 //! back to the head of its lane).
 
+mod known;
+
+use crate::aqm::none::NoAqm;
 use crate::aqm::{AnyAqm, Aqm, AqmConfig, QueueView, Scan, Tag, Verdict, becomes_mark};
 use crate::counters::{Count, Counters};
+use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Queued};
 use crate::limit::Limit;
 use justfull_base::{BitRate, ConfigError, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
+use known::Known;
 
 /// Settings of a [`ManagedQueue`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,14 +54,31 @@ impl QueueConfig {
 pub struct ManagedQueue {
     discipline: AnyDiscipline,
     aqm: AnyAqm,
-    counters: Counters,
-    limit: Limit,
-    service_rate: Option<BitRate>,
-    waiting_bytes: u64,
-    reserved_bytes: u64,
-    waiting_packets: u32,
-    reserved_packets: u32,
-    layer: Layer,
+    account: Account,
+}
+
+/// Decides once what discipline and what AQM the queue has, and runs `$call` on the queue `$q` whose two are known. Having no
+/// AQM is a case of its own for every discipline; the AQMs decide among themselves.
+macro_rules! known {
+    ($queue:expr, $q:ident => $call:expr) => {{
+        let ManagedQueue { discipline, aqm, account } = $queue;
+        match aqm {
+            AnyAqm::None(aqm) => known!(discipline, aqm, account, $q => $call),
+            aqm => known!(discipline, aqm, account, $q => $call),
+        }
+    }};
+    ($discipline:ident, $aqm:ident, $account:ident, $q:ident => $call:expr) => {
+        match $discipline {
+            AnyDiscipline::Fifo(d) => known!(d, $aqm, $account; $q => $call),
+            AnyDiscipline::Protocol(d) => known!(&mut **d, $aqm, $account; $q => $call),
+            AnyDiscipline::Sfq(d) => known!(&mut **d, $aqm, $account; $q => $call),
+            AnyDiscipline::Custom(d) => known!(&mut **d, $aqm, $account; $q => $call),
+        }
+    };
+    ($d:expr, $aqm:ident, $account:ident; $q:ident => $call:expr) => {{
+        let mut $q = Known { discipline: $d, aqm: $aqm, account: $account };
+        $call
+    }};
 }
 
 impl ManagedQueue {
@@ -88,49 +110,40 @@ impl ManagedQueue {
         Ok(Self {
             discipline,
             aqm,
-            counters: Counters::default(),
-            limit,
-            service_rate: None,
-            waiting_bytes: 0,
-            reserved_bytes: 0,
-            waiting_packets: 0,
-            reserved_packets: 0,
-            layer,
+            account: Account {
+                counters: Counters::default(),
+                limit,
+                service_rate: None,
+                waiting_bytes: 0,
+                reserved_bytes: 0,
+                waiting_packets: 0,
+                reserved_packets: 0,
+                layer,
+            },
         })
     }
 
     /// Offers `packet`; true when it was admitted.
     ///
     /// The AQM sees every arrival, then the limit is checked. A mark is set only on a packet that is admitted.
-    #[inline]
-    pub fn enqueue<P: Probe>(&mut self, now: Instant, packet: Packet, probe: &mut P) -> bool {
-        self.counters.arrived.add(packet.size);
-        if self.discipline.reshuffle(now) {
-            self.forget_lanes(now);
-        }
-        let lane = self.discipline.lane_of(&packet);
-        let (verdict, tag) = if self.aqm.is_none() {
-            (Verdict::Pass, Tag::default())
-        } else {
-            let mut view = self.view();
-            view.new_flow = self.discipline.head(lane).is_none();
-            self.aqm.on_enqueue(now, &view, lane, &Packet { enqueued: now, ..packet })
+    #[inline(always)]
+    pub fn enqueue<P: Probe>(&mut self, now: Instant, mut packet: Packet, probe: &mut P) -> bool {
+        packet.enqueued = now;
+        let admitted = match self.plain() {
+            Some(mut queue) => queue.enqueue(now, &mut packet, probe),
+            None => self.enqueue_other(now, &mut packet, probe),
         };
-        let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), &packet);
-        if verdict == Verdict::Signal && !mark {
-            self.refuse(now, lane, &packet, DropReason::AqmEnqueue, probe);
-            return false;
-        }
-        if !self.fits(lane, packet.size) && !self.make_room(now, lane, packet.size, probe) {
-            self.refuse(now, lane, &packet, DropReason::Overflow, probe);
-            return false;
-        }
-        self.admit(now, lane, &packet, tag, mark, probe);
-        true
+        self.check();
+        admitted
+    }
+
+    #[inline(never)]
+    fn enqueue_other<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> bool {
+        known!(self, queue => queue.enqueue(now, packet, probe))
     }
 
     /// Takes the next packet for good: [`Self::reserve`] and [`Self::commit`].
-    #[inline]
+    #[inline(always)]
     pub fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
         let packet = self.reserve(now, probe)?;
         self.commit(now, &packet, probe);
@@ -138,35 +151,48 @@ impl ManagedQueue {
     }
 
     /// Takes the next packet that the AQM passes. It counts as backlog until it is committed or aborted.
-    #[inline]
+    #[inline(always)]
     pub fn reserve<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        if !self.aqm.is_none() {
-            return self.reserve_judged(now, probe);
+        let packet = match self.plain() {
+            Some(mut queue) => queue.reserve(now, probe),
+            None => self.reserve_other(now, probe),
+        };
+        self.check();
+        packet
+    }
+
+    #[inline(never)]
+    fn reserve_other<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
+        known!(self, queue => queue.reserve(now, probe))
+    }
+
+    /// The queue, where it is the commonest kind, whose code is compiled into the caller.
+    #[inline(always)]
+    fn plain(&mut self) -> Option<Known<'_, Fifo, NoAqm>> {
+        match (&mut self.discipline, &mut self.aqm) {
+            (AnyDiscipline::Fifo(discipline), AnyAqm::None(aqm)) => {
+                Some(Known { discipline, aqm, account: &mut self.account })
+            }
+            _ => None,
         }
-        let lane = self.discipline.turn()?;
-        let packet = self.discipline.head(lane)?.packet;
-        self.discipline.pop(lane);
-        self.forget_waiting(&packet);
-        self.keep_reserved(lane, &packet);
-        Some(packet)
     }
 
     /// The reserved `packet` has left downwards.
-    #[inline]
+    #[inline(always)]
     pub fn commit<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
-        self.release(packet);
-        self.counters.departed.add(packet.size);
+        let account = &mut self.account;
+        account.release(packet);
+        account.counters.departed.add(packet.size);
         let sojourn = now.since(packet.enqueued);
-        probe.on_event(now, &Event::Departed { layer: self.layer, packet: *packet, sojourn });
+        probe.on_event(now, &Event::Departed { layer: account.layer, packet: *packet, sojourn });
         self.check();
     }
 
     /// Gives the reserved `packet` back: it is the next of its lane again, the turn is its lane's, and the AQM is not
     /// asked about it again at the next reserve. Several packets are given back last first.
     pub fn abort(&mut self, packet: Packet) {
-        self.release(&packet);
-        self.waiting_packets += 1;
-        self.waiting_bytes += u64::from(packet.size);
+        self.account.release(&packet);
+        self.account.keep_waiting(&packet);
         let lane = self.discipline.lane_of(&packet);
         self.discipline.push_front(lane, Queued { packet, tag: Tag::default(), passed: true });
         self.check();
@@ -176,8 +202,7 @@ impl ManagedQueue {
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<&Packet> {
-        let lane = self.discipline.turn()?;
-        self.discipline.head(lane).map(|queued| &queued.packet)
+        self.discipline.first().map(|queued| &queued.packet)
     }
 
     /// Time that [`Self::peek`]'s packet has waited in this queue; none when nothing waits.
@@ -190,42 +215,42 @@ impl ManagedQueue {
     #[inline]
     #[must_use]
     pub const fn backlog_packets(&self) -> u32 {
-        self.waiting_packets + self.reserved_packets
+        self.account.backlog_packets()
     }
 
     /// Bytes in the queue: waiting and reserved.
     #[inline]
     #[must_use]
     pub const fn backlog_bytes(&self) -> u64 {
-        self.waiting_bytes + self.reserved_bytes
+        self.account.backlog_bytes()
     }
 
     /// Packets that wait in a lane.
     #[inline]
     #[must_use]
     pub const fn waiting_packets(&self) -> u32 {
-        self.waiting_packets
+        self.account.waiting_packets
     }
 
     /// Bytes that wait in a lane.
     #[inline]
     #[must_use]
     pub const fn waiting_bytes(&self) -> u64 {
-        self.waiting_bytes
+        self.account.waiting_bytes
     }
 
     /// Packets that the layer below holds.
     #[inline]
     #[must_use]
     pub const fn reserved_packets(&self) -> u32 {
-        self.reserved_packets
+        self.account.reserved_packets
     }
 
     /// Bytes that the layer below holds.
     #[inline]
     #[must_use]
     pub const fn reserved_bytes(&self) -> u64 {
-        self.reserved_bytes
+        self.account.reserved_bytes
     }
 
     /// True when nothing waits and nothing is reserved.
@@ -238,19 +263,19 @@ impl ManagedQueue {
     /// Most that the queue holds.
     #[must_use]
     pub const fn limit(&self) -> Limit {
-        self.limit
+        self.account.limit
     }
 
     /// Where the queue is.
     #[must_use]
     pub const fn layer(&self) -> Layer {
-        self.layer
+        self.account.layer
     }
 
     /// What became of its packets.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.account.counters
     }
 
     /// The AQM, for its statistics.
@@ -261,7 +286,7 @@ impl ManagedQueue {
 
     /// Tells the AQM the rate at which the layer below serves this queue; none when it does not know.
     pub const fn set_service_rate(&mut self, rate: Option<BitRate>) {
-        self.service_rate = rate;
+        self.account.service_rate = rate;
     }
 
     /// When [`Self::on_timeout`] wants to be called next; none for never. Early and late calls are legal.
@@ -273,21 +298,13 @@ impl ManagedQueue {
 
     /// Lets the AQM look over the waiting packets. Reserved ones are out of its reach.
     pub fn on_timeout<P: Probe>(&mut self, now: Instant, probe: &mut P) {
-        let view = self.view();
-        let before = self.waiting_packets;
-        let mut scan = Scanner {
-            now,
-            layer: self.layer,
-            marks: self.aqm.marks(),
-            discipline: &mut self.discipline,
-            counters: &mut self.counters,
-            waiting_packets: &mut self.waiting_packets,
-            waiting_bytes: &mut self.waiting_bytes,
-            probe,
-        };
-        self.aqm.on_timeout(now, &view, &mut scan);
-        if self.waiting_packets < before {
-            self.forget_empty_lanes(now);
+        let Self { discipline, aqm, account } = self;
+        let view = account.view(discipline.first());
+        let before = account.waiting_packets;
+        let mut scan = Scanner { now, marks: aqm.marks(), discipline, account, probe };
+        aqm.on_timeout(now, &view, &mut scan);
+        if self.account.waiting_packets < before {
+            known!(self, queue => queue.forget_empty_lanes(now));
         }
         self.check();
     }
@@ -296,10 +313,11 @@ impl ManagedQueue {
     /// packets as are counted as waiting.
     #[must_use]
     pub fn is_conserved(&self) -> bool {
-        let mut sum = Count { packets: u64::from(self.backlog_packets()), bytes: self.backlog_bytes() };
-        sum += self.counters.departed;
-        sum += self.counters.dropped_total();
-        sum == self.counters.arrived && self.discipline.len() == self.waiting_packets as usize
+        let account = &self.account;
+        let mut sum = Count { packets: u64::from(account.backlog_packets()), bytes: account.backlog_bytes() };
+        sum += account.counters.departed;
+        sum += account.counters.dropped_total();
+        sum == account.counters.arrived && self.discipline.len() == account.waiting_packets as usize
     }
 
     /// Fails the run unless [`Self::is_conserved`]; for the end of a run.
@@ -307,208 +325,81 @@ impl ManagedQueue {
     /// # Panics
     /// When a packet was lost or doubled.
     pub fn assert_conserved(&self) {
+        let (account, places) = (&self.account, self.discipline.len());
         assert!(
             self.is_conserved(),
-            "{} queue: {:?}, waiting {} ({} B) in {} places, reserved {} ({} B)",
-            self.layer.name(),
-            self.counters,
-            self.waiting_packets,
-            self.waiting_bytes,
-            self.discipline.len(),
-            self.reserved_packets,
-            self.reserved_bytes,
+            "{} queue: waiting packets in {places} places, {account:?}",
+            account.layer.name()
         );
-    }
-}
-
-/// Arrivals.
-impl ManagedQueue {
-    /// True when the limits of the queue and of `lane` leave room for `size` bytes.
-    #[inline]
-    fn fits(&self, lane: Lane, size: u32) -> bool {
-        self.limit.admits(self.backlog_packets(), self.backlog_bytes(), size)
-            && self.discipline.lane_admits(lane, size)
-    }
-
-    /// Drops victims by the discipline's choice until a packet of `size` bytes may enter `lane`; false when that packet is
-    /// the victim.
-    #[cold]
-    fn make_room<P: Probe>(&mut self, now: Instant, lane: Lane, size: u32, probe: &mut P) -> bool {
-        // No number of victims helps a packet that an empty queue would not admit.
-        if !self.limit.admits(self.reserved_packets, self.reserved_bytes, size) {
-            return false;
-        }
-        while !self.fits(lane, size) {
-            if !self.discipline.lane_admits(lane, size) {
-                return false;
-            }
-            let Some(victim) = self.discipline.victim(lane, size) else { return false };
-            let Some(queued) = self.discipline.pop_tail(victim) else { return false };
-            self.forget_waiting(&queued.packet);
-            self.drop_one(now, &queued.packet, DropReason::OverflowVictim, probe);
-            self.tell_overflow(now, victim);
-            self.tell_if_empty(now, victim);
-        }
-        true
-    }
-
-    /// The arriving `packet` does not enter.
-    #[cold]
-    fn refuse<P: Probe>(
-        &mut self,
-        now: Instant,
-        lane: Lane,
-        packet: &Packet,
-        reason: DropReason,
-        probe: &mut P,
-    ) {
-        self.drop_one(now, &Packet { enqueued: now, ..*packet }, reason, probe);
-        if reason == DropReason::Overflow {
-            self.tell_overflow(now, lane);
-        }
-    }
-
-    #[inline]
-    fn admit<P: Probe>(
-        &mut self,
-        now: Instant,
-        lane: Lane,
-        packet: &Packet,
-        tag: Tag,
-        mark: bool,
-        probe: &mut P,
-    ) {
-        let (layer, backlog_packets, backlog_bytes) =
-            (self.layer, self.backlog_packets(), self.backlog_bytes());
-        self.waiting_packets += 1;
-        self.waiting_bytes += u64::from(packet.size);
-        let queued = self.discipline.push_back(lane, packet);
-        queued.tag = tag;
-        queued.packet.enqueued = now;
-        let event = Event::Enqueued { layer, packet: queued.packet, backlog_packets, backlog_bytes };
-        probe.on_event(now, &event);
-        if mark {
-            mark_one(layer, &mut self.counters, now, &mut queued.packet, probe);
-        }
-        self.check();
-    }
-}
-
-/// Departures.
-impl ManagedQueue {
-    /// [`Self::reserve`] with an AQM to ask.
-    fn reserve_judged<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        while let Some(lane) = self.discipline.turn() {
-            if let Some(packet) = self.next_of_lane(now, lane, probe) {
-                self.keep_reserved(lane, &packet);
-                return Some(packet);
-            }
-        }
-        None
-    }
-
-    /// The first packet of `lane` that the AQM passes or marks; those before it are dropped. None when the lane ran empty
-    /// over it.
-    #[inline]
-    fn next_of_lane<P: Probe>(&mut self, now: Instant, lane: Lane, probe: &mut P) -> Option<Packet> {
-        while let Some(Queued { mut packet, tag, passed }) = self.discipline.pop(lane) {
-            self.forget_waiting(&packet);
-            let verdict = if passed {
-                Verdict::Pass
-            } else {
-                let view = self.view();
-                let sojourn = now.since(packet.enqueued);
-                self.aqm.on_dequeue(now, &view, lane, &packet, tag, sojourn)
-            };
-            let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), &packet);
-            let delivered = verdict == Verdict::Pass || mark;
-            if mark {
-                mark_one(self.layer, &mut self.counters, now, &mut packet, probe);
-            }
-            if !delivered {
-                self.drop_one(now, &packet, DropReason::AqmDequeue, probe);
-            }
-            self.tell_if_empty(now, lane);
-            if delivered {
-                return Some(packet);
-            }
-        }
-        None
-    }
-
-    /// `packet`, popped from `lane`, is delivered to the layer below.
-    #[inline]
-    fn keep_reserved(&mut self, lane: Lane, packet: &Packet) {
-        self.discipline.served(lane, packet.size);
-        self.reserved_packets += 1;
-        self.reserved_bytes += u64::from(packet.size);
-        self.check();
-    }
-
-    #[inline]
-    fn release(&mut self, packet: &Packet) {
-        debug_assert!(self.reserved_packets > 0, "packet {} is not reserved", packet.id);
-        self.reserved_packets -= 1;
-        self.reserved_bytes -= u64::from(packet.size);
-    }
-
-    #[inline]
-    fn forget_waiting(&mut self, packet: &Packet) {
-        self.waiting_packets -= 1;
-        self.waiting_bytes -= u64::from(packet.size);
-    }
-}
-
-/// What the AQM is told, and the checks.
-impl ManagedQueue {
-    #[inline]
-    fn view(&self) -> QueueView {
-        QueueView {
-            backlog_packets: self.backlog_packets(),
-            backlog_bytes: self.backlog_bytes(),
-            limit: self.limit,
-            oldest: self.peek().map(|packet| packet.enqueued),
-            service_rate: self.service_rate,
-            new_flow: false,
-        }
-    }
-
-    fn tell_overflow(&mut self, now: Instant, lane: Lane) {
-        let view = self.view();
-        self.aqm.on_overflow(now, &view, lane);
-    }
-
-    #[inline]
-    fn tell_if_empty(&mut self, now: Instant, lane: Lane) {
-        if self.discipline.head(lane).is_none() {
-            self.aqm.on_empty(now, lane);
-        }
-    }
-
-    /// Packets have changed lanes: what the AQM knows of a lane is about other flows.
-    #[cold]
-    fn forget_lanes(&mut self, now: Instant) {
-        for lane in 0..self.discipline.lanes() {
-            self.aqm.on_empty(now, lane as Lane);
-        }
-    }
-
-    /// Packets were taken out of any lane.
-    #[cold]
-    fn forget_empty_lanes(&mut self, now: Instant) {
-        for lane in 0..self.discipline.lanes() {
-            self.tell_if_empty(now, lane as Lane);
-        }
-    }
-
-    #[cold]
-    fn drop_one<P: Probe>(&mut self, now: Instant, packet: &Packet, reason: DropReason, probe: &mut P) {
-        drop_one(self.layer, &mut self.counters, now, packet, reason, probe);
     }
 
     #[inline(always)]
     fn check(&self) {
         debug_assert!(self.is_conserved(), "packets lost or doubled: {self:?}");
+    }
+}
+
+/// What a queue is held to and what it has counted; not its packets.
+#[derive(Debug)]
+struct Account {
+    counters: Counters,
+    limit: Limit,
+    service_rate: Option<BitRate>,
+    waiting_bytes: u64,
+    reserved_bytes: u64,
+    waiting_packets: u32,
+    reserved_packets: u32,
+    layer: Layer,
+}
+
+impl Account {
+    #[inline]
+    const fn backlog_packets(&self) -> u32 {
+        self.waiting_packets + self.reserved_packets
+    }
+
+    #[inline]
+    const fn backlog_bytes(&self) -> u64 {
+        self.waiting_bytes + self.reserved_bytes
+    }
+
+    /// What the AQM is told; `first` is the packet that would be served next.
+    #[inline(always)]
+    fn view(&self, first: Option<&Queued>) -> QueueView {
+        QueueView {
+            backlog_packets: self.backlog_packets(),
+            backlog_bytes: self.backlog_bytes(),
+            limit: self.limit,
+            oldest: first.map(|queued| queued.packet.enqueued),
+            service_rate: self.service_rate,
+            new_flow: false,
+        }
+    }
+
+    #[inline(always)]
+    fn keep_waiting(&mut self, packet: &Packet) {
+        self.waiting_packets += 1;
+        self.waiting_bytes += u64::from(packet.size);
+    }
+
+    #[inline(always)]
+    fn forget_waiting(&mut self, packet: &Packet) {
+        self.waiting_packets -= 1;
+        self.waiting_bytes -= u64::from(packet.size);
+    }
+
+    /// `packet`, taken out of its lane, is delivered to the layer below.
+    #[inline(always)]
+    fn keep_reserved(&mut self, packet: &Packet) {
+        self.reserved_packets += 1;
+        self.reserved_bytes += u64::from(packet.size);
+    }
+
+    #[inline(always)]
+    fn release(&mut self, packet: &Packet) {
+        debug_assert!(self.reserved_packets > 0, "packet {} is not reserved", packet.id);
+        self.reserved_packets -= 1;
+        self.reserved_bytes -= u64::from(packet.size);
     }
 }
 
@@ -539,30 +430,27 @@ fn mark_one<P: Probe>(
 /// The walk of an AQM's timeout: borrows all of the queue but the AQM.
 struct Scanner<'a, P> {
     now: Instant,
-    layer: Layer,
     marks: bool,
     discipline: &'a mut AnyDiscipline,
-    counters: &'a mut Counters,
-    waiting_packets: &'a mut u32,
-    waiting_bytes: &'a mut u64,
+    account: &'a mut Account,
     probe: &'a mut P,
 }
 
 impl<P: Probe> Scan for Scanner<'_, P> {
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict) {
-        let Self { now, layer, marks, discipline, counters, waiting_packets, waiting_bytes, probe } = self;
+        let Self { now, marks, discipline, account, probe } = self;
+        let layer = account.layer;
         discipline.retain(&mut |lane, queued| {
             let packet = &mut queued.packet;
             if decide(lane, packet, queued.tag) == Verdict::Pass {
                 return true;
             }
             if becomes_mark(*marks, packet) {
-                mark_one(*layer, counters, *now, packet, *probe);
+                mark_one(layer, &mut account.counters, *now, packet, *probe);
                 return true;
             }
-            **waiting_packets -= 1;
-            **waiting_bytes -= u64::from(packet.size);
-            drop_one(*layer, counters, *now, packet, DropReason::AqmTimeout, *probe);
+            account.forget_waiting(packet);
+            drop_one(layer, &mut account.counters, *now, packet, DropReason::AqmTimeout, *probe);
             false
         });
     }

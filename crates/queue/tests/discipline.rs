@@ -32,7 +32,7 @@ fn packet(id: u64, flow: u32, size: u32) -> Packet {
 
 fn push(d: &mut impl Discipline, p: Packet) -> Lane {
     let lane = d.lane_of(&p);
-    d.push_back(lane, &p).tag = p.id;
+    d.push_back(lane, Queued { packet: p, tag: p.id, passed: false });
     lane
 }
 

@@ -21,7 +21,7 @@ mod tests;
 use alloc::sync::Arc;
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::{ConfigError, Duration, Instant, Packet};
 
 pub use constant::ConstantConfig;
 pub use cqi_rows::CqiRowsConfig;
@@ -42,6 +42,15 @@ pub enum CapacityUnit {
 }
 
 impl CapacityUnit {
+    /// What `packet` counts as.
+    #[inline]
+    pub(crate) fn amount(self, packet: &Packet) -> u64 {
+        match self {
+            Self::Packets => 1,
+            Self::Bytes => u64::from(packet.size),
+        }
+    }
+
     /// Name in scenario files and columns.
     #[must_use]
     pub const fn name(self) -> &'static str {

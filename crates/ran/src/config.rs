@@ -79,7 +79,8 @@ impl PollConfig {
             Skew::Ppm(ppm) => ppm,
         };
         let key = rng.next_u64();
-        Ticker::new(&TickerConfig { period: self.period, phase, skew_ppm, lateness: self.lateness, key }).map(Some)
+        Ticker::new(&TickerConfig { period: self.period, phase, skew_ppm, lateness: self.lateness, key })
+            .map(Some)
     }
 }
 
@@ -249,8 +250,20 @@ impl StackConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         ensure(!self.ues.is_empty(), "ue", &0, "at least one UE", "a cell without UEs carries nothing")?;
         ensure((68..=65_535).contains(&self.mtu), "mtu", &self.mtu, "68 to 65535", "RFC 791 section 3.2")?;
-        ensure(self.upf.batch >= 1, "upf.batch", &self.upf.batch, "at least 1", "an opportunity must move something")?;
-        ensure(self.sdap.batch >= 1, "sdap.batch", &self.sdap.batch, "at least 1", "a poll must move something")?;
+        ensure(
+            self.upf.batch >= 1,
+            "upf.batch",
+            &self.upf.batch,
+            "at least 1",
+            "an opportunity must move something",
+        )?;
+        ensure(
+            self.sdap.batch >= 1,
+            "sdap.batch",
+            &self.sdap.batch,
+            "at least 1",
+            "a poll must move something",
+        )?;
         let slot = self.mac.slot.period;
         ensure(!slot.is_zero(), "mac.slot.period", &slot, "above 0s", "the radio is slotted (TS 38.211)")?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
@@ -263,25 +276,64 @@ impl StackConfig {
             "a cell with one UE and one bearer",
             "only there are the grants fixed beforehand",
         )?;
-        self.ues.iter().enumerate().try_for_each(|(i, ue)| ue.validate().map_err(|e| e.within(&alloc::format!("ue[{i}]"))))
+        self.ues
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, ue)| ue.validate().map_err(|e| e.within(&alloc::format!("ue[{i}]"))))
     }
 }
 
 impl UeConfig {
     fn validate(&self) -> Result<(), ConfigError> {
-        ensure((1..=MAX_DRBS).contains(&self.drbs), "drbs", &self.drbs, "1 to 32", "TS 38.331 maxDRB, with room")?;
-        ensure(!self.qos_flows.is_empty(), "qos_flow", &0, "at least one QoS flow", "TS 23.501 section 5.7.1")?;
+        ensure(
+            (1..=MAX_DRBS).contains(&self.drbs),
+            "drbs",
+            &self.drbs,
+            "1 to 32",
+            "TS 38.331 maxDRB, with room",
+        )?;
+        ensure(
+            !self.qos_flows.is_empty(),
+            "qos_flow",
+            &0,
+            "at least one QoS flow",
+            "TS 23.501 section 5.7.1",
+        )?;
         for (i, flow) in self.qos_flows.iter().enumerate() {
             let at = |field: &str| alloc::format!("qos_flow[{i}].{field}");
             let twice = self.qos_flows[..i].iter().any(|f| f.qfi == flow.qfi);
-            ensure(!twice, &at("qfi"), &flow.qfi, "a QFI that no other QoS flow of the UE has", "TS 23.501 section 5.7.1")?;
-            ensure(flow.drb < self.drbs, &at("drb"), &flow.drb, "below the UE's number of bearers", "TS 37.324 section 5.3")?;
-            ensure(flow.weight >= 1, &at("weight"), &flow.weight, "at least 1", "a share of 0 is never served")?;
+            ensure(
+                !twice,
+                &at("qfi"),
+                &flow.qfi,
+                "a QFI that no other QoS flow of the UE has",
+                "TS 23.501 section 5.7.1",
+            )?;
+            ensure(
+                flow.drb < self.drbs,
+                &at("drb"),
+                &flow.drb,
+                "below the UE's number of bearers",
+                "TS 37.324 section 5.3",
+            )?;
+            ensure(
+                flow.weight >= 1,
+                &at("weight"),
+                &flow.weight,
+                "at least 1",
+                "a share of 0 is never served",
+            )?;
         }
         for (i, rule) in self.rules.iter().enumerate() {
             let known = self.qos_flows.iter().any(|f| f.qfi == rule.qfi);
             let field = alloc::format!("rule[{i}].qfi");
-            ensure(known, &field, &rule.qfi, "the QFI of one of the UE's QoS flows", "TS 23.501 section 5.8.2")?;
+            ensure(
+                known,
+                &field,
+                &rule.qfi,
+                "the QFI of one of the UE's QoS flows",
+                "TS 23.501 section 5.8.2",
+            )?;
         }
         Ok(())
     }
@@ -343,7 +395,11 @@ mod serde_impls {
             f.write_str("\"random\" or parts per million from -1000 to 1000")
         }
         fn visit_str<E: Error>(self, text: &str) -> Result<Skew, E> {
-            if text == "random" { Ok(Skew::Random) } else { Err(E::invalid_value(Unexpected::Str(text), &self)) }
+            if text == "random" {
+                Ok(Skew::Random)
+            } else {
+                Err(E::invalid_value(Unexpected::Str(text), &self))
+            }
         }
         fn visit_f64<E: Error>(self, ppm: f64) -> Result<Skew, E> {
             Ok(Skew::Ppm(ppm))

@@ -22,6 +22,8 @@ pub mod sdap;
 pub mod stack;
 pub mod upf;
 
-pub use config::{MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig};
+pub use config::{
+    MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+};
 pub use stack::{Egress, Stack};
 pub use upf::{FiveTuple, PacketDetectionRule};

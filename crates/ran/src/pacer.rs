@@ -6,7 +6,7 @@ mod usp;
 
 pub use clairvoyant::{ClairvoyantPacer, ClairvoyantPacerConfig};
 pub use unpaced::{Unpaced, UnpacedConfig};
-pub use usp::{Usp, UspConfig};
+pub use usp::{Usp, UspConfig, UspVariant};
 
 use crate::limiter::CapacityUnit;
 use alloc::boxed::Box;
@@ -89,6 +89,8 @@ impl Default for PacerConfig {
 }
 
 /// One of the pacers, chosen at start; closed for speed, with one door for users' own.
+// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
+#[repr(u8)]
 pub enum AnyPacer {
     /// See [`Unpaced`].
     Unpaced(Unpaced),

@@ -50,8 +50,11 @@ impl RlcEntity {
     }
 
     /// Takes an SDU from SDAP; false when it was dropped.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: Packet, probe: &mut P) -> bool {
+        if self.limiter.is_unlimited() {
+            return self.queue.enqueue(now, sdu, probe);
+        }
         let amount = self.limiter.amount(&sdu);
         let admitted = self.queue.enqueue(now, sdu, probe);
         if admitted {
@@ -62,26 +65,43 @@ impl RlcEntity {
     }
 
     /// Gives one whole SDU to the radio.
+    #[inline]
     pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
         let sdu = self.queue.dequeue(now, probe)?;
         self.limiter.on_departed(now, now.since(sdu.enqueued));
         Some(sdu)
     }
 
-    /// Gives up to `grant` bytes to the radio: how many bytes, and the SDU whose last byte was among them, if one was.
-    /// Stops at the end of an SDU; ask again for the rest of the grant.
-    pub(crate) fn pull_bytes<P: Probe>(&mut self, now: Instant, grant: u64, probe: &mut P) -> (u64, Option<Packet>) {
-        let Some(sdu) = self.partial.take().or_else(|| self.queue.reserve(now, probe)) else { return (0, None) };
-        let left = u64::from(sdu.size - self.sent);
-        if left > grant {
-            self.sent += grant as u32;
-            self.partial = Some(sdu);
-            return (grant, None);
+    /// Gives up to `grant` bytes to the radio and answers how many; `deliver` gets each SDU whose last byte is among them.
+    #[inline]
+    pub(crate) fn pull_bytes<P: Probe>(
+        &mut self,
+        now: Instant,
+        grant: u64,
+        probe: &mut P,
+        mut deliver: impl FnMut(&mut P, &Packet),
+    ) -> u64 {
+        let mut left = grant;
+        while left > 0 {
+            if self.partial.is_none() {
+                self.partial = self.queue.reserve(now, probe);
+            }
+            let Some(sdu) = &self.partial else { break };
+            let unsent = u64::from(sdu.size - self.sent);
+            if unsent > left {
+                self.sent += left as u32;
+                return grant;
+            }
+            left -= unsent;
+            self.sent = 0;
+            self.queue.commit(now, sdu, probe);
+            if !self.limiter.is_unlimited() {
+                self.limiter.on_departed(now, now.since(sdu.enqueued));
+            }
+            deliver(probe, sdu);
+            self.partial = None;
         }
-        self.sent = 0;
-        self.queue.commit(now, &sdu, probe);
-        self.limiter.on_departed(now, now.since(sdu.enqueued));
-        (left, Some(sdu))
+        grant - left
     }
 
     /// Tells the limiter of slot `k`.

@@ -65,6 +65,8 @@ impl Default for SdapSchedulerConfig {
 }
 
 /// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
+// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
+#[repr(u8)]
 pub enum AnySdapScheduler {
     /// See [`Fifo`].
     Fifo(Fifo),

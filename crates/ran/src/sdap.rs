@@ -6,7 +6,7 @@ use crate::pacer::{AnyPacer, PacerContext};
 use crate::scheduler::{AnySdapScheduler, Candidate};
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
-use justfull_base::{ConfigError, Layer, Packet};
+use justfull_base::{ConfigError, Layer};
 use justfull_queue::ManagedQueue;
 
 /// The queue of one QFI.
@@ -40,14 +40,16 @@ impl UeSdap {
     ) -> Result<Self, ConfigError> {
         let build = |(i, flow): (usize, &QosFlowConfig)| {
             let own = flow.queue.as_ref().unwrap_or(&config.queue);
-            let queue = ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64)).map_err(|e| e.within("queue"))?;
+            let queue =
+                ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64)).map_err(|e| e.within("queue"))?;
             let pacer = AnyPacer::new(&config.pacer, context).map_err(|e| e.within("pacer"))?;
             let (drb, priority, weight) = (flow.drb, flow.priority, flow.weight);
             Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
         };
         Ok(Self {
             queues: flows.iter().enumerate().map(build).collect::<Result<_, ConfigError>>()?,
-            scheduler: AnySdapScheduler::new(&config.scheduler, flows.len()).map_err(|e| e.within("scheduler"))?,
+            scheduler: AnySdapScheduler::new(&config.scheduler, flows.len())
+                .map_err(|e| e.within("scheduler"))?,
             candidates: Vec::new(),
             unit: context.unit,
         })
@@ -57,15 +59,6 @@ impl UeSdap {
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
         self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
-    }
-
-    /// What `packet` counts as in the pacers' unit.
-    #[inline]
-    pub(crate) fn amount(&self, packet: &Packet) -> u64 {
-        match self.unit {
-            CapacityUnit::Packets => 1,
-            CapacityUnit::Bytes => u64::from(packet.size),
-        }
     }
 
     /// Backlog of queue `i` in the pacers' unit.

@@ -138,7 +138,7 @@ impl Stack {
         let ue = &mut self.ues[flow.ue as usize];
         packet.qfi = ue.qfis[qos as usize];
         if self.upf_passes_through {
-            self.enter_sdap(now, flow.ue, qos as usize, packet, driver);
+            self.enter_sdap(now, flow.ue, qos as usize, &packet, driver);
             return;
         }
         if ue.upf.queues[qos as usize].queue.enqueue(now, packet, driver) && !ue.upf_listed {
@@ -160,7 +160,12 @@ impl Stack {
     /// Does all that is due at `now` and goes on, instant by instant, with what is due before `limit`, until it has delivered
     /// something. Answers the last instant at which it did something, and at how many. For drivers that know that nothing
     /// will arrive before `limit` unless something is delivered.
-    pub fn wake_before<D: Probe + Egress>(&mut self, now: Instant, limit: Instant, driver: &mut D) -> (Instant, u64) {
+    pub fn wake_before<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        limit: Instant,
+        driver: &mut D,
+    ) -> (Instant, u64) {
         let delivered = self.delivered;
         let (mut last, mut instants) = (now, 1);
         self.advance(now, true, driver);
@@ -187,10 +192,7 @@ impl Stack {
     /// slot after the first SDAP poll after the first opportunity of the UPF, with no queue anywhere.
     #[must_use]
     pub fn bound(&self, entered: Instant) -> Instant {
-        let strictly = !self.top_down;
-        let at_sdap = self.upf_poll.first(entered, strictly).1;
-        let at_rlc = self.sdap_poll.first(at_sdap, strictly).1;
-        self.mac_poll.first(at_rlc, strictly).1
+        bound([&self.upf_poll, &self.sdap_poll, &self.mac_poll], !self.top_down, entered)
     }
 
     /// Counts of the run so far.
@@ -296,9 +298,9 @@ impl Stack {
             let ue = &mut self.ues[ue_index as usize];
             let Some(i) = ue.upf.next_in_turn() else { break };
             let Some(packet) = ue.upf.queues[i].queue.dequeue(now, driver) else { continue };
-            let amount = ue.sdap.amount(&packet);
+            let amount = self.unit.amount(&packet);
             ue.upf.queues[i].allowance = ue.upf.queues[i].allowance.saturating_sub(amount);
-            self.enter_sdap(now, ue_index, i, packet, driver);
+            self.enter_sdap(now, ue_index, i, &packet, driver);
         }
     }
 
@@ -308,14 +310,15 @@ impl Stack {
         now: Instant,
         ue_index: u32,
         qos: usize,
-        packet: Packet,
+        packet: &Packet,
         driver: &mut D,
     ) {
         let ue = &mut self.ues[ue_index as usize];
-        let amount = ue.sdap.amount(&packet);
         let queue = &mut ue.sdap.queues[qos];
-        if queue.queue.enqueue(now, packet, driver) {
-            queue.pacer.on_enqueued(amount);
+        if queue.queue.enqueue(now, *packet, driver) {
+            if !self.unpaced {
+                queue.pacer.on_enqueued(self.unit.amount(packet));
+            }
             if !ue.sdap_listed {
                 ue.sdap_listed = true;
                 self.sdap_busy.push(ue_index);
@@ -356,14 +359,40 @@ impl Stack {
             self.prepare_limiters(now, ue_index);
         }
         let ue = &mut self.ues[ue_index as usize];
-        ue.sdap.begin_poll();
+        match (ue.sdap.queues.as_slice(), ue.rlc.as_slice()) {
+            ([_], [rlc]) if self.unpaced && rlc.limiter.is_unlimited() => self.forward(now, ue_index, driver),
+            _ => self.schedule(now, ue_index, driver),
+        }
+    }
+
+    /// A poll of a UE with one QoS flow, no pacer and a bearer that takes everything: nothing to choose and nobody to ask.
+    #[inline]
+    fn forward<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
+        let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
+        let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return };
+        let before = rlc.view();
+        for _ in 0..self.sdap_batch {
+            let Some(packet) = queue.queue.dequeue(now, driver) else { break };
+            rlc.enqueue(now, packet, driver);
+        }
+        let after = rlc.view();
+        self.backlog.change(&before, &after);
+        if before.packets == 0 && after.packets > 0 {
+            self.turns.join(Bearer { ue: ue_index, drb: 0 });
+        }
+    }
+
+    /// A poll that lets the scheduler choose among the queues and asks the bearers' limiters.
+    fn schedule<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
+        let Ue { sdap, rlc, .. } = &mut self.ues[ue_index as usize];
+        sdap.begin_poll();
         // A queue that is refused costs the others nothing of the batch.
         let mut sent = 0;
         while sent < self.sdap_batch {
-            let Some(i) = ue.sdap.pick() else { break };
-            let queue = &mut ue.sdap.queues[i];
+            let Some(i) = sdap.pick() else { break };
+            let queue = &mut sdap.queues[i];
             let drb = queue.drb;
-            let rlc = &mut ue.rlc[drb as usize];
+            let rlc = &mut rlc[drb as usize];
             let before = rlc.view();
             let unlimited = rlc.limiter.is_unlimited();
             let admitted =
@@ -381,26 +410,27 @@ impl Stack {
             }
             queue.queue.commit(now, &packet, driver);
             sent += 1;
-            queue.moved += match self.unit {
-                CapacityUnit::Packets => 1,
-                CapacityUnit::Bytes => u64::from(packet.size),
-            };
-            ue.sdap.scheduler.on_sent(i, packet.size);
+            queue.moved += self.unit.amount(&packet);
+            sdap.scheduler.on_sent(i, packet.size);
             rlc.enqueue(now, packet, driver);
             let after = rlc.view();
-            self.backlog.packets = self.backlog.packets + after.packets - before.packets;
-            self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+            self.backlog.change(&before, &after);
             if before.packets == 0 && after.packets > 0 {
                 self.turns.join(Bearer { ue: ue_index, drb });
             }
         }
-        if self.unpaced {
-            return;
+        if !self.unpaced {
+            self.tell_pacers(now, ue_index);
         }
-        for i in 0..ue.sdap.queues.len() {
-            let backlog = ue.sdap.backlog(i);
-            let queue = &mut ue.sdap.queues[i];
-            let rlc = &mut ue.rlc[queue.drb as usize];
+    }
+
+    /// Tells the pacers of a UE what a poll has moved and left.
+    fn tell_pacers(&mut self, now: Instant, ue_index: u32) {
+        let Ue { sdap, rlc, .. } = &mut self.ues[ue_index as usize];
+        for i in 0..sdap.queues.len() {
+            let backlog = sdap.backlog(i);
+            let queue = &mut sdap.queues[i];
+            let rlc = &mut rlc[queue.drb as usize];
             let view = rlc.view();
             let room = rlc.limiter.room(now, &view);
             queue.pacer.on_poll(now, &SdapPoll { moved: queue.moved, backlog, room });
@@ -447,10 +477,12 @@ impl Stack {
     fn forecast(&self, now: Instant) -> SlotForecast {
         let (k, next_pull) = self.mac_poll.first(now, !self.top_down);
         let most = 1 + (self.channel.peek(k, next_pull) / u64::from(self.sdap_batch).max(1)) as u32;
+        // Top-down, a poll at the instant of the pull is in time for it.
+        let too_late = if self.top_down { next_pull + Duration::from_nanos(1) } else { next_pull };
         SlotForecast {
             next_pull,
             capacity: self.channel.peek(k, next_pull),
-            polls_left: self.sdap_poll.count_between(now, next_pull, most.saturating_add(1)),
+            polls_left: self.sdap_poll.count_between(now, too_late, most.saturating_add(1)),
             packets_per_poll: self.sdap_batch,
         }
     }
@@ -463,7 +495,8 @@ impl Stack {
         let mut poll = self.sdap_poll.first(now, strictly).1;
         let mut need = 0;
         let mut counted_pull = None;
-        while poll < next_upf {
+        // At one instant SDAP is before the UPF bottom-up and after it top-down.
+        while poll < next_upf || (strictly && poll == next_upf) {
             let forecast = self.forecast(poll);
             let wanted = crate::limiter::clairvoyant_wanted(context, &forecast);
             need = match counted_pull {
@@ -477,6 +510,11 @@ impl Stack {
         }
         need.saturating_sub(self.backlog.backlog(self.unit))
     }
+}
+
+/// See [`Stack::bound`]; the polls from the top down, and whether a layer's poll misses what arrives at its very instant.
+fn bound(polls: [&Poll; 3], strictly: bool, entered: Instant) -> Instant {
+    polls.into_iter().fold(entered, |at, poll| poll.first(at, strictly).1)
 }
 
 #[cfg(test)]

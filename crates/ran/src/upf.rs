@@ -30,7 +30,8 @@ impl FiveTuple {
     #[must_use]
     pub fn hash(&self, key: u64) -> u32 {
         let word = |bytes: &[u8]| bytes.iter().fold(0u64, |w, b| w << 8 | u64::from(*b));
-        let ports = u64::from(self.source_port) << 32 | u64::from(self.destination_port) << 8 | self.protocol as u64;
+        let ports =
+            u64::from(self.source_port) << 32 | u64::from(self.destination_port) << 8 | self.protocol as u64;
         let (s, d) = (&self.source, &self.destination);
         let hash = [word(&s[..8]), word(&s[8..]), word(&d[..8]), word(&d[8..]), ports];
         (hash.iter().fold(key, |h, w| mix(h ^ w)) >> 32) as u32
@@ -45,7 +46,10 @@ pub struct PacketDetectionRule {
     /// QoS flow of the packets that match.
     pub qfi: Qfi,
     /// Transport protocol (`tcp`, `udp`, `icmp`).
-    #[cfg_attr(feature = "serde", serde(default, with = "protocol_name", skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, with = "protocol_name", skip_serializing_if = "Option::is_none")
+    )]
     pub protocol: Option<Protocol>,
     /// Server's port.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]

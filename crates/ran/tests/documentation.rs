@@ -47,7 +47,8 @@ fn assert_documents<C: DeserializeOwned + Serialize>(doc: &MethodDoc) {
     let config: C = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
     let text = serde_json::to_string(&config).expect("a configuration can be written");
     let Fields(fields) = serde_json::from_str(&text).expect("it is an object");
-    let found: Vec<(&str, String)> = fields.iter().map(|(key, value)| (key.as_str(), written(value))).collect();
+    let found: Vec<(&str, String)> =
+        fields.iter().map(|(key, value)| (key.as_str(), written(value))).collect();
     let kind = ("kind", doc.name.to_string());
     let documented: Vec<(&str, String)> =
         std::iter::once(kind).chain(doc.params.iter().map(|p| (p.name, p.default.to_string()))).collect();

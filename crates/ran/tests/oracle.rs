@@ -211,6 +211,7 @@ impl BdpOracle {
     }
 
     /// Function GET_OPTIMAL_VALUE, with no more than one TTI elapsed.
+    #[allow(clippy::implicit_saturating_sub, reason = "lines 15 to 18 as they are printed")]
     fn get_optimal_value(&self, now: u64) -> u64 {
         let elapsed_time = now - self.last_time;
         let mut normal_tti = (elapsed_time as f64 / TTI_NS as f64).min(1.0);

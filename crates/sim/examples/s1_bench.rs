@@ -86,7 +86,6 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
             mac: MacConfig::default(),
             channel: ChannelConfig::Pattern(PatternConfig {
                 bytes: vec![less, full, full, full, full, less, full, full, full, full],
-                ..PatternConfig::default()
             }),
             ues: vec![UeConfig {
                 drbs: 1,

@@ -9,6 +9,8 @@ pub struct Pipe<T> {
     rate: BitRate,
     delay: Duration,
     free_at: Instant,
+    /// Size of the last item and the time that it took: most are of one size, and the quotient costs more than the rest.
+    last: (u32, Duration),
     /// When the first item arrives: what the event loop asks before each step.
     next: Instant,
     flight: VecDeque<(Instant, T)>,
@@ -18,7 +20,14 @@ impl<T> Pipe<T> {
     /// A link of `rate` (0 for infinitely fast) and one-way `delay`.
     #[must_use]
     pub fn new(rate: BitRate, delay: Duration) -> Self {
-        Self { rate, delay, free_at: Instant::ZERO, next: Instant::NEVER, flight: VecDeque::new() }
+        Self {
+            rate,
+            delay,
+            free_at: Instant::ZERO,
+            last: (0, Duration::ZERO),
+            next: Instant::NEVER,
+            flight: VecDeque::new(),
+        }
     }
 
     /// `item` of `bytes` enters at `now`.
@@ -26,7 +35,10 @@ impl<T> Pipe<T> {
     pub fn push(&mut self, now: Instant, bytes: u32, item: T) {
         let mut leaves = now;
         if self.rate.0 > 0 {
-            self.free_at = self.free_at.max(now) + self.rate.time_for_ceil(u64::from(bytes));
+            if self.last.0 != bytes {
+                self.last = (bytes, self.rate.time_for_ceil(u64::from(bytes)));
+            }
+            self.free_at = self.free_at.max(now) + self.last.1;
             leaves = self.free_at;
         }
         let arrives = leaves + self.delay;

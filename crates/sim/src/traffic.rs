@@ -4,13 +4,16 @@ use justfull_base::error::ensure;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// Bytes of IPv4 and UDP headers.
 pub const UDP_HEADER_BYTES: u32 = 28;
 
 /// Time between the datagrams of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Interval {
     /// Always the same.
@@ -41,6 +44,40 @@ impl Interval {
                 Duration::from_secs_f64(s.max(0.0))
             }
         }
+    }
+}
+
+/// The table form of an interval.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NormalLaw {
+    mean: Duration,
+    sd: Duration,
+}
+
+/// Reads a time, or a table with `mean` and `sd`.
+struct IntervalVisitor;
+
+impl<'de> Visitor<'de> for IntervalVisitor {
+    type Value = Interval;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time with its unit such as \"20ms\", or { mean = \"20ms\", sd = \"5ms\" }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Interval, E> {
+        text.parse().map(Interval::Constant).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Interval, A::Error> {
+        let NormalLaw { mean, sd } = NormalLaw::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Interval::Normal { mean, sd })
+    }
+}
+
+impl<'de> Deserialize<'de> for Interval {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(IntervalVisitor)
     }
 }
 

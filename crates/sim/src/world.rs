@@ -293,7 +293,8 @@ impl World {
         } else if sources == now {
             self.send_datagram(now);
         } else if core == now {
-            let limit = uplink.min(senders).min(sources).min(air).min(receivers).min(end + Duration::from_nanos(1));
+            let limit =
+                uplink.min(senders).min(sources).min(air).min(receivers).min(end + Duration::from_nanos(1));
             return self.arrive(now, limit);
         } else if stack == now {
             self.stack.wake(now, &mut self.driver);

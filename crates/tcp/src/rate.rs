@@ -22,8 +22,9 @@ pub(crate) struct Delivery {
     pub(crate) bytes: u64,
     /// Newly delivered segments.
     pub(crate) segments: u32,
-    /// The most recently sent of them.
-    newest: Option<Record>,
+    /// Serial of the most recently sent of them, if any.
+    pub(crate) newest: u64,
+    newest_sent_at: Instant,
     /// When the most recently sent of those that were sent only once left.
     pub(crate) sent_once_at: Option<Instant>,
 }
@@ -40,24 +41,28 @@ pub(crate) struct RateSample {
 
 impl Delivery {
     pub(crate) const fn new() -> Self {
-        Self { bytes: 0, segments: 0, newest: None, sent_once_at: None }
+        Self { bytes: 0, segments: 0, newest: 0, newest_sent_at: Instant::ZERO, sent_once_at: None }
     }
 
-    /// Counts `record`, which has just been acknowledged for the first time.
-    pub(crate) fn add(&mut self, record: &Record) {
+    /// Counts `record` of number `serial`, which has just been acknowledged for the first time.
+    #[inline]
+    pub(crate) fn add(&mut self, serial: u64, record: &Record) {
         self.bytes += u64::from(record.len);
         self.segments += 1;
         if !record.was_retransmitted() {
-            self.sent_once_at = self.sent_once_at.max(Some(record.sent_at));
+            let newer = self.sent_once_at.is_none_or(|at| at < record.sent_at);
+            self.sent_once_at = if newer { Some(record.sent_at) } else { self.sent_once_at };
         }
-        if self.newest.is_none_or(|n| record.sent_at >= n.sent_at) {
-            self.newest = Some(*record);
+        if record.sent_at >= self.newest_sent_at {
+            self.newest_sent_at = record.sent_at;
+            self.newest = serial;
         }
     }
 }
 
 impl RateSampler {
     /// Writes into `record`, which is about to leave, what its sample will need. `idle`: nothing is in flight.
+    #[inline]
     pub(crate) fn stamp(&mut self, now: Instant, idle: bool, record: &mut Record) {
         if idle {
             self.first_sent = now;
@@ -80,15 +85,23 @@ impl RateSampler {
         self.app_limited_until != 0
     }
 
-    /// Closes the acknowledgement that delivered `delivery`.
+    /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which is `newest`;
+    /// none when it delivered nothing.
     ///
     /// The interval is the longer of the sending and the acknowledging one, so that neither a burst of segments nor
     /// of acknowledgements can make the rate too high (section 3.1); one under the smallest RTT is void (3.3).
-    pub(crate) fn finish(&mut self, now: Instant, delivery: &Delivery, min_rtt: Duration) -> RateSample {
-        let Some(newest) = delivery.newest else {
+    #[inline]
+    pub(crate) fn finish(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        newest: Option<&Record>,
+        min_rtt: Duration,
+    ) -> RateSample {
+        let Some(newest) = newest else {
             return RateSample { prior_delivered: self.delivered, ..RateSample::default() };
         };
-        self.delivered += delivery.bytes;
+        self.delivered += bytes;
         self.delivered_at = now;
         self.first_sent = newest.sent_at;
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {

@@ -380,18 +380,16 @@ impl Receiver {
             sack[0] = block;
             used = 1;
         }
-        for block in &self.recent[..self.recent_len] {
-            if used < sack.len() {
-                sack[used] = *block;
-                used += 1;
-            }
+        let recent = self.recent_len.min(sack.len() - used);
+        for (slot, block) in sack[used..].iter_mut().zip(&self.recent[..recent]) {
+            *slot = *block;
         }
         Ack {
             cumulative: self.next,
             window: self.offered - self.next,
             ts_echo: self.ts_recent,
             sack,
-            sack_len: used as u8,
+            sack_len: (used + recent) as u8,
             ece: self.echo,
             ce_packets: self.stats.ce_marks,
         }

@@ -82,6 +82,11 @@ impl Record {
         }
         u64::from(self.len) * (u64::from(!self.has(LOST)) + u64::from(self.has(RETRANSMITTED)))
     }
+
+    /// Its bytes if it is marked lost.
+    fn lost_bytes(&self) -> u64 {
+        if self.has(LOST) { u64::from(self.len) } else { 0 }
+    }
 }
 
 /// The outstanding segments of one connection.
@@ -189,11 +194,18 @@ impl Scoreboard {
         self.slot_mut(serial)
     }
 
+    /// The most recently sent segment of what an acknowledgement delivered, to be asked before anything is sent anew:
+    /// a record that is no longer outstanding keeps its slot until then.
+    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<&Record> {
+        (delivery.segments > 0).then(|| self.slot(delivery.newest))
+    }
+
     fn is_sacked(&self, serial: u64) -> bool {
         serial < self.next && self.slot(serial).has(SACKED)
     }
 
     /// Appends new data, which leaves now.
+    #[inline]
     pub(crate) fn push(&mut self, record: Record) {
         debug_assert!(record.seq == self.nxt && record.len > 0);
         if self.next - self.first == self.slots.len() as u64 {
@@ -206,6 +218,7 @@ impl Scoreboard {
         *self.slot_mut(serial) = record;
     }
 
+    #[cold]
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(FIRST_SLOTS);
         let mut slots = Vec::with_capacity(size);
@@ -232,21 +245,21 @@ impl Scoreboard {
     /// stays until the rest is.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, delivery: &mut Delivery) {
         while self.first < self.next {
-            let record = *self.slot(self.first);
-            if record.end() > cumulative {
+            let record = self.slot(self.first);
+            let end = record.end();
+            if end > cumulative {
                 break;
             }
             if !record.has(SACKED) {
-                self.pipe -= record.in_pipe();
-                if record.has(LOST) {
-                    self.lost_outstanding -= u64::from(record.len);
-                }
-                delivery.add(&record);
+                delivery.add(self.first, record);
+                let (in_pipe, lost) = (record.in_pipe(), record.lost_bytes());
+                self.pipe -= in_pipe;
+                self.lost_outstanding -= lost;
             }
             if self.edge == self.first {
                 self.pass_edge();
             }
-            self.una = record.end();
+            self.una = end;
             self.first += 1;
         }
         self.high_rxt = self.high_rxt.max(self.first);
@@ -270,14 +283,14 @@ impl Scoreboard {
         let start = known.map_or(block.start, |k| k.end);
         let mut serial = self.locate(start.max(self.una));
         while serial < self.next {
-            let record = *self.slot(serial);
+            let record = self.slot(serial);
             if record.end() > block.end {
                 break;
             }
             if record.has(SACKED) {
                 serial = self.after_run(serial);
             } else {
-                self.mark_sacked(serial, &record, delivery);
+                self.mark_sacked(serial, delivery);
                 serial += 1;
             }
         }
@@ -320,18 +333,17 @@ impl Scoreboard {
         }
     }
 
-    fn mark_sacked(&mut self, serial: u64, record: &Record, delivery: &mut Delivery) {
-        self.pipe -= record.in_pipe();
-        if record.has(LOST) {
-            self.lost_outstanding -= u64::from(record.len);
-        }
-        delivery.add(record);
+    fn mark_sacked(&mut self, serial: u64, delivery: &mut Delivery) {
         let right = self.is_sacked(serial + 1);
-        let slot = self.slot_mut(serial);
-        slot.flags |= SACKED;
-        slot.skip = 1;
+        let record = self.slot_mut(serial);
+        delivery.add(serial, record);
+        let (len, in_pipe, lost) = (u64::from(record.len), record.in_pipe(), record.lost_bytes());
+        record.flags |= SACKED;
+        record.skip = 1;
+        self.pipe -= in_pipe;
+        self.lost_outstanding -= lost;
         if serial >= self.edge {
-            self.sacked_above += u64::from(record.len);
+            self.sacked_above += len;
             let left = serial > self.edge && self.is_sacked(serial - 1);
             self.runs_above = self.runs_above + 1 - u32::from(left) - u32::from(right);
         }
@@ -357,13 +369,14 @@ impl Scoreboard {
     }
 
     fn mark_lost(&mut self, serial: u64) {
-        let record = *self.slot(serial);
+        let record = self.slot_mut(serial);
         if record.has(LOST) {
             return;
         }
-        self.pipe -= u64::from(record.len);
-        self.lost_outstanding += u64::from(record.len);
-        self.slot_mut(serial).flags |= LOST;
+        record.flags |= LOST;
+        let len = u64::from(record.len);
+        self.pipe -= len;
+        self.lost_outstanding += len;
     }
 
     /// Marks the lowest outstanding segment lost (the duplicate threshold was reached without `IsLost`). Returns

@@ -96,7 +96,9 @@ impl Runs {
             paper: expected(&claim.paper, claim),
             anchor: expected(&claim.anchor, claim),
             ours: found.map(|f| f.ours).unwrap_or_default(),
-            band: claim.band.map_or(Expected::Words("sign, 95 %".into()), |[low, high]| Expected::Range(low, high)),
+            band: claim
+                .band
+                .map_or(Expected::Words("sign, 95 %".into()), |[low, high]| Expected::Range(low, high)),
             changed: claim.changed.is_some(),
             verdict,
             reason,
@@ -116,7 +118,8 @@ impl Runs {
             Some(own.map(|(job, run)| (job.point, job.seed, claim.metric.of(run))).collect())
         };
         let in_band = |ours: &[Summary]| {
-            let near = claim.band.is_some_and(|[low, high]| ours.iter().all(|s| (low..=high).contains(&s.mean)));
+            let near =
+                claim.band.is_some_and(|[low, high]| ours.iter().all(|s| (low..=high).contains(&s.mean)));
             near || (!switch.is_empty() && claim.at_anchor(ours))
         };
         match claim.kind {
@@ -140,7 +143,9 @@ impl Runs {
                 let lists: Option<Vec<_>> = claim.order.iter().map(|m| values(&claim.scenario, m)).collect();
                 // The pairs are the runs of one seed at one point: key them as one number.
                 let keyed = |list: &[(usize, u64, f64)]| -> Vec<(u64, f64)> {
-                    list.iter().map(|(point, seed, value)| (*point as u64 * 1_000_003 + seed, *value)).collect()
+                    list.iter()
+                        .map(|(point, seed, value)| (*point as u64 * 1_000_003 + seed, *value))
+                        .collect()
                 };
                 let lists: Vec<Vec<(u64, f64)>> = lists?.iter().map(|l| keyed(l)).collect();
                 let ours: Option<Vec<Summary>> =
@@ -189,10 +194,9 @@ impl Claim {
 
     /// Within the anchor's own band: 10 % of a delay or ratio, 0.003 of utilisation, a point of a share.
     fn at_anchor(&self, ours: &[Summary]) -> bool {
-        let (Some(low), Some(high)) = (
-            self.anchor.iter().copied().reduce(f64::min),
-            self.anchor.iter().copied().reduce(f64::max),
-        ) else {
+        let (Some(low), Some(high)) =
+            (self.anchor.iter().copied().reduce(f64::min), self.anchor.iter().copied().reduce(f64::max))
+        else {
             return false;
         };
         let (low, high) = match (self.kind, self.metric) {

@@ -24,15 +24,19 @@ pub(super) fn world(
 ) -> Result<WorldConfig, ScenarioError> {
     let mut ues = Vec::new();
     for (i, ue) in file.ue.iter().enumerate() {
-        let own = ue.channel.as_ref().map(|c| channel(c, traces, &format!("ue[{i}].channel"), locator)).transpose()?;
-        let config = UeConfig {
-            drbs: ue.drbs,
-            qos_flows: ue.qos_flow.clone(),
-            rules: ue.rule.clone(),
-            channel: own,
-        };
+        let own = ue
+            .channel
+            .as_ref()
+            .map(|c| channel(c, traces, &format!("ue[{i}].channel"), locator))
+            .transpose()?;
+        let config =
+            UeConfig { drbs: ue.drbs, qos_flows: ue.qos_flow.clone(), rules: ue.rule.clone(), channel: own };
         if ue.count == 0 || ues.len() + ue.count as usize > MOST {
-            return Err(locator.plain(&format!("ue[{i}].count"), &ue.count.to_string(), "1 to a million UEs in all"));
+            return Err(locator.plain(
+                &format!("ue[{i}].count"),
+                &ue.count.to_string(),
+                "1 to a million UEs in all",
+            ));
         }
         ues.extend(std::iter::repeat_n(config, ue.count as usize));
     }
@@ -64,7 +68,11 @@ pub(super) fn world(
     })
 }
 
-fn flows(file: &ScenarioFile, ues: &mut [UeConfig], locator: &Locator) -> Result<Vec<FlowConfig>, ScenarioError> {
+fn flows(
+    file: &ScenarioFile,
+    ues: &mut [UeConfig],
+    locator: &Locator,
+) -> Result<Vec<FlowConfig>, ScenarioError> {
     let mut flows = Vec::new();
     for (i, flow) in file.flow.iter().enumerate() {
         let at = |field: &str| format!("flow[{i}].{field}");
@@ -115,13 +123,15 @@ fn default_rules(ues: &mut [UeConfig]) {
     }
 }
 
-fn traffic(flow: &FlowFile, at: &dyn Fn(&str) -> String, locator: &Locator) -> Result<Traffic, ScenarioError> {
+fn traffic(
+    flow: &FlowFile,
+    at: &dyn Fn(&str) -> String,
+    locator: &Locator,
+) -> Result<Traffic, ScenarioError> {
     match (&flow.tcp, &flow.udp) {
-        (Some(tcp), None) => Ok(Traffic::Tcp {
-            sender: tcp.sender.clone(),
-            receiver: tcp.receiver.clone(),
-            size: tcp.size,
-        }),
+        (Some(tcp), None) => {
+            Ok(Traffic::Tcp { sender: tcp.sender.clone(), receiver: tcp.receiver.clone(), size: tcp.size })
+        }
         (None, Some(udp)) => Ok(Traffic::Udp { payload: udp.payload, interval: udp.interval }),
         (None, None) => Err(locator.plain(&at("name"), &flow.name, "a flow with a `tcp` or a `udp` table")),
         (Some(_), Some(_)) => Err(locator.plain(&at("udp"), "`tcp` and `udp`", "one of them")),
@@ -192,7 +202,8 @@ fn read(
     locator: &Locator,
 ) -> Result<Trace, ScenarioError> {
     let field = format!("{field}.file");
-    let mut trace = trace::read(name, traces, format).map_err(|e| ScenarioError::trace(locator.file(), &field, &e))?;
+    let mut trace =
+        trace::read(name, traces, format).map_err(|e| ScenarioError::trace(locator.file(), &field, &e))?;
     if let Some(rows) = rows {
         if rows == 0 || rows > trace.values.len() {
             let allowed = format!("1 to the {} rows of the trace", trace.values.len());

@@ -58,7 +58,11 @@ impl fmt::Display for ScenarioError {
         if !self.field.is_empty() {
             write!(f, ": field `{}`", self.field)?;
         }
-        if self.allowed.is_empty() { write!(f, ": {}", self.found) } else { write!(f, ": found {}, allowed is {}", self.found, self.allowed) }
+        if self.allowed.is_empty() {
+            write!(f, ": {}", self.found)
+        } else {
+            write!(f, ": found {}, allowed is {}", self.found, self.allowed)
+        }
     }
 }
 
@@ -104,6 +108,11 @@ impl Locator {
         Some(self.line_column(span.start))
     }
 
+    /// True when all of `keys` stand in the file.
+    fn holds(&self, keys: &[String]) -> bool {
+        self.text.parse::<toml::Table>().is_ok_and(|tree| super::tree::get(&tree, keys).is_some())
+    }
+
     /// An error at a field that is known by its path.
     pub(super) fn plain(&self, field: &str, found: &str, allowed: &str) -> ScenarioError {
         let keys = field_keys(field);
@@ -128,30 +137,68 @@ impl Locator {
         self.plain(&error.field, &error.value, &allowed)
     }
 
-    /// Finds the key at fault by leaving out one after the other: with it gone, the error is gone or another.
+    /// Finds the key at fault: among those at the place that the message names, the one without which the error is gone or
+    /// another (the message does not say which element of an array it means).
     pub(super) fn fault<E: fmt::Display>(
         &self,
         tree: &toml::Table,
         error: &E,
         read: &dyn Fn(&toml::Table) -> Result<(), E>,
     ) -> ScenarioError {
-        let message = error.to_string();
-        let culprit = leaves(tree).into_iter().find(|keys| {
+        let whole = error.to_string();
+        let lines = whole.split('\n').map(str::trim).filter(|l| !l.is_empty());
+        let (place, words): (Vec<&str>, Vec<&str>) = lines.partition(|l| l.starts_with("in `"));
+        let place = place.first().map_or("", |l| l.trim_start_matches("in `").trim_end_matches('`'));
+        let (found, allowed) = split_message(&words.join(", "));
+        let mut keys = field_keys(place);
+        if let Some(name) = quoted(&whole, "missing field `") {
+            keys.push(name.to_string());
+            return self.plain(&in_words(&keys), "nothing", "a value");
+        }
+        keys.extend(quoted(&found, "unknown field `").map(str::to_string));
+        let at_place = |leaf: &Vec<String>| {
+            let named: Vec<&String> = leaf.iter().filter(|k| k.parse::<usize>().is_err()).collect();
+            keys.len() <= named.len() && keys.iter().zip(named).all(|(a, b)| a == b)
+        };
+        let culprit = leaves(tree).into_iter().filter(at_place).find(|leaf| {
             let mut without = tree.clone();
-            remove(&mut without, keys) && read(&without).map_or_else(|e| e.to_string() != message, |()| true)
+            remove(&mut without, leaf) && read(&without).map_or_else(|e| e.to_string() != whole, |()| true)
         });
-        let keys = culprit.unwrap_or_default();
-        let one_line = message.split('\n').map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join(", ");
-        let (found, allowed) = split_message(&one_line);
+        let keys = culprit.unwrap_or(keys);
+        let on_top = if self.holds(&keys) {
+            ""
+        } else {
+            " (set on top of the file by --set, a method, a variant or a switch)"
+        };
+        let allowed = format!("{allowed}{on_top}");
         ScenarioError {
             file: self.file.clone(),
             at: self.locate(&keys),
-            field: keys.join("."),
+            field: in_words(&keys),
             found,
             allowed,
             needs_data: false,
         }
     }
+}
+
+/// What stands between `before` and the next backquote.
+fn quoted<'a>(text: &'a str, before: &str) -> Option<&'a str> {
+    text.split_once(before)?.1.split_once('`').map(|(name, _)| name)
+}
+
+/// Keys as `ue[0].drbs`.
+fn in_words(keys: &[String]) -> String {
+    let mut words = String::new();
+    for key in keys {
+        if key.parse::<usize>().is_ok() {
+            words.push_str(&format!("[{key}]"));
+        } else {
+            words.push_str(if words.is_empty() { "" } else { "." });
+            words.push_str(key);
+        }
+    }
+    words
 }
 
 fn span_in_table(table: &dyn TableLike, keys: &[String]) -> Option<Range<usize>> {
@@ -173,7 +220,13 @@ fn span_in_item(item: &Item, keys: &[String]) -> Option<Range<usize>> {
 
 /// `ue[0].drbs` as keys.
 fn field_keys(field: &str) -> Vec<String> {
-    field.replace('[', ".").replace(']', "").split('.').filter(|k| !k.is_empty()).map(str::to_string).collect()
+    field
+        .replace('[', ".")
+        .replace(']', "")
+        .split('.')
+        .filter(|k| !k.is_empty())
+        .map(str::to_string)
+        .collect()
 }
 
 /// serde's "X, expected Y" as what was found and what is allowed.

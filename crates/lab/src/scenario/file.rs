@@ -7,7 +7,9 @@ use justfull_base::{BitRate, Bytes, Duration};
 use justfull_ran::channel::{
     AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, PatternConfig, RowLength, RowsConfig,
 };
-use justfull_ran::{MacConfig, PacketDetectionRule, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig};
+use justfull_ran::{
+    MacConfig, PacketDetectionRule, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
+};
 use justfull_sim::Interval;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};

@@ -72,7 +72,11 @@ impl MethodLibrary {
     }
 
     /// Adds the `[[method]]` tables of a scenario, which leave the tree; one of the same name replaces a shipped one.
-    pub(super) fn with_own(mut self, tree: &mut toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
+    pub(super) fn with_own(
+        mut self,
+        tree: &mut toml::Table,
+        locator: &Locator,
+    ) -> Result<Self, ScenarioError> {
         let Some(own) = tree.remove("method") else { return Ok(self) };
         let own = toml::Table::from_iter([("method".to_string(), own)]);
         let read = |t: &toml::Table| t.clone().try_into::<File>();

@@ -152,18 +152,22 @@ pub(super) fn remove(tree: &mut toml::Table, keys: &[String]) -> bool {
         match at {
             toml::Value::Table(table) if rest.is_empty() => table.remove(first).is_some(),
             toml::Value::Table(table) => table.get_mut(first).is_some_and(|v| remove_in(v, rest)),
-            toml::Value::Array(array) if rest.is_empty() => {
-                position(array, first).is_some_and(|i| {
-                    array.remove(i);
-                    true
-                })
+            toml::Value::Array(array) if rest.is_empty() => position(array, first).is_some_and(|i| {
+                array.remove(i);
+                true
+            }),
+            toml::Value::Array(array) => {
+                position(array, first).is_some_and(|i| remove_in(&mut array[i], rest))
             }
-            toml::Value::Array(array) => position(array, first).is_some_and(|i| remove_in(&mut array[i], rest)),
             _ => false,
         }
     }
     let Some((first, rest)) = keys.split_first() else { return false };
-    if rest.is_empty() { tree.remove(first).is_some() } else { tree.get_mut(first).is_some_and(|v| remove_in(v, rest)) }
+    if rest.is_empty() {
+        tree.remove(first).is_some()
+    } else {
+        tree.get_mut(first).is_some_and(|v| remove_in(v, rest))
+    }
 }
 
 /// Paths of all leaves of `tree`, arrays of plain values and empty tables among them; elements of arrays of tables by index.

@@ -45,10 +45,8 @@ impl Discipline for Fifo {
     }
 
     #[inline]
-    fn push_back(&mut self, _lane: Lane, packet: &Packet) -> &mut Queued {
-        let place = self.ring.len();
-        self.ring.push_back(Queued { packet: *packet, tag: 0, passed: false });
-        &mut self.ring[place]
+    fn push_back(&mut self, _lane: Lane, queued: Queued) {
+        self.ring.push_back(queued);
     }
 
     #[inline]

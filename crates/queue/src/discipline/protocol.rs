@@ -49,11 +49,8 @@ impl Discipline for ByProtocol {
     }
 
     #[inline]
-    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued {
-        let lane = &mut self.lanes[usize::from(lane)];
-        let place = lane.len();
-        lane.push_back(Queued { packet: *packet, tag: 0, passed: false });
-        &mut lane[place]
+    fn push_back(&mut self, lane: Lane, queued: Queued) {
+        self.lanes[usize::from(lane)].push_back(queued);
     }
 
     fn push_front(&mut self, lane: Lane, queued: Queued) {

@@ -441,11 +441,10 @@ impl Discipline for Sfq {
         self.config.lane_limit.admits(state.packets, state.bytes, size)
     }
 
-    fn push_back(&mut self, lane: Lane, packet: &Packet) -> &mut Queued {
+    fn push_back(&mut self, lane: Lane, queued: Queued) {
         self.materialise();
-        let index = self.allocate(Queued { packet: *packet, tag: 0, passed: false });
+        let index = self.allocate(queued);
         self.link_back(lane, index);
-        &mut self.pool[index as usize].queued
     }
 
     fn push_front(&mut self, lane: Lane, queued: Queued) {

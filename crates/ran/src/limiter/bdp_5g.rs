@@ -60,10 +60,28 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw by one SDU",
     params: &[
         param("offset", "ratio", "0 to below 1", "0.33", "Share of the allowance that is open at once."),
-        param("floor", "packets", "0 to 16", "0", "Least allowance per slot, even when the RLC is full (T20's program: 1)."),
-        param("clamp", "bool", "true, false", "true", "Count at most one slot as elapsed (T20's program: false)."),
+        param(
+            "floor",
+            "packets",
+            "0 to 16",
+            "0",
+            "Least allowance per slot, even when the RLC is full (T20's program: 1).",
+        ),
+        param(
+            "clamp",
+            "bool",
+            "true, false",
+            "true",
+            "Count at most one slot as elapsed (T20's program: false).",
+        ),
         param("start", "packets", "0 to 65535", "5", "Allowance before the first slot."),
-        param("overdraw", "bool", "true, false", "true", "Let an SDU larger than what is left enter when anything is left."),
+        param(
+            "overdraw",
+            "bool",
+            "true, false",
+            "true",
+            "Let an SDU larger than what is left enter when anything is left.",
+        ),
     ],
 };
 
@@ -90,7 +108,13 @@ impl Bdp5g {
         const SOURCE: &str = "T20 Algorithm 2";
         let c = config;
         ensure((0.0..1.0).contains(&c.offset.0), "offset", &c.offset, "0 to below 1", SOURCE)?;
-        ensure(c.floor <= 16, "floor", &c.floor, "0 to 16", "a floor above a slot's capacity fills the RLC without end")?;
+        ensure(
+            c.floor <= 16,
+            "floor",
+            &c.floor,
+            "0 to 16",
+            "a floor above a slot's capacity fills the RLC without end",
+        )?;
         ensure(c.start <= 65_535, "start", &c.start, "0 to 65535", SOURCE)?;
         Ok(Self {
             unit: context.unit,
@@ -157,7 +181,8 @@ mod tests {
 
     #[test]
     fn half_a_slot_opens_half_of_2200_bytes_as_in_section_4_1() {
-        let mut l = limiter(&Bdp5gConfig { offset: Ratio(0.0), ..Bdp5gConfig::default() }, CapacityUnit::Bytes);
+        let mut l =
+            limiter(&Bdp5gConfig { offset: Ratio(0.0), ..Bdp5gConfig::default() }, CapacityUnit::Bytes);
         l.on_slot(&report(2200, 0));
         assert_eq!(room_at(&mut l, 500), 1100);
         l.on_admitted(Instant::ZERO, 1500, &RlcView::default());

@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn fifteen_packets_over_polls_of_ten_start_at_the_last_but_one() {
-        let context = LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context =
+            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
         let mut l = Clairvoyant::new(&context);
         let rooms = [3, 2, 1, 0].map(|polls_left| {
             let next_pull = Instant::from_nanos(1);

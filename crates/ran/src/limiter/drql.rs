@@ -64,12 +64,30 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "T20 section 4.1, Algorithm 1; Linux dynamic queue limits",
     deviations: "lines 13 and 17 of Algorithm 1 by its text, not by its print; the backlog is asked, not counted along",
     params: &[
-        param("hold", "time", "0s for one slot, or more", "0s", "Time with data always remaining before the limit shrinks."),
-        param("growth", "factor", "above 1 to 16", "1.2", "Factor by which a starved limit grows, rounded up."),
+        param(
+            "hold",
+            "time",
+            "0s for one slot, or more",
+            "0s",
+            "Time with data always remaining before the limit shrinks.",
+        ),
+        param(
+            "growth",
+            "factor",
+            "above 1 to 16",
+            "1.2",
+            "Factor by which a starved limit grows, rounded up.",
+        ),
         param("min", "packets", "at least 1", "1", "Least limit."),
         param("max", "packets", "at least min", "1024", "Greatest limit."),
         param("start", "packets", "min to max", "1024", "Limit at the start."),
-        param("overdraw", "bool", "true, false", "true", "Let an SDU larger than what is left enter when anything is left."),
+        param(
+            "overdraw",
+            "bool",
+            "true, false",
+            "true",
+            "Let an SDU larger than what is left enter when anything is left.",
+        ),
     ],
 };
 
@@ -169,7 +187,8 @@ mod tests {
     use super::*;
 
     fn drql(start: u32) -> Drql {
-        let context = LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context =
+            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
         let config = DrqlConfig { start, hold: Duration::from_millis(100), ..DrqlConfig::default() };
         Drql::new(&config, &context).expect("in bounds")
     }

@@ -70,11 +70,23 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: &[
         param("interval", "time", "above 0", "100ms", "Time between adjustments."),
         param("target", "time", "above 0", "11ms", "Wanted mean sojourn time in the RLC queue."),
-        param("alpha", "ratio", "0 to 1", "0.1", "Share of the distance to the bound covered by one step (at least 1 packet)."),
+        param(
+            "alpha",
+            "ratio",
+            "0 to 1",
+            "0.1",
+            "Share of the distance to the bound covered by one step (at least 1 packet).",
+        ),
         param("min", "packets", "at least 1", "2", "Least limit."),
         param("max", "packets", "at least min", "20", "Greatest limit."),
         param("start", "packets", "min to max", "10", "Limit at the start."),
-        param("clamp_max", "bool", "true, false", "true", "Enforce max; false goes on adding 1 past it, as T20's program."),
+        param(
+            "clamp_max",
+            "bool",
+            "true, false",
+            "true",
+            "Enforce max; false goes on adding 1 past it, as T20's program.",
+        ),
     ],
 };
 
@@ -148,7 +160,9 @@ impl Limiter for DynRlc {
             if self.departed > 0 {
                 self.adjust();
             }
-            self.next_adjustment = Some(report.pulled_at + self.config.interval);
+            // In step with the first, so that one report for many idle slots leaves the same next one as a report for each.
+            let whole = report.pulled_at.since(due).as_nanos() / self.config.interval.as_nanos();
+            self.next_adjustment = Some(due + self.config.interval.times(whole + 1));
         }
     }
 }

@@ -73,7 +73,9 @@ impl Fixed {
         let (unit, limit) = match config.limit {
             Limit::Packets(n) => (CapacityUnit::Packets, u64::from(n)),
             Limit::Bytes(n) => (CapacityUnit::Bytes, n),
-            Limit::Unlimited => return Err(ConfigError::new("limit", &"unlimited", "packets or bytes", "use `unlimited`")),
+            Limit::Unlimited => {
+                return Err(ConfigError::new("limit", &"unlimited", "packets or bytes", "use `unlimited`"));
+            }
         };
         ensure(limit > 0, "limit", &limit, "above 0", SOURCE)?;
         Ok(Self { unit, limit, overdraw: config.overdraw })

@@ -47,30 +47,42 @@ fn all() -> Vec<(String, AnyLimiter)> {
 struct Bearer {
     limiter: AnyLimiter,
     queue: VecDeque<(Instant, u32)>,
+    bytes: u64,
     sent_of_head: u32,
     unit: CapacityUnit,
 }
 
 impl Bearer {
     fn new(limiter: AnyLimiter, unit: CapacityUnit) -> Self {
-        Self { limiter, queue: VecDeque::new(), sent_of_head: 0, unit }
+        Self { limiter, queue: VecDeque::new(), bytes: 0, sent_of_head: 0, unit }
     }
 
     fn view(&self) -> RlcView {
-        let bytes = self.queue.iter().map(|(_, size)| u64::from(*size)).sum::<u64>() - u64::from(self.sent_of_head);
-        RlcView { packets: self.queue.len() as u64, bytes }
+        RlcView { packets: self.queue.len() as u64, bytes: self.bytes - u64::from(self.sent_of_head) }
+    }
+
+    /// Everything is dropped, and the limiter is not told.
+    fn clear(&mut self) {
+        self.queue.clear();
+        (self.bytes, self.sent_of_head) = (0, 0);
     }
 
     /// One poll of SDAP with any number of packets of `size` waiting: how many entered, at most `most`.
     fn fill(&mut self, now: Instant, size: u32, capacity: u64, most: u64) -> u64 {
         if self.limiter.wants_forecast() {
             let next_pull = now + SLOT;
-            self.limiter.on_forecast(&SlotForecast { next_pull, capacity, polls_left: 0, packets_per_poll: 1 });
+            self.limiter.on_forecast(&SlotForecast {
+                next_pull,
+                capacity,
+                polls_left: 0,
+                packets_per_poll: 1,
+            });
         }
         let sdu = Packet { size, ..Packet::default() };
         let mut entered = 0;
         while entered < most && self.limiter.admits(now, &sdu, &self.view()) {
             self.queue.push_back((now, size));
+            self.bytes += u64::from(size);
             let amount = self.limiter.amount(&sdu);
             self.limiter.on_admitted(now, amount, &self.view());
             entered += 1;
@@ -96,6 +108,7 @@ impl Bearer {
             used += need;
             left_queue += 1;
             self.queue.pop_front();
+            self.bytes -= u64::from(size);
             self.sent_of_head = 0;
             self.limiter.on_departed(now, now.since(entered));
         }
@@ -106,7 +119,8 @@ impl Bearer {
     fn report(&mut self, pulled_at: Instant, capacity: u64, used: u64) {
         let remaining = self.view().backlog(self.unit);
         let starved = remaining == 0 && used < capacity;
-        let report = SlotReport { pulled_at, slot: SLOT, granted: capacity, used, remaining, capacity, starved };
+        let report =
+            SlotReport { pulled_at, slot: SLOT, granted: capacity, used, remaining, capacity, starved };
         self.limiter.on_slot(&report);
     }
 }
@@ -186,8 +200,7 @@ fn an_empty_queue_gets_room_within_a_few_slots() {
                 bearer.fill(poll_instant(slot, 1 + rng.below(9)), size, capacity, rng.below(30));
                 bearer.pull(pull_instant(slot + 1), capacity);
             }
-            bearer.queue.clear();
-            bearer.sent_of_head = 0;
+            bearer.clear();
             bearer.report(pull_instant(first + 11), capacity, 0);
             let room = (1..POLLS_PER_SLOT).any(|poll| {
                 let now = poll_instant(first + 11, poll);
@@ -211,9 +224,10 @@ fn room_is_not_lost_when_queued_packets_are_dropped() {
             continue;
         }
         let capacity = carries(bearer.unit, 6);
-        let mut fill = |bearer: &mut Bearer, slot| -> u64 {
-            let entered = (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(slot, p), MTU, capacity, 5_000)).sum();
-            bearer.queue.clear();
+        let fill = |bearer: &mut Bearer, slot| -> u64 {
+            let entered =
+                (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(slot, p), MTU, capacity, 5_000)).sum();
+            bearer.clear();
             bearer.report(pull_instant(slot + 1), capacity, 0);
             entered
         };
@@ -249,7 +263,12 @@ fn an_sdu_larger_than_the_room_enters_only_where_overdraw_is_allowed() {
 
 /// Lets a bearer of random past be idle for `idle` slots, told of each or of the last alone, and then shows what it
 /// answers in the slots that follow.
-fn answers_after_idling(config: &LimiterConfig, unit: CapacityUnit, seed: u64, told_of_each: bool) -> Vec<u64> {
+fn answers_after_idling(
+    config: &LimiterConfig,
+    unit: CapacityUnit,
+    seed: u64,
+    told_of_each: bool,
+) -> Vec<u64> {
     let mut rng = Rng::stream(seed, "idle");
     let limiter = AnyLimiter::new(config, &context(unit)).expect("in bounds");
     let mut bearer = Bearer::new(limiter, unit);
@@ -344,7 +363,8 @@ fn settings_out_of_bounds_are_refused_by_name() {
         (bdp(|c| c.floor = 17), "floor"),
         (bdp(|c| c.start = 65_536), "start"),
     ] {
-        let refused = AnyLimiter::new(&config, &context(CapacityUnit::Packets)).map(|_| ()).map_err(|e| e.field);
+        let refused =
+            AnyLimiter::new(&config, &context(CapacityUnit::Packets)).map(|_| ()).map_err(|e| e.field);
         assert_eq!(refused, Err(String::from(field)), "{config:?}");
     }
 }

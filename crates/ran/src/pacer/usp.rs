@@ -74,7 +74,13 @@ pub(super) const DOC: MethodDoc = MethodDoc {
         param("variant", "choice", "published, released", "published", "The paper's text or its program."),
         param("min", "packets", "at least 1", "1", "Least occupancy."),
         param("max", "packets", "at least min", "1024", "Greatest occupancy and the one at the start."),
-        param("slack", "packets", "0 for off, or more", "0", "Saturation also when SDAP holds more than the RLC's room plus this."),
+        param(
+            "slack",
+            "packets",
+            "0 for off, or more",
+            "0",
+            "Saturation also when SDAP holds more than the RLC's room plus this.",
+        ),
     ],
 };
 
@@ -204,7 +210,8 @@ mod tests {
     use crate::limiter::CapacityUnit;
 
     fn usp(variant: UspVariant) -> Usp {
-        let context = PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context =
+            PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
         Usp::new(&UspConfig { variant, ..UspConfig::default() }, &context).expect("in bounds")
     }
 
@@ -256,7 +263,8 @@ mod tests {
 
     #[test]
     fn slack_saturates_before_the_room_is_gone() {
-        let context = PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context =
+            PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
         let config = UspConfig { variant: UspVariant::Released, slack: 5, ..UspConfig::default() };
         let mut p = Usp::new(&config, &context).expect("in bounds");
         p.on_poll(at(0), &poll(1, 8, 3));

@@ -49,7 +49,10 @@ impl Stack {
             upf_passes_through: upf_event_driven && unpaced,
             hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,
-            limiters_listen: !matches!(config.rlc.limiter, LimiterConfig::Unlimited(_) | LimiterConfig::Fixed(_)),
+            limiters_listen: !matches!(
+                config.rlc.limiter,
+                LimiterConfig::Unlimited(_) | LimiterConfig::Fixed(_)
+            ),
             clairvoyant: clairvoyant.then_some(context),
             next_id: 0,
             delivered: 0,
@@ -63,7 +66,12 @@ impl Stack {
         Ok(stack)
     }
 
-    fn build_ue(&self, config: &StackConfig, index: usize, context: &LimiterContext) -> Result<Ue, ConfigError> {
+    fn build_ue(
+        &self,
+        config: &StackConfig,
+        index: usize,
+        context: &LimiterContext,
+    ) -> Result<Ue, ConfigError> {
         let ue = &config.ues[index];
         let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
         let key = mix(stream_key(config.seed, "ue") ^ index as u64);
@@ -71,20 +79,28 @@ impl Stack {
         let upf = if self.upf_passes_through {
             UeUpf::default()
         } else {
-            UeUpf::new(&config.upf.queue, ue.qos_flows.len(), mix(key ^ 1)).map_err(|e| e.within("upf.queue"))?
+            UeUpf::new(&config.upf.queue, ue.qos_flows.len(), mix(key ^ 1))
+                .map_err(|e| e.within("upf.queue"))?
         };
         let rlc = (0..ue.drbs).map(|drb| RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb)));
-        let channel = ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
+        let channel =
+            ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
         if let Some(channel) = &channel
             && channel.unit() != context.unit
         {
             let unit = alloc::format!("{:?}", channel.unit());
-            return Err(within_ue(ConfigError::new("channel.unit", &unit, "the unit of the cell's channel", "one MAC, one unit")));
+            return Err(within_ue(ConfigError::new(
+                "channel.unit",
+                &unit,
+                "the unit of the cell's channel",
+                "one MAC, one unit",
+            )));
         }
         Ok(Ue {
             upf,
-            sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2)).map_err(|e| e.within("sdap"))?,
+            sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2))
+                .map_err(|e| e.within("sdap"))?,
             rlc: rlc.collect::<Result<_, ConfigError>>().map_err(|e| e.within("rlc"))?,
             qfis: ue.qos_flows.iter().map(|flow| flow.qfi).collect(),
             rules: ue.rules.clone(),
@@ -97,12 +113,14 @@ impl Stack {
     /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
         let paces = self.ues.iter().flat_map(|ue| &ue.rlc).any(|rlc| rlc.limiter.paces());
+        // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
+        let foresees = matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let why = "the method opens with time and must be asked several times a slot";
         justfull_base::error::ensure(
-            !(paces && self.sdap_poll.is_event_driven()),
+            !((paces || foresees) && self.sdap_poll.is_event_driven()),
             "sdap.poll.period",
             &config.sdap.poll.period,
-            "above 0s with this rlc.limiter",
+            "above 0s with this rlc.limiter or sdap.pacer",
             why,
         )?;
         let paced = !matches!(config.sdap.pacer, PacerConfig::Unpaced(_));

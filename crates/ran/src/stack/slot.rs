@@ -9,7 +9,8 @@ impl Stack {
         self.last_slot = LastSlot { number: Some(k), at: now };
         let shared = self.channel.capacity(k, now);
         let before = self.backlog;
-        let mut budget = if self.per_ue_channels { SlotBudget::PerUe(1.0) } else { SlotBudget::Shared(shared) };
+        let mut budget =
+            if self.per_ue_channels { SlotBudget::PerUe(1.0) } else { SlotBudget::Shared(shared) };
         let used = if self.turns.is_empty() {
             0
         } else {
@@ -68,16 +69,18 @@ impl Stack {
                 continue;
             }
             unserved_in_a_row = 0;
-            let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
+            let listens = self.limiters_listen;
+            let (rlc, mut exit) = self.bearer(bearer);
             let before = rlc.view();
-            let pulled = rlc.pull_packet(now, driver);
-            let after = rlc.view();
-            if let Some(packet) = pulled {
+            if let Some(packet) = rlc.pull_packet(now, driver) {
                 used += 1;
                 budget.take(1, capacity);
-                rlc.add_used(k, 1);
-                self.deliver(now, &packet, driver);
+                if listens {
+                    rlc.add_used(k, 1);
+                }
+                exit.deliver(now, &packet, driver);
             }
+            let after = rlc.view();
             self.settle(now, k, bearer, capacity, before, after);
         }
         used
@@ -92,8 +95,8 @@ impl Stack {
         budget: &mut SlotBudget,
         driver: &mut D,
     ) -> u64 {
-        let mut used = 0;
-        let mut first_pass = true;
+        let (mut used, mut overhead) = (0, self.overhead);
+        let listens = self.limiters_listen;
         loop {
             let mut moved = 0;
             let waiting = self.turns.len() as u64;
@@ -101,19 +104,22 @@ impl Stack {
                 let Some(bearer) = self.turns.next() else { break };
                 let capacity = self.ue_capacity(bearer.ue, k, now, shared);
                 let grant = budget.left(capacity) / (waiting - i);
-                let before = self.ues[bearer.ue as usize].rlc[bearer.drb as usize].view();
-                let overhead = if first_pass { self.overhead.min(grant) } else { 0 };
-                let sent = self.send_bytes(now, bearer, grant - overhead, driver);
+                let overhead = overhead.min(grant);
+                let (rlc, mut exit) = self.bearer(bearer);
+                let before = rlc.view();
+                let deliver = |driver: &mut D, sdu: &Packet| exit.deliver(now, sdu, driver);
+                let sent = rlc.pull_bytes(now, grant - overhead, driver, deliver);
                 let took = if sent > 0 { sent + overhead } else { 0 };
                 budget.take(took, capacity);
                 moved += took;
-                let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
-                rlc.add_used(k, took);
+                if listens {
+                    rlc.add_used(k, took);
+                }
                 let after = rlc.view();
                 self.settle(now, k, bearer, capacity, before, after);
             }
             used += moved;
-            first_pass = false;
+            overhead = 0;
             if moved == 0 || budget.is_spent() || self.turns.is_empty() {
                 break;
             }
@@ -122,26 +128,30 @@ impl Stack {
         used
     }
 
-    /// Sends up to `grant` bytes of one bearer: the number sent.
-    fn send_bytes<D: Probe + Egress>(&mut self, now: Instant, bearer: Bearer, grant: u64, driver: &mut D) -> u64 {
-        let mut sent = 0;
-        while sent < grant {
-            let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
-            let (bytes, whole) = rlc.pull_bytes(now, grant - sent, driver);
-            sent += bytes;
-            match whole {
-                Some(packet) => self.deliver(now, &packet, driver),
-                None => break,
-            }
-        }
-        sent
+    /// The RLC entity of `bearer`, and the way out for what it sends.
+    #[inline]
+    fn bearer(&mut self, bearer: Bearer) -> (&mut RlcEntity, Exit<'_>) {
+        let exit = Exit {
+            polls: [&self.upf_poll, &self.sdap_poll, &self.mac_poll],
+            strictly: !self.top_down,
+            assert_bound: self.assert_bound,
+            delivered: &mut self.delivered,
+        };
+        (&mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize], exit)
     }
 
     /// After one bearer's turn: the cell's backlog, and whether it takes turns on.
     #[inline]
-    fn settle(&mut self, now: Instant, k: u64, bearer: Bearer, capacity: u64, before: RlcView, after: RlcView) {
-        self.backlog.packets = self.backlog.packets + after.packets - before.packets;
-        self.backlog.bytes = self.backlog.bytes + after.bytes - before.bytes;
+    fn settle(
+        &mut self,
+        now: Instant,
+        k: u64,
+        bearer: Bearer,
+        capacity: u64,
+        before: RlcView,
+        after: RlcView,
+    ) {
+        self.backlog.change(&before, &after);
         if after.packets > 0 {
             self.turns.again(bearer);
         } else if self.limiters_listen {
@@ -176,14 +186,29 @@ impl Stack {
         };
         rlc.report(k, &report);
     }
+}
 
+/// The way out of the stack. It borrows nothing that a bearer is part of.
+struct Exit<'a> {
+    polls: [&'a Poll; 3],
+    strictly: bool,
+    assert_bound: bool,
+    delivered: &'a mut u64,
+}
+
+impl Exit<'_> {
     #[inline]
     fn deliver<D: Probe + Egress>(&mut self, now: Instant, packet: &Packet, driver: &mut D) {
-        self.delivered += 1;
-        let bound = (packet.tracked || self.assert_bound).then(|| self.bound(packet.entered));
-        if let Some(bound) = bound {
-            assert!(now >= bound, "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
-        }
-        driver.deliver(now, packet, bound.filter(|_| packet.tracked));
+        *self.delivered += 1;
+        let bound = if packet.tracked || self.assert_bound { self.checked_bound(now, packet) } else { None };
+        driver.deliver(now, packet, bound);
+    }
+
+    /// The bound of a packet that is delivered at `now`, where the driver asks for it.
+    #[inline(never)]
+    fn checked_bound(&self, now: Instant, packet: &Packet) -> Option<Instant> {
+        let bound = bound(self.polls, self.strictly, packet.entered);
+        assert!(now >= bound, "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
+        packet.tracked.then_some(bound)
     }
 }

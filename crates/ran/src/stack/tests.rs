@@ -1,1 +1,570 @@
-//! Tests of the chain.
+//! The chain at work: worked examples of time, order, mapping and backpressure, and what a stack refuses to be.
+
+use super::*;
+use crate::channel::{ChannelConfig, ConstantConfig, PatternConfig};
+use crate::config::{Phase, Skew};
+use crate::limiter::{Bdp5gConfig, ClairvoyantConfig, DrqlConfig, FixedConfig, LimiterConfig};
+use crate::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig};
+use crate::scheduler::{DrrConfig, SdapSchedulerConfig, StrictPriorityConfig};
+use crate::{MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, UeConfig, UpfConfig};
+use alloc::string::String;
+use alloc::vec;
+use justfull_base::packet::Protocol;
+use justfull_base::{Bytes, Lateness, Qfi, Ratio, Rng};
+use justfull_queue::{Limit, QueueConfig};
+
+const MS: u64 = 1_000_000;
+
+/// All that a stack said.
+#[derive(Default)]
+struct Log {
+    /// Instant, flow and bound of each delivery.
+    deliveries: Vec<(Instant, u32, Option<Instant>)>,
+    drops: Vec<(Layer, DropReason)>,
+    /// Most packets that any RLC queue held.
+    rlc_peak: u32,
+}
+
+impl Probe for Log {
+    fn on_event(&mut self, _now: Instant, event: &Event) {
+        match *event {
+            Event::Dropped { layer, reason, .. } => self.drops.push((layer, reason)),
+            Event::Enqueued { layer: Layer::Rlc, backlog_packets, .. } => {
+                self.rlc_peak = self.rlc_peak.max(backlog_packets + 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Egress for Log {
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.deliveries.push((now, packet.flow, bound));
+    }
+}
+
+impl Log {
+    /// Delivery times in microseconds.
+    fn times_us(&self) -> Vec<u64> {
+        self.deliveries.iter().map(|(at, ..)| at.as_nanos() / 1_000).collect()
+    }
+
+    fn flows(&self) -> Vec<u32> {
+        self.deliveries.iter().map(|(_, flow, _)| *flow).collect()
+    }
+
+    /// Packets of `flow` delivered by `us` microseconds.
+    fn delivered_by(&self, us: u64, flow: u32) -> usize {
+        self.deliveries.iter().filter(|(at, f, _)| at.as_nanos() <= us * 1_000 && *f == flow).count()
+    }
+}
+
+fn qfi(n: u8) -> Qfi {
+    Qfi::new(n).expect("below 64")
+}
+
+fn poll(period_us: u64, phase_us: u64) -> PollConfig {
+    PollConfig {
+        period: Duration::from_micros(period_us),
+        phase: Phase::Fixed(Duration::from_micros(phase_us)),
+        skew: Skew::Ppm(0.0),
+        lateness: Lateness::Exact,
+    }
+}
+
+fn constant(per_slot: u64, unit: CapacityUnit) -> ChannelConfig {
+    ChannelConfig::Constant(ConstantConfig { per_slot, unit })
+}
+
+/// A UE with one QoS flow per entry of `drbs`, told apart by the port; the first is the most urgent.
+fn ue(drbs: &[u8]) -> UeConfig {
+    let numbered = || (0u8..).zip(drbs);
+    UeConfig {
+        drbs: drbs.iter().max().map_or(1, |most| most + 1),
+        qos_flows: numbered()
+            .map(|(i, &drb)| QosFlowConfig { qfi: qfi(i), drb, priority: i, weight: 1, queue: None })
+            .collect(),
+        rules: numbered()
+            .map(|(i, _)| PacketDetectionRule {
+                destination_port: Some(u16::from(i)),
+                ..PacketDetectionRule::any(qfi(i))
+            })
+            .collect(),
+        channel: None,
+    }
+}
+
+/// Slots of 10 ms that carry `per_slot`, the first at 0; UPF and SDAP act at once.
+fn cell(per_slot: u64, unit: CapacityUnit, ues: Vec<UeConfig>) -> StackConfig {
+    let unlimited = QueueConfig::tail_drop(Limit::Unlimited);
+    StackConfig {
+        upf: UpfConfig { poll: poll(0, 0), queue: unlimited.clone(), ..UpfConfig::default() },
+        sdap: SdapConfig { poll: poll(0, 0), queue: unlimited.clone(), ..SdapConfig::default() },
+        rlc: RlcConfig { queue: unlimited, ..RlcConfig::default() },
+        mac: MacConfig { slot: poll(10_000, 0), overhead: Bytes(0) },
+        channel: constant(per_slot, unit),
+        ues,
+        tie_order: TieOrder::TopDown,
+        mtu: 1500,
+        seed: 1,
+        assert_bound: true,
+    }
+}
+
+fn packets(per_slot: u64, ues: Vec<UeConfig>) -> StackConfig {
+    cell(per_slot, CapacityUnit::Packets, ues)
+}
+
+fn bytes(per_slot: u64, ues: Vec<UeConfig>) -> StackConfig {
+    cell(per_slot, CapacityUnit::Bytes, ues)
+}
+
+/// A stack with a flow to each QoS flow of each UE, in order.
+struct Bench {
+    stack: Stack,
+    log: Log,
+}
+
+impl Bench {
+    fn new(config: &StackConfig) -> Self {
+        let mut stack = Stack::new(config).expect("a valid cell");
+        for (u, ue) in (0..).zip(&config.ues) {
+            for (i, _) in ue.qos_flows.iter().enumerate() {
+                stack.open_flow(u, &FiveTuple { destination_port: i as u16, ..FiveTuple::default() });
+            }
+        }
+        Self { stack, log: Log::default() }
+    }
+
+    /// `count` packets of `size` bytes arrive for `flow`.
+    fn send(&mut self, us: u64, flow: u32, size: u32, count: usize) {
+        for _ in 0..count {
+            let packet = Packet { flow, size, tracked: flow == 0, ..Packet::default() };
+            self.stack.input(Instant::from_nanos(us * 1_000), packet, &mut self.log);
+        }
+    }
+
+    fn run_to(&mut self, us: u64) {
+        self.stack.wake(Instant::from_nanos(us * 1_000), &mut self.log);
+        self.stack.assert_conserved();
+    }
+}
+
+#[test]
+fn a_packet_meets_each_layer_at_its_next_poll() {
+    // UPF at 0.3, 1.3, ... ms, SDAP at 0.7, 1.7, ... ms, MAC at 2, 12, 22, ... ms.
+    let mut config = packets(4, vec![ue(&[0])]);
+    config.upf.poll = poll(1_000, 300);
+    config.sdap.poll = poll(1_000, 700);
+    config.mac.slot = poll(10_000, 2_000);
+    for (arrives_us, leaves_us) in [(4_500, 12_000), (11_200, 12_000), (11_300, 12_000), (11_301, 22_000)] {
+        let mut bench = Bench::new(&config);
+        bench.send(arrives_us, 0, 1500, 1);
+        bench.run_to(40_000);
+        let leaves = Instant::from_nanos(leaves_us * 1_000);
+        assert_eq!(bench.log.deliveries, [(leaves, 0, Some(leaves))], "arrived at {arrives_us} us");
+        assert_eq!(bench.stack.bound(Instant::from_nanos(arrives_us * 1_000)), leaves);
+    }
+}
+
+#[test]
+fn at_one_instant_top_down_lets_a_packet_pass_the_whole_chain_and_bottom_up_one_layer_a_poll() {
+    for (tie_order, leaves_us) in [(TieOrder::TopDown, 20_000), (TieOrder::BottomUp, 30_000)] {
+        let mut config = packets(4, vec![ue(&[0])]);
+        config.upf.poll = poll(1_000, 0);
+        config.sdap.poll = poll(1_000, 0);
+        config.tie_order = tie_order;
+        let mut bench = Bench::new(&config);
+        bench.send(20_000, 0, 1500, 1);
+        bench.run_to(50_000);
+        assert_eq!(bench.log.times_us(), [leaves_us], "{tie_order:?}");
+        // Two polls before the pull are early enough for both.
+        let mut bench = Bench::new(&config);
+        bench.send(17_999, 0, 1500, 1);
+        bench.run_to(50_000);
+        assert_eq!(bench.log.times_us(), [20_000], "{tie_order:?}");
+    }
+}
+
+#[test]
+fn a_bottom_up_packet_that_arrives_two_polls_before_the_pull_misses_it() {
+    // UPF at 19 (strictly after the arrival at 18), SDAP at 20, MAC at 20 has pulled before.
+    let mut config = packets(4, vec![ue(&[0])]);
+    config.upf.poll = poll(1_000, 0);
+    config.sdap.poll = poll(1_000, 0);
+    config.tie_order = TieOrder::BottomUp;
+    let mut bench = Bench::new(&config);
+    bench.send(18_000, 0, 1500, 1);
+    bench.run_to(50_000);
+    assert_eq!(bench.log.times_us(), [30_000]);
+}
+
+#[test]
+fn layers_without_a_poll_forward_at_once_and_refill_at_the_pull() {
+    let mut config = packets(2, vec![ue(&[0])]);
+    config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
+    let mut bench = Bench::new(&config);
+    bench.send(9_999, 0, 1500, 4);
+    assert_eq!(bench.stack.backlog_packets(), [0, 2, 2]);
+    bench.run_to(10_000);
+    assert_eq!(bench.stack.backlog_packets(), [0, 0, 2], "what the pull made room for enters at the pull");
+    bench.run_to(30_000);
+    assert_eq!(bench.log.times_us(), [10_000, 10_000, 20_000, 20_000]);
+}
+
+#[test]
+fn an_urgent_packet_overtakes_in_sdap_with_strict_priority_and_not_with_fifo() {
+    // Thirty packets of bulk, five a slot: five in the RLC, the rest waits where it can be overtaken.
+    let strict = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
+    for (scheduler, leaves_us) in [(strict, 20_000), (SdapSchedulerConfig::default(), 70_000)] {
+        let mut config = packets(5, vec![ue(&[0, 0])]);
+        config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(5), overdraw: true });
+        config.sdap.scheduler = scheduler;
+        let mut bench = Bench::new(&config);
+        bench.send(1_000, 1, 1500, 30);
+        bench.send(2_000, 0, 200, 1);
+        bench.run_to(100_000);
+        let (at, _, bound) = bench.log.deliveries.iter().find(|d| d.1 == 0).expect("delivered");
+        assert_eq!(at.as_nanos() / 1_000, leaves_us);
+        assert_eq!(*bound, Some(Instant::from_nanos(10 * MS)), "an empty cell would have served it at 10 ms");
+    }
+}
+
+#[test]
+fn without_containment_nothing_is_left_in_sdap_to_be_overtaken() {
+    let mut config = packets(5, vec![ue(&[0, 0])]);
+    config.sdap.scheduler = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
+    let mut bench = Bench::new(&config);
+    bench.send(1_000, 1, 1500, 30);
+    bench.send(2_000, 0, 200, 1);
+    bench.run_to(100_000);
+    assert_eq!(bench.log.flows().iter().position(|f| *f == 0), Some(30));
+}
+
+#[test]
+fn each_qfi_goes_to_its_own_bearer_up_to_the_most_a_ue_can_have() {
+    for drbs in [1, 8, 32u8] {
+        let mapping: Vec<u8> = (0..drbs).rev().collect();
+        let mut config = packets(u64::from(drbs), vec![ue(&mapping)]);
+        config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
+        let mut bench = Bench::new(&config);
+        for flow in 0..u32::from(drbs) {
+            bench.send(1_000, flow, 1500, 3);
+        }
+        for slot in 1..=3 {
+            bench.run_to(slot * 10_000);
+            for flow in 0..u32::from(drbs) {
+                let delivered = bench.log.delivered_by(slot * 10_000, flow);
+                assert_eq!(delivered, slot as usize, "{drbs} bearers, flow {flow}, slot {slot}");
+            }
+        }
+    }
+}
+
+#[test]
+fn qfis_of_one_bearer_share_its_limit_and_others_do_not() {
+    // QFIs 0 and 1 to bearer 0, QFI 2 to bearer 1; two packets may stand in each.
+    let mut config = packets(1, vec![ue(&[0, 0, 1])]);
+    config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
+    let mut bench = Bench::new(&config);
+    bench.send(1_000, 0, 1500, 5);
+    bench.send(2_000, 1, 1500, 5);
+    assert_eq!(bench.stack.backlog_packets(), [0, 8, 2]);
+    bench.send(3_000, 2, 1500, 5);
+    assert_eq!(bench.stack.backlog_packets(), [0, 11, 4]);
+    assert_eq!(bench.log.rlc_peak, 2);
+}
+
+#[test]
+fn bearers_take_turns_packet_by_packet_and_the_turn_passes_over_the_slot() {
+    let mut bench = Bench::new(&packets(4, vec![ue(&[0, 1, 2])]));
+    for flow in 0..3 {
+        bench.send(1_000 + u64::from(flow), flow, 1500, 8);
+    }
+    bench.run_to(60_000);
+    let in_turn: Vec<u32> = (0..24).map(|i| i % 3).collect();
+    assert_eq!(bench.log.flows(), in_turn);
+}
+
+#[test]
+fn bearers_share_a_slots_bytes_equally_and_one_leaves_what_it_does_not_need() {
+    let mut bench = Bench::new(&bytes(3_000, vec![ue(&[0, 1, 2])]));
+    for flow in 0..3 {
+        bench.send(1_000, flow, 1_000, 4);
+    }
+    for slot in 1..=4 {
+        bench.run_to(slot * 10_000);
+        assert_eq!([0, 1, 2].map(|f| bench.log.delivered_by(slot * 10_000, f)), [slot as usize; 3]);
+    }
+    // 100 B from the first; 2900 B are left, half for each of the others.
+    let mut bench = Bench::new(&bytes(3_000, vec![ue(&[0, 1, 2])]));
+    bench.send(1_000, 0, 100, 1);
+    bench.send(1_000, 1, 1_450, 2);
+    bench.send(1_000, 2, 1_450, 2);
+    bench.run_to(10_000);
+    assert_eq!(bench.log.flows(), [0, 1, 2]);
+}
+
+#[test]
+fn a_packet_cut_over_slots_is_delivered_with_its_last_byte() {
+    let mut bench = Bench::new(&bytes(400, vec![ue(&[0])]));
+    bench.send(1_000, 0, 1_500, 1);
+    bench.run_to(60_000);
+    assert_eq!(bench.log.times_us(), [40_000]);
+    // 1500 B in slots 1 and 2, of which 500 B are left for the second packet, whose last byte needs slot 3.
+    let mut bench = Bench::new(&bytes(1_000, vec![ue(&[0])]));
+    bench.send(1_000, 0, 1_500, 2);
+    bench.run_to(60_000);
+    assert_eq!(bench.log.times_us(), [20_000, 30_000]);
+    // Sizes that end exactly at a grant's end do not need another slot.
+    let mut bench = Bench::new(&bytes(1_500, vec![ue(&[0])]));
+    bench.send(1_000, 0, 500, 6);
+    bench.run_to(60_000);
+    assert_eq!(bench.log.times_us(), [10_000, 10_000, 10_000, 20_000, 20_000, 20_000]);
+}
+
+#[test]
+fn header_bytes_are_paid_once_per_slot_and_bearer() {
+    let mut config = bytes(1_003, vec![ue(&[0])]);
+    config.mac.overhead = Bytes(3);
+    let mut bench = Bench::new(&config);
+    bench.send(1_000, 0, 500, 4);
+    bench.run_to(60_000);
+    assert_eq!(bench.log.times_us(), [10_000, 10_000, 20_000, 20_000]);
+}
+
+#[test]
+fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
+    let mut config = packets(4, vec![ue(&[0])]);
+    config.ues[0].rules =
+        vec![PacketDetectionRule { protocol: Some(Protocol::Udp), ..PacketDetectionRule::any(qfi(0)) }];
+    let mut stack = Stack::new(&config).expect("a valid cell");
+    let mut log = Log::default();
+    let flows = [Protocol::Udp, Protocol::Tcp]
+        .map(|protocol| stack.open_flow(0, &FiveTuple { protocol, ..FiveTuple::default() }));
+    for flow in flows {
+        stack.input(Instant::from_nanos(MS), Packet { flow, size: 100, ..Packet::default() }, &mut log);
+    }
+    stack.wake(Instant::from_nanos(20 * MS), &mut log);
+    stack.assert_conserved();
+    assert_eq!(log.drops, [(Layer::Upf, DropReason::NoRule)]);
+    assert_eq!(log.flows(), [flows[0]]);
+    assert_eq!(stack.conserved(), Conserved { entered: 2, delivered: 1, dropped: 1, queued: 0 });
+}
+
+#[test]
+fn ues_with_their_own_channels_share_the_time_of_a_slot() {
+    // In packets: 3/10 + 3/5 of the slot are used after three turns each; one tenth is left for the faster UE.
+    let mut fast_and_slow = vec![ue(&[0]), ue(&[0])];
+    fast_and_slow[0].channel = Some(constant(10, CapacityUnit::Packets));
+    fast_and_slow[1].channel = Some(constant(5, CapacityUnit::Packets));
+    let mut bench = Bench::new(&packets(10, fast_and_slow));
+    bench.send(1_000, 0, 1_500, 50);
+    bench.send(1_000, 1, 1_500, 50);
+    bench.run_to(10_000);
+    assert_eq!(bench.log.flows(), [0, 1, 0, 1, 0, 1, 0]);
+    // In bytes: half of the time each is 500 B and 250 B.
+    let mut fast_and_slow = vec![ue(&[0]), ue(&[0])];
+    fast_and_slow[0].channel = Some(constant(1_000, CapacityUnit::Bytes));
+    fast_and_slow[1].channel = Some(constant(500, CapacityUnit::Bytes));
+    let mut bench = Bench::new(&bytes(1_000, fast_and_slow));
+    bench.send(1_000, 0, 250, 40);
+    bench.send(1_000, 1, 50, 40);
+    bench.run_to(40_000);
+    assert_eq!([0, 1].map(|f| bench.log.delivered_by(40_000, f)), [8, 20]);
+}
+
+#[test]
+fn a_ue_out_of_range_leaves_the_slot_to_the_others() {
+    // In bytes, halves of what is left go round until no whole byte is: the last one may stay unused.
+    for (own, unit, size) in [(4, CapacityUnit::Packets, 1_500), (1_500, CapacityUnit::Bytes, 374)] {
+        let mut ues = vec![ue(&[0]), ue(&[0])];
+        // A channel that carries something in one slot of a thousand, and not in the first.
+        let rows = crate::channel::RowsConfig {
+            amounts: (0..1_000).map(|i| u64::from(i == 999)).collect(),
+            row: crate::channel::RowLength::Slots(1),
+            unit,
+            ..Default::default()
+        };
+        ues[0].channel = Some(ChannelConfig::Rows(rows));
+        ues[1].channel = Some(constant(own, unit));
+        let mut bench = Bench::new(&cell(own, unit, ues));
+        bench.send(1_000, 0, size, 10);
+        bench.send(1_000, 1, size, 10);
+        bench.run_to(20_000);
+        assert_eq!([0, 1].map(|f| bench.log.delivered_by(20_000, f)), [0, 8], "{unit:?}");
+    }
+}
+
+/// Ten packets a slot of which the radio takes five, for two simulated seconds.
+fn overloaded(pacer: PacerConfig, upf_limit: Limit) -> Bench {
+    let mut config = packets(5, vec![ue(&[0])]);
+    config.upf.poll = poll(1_000, 100);
+    config.upf.queue = QueueConfig::tail_drop(upf_limit);
+    config.sdap.poll = poll(1_000, 600);
+    config.sdap.pacer = pacer;
+    config.rlc.limiter = LimiterConfig::Bdp5g(Bdp5gConfig::default());
+    let mut bench = Bench::new(&config);
+    for ms in 0..2_000 {
+        bench.send(ms * 1_000 + 50, 0, 1_500, 1);
+    }
+    bench.run_to(2_000_000);
+    bench
+}
+
+#[test]
+fn usp_keeps_bulk_in_the_upf_and_the_radio_busy() {
+    let bench = overloaded(PacerConfig::Usp(UspConfig::default()), Limit::Unlimited);
+    let [upf, sdap, rlc] = bench.stack.backlog_packets();
+    assert!(upf > 950 && sdap <= 12 && rlc <= 10, "{upf} in the UPF, {sdap} in SDAP, {rlc} in the RLC");
+    assert!(bench.log.deliveries.len() >= 985, "{} of 1000 delivered", bench.log.deliveries.len());
+    let bench = overloaded(PacerConfig::default(), Limit::Unlimited);
+    let [upf, sdap, rlc] = bench.stack.backlog_packets();
+    assert!(
+        upf <= 1 && sdap > 950 && rlc <= 10,
+        "without a pacer the bulk stands in SDAP: {upf}, {sdap}, {rlc}"
+    );
+}
+
+#[test]
+fn backpressure_moves_every_drop_to_the_first_queue_that_is_limited() {
+    let bench = overloaded(PacerConfig::Usp(UspConfig::default()), Limit::Packets(100));
+    assert!(bench.log.drops.len() > 800, "{} drops", bench.log.drops.len());
+    assert!(bench.log.drops.iter().all(|drop| *drop == (Layer::Upf, DropReason::Overflow)));
+    // Without backpressure the same load overflows in the RLC.
+    let mut config = packets(5, vec![ue(&[0])]);
+    config.rlc.queue = QueueConfig::tail_drop(Limit::Packets(31));
+    let mut bench = Bench::new(&config);
+    bench.send(1_000, 0, 1_500, 100);
+    bench.run_to(100_000);
+    assert_eq!(bench.log.drops, [(Layer::Rlc, DropReason::Overflow); 69]);
+}
+
+#[test]
+fn a_bearer_that_is_full_does_not_keep_the_others_from_a_poll() {
+    // One packet per poll, the urgent bearer full: the other one's packets must still go down.
+    let mut config = packets(1, vec![ue(&[0, 1])]);
+    config.sdap.poll = poll(1_000, 500);
+    config.sdap.batch = 1;
+    config.sdap.scheduler = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
+    config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
+    config.mac.slot = poll(10_000, 9_900);
+    let mut bench = Bench::new(&config);
+    bench.send(100, 0, 1_500, 5);
+    bench.send(100, 1, 1_500, 5);
+    bench.run_to(5_000);
+    assert_eq!(bench.stack.backlog_packets(), [0, 8, 2]);
+}
+
+/// The clairvoyant policy in a cell with bulk that never ends and an urgent packet now and then.
+fn assert_clairvoyant_meets_the_bound(config: &StackConfig) {
+    let mut bench = Bench::new(config);
+    let mut rng = Rng::stream(5, "arrivals");
+    bench.send(10, 1, 1_500, 2_000);
+    let (mut us, mut urgent) = (10, 0);
+    while us < 3_000_000 {
+        // Some arrive at the instant of a poll.
+        us += 20_000 + rng.below(3_000);
+        us = if rng.chance(0.3) { us.next_multiple_of(1_000) } else { us };
+        bench.send(us, 0, 200, 1);
+        urgent += 1;
+    }
+    bench.run_to(us + 100_000);
+    let of_flow = |flow| bench.log.deliveries.iter().filter(move |d| d.1 == flow);
+    let late: Vec<_> = of_flow(0).filter(|(at, _, bound)| Some(*at) != *bound).collect();
+    assert!(late.is_empty(), "{} of {urgent} late: {late:?}, {config:?}", late.len());
+    assert_eq!(of_flow(0).count(), urgent);
+    // 300 slots of four packets, the first of which may come before anything is there to send.
+    let sent = bench.log.delivered_by(3_000_000, 1) + urgent;
+    assert!(sent >= 1_190, "{sent} packets, {config:?}");
+}
+
+#[test]
+fn the_clairvoyant_policy_meets_the_bound_for_urgent_packets_and_fills_every_slot() {
+    for (unit, per_slot) in [(CapacityUnit::Packets, 4), (CapacityUnit::Bytes, 6_000)] {
+        for tie_order in [TieOrder::TopDown, TieOrder::BottomUp] {
+            for (upf_period, upf_phase, sdap_phase) in
+                [(0, 0, 700), (1_000, 350, 700), (0, 0, 0), (1_000, 0, 0)]
+            {
+                let mut config = cell(per_slot, unit, vec![ue(&[0, 0])]);
+                config.tie_order = tie_order;
+                config.sdap.poll = poll(1_000, sdap_phase);
+                config.sdap.scheduler = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
+                config.rlc.limiter = LimiterConfig::Clairvoyant(ClairvoyantConfig {});
+                if upf_period > 0 {
+                    config.upf.poll = poll(upf_period, upf_phase);
+                    config.sdap.pacer = PacerConfig::Clairvoyant(ClairvoyantPacerConfig {});
+                }
+                assert_clairvoyant_meets_the_bound(&config);
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
+    let usp = || PacerConfig::Usp(UspConfig::default());
+    let clairvoyant = || LimiterConfig::Clairvoyant(ClairvoyantConfig {});
+    let polled = || poll(1_000, 0);
+    type Change<'a> = &'a dyn Fn(&mut StackConfig);
+    let cases: &[(&str, Change)] = &[
+        ("ue", &|c| c.ues.clear()),
+        ("mtu", &|c| c.mtu = 67),
+        ("upf.batch", &|c| c.upf.batch = 0),
+        ("sdap.batch", &|c| c.sdap.batch = 0),
+        ("mac.slot.period", &|c| c.mac.slot.period = Duration::ZERO),
+        ("mac.slot.phase", &|c| c.mac.slot.phase = Phase::Fixed(Duration::from_secs(1))),
+        ("upf.poll.period", &|c| c.upf.poll.period = Duration::from_nanos(999)),
+        ("sdap.poll.skew_ppm", &|c| c.sdap.poll = PollConfig { skew: Skew::Ppm(1001.0), ..polled() }),
+        ("sdap.poll.lateness.probability", &|c| {
+            c.sdap.poll = PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
+        }),
+        ("channel.per_slot", &|c| c.channel = constant(0, CapacityUnit::Packets)),
+        ("ue[1].drbs", &|c| c.ues[1].drbs = 33),
+        ("ue[1].drbs", &|c| c.ues[1].drbs = 0),
+        ("ue[0].qos_flow", &|c| c.ues[0].qos_flows.clear()),
+        ("ue[0].qos_flow[1].qfi", &|c| c.ues[0].qos_flows[1].qfi = qfi(0)),
+        ("ue[0].qos_flow[1].drb", &|c| c.ues[0].qos_flows[1].drb = 2),
+        ("ue[0].qos_flow[0].weight", &|c| c.ues[0].qos_flows[0].weight = 0),
+        ("ue[0].rule[1].qfi", &|c| c.ues[0].rules[1].qfi = qfi(63)),
+        ("ue[1].channel.unit", &|c| {
+            c.ues[1].channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
+        }),
+        ("ue[1].channel.per_slot", &|c| c.ues[1].channel = Some(constant(0, CapacityUnit::Packets))),
+        ("upf.queue.limit", &|c| {
+            c.upf.poll = polled();
+            c.upf.queue.limit = Limit::Packets(0);
+        }),
+        ("sdap.queue.limit", &|c| c.sdap.queue.limit = Limit::Bytes(0)),
+        ("sdap.scheduler.quantum", &|c| {
+            c.sdap.scheduler = SdapSchedulerConfig::Drr(DrrConfig { quantum: Bytes(63) });
+        }),
+        ("sdap.pacer.max", &|c| {
+            c.upf.poll = polled();
+            c.sdap.pacer = PacerConfig::Usp(UspConfig { min: 3, max: 2, ..UspConfig::default() });
+        }),
+        ("rlc.queue.limit", &|c| c.rlc.queue.limit = Limit::Packets(0)),
+        ("rlc.limiter.min", &|c| {
+            c.rlc.limiter = LimiterConfig::Drql(DrqlConfig { min: 0, ..Default::default() })
+        }),
+        ("rlc.limiter", &|c| (c.rlc.limiter, c.sdap.poll) = (clairvoyant(), polled())),
+        ("sdap.poll.period", &|c| c.rlc.limiter = LimiterConfig::Bdp5g(Bdp5gConfig::default())),
+        ("sdap.poll.period", &|c| {
+            c.ues = vec![ue(&[0])];
+            c.rlc.limiter = clairvoyant();
+        }),
+        ("sdap.poll.period", &|c| {
+            c.ues = vec![ue(&[0])];
+            c.upf.poll = polled();
+            c.sdap.pacer = PacerConfig::Clairvoyant(ClairvoyantPacerConfig {});
+        }),
+        ("upf.poll.period", &|c| (c.sdap.pacer, c.sdap.poll) = (usp(), polled())),
+    ];
+    for (field, change) in cases {
+        let mut config = packets(4, vec![ue(&[0, 1]), ue(&[0])]);
+        assert!(Stack::new(&config).is_ok());
+        change(&mut config);
+        let refused = Stack::new(&config).map(|_| ()).map_err(|e| e.field);
+        assert_eq!(refused, Err(String::from(*field)));
+    }
+}

@@ -38,7 +38,8 @@ impl Sender {
             self.duplicate_acks += 1;
         }
         progress.lost = self.board.detect_losses();
-        let rate = self.rate.finish(now, &progress.delivery, self.rtt.min());
+        let newest = self.board.newest(&progress.delivery);
+        let rate = self.rate.finish(now, progress.delivery.bytes, newest, self.rtt.min());
         self.change_state(now, ack, &mut progress);
         self.stats.bytes_lost += progress.lost;
         self.tell_control(now, &progress, &rate);

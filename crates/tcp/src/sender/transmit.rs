@@ -97,6 +97,7 @@ impl Sender {
         self.release_at.is_some()
     }
 
+    #[inline]
     fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
         if self.is_paced(now) {
             return None;
@@ -139,6 +140,7 @@ impl Sender {
     }
 
     /// What every data segment does on its way out.
+    #[inline]
     fn leave(&mut self, now: Instant, len: u32, retransmission: bool) {
         let bytes = u64::from(len);
         self.cc.on_sent(&Sent { now, bytes: len, in_flight: self.board.pipe(), retransmission });

@@ -1,0 +1,105 @@
+//! Worlds that the tests share.
+
+use justfull_base::packet::Protocol;
+use justfull_base::{BitRate, Bytes, Duration, Lateness, Qfi};
+use justfull_queue::{Limit, QueueConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::config::{Phase, Skew};
+use justfull_ran::{
+    FiveTuple, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig,
+    TieOrder, UeConfig, UpfConfig,
+};
+use justfull_sim::results::RunResult;
+use justfull_sim::{FlowConfig, Interval, Traffic, World, WorldConfig};
+use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
+
+pub(crate) fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub(crate) fn qfi(n: u8) -> Qfi {
+    Qfi::new(n).expect("below 64")
+}
+
+/// A poll at exact multiples of `period`.
+pub(crate) fn on_time(period: Duration) -> PollConfig {
+    PollConfig {
+        period,
+        phase: Phase::Fixed(Duration::ZERO),
+        skew: Skew::Ppm(0.0),
+        lateness: Lateness::Exact,
+    }
+}
+
+/// A cell that carries `per_slot` in each slot of 1 ms; one UE, one bearer, QFI 1 for UDP and 9 for the rest.
+pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig {
+    let flow = |n, priority| QosFlowConfig { qfi: qfi(n), drb: 0, priority, weight: 1, queue: None };
+    StackConfig {
+        upf: UpfConfig::default(),
+        sdap: SdapConfig::default(),
+        rlc: RlcConfig { queue: QueueConfig::tail_drop(rlc_limit), ..RlcConfig::default() },
+        mac: MacConfig { slot: on_time(ms(1)), overhead: Bytes(0) },
+        channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit }),
+        ues: vec![UeConfig {
+            drbs: 1,
+            qos_flows: vec![flow(1, 0), flow(9, 1)],
+            rules: vec![
+                PacketDetectionRule { protocol: Some(Protocol::Udp), ..PacketDetectionRule::any(qfi(1)) },
+                PacketDetectionRule::any(qfi(9)),
+            ],
+            channel: None,
+        }],
+        tie_order: TieOrder::TopDown,
+        mtu: 1500,
+        seed: 1,
+        assert_bound: true,
+    }
+}
+
+fn flow(name: &str, protocol: Protocol, traffic: Traffic) -> FlowConfig {
+    FlowConfig {
+        name: name.into(),
+        ue: 0,
+        tuple: FiveTuple { protocol, ..FiveTuple::default() },
+        traffic,
+        low_latency: protocol == Protocol::Udp,
+        start: Duration::ZERO,
+        stop: None,
+        extra_delay: Duration::ZERO,
+    }
+}
+
+/// Datagrams of `payload` bytes.
+pub(crate) fn udp(name: &str, payload: u64, interval: Interval) -> FlowConfig {
+    flow(name, Protocol::Udp, Traffic::Udp { payload: Bytes(payload), interval })
+}
+
+/// A TCP transfer; greedy without a size.
+pub(crate) fn tcp(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
+    let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
+    let sender = SenderConfig { cc, ..SenderConfig::default() };
+    flow(name, Protocol::Tcp, Traffic::Tcp { sender, receiver, size: size.map(Bytes) })
+}
+
+/// A world with 20 ms of round trip around the cell.
+pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Duration) -> WorldConfig {
+    WorldConfig {
+        scenario: "test".into(),
+        method: "test".into(),
+        stack,
+        flows,
+        core_rate: BitRate(1_000_000_000),
+        core_delay: ms(10),
+        air_delay: Duration::ZERO,
+        uplink_rate: BitRate(0),
+        uplink_delay: ms(10),
+        duration,
+        warmup: Duration::from_nanos(duration.as_nanos() / 5),
+        series_bins: 100,
+    }
+}
+
+/// Runs `config` to its end.
+pub(crate) fn run(config: &WorldConfig) -> RunResult {
+    World::new(config).expect("a valid world").run(&mut ()).expect("nobody ends it")
+}
