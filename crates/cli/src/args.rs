@@ -129,7 +129,10 @@ pub(crate) struct ReproduceArgs {
     /// Only the claims of this figure, e.g. 7
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// Fewer seeds and points, same bands
+    /// Number of seeds, at least 2: more give narrower intervals
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) runs: Option<u32>,
+    /// Fewer points of the sweep, same bands
     #[arg(long)]
     pub(crate) short: bool,
     /// Also write the table of claims as Markdown to this file

@@ -12,6 +12,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let out = folder(&args.output, &format!("reproduce-{}", args.paper))?;
     let options = Options {
         short: args.short,
+        runs: args.runs,
         figure: args.figure.clone(),
         threads: threads(&args.output),
         data_dir: data_dir(),

@@ -160,6 +160,8 @@ pub enum Status {
 pub struct Options {
     /// Fewer seeds and points.
     pub short: bool,
+    /// Seeds instead of the file's; at least 2, for an interval.
+    pub runs: Option<u32>,
     /// Only claims of this figure, e.g. `7`.
     pub figure: Option<String>,
     /// Threads.
@@ -286,11 +288,12 @@ fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Clai
 
 fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     let mut notes = vec![format!("variant {}: the authors' program as it was run again", file.variant)];
+    notes.push(format!("{} seeds", file.runs(options)));
     if options.short {
-        let (points, all) = (file.intervals_short.join(", "), file.intervals.join(", "));
         notes.push(format!(
-            "short: {} seeds of {}, intervals {points} of {all}",
-            file.seeds_short, file.seeds
+            "short: intervals {} of {}",
+            file.intervals_short.join(", "),
+            file.intervals.join(", ")
         ));
     }
     notes
@@ -317,6 +320,10 @@ impl ClaimsFile {
         if short { &self.intervals_short } else { &self.intervals }
     }
 
+    fn runs(&self, options: &Options) -> u32 {
+        options.runs.unwrap_or(if options.short { self.seeds_short } else { self.seeds })
+    }
+
     /// The scenario of `case` with `methods`, or all of its own when there are none.
     fn scenario(
         &self,
@@ -338,7 +345,7 @@ impl ClaimsFile {
             variant: Some(self.variant.clone()),
             methods: (!methods.is_empty()).then(|| methods.to_vec()),
             switches: if switch.is_empty() { Vec::new() } else { vec![switch.clone()] },
-            runs: Some(if options.short { self.seeds_short } else { self.seeds }),
+            runs: Some(self.runs(options)),
             sweep_values: Some(self.points(options.short).iter().map(|p| text_value(p)).collect()),
             ..Overrides::default()
         };

@@ -3,13 +3,16 @@
 use justfull_base::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
 
+/// Items that a link makes room for at its start.
+const FIRST_IN_FLIGHT: usize = 8192;
+
 /// A link that serialises at a rate and then delays; unbounded, in order.
 #[derive(Clone, Debug)]
 pub struct Pipe<T> {
     rate: BitRate,
     delay: Duration,
     free_at: Instant,
-    /// Size of the last item and the time that it took: most are of one size, and the quotient costs more than the rest.
+    /// Size of the last item and the time that it took: most are of one size, and the division is the dearest step.
     last: (u32, Duration),
     /// When the first item arrives: what the event loop asks before each step.
     next: Instant,
@@ -26,7 +29,7 @@ impl<T> Pipe<T> {
             free_at: Instant::ZERO,
             last: (0, Duration::ZERO),
             next: Instant::NEVER,
-            flight: VecDeque::new(),
+            flight: VecDeque::with_capacity(FIRST_IN_FLIGHT),
         }
     }
 

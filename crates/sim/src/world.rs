@@ -82,14 +82,23 @@ struct Arrival {
     ce: bool,
 }
 
+/// Packets of one slot that a world makes room for at its start.
+const FIRST_DELIVERED: usize = 1024;
+
+/// Segments that a world makes room for at its start: more than 10 MB of them.
+const FIRST_SEGMENTS: usize = 16_384;
+
 /// Segments on their way, by the handle in [`Packet::payload`].
-#[derive(Default)]
 struct Segments {
     slots: Vec<Segment>,
     free: Vec<u32>,
 }
 
 impl Segments {
+    fn new() -> Self {
+        Self { slots: Vec::with_capacity(FIRST_SEGMENTS), free: Vec::with_capacity(FIRST_SEGMENTS) }
+    }
+
     fn put(&mut self, segment: Segment) -> u64 {
         if let Some(i) = self.free.pop() {
             self.slots[i as usize] = segment;
@@ -187,7 +196,11 @@ impl World {
             core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
             air: Pipe::new(BitRate(0), config.air_delay),
             uplink: delays.iter().map(|d| Pipe::new(config.uplink_rate, config.uplink_delay + *d)).collect(),
-            driver: Driver { recorder, delivered: VecDeque::new(), segments: Segments::default() },
+            driver: Driver {
+                recorder,
+                delivered: VecDeque::with_capacity(FIRST_DELIVERED),
+                segments: Segments::new(),
+            },
             config: config.clone(),
             calls: 0,
             stack: {

@@ -26,6 +26,9 @@ pub enum Window {
     Fixed(Bytes),
 }
 
+/// Ranges that a receiver makes room for at its first gap: 16 KiB.
+const FIRST_RANGES: usize = 1024;
+
 /// Settings of a [`Receiver`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
@@ -335,7 +338,13 @@ impl Receiver {
                 merged = *range;
                 self.merge_following(at, &mut merged);
             }
-            _ => self.ranges.insert(at, new),
+            _ => {
+                if self.ranges.capacity() == 0 {
+                    // Room for a window's worth of gaps, so that a later episode of losses does not allocate.
+                    self.ranges.reserve(FIRST_RANGES);
+                }
+                self.ranges.insert(at, new);
+            }
         }
         self.touch(merged);
         None
