@@ -33,6 +33,15 @@ pub struct Fifo {
     ring: VecDeque<Queued>,
 }
 
+impl Fifo {
+    /// Four places at first, for flows that send little; from then on at least 64, so that bursts do not grow it again.
+    #[cold]
+    fn make_room(&mut self) {
+        let places = self.ring.capacity();
+        self.ring.reserve(if places == 0 { 4 } else { places.max(64) });
+    }
+}
+
 impl Discipline for Fifo {
     #[inline]
     fn lanes(&self) -> u32 {
@@ -46,6 +55,9 @@ impl Discipline for Fifo {
 
     #[inline]
     fn push_back(&mut self, _lane: Lane, queued: Queued) {
+        if self.ring.len() == self.ring.capacity() {
+            self.make_room();
+        }
         self.ring.push_back(queued);
     }
 
