@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::{Failure, Outcome, process};
 
 /// Rounds of every workload and of the calibration loop.
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 40;
 
 /// Workloads with the longest time a run may take, in milliseconds: 1000 times real time, rounded.
 const WORKLOADS: [(&str, f64); 2] = [("s1_10mb", 60.0), ("s1_1mb", 54.0)];
