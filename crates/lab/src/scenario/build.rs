@@ -80,7 +80,11 @@ fn flows(
         let span = if flow.ues == 0 { ues.len().saturating_sub(first) } else { flow.ues as usize };
         if span == 0 || first + span > ues.len() {
             let found = format!("UEs {first} to {}", first + span);
-            return Err(locator.plain(&at("ue"), &found, &format!("UEs 0 to {}", ues.len() - 1)));
+            return Err(locator.plain(
+                &at("ue"),
+                &found,
+                &format!("UEs 0 to {}", ues.len().saturating_sub(1)),
+            ));
         }
         if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
             return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
