@@ -25,7 +25,15 @@ fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
         }
         None => Scenario::load(name, data_dir(), overrides),
     };
-    loaded.map_err(|e| Failure::usage(&e))
+    loaded.map_err(|e| {
+        let known: Vec<&str> = library::SCENARIOS.iter().map(|(name, _)| *name).collect();
+        let shipped = format!(", or a shipped one: {}", known.join(", "));
+        Failure::Usage(format!("{e}{}", if name.exists() || shipped_name(name) { "" } else { &shipped }))
+    })
+}
+
+fn shipped_name(name: &Path) -> bool {
+    name.to_str().and_then(library::scenario).is_some()
 }
 
 fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
@@ -51,7 +59,7 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
             scenario.jobs().len()
         );
         for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
-            eprintln!("warning: {warning}");
+            say(&format!("warning: {warning}"));
         }
     }
     Ok(())
@@ -143,29 +151,42 @@ fn run_all(
         whole.scenario_toml.push_str(&part.scenario_toml);
         whole.missing.extend(part.missing);
     }
-    let (speed, cancelled) = (display.speed(), display.cancelled());
+    let speed = display.speed();
     drop(display);
     show(&whole)?;
-    eprintln!("{}", in_words(speed));
+    say(&in_words(speed));
     if let Some(folder) = &out {
         write(folder, &whole)?;
     }
-    if cancelled || !whole.missing.is_empty() {
-        return Err(Failure::Failed(format!(
-            "interrupted: {} runs are missing:\n  {}",
-            whole.missing.len(),
-            whole.missing.join("\n  ")
-        )));
+    if whole.missing.is_empty() { Ok(()) } else { Err(Failure::Failed(missing(&whole.missing))) }
+}
+
+/// Runs that a message names.
+const NAMED: usize = 10;
+
+/// What an interruption left out, in words.
+fn missing(runs: &[String]) -> String {
+    let (named, others) = runs.split_at(runs.len().min(NAMED));
+    let count = runs.len();
+    let mut text = format!("interrupted, {count} of the runs are missing:\n  {}", named.join("\n  "));
+    if !others.is_empty() {
+        text.push_str(&format!("\n  and {} others; result.json names all", others.len()));
     }
-    Ok(())
+    text
 }
 
 pub(crate) fn in_words((simulated, wall): (f64, f64)) -> String {
     format!("{simulated:.0} s simulated in {wall:.2} s: {:.0} times real time", simulated / wall.max(1e-3))
 }
 
+/// Most threads; more would only wait for each other.
+const MOST_THREADS: usize = 1024;
+
 pub(crate) fn threads(output: &OutputArgs) -> usize {
-    output.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).max(1)
+    output
+        .jobs
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        .clamp(1, MOST_THREADS)
 }
 
 /// The command line as it was given.
@@ -220,6 +241,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes a line to standard error; when nobody listens any more, nothing is lost.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
 /// Writes report and tables.
 pub(crate) fn write(folder: &Path, comparison: &Comparison) -> Result<(), Failure> {
     let written = export::write_all(folder, comparison).map_err(|e| Failure::usage(&e))?;
@@ -228,11 +254,7 @@ pub(crate) fn write(folder: &Path, comparison: &Comparison) -> Result<(), Failur
     let report = folder.join("report.html");
     let html = report::html(comparison);
     export::write_whole(&report, |out| out.write_all(html.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    eprintln!(
-        "report: {}; {} tables and {} figures beside it",
-        report.display(),
-        written.len(),
-        figures.len()
-    );
+    let (tables, figures) = (written.len(), figures.len());
+    say(&format!("report: {}; {tables} tables and {figures} figures beside it", report.display()));
     Ok(())
 }

@@ -12,6 +12,7 @@ mod reproduce;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
+use compare::{print, say};
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -40,8 +41,9 @@ fn main() -> ExitCode {
         Command::Check { files } => compare::check(files),
         Command::Show { name } => explain::show(name),
         Command::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "justfull", &mut std::io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "justfull", &mut script);
+            print(&String::from_utf8_lossy(&script))
         }
         Command::Man { out } => explain::man(out),
         Command::Reference { out } => explain::reference(out),
@@ -49,11 +51,11 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Failed(why)) => {
-            eprintln!("justfull: {why}");
+            say(&format!("justfull: {why}"));
             ExitCode::from(1)
         }
         Err(Failure::Usage(why)) => {
-            eprintln!("justfull: {why}");
+            say(&format!("justfull: {why}"));
             ExitCode::from(2)
         }
     }

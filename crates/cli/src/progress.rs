@@ -56,10 +56,6 @@ impl Display {
         let simulated = self.watch.simulated_ms.load(Ordering::Relaxed) as f64 * 1e-3;
         (simulated, self.bar.elapsed().as_secs_f64())
     }
-
-    pub(crate) fn cancelled(&self) -> bool {
-        self.watch.cancel.load(Ordering::Relaxed)
-    }
 }
 
 fn paint(watch: &Watch, bar: &ProgressBar) {

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
-use crate::compare::{command, data_dir, folder, in_words, print, threads, write};
+use crate::compare::{command, data_dir, folder, in_words, print, say, threads, write};
 use crate::progress::Display;
 use justfull_lab::claims::{self, ClaimsError, Options};
 use justfull_lab::{export, table};
@@ -29,7 +29,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let grid = table::claims(&rows);
     let notes: String = rows.notes.iter().map(|n| format!("note: {n}\n")).collect();
     print(&format!("{notes}{}\n{}\n", table::terminal(&grid, table::Style::detect()), rows.tally()))?;
-    eprintln!("{}", in_words(speed));
+    say(&in_words(speed));
     if let Some(file) = &args.markdown {
         let text = format!("{notes}\n{}\n\n{}\n", table::markdown(&grid), rows.tally());
         export::write_whole(file, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;

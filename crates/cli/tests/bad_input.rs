@@ -1,233 +1,434 @@
-//! Bad input gives one clear error that names file, line, field, what was found and what is allowed, exit status 2, and nothing
-//! half written.
+//! Wrong input: exit 2 and one message that names file, line, field, what was found and what is allowed; nothing is written.
 
-use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
+use tempfile::TempDir;
 
-const SOUND: &str = r#"
-title = "t"
+/// A sound scenario; every wrong one differs from it in one place.
+const SOUND: &str = r#"title = "A download and a game"
 duration = "1s"
-methods = ["Vanilla", "DRQL"]
+methods = ["Vanilla"]
+
 [channel]
 kind = "constant"
 per_slot = 4
-[sdap]
-poll = { period = "1ms" }
+
 [rlc]
-queue = { limit = "31 packets" }
+queue = { limit = "100 packets" }
+
+[[ue]]
+[[ue.qos_flow]]
+qfi = 3
+priority = 1
+[[ue.qos_flow]]
+qfi = 9
+priority = 2
+
 [[flow]]
 name = "bulk"
-tcp = {}
+qfi = 9
+[flow.tcp]
+
 [[flow]]
 name = "game"
-low_latency = true
+qfi = 3
 udp = { payload = "200B", interval = "20ms" }
 "#;
 
-fn justfull(folder: &Path, data: Option<&Path>, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
-    command.args(arguments).current_dir(folder).env_remove("JUSTFULL_DATA");
-    if let Some(data) = data {
-        command.env("JUSTFULL_DATA", data);
-    }
-    command.output().expect("the program runs")
+/// `SOUND` on a trace.
+fn on_trace() -> String {
+    SOUND.replace("kind = \"constant\"\nper_slot = 4", "kind = \"trace\"\nfile = \"t.csv\"")
 }
 
-/// Runs `text` and expects exit status 2, one error that holds all of `parts`, and no results.
-fn refused(text: &[u8], extra: &[&str], parts: &[&str]) {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    fs::write(folder.path().join("s.toml"), text).expect("a file can be written");
-    let arguments: Vec<&str> = ["run", "s.toml", "--out", "out", "-q"].iter().chain(extra).copied().collect();
-    let done = justfull(folder.path(), None, &arguments);
-    let error = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{error}");
-    assert_eq!(error.trim().lines().count(), 1, "one error: {error}");
-    for part in parts {
-        assert!(error.contains(part), "`{part}` in: {error}");
-    }
-    assert!(!folder.path().join("out").exists(), "nothing is written");
-    assert!(done.stdout.is_empty());
+struct Trial {
+    folder: TempDir,
+    text: Vec<u8>,
+    args: Vec<String>,
+    data: Option<String>,
 }
 
-/// The sound scenario with one thing changed.
-fn changed(from: &str, to: &str) -> Vec<u8> {
-    assert!(SOUND.contains(from), "{from}");
-    SOUND.replacen(from, to, 1).into_bytes()
-}
-
-#[test]
-fn the_scenario_is_sound_before_it_is_changed() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    fs::write(folder.path().join("s.toml"), SOUND).expect("a file can be written");
-    assert!(justfull(folder.path(), None, &["run", "s.toml", "--no-files", "-q"]).status.success());
-}
-
-#[test]
-fn unknown_keys_are_named_with_their_line_wherever_they_stand() {
-    refused(&changed("title", "foo = 1\ntitle"), &[], &["s.toml:2:1", "`foo`", "allowed is one of `title`"]);
-    refused(&changed("limit =", "limt ="), &[], &["s.toml:11:", "rlc.queue.limt", "`limit`"]);
-    refused(&changed("low_latency", "low_latncy"), &[], &["s.toml:17:1", "flow[1].low_latncy"]);
-    let limiter = "[rlc]\nlimiter = { kind = \"drql\", grwth = 2.0 }";
-    refused(
-        &changed("[rlc]", limiter),
-        &["--method", "Vanilla"],
-        &["s.toml:11:", "rlc.limiter.grwth", "`growth`"],
-    );
-}
-
-#[test]
-fn units_signs_and_kinds_are_checked() {
-    refused(
-        &changed("\"1s\"", "1"),
-        &[],
-        &["s.toml:3:1", "`duration`", "integer `1`", "a time with its unit"],
-    );
-    refused(&changed("\"1s\"", "\"1B\""), &[], &["s.toml:3:1", "`duration`", "\"1B\""]);
-    refused(&changed("\"1ms\"", "\"-1ms\""), &[], &["s.toml:9:", "sdap.poll.period", "\"-1ms\""]);
-    refused(&changed("\"20ms\"", "20"), &[], &["s.toml:18:", "flow[1].udp.interval", "\"20ms\""]);
-    refused(&changed("\"constant\"", "\"constnt\""), &[], &["s.toml:6:1", "channel.kind", "`markov`"]);
-    refused(&changed("title = \"t\"\n", ""), &[], &["`title`", "found nothing"]);
-}
-
-#[test]
-fn impossible_values_are_refused_with_their_bound() {
-    let qos = "[[ue]]\nqos_flow = [{ qfi = 64 }]\n[[flow]]";
-    refused(&changed("[[flow]]", qos), &[], &["s.toml:13:", "qfi", "integer `64`", "0 to 63"]);
-    let twice = "[[ue]]\nqos_flow = [{ qfi = 5 }, { qfi = 5 }]\n[[flow]]";
-    refused(&changed("[[flow]]", twice), &[], &["ue[0].qos_flow[1].qfi", "found 5"]);
-    refused(
-        &changed("31 packets", "0 packets"),
-        &[],
-        &["s.toml:11:", "rlc.queue.limit", "0 packets", "at least 1"],
-    );
-    refused(&changed("per_slot = 4", "per_slot = 0"), &[], &["s.toml:7:1", "channel.per_slot", "found 0"]);
-    refused(&changed("\"1s\"", "\"0s\""), &[], &["s.toml:3:1", "`duration`", "above 0s"]);
-    refused(&changed("\"DRQL\"", "\"DRLQ\""), &[], &["s.toml:4:1", "`methods`", "DRLQ", "DRQL"]);
-    let paced = "[rlc]\nlimiter = { kind = \"bdp_5g\" }";
-    let text = changed("poll = { period = \"1ms\" }", "");
-    let text = String::from_utf8(text).expect("text").replacen("[rlc]", paced, 1);
-    refused(text.as_bytes(), &["--method", "Vanilla"], &["sdap.poll.period", "above 0s"]);
-}
-
-#[test]
-fn the_command_line_is_checked_like_the_file() {
-    refused(SOUND.as_bytes(), &["--set", "foo"], &["--set", "path=value"]);
-    refused(SOUND.as_bytes(), &["--set", "flow.nope.qfi=3"], &["--set", "nope"]);
-    refused(
-        SOUND.as_bytes(),
-        &["--set", "rlc.queue.limit=5"],
-        &["rlc.queue.limit", "integer `5`", "allowed is a limit"],
-    );
-    refused(SOUND.as_bytes(), &["--set", "rlc.limiter.kind=zz"], &["rlc.limiter.kind", "`zz`", "set on top"]);
-    refused(SOUND.as_bytes(), &["--variant", "zz"], &["`variant`", "zz", "sound"]);
-    refused(SOUND.as_bytes(), &["--switch", "zz"], &["`switch`", "zz"]);
-    refused(SOUND.as_bytes(), &["--runs", "0"], &["`runs`", "at least 1"]);
-}
-
-#[test]
-fn files_that_are_no_scenarios_are_refused() {
-    refused(b"\xff\xfe", &[], &["s.toml", "not UTF-8"]);
-    refused(b"title = = 3", &[], &["s.toml:1:"]);
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    for name in ["absent.toml", "."] {
-        let done = justfull(folder.path(), None, &["run", name, "-q"]);
-        assert_eq!(done.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&done.stderr).contains(name));
-    }
-}
-
-#[test]
-fn traces_are_refused_with_line_and_column_or_read_whatever_their_dress() {
-    let trace = changed("kind = \"constant\"\nper_slot = 4", "kind = \"trace\"\nfile = \"t.csv\"");
-    let with = |content: Option<&[u8]>| {
+impl Trial {
+    fn new(text: impl Into<Vec<u8>>) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        fs::write(folder.path().join("s.toml"), &trace).expect("a file can be written");
-        if let Some(content) = content {
-            fs::write(folder.path().join("t.csv"), content).expect("a file can be written");
-        }
-        let done = justfull(folder.path(), None, &["run", "s.toml", "--out", "out", "-q"]);
-        let written = folder.path().join("out").exists();
-        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned(), written)
-    };
-    let refused = |content: Option<&[u8]>, parts: &[&str]| {
-        let (code, error, written) = with(content);
-        assert_eq!((code, written), (Some(2), false), "{error}");
-        assert!(parts.iter().all(|p| error.contains(p)), "{parts:?} in {error}");
-    };
-    refused(None, &["t.csv", "JUSTFULL_DATA"]);
-    refused(Some(b""), &["t.csv", "no header line"]);
-    refused(Some(b"bytes\n3\n"), &["t.csv:1", "packets_per_10ms"]);
-    refused(Some(b"packets_per_10ms\n3\nfour\n"), &["t.csv:3", "four"]);
-    refused(Some(b"packets_per_10ms\n0\n0\n"), &["t.csv"]);
-    refused(Some(b"\x1f\x8b\x08\x00\x00"), &["t.csv"]);
-    for dressed in [&b"packets_per_10ms\r\n3\r\n4\r\n"[..], b"\xef\xbb\xbfpackets_per_10ms\n3\n4\n"] {
-        let (code, error, written) = with(Some(dressed));
-        assert_eq!((code, written), (Some(0), true), "{error}");
+        Self { folder, text: text.into(), args: Vec::new(), data: None }
+    }
+
+    /// `SOUND` with the one `from` replaced.
+    fn change(from: &str, to: &str) -> Self {
+        assert_eq!(SOUND.matches(from).count(), 1, "{from}");
+        Self::new(SOUND.replace(from, to))
+    }
+
+    /// `SOUND` with more lines at its end.
+    fn more(lines: &str) -> Self {
+        Self::new(format!("{SOUND}\n{lines}"))
+    }
+
+    /// `SOUND` on the trace `bytes`.
+    fn trace(bytes: &[u8]) -> Self {
+        let trial = Self::new(on_trace());
+        std::fs::write(trial.folder.path().join("t.csv"), bytes).expect("the folder can be written");
+        trial
+    }
+
+    fn with(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(ToString::to_string));
+        self
+    }
+
+    fn run(&self) -> Output {
+        std::fs::write(self.folder.path().join("my.toml"), &self.text).expect("the folder can be written");
+        self.run_file("my.toml", "out")
+    }
+
+    fn run_file(&self, file: &str, out: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        command.args(["run", file, "--out", out, "-q", "-j", "1"]).args(&self.args);
+        command
+            .current_dir(&self.folder)
+            .env_remove("JUSTFULL_DATA")
+            .envs(self.data.iter().map(|d| ("JUSTFULL_DATA", d)));
+        command.output().expect("the program starts")
+    }
+
+    /// The run must be refused with `message`; `*` stands for anything.
+    fn refused(&self, message: &str) {
+        refused(&self.run(), message);
+        let out = self.folder.path().join("out");
+        assert!(!out.exists(), "something was written to {}", out.display());
+    }
+
+    fn accepted(&self) {
+        let done = self.run();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(self.folder.path().join("out/runs.csv").is_file());
     }
 }
 
-#[test]
-fn an_output_that_cannot_be_written_is_found_before_the_first_run() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    fs::write(folder.path().join("s.toml"), SOUND).expect("a file can be written");
-    fs::write(folder.path().join("taken"), b"").expect("a file can be written");
-    let done = justfull(folder.path(), None, &["run", "s.toml", "--out", "taken/out", "-q"]);
-    assert_eq!(done.status.code(), Some(2));
-    let error = String::from_utf8_lossy(&done.stderr);
-    assert!(error.contains("--out") && error.contains("taken/out"), "{error}");
+fn refused(done: &Output, message: &str) {
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "one message: {stderr}");
+    assert!(done.stdout.is_empty(), "no table");
+    assert!(
+        fits(stderr.trim_end(), &format!("justfull: {message}")),
+        "found    {stderr}expected justfull: {message}"
+    );
 }
 
-#[cfg(unix)]
+/// True when `text` is `pattern`, whose `*` stand for anything.
+fn fits(text: &str, pattern: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    let (middle, last) = rest.rsplit_once('*').map_or(("", rest), |(middle, last)| (middle, last));
+    for part in middle.split('*').filter(|part| !part.is_empty()) {
+        let Some((_, after)) = text.split_once(part) else { return false };
+        text = after;
+    }
+    text.ends_with(last)
+}
+
+const TIME: &str = "allowed is a time with its unit, such as \"5ms\" (ns, us, ms, s, min, h)";
+
 #[test]
-fn an_interrupted_comparison_keeps_what_is_finished_and_says_what_is_missing() {
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let child = Command::new(env!("CARGO_BIN_EXE_justfull"))
-        .args(["run", "t20-individual", "--runs", "500", "-j", "1", "--out", "out", "-q"])
-        .current_dir(&folder)
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
-    let done = child.wait_with_output().expect("the program ends");
-    let error = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(1), "{error}");
-    assert!(error.contains("interrupted"), "{error}");
-    let out = folder.path().join("out");
-    let result = fs::read_to_string(out.join("result.json")).expect("results are written");
-    let result: serde_json::Value = serde_json::from_str(&result).expect("whole JSON");
-    assert!(result.to_string().contains("seed 500"), "the last run is named as missing");
-    let rows = fs::read_to_string(out.join("runs.csv")).expect("results are written");
-    assert!(rows.lines().count() > 1, "finished runs are kept");
-    let mut files = fs::read_dir(&out).expect("a folder").filter_map(Result::ok);
-    assert!(files.all(|f| !f.file_name().to_string_lossy().ends_with(".part")));
+fn the_scenario_that_the_wrong_ones_differ_from_is_sound() {
+    Trial::new(SOUND).accepted();
 }
 
 #[test]
-fn every_listed_name_is_explained_or_shown_and_shipped_scenarios_are_sound() {
-    let here = Path::new(".");
-    let list = justfull(here, None, &["list"]);
-    let list = String::from_utf8_lossy(&list.stdout).into_owned();
-    let names = |from: &str, to: &str| -> Vec<String> {
-        let part = list.split(from).nth(1).and_then(|rest| rest.split(to).next()).unwrap_or_default();
-        let lines = part.lines().filter(|l| l.starts_with("  "));
-        lines.filter_map(|l| l.split_whitespace().next()).map(str::to_string).collect()
+fn unknown_keys_are_named_with_their_neighbours_wherever_they_stand() {
+    Trial::change("duration", "bogus = 1\nduration").refused(
+        "my.toml:2:1: field `bogus`: found an unknown field, allowed is one of `title`, *`switches`",
+    );
+    Trial::change("queue = {", "limiter = { kind = \"bdp_5g\", floorr = 1 }\nqueue = {").refused(
+        "my.toml:10:30: field `rlc.limiter.floorr`: found an unknown field, allowed is one of *`floor`*",
+    );
+    Trial::change("name = \"game\"", "name = \"game\"\nbogus = 1")
+        .refused("my.toml:27:1: field `flow[1].bogus`: found an unknown field, allowed is one of `name`, *");
+    Trial::change("interval = \"20ms\"", "interval = { mean = \"20ms\", sdd = \"5ms\" }").refused(
+        "my.toml:28:55: field `flow[1].udp.interval.sdd`: found an unknown field, allowed is `mean` or `sd`",
+    );
+    Trial::more("[[method]]\nname = \"Own\"\nsett = 1")
+        .refused("my.toml:32:1: field `method[0].sett`: found an unknown field, allowed is one of `name`, *");
+}
+
+#[test]
+fn what_a_method_sets_is_said_to_be_the_methods() {
+    let own = |set: &str| {
+        Trial::more(&format!("[[method]]\nname = \"Own\"\n[method.set]\n{set}")).with(&["--method", "Own"])
     };
-    let algorithms = names("Methods", "Scenarios");
-    assert!(algorithms.len() > 30, "{algorithms:?}");
-    for name in algorithms {
-        assert!(justfull(here, None, &["explain", &name]).status.success(), "{name}");
+    own("\"rlc.bogus\" = 1").refused(
+        "my.toml:33:1: field `rlc.bogus` (set by method Own): found an unknown field, allowed is `queue` or `limiter`",
+    );
+    own("\"rlc.limiter\" = { kind = \"bdp_5g\", foo = 1 }").refused(
+        "my.toml:33:1: field `rlc.limiter.foo` (set by method Own): found an unknown field, allowed is one of *",
+    );
+    own("\"title.x\" = 1").refused(
+        "my.toml:33:1: field `title.x` (set by method Own): found a value that is no table above `x`, allowed is *",
+    );
+    own("\"rlc.queue.limit\" = \"0 packets\"").refused(
+        "my.toml:33:1: field `rlc.queue.limit` (set by method Own): found 0 packets, allowed is at least 1 packet *",
+    );
+    own("\"rlc..limit\" = 1")
+        .refused("my.toml:33:1 (set by method Own): found `rlc..limit`, allowed is a dotted path");
+}
+
+#[test]
+fn what_a_variant_a_sweep_or_a_switch_sets_is_said_to_be_theirs() {
+    Trial::more("[variants.odd]\n\"rlc.queue.limit\" = \"0 packets\"")
+        .with(&["--variant", "odd"])
+        .refused("my.toml:31:1: field `rlc.queue.limit` (set by variant odd): found 0 packets, allowed is *");
+    Trial::more("[switches.odd]\n\"rlc.queue.limit\" = 5").with(&["--switch", "odd"]).refused(
+        "my.toml:31:1: field `rlc.queue.limit` (set by switch odd): found integer `5`, allowed is *",
+    );
+    let sweep =
+        |path: &str| format!("[sweep]\npath = \"{path}\"\nlabel = \"i_ms\"\nvalues = [\"10ms\", \"x\"]");
+    Trial::more(&sweep("flow.game.udp.interval")).refused(
+        "my.toml:33:1: field `flow[1].udp.interval` (set by sweep): found string \"x\", allowed is a time *",
+    );
+    Trial::more(&sweep("flow.nobody.udp.interval")).refused(
+        "my.toml:33:1: field `flow.nobody.udp.interval` (set by sweep): found no element that is called `nobody` *",
+    );
+    Trial::more("[sweep]\npath = \"mtu\"\nlabel = \"mtu\"\nvalues = []")
+        .refused("my.toml:33:1: field `sweep.values`: found none, allowed is at least one value");
+}
+
+#[test]
+fn wrong_units_bare_numbers_and_negative_times_are_refused() {
+    let duration = |value: &str| Trial::change("\"1s\"", value);
+    duration("\"2 parsec\"")
+        .refused(&format!("my.toml:2:1: field `duration`: found string \"2 parsec\", {TIME}"));
+    duration("2").refused(&format!("my.toml:2:1: field `duration`: found integer `2`, {TIME}"));
+    duration("-5").refused(&format!("my.toml:2:1: field `duration`: found integer `-5`, {TIME}"));
+    duration("\"-5ms\"").refused(&format!("my.toml:2:1: field `duration`: found string \"-5ms\", {TIME}"));
+    duration("[]").refused(&format!("my.toml:2:1: field `duration`: found a list, {TIME}"));
+    duration("\"0s\"").refused("my.toml:2:1: field `duration`: found 0s, allowed is above 0s, *");
+    Trial::change("name = \"game\"", "name = \"game\"\nstart = \"-5ms\"")
+        .refused(&format!("my.toml:27:1: field `flow[1].start`: found string \"-5ms\", {TIME}"));
+    Trial::change("\"100 packets\"", "100")
+        .refused("my.toml:10:11: field `rlc.queue.limit`: found integer `100`, allowed is a limit such as *");
+    let interval = |value: &str| Trial::change("\"20ms\"", value);
+    interval("20").refused(
+        "my.toml:28:27: field `flow[1].udp.interval`: found integer `20`, allowed is a time with its unit such as \
+         \"20ms\", or { mean = \"20ms\", sd = \"5ms\" }",
+    );
+    interval("{ mean = \"-20ms\", sd = \"5ms\" }").refused(&format!(
+        "my.toml:28:40: field `flow[1].udp.interval.mean`: found string \"-20ms\", {TIME}"
+    ));
+    interval("\"0ms\"")
+        .refused("my.toml:28:27: field `flow[1].udp.interval`: found 0s, allowed is at least 1us *");
+    Trial::change("duration = \"1s\"", "duration = \"1s\"\nruns = -1").refused(
+        "my.toml:3:1: field `runs`: found integer `-1`, allowed is a whole number from 0 to 4294967295",
+    );
+}
+
+#[test]
+fn values_out_of_bounds_are_refused_before_the_first_run() {
+    let bulk = "name = \"bulk\"\nqfi = 9";
+    Trial::change("qfi = 9\npriority", "qfi = 64\npriority").refused(
+        "my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found integer `64`, allowed is a QFI from 0 to 63 (TS 23.501)",
+    );
+    Trial::change(bulk, "name = \"bulk\"\nqfi = 64").refused(
+        "my.toml:22:1: field `flow[0].qfi`: found integer `64`, allowed is a QFI from 0 to 63 (TS 23.501)",
+    );
+    Trial::change(bulk, "name = \"bulk\"\nqfi = 8").refused(
+        "my.toml:22:1: field `flow[0].qfi`: found 8, allowed is the QFI of one of the UE's QoS flows *",
+    );
+    Trial::change("qfi = 3\npriority", "qfi = 9\npriority")
+        .refused("my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *");
+    Trial::change("\"100 packets\"", "\"0 packets\"").refused(
+        "my.toml:10:11: field `rlc.queue.limit`: found 0 packets, allowed is at least 1 packet or 1B *",
+    );
+    Trial::change("name = \"game\"", "name = \"game\"\nue = 7")
+        .refused("my.toml:27:1: field `flow[1].ue`: found UE 7, allowed is 0: there is one UE");
+    Trial::change("duration = \"1s\"", "duration = \"1s\"\nwarmup = \"1s\"")
+        .refused("my.toml:3:1: field `warmup`: found 1s, allowed is below duration *");
+    Trial::change("duration = \"1s\"", "duration = \"1s\"\nruns = 0")
+        .refused("my.toml:3:1: field `runs`: found 0, allowed is 1 to 100000");
+    Trial::change("\"200B\"", "\"2000B\"").refused(
+        "my.toml:28:9: field `flow[1].udp.payload`: found *, allowed is 1B to the MTU less 28B of headers *",
+    );
+    let no_ue = SOUND.replace(
+        "[[ue]]\n[[ue.qos_flow]]\nqfi = 3\npriority = 1\n[[ue.qos_flow]]\nqfi = 9\npriority = 2\n",
+        "",
+    );
+    Trial::new(format!("ue = []\n{no_ue}"))
+        .refused("my.toml:1:1: field `ue`: found an empty list, allowed is at least one UE");
+}
+
+#[test]
+fn fields_of_several_ues_and_flows_are_named_as_the_file_has_them() {
+    let many = SOUND
+        .replace("[[ue]]", "[[ue]]\ncount = 3\nqos_flow = [{ qfi = 9 }]\n[[ue]]\ncount = 2")
+        .replace("qfi = 9\n[flow.tcp]", "qfi = 9\nues = 0\ncount = 2\n[flow.tcp]");
+    let to_the_fourth = many.replace("qfi = 3\nudp", "qfi = 3\nue = 3\nudp");
+    Trial::new(to_the_fourth.replace("qfi = 3\npriority", "qfi = 9\npriority"))
+        .refused("my.toml:21:1: field `ue[1].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *");
+    Trial::new(to_the_fourth.replace("\"20ms\"", "\"0ms\""))
+        .refused("my.toml:35:27: field `flow[1].udp.interval`: found 0s, *");
+    Trial::new(many).refused(
+        "my.toml:33:1: field `flow[1].qfi`: found 3, allowed is the QFI of one of the UE's QoS flows *",
+    );
+}
+
+#[test]
+fn a_channel_that_never_carries_anything_is_refused() {
+    let constant = "kind = \"constant\"\nper_slot = 4";
+    Trial::change("per_slot = 4", "per_slot = 0")
+        .refused("my.toml:7:1: field `channel.per_slot`: found 0, allowed is 1 to 4294967295 *");
+    Trial::change(constant, "kind = \"rows\"\namounts = [0, 0]")
+        .refused("my.toml:7:1: field `channel.amounts`: found only zeros, allowed is some entry above 0 *");
+    Trial::trace(b"packets_per_10ms\n0\n0\n").refused(
+        "my.toml:7:1: field `channel.file`: t.csv: found a channel that never carries anything, allowed is some row *",
+    );
+}
+
+#[test]
+fn missing_fields_are_named_with_the_table_that_should_have_them() {
+    Trial::change("payload = \"200B\", ", "").refused(
+        "my.toml:28:1: field `flow[1].udp.payload`: found nothing, allowed is a size with its unit, *",
+    );
+    Trial::change("duration = \"1s\"\n", "")
+        .refused(&format!("my.toml: field `duration`: found nothing, {TIME}"));
+    Trial::change("title = \"A download and a game\"\n", "")
+        .refused("my.toml: field `title`: found nothing, allowed is a value: the field is required");
+    Trial::change("name = \"bulk\"\n", "").refused(
+        "my.toml:20:1: field `flow[0].name`: found nothing, allowed is a value: the field is required",
+    );
+    Trial::change("queue = {", "limiter = { floor = 1 }\nqueue = {").refused(
+        "my.toml:10:1: field `rlc.limiter.kind`: found nothing, allowed is one of `unlimited`, `fixed`, *",
+    );
+    Trial::change("\"20ms\"", "{ mean = \"20ms\" }")
+        .refused(&format!("my.toml:28:27: field `flow[1].udp.interval.sd`: found nothing, {TIME}"));
+    Trial::change("udp = { payload = \"200B\", interval = \"20ms\" }\n", "").refused(
+        "my.toml:26:1: field `flow[1].name`: found game, allowed is a flow with a `tcp` or a `udp` table",
+    );
+    Trial::change("methods = [\"Vanilla\"]", "methods = []")
+        .refused("my.toml:3:1: field `methods`: found none, allowed is at least one method");
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_known_ones() {
+    Trial::change("\"Vanilla\"", "\"Vanila\"")
+        .refused("my.toml:3:1: field `methods`: found Vanila, allowed is one of Vanilla, BBR, *");
+    Trial::new(SOUND)
+        .with(&["--method", "Vanila"])
+        .refused("my.toml: field `--method`: found Vanila, allowed is one of Vanilla, *");
+    Trial::new(SOUND)
+        .with(&["--variant", "odd"])
+        .refused("my.toml: field `--variant`: found odd, allowed is one of sound");
+    Trial::new(SOUND)
+        .with(&["--switch", "odd"])
+        .refused("my.toml: field `--switch`: found odd, allowed is none: the scenario has no switches");
+    Trial::change("queue = {", "limiter = { kind = \"bdp_6g\" }\nqueue = {").refused(
+        "my.toml:10:13: field `rlc.limiter.kind`: found `bdp_6g`, allowed is one of `unlimited`, `fixed`, *",
+    );
+    Trial::change("\"constant\"", "\"konstant\"")
+        .refused("my.toml:6:1: field `channel.kind`: found `konstant`, allowed is one of `constant`, *");
+    Trial::new(SOUND)
+        .with(&["--runs", "0"])
+        .refused("my.toml: field `--runs`: found 0, allowed is 1 to 100000");
+    Trial::new(SOUND)
+        .with(&["--seed", "18446744073709551615"])
+        .refused("my.toml: field `--seed`: found 18446744073709551615, *");
+}
+
+#[test]
+fn settings_of_the_user_that_make_no_sense_are_refused() {
+    let set = |text: &str| Trial::new(SOUND).with(&["--set", text]);
+    set("foo").refused("--set: found `foo`, allowed is path=value");
+    set("=1").refused("--set: found ``, allowed is a dotted path");
+    set("foo=1").refused("my.toml: field `foo` (set by --set): found an unknown field, allowed is one of *");
+    set("flow.nobody.qfi=1").refused(
+        "my.toml: field `flow.nobody.qfi` (set by --set): found no element that is called `nobody` or has that index, *",
+    );
+    set("title.foo=1")
+        .refused("my.toml: field `title.foo` (set by --set): found a value that is no table above `foo`, *");
+    set("rlc.limiter.floor=1").refused("my.toml: field `rlc.limiter.kind` (set by --set): found nothing, *");
+    set("duration=5")
+        .refused(&format!("my.toml: field `duration` (set by --set): found integer `5`, {TIME}"));
+    set("flow.game.udp.interval=5")
+        .refused("my.toml: field `flow[1].udp.interval` (set by --set): found integer `5`, *");
+}
+
+#[test]
+fn traces_that_are_absent_or_wrong_are_refused_with_file_and_line() {
+    let field = "my.toml:7:1: field `channel.file`:";
+    Trial::new(on_trace())
+        .refused(&format!("{field} t.csv: not found * JUSTFULL_DATA is not set; allowed is *"));
+    let elsewhere = Trial { data: Some("/nowhere".into()), ..Trial::new(on_trace()) };
+    elsewhere.refused(&format!("{field} t.csv: not found; looked for * and /nowhere/t.csv"));
+    Trial::trace(b"").refused(&format!("{field} t.csv: found no header line, allowed is *"));
+    Trial::trace(b"packets_per_10ms\n")
+        .refused(&format!("{field} t.csv: found no rows, allowed is at least one row *"));
+    Trial::trace(b"bytes\n5\n")
+        .refused(&format!("{field} t.csv:1: column `packets_per_10ms`: found `bytes`, allowed is *"));
+    Trial::trace(b"packets_per_10ms\n5\nfoo\n").refused(&format!(
+        "{field} t.csv:3: column `packets_per_10ms`: found `foo`, allowed is a whole number *"
+    ));
+    let gzip = gzip(b"packets_per_10ms\n5\n7\n");
+    Trial::trace(&gzip[..gzip.len() - 12])
+        .refused(&format!("{field} t.csv: found a read error *, allowed is *gzip*"));
+    let folder = Trial::new(on_trace());
+    std::fs::create_dir(folder.folder.path().join("t.csv")).expect("the folder can be written");
+    folder.refused(&format!("{field} t.csv: found a directory, allowed is a file"));
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+#[test]
+fn traces_and_scenarios_of_other_systems_are_accepted() {
+    Trial::trace(b"packets_per_10ms\r\n5\r\n7\r\n").accepted();
+    Trial::trace(b"\xef\xbb\xbfpackets_per_10ms\n5\n7\n").accepted();
+    Trial::trace(&gzip(b"packets_per_10ms\n5\n7\n")).accepted();
+    Trial::new(format!("\u{feff}{}", SOUND.replace('\n', "\r\n"))).accepted();
+}
+
+#[test]
+fn a_byte_order_mark_does_not_move_lines_and_columns() {
+    let text = format!("\u{feff}{}", SOUND.replace("\"1s\"", "2").replace('\n', "\r\n"));
+    Trial::new(text).refused(&format!("my.toml:2:1: field `duration`: found integer `2`, {TIME}"));
+}
+
+#[test]
+fn scenario_files_that_cannot_be_read_are_refused() {
+    Trial::new(b"\xff\xfe".to_vec())
+        .refused("my.toml: found not UTF-8 text, allowed is a readable scenario file");
+    Trial::change("\"A download and a game\"", "\"A download")
+        .refused("my.toml:1:20: found invalid basic string, allowed is TOML, *");
+    Trial::change("duration", "title = \"again\"\nduration")
+        .refused("my.toml:2:1: found duplicate key, allowed is TOML");
+    Trial::new("").refused("my.toml: field `title`: found nothing, *");
+    let trial = Trial::new(SOUND);
+    refused(
+        &trial.run_file("absent.toml", "out"),
+        "absent.toml: found No such file *, or a shipped one: t20-individual, *",
+    );
+    refused(&trial.run_file(".", "out"), ".: found Is a directory *, allowed is a readable scenario file");
+    assert!(!trial.folder.path().join("out").exists());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused_before_the_first_run() {
+    let trial = Trial::new(SOUND);
+    std::fs::write(trial.folder.path().join("my.toml"), SOUND).expect("the folder can be written");
+    std::fs::write(trial.folder.path().join("file"), "mine").expect("the folder can be written");
+    for out in ["file", "file/below"] {
+        let allowed = "allowed is a folder that can be written";
+        refused(&trial.run_file("my.toml", out), &format!("--out: found {out}: *, {allowed}"));
     }
-    let scenarios = names("Scenarios", "Papers");
-    assert!(scenarios.len() >= 6);
-    for name in scenarios {
-        assert!(justfull(here, None, &["show", &name]).status.success(), "{name}");
-        assert!(justfull(here, None, &["check", &name]).status.success(), "{name}");
-    }
-    for arguments in [&["completions", "bash"][..], &["--help"], &["--version"]] {
-        assert!(!justfull(here, None, arguments).stdout.is_empty());
-    }
+    let kept = std::fs::read(trial.folder.path().join("file")).expect("it is there");
+    assert_eq!(kept, b"mine");
+}
+
+#[test]
+fn one_wrong_scenario_of_several_stops_all() {
+    let trial = Trial::change("\"1s\"", "1").with(&["t20-individual"]);
+    trial.refused(&format!("my.toml:2:1: field `duration`: found integer `1`, {TIME}"));
+    assert!(!Path::new("results").exists());
 }

@@ -270,9 +270,8 @@ pub fn reproduce(
 }
 
 fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Claim>, ClaimsError> {
-    let wanted = figure.map(|n| format!("Fig. {}", n.trim_start_matches("Fig. ")));
-    let claims: Vec<&Claim> =
-        file.claim.iter().filter(|c| wanted.as_ref().is_none_or(|w| c.figure == *w)).collect();
+    let is_wanted = |c: &&Claim| figure.is_none_or(|n| c.figure == n || c.figure == format!("Fig. {n}"));
+    let claims: Vec<&Claim> = file.claim.iter().filter(is_wanted).collect();
     if claims.is_empty() {
         let mut known: Vec<&str> = file.claim.iter().map(|c| c.figure.as_str()).collect();
         known.sort_unstable();

@@ -65,7 +65,7 @@ pub fn run_all(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.max(1) {
+        for _ in 1..threads.min(runs.len()) {
             scope.spawn(work);
         }
         work();

@@ -7,8 +7,10 @@
 
 mod build;
 mod error;
+mod fault;
 mod file;
 mod method;
+mod origin;
 mod tree;
 
 pub use error::ScenarioError;
@@ -18,9 +20,12 @@ pub use toml::{Table, Value};
 pub use tree::{Path, Setting};
 
 use crate::trace::TracePaths;
-use error::Locator;
+use error::{Locator, Origin};
 use justfull_sim::{World, WorldConfig};
 use std::path::{Path as FilePath, PathBuf};
+
+/// Most runs of a method at a point; a bound on memory.
+const MOST_RUNS: u32 = 100_000;
 
 /// What to make of a scenario besides what its file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,14 +84,13 @@ impl Scenario {
         data_dir: Option<PathBuf>,
         overrides: Overrides,
     ) -> Result<Self, ScenarioError> {
-        let locator = Locator::new(text, file);
-        let mut tree = locator.parse(text)?;
+        let mut locator = Locator::new(text, file);
+        let mut tree = locator.parse()?;
         let methods = MethodLibrary::shipped().with_own(&mut tree, &locator)?;
-        overrides
-            .base
-            .iter()
-            .try_for_each(|s| s.apply(&mut tree))
-            .map_err(|e| locator.setting("the base", &e))?;
+        let origin = Origin { set_by: "the command", table: &[] };
+        for setting in &overrides.base {
+            locator.apply(&mut tree, &setting.path.to_string(), setting, &origin)?;
+        }
         let name = file.file_stem().map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
         let scenario_dir = file.parent().map_or_else(PathBuf::new, FilePath::to_path_buf);
         let base = ScenarioFile::read(&tree, &locator)?;
@@ -99,7 +103,7 @@ impl Scenario {
             overrides,
             base,
         };
-        scenario.base = scenario.resolve(None, None)?;
+        scenario.base = scenario.resolve(None, None)?.0;
         scenario.check()?;
         Ok(scenario)
     }
@@ -130,7 +134,7 @@ impl Scenario {
     pub fn seeds(&self) -> Vec<u64> {
         let first = self.overrides.seed.unwrap_or(self.base.seed);
         let runs = u64::from(self.overrides.runs.unwrap_or(self.base.runs));
-        (first..first.saturating_add(runs)).collect()
+        (first..first + runs).collect()
     }
 
     /// Points of the sweep, in order; one empty point without a sweep.
@@ -169,9 +173,7 @@ impl Scenario {
     /// # Errors
     /// What is wrong with the scenario under that method, or its trace cannot be read.
     pub fn world(&self, job: &Job) -> Result<WorldConfig, ScenarioError> {
-        let point = self.points().into_iter().nth(job.point).flatten();
-        let file = self.resolve(Some(&job.method), point)?;
-        build::world(&file, &self.name, job, &self.traces, &self.locator)
+        self.prepared(job).map(|(world, _, _)| world)
     }
 
     /// The world of `job`, ready to run.
@@ -179,7 +181,14 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::world`], or a bound that only the whole world can check.
     pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
-        World::new(&self.world(job)?).map_err(|e| self.locator.config(&e, &job.method))
+        let (world, file, locator) = self.prepared(job)?;
+        World::new(&world).map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
+    }
+
+    fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {
+        let point = self.points().into_iter().nth(job.point).flatten();
+        let (file, locator) = self.resolve(Some(&job.method), point)?;
+        Ok((build::world(&file, &self.name, job, &self.traces, &locator)?, file, locator))
     }
 
     /// The scenario under `method` at the first point with every default filled in, as TOML.
@@ -187,7 +196,7 @@ impl Scenario {
     /// # Errors
     /// What is wrong with the scenario under that method.
     pub fn resolved_toml(&self, method: Option<&str>) -> Result<String, ScenarioError> {
-        let mut file = self.resolve(method, None)?;
+        let (mut file, _) = self.resolve(method, None)?;
         file.methods = method.map_or_else(|| self.methods().to_vec(), |m| vec![m.to_string()]);
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
@@ -197,49 +206,78 @@ impl Scenario {
     /// # Errors
     /// When a trace cannot be read.
     pub fn warnings(&self) -> Result<Vec<String>, ScenarioError> {
-        build::trace_warnings(&self.base, &self.traces)
+        build::trace_warnings(&self.base, &self.traces, &self.locator)
     }
 
-    /// Reads the scenario under a method and a point of the sweep, all settings applied.
-    fn resolve(&self, method: Option<&str>, point: Option<Value>) -> Result<ScenarioFile, ScenarioError> {
-        let mut tree = self.tree.clone();
-        let locator = &self.locator;
+    /// Reads the scenario under a method and a point of the sweep, all settings applied; the locator knows whose each is.
+    fn resolve(
+        &self,
+        method: Option<&str>,
+        point: Option<Value>,
+    ) -> Result<(ScenarioFile, Locator), ScenarioError> {
+        let (mut tree, mut locator) = (self.tree.clone(), self.locator.clone());
         let variant = self.overrides.variant.as_deref().unwrap_or(&self.base.variant);
-        let apply = |tree: &mut Table, settings: &Settings, whose: &str| {
-            settings.apply(tree).map_err(|e| locator.setting(whose, &e))
+        let mut apply = |settings: &Settings, set_by: &str, table: &[&str]| {
+            settings.apply(&mut tree, &mut locator, &Origin { set_by, table })
         };
         match self.base.variants.get(variant) {
-            Some(settings) => apply(&mut tree, settings, &format!("variant {variant}"))?,
+            Some(settings) => apply(settings, &format!("variant {variant}"), &["variants", variant])?,
             None if variant == file::SOUND => {}
-            None => {
-                let known = self.base.variants.keys().cloned().chain([file::SOUND.to_string()]);
-                return Err(locator.plain("variant", variant, &known.collect::<Vec<_>>().join(", ")));
-            }
+            None => return Err(self.unknown_variant(variant)),
         }
         if let Some(name) = method {
-            let method = self.methods.find(name).ok_or_else(|| {
-                locator.plain("methods", name, &format!("one of {}", self.methods.names().join(", ")))
-            })?;
-            apply(&mut tree, &method.set, &format!("method {name}"))?;
-            if let Some(settings) = method.variants.get(variant) {
-                apply(&mut tree, settings, &format!("method {name}, {variant}"))?;
+            let Method { name, set, variants, .. } =
+                self.methods.find(name).ok_or_else(|| self.unknown_method(name))?;
+            let index = self.methods.index_in_file(name).map(|i| i.to_string());
+            let table = |below: &[&'static str]| -> Vec<&str> {
+                index
+                    .iter()
+                    .flat_map(|i| ["method", i.as_str()].into_iter().chain(below.iter().copied()))
+                    .collect()
+            };
+            apply(set, &format!("method {name}"), &table(&["set"]))?;
+            if let Some(settings) = variants.get(variant) {
+                let mut table = table(&["variants"]);
+                table.extend(index.is_some().then_some(variant));
+                apply(settings, &format!("method {name}, variant {variant}"), &table)?;
             }
         }
         if let (Some(sweep), Some(value)) = (&self.base.sweep, point) {
-            let settings = Settings::one(&sweep.path, value);
-            apply(&mut tree, &settings, "sweep")?;
+            apply(&Settings::one(&sweep.path, value), "sweep", &["sweep", "values"])?;
         }
         for name in &self.overrides.switches {
-            let known =
-                || format!("one of {}", self.base.switches.keys().cloned().collect::<Vec<_>>().join(", "));
-            let settings =
-                self.base.switches.get(name).ok_or_else(|| locator.plain("switch", name, &known()))?;
-            apply(&mut tree, settings, &format!("switch {name}"))?;
+            let settings = self.base.switches.get(name).ok_or_else(|| self.unknown_switch(name))?;
+            apply(settings, &format!("switch {name}"), &["switches", name])?;
         }
+        let origin = Origin { set_by: "--set", table: &[] };
         for setting in &self.overrides.set {
-            setting.apply(&mut tree).map_err(|e| locator.setting("--set", &e))?;
+            locator.apply(&mut tree, &setting.path.to_string(), setting, &origin)?;
         }
-        ScenarioFile::read(&tree, locator)
+        Ok((ScenarioFile::read(&tree, &locator)?, locator))
+    }
+
+    fn unknown_variant(&self, name: &str) -> ScenarioError {
+        let known: Vec<&str> = self.base.variants.keys().map(String::as_str).chain([file::SOUND]).collect();
+        let allowed = format!("one of {}", known.join(", "));
+        match self.overrides.variant {
+            Some(_) => self.locator.option("--variant", name, &allowed),
+            None => self.locator.plain("variant", name, &allowed),
+        }
+    }
+
+    fn unknown_method(&self, name: &str) -> ScenarioError {
+        let allowed = format!("one of {}", self.methods.names().join(", "));
+        match self.overrides.methods {
+            Some(_) => self.locator.option("--method", name, &allowed),
+            None => self.locator.plain("methods", name, &allowed),
+        }
+    }
+
+    fn unknown_switch(&self, name: &str) -> ScenarioError {
+        let known: Vec<&str> = self.base.switches.keys().map(String::as_str).collect();
+        let one_of = format!("one of {}", known.join(", "));
+        let allowed = if known.is_empty() { "none: the scenario has no switches" } else { &one_of };
+        self.locator.option("--switch", name, allowed)
     }
 
     /// Every method must be known and give a world, so that a mistake is found before the first run.
@@ -247,8 +285,19 @@ impl Scenario {
         if self.methods().is_empty() {
             return Err(self.locator.plain("methods", "none", "at least one method"));
         }
-        let seed = self.seeds().first().copied();
-        let seed = seed.ok_or_else(|| self.locator.plain("runs", "0", "at least 1"))?;
+        let runs = self.overrides.runs.unwrap_or(self.base.runs);
+        if !(1..=MOST_RUNS).contains(&runs) {
+            let allowed = format!("1 to {MOST_RUNS}");
+            return Err(match self.overrides.runs {
+                Some(_) => self.locator.option("--runs", &runs.to_string(), &allowed),
+                None => self.locator.plain("runs", &runs.to_string(), &allowed),
+            });
+        }
+        let seed = self.overrides.seed.unwrap_or(self.base.seed);
+        if seed.checked_add(u64::from(runs)).is_none() {
+            let allowed = format!("at most {}: each run has the next seed", u64::MAX - u64::from(runs));
+            return Err(self.locator.option("--seed", &seed.to_string(), &allowed));
+        }
         if self.points().is_empty() {
             return Err(self.locator.plain("sweep.values", "none", "at least one value"));
         }
@@ -261,23 +310,28 @@ impl Scenario {
     }
 }
 
-/// A swept value as a number in the unit that `label` ends in (`_ms`, `_us`, `_s`, `_kB`, ...); plain numbers as they are.
+/// A swept value as a number in the unit that `label` ends in (`_s`, `_ms`, `_us`, `_ns`, `_B`, `_kB`, `_MB`,
+/// `_kbit`, and Mbit/s for any other rate); plain numbers as they are.
 fn sweep_number(value: &Value, label: &str) -> f64 {
     match value {
         Value::Integer(n) => *n as f64,
         Value::Float(x) => *x,
         Value::String(text) => {
             let unit = label.rsplit_once('_').map_or("", |(_, unit)| unit);
-            let time = text.parse::<justfull_base::Duration>().map(|d| d.as_secs_f64());
             let scale = match unit {
-                "ms" => 1e3,
+                "ms" | "kbit" => 1e3,
                 "us" => 1e6,
+                "ns" => 1e9,
+                "kB" => 1e-3,
+                "MB" => 1e-6,
                 _ => 1.0,
             };
+            let time = text.parse::<justfull_base::Duration>().map(|d| d.as_secs_f64());
             let size = text.parse::<justfull_base::Bytes>().map(|b| b.0 as f64);
             let rate = text.parse::<justfull_base::BitRate>().map(|r| r.as_mbit_s());
+            let measured = time.or(size).or(rate).map(|x| x * scale).ok();
             let first_number = || text.split_whitespace().next().and_then(|w| w.parse().ok());
-            time.map(|s| s * scale).or(size).or(rate).ok().or_else(first_number).unwrap_or(f64::NAN)
+            measured.or_else(first_number).unwrap_or(f64::NAN)
         }
         _ => f64::NAN,
     }

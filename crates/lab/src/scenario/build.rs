@@ -40,6 +40,9 @@ pub(super) fn world(
         }
         ues.extend(std::iter::repeat_n(config, ue.count as usize));
     }
+    if ues.is_empty() {
+        return Err(locator.plain("ue", "an empty list", "at least one UE"));
+    }
     let flows = flows(file, &mut ues, locator)?;
     Ok(WorldConfig {
         scenario: name.into(),
@@ -79,12 +82,14 @@ fn flows(
         let first = flow.ue as usize;
         let span = if flow.ues == 0 { ues.len().saturating_sub(first) } else { flow.ues as usize };
         if span == 0 || first + span > ues.len() {
-            let found = format!("UEs {first} to {}", first + span);
-            return Err(locator.plain(
-                &at("ue"),
-                &found,
-                &format!("UEs 0 to {}", ues.len().saturating_sub(1)),
-            ));
+            let last = first + span.max(1) - 1;
+            let found = if last == first { format!("UE {first}") } else { format!("UEs {first} to {last}") };
+            let allowed = match ues.len() {
+                0 => "none: there is no UE".into(),
+                1 => "0: there is one UE".into(),
+                n => format!("0 to {}, as there are UEs", n - 1),
+            };
+            return Err(locator.plain(&at("ue"), &found, &allowed));
         }
         if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
             return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
@@ -206,8 +211,7 @@ fn read(
     locator: &Locator,
 ) -> Result<Trace, ScenarioError> {
     let field = format!("{field}.file");
-    let mut trace =
-        trace::read(name, traces, format).map_err(|e| ScenarioError::trace(locator.file(), &field, &e))?;
+    let mut trace = trace::read(name, traces, format).map_err(|e| locator.trace(&field, &e))?;
     if let Some(rows) = rows {
         if rows == 0 || rows > trace.values.len() {
             let allowed = format!("1 to the {} rows of the trace", trace.values.len());
@@ -219,13 +223,19 @@ fn read(
 }
 
 /// What was repaired in the traces of `file`.
-pub(super) fn trace_warnings(file: &ScenarioFile, traces: &TracePaths) -> Result<Vec<String>, ScenarioError> {
+pub(super) fn trace_warnings(
+    file: &ScenarioFile,
+    traces: &TracePaths,
+    locator: &Locator,
+) -> Result<Vec<String>, ScenarioError> {
+    let own =
+        |(i, ue): (usize, &super::file::UeFile)| Some((format!("ue[{i}].channel"), ue.channel.clone()?));
+    let all = std::iter::once(("channel".to_string(), file.channel.clone()));
     let mut warnings = Vec::new();
-    for channel in std::iter::once(&file.channel).chain(file.ue.iter().filter_map(|ue| ue.channel.as_ref())) {
+    for (field, channel) in all.chain(file.ue.iter().enumerate().filter_map(own)) {
         if let ChannelFile::CqiTrace(t) = channel {
             let format = Format::Cqi { missing: t.missing };
-            let trace = trace::read(&t.file, traces, format)
-                .map_err(|e| ScenarioError::trace(&t.file, "channel.file", &e))?;
+            let trace = read(&t.file, traces, format, None, &field, locator)?;
             warnings.extend(trace.repair.map(|repair| repair.to_string()));
         }
     }

@@ -1,12 +1,13 @@
 //! What is wrong with a scenario, and where.
 
-use super::tree::{leaves, remove};
+use super::tree::{self, Setting};
 use crate::trace::TraceError;
 use justfull_base::ConfigError;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
-use toml_edit::{Item, TableLike};
+use std::sync::Arc;
+use toml_edit::{Item, TableLike, Value};
 
 /// One thing that is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,8 @@ pub struct ScenarioError {
     pub at: Option<(usize, usize)>,
     /// Dotted path of the field; empty where none is at fault.
     pub field: String,
+    /// Who gave the field its value, e.g. `method DRQL` or `--set`; empty for the file's own.
+    pub set_by: String,
     /// What was found.
     pub found: String,
     /// What is allowed, and by whom.
@@ -31,20 +34,10 @@ impl ScenarioError {
             file: file.into(),
             at: None,
             field: String::new(),
+            set_by: String::new(),
             found: why.into(),
             allowed: "a readable scenario file".into(),
             needs_data: false,
-        }
-    }
-
-    pub(super) fn trace(file: &FilePath, field: &str, error: &TraceError) -> Self {
-        Self {
-            file: file.into(),
-            at: None,
-            field: field.into(),
-            found: error.to_string(),
-            allowed: String::new(),
-            needs_data: matches!(error, TraceError::NoDataDir { .. }),
         }
     }
 }
@@ -58,6 +51,9 @@ impl fmt::Display for ScenarioError {
         if !self.field.is_empty() {
             write!(f, ": field `{}`", self.field)?;
         }
+        if !self.set_by.is_empty() {
+            write!(f, " (set by {})", self.set_by)?;
+        }
         if self.allowed.is_empty() {
             write!(f, ": {}", self.found)
         } else {
@@ -68,9 +64,43 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Knows where each key of a file stands.
+/// A setting that was put on top of the file.
+#[derive(Clone, Debug)]
+struct Applied {
+    /// Where it went; elements of arrays by index.
+    keys: Vec<String>,
+    set_by: String,
+    /// Keys of the place in the file that says so; leads nowhere for what is not written there.
+    written_at: Vec<String>,
+}
+
+/// Where settings come from, for messages.
+pub(super) struct Origin<'a> {
+    /// In words, e.g. `method DRQL`.
+    pub set_by: &'a str,
+    /// Keys of the table of the file that holds them; empty for what is not written in the file.
+    pub table: &'a [&'a str],
+}
+
+impl Origin<'_> {
+    /// Keys of the place in the file where the setting `path` is written.
+    fn keys(&self, path: &str) -> Vec<String> {
+        match self.table {
+            [] => Vec::new(),
+            table => table.iter().copied().chain([path]).map(str::to_string).collect(),
+        }
+    }
+}
+
+/// Knows where each key of a file stands, and which settings were put on top of it.
 #[derive(Clone, Debug)]
 pub(super) struct Locator {
+    source: Arc<Source>,
+    applied: Vec<Applied>,
+}
+
+#[derive(Debug)]
+struct Source {
     file: PathBuf,
     text: String,
     document: Option<toml_edit::Document<String>>,
@@ -79,24 +109,56 @@ pub(super) struct Locator {
 impl Locator {
     pub(super) fn new(text: &str, file: &FilePath) -> Self {
         let document = toml_edit::Document::parse(text.to_string()).ok();
-        Self { file: file.into(), text: text.into(), document }
-    }
-
-    pub(super) fn file(&self) -> &FilePath {
-        &self.file
+        let source = Source { file: file.into(), text: text.into(), document };
+        Self { source: Arc::new(source), applied: Vec::new() }
     }
 
     /// Reads the text as TOML.
-    pub(super) fn parse(&self, text: &str) -> Result<toml::Table, ScenarioError> {
-        text.parse::<toml::Table>().map_err(|e| {
+    pub(super) fn parse(&self) -> Result<toml::Table, ScenarioError> {
+        self.source.text.parse::<toml::Table>().map_err(|e| {
             let at = e.span().map(|span| self.line_column(span.start));
-            let found = e.message().replace('\n', ", ");
-            ScenarioError { at, ..ScenarioError::unreadable(&self.file, &found) }
+            let message = e.message().replace('\n', ", ");
+            let (found, allowed) = match message.split_once(", expected ") {
+                Some((found, expected)) => (found, format!("TOML, here {expected}")),
+                None => (message.as_str(), "TOML".into()),
+            };
+            ScenarioError { at, allowed, ..ScenarioError::unreadable(&self.source.file, found) }
         })
     }
 
-    fn line_column(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text[..offset.min(self.text.len())];
+    /// Puts `setting`, written `path`, into `tree`, and remembers whose it is.
+    pub(super) fn apply(
+        &mut self,
+        tree: &mut toml::Table,
+        path: &str,
+        setting: &Setting,
+        origin: &Origin<'_>,
+    ) -> Result<(), ScenarioError> {
+        let written_at = origin.keys(path);
+        let done = setting.apply(tree);
+        let keys = tree::indexed(tree, setting.path.keys());
+        self.applied.push(Applied { keys, set_by: origin.set_by.into(), written_at });
+        done.map_err(|e| {
+            let why = e.strip_prefix(&format!("{}: ", setting.path)).unwrap_or(&e);
+            self.at_keys(setting.path.keys(), why, "a path of the scenario")
+        })
+    }
+
+    /// A path of a setting that is none.
+    pub(super) fn no_path(&self, path: &str, error: &str, origin: &Origin<'_>) -> ScenarioError {
+        let plain = error.strip_prefix("found ").unwrap_or(error);
+        let (found, allowed) = plain.split_once(", allowed is ").unwrap_or((plain, "a dotted path"));
+        ScenarioError {
+            at: self.locate(&origin.keys(path)),
+            set_by: origin.set_by.into(),
+            allowed: allowed.into(),
+            ..ScenarioError::unreadable(&self.source.file, found)
+        }
+    }
+
+    pub(super) fn line_column(&self, offset: usize) -> (usize, usize) {
+        let text = &self.source.text;
+        let before = text.get(..offset).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
         (line, column)
@@ -104,94 +166,104 @@ impl Locator {
 
     /// Line and column of the longest part of `keys` that stands in the file.
     fn locate(&self, keys: &[String]) -> Option<(usize, usize)> {
-        let span = span_in_table(self.document.as_ref()?.as_table(), keys)?;
+        let (span, _) = span_in_table(self.source.document.as_ref()?.as_table(), keys)?;
         Some(self.line_column(span.start))
     }
 
-    /// True when all of `keys` stand in the file.
-    fn holds(&self, keys: &[String]) -> bool {
-        self.text.parse::<toml::Table>().is_ok_and(|tree| super::tree::get(&tree, keys).is_some())
+    /// Line and column of `keys`, when all of them stand in the file.
+    fn locate_whole(&self, keys: &[String]) -> Option<(usize, usize)> {
+        let (span, depth) = span_in_table(self.source.document.as_ref()?.as_table(), keys)?;
+        (depth == keys.len()).then(|| self.line_column(span.start))
     }
 
-    /// An error at a field that is known by its path.
-    pub(super) fn plain(&self, field: &str, found: &str, allowed: &str) -> ScenarioError {
-        let keys = field_keys(field);
+    /// The last setting that gave the field at `keys` its value or, for a value that is not in the file, made a table above it.
+    fn setter(&self, keys: &[String]) -> Option<&Applied> {
+        let in_file = self.locate_whole(keys).is_some();
+        let above = if in_file { keys } else { keys.split_last().map_or(keys, |(_, above)| above) };
+        self.applied.iter().rev().find(|applied| {
+            let at = &applied.keys;
+            keys.starts_with(at) || (!above.is_empty() && at.starts_with(above))
+        })
+    }
+
+    /// An error at a field that is known by its keys.
+    pub(super) fn at_keys(&self, keys: &[String], found: &str, allowed: &str) -> ScenarioError {
+        let setter = self.setter(keys);
+        let at = match setter {
+            Some(applied) => self.locate(&applied.written_at),
+            None => self.locate(keys),
+        };
         ScenarioError {
-            file: self.file.clone(),
-            at: self.locate(&keys),
-            field: field.into(),
+            file: self.source.file.clone(),
+            at,
+            field: in_words(keys),
+            set_by: setter.map_or_else(String::new, |applied| applied.set_by.clone()),
             found: found.into(),
             allowed: allowed.into(),
             needs_data: false,
         }
     }
 
-    /// A setting could not be applied.
-    pub(super) fn setting(&self, whose: &str, error: &str) -> ScenarioError {
-        self.plain("", &format!("in {whose}: {error}"), "a path of the scenario")
+    /// An error at a field that is known by its path.
+    pub(super) fn plain(&self, field: &str, found: &str, allowed: &str) -> ScenarioError {
+        self.at_keys(&field_keys(field), found, allowed)
     }
 
-    /// A bound was broken when the world of a method was built.
-    pub(super) fn config(&self, error: &ConfigError, method: &str) -> ScenarioError {
-        let allowed = format!("{} ({}); method {method}", error.bound, error.source);
-        self.plain(&error.field, &error.value, &allowed)
+    /// An error in what was asked for with an option of the command line.
+    pub(super) fn option(&self, option: &str, found: &str, allowed: &str) -> ScenarioError {
+        let base = ScenarioError::unreadable(&self.source.file, found);
+        ScenarioError { field: option.into(), allowed: allowed.into(), ..base }
     }
 
-    /// Finds the key at fault: among those at the place that the message names, the one without which the error is gone or
-    /// another (the message does not say which element of an array it means).
-    pub(super) fn fault<E: fmt::Display>(
-        &self,
-        tree: &toml::Table,
-        error: &E,
-        read: &dyn Fn(&toml::Table) -> Result<(), E>,
-    ) -> ScenarioError {
-        let whole = error.to_string();
-        let lines = whole.split('\n').map(str::trim).filter(|l| !l.is_empty());
-        let (place, words): (Vec<&str>, Vec<&str>) = lines.partition(|l| l.starts_with("in `"));
-        let place = place.first().map_or("", |l| l.trim_start_matches("in `").trim_end_matches('`'));
-        let (found, allowed) = split_message(&words.join(", "));
-        let mut keys = field_keys(place);
-        if let Some(name) = quoted(&whole, "missing field `") {
-            keys.push(name.to_string());
-            return self.plain(&in_words(&keys), "nothing", "a value");
+    /// A trace cannot be read.
+    pub(super) fn trace(&self, field: &str, error: &TraceError) -> ScenarioError {
+        let needs_data = matches!(error, TraceError::NoDataDir { .. });
+        ScenarioError { needs_data, ..self.plain(field, &error.to_string(), "") }
+    }
+
+    /// A bound was broken when the world of a method was built; `field` is the file's.
+    pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
+        let mut found = self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
+        if found.set_by.is_empty() {
+            found.allowed.push_str(&format!("; method {method}"));
         }
-        keys.extend(quoted(&found, "unknown field `").map(str::to_string));
-        let at_place = |leaf: &Vec<String>| {
-            let named: Vec<&String> = leaf.iter().filter(|k| k.parse::<usize>().is_err()).collect();
-            keys.len() <= named.len() && keys.iter().zip(named).all(|(a, b)| a == b)
-        };
-        let culprit = leaves(tree).into_iter().filter(at_place).find(|leaf| {
-            let mut without = tree.clone();
-            remove(&mut without, leaf) && read(&without).map_or_else(|e| e.to_string() != whole, |()| true)
-        });
-        let keys = culprit.unwrap_or(keys);
-        let on_top = if self.holds(&keys) {
-            ""
-        } else {
-            " (set on top of the file by --set, a method, a variant or a switch)"
-        };
-        let allowed = format!("{allowed}{on_top}");
-        ScenarioError {
-            file: self.file.clone(),
-            at: self.locate(&keys),
-            field: in_words(&keys),
-            found,
-            allowed,
-            needs_data: false,
-        }
+        found
     }
 }
 
-/// What stands between `before` and the next backquote.
-fn quoted<'a>(text: &'a str, before: &str) -> Option<&'a str> {
-    text.split_once(before)?.1.split_once('`').map(|(name, _)| name)
+/// Where `keys` stand, and how many of them do.
+fn span_in_table(table: &dyn TableLike, keys: &[String]) -> Option<(Range<usize>, usize)> {
+    let (first, rest) = keys.split_first()?;
+    let (key, value) = table.get_key_value(first)?;
+    let (span, depth) =
+        span_in_item(value, rest).or_else(|| Some((key.span().or_else(|| value.span())?, 0)))?;
+    Some((span, depth + 1))
+}
+
+fn span_in_item(item: &Item, keys: &[String]) -> Option<(Range<usize>, usize)> {
+    if let Some(table) = item.as_table_like() {
+        return span_in_table(table, keys);
+    }
+    let (first, rest) = keys.split_first()?;
+    let index: usize = first.parse().ok()?;
+    let inner = |found: Option<(Range<usize>, usize)>, own: Option<Range<usize>>| {
+        let (span, depth) = found.or_else(|| Some((own?, 0)))?;
+        Some((span, depth + 1))
+    };
+    if let Some(tables) = item.as_array_of_tables() {
+        let table = tables.get(index)?;
+        return inner(span_in_table(table, rest), table.span());
+    }
+    let value = item.as_array()?.get(index)?;
+    let found = value.as_inline_table().and_then(|t| span_in_table(t, rest));
+    inner(found, Value::span(value))
 }
 
 /// Keys as `ue[0].drbs`.
 fn in_words(keys: &[String]) -> String {
     let mut words = String::new();
     for key in keys {
-        if key.parse::<usize>().is_ok() {
+        if !words.is_empty() && key.bytes().all(|b| b.is_ascii_digit()) {
             words.push_str(&format!("[{key}]"));
         } else {
             words.push_str(if words.is_empty() { "" } else { "." });
@@ -199,23 +271,6 @@ fn in_words(keys: &[String]) -> String {
         }
     }
     words
-}
-
-fn span_in_table(table: &dyn TableLike, keys: &[String]) -> Option<Range<usize>> {
-    let (first, rest) = keys.split_first()?;
-    let (key, value) = table.get_key_value(first)?;
-    span_in_item(value, rest).or_else(|| key.span()).or_else(|| value.span())
-}
-
-fn span_in_item(item: &Item, keys: &[String]) -> Option<Range<usize>> {
-    if let Some(table) = item.as_table_like() {
-        return span_in_table(table, keys);
-    }
-    let (first, rest) = keys.split_first()?;
-    let tables = item.as_array_of_tables()?;
-    let named = || tables.iter().find(|t| t.get("name").and_then(Item::as_str) == Some(first));
-    let table = first.parse().ok().and_then(|i: usize| tables.get(i)).or_else(named)?;
-    span_in_table(table, rest).or_else(|| table.span())
 }
 
 /// `ue[0].drbs` as keys.
@@ -227,12 +282,4 @@ fn field_keys(field: &str) -> Vec<String> {
         .filter(|k| !k.is_empty())
         .map(str::to_string)
         .collect()
-}
-
-/// serde's "X, expected Y" as what was found and what is allowed.
-fn split_message(message: &str) -> (String, String) {
-    match message.split_once(", expected ") {
-        Some((found, allowed)) => (found.into(), allowed.into()),
-        None => (message.into(), "see `justfull explain`".into()),
-    }
 }

@@ -1,6 +1,6 @@
 //! Methods and variants: named lists of settings.
 
-use super::error::{Locator, ScenarioError};
+use super::error::{Locator, Origin, ScenarioError};
 use super::tree::Setting;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,12 +20,20 @@ impl Settings {
         Self(BTreeMap::from([(path.to_string(), value)]))
     }
 
-    /// Applies all to `tree`.
+    /// Applies all to `tree`; `locator` remembers whose they are.
     ///
     /// # Errors
     /// The first path that leads nowhere.
-    pub fn apply(&self, tree: &mut toml::Table) -> Result<(), String> {
-        self.0.iter().try_for_each(|(path, value)| Setting::new(path, value.clone())?.apply(tree))
+    pub(super) fn apply(
+        &self,
+        tree: &mut toml::Table,
+        locator: &mut Locator,
+        origin: &Origin<'_>,
+    ) -> Result<(), ScenarioError> {
+        self.0.iter().try_for_each(|(path, value)| {
+            let setting = Setting::new(path, value.clone()).map_err(|e| locator.no_path(path, &e, origin))?;
+            locator.apply(tree, path, &setting, origin)
+        })
     }
 
     /// Paths and values, for people.
@@ -51,6 +59,13 @@ pub struct Method {
     pub variants: BTreeMap<String, Settings>,
 }
 
+impl Method {
+    /// True when it is called `name`; upper and lower case are one.
+    fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -59,7 +74,11 @@ struct File {
 
 /// Methods by name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MethodLibrary(Vec<Method>);
+pub struct MethodLibrary {
+    methods: Vec<Method>,
+    /// How many of them, at the end, are a scenario's own.
+    own: usize,
+}
 
 impl MethodLibrary {
     /// The methods that ship.
@@ -68,7 +87,8 @@ impl MethodLibrary {
     /// Never: the file is part of the program and tested.
     #[must_use]
     pub fn shipped() -> Self {
-        Self(toml::from_str::<File>(SHIPPED).expect("the shipped methods are sound").method)
+        let file = toml::from_str::<File>(SHIPPED).expect("the shipped methods are sound");
+        Self { methods: file.method, own: 0 }
     }
 
     /// Adds the `[[method]]` tables of a scenario, which leave the tree; one of the same name replaces a shipped one.
@@ -80,29 +100,43 @@ impl MethodLibrary {
         let Some(own) = tree.remove("method") else { return Ok(self) };
         let own = toml::Table::from_iter([("method".to_string(), own)]);
         let read = |t: &toml::Table| t.clone().try_into::<File>();
-        let own = read(&own).map_err(|e| locator.fault(&own, &e, &|t| read(t).map(|_| ())))?;
-        for method in own.method {
-            self.0.retain(|m| m.name != method.name);
-            self.0.push(method);
+        let own = read(&own).map_err(|e| locator.fault(&own, &e, &|t| read(t).map(|_| ())))?.method;
+        for (i, method) in own.iter().enumerate() {
+            if own[..i].iter().any(|m| m.is(&method.name)) {
+                return Err(locator.plain(
+                    &format!("method[{i}].name"),
+                    &method.name,
+                    "a name that no other method has",
+                ));
+            }
         }
+        self.methods.retain(|shipped| !own.iter().any(|m| m.is(&shipped.name)));
+        self.own = own.len();
+        self.methods.extend(own);
         Ok(self)
     }
 
     /// The method called `name`; upper and lower case are one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Method> {
-        self.0.iter().find(|m| m.name.eq_ignore_ascii_case(name))
+        self.methods.iter().find(|m| m.is(name))
+    }
+
+    /// Which `[[method]]` of the scenario is called `name`; none for a shipped one.
+    pub(super) fn index_in_file(&self, name: &str) -> Option<usize> {
+        let own = &self.methods[self.methods.len() - self.own..];
+        own.iter().position(|m| m.is(name))
     }
 
     /// All names.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        self.0.iter().map(|m| m.name.as_str()).collect()
+        self.methods.iter().map(|m| m.name.as_str()).collect()
     }
 
     /// All methods.
     #[must_use]
     pub fn methods(&self) -> &[Method] {
-        &self.0
+        &self.methods
     }
 }

@@ -29,7 +29,7 @@ impl FromStr for Path {
         let plain = text.trim().replace('[', ".").replace(']', "");
         let keys: Vec<String> = plain.split('.').map(str::to_string).collect();
         if keys.iter().any(String::is_empty) {
-            return Err(format!("`{text}` is no dotted path"));
+            return Err(format!("found `{text}`, allowed is a dotted path"));
         }
         Ok(Self(keys))
     }
@@ -84,7 +84,8 @@ impl FromStr for Setting {
 
     /// Reads `path=value`; a value that is no TOML value is a string, so `rlc.queue.limit=31 packets` needs no quotes.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (path, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: allowed is path=value"))?;
+        let (path, value) =
+            text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;
         let value = value.trim();
         let parsed = format!("v = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("v"));
         Self::new(path.trim(), parsed.unwrap_or_else(|| toml::Value::String(value.into())))
@@ -105,7 +106,7 @@ impl<'a> Node<'a> {
             }
             Self::Value(toml::Value::Table(table)) => Self::Table(table).enter(key),
             Self::Value(toml::Value::Array(array)) => element(array, key).map(Self::Value),
-            Self::Value(_) => Err(format!("there is no table above `{key}`")),
+            Self::Value(_) => Err(format!("a value that is no table above `{key}`")),
         }
     }
 
@@ -119,7 +120,7 @@ impl<'a> Node<'a> {
                 *element(array, key)? = value;
                 Ok(())
             }
-            Self::Value(_) => Err(format!("there is no table above `{key}`")),
+            Self::Value(_) => Err(format!("a value that is no table above `{key}`")),
         }
     }
 }
@@ -131,7 +132,7 @@ fn position(array: &[toml::Value], key: &str) -> Option<usize> {
 
 fn element<'a>(array: &'a mut [toml::Value], key: &str) -> Result<&'a mut toml::Value, String> {
     let found = position(array, key);
-    found.map(|i| &mut array[i]).ok_or_else(|| format!("no element is named `{key}` or has that index"))
+    found.map(|i| &mut array[i]).ok_or_else(|| format!("no element that is called `{key}` or has that index"))
 }
 
 /// The value at `keys`.
@@ -145,29 +146,54 @@ pub(super) fn get<'a>(tree: &'a toml::Table, keys: &[String]) -> Option<&'a toml
     })
 }
 
+/// The value at `keys`, to be changed.
+pub(super) fn get_mut<'a>(tree: &'a mut toml::Table, keys: &[String]) -> Option<&'a mut toml::Value> {
+    let (first, rest) = keys.split_first()?;
+    rest.iter().try_fold(tree.get_mut(first)?, |at, key| match at {
+        toml::Value::Table(table) => table.get_mut(key),
+        toml::Value::Array(array) => position(array, key).map(|i| &mut array[i]),
+        _ => None,
+    })
+}
+
 /// Takes the value at `keys` out of `tree`; true when one stood there.
 pub(super) fn remove(tree: &mut toml::Table, keys: &[String]) -> bool {
-    fn remove_in(at: &mut toml::Value, keys: &[String]) -> bool {
-        let Some((first, rest)) = keys.split_first() else { return false };
-        match at {
-            toml::Value::Table(table) if rest.is_empty() => table.remove(first).is_some(),
-            toml::Value::Table(table) => table.get_mut(first).is_some_and(|v| remove_in(v, rest)),
-            toml::Value::Array(array) if rest.is_empty() => position(array, first).is_some_and(|i| {
-                array.remove(i);
-                true
-            }),
-            toml::Value::Array(array) => {
-                position(array, first).is_some_and(|i| remove_in(&mut array[i], rest))
-            }
-            _ => false,
-        }
+    let Some((last, above)) = keys.split_last() else { return false };
+    if above.is_empty() {
+        return tree.remove(last).is_some();
     }
-    let Some((first, rest)) = keys.split_first() else { return false };
-    if rest.is_empty() {
-        tree.remove(first).is_some()
-    } else {
-        tree.get_mut(first).is_some_and(|v| remove_in(v, rest))
+    match get_mut(tree, above) {
+        Some(toml::Value::Table(table)) => table.remove(last).is_some(),
+        Some(toml::Value::Array(array)) => position(array, last).map(|i| array.remove(i)).is_some(),
+        _ => false,
     }
+}
+
+/// `keys` with the elements of arrays by index instead of by name, as far as they lead.
+pub(super) fn indexed(tree: &toml::Table, keys: &[String]) -> Vec<String> {
+    let mut way: Vec<String> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let index = match get(tree, &way) {
+            Some(toml::Value::Array(array)) => position(array, key),
+            _ => None,
+        };
+        way.push(index.map_or_else(|| key.clone(), |i| i.to_string()));
+    }
+    way
+}
+
+/// Paths of the tables at or below `below`, outer before inner; the root is the empty path.
+pub(super) fn tables(tree: &toml::Table, below: &[String]) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = vec![Vec::new()];
+    for leaf in leaves(tree) {
+        found.extend((1..=leaf.len()).map(|n| leaf[..n].to_vec()));
+    }
+    found.retain(|keys| {
+        keys.starts_with(below) && (keys.is_empty() || get(tree, keys).is_some_and(toml::Value::is_table))
+    });
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Paths of all leaves of `tree`, arrays of plain values and empty tables among them; elements of arrays of tables by index.

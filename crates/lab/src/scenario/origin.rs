@@ -1,0 +1,63 @@
+//! From a field of a world back to the field of the file that it came from: a file's UEs and flows stand for several each.
+
+use super::file::ScenarioFile;
+
+/// The file's name for the world's `field`.
+pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
+    if let Some((ue, rest)) = element(field, "ue") {
+        return of_ue(file, ue, rest).unwrap_or_else(|| field.into());
+    }
+    if let Some((flow, rest)) = element(field, "flow") {
+        return of_flow(file, flow, rest).unwrap_or_else(|| field.into());
+    }
+    field.into()
+}
+
+/// The index and the rest of `name[index].rest`.
+fn element<'a>(field: &'a str, name: &str) -> Option<(usize, &'a str)> {
+    let (index, rest) = field.strip_prefix(name)?.strip_prefix('[')?.split_once(']')?;
+    Some((index.parse().ok()?, rest.trim_start_matches('.')))
+}
+
+fn of_ue(file: &ScenarioFile, ue: usize, rest: &str) -> Option<String> {
+    let mut end = 0;
+    let i = file.ue.iter().position(|u| {
+        end += u.count as usize;
+        ue < end
+    })?;
+    match element(rest, "rule").and_then(|(rule, _)| rule.checked_sub(file.ue[i].rule.len())) {
+        // Rules after the UE's own follow from the QFIs of its flows, in the order of the flows.
+        Some(rule) => {
+            let mut end = 0;
+            let flow = file.flow.iter().position(|f| {
+                let span = if f.ues == 0 { usize::MAX } else { f.ues as usize };
+                let has = f.qfi.is_some() && (ue.wrapping_sub(f.ue as usize)) < span;
+                end += if has { f.count as usize } else { 0 };
+                rule < end
+            })?;
+            Some(format!("flow[{flow}].qfi"))
+        }
+        None => Some(format!("ue[{i}].{rest}")),
+    }
+}
+
+fn of_flow(file: &ScenarioFile, flow: usize, rest: &str) -> Option<String> {
+    let ues: usize = file.ue.iter().map(|u| u.count as usize).sum();
+    let mut end = 0;
+    let i = file.flow.iter().position(|f| {
+        let span = if f.ues == 0 { ues.saturating_sub(f.ue as usize) } else { f.ues as usize };
+        end += span * f.count as usize;
+        flow < end
+    })?;
+    let below = match rest {
+        "payload" | "interval" => "udp.",
+        "size" => "tcp.",
+        "window.fixed" | "window_scale" | "delayed_ack_timeout" => "tcp.receiver.",
+        _ => "",
+    };
+    let rest = match rest.strip_prefix("tcp.") {
+        Some(rest) => format!("tcp.sender.{rest}"),
+        None => format!("{below}{rest}"),
+    };
+    Some(format!("flow[{i}].{rest}"))
+}
