@@ -107,6 +107,13 @@ fn shipped() -> impl Strategy<Value = &'static str> {
     (0..library::SCENARIOS.len()).prop_map(|i| library::SCENARIOS[i].1)
 }
 
+/// A line that a scenario could have: a table, an array of tables, or a key with a value.
+const SCENARIO_LINE: &str = concat!(
+    r"(\[\[?(flow|ue|rlc|channel|sweep|method)\]?\]",
+    r"|(title|duration|kind|path|values|name|tcp|udp|qfi|set)",
+    r#" = ("[a-z0-9 ]{0,6}"|-?[0-9]{1,3}|\[\]|\{\}))"#
+);
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
@@ -123,7 +130,7 @@ proptest! {
 
     #[test]
     fn text_like_a_scenario_is_read_or_refused(
-        lines in prop::collection::vec("(\\[\\[?(flow|ue|rlc|channel|sweep|method)\\]?\\]|(title|duration|kind|path|values|name|tcp|udp|qfi|set) = (\"[a-z0-9 ]{0,6}\"|-?[0-9]{1,3}|\\[\\]|\\{\\}))", 0..12),
+        lines in prop::collection::vec(SCENARIO_LINE, 0..12),
     ) {
         read(&lines.join("\n"), Overrides::default())?;
     }
