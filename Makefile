@@ -1,6 +1,6 @@
 # Thin names for people. The work is in cargo and in `cargo xtask`, whose folder says how.
 
-.PHONY: help setup demo test test-fast bench fuzz
+.PHONY: help setup setup-tests demo test test-fast bench fuzz
 
 help:
 	@echo 'make demo       build justfull and watch it keep a queue just full'
@@ -13,10 +13,13 @@ help:
 setup:
 	@.ci/setup
 
+setup-tests:
+	@.ci/setup --tests
+
 demo: setup
 	cargo run --release --quiet --package justfull -- demo
 
-test: setup
+test: setup-tests
 	cargo xtask ci
 
 test-fast: setup

@@ -1,0 +1,202 @@
+//! The report in a real browser: every figure shows something, on a desk, on a phone and on paper, without a network.
+//!
+//! Needs Chromium, which `.ci/setup` installs from Debian. Where it is missing the test says so and is skipped; in CI that
+//! is a failure.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the page says of itself once it is laid out: added to a copy of the report before the browser opens it.
+const PROBE: &str = r#"<script>
+document.querySelectorAll("details").forEach(d => d.open = true);
+const figures = [...document.querySelectorAll("figure")].map(f => {
+  const r = f.querySelector("svg").getBoundingClientRect();
+  return { id: f.id, x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height };
+});
+const out = document.createElement("script");
+out.type = "application/json";
+out.id = "probe";
+out.textContent = JSON.stringify({ figures, height: document.documentElement.scrollHeight,
+  width: document.documentElement.scrollWidth, loaded: performance.getEntriesByType("resource").length });
+document.body.append(out);
+</script>"#;
+
+/// The largest report of a demonstration, in bytes.
+const MOST_BYTES: u64 = 3_000_000;
+
+fn chromium() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .flat_map(|folder| ["chromium", "chromium-browser", "google-chrome"].map(|name| folder.join(name)))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "no Chromium, and CI must not skip");
+        println!("skipped: no Chromium on this machine (apt-get install chromium)");
+    }
+    found
+}
+
+/// Runs the browser on `page` in a window of `width` x `height`; its standard output.
+fn browse(browser: &Path, folder: &Path, page: &Path, width: u32, height: u32, action: &str) -> String {
+    let done = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"])
+        .args([
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--virtual-time-budget=2000",
+            "--no-pdf-header-footer",
+        ])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("--window-size={width},{height}"))
+        .arg(action)
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("the browser starts");
+    assert!(done.status.success(), "{action}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("the browser prints text")
+}
+
+/// What the page says of itself in a window of `width`.
+fn probe(browser: &Path, folder: &Path, page: &Path, width: u32) -> serde_json::Value {
+    let dom = browse(browser, folder, page, width, 900, "--dump-dom");
+    let (_, rest) = dom.split_once("id=\"probe\">").expect("the page was laid out");
+    let (text, _) = rest.split_once("</script>").expect("the page is whole");
+    serde_json::from_str(text).expect("the page prints JSON")
+}
+
+/// Where a figure lies on the page, in pixels.
+struct Place {
+    id: String,
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+fn places(page: &serde_json::Value) -> Vec<Place> {
+    let number = |figure: &serde_json::Value, key: &str| figure[key].as_f64().expect("a number") as usize;
+    let figures = page["figures"].as_array().expect("a list");
+    let place = |f: &serde_json::Value| Place {
+        id: f["id"].as_str().expect("a name").to_owned(),
+        x: number(f, "x"),
+        y: number(f, "y"),
+        width: number(f, "width"),
+        height: number(f, "height"),
+    };
+    figures.iter().map(place).collect()
+}
+
+/// An RGB picture.
+struct Picture {
+    width: usize,
+    pixels: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    fn read(file: &Path) -> Self {
+        let file =
+            std::io::BufReader::new(std::fs::File::open(file).expect("the browser has made a picture"));
+        let mut decoder = png::Decoder::new(file);
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().expect("a PNG");
+        let mut bytes = vec![0; reader.output_buffer_size().expect("a picture of finite size")];
+        let info = reader.next_frame(&mut bytes).expect("a whole PNG");
+        let samples = info.color_type.samples();
+        let pixels = bytes[..info.buffer_size()].chunks_exact(samples).map(|p| [p[0], p[1], p[2]]).collect();
+        Self { width: info.width as usize, pixels }
+    }
+
+    /// True when something is drawn at `place`: several colours, and ink on at least a hundredth of it.
+    fn shows(&self, place: &Place) -> bool {
+        let rows = place.y..place.y + place.height;
+        let inside: Vec<[u8; 3]> = rows
+            .filter_map(|y| self.pixels.get(y * self.width + place.x..y * self.width + place.x + place.width))
+            .flatten()
+            .copied()
+            .collect();
+        let colours: BTreeSet<[u8; 3]> = inside.iter().copied().collect();
+        let ink = inside.iter().filter(|p| **p != [255, 255, 255]).count();
+        inside.len() == place.width * place.height && colours.len() >= 8 && ink * 100 >= inside.len()
+    }
+}
+
+/// A report of a short comparison, and the copy that reports on its own layout.
+fn report(folder: &Path) -> (PathBuf, PathBuf) {
+    let out = folder.join("out");
+    let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["run", "t20-individual", "--set", "duration=20s", "--method", "Vanilla", "--method", "5G-BDP"])
+        .args(["--runs", "2", "--quiet", "--out"])
+        .arg(&out)
+        .output()
+        .expect("the program starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let whole = out.join("report.html");
+    let text = std::fs::read_to_string(&whole).expect("the report is there");
+    let probed = folder.join("probed.html");
+    std::fs::write(&probed, text.replace("</body>", &format!("{PROBE}</body>")))
+        .expect("a file can be written");
+    (whole, probed)
+}
+
+#[test]
+fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
+    let Some(browser) = chromium() else { return };
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let (report, probed) = report(folder.path());
+    for width in [1280, 500] {
+        let page = probe(&browser, folder.path(), &probed, width);
+        assert_eq!(page["loaded"], 0, "the page loads nothing");
+        assert!(
+            page["width"].as_u64() <= Some(u64::from(width)),
+            "{width}: the page does not scroll sideways"
+        );
+        let figures = places(&page);
+        assert!(figures.len() >= 10, "figures: {}", figures.len());
+        let height = page["height"].as_u64().expect("a number") as u32;
+        let picture = folder.path().join(format!("{width}.png"));
+        let action = format!("--screenshot={}", picture.display());
+        browse(&browser, folder.path(), &probed, width, height, &action);
+        let picture = Picture::read(&picture);
+        for place in &figures {
+            // Of a figure that scrolls sideways inside its box, what the window shows counts.
+            let seen =
+                Place { id: place.id.clone(), width: place.width.min(width as usize - place.x), ..*place };
+            assert!(picture.shows(&seen), "{width}: figure {} is empty", place.id);
+        }
+    }
+    let paper = folder.path().join("report.pdf");
+    browse(&browser, folder.path(), &report, 1280, 900, &format!("--print-to-pdf={}", paper.display()));
+    let bytes = std::fs::read(&paper).expect("the browser has printed");
+    assert!(bytes.starts_with(b"%PDF"));
+}
+
+#[test]
+fn the_report_of_a_demonstration_is_small_and_names_no_other_place() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["demo", "--quiet", "--out"])
+        .arg(folder.path())
+        .env_remove("JUSTFULL_DATA")
+        .output()
+        .expect("the program starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report = folder.path().join("report.html");
+    let bytes = std::fs::metadata(&report).expect("the report is there").len();
+    assert!(bytes < MOST_BYTES, "{bytes} bytes");
+    let text = std::fs::read_to_string(&report).expect("the report is text");
+    for loads in ["src=\"http", "href=\"http", "url(http", "@import", "<link", "<script"] {
+        assert!(!text.contains(loads), "the report contains {loads}");
+    }
+}
+
+#[test]
+fn a_blank_place_is_not_taken_for_a_figure() {
+    let mut picture = Picture { width: 100, pixels: vec![[255; 3]; 100 * 100] };
+    let place = Place { id: "a".into(), x: 10, y: 10, width: 50, height: 50 };
+    assert!(!picture.shows(&place));
+    for (i, pixel) in picture.pixels.iter_mut().enumerate() {
+        *pixel = [(i % 16) as u8, 0, 0];
+    }
+    assert!(picture.shows(&place));
+    assert!(!picture.shows(&Place { y: 60, ..place }), "a figure below the picture's end is not seen");
+}
