@@ -2,6 +2,7 @@
 
 mod evaluate;
 
+use crate::report::summary::Metric;
 use crate::report::{Comparison, Group};
 use crate::runner::{Watch, run_all};
 use crate::scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
@@ -47,6 +48,8 @@ pub enum Kind {
     Ratio,
     /// Methods from least to greatest.
     Order,
+    /// Each method's value is greater at the last point of the sweep than at the first.
+    Trend,
 }
 
 /// How a ratio is taken over the points of the sweep.
@@ -57,24 +60,6 @@ pub enum Rule {
     MinMax,
     /// Mean over mean.
     MeanMean,
-}
-
-/// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClaimMetric {
-    /// Mean delay of low-latency packets.
-    DelayMsMean,
-    /// Standard deviation of that delay.
-    DelayMsSd,
-    /// Mean of the bound.
-    BoundMsMean,
-    /// Packets carried / packets possible.
-    Utilisation,
-    /// Low-latency packets dropped anywhere.
-    LowLatencyDropPercent,
-    /// RLC backlog that low-latency packets found.
-    RlcPacketsAtEntryMean,
 }
 
 /// Where the band is taken from.
@@ -102,7 +87,7 @@ pub struct Claim {
     /// Kind of statement.
     pub kind: Kind,
     /// What is measured.
-    pub metric: ClaimMetric,
+    pub metric: Metric,
     /// Method (not for orders).
     #[serde(default)]
     pub method: String,
@@ -115,7 +100,7 @@ pub struct Claim {
     /// How a ratio is taken.
     #[serde(default)]
     pub rule: Option<Rule>,
-    /// Methods from least to greatest.
+    /// Methods from least to greatest, or those of a trend.
     #[serde(default)]
     pub order: Vec<String>,
     /// What the paper prints.
@@ -126,7 +111,7 @@ pub struct Claim {
     pub anchor: Vec<f64>,
     /// Where the band is taken from.
     pub basis: Basis,
-    /// The band; none for orders.
+    /// The band; none for orders and trends.
     #[serde(default)]
     pub band: Option<[f64; 2]>,
     /// Points of the sweep, where not all.
@@ -286,7 +271,11 @@ fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Clai
 }
 
 fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
-    let mut notes = vec![format!("variant {}: the authors' program as it was run again", file.variant)];
+    let source = match file.variant.as_str() {
+        "as-released" => "the authors' program as it was run again",
+        _ => "the paper's text",
+    };
+    let mut notes = vec![format!("variant {}: {source}", file.variant)];
     notes.push(format!("{} seeds", file.runs(options)));
     if options.short {
         notes.push(format!(

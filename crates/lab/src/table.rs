@@ -66,8 +66,19 @@ impl Style {
 const fn decimals(metric: Metric) -> usize {
     match metric {
         Metric::Utilisation => 4,
-        Metric::DelayP95 | Metric::DelayP99 | Metric::Rtt | Metric::RlcBacklog | Metric::RlcAtEntry => 1,
-        Metric::DelayMean | Metric::Goodput | Metric::Drops | Metric::Bound => 2,
+        Metric::DelayP95
+        | Metric::DelayP99
+        | Metric::Rtt
+        | Metric::Backlog
+        | Metric::SdapBacklog
+        | Metric::RlcBacklog
+        | Metric::RlcAtEntry => 1,
+        Metric::DelayMean
+        | Metric::DelaySd
+        | Metric::Goodput
+        | Metric::Drops
+        | Metric::DropsOfAll
+        | Metric::Bound => 2,
     }
 }
 

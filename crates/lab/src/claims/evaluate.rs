@@ -1,9 +1,9 @@
 //! From runs to verdicts.
 
-use super::{Basis, Case, Claim, ClaimMetric, ClaimsFile, Kind, Options, Rule, Runs, Status};
+use super::{Basis, Case, Claim, ClaimsFile, Kind, Options, Rule, Runs, Status};
+use crate::report::summary::Metric;
 use crate::report::{ClaimRow, Expected, SwitchValue, Verdict};
 use crate::stats::{Summary, mean, paired_difference};
-use justfull_sim::results::RunResult;
 
 /// True unless the verdict is worse than the one recorded, or the claim was not run.
 pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
@@ -19,49 +19,6 @@ pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
 struct Finding {
     ours: Vec<Summary>,
     meets: bool,
-}
-
-impl ClaimMetric {
-    fn unit(self) -> &'static str {
-        match self {
-            Self::DelayMsMean | Self::DelayMsSd | Self::BoundMsMean => "ms",
-            Self::Utilisation => "",
-            Self::LowLatencyDropPercent => "%",
-            Self::RlcPacketsAtEntryMean => "packets",
-        }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::DelayMsMean => "mean delay",
-            Self::DelayMsSd => "standard deviation of the delay",
-            Self::BoundMsMean => "bound of the mean delay",
-            Self::Utilisation => "utilisation",
-            Self::LowLatencyDropPercent => "low-latency packets dropped",
-            Self::RlcPacketsAtEntryMean => "RLC backlog found on entry",
-        }
-    }
-
-    /// The value of one run; low-latency flows are taken together, by their packets.
-    fn of(self, run: &RunResult) -> f64 {
-        let flows = || run.flows.iter().filter(|f| f.low_latency);
-        let weighted = |value: &dyn Fn(&justfull_sim::results::FlowResult) -> f64| {
-            let packets: u64 = flows().map(|f| f.delay.count).sum();
-            flows().map(|f| value(f) * f.delay.count as f64).sum::<f64>() / packets.max(1) as f64
-        };
-        match self {
-            Self::DelayMsMean => weighted(&|f| f.delay.mean_ms),
-            Self::DelayMsSd => weighted(&|f| f.delay.sd_ms),
-            Self::BoundMsMean => weighted(&|f| f.bound.mean_ms),
-            Self::RlcPacketsAtEntryMean => weighted(&|f| f.rlc_packets_at_entry_mean),
-            Self::Utilisation => run.cell.utilisation,
-            Self::LowLatencyDropPercent => {
-                let (dropped, entered) =
-                    flows().fold((0, 0), |(d, e), f| (d + f.dropped_packets, e + f.entered_packets));
-                100.0 * dropped as f64 / entered.max(1) as f64
-            }
-        }
-    }
 }
 
 impl Runs {
@@ -115,7 +72,7 @@ impl Runs {
             let case: Case = (scenario.into(), claim.trace.clone(), switch.into());
             let runs = self.by_case.get(&case)?;
             let own = runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
-            Some(own.map(|(job, run)| (job.point, job.seed, claim.metric.of(run))).collect())
+            own.map(|(job, run)| Some((job.point, job.seed, claim.metric.of(run)?))).collect()
         };
         let in_band = |ours: &[Summary]| {
             let near =
@@ -151,6 +108,18 @@ impl Runs {
                 let ours: Option<Vec<Summary>> =
                     lists.windows(2).map(|pair| paired_difference(&pair[0], &pair[1])).collect();
                 let ours = ours?;
+                Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
+            }
+            Kind::Trend => {
+                let (first, last) = (*points.first()?, *points.last()?);
+                let change = |method: &String| {
+                    let values = values(&claim.scenario, method)?;
+                    let at = |point: usize| -> Vec<(u64, f64)> {
+                        values.iter().filter(|v| v.0 == point).map(|v| (v.1, v.2)).collect()
+                    };
+                    paired_difference(&at(first), &at(last))
+                };
+                let ours = claim.order.iter().map(change).collect::<Option<Vec<Summary>>>()?;
                 Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
             }
         }
@@ -189,6 +158,13 @@ impl Claim {
             }
             Kind::Ratio => format!("{} / {}: {} ({on})", self.method, self.base, self.metric.words()),
             Kind::Order => format!("{}: {} ({on})", self.order.join(" < "), self.metric.words()),
+            Kind::Trend => {
+                format!(
+                    "{}: {} at the first point < at the last ({on})",
+                    self.order.join(", "),
+                    self.metric.words()
+                )
+            }
         }
     }
 
@@ -201,8 +177,8 @@ impl Claim {
         };
         let (low, high) = match (self.kind, self.metric) {
             (Kind::Ratio, _) => (low * 0.8, high * 1.2),
-            (_, ClaimMetric::Utilisation) => (low - 0.003, high + 0.003),
-            (_, ClaimMetric::LowLatencyDropPercent) => (low - 1.0, high + 1.0),
+            (_, Metric::Utilisation) => (low - 0.003, high + 0.003),
+            (_, Metric::Drops | Metric::DropsOfAll) => (low - 1.0, high + 1.0),
             _ => (low * 0.9, high * 1.1),
         };
         self.basis == Basis::Paper && ours.iter().all(|s| (low..=high).contains(&s.mean))
@@ -213,7 +189,7 @@ fn expected(values: &[f64], claim: &Claim) -> Expected {
     let low = values.iter().copied().reduce(f64::min);
     let high = values.iter().copied().reduce(f64::max);
     match (claim.kind, low, high) {
-        (Kind::Order, _, _) => Expected::Absent,
+        (Kind::Order | Kind::Trend, _, _) => Expected::Absent,
         (_, Some(low), Some(high)) => Expected::Range(low, high),
         _ => Expected::Absent,
     }

@@ -1,8 +1,8 @@
 //! What a group of runs says about each method: the numbers behind every table, figure and claim.
 
 use crate::stats::Summary;
-use justfull_sim::results::{Distribution, FlowResult, RunResult};
-use serde::Serialize;
+use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Name of the policy that knows the grants ahead of time; tables and figures set it apart.
 pub const CLAIRVOYANT: &str = "clairvoyant";
@@ -22,6 +22,8 @@ pub fn is_clairvoyant(method: &str) -> bool {
 pub enum Metric {
     /// Mean delay of the subject flows, every packet with equal weight, in ms.
     DelayMean,
+    /// Standard deviation of that delay within a flow, in ms.
+    DelaySd,
     /// 95th percentile of the delay of the worst subject flow, in ms.
     DelayP95,
     /// 99th percentile of the delay of the worst subject flow, in ms.
@@ -34,6 +36,12 @@ pub enum Metric {
     Rtt,
     /// Packets of the subject flows that were dropped, in percent of those that entered.
     Drops,
+    /// Packets of all flows that were dropped, in percent of those that entered.
+    DropsOfAll,
+    /// Backlog of all layers averaged over pulls, in packets.
+    Backlog,
+    /// SDAP backlog averaged over pulls, in packets.
+    SdapBacklog,
     /// RLC backlog averaged over pulls, in packets.
     RlcBacklog,
     /// RLC backlog that packets of the subject flows found when they entered the RLC, in packets.
@@ -44,14 +52,18 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::DelayMean,
+        Self::DelaySd,
         Self::DelayP95,
         Self::DelayP99,
         Self::Utilisation,
         Self::Goodput,
         Self::Rtt,
         Self::Drops,
+        Self::DropsOfAll,
+        Self::Backlog,
+        Self::SdapBacklog,
         Self::RlcBacklog,
         Self::RlcAtEntry,
         Self::Bound,
@@ -62,12 +74,16 @@ impl Metric {
     pub const fn name(self) -> &'static str {
         match self {
             Self::DelayMean => "delay_ms_mean",
+            Self::DelaySd => "delay_ms_sd",
             Self::DelayP95 => "delay_ms_p95",
             Self::DelayP99 => "delay_ms_p99",
             Self::Utilisation => "utilisation",
             Self::Goodput => "goodput_mbit_s",
             Self::Rtt => "rtt_ms_mean",
             Self::Drops => "drop_percent",
+            Self::DropsOfAll => "drop_percent_of_all",
+            Self::Backlog => "backlog_packets_mean",
+            Self::SdapBacklog => "sdap_backlog_packets_mean",
             Self::RlcBacklog => "rlc_backlog_packets_mean",
             Self::RlcAtEntry => "rlc_at_entry_packets_mean",
             Self::Bound => "bound_ms_mean",
@@ -80,15 +96,38 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
+    /// What claims call it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::DelayMean => "mean delay",
+            Self::DelaySd => "standard deviation of the delay",
+            Self::DelayP95 => "95th percentile of the delay",
+            Self::DelayP99 => "99th percentile of the delay",
+            Self::Utilisation => "utilisation",
+            Self::Goodput => "goodput of the bulk flows",
+            Self::Rtt => "round-trip time of the bulk flows",
+            Self::Drops => "low-latency packets dropped",
+            Self::DropsOfAll => "packets dropped, of all",
+            Self::Backlog => "backlog of all layers",
+            Self::SdapBacklog => "SDAP backlog",
+            Self::RlcBacklog => "RLC backlog",
+            Self::RlcAtEntry => "RLC backlog found on entry",
+            Self::Bound => "bound of the mean delay",
+        }
+    }
+
     /// Unit for people, empty for a ratio.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::DelayMean | Self::DelayP95 | Self::DelayP99 | Self::Rtt | Self::Bound => "ms",
+            Self::DelayMean | Self::DelaySd | Self::DelayP95 | Self::DelayP99 | Self::Rtt | Self::Bound => {
+                "ms"
+            }
             Self::Utilisation => "",
             Self::Goodput => "Mbit/s",
-            Self::Drops => "%",
-            Self::RlcBacklog | Self::RlcAtEntry => "packets",
+            Self::Drops | Self::DropsOfAll => "%",
+            Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcAtEntry => "packets",
         }
     }
 
@@ -99,12 +138,16 @@ impl Metric {
             Self::DelayMean => {
                 "From entry into the UPF to the pull that took the packet's last byte, mean over packets."
             }
+            Self::DelaySd => "Standard deviation of that delay within a flow, mean over packets.",
             Self::DelayP95 => "95 % of the packets waited no longer; with several flows, the worst of them.",
             Self::DelayP99 => "99 % of the packets waited no longer; with several flows, the worst of them.",
             Self::Utilisation => "What the slots carried over what they could have carried.",
             Self::Goodput => "New payload that reached the receivers of the bulk flows.",
             Self::Rtt => "Round-trip time that the bulk senders measured, mean over samples.",
             Self::Drops => "Packets dropped in any layer, in percent of the packets that entered.",
+            Self::DropsOfAll => "Packets of all flows dropped in any layer, in percent of all that entered.",
+            Self::Backlog => "Packets in UPF, SDAP and RLC together, averaged over pulls.",
+            Self::SdapBacklog => "Packets in SDAP, averaged over pulls.",
             Self::RlcBacklog => "Packets in the RLC, averaged over pulls.",
             Self::RlcAtEntry => "Packets in the RLC when a packet entered SDAP above it.",
             Self::Bound => {
@@ -118,6 +161,7 @@ impl Metric {
     pub fn of(self, run: &RunResult) -> Option<f64> {
         let value = match self {
             Self::DelayMean => weighted(subject(run), |f| mean_of(&f.delay)),
+            Self::DelaySd => weighted(subject(run), |f| (f.delay.count, f.delay.sd_ms)),
             Self::DelayP95 => worst(run, |d| d.p95_ms),
             Self::DelayP99 => worst(run, |d| d.p99_ms),
             Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
@@ -125,16 +169,29 @@ impl Metric {
                 bulk(run).map(|f| f.goodput_mbit_s).fold(None, |sum, g| Some(sum.unwrap_or(0.0) + g))
             }
             Self::Rtt => weighted(bulk(run), |f| mean_of(&f.rtt)),
-            Self::Drops => weighted(subject(run), |f| {
-                (f.entered_packets, 100.0 * f.dropped_packets as f64 / f.entered_packets as f64)
-            }),
-            Self::RlcBacklog => run.layers.iter().find(|l| l.layer == "rlc").map(|l| l.backlog_packets_mean),
+            Self::Drops => weighted(subject(run), drop_percent),
+            Self::DropsOfAll => weighted(run.flows.iter(), drop_percent),
+            Self::Backlog => {
+                (!run.layers.is_empty()).then(|| run.layers.iter().map(|l| l.backlog_packets_mean).sum())
+            }
+            Self::SdapBacklog => layer(run, "sdap").map(|l| l.backlog_packets_mean),
+            Self::RlcBacklog => layer(run, "rlc").map(|l| l.backlog_packets_mean),
             Self::RlcAtEntry => {
                 weighted(subject(run), |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
             }
             Self::Bound => weighted(subject(run), |f| mean_of(&f.bound)),
         };
         value.filter(|v| v.is_finite())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(d)?;
+        Self::by_name(&name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            serde::de::Error::custom(format!("found {name}, allowed is one of {known}"))
+        })
     }
 }
 
@@ -150,6 +207,14 @@ fn bulk(run: &RunResult) -> impl Iterator<Item = &FlowResult> {
 
 fn mean_of(d: &Distribution) -> (u64, f64) {
     (d.count, d.mean_ms)
+}
+
+fn drop_percent(flow: &FlowResult) -> (u64, f64) {
+    (flow.entered_packets, 100.0 * flow.dropped_packets as f64 / flow.entered_packets as f64)
+}
+
+fn layer<'a>(run: &'a RunResult, name: &str) -> Option<&'a LayerResult> {
+    run.layers.iter().find(|l| l.layer == name)
 }
 
 /// Mean of `value` over `flows`, each weighted by its count; none when all counts are 0.
