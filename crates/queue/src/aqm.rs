@@ -20,6 +20,8 @@ pub struct QueueView {
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
+    /// Bytes that wait in the lane in question, and where there is a single lane as `backlog_bytes`.
+    pub lane_bytes: u64,
     /// Limit of the queue.
     pub limit: Limit,
     /// When the packet that would be served next was enqueued; none when nothing waits.
@@ -130,6 +132,15 @@ impl Default for AqmConfig {
 }
 
 impl AqmConfig {
+    /// Its kind, as in a scenario file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::None(_) => none::DOC.name,
+            Self::CoDel(_) => codel::DOC.name,
+        }
+    }
+
     /// Checks the bounds of all settings.
     ///
     /// # Errors

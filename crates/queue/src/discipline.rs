@@ -4,10 +4,11 @@
 //! in [`DISCIPLINES`].
 
 pub mod fifo;
+pub mod fq_codel;
 pub mod protocol;
 pub mod sfq;
 
-use crate::aqm::Tag;
+use crate::aqm::{AqmConfig, Tag};
 use alloc::boxed::Box;
 use core::fmt::Debug;
 use justfull_base::doc::MethodDoc;
@@ -25,6 +26,40 @@ pub struct Queued {
     pub tag: Tag,
     /// The AQM has passed it on dequeue; the layer below gave it back.
     pub passed: bool,
+}
+
+/// Which packets leave a full queue so that another may enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// The lane that loses packets.
+    pub lane: Lane,
+    /// From which of its ends.
+    pub end: End,
+    /// How many: at least 1, at most what waits in the lane.
+    pub packets: u32,
+}
+
+impl Victim {
+    /// The last packet of `lane`.
+    #[must_use]
+    pub const fn last_of(lane: Lane) -> Self {
+        Self { lane, end: End::Tail, packets: 1 }
+    }
+
+    /// The first `packets` of `lane`.
+    #[must_use]
+    pub const fn first_of(lane: Lane, packets: u32) -> Self {
+        Self { lane, end: End::Head, packets }
+    }
+}
+
+/// One of the two ends of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where packets leave.
+    Head,
+    /// Where packets enter.
+    Tail,
 }
 
 /// Storage and order of service.
@@ -48,6 +83,12 @@ pub trait Discipline: Debug {
         true
     }
 
+    /// Bytes that wait in `lane`; none where a single lane is the whole queue, which is counted elsewhere.
+    #[inline]
+    fn lane_bytes(&self, _lane: Lane) -> Option<u64> {
+        None
+    }
+
     /// Appends a packet to `lane`.
     fn push_back(&mut self, lane: Lane, queued: Queued);
 
@@ -56,6 +97,13 @@ pub trait Discipline: Debug {
 
     /// The active lane whose turn it is; none when nothing waits.
     fn turn(&self) -> Option<Lane>;
+
+    /// As [`Discipline::turn`], at the moment of a dequeue: settles what the discipline puts off until then. Called also when
+    /// nothing waits.
+    #[inline]
+    fn advance(&mut self) -> Option<Lane> {
+        self.turn()
+    }
 
     /// The packet at the head of `lane`.
     fn head(&self, lane: Lane) -> Option<&Queued>;
@@ -73,9 +121,8 @@ pub trait Discipline: Debug {
     /// and dropped costs its lane nothing.
     fn served(&mut self, lane: Lane, size: u32);
 
-    /// The lane that loses its last packet so that one of `size` bytes may enter `arriving`; none when the arriving
-    /// packet is the victim.
-    fn victim(&self, arriving: Lane, size: u32) -> Option<Lane>;
+    /// Who leaves so that a packet of `size` bytes may enter `arriving`; none when the arriving packet is the victim.
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Victim>;
 
     /// Takes the last packet of `lane`.
     fn pop_tail(&mut self, lane: Lane) -> Option<Queued>;
@@ -93,7 +140,7 @@ pub trait Discipline: Debug {
 }
 
 /// Documentation of every discipline.
-pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &protocol::DOC, &sfq::DOC];
+pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &protocol::DOC, &sfq::DOC, &fq_codel::DOC];
 
 /// Which discipline, with its settings, as in a scenario file: `kind = "sfq"` and the keys of its configuration.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +153,9 @@ pub enum DisciplineConfig {
     Protocol(protocol::Config),
     /// Stochastic fairness queueing.
     Sfq(sfq::Config),
+    /// FQ-CoDel, with a CoDel for each lane.
+    #[cfg_attr(feature = "serde", serde(rename = "fq_codel"))]
+    FqCoDel(fq_codel::Config),
 }
 
 impl Default for DisciplineConfig {
@@ -123,6 +173,16 @@ impl DisciplineConfig {
         match self {
             Self::Fifo(_) | Self::Protocol(_) => Ok(()),
             Self::Sfq(config) => config.validate(),
+            Self::FqCoDel(config) => config.validate(),
+        }
+    }
+
+    /// The AQM that is part of the discipline, where one is.
+    #[must_use]
+    pub fn own_aqm(&self) -> Option<AqmConfig> {
+        match self {
+            Self::FqCoDel(config) => Some(AqmConfig::CoDel(config.codel())),
+            Self::Fifo(_) | Self::Protocol(_) | Self::Sfq(_) => None,
         }
     }
 }
@@ -138,6 +198,8 @@ pub enum AnyDiscipline {
     Protocol(Box<protocol::ByProtocol>),
     /// Stochastic fairness queueing.
     Sfq(Box<sfq::Sfq>),
+    /// The lanes of FQ-CoDel.
+    FqCoDel(Box<fq_codel::FqCoDel>),
     /// A user's own.
     Custom(Box<dyn Discipline + Send>),
 }
@@ -153,6 +215,9 @@ impl AnyDiscipline {
             DisciplineConfig::Fifo(_) => Self::Fifo(fifo::Fifo::default()),
             DisciplineConfig::Protocol(_) => Self::Protocol(Box::default()),
             DisciplineConfig::Sfq(config) => Self::Sfq(Box::new(sfq::Sfq::new(config, key)?)),
+            DisciplineConfig::FqCoDel(config) => {
+                Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(config, key)?))
+            }
         })
     }
 }
@@ -163,6 +228,7 @@ macro_rules! each {
             AnyDiscipline::Fifo($d) => $call,
             AnyDiscipline::Protocol($d) => $call,
             AnyDiscipline::Sfq($d) => $call,
+            AnyDiscipline::FqCoDel($d) => $call,
             AnyDiscipline::Custom($d) => $call,
         }
     };
@@ -190,6 +256,11 @@ impl Discipline for AnyDiscipline {
     }
 
     #[inline]
+    fn lane_bytes(&self, lane: Lane) -> Option<u64> {
+        each!(self, d => d.lane_bytes(lane))
+    }
+
+    #[inline]
     fn push_back(&mut self, lane: Lane, queued: Queued) {
         each!(self, d => d.push_back(lane, queued));
     }
@@ -202,6 +273,11 @@ impl Discipline for AnyDiscipline {
     #[inline]
     fn turn(&self) -> Option<Lane> {
         each!(self, d => d.turn())
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Option<Lane> {
+        each!(self, d => d.advance())
     }
 
     #[inline]
@@ -225,7 +301,7 @@ impl Discipline for AnyDiscipline {
     }
 
     #[inline]
-    fn victim(&self, arriving: Lane, size: u32) -> Option<Lane> {
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Victim> {
         each!(self, d => d.victim(arriving, size))
     }
 

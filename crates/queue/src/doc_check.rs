@@ -51,6 +51,7 @@ fn every_algorithm_documents_its_settings_and_defaults() {
     assert_documents(&crate::aqm::codel::DOC, &crate::aqm::codel::Config::default());
     assert_documents(&crate::discipline::fifo::DOC, &crate::discipline::fifo::Config::default());
     assert_documents(&crate::discipline::sfq::DOC, &crate::discipline::sfq::Config::default());
+    assert_documents(&crate::discipline::fq_codel::DOC, &crate::discipline::fq_codel::Config::default());
 }
 
 #[test]

@@ -19,9 +19,10 @@ pub mod discipline;
 mod doc_check;
 pub mod limit;
 pub mod managed;
+mod pool;
 
 pub use aqm::{AQMS, AnyAqm, Aqm, AqmConfig, QueueView, Scan, Tag, Verdict};
 pub use counters::{Count, Counters};
-pub use discipline::{AnyDiscipline, DISCIPLINES, Discipline, DisciplineConfig, Lane, Queued};
+pub use discipline::{AnyDiscipline, DISCIPLINES, Discipline, DisciplineConfig, End, Lane, Queued, Victim};
 pub use limit::{LIMITS, Limit};
 pub use managed::{ManagedQueue, QueueConfig};

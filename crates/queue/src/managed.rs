@@ -15,6 +15,7 @@ use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Queued};
 use crate::limit::Limit;
+use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
 use known::Known;
 
@@ -25,7 +26,7 @@ use known::Known;
 pub struct QueueConfig {
     /// Most that the queue holds.
     pub limit: Limit,
-    /// When to signal congestion.
+    /// When to signal congestion; none with a discipline that brings its own AQM.
     pub aqm: AqmConfig,
     /// In which order to serve.
     pub discipline: DisciplineConfig,
@@ -45,7 +46,14 @@ impl QueueConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.limit.validate()?;
         self.aqm.validate().map_err(|e| e.within("aqm"))?;
-        self.discipline.validate().map_err(|e| e.within("discipline"))
+        self.discipline.validate().map_err(|e| e.within("discipline"))?;
+        ensure(
+            self.discipline.own_aqm().is_none() || matches!(self.aqm, AqmConfig::None(_)),
+            "aqm",
+            &self.aqm.name(),
+            "none with discipline fq_codel",
+            "RFC 8290 section 4.2: each of its lanes has a CoDel, which is set with the discipline",
+        )
     }
 }
 
@@ -72,6 +80,7 @@ macro_rules! known {
             AnyDiscipline::Fifo(d) => known!(d, $aqm, $account; $q => $call),
             AnyDiscipline::Protocol(d) => known!(&mut **d, $aqm, $account; $q => $call),
             AnyDiscipline::Sfq(d) => known!(&mut **d, $aqm, $account; $q => $call),
+            AnyDiscipline::FqCoDel(d) => known!(&mut **d, $aqm, $account; $q => $call),
             AnyDiscipline::Custom(d) => known!(&mut **d, $aqm, $account; $q => $call),
         }
     };
@@ -90,7 +99,9 @@ impl ManagedQueue {
     pub fn new(layer: Layer, config: &QueueConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let discipline = AnyDiscipline::new(&config.discipline, key).map_err(|e| e.within("discipline"))?;
-        let aqm = AnyAqm::new(&config.aqm, discipline.lanes()).map_err(|e| e.within("aqm"))?;
+        let own_aqm = config.discipline.own_aqm();
+        let aqm = AnyAqm::new(own_aqm.as_ref().unwrap_or(&config.aqm), discipline.lanes())
+            .map_err(|e| e.within("aqm"))?;
         Self::from_parts(layer, config.limit, discipline, aqm)
     }
 
@@ -299,7 +310,7 @@ impl ManagedQueue {
     /// Lets the AQM look over the waiting packets. Reserved ones are out of its reach.
     pub fn on_timeout<P: Probe>(&mut self, now: Instant, probe: &mut P) {
         let Self { discipline, aqm, account } = self;
-        let view = account.view(discipline.first());
+        let view = account.view(discipline.first(), None);
         let before = account.waiting_packets;
         let mut scan = Scanner { now, marks: aqm.marks(), discipline, account, probe };
         aqm.on_timeout(now, &view, &mut scan);
@@ -363,12 +374,14 @@ impl Account {
         self.waiting_bytes + self.reserved_bytes
     }
 
-    /// What the AQM is told; `first` is the packet that would be served next.
+    /// What the AQM is told; `first` is the packet that would be served next, `lane_bytes` what waits in the lane in question
+    /// where that is not the whole queue.
     #[inline(always)]
-    fn view(&self, first: Option<&Queued>) -> QueueView {
+    fn view(&self, first: Option<&Queued>, lane_bytes: Option<u64>) -> QueueView {
         QueueView {
             backlog_packets: self.backlog_packets(),
             backlog_bytes: self.backlog_bytes(),
+            lane_bytes: lane_bytes.unwrap_or(self.backlog_bytes()),
             limit: self.limit,
             oldest: first.map(|queued| queued.packet.enqueued),
             service_rate: self.service_rate,

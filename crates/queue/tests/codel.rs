@@ -4,95 +4,9 @@ use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Pac
 use justfull_queue::aqm::codel::{Config, Variant};
 use justfull_queue::{AqmConfig, Limit, ManagedQueue, QueueConfig};
 use proptest::prelude::*;
-use std::collections::VecDeque;
+use rfc8289::Rfc8289;
 
-/// RFC 8289 section 5.6, statement by statement, with its own queue. Times in nanoseconds; 0 stands for "not above".
-struct Rfc8289 {
-    queue: VecDeque<(u64, u32, u64)>,
-    target: u64,
-    interval: u64,
-    maxpacket: u64,
-    first_above_time: u64,
-    drop_next: u64,
-    count: u32,
-    lastcount: u32,
-    dropping: bool,
-    dropped: Vec<u64>,
-}
-
-impl Rfc8289 {
-    fn new(config: &Config) -> Self {
-        Self {
-            queue: VecDeque::new(),
-            target: config.target.as_nanos(),
-            interval: config.interval.as_nanos(),
-            maxpacket: config.mtu.0,
-            first_above_time: 0,
-            drop_next: 0,
-            count: 0,
-            lastcount: 0,
-            dropping: false,
-            dropped: Vec::new(),
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.queue.iter().map(|p| u64::from(p.1)).sum()
-    }
-
-    fn dodequeue(&mut self, now: u64) -> (Option<u64>, bool) {
-        let mut ok_to_drop = false;
-        let Some((tstamp, _, id)) = self.queue.pop_front() else {
-            self.first_above_time = 0;
-            return (None, false);
-        };
-        if now - tstamp < self.target || self.bytes() <= self.maxpacket {
-            self.first_above_time = 0;
-        } else if self.first_above_time == 0 {
-            self.first_above_time = now + self.interval;
-        } else if now >= self.first_above_time {
-            ok_to_drop = true;
-        }
-        (Some(id), ok_to_drop)
-    }
-
-    fn control_law(&self, t: u64, count: u32) -> u64 {
-        t + (self.interval as f64 / f64::from(count).sqrt()).round() as u64
-    }
-
-    fn dequeue(&mut self, now: u64) -> Option<u64> {
-        let mut r = self.dodequeue(now);
-        if self.dropping {
-            if !r.1 {
-                self.dropping = false;
-            }
-            while now >= self.drop_next && self.dropping {
-                self.dropped.extend(r.0);
-                self.count += 1;
-                r = self.dodequeue(now);
-                if r.1 {
-                    self.drop_next = self.control_law(self.drop_next, self.count);
-                } else {
-                    self.dropping = false;
-                }
-            }
-        } else if r.1 {
-            self.dropped.extend(r.0);
-            r = self.dodequeue(now);
-            self.dropping = true;
-            let delta = self.count - self.lastcount;
-            self.count = 1;
-            if delta > 1
-                && now.wrapping_sub(self.drop_next).cast_signed() < (16 * self.interval).cast_signed()
-            {
-                self.count = delta;
-            }
-            self.drop_next = self.control_law(now, self.count);
-            self.lastcount = self.count;
-        }
-        r.0
-    }
-}
+mod rfc8289;
 
 /// Notes drops and marks in order.
 #[derive(Default)]
@@ -234,6 +148,30 @@ fn packets_that_can_carry_a_mark_are_marked_and_delivered_at_the_times_of_the_dr
 }
 
 #[test]
+fn a_ce_threshold_marks_what_waited_longer_and_leaves_the_control_law_alone() {
+    let config = Config { ce_threshold: Duration::from_millis(2), ..Config::default() };
+    let mut log = Log::default();
+    let mut queue = queue(config);
+    // Two capable packets and one that is not, dequeued after 2 ms, 3 ms and 4 ms.
+    for (id, ecn) in [(0, Ecn::Ect0), (1, Ecn::Ect1), (2, Ecn::NotEct)] {
+        queue.enqueue(Instant::ZERO, Packet { id, size: 1500, ecn, ..Packet::default() }, &mut log);
+    }
+    let left: Vec<Ecn> = (2..5)
+        .filter_map(|ms| queue.dequeue(Instant::ZERO + Duration::from_millis(ms), &mut log))
+        .map(|p| p.ecn)
+        .collect();
+    assert_eq!(left, [Ecn::Ect0, Ecn::Ce, Ecn::NotEct], "longer than 2 ms, where a mark can be carried");
+    assert!(log.dropped.is_empty());
+    // Packets that cannot be marked are dropped when CoDel alone would drop them.
+    let (mut with, mut without) = (self::queue(config), self::queue(Config::default()));
+    let (mut drops_with, mut drops_without) = (Log::default(), Log::default());
+    overload(&mut with, &mut drops_with, Ecn::NotEct, 900);
+    overload(&mut without, &mut drops_without, Ecn::NotEct, 900);
+    assert!(drops_with.dropped.len() > 10);
+    assert_eq!(drops_with.dropped, drops_without.dropped);
+}
+
+#[test]
 fn a_backlog_of_one_mtu_or_less_is_exempt_however_long_it_waited() {
     let run = |size| {
         let mut queue = queue(Config::default());
@@ -321,6 +259,7 @@ fn a_signal_state_belongs_to_its_lane() {
     let view = QueueView {
         backlog_packets: 50,
         backlog_bytes: 75_000,
+        lane_bytes: 75_000,
         limit: Limit::Unlimited,
         oldest: None,
         service_rate: None,
@@ -349,6 +288,8 @@ fn impossible_settings_are_refused_by_name() {
     assert_eq!(field(Config { interval: Duration::ZERO, ..Config::default() }), Err("interval".into()));
     assert_eq!(field(Config { ecn: true, ..t20() }), Err("ecn".into()));
     assert_eq!(field(t20()), Ok(()));
+    let ce_threshold = Duration::from_millis(1);
+    assert_eq!(field(Config { ecn: false, ce_threshold, ..Config::default() }), Err("ce_threshold".into()));
     let config = QueueConfig {
         aqm: AqmConfig::CoDel(Config { target: Duration::ZERO, ..Config::default() }),
         ..Default::default()

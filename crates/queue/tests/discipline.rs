@@ -2,9 +2,9 @@
 
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Packet};
-use justfull_queue::discipline::protocol;
 use justfull_queue::discipline::sfq::{Config, Overflow, Quantum, Sfq};
-use justfull_queue::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Limit, Queued};
+use justfull_queue::discipline::{fq_codel, protocol};
+use justfull_queue::{AnyDiscipline, Discipline, DisciplineConfig, End, Lane, Limit, Queued, Victim};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,13 @@ fn all() -> Vec<DisciplineConfig> {
         DisciplineConfig::Sfq(Config { quantum: Quantum::Bytes(Bytes(300)), ..sfq }),
         DisciplineConfig::Sfq(Config { perturb: Duration::from_millis(1), ..sfq }),
         DisciplineConfig::Sfq(Config { overflow: Overflow::Arriving, lane_limit: Limit::Packets(5), ..sfq }),
+        DisciplineConfig::FqCoDel(fq_codel::Config { lanes: 8, ..fq_codel::Config::default() }),
+        DisciplineConfig::FqCoDel(fq_codel::Config {
+            lanes: 8,
+            quantum: Bytes(256),
+            drop_batch: 3,
+            ..fq_codel::Config::default()
+        }),
     ]
 }
 
@@ -37,7 +44,9 @@ fn push(d: &mut impl Discipline, p: Packet) -> Lane {
 }
 
 fn serve(d: &mut impl Discipline) -> Option<Packet> {
-    let lane = d.turn()?;
+    let turn = d.turn();
+    assert_eq!(d.advance(), turn, "what is told beforehand comes true");
+    let lane = turn?;
     let packet = d.pop(lane).expect("the lane in turn is active").packet;
     d.served(lane, packet.size);
     Some(packet)
@@ -113,7 +122,7 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
             }
         }
         Op::Drop => {
-            if let Some(lane) = d.turn() {
+            if let Some(lane) = d.advance() {
                 let p = d.pop(lane).expect("active").packet;
                 model.left_from_head(&p);
                 assert!(d.head(lane).is_none() || d.turn() == Some(lane), "a drop costs the lane nothing");
@@ -122,9 +131,15 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
         Op::Victim { flow } => {
             let lane = d.lane_of(&packet(0, flow, 100));
             if let Some(victim) = d.victim(lane, 100) {
-                let p = d.pop_tail(victim).expect("a victim lane holds a packet").packet;
-                assert_eq!(d.lane_of(&p), victim);
-                model.removed(&p);
+                for _ in 0..victim.packets {
+                    let taken = match victim.end {
+                        End::Head => d.pop(victim.lane),
+                        End::Tail => d.pop_tail(victim.lane),
+                    };
+                    let p = taken.expect("a victim lane holds as many packets").packet;
+                    assert_eq!(d.lane_of(&p), victim.lane);
+                    model.removed(&p);
+                }
             }
         }
         Op::Remove { one_in } => d.retain(&mut |_, q| {
@@ -225,7 +240,7 @@ fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_
     let long = (0..6).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("six");
     let short = (10..12).map(|id| push(&mut d, packet(id, 1, 1500))).last().expect("two");
     assert_ne!(long, short);
-    assert_eq!(d.victim(short, 1500), Some(long));
+    assert_eq!(d.victim(short, 1500), Some(Victim::last_of(long)));
     assert_eq!(d.victim(long, 100), None);
     assert_eq!(d.pop_tail(long).map(|q| q.packet.id), Some(5));
     // In bytes the lane of two large packets is the longer one.
@@ -237,7 +252,7 @@ fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_
     for id in 10..12 {
         push(&mut d, packet(id, 1, 1500));
     }
-    assert_eq!(d.victim(long, 100), Some(short));
+    assert_eq!(d.victim(long, 100), Some(Victim::last_of(short)));
 }
 
 #[test]
@@ -307,7 +322,7 @@ fn datagrams_go_before_tcp_and_tcp_gives_way_when_the_queue_is_full() {
     for (id, flow) in [(0, 2), (1, 2), (2, 1)] {
         push(&mut d, packet(id, flow, 100));
     }
-    assert_eq!((d.victim(0, 100), d.victim(1, 100)), (Some(1), None));
+    assert_eq!((d.victim(0, 100), d.victim(1, 100)), (Some(Victim::last_of(1)), None));
     let order: Vec<u64> = std::iter::from_fn(|| serve(&mut d)).map(|p| p.id).collect();
     assert_eq!(order, [2, 0, 1]);
 }

@@ -4,7 +4,7 @@ use justfull_base::{
     BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Silent,
 };
 use justfull_queue::aqm::{codel, none};
-use justfull_queue::discipline::{fifo::Fifo, protocol, sfq};
+use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
     AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue, QueueConfig,
     QueueView, Scan, Tag, Verdict,
@@ -84,7 +84,26 @@ fn disciplines() -> Vec<DisciplineConfig> {
         DisciplineConfig::Sfq(sfq),
         DisciplineConfig::Sfq(bytes),
         DisciplineConfig::Sfq(arriving),
+        DisciplineConfig::FqCoDel(fq_codel()),
+        DisciplineConfig::FqCoDel(fq_codel::Config { drop_batch: 1, ecn: false, ..fq_codel() }),
     ]
+}
+
+fn fq_codel() -> fq_codel::Config {
+    fq_codel::Config {
+        lanes: 4,
+        quantum: Bytes(700),
+        drop_batch: 3,
+        target: Duration::from_millis(1),
+        interval: Duration::from_millis(4),
+        ..fq_codel::Config::default()
+    }
+}
+
+/// Every pair that a queue may have: FQ-CoDel brings its own AQM.
+fn pairs() -> impl Iterator<Item = (AqmConfig, DisciplineConfig)> {
+    let pairs = disciplines().into_iter().flat_map(|d| aqms().into_iter().map(move |a| (a, d.clone())));
+    pairs.filter(|(aqm, d)| d.own_aqm().is_none() || matches!(aqm, AqmConfig::None(_)))
 }
 
 fn build(limit: Limit, aqm: AqmConfig, discipline: DisciplineConfig) -> ManagedQueue {
@@ -185,21 +204,17 @@ proptest! {
     fn reserve_commit_and_abort_never_lose_double_or_reorder_a_packet(
         ops in prop::collection::vec(op(), 1..600), limit in limits(),
     ) {
-        for discipline in disciplines() {
-            for aqm in aqms() {
-                run(&mut build(limit, aqm, discipline.clone()), &ops);
-            }
+        for (aqm, discipline) in pairs() {
+            run(&mut build(limit, aqm, discipline), &ops);
         }
     }
 
     #[test]
     fn the_same_input_gives_the_same_output(ops in prop::collection::vec(op(), 1..300), limit in limits()) {
-        for discipline in disciplines() {
-            for aqm in aqms() {
-                let mut twins = [(); 2].map(|()| build(limit, aqm.clone(), discipline.clone()));
-                let [a, b] = twins.each_mut().map(|queue| run(queue, &ops));
-                prop_assert_eq!((a.left, a.dropped, a.marked), (b.left, b.dropped, b.marked));
-            }
+        for (aqm, discipline) in pairs() {
+            let mut twins = [(); 2].map(|()| build(limit, aqm.clone(), discipline.clone()));
+            let [a, b] = twins.each_mut().map(|queue| run(queue, &ops));
+            prop_assert_eq!((a.left, a.dropped, a.marked), (b.left, b.dropped, b.marked));
         }
     }
 
@@ -238,6 +253,7 @@ fn view(backlog_bytes: u64) -> QueueView {
     QueueView {
         backlog_packets: 4,
         backlog_bytes,
+        lane_bytes: backlog_bytes,
         limit: Limit::Unlimited,
         oldest: None,
         service_rate: None,
@@ -247,18 +263,16 @@ fn view(backlog_bytes: u64) -> QueueView {
 
 #[test]
 fn no_aqm_signals_while_each_packet_leaves_an_otherwise_empty_queue_at_once() {
-    for aqm in aqms() {
-        for discipline in disciplines() {
-            let mut queue = build(Limit::Packets(10), aqm.clone(), discipline);
-            let mut ledger = Ledger::default();
-            for n in 0..2000 {
-                let p = Packet { ecn: Ecn::Ect0, flow_hash: n as u32, ..packet(n, 1500) };
-                assert!(queue.enqueue(at(n), p, &mut ledger));
-                assert_eq!(queue.dequeue(at(n), &mut ledger).map(|p| (p.id, p.ecn)), Some((n, Ecn::Ect0)));
-                assert_eq!(queue.dequeue(at(n), &mut ledger), None);
-            }
-            assert!(ledger.dropped.is_empty() && ledger.marked.is_empty(), "{aqm:?}");
+    for (aqm, discipline) in pairs() {
+        let mut queue = build(Limit::Packets(10), aqm.clone(), discipline);
+        let mut ledger = Ledger::default();
+        for n in 0..2000 {
+            let p = Packet { ecn: Ecn::Ect0, flow_hash: n as u32, ..packet(n, 1500) };
+            assert!(queue.enqueue(at(n), p, &mut ledger));
+            assert_eq!(queue.dequeue(at(n), &mut ledger).map(|p| (p.id, p.ecn)), Some((n, Ecn::Ect0)));
+            assert_eq!(queue.dequeue(at(n), &mut ledger), None);
         }
+        assert!(ledger.dropped.is_empty() && ledger.marked.is_empty(), "{aqm:?}");
     }
 }
 
@@ -297,6 +311,19 @@ fn the_longest_lane_pays_for_an_overflow() {
     assert!(!queue.enqueue(at(1), of_flow(11, 1), &mut ledger));
     assert_eq!(ledger.dropped, [(9, DropReason::OverflowVictim), (11, DropReason::Overflow)]);
     assert_eq!(queue.backlog_packets(), 10);
+}
+
+#[test]
+fn a_discipline_with_an_aqm_of_its_own_takes_no_other() {
+    let config = QueueConfig {
+        aqm: AqmConfig::CoDel(codel::Config::default()),
+        discipline: DisciplineConfig::FqCoDel(fq_codel()),
+        ..QueueConfig::default()
+    };
+    let error = ManagedQueue::new(Layer::Rlc, &config, 1).map(drop).expect_err("two AQMs");
+    assert_eq!((error.field.as_str(), error.value.as_str()), ("aqm", "codel"));
+    let queue = build(Limit::Packets(9), AqmConfig::default(), DisciplineConfig::FqCoDel(fq_codel()));
+    assert!(matches!(queue.aqm(), AnyAqm::CoDel(_)));
 }
 
 #[test]

@@ -16,7 +16,8 @@
 //! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue (the marked packet is
 //! the one delivered) and counts as a drop does in the control law. State per lane is dropped when the lane runs empty
 //! rather than at the next dequeue of an empty lane: the verdicts are the same, since the last packet out of a lane
-//! always finds a backlog of zero behind it.
+//! always finds a backlog of zero behind it. The backlog behind a packet is that of its lane. `ce_threshold` is RFC 8290
+//! section 5.2.7's; a mark for it is none of CoDel's signals and moves no state.
 //!
 //! Variant `t20_released` is what T20's released program does:
 //! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches another and so loses
@@ -43,7 +44,7 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Signals once packets have waited `target` or longer for an `interval`; further signals come interval / \
            sqrt(count) apart until a packet has waited less than `target` or one MTU or less is left. State is kept \
            per lane, so that with sfq each lane has its own CoDel.",
-    sources: "RFC 8289 sections 4, 5; T20 section 5 (15ms / 300ms at the DRB, 5ms / 100ms at the SDAP)",
+    sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms / 300ms at the DRB, 5ms / 100ms at the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's program: each drop takes \
                  two packets, the next counts from now, no exemption for one MTU, count rises after the drop, no marks.",
     params: &[
@@ -73,7 +74,14 @@ pub const DOC: MethodDoc = MethodDoc {
             unit: "size",
             bounds: "0B and more; without effect with t20_released",
             default: "1500B",
-            text: "No signal while at most this much is left behind the packet.",
+            text: "No signal while at most this much is left behind the packet in its lane.",
+        },
+        ParamDoc {
+            name: "ce_threshold",
+            unit: "time",
+            bounds: "0s (off) and more; 0s without ecn",
+            default: "0s",
+            text: "Mark every ECN-capable packet that waited longer than this, whatever CoDel says.",
         },
         ParamDoc {
             name: "variant",
@@ -109,8 +117,10 @@ pub struct Config {
     pub interval: Duration,
     /// Mark packets that are ECN-capable. Must be false with [`Variant::T20Released`].
     pub ecn: bool,
-    /// No signal while at most this much is left behind the packet.
+    /// No signal while at most this much is left behind the packet in its lane.
     pub mtu: Bytes,
+    /// Mark all ECN-capable packets that waited longer than this; zero for off, and without `ecn`.
+    pub ce_threshold: Duration,
     /// Whose algorithm.
     pub variant: Variant,
 }
@@ -122,6 +132,7 @@ impl Default for Config {
             interval: Duration::from_millis(100),
             ecn: true,
             mtu: Bytes(1500),
+            ce_threshold: Duration::ZERO,
             variant: Variant::Rfc8289,
         }
     }
@@ -156,6 +167,13 @@ impl Config {
             &self.ecn,
             "false with variant t20_released",
             "T20's program never marks",
+        )?;
+        ensure(
+            self.ecn || self.ce_threshold.is_zero(),
+            "ce_threshold",
+            &self.ce_threshold,
+            "0s without ecn",
+            "RFC 8290 section 5.2.7: the threshold only marks",
         )
     }
 }
@@ -257,8 +275,10 @@ fn control_law(config: &Config, from: Instant, count: u32) -> Instant {
 pub struct Stats {
     /// Times that a lane entered the dropping state or tried to.
     pub entries: u64,
-    /// Packets that were signalled.
+    /// Packets that were signalled by the control law.
     pub signals: u64,
+    /// Packets that were marked for the CE threshold alone.
+    pub threshold_marks: u64,
 }
 
 /// CoDel over one or more lanes.
@@ -267,8 +287,10 @@ pub struct CoDel {
     config: Config,
     stats: Stats,
     lane_0: LaneState,
-    /// Lanes 1 and up, as far as they were used.
+    /// Lanes 1 and up, once one of them was used.
     others: Vec<LaneState>,
+    /// How many lanes there are besides the first.
+    number_of_others: u32,
 }
 
 impl CoDel {
@@ -278,8 +300,13 @@ impl CoDel {
     /// Names the setting out of its bounds.
     pub fn new(config: &Config, lanes: u32) -> Result<Self, ConfigError> {
         config.validate()?;
-        let others = alloc::vec![LaneState::default(); (lanes as usize).saturating_sub(1)];
-        Ok(Self { config: *config, stats: Stats::default(), lane_0: LaneState::default(), others })
+        Ok(Self {
+            config: *config,
+            stats: Stats::default(),
+            lane_0: LaneState::default(),
+            others: Vec::new(),
+            number_of_others: lanes.saturating_sub(1),
+        })
     }
 
     /// What it did so far.
@@ -295,24 +322,23 @@ impl CoDel {
     fn lane(&mut self, lane: Lane) -> &mut LaneState {
         match lane {
             0 => &mut self.lane_0,
-            _ => &mut self.others[usize::from(lane) - 1],
+            _ => {
+                if self.others.is_empty() {
+                    self.others = alloc::vec![LaneState::default(); self.number_of_others as usize];
+                }
+                &mut self.others[usize::from(lane) - 1]
+            }
         }
     }
-}
 
-impl Aqm for CoDel {
-    fn marks(&self) -> bool {
-        self.config.ecn
-    }
-
-    fn on_dequeue(
+    /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left in it.
+    fn control(
         &mut self,
         now: Instant,
-        view: &QueueView,
         lane: Lane,
         packet: &Packet,
-        _tag: Tag,
         sojourn: Duration,
+        bytes_behind: u64,
     ) -> Verdict {
         let config = self.config;
         let state = self.lane(lane);
@@ -321,7 +347,7 @@ impl Aqm for CoDel {
             self.stats.signals += 1;
             return Verdict::Signal;
         }
-        let ok_to_drop = state.ok_to_drop(&config, now, sojourn, view.backlog_bytes);
+        let ok_to_drop = state.ok_to_drop(&config, now, sojourn, bytes_behind);
         match core::mem::take(&mut state.unfinished) {
             Unfinished::Entry => {
                 state.enter(&config, now);
@@ -341,6 +367,31 @@ impl Aqm for CoDel {
         self.stats.entries += u64::from(begin == Unfinished::Entry);
         self.stats.signals += 1;
         Verdict::Signal
+    }
+}
+
+impl Aqm for CoDel {
+    fn marks(&self) -> bool {
+        self.config.ecn
+    }
+
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        lane: Lane,
+        packet: &Packet,
+        _tag: Tag,
+        sojourn: Duration,
+    ) -> Verdict {
+        let verdict = self.control(now, lane, packet, sojourn, view.lane_bytes);
+        let threshold = self.config.ce_threshold;
+        let late = !threshold.is_zero() && sojourn > threshold && becomes_mark(self.config.ecn, packet);
+        if verdict == Verdict::Pass && late {
+            self.stats.threshold_marks += 1;
+            return Verdict::Signal;
+        }
+        verdict
     }
 
     fn on_empty(&mut self, now: Instant, lane: Lane) {

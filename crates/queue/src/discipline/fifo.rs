@@ -5,7 +5,7 @@
 //!
 //! Known weakness: a flow that sends little waits behind the packets of one that sends much. Deviations: none.
 
-use super::{Discipline, Lane, Queued};
+use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
 use justfull_base::Packet;
 use justfull_base::doc::MethodDoc;
@@ -85,7 +85,7 @@ impl Discipline for Fifo {
     fn served(&mut self, _lane: Lane, _size: u32) {}
 
     #[inline]
-    fn victim(&self, _arriving: Lane, _size: u32) -> Option<Lane> {
+    fn victim(&self, _arriving: Lane, _size: u32) -> Option<Victim> {
         None
     }
 

@@ -8,7 +8,7 @@
 //! flows are to be treated alike. Deviations: the program goes round its queues packet by packet and begins anew with the first
 //! at each opportunity; for a flow of less than a packet per opportunity that is the order here.
 
-use super::{Discipline, Lane, Queued};
+use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
 use justfull_base::Packet;
 use justfull_base::doc::MethodDoc;
@@ -36,6 +36,14 @@ pub struct Config {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByProtocol {
     lanes: [VecDeque<Queued>; 2],
+    bytes: [u64; 2],
+}
+
+impl ByProtocol {
+    fn taken(&mut self, lane: Lane, queued: Option<Queued>) -> Option<Queued> {
+        self.bytes[usize::from(lane)] -= queued.map_or(0, |q| u64::from(q.packet.size));
+        queued
+    }
 }
 
 impl Discipline for ByProtocol {
@@ -50,10 +58,12 @@ impl Discipline for ByProtocol {
 
     #[inline]
     fn push_back(&mut self, lane: Lane, queued: Queued) {
+        self.bytes[usize::from(lane)] += u64::from(queued.packet.size);
         self.lanes[usize::from(lane)].push_back(queued);
     }
 
     fn push_front(&mut self, lane: Lane, queued: Queued) {
+        self.bytes[usize::from(lane)] += u64::from(queued.packet.size);
         self.lanes[usize::from(lane)].push_front(queued);
     }
 
@@ -69,20 +79,26 @@ impl Discipline for ByProtocol {
 
     #[inline]
     fn pop(&mut self, lane: Lane) -> Option<Queued> {
-        self.lanes[usize::from(lane)].pop_front()
+        let queued = self.lanes[usize::from(lane)].pop_front();
+        self.taken(lane, queued)
     }
 
     #[inline]
     fn served(&mut self, _lane: Lane, _size: u32) {}
 
-    fn victim(&self, arriving: Lane, _size: u32) -> Option<Lane> {
+    fn lane_bytes(&self, lane: Lane) -> Option<u64> {
+        Some(self.bytes[usize::from(lane)])
+    }
+
+    fn victim(&self, arriving: Lane, _size: u32) -> Option<Victim> {
         let own = self.lanes[usize::from(arriving)].len();
         let other = 1 - arriving;
-        (self.lanes[usize::from(other)].len() > own).then_some(other)
+        (self.lanes[usize::from(other)].len() > own).then_some(Victim::last_of(other))
     }
 
     fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
-        self.lanes[usize::from(lane)].pop_back()
+        let queued = self.lanes[usize::from(lane)].pop_back();
+        self.taken(lane, queued)
     }
 
     #[inline]
@@ -93,6 +109,7 @@ impl Discipline for ByProtocol {
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
         for (i, lane) in self.lanes.iter_mut().enumerate() {
             lane.retain_mut(|queued| keep(i as Lane, queued));
+            self.bytes[i] = lane.iter().map(|queued| u64::from(queued.packet.size)).sum();
         }
     }
 }

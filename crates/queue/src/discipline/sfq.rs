@@ -27,8 +27,9 @@
 //! `as-released` of T20's program: `overflow = "arriving"` with `lane_limit = "512 packets"` (its rings refuse the packet
 //! that arrives).
 
-use super::{Discipline, Lane, Queued};
+use super::{Discipline, Lane, Queued, Victim};
 use crate::limit::Limit;
+use crate::pool::{List, Pool};
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
@@ -209,33 +210,19 @@ impl Config {
     }
 }
 
-/// Index that points nowhere.
-const NIL: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    queued: Queued,
-    next: u32,
-    prev: u32,
-}
-
-/// One lane: a list of packets in the pool, and its place in the ring of active lanes.
+/// One lane: its packets, and its place in the ring of active lanes.
 #[derive(Clone, Copy, Debug)]
 struct LaneState {
-    head: u32,
-    tail: u32,
-    packets: u32,
-    bytes: u64,
+    list: List,
     /// What it may still send in this turn, in bytes; positive while it is its turn.
     deficit: i64,
     next: Lane,
     prev: Lane,
 }
 
-const EMPTY: LaneState =
-    LaneState { head: NIL, tail: NIL, packets: 0, bytes: 0, deficit: 0, next: 0, prev: 0 };
+const EMPTY: LaneState = LaneState { list: List::EMPTY, deficit: 0, next: 0, prev: 0 };
 
-/// Stochastic fairness queueing. Memory: 32 bytes a lane from the first packet on, 80 bytes a packet at the peak.
+/// Stochastic fairness queueing. Memory: 40 bytes a lane from the first packet on, 80 bytes a packet at the peak.
 #[derive(Clone, Debug)]
 pub struct Sfq {
     config: Config,
@@ -246,12 +233,9 @@ pub struct Sfq {
     /// Number of the perturbation period.
     period: u64,
     lanes: Vec<LaneState>,
-    pool: Vec<Node>,
-    /// First of the free nodes of the pool, linked by `next`.
-    free: u32,
+    pool: Pool,
     /// The lane whose turn it is, where any is active.
     current: Lane,
-    len: usize,
 }
 
 impl Sfq {
@@ -272,24 +256,9 @@ impl Sfq {
             perturbation: mix(key ^ mix(0)),
             period: 0,
             lanes: Vec::new(),
-            pool: Vec::new(),
-            free: NIL,
+            pool: Pool::new(),
             current: 0,
-            len: 0,
         })
-    }
-
-    /// A node that holds `queued`, from the free list or at the end of the pool.
-    fn allocate(&mut self, queued: Queued) -> u32 {
-        let node = Node { queued, next: NIL, prev: NIL };
-        if self.free == NIL {
-            self.pool.push(node);
-            return (self.pool.len() - 1) as u32;
-        }
-        let index = self.free;
-        self.free = self.pool[index as usize].next;
-        self.pool[index as usize] = node;
-        index
     }
 
     /// Makes room for the lanes at the first packet; a queue that is never used stays small.
@@ -299,28 +268,9 @@ impl Sfq {
         }
     }
 
-    /// Links node `index` behind the last one of `lane`, which must be active already or be made so.
-    fn link_back(&mut self, lane: Lane, index: u32) {
-        let size = u64::from(self.pool[index as usize].queued.packet.size);
-        let tail = self.lanes[usize::from(lane)].tail;
-        self.pool[index as usize].prev = tail;
-        self.pool[index as usize].next = NIL;
-        let state = &mut self.lanes[usize::from(lane)];
-        state.tail = index;
-        state.packets += 1;
-        state.bytes += size;
-        if tail == NIL {
-            state.head = index;
-            self.activate(lane);
-        } else {
-            self.pool[tail as usize].next = index;
-        }
-        self.len += 1;
-    }
-
-    /// Enters `lane` at the end of the round, just before the lane whose turn it is, with a full deficit.
+    /// Enters `lane`, which is empty, at the end of the round, just before the lane whose turn it is, with a full deficit.
     fn activate(&mut self, lane: Lane) {
-        if self.len == 0 {
+        if self.pool.len() == 0 {
             self.current = lane;
         }
         let next = self.current;
@@ -331,9 +281,12 @@ impl Sfq {
         self.lanes[usize::from(next)].prev = lane;
     }
 
-    /// Takes `lane`, now empty, out of the round; the turn passes on where it was this lane's.
-    fn deactivate(&mut self, lane: Lane) {
-        let LaneState { next, prev, .. } = self.lanes[usize::from(lane)];
+    /// Takes `lane` out of the round where it is empty now; the turn passes on where it was this lane's.
+    fn deactivate_if_empty(&mut self, lane: Lane) {
+        let LaneState { list, next, prev, .. } = self.lanes[usize::from(lane)];
+        if !list.is_empty() {
+            return;
+        }
         self.lanes[usize::from(prev)].next = next;
         self.lanes[usize::from(next)].prev = prev;
         if self.current == lane {
@@ -344,7 +297,7 @@ impl Sfq {
 
     /// Passes the turn on until it is with a lane that may send. Each lane that is passed over earns a quantum.
     fn settle(&mut self) {
-        if self.quantum == 0 || self.len == 0 {
+        if self.quantum == 0 || self.pool.len() == 0 {
             return;
         }
         while self.lanes[usize::from(self.current)].deficit <= 0 {
@@ -354,58 +307,43 @@ impl Sfq {
         }
     }
 
-    /// Unlinks node `index` from `lane` and frees it.
-    fn unlink(&mut self, lane: Lane, index: u32) -> Queued {
-        let Node { queued, next, prev } = self.pool[index as usize];
-        let state = &mut self.lanes[usize::from(lane)];
-        if prev == NIL {
-            state.head = next;
-        } else {
-            self.pool[prev as usize].next = next;
-        }
-        if next == NIL {
-            state.tail = prev;
-        } else {
-            self.pool[next as usize].prev = prev;
-        }
-        state.packets -= 1;
-        state.bytes -= u64::from(queued.packet.size);
-        self.pool[index as usize].next = self.free;
-        self.free = index;
-        self.len -= 1;
-        if self.lanes[usize::from(lane)].packets == 0 {
-            self.deactivate(lane);
-        }
-        queued
-    }
-
     fn state(&self, lane: Lane) -> &LaneState {
         self.lanes.get(usize::from(lane)).unwrap_or(&EMPTY)
     }
 
     /// Length of a lane in the unit of its turns.
     fn length(&self, lane: &LaneState) -> u64 {
-        if self.quantum == 0 { u64::from(lane.packets) } else { lane.bytes }
+        if self.quantum == 0 { u64::from(lane.list.packets()) } else { lane.list.bytes() }
     }
 
     /// Moves all packets to the lanes of the perturbation in force, in the order of their arrival. Whole lanes are
     /// walked and the sort is stable, so packets of a flow keep their order.
     fn rehash(&mut self) {
-        let mut order = Vec::with_capacity(self.len);
-        for lane in &self.lanes {
-            let mut index = lane.head;
-            while index != NIL {
-                order.push(index);
-                index = self.pool[index as usize].next;
-            }
+        let mut waiting = Vec::with_capacity(self.pool.len());
+        for lane in &mut self.lanes {
+            waiting.extend(core::iter::from_fn(|| self.pool.pop_front(&mut lane.list)));
         }
-        order.sort_by_key(|&index| self.pool[index as usize].queued.packet.enqueued);
-        self.lanes.fill(EMPTY);
-        self.len = 0;
-        for index in order {
-            let lane = self.lane_of(&self.pool[index as usize].queued.packet);
-            self.link_back(lane, index);
+        waiting.sort_by_key(|queued: &Queued| queued.packet.enqueued);
+        for queued in waiting {
+            let lane = self.lane_of(&queued.packet);
+            self.push_back(lane, queued);
         }
+    }
+
+    /// Moves the active `lane` in the round to just before the lane whose turn it is.
+    fn move_before_current(&mut self, lane: Lane) {
+        if lane == self.current {
+            return;
+        }
+        let LaneState { next, prev, .. } = self.lanes[usize::from(lane)];
+        self.lanes[usize::from(prev)].next = next;
+        self.lanes[usize::from(next)].prev = prev;
+        let next = self.current;
+        let prev = self.lanes[usize::from(next)].prev;
+        let state = &mut self.lanes[usize::from(lane)];
+        (state.next, state.prev) = (next, prev);
+        self.lanes[usize::from(prev)].next = lane;
+        self.lanes[usize::from(next)].prev = lane;
     }
 }
 
@@ -424,7 +362,7 @@ impl Discipline for Sfq {
         }
         self.period = period;
         self.perturbation = mix(self.key ^ mix(period));
-        let moved = self.len > 0;
+        let moved = self.pool.len() > 0;
         if moved {
             self.rehash();
         }
@@ -438,55 +376,54 @@ impl Discipline for Sfq {
 
     fn lane_admits(&self, lane: Lane, size: u32) -> bool {
         let state = self.state(lane);
-        self.config.lane_limit.admits(state.packets, state.bytes, size)
+        self.config.lane_limit.admits(state.list.packets(), state.list.bytes(), size)
     }
 
     fn push_back(&mut self, lane: Lane, queued: Queued) {
         self.materialise();
-        let index = self.allocate(queued);
-        self.link_back(lane, index);
+        if self.state(lane).list.is_empty() {
+            self.activate(lane);
+        }
+        self.pool.push_back(&mut self.lanes[usize::from(lane)].list, queued);
     }
 
     fn push_front(&mut self, lane: Lane, queued: Queued) {
         self.materialise();
-        let size = queued.packet.size;
-        let index = self.allocate(queued);
-        let head = self.lanes[usize::from(lane)].head;
-        if head == NIL {
-            self.link_back(lane, index);
+        if self.state(lane).list.is_empty() {
+            self.activate(lane);
         } else {
-            self.pool[index as usize].next = head;
-            self.pool[head as usize].prev = index;
-            let state = &mut self.lanes[usize::from(lane)];
-            state.head = index;
-            state.packets += 1;
-            state.bytes += u64::from(size);
             // What the delivery cost is paid back, but never more than one turn's worth.
-            state.deficit = (state.deficit + i64::from(size)).min(self.quantum);
-            self.len += 1;
+            let state = &mut self.lanes[usize::from(lane)];
+            state.deficit = (state.deficit + i64::from(queued.packet.size)).min(self.quantum);
             self.move_before_current(lane);
         }
+        self.pool.push_front(&mut self.lanes[usize::from(lane)].list, queued);
         self.current = lane;
     }
 
     #[inline]
     fn turn(&self) -> Option<Lane> {
-        if self.len == 0 { None } else { Some(self.current) }
+        if self.pool.len() == 0 { None } else { Some(self.current) }
     }
 
     #[inline]
     fn head(&self, lane: Lane) -> Option<&Queued> {
-        self.pool.get(self.state(lane).head as usize).map(|node| &node.queued)
+        self.pool.head(&self.state(lane).list)
+    }
+
+    fn lane_bytes(&self, lane: Lane) -> Option<u64> {
+        Some(self.state(lane).list.bytes())
     }
 
     fn pop(&mut self, lane: Lane) -> Option<Queued> {
-        let index = self.state(lane).head;
-        (index != NIL).then(|| self.unlink(lane, index))
+        let queued = self.pool.pop_front(&mut self.lanes.get_mut(usize::from(lane))?.list)?;
+        self.deactivate_if_empty(lane);
+        Some(queued)
     }
 
     fn served(&mut self, lane: Lane, size: u32) {
         let state = &mut self.lanes[usize::from(lane)];
-        if state.packets == 0 || self.current != lane {
+        if state.list.is_empty() || self.current != lane {
             return;
         }
         if self.quantum == 0 {
@@ -497,8 +434,8 @@ impl Discipline for Sfq {
         }
     }
 
-    fn victim(&self, arriving: Lane, size: u32) -> Option<Lane> {
-        if self.config.overflow == Overflow::Arriving || self.len == 0 {
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Victim> {
+        if self.config.overflow == Overflow::Arriving || self.pool.len() == 0 {
             return None;
         }
         let own = self.state(arriving);
@@ -509,7 +446,7 @@ impl Discipline for Sfq {
             let state = self.state(lane);
             let length = self.length(state);
             if length > longest {
-                (longest, victim) = (length, Some(lane));
+                (longest, victim) = (length, Some(Victim::last_of(lane)));
             }
             lane = state.next;
             if lane == self.current {
@@ -519,44 +456,23 @@ impl Discipline for Sfq {
     }
 
     fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
-        let index = self.state(lane).tail;
-        (index != NIL).then(|| self.unlink(lane, index))
+        let queued = self.pool.pop_back(&mut self.lanes.get_mut(usize::from(lane))?.list)?;
+        self.deactivate_if_empty(lane);
+        Some(queued)
     }
 
     #[inline]
     fn len(&self) -> usize {
-        self.len
+        self.pool.len()
     }
 
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
         for lane in 0..self.lanes.len() {
-            let mut index = self.lanes[lane].head;
-            while index != NIL {
-                let node = &mut self.pool[index as usize];
-                let next = node.next;
-                if !keep(lane as Lane, &mut node.queued) {
-                    self.unlink(lane as Lane, index);
-                }
-                index = next;
+            let list = &mut self.lanes[lane].list;
+            if !list.is_empty() {
+                self.pool.retain(list, |queued| keep(lane as Lane, queued));
+                self.deactivate_if_empty(lane as Lane);
             }
         }
-    }
-}
-
-impl Sfq {
-    /// Moves the active `lane` in the round to just before the lane whose turn it is.
-    fn move_before_current(&mut self, lane: Lane) {
-        if lane == self.current {
-            return;
-        }
-        let LaneState { next, prev, .. } = self.lanes[usize::from(lane)];
-        self.lanes[usize::from(prev)].next = next;
-        self.lanes[usize::from(next)].prev = prev;
-        let next = self.current;
-        let prev = self.lanes[usize::from(next)].prev;
-        let state = &mut self.lanes[usize::from(lane)];
-        (state.next, state.prev) = (next, prev);
-        self.lanes[usize::from(prev)].next = lane;
-        self.lanes[usize::from(next)].prev = lane;
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{Account, drop_one, mark_one};
 use crate::aqm::{Aqm, QueueView, Verdict, becomes_mark};
-use crate::discipline::{Discipline, Lane, Queued};
+use crate::discipline::{Discipline, End, Lane, Queued};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
 
 /// A queue, taken apart.
@@ -26,7 +26,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
             self.forget_lanes(now);
         }
         let lane = self.discipline.lane_of(packet);
-        let view = QueueView { new_flow: self.discipline.head(lane).is_none(), ..self.view() };
+        let view = QueueView { new_flow: self.discipline.head(lane).is_none(), ..self.view(lane) };
         let (verdict, tag) = self.aqm.on_enqueue(now, &view, lane, packet);
         let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), packet);
         if verdict == Verdict::Signal && !mark {
@@ -75,11 +75,17 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
                 return false;
             }
             let Some(victim) = self.discipline.victim(lane, size) else { return false };
-            let Some(queued) = self.discipline.pop_tail(victim) else { return false };
-            self.account.forget_waiting(&queued.packet);
-            self.drop_one(now, &queued.packet, DropReason::OverflowVictim, probe);
-            self.tell_overflow(now, victim);
-            self.tell_if_empty(now, victim);
+            for _ in 0..victim.packets {
+                let queued = match victim.end {
+                    End::Head => self.discipline.pop(victim.lane),
+                    End::Tail => self.discipline.pop_tail(victim.lane),
+                };
+                let Some(queued) = queued else { return false };
+                self.account.forget_waiting(&queued.packet);
+                self.drop_one(now, &queued.packet, DropReason::OverflowVictim, probe);
+                self.tell_overflow(now, victim.lane);
+            }
+            self.tell_if_empty(now, victim.lane);
         }
         true
     }
@@ -106,7 +112,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     /// See [`ManagedQueue::reserve`](super::ManagedQueue::reserve).
     #[inline(always)]
     pub(super) fn reserve<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        while let Some(lane) = self.discipline.turn() {
+        while let Some(lane) = self.discipline.advance() {
             if let Some(packet) = self.next_of_lane(now, lane, probe) {
                 self.discipline.served(lane, packet.size);
                 self.account.keep_reserved(&packet);
@@ -125,7 +131,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
             let verdict = if passed {
                 Verdict::Pass
             } else {
-                let view = self.view();
+                let view = self.view(lane);
                 let sojourn = now.since(packet.enqueued);
                 self.aqm.on_dequeue(now, &view, lane, &packet, tag, sojourn)
             };
@@ -149,12 +155,12 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 /// What the AQM is told.
 impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     #[inline(always)]
-    fn view(&self) -> QueueView {
-        self.account.view(self.discipline.first())
+    fn view(&self, lane: Lane) -> QueueView {
+        self.account.view(self.discipline.first(), self.discipline.lane_bytes(lane))
     }
 
     fn tell_overflow(&mut self, now: Instant, lane: Lane) {
-        let view = self.view();
+        let view = self.view(lane);
         self.aqm.on_overflow(now, &view, lane);
     }
 

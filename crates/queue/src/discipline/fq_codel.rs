@@ -1,0 +1,409 @@
+//! FQ-CoDel: flows are hashed to lanes, lanes take turns in bytes, sparse flows first, and each lane has its own CoDel.
+//!
+//! Source: RFC 8290; section 4.1 (enqueue), 4.2 (dequeue), 5.2 (parameters). The turns are deficit round robin with two lists,
+//! new and old lanes, after M. H. MacGregor and W. Shi, "Deficits for Bursty Latency-critical Flows: DRR++", 2000. CoDel
+//! is RFC 8289's, in [`crate::aqm::codel`], with a state per lane.
+//!
+//! Controls who waits for whom and, through CoDel, for how long:
+//! - lane = hash(`flow_hash`, key) mod `lanes`; the key is the queue's own, so that collisions differ from queue to queue.
+//! - A lane that gets a packet while it is on no list joins the end of the *new* lanes with `quantum` credits.
+//! - At a dequeue the first of the new lanes is looked at, or the first of the old ones where there is no new one. Without
+//!   credits it earns a quantum and goes to the end of the old lanes. Without packets it goes there too if it was new, which
+//!   keeps a flow that comes back at once from starving the old ones, and leaves the lists if it was old. Otherwise
+//!   its CoDel is asked, and what it delivers costs as many credits as it has bytes; what it drops costs none.
+//! - A packet that finds the queue full costs the lane with most bytes (the packet counted) half of its packets, `drop_batch`
+//!   at most and one at least, from the head.
+//!
+//! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold, batches of 64. The packet limit
+//! is the `limit` of the queue; section 5.2.3 starts from 10 240 packets, here a queue has 1024 unless told otherwise. Memory: 36
+//! bytes a lane and 40 for its CoDel, all allocated once, at the first packet; 80 bytes a packet at the peak.
+//!
+//! Known weaknesses: flows that share a lane share its fate (ten flows in 1024 lanes: 4 %); the delay of a lane is bounded by
+//! CoDel only where the layer below holds little, so that a RAN needs a limiter under it; a target below the time
+//! between two pulls is never met.
+//!
+//! Deviations from RFC 8290:
+//! - Room is made before the arriving packet is stored, so that its number is at most the limit at every instant. The lane and
+//!   the number of victims are those that the RFC finds after storing it; a packet alone in the largest lane is itself the
+//!   victim.
+//! - A lane that an overflow empties forgets that it was above the target (an empty lane cannot be), where the RFC's finds out at
+//!   its next dequeue.
+//! - The MTU below which CoDel spares a packet is 1500 B, measured in the packet's own lane as RFC 8289 section 5.6 has it.
+//! - Credits of exactly zero pass the turn on: the lane "has already dequeued at least a quantum" (section 4.2).
+//! - A packet that the layer below gives back is the next; its lane is moved to the front and gets its credits back.
+
+use super::{Discipline, Lane, Queued, Victim};
+use crate::aqm::codel;
+use crate::pool::{List, Pool};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::{ConfigError, ensure};
+use justfull_base::rng::mix;
+use justfull_base::{Bytes, Duration, Packet};
+
+/// Describes FQ-CoDel.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "fq_codel",
+    kind: "discipline",
+    title: "FQ-CoDel: fair lanes, sparse flows first, a CoDel for each lane (RFC 8290)",
+    text: "Flows are hashed to lanes; lanes take turns of `quantum` bytes, and a lane that had nothing to send goes before those \
+           that have been sending. Each lane has its own CoDel, so the queue takes no other AQM. A full queue drops \
+           from the head of the lane with most bytes.",
+    sources: "RFC 8290 sections 4 and 5.2; RFC 8289",
+    deviations: "Room is made before the arriving packet is stored; a lane emptied by an overflow leaves the dropping state; the \
+                 limit is the queue's (1024 packets unless set; the RFC starts from 10 240).",
+    params: &[
+        ParamDoc {
+            name: "lanes",
+            unit: "lanes",
+            bounds: "1 to 65535",
+            default: "1024",
+            text: "Number of lanes.",
+        },
+        ParamDoc {
+            name: "quantum",
+            unit: "size",
+            bounds: "256B to 16MiB",
+            default: "1514B",
+            text: "What a lane may send in one turn, on average.",
+        },
+        ParamDoc {
+            name: "drop_batch",
+            unit: "packets",
+            bounds: "1 and more",
+            default: "64",
+            text: "Most packets that one overflow costs the largest lane.",
+        },
+        ParamDoc {
+            name: "target",
+            unit: "time",
+            bounds: "above 0s, at most the interval",
+            default: "5ms",
+            text: "Sojourn time below which a lane's CoDel signals nothing.",
+        },
+        ParamDoc {
+            name: "interval",
+            unit: "time",
+            bounds: "1us to 1h",
+            default: "100ms",
+            text: "How long a lane's sojourn time must stay above the target before the first signal.",
+        },
+        ParamDoc {
+            name: "ecn",
+            unit: "bool",
+            bounds: "true or false",
+            default: "true",
+            text: "Mark packets that are ECN-capable in place of dropping them.",
+        },
+        ParamDoc {
+            name: "ce_threshold",
+            unit: "time",
+            bounds: "0s (off) and more; 0s without ecn",
+            default: "0s",
+            text: "Mark every ECN-capable packet that waited longer than this, whatever CoDel says.",
+        },
+    ],
+};
+
+/// Settings of [`FqCoDel`] and of the CoDel of its lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct Config {
+    /// Number of lanes, 1 to 65 535.
+    pub lanes: u16,
+    /// What a lane may send in one turn; 256 B to 16 MiB.
+    pub quantum: Bytes,
+    /// Most packets that one overflow costs the largest lane; at least 1.
+    pub drop_batch: u32,
+    /// CoDel's target; above zero, at most `interval`.
+    pub target: Duration,
+    /// CoDel's interval; 1 us to 1 h.
+    pub interval: Duration,
+    /// Mark packets that are ECN-capable.
+    pub ecn: bool,
+    /// Mark all ECN-capable packets that waited longer than this; zero for off.
+    pub ce_threshold: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let codel = codel::Config::default();
+        Self {
+            lanes: 1024,
+            quantum: Bytes(1514),
+            drop_batch: 64,
+            target: codel.target,
+            interval: codel.interval,
+            ecn: codel.ecn,
+            ce_threshold: codel.ce_threshold,
+        }
+    }
+}
+
+impl Config {
+    /// Settings of the lanes' CoDel.
+    #[must_use]
+    pub fn codel(&self) -> codel::Config {
+        codel::Config {
+            target: self.target,
+            interval: self.interval,
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
+            ..codel::Config::default()
+        }
+    }
+
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// Names the first setting out of its bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        ensure(self.lanes > 0, "lanes", &self.lanes, "1 to 65535", "a packet needs a lane")?;
+        ensure(
+            (256..=16 << 20).contains(&self.quantum.0),
+            "quantum",
+            &self.quantum,
+            "256B to 16MiB",
+            "RFC 8290 section 5.2.4: about one packet",
+        )?;
+        ensure(
+            self.drop_batch > 0,
+            "drop_batch",
+            &self.drop_batch,
+            "at least 1",
+            "RFC 8290 section 4.1: an overflow makes room",
+        )?;
+        self.codel().validate()
+    }
+}
+
+/// One lane: its packets, what it may still send, and whether it is on a list.
+#[derive(Clone, Copy, Debug)]
+struct LaneState {
+    list: List,
+    /// In bytes; the turn passes on where there are none.
+    credits: i32,
+    listed: bool,
+}
+
+const EMPTY: LaneState = LaneState { list: List::EMPTY, credits: 0, listed: false };
+
+/// The flow queues of FQ-CoDel. [`crate::ManagedQueue`] gives its lanes their CoDel.
+#[derive(Clone, Debug)]
+pub struct FqCoDel {
+    key: u64,
+    quantum: i32,
+    drop_batch: u32,
+    number: u16,
+    lanes: Vec<LaneState>,
+    pool: Pool,
+    new: VecDeque<Lane>,
+    old: VecDeque<Lane>,
+}
+
+impl FqCoDel {
+    /// FQ-CoDel's queues by `config`, with the hash keyed by `key`.
+    ///
+    /// # Errors
+    /// Names the setting out of its bounds.
+    pub fn new(config: &Config, key: u64) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            key,
+            quantum: config.quantum.0 as i32,
+            drop_batch: config.drop_batch,
+            number: config.lanes,
+            lanes: Vec::new(),
+            pool: Pool::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+        })
+    }
+
+    /// Makes room for all lanes and both lists at the first packet; a queue that is never used stays small.
+    fn materialise(&mut self) {
+        if self.lanes.is_empty() {
+            let number = usize::from(self.number);
+            self.lanes = alloc::vec![EMPTY; number];
+            self.new.reserve_exact(number);
+            self.old.reserve_exact(number);
+        }
+    }
+
+    fn state(&self, lane: Lane) -> &LaneState {
+        self.lanes.get(usize::from(lane)).unwrap_or(&EMPTY)
+    }
+
+    /// Makes `lane` the next to be served, whichever list it is on.
+    fn move_to_front(&mut self, lane: Lane) {
+        let next = self.new.front().or_else(|| self.old.front());
+        if next != Some(&lane) {
+            self.new.retain(|l| *l != lane);
+            self.old.retain(|l| *l != lane);
+            self.new.push_front(lane);
+        }
+    }
+}
+
+impl Discipline for FqCoDel {
+    fn lanes(&self) -> u32 {
+        u32::from(self.number)
+    }
+
+    fn lane_of(&self, packet: &Packet) -> Lane {
+        let hash = mix(u64::from(packet.flow_hash) ^ self.key) >> 32;
+        ((hash * u64::from(self.number)) >> 32) as Lane
+    }
+
+    fn lane_bytes(&self, lane: Lane) -> Option<u64> {
+        Some(self.state(lane).list.bytes())
+    }
+
+    fn push_back(&mut self, lane: Lane, queued: Queued) {
+        self.materialise();
+        let state = &mut self.lanes[usize::from(lane)];
+        self.pool.push_back(&mut state.list, queued);
+        if !state.listed {
+            (state.listed, state.credits) = (true, self.quantum);
+            self.new.push_back(lane);
+        }
+    }
+
+    fn push_front(&mut self, lane: Lane, queued: Queued) {
+        self.materialise();
+        let state = &mut self.lanes[usize::from(lane)];
+        self.pool.push_front(&mut state.list, queued);
+        state.listed = true;
+        // A lane is only served while it has credits, so that with these back it has some again.
+        state.credits = state.credits.saturating_add_unsigned(queued.packet.size).min(self.quantum);
+        self.move_to_front(lane);
+    }
+
+    /// The lists stay as they are until [`Self::advance`]: a lane that lacks credits is passed over once for each quantum that it
+    /// lacks, the new lanes before the old ones in each round.
+    fn turn(&self) -> Option<Lane> {
+        let mut least: Option<(i32, Lane)> = None;
+        for &lane in self.new.iter().chain(&self.old) {
+            let state = &self.lanes[usize::from(lane)];
+            if state.list.is_empty() {
+                continue;
+            }
+            if state.credits > 0 {
+                return Some(lane);
+            }
+            let rounds = -state.credits / self.quantum;
+            if least.is_none_or(|(fewest, _)| rounds < fewest) {
+                least = Some((rounds, lane));
+            }
+        }
+        least.map(|(_, lane)| lane)
+    }
+
+    /// RFC 8290 section 4.2, the first part of a dequeue, and what it says of a lane that has no packet.
+    fn advance(&mut self) -> Option<Lane> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let lane = *list.front()?;
+            let state = &mut self.lanes[usize::from(lane)];
+            if state.credits > 0 && !state.list.is_empty() {
+                return Some(lane);
+            }
+            list.pop_front();
+            if state.credits <= 0 {
+                state.credits += self.quantum;
+                self.old.push_back(lane);
+            } else if is_new {
+                self.old.push_back(lane);
+            } else {
+                state.listed = false;
+            }
+        }
+    }
+
+    fn head(&self, lane: Lane) -> Option<&Queued> {
+        self.pool.head(&self.state(lane).list)
+    }
+
+    fn pop(&mut self, lane: Lane) -> Option<Queued> {
+        self.pool.pop_front(&mut self.lanes.get_mut(usize::from(lane))?.list)
+    }
+
+    fn served(&mut self, lane: Lane, size: u32) {
+        let credits = &mut self.lanes[usize::from(lane)].credits;
+        *credits = credits.saturating_sub_unsigned(size);
+    }
+
+    fn victim(&self, arriving: Lane, size: u32) -> Option<Victim> {
+        let mut largest = (0, 0);
+        for (lane, state) in (0..).zip(&self.lanes) {
+            let bytes = state.list.bytes() + if lane == arriving { u64::from(size) } else { 0 };
+            if bytes > largest.0 {
+                largest = (bytes, lane);
+            }
+        }
+        let lane = largest.1;
+        let waiting = self.state(lane).list.packets();
+        let packets = (waiting + u32::from(lane == arriving)) / 2;
+        (waiting > 0).then(|| Victim::first_of(lane, packets.clamp(1, self.drop_batch)))
+    }
+
+    fn pop_tail(&mut self, lane: Lane) -> Option<Queued> {
+        self.pool.pop_back(&mut self.lanes.get_mut(usize::from(lane))?.list)
+    }
+
+    fn len(&self) -> usize {
+        self.pool.len()
+    }
+
+    fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
+        for (lane, state) in (0..).zip(&mut self.lanes) {
+            self.pool.retain(&mut state.list, |queued| keep(lane, queued));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fq_codel(config: &Config) -> FqCoDel {
+        FqCoDel::new(config, 5).expect("within bounds")
+    }
+
+    fn queued(flow_hash: u32, size: u32) -> Queued {
+        Queued { packet: Packet { flow_hash, size, ..Packet::default() }, ..Queued::default() }
+    }
+
+    #[test]
+    fn a_lane_has_the_stated_size() {
+        assert_eq!(size_of::<LaneState>() + 2 * size_of::<Lane>(), 36);
+    }
+
+    #[test]
+    fn memory_is_that_of_the_lanes_once_and_of_the_most_packets_that_ever_waited() {
+        let mut d = fq_codel(&Config { lanes: 64, ..Config::default() });
+        assert_eq!(
+            (d.lanes.capacity(), d.new.capacity(), d.old.capacity()),
+            (0, 0, 0),
+            "unused, it has no lanes"
+        );
+        let mut places = None;
+        for n in 0..200_000u32 {
+            // A hundred packets wait at most; flows come, go and come back in ever other lanes.
+            let p = queued(n.wrapping_mul(0x9e37_79b9) >> (n % 7), 40 + n % 1400);
+            d.push_back(d.lane_of(&p.packet), p);
+            while d.len() > (n as usize / 50) % 100 {
+                let lane = d.advance().expect("some wait");
+                let size = d.pop(lane).expect("and are there").packet.size;
+                d.served(lane, size);
+            }
+            let now = (d.lanes.capacity(), d.new.capacity(), d.old.capacity(), d.number);
+            assert_eq!(*places.get_or_insert(now), now, "the lanes and lists never grow");
+            assert!(d.new.len() + d.old.len() <= 64, "a lane is on one list at most");
+        }
+        assert!(d.pool.places() <= 101, "{}", d.pool.places());
+    }
+}
