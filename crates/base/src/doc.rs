@@ -15,6 +15,20 @@ pub struct ParamDoc {
     pub text: &'static str,
 }
 
+impl ParamDoc {
+    /// The setting `name`; the other arguments are the fields in order.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        unit: &'static str,
+        bounds: &'static str,
+        default: &'static str,
+        text: &'static str,
+    ) -> Self {
+        Self { name, unit, bounds, default, text }
+    }
+}
+
 /// What an algorithm is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MethodDoc {

@@ -44,16 +44,6 @@ impl Default for DrqlConfig {
     }
 }
 
-const fn param(
-    name: &'static str,
-    unit: &'static str,
-    bounds: &'static str,
-    default: &'static str,
-    text: &'static str,
-) -> ParamDoc {
-    ParamDoc { name, unit, bounds, default, text }
-}
-
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "drql",
@@ -64,24 +54,24 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "T20 section 4.1, Algorithm 1; Linux dynamic queue limits",
     deviations: "lines 13 and 17 of Algorithm 1 by its text, not by its print; the backlog is asked, not counted along",
     params: &[
-        param(
+        ParamDoc::new(
             "hold",
             "time",
             "0s for one slot, or more",
             "0s",
             "Time with data always remaining before the limit shrinks.",
         ),
-        param(
+        ParamDoc::new(
             "growth",
             "factor",
             "above 1 to 16",
             "1.2",
             "Factor by which a starved limit grows, rounded up.",
         ),
-        param("min", "packets", "at least 1", "1", "Least limit."),
-        param("max", "packets", "at least min", "1024", "Greatest limit."),
-        param("start", "packets", "min to max", "1024", "Limit at the start."),
-        param(
+        ParamDoc::new("min", "packets", "at least 1", "1", "Least limit."),
+        ParamDoc::new("max", "packets", "at least min", "1024", "Greatest limit."),
+        ParamDoc::new("start", "packets", "min to max", "1024", "Limit at the start."),
+        ParamDoc::new(
             "overdraw",
             "bool",
             "true, false",

@@ -48,16 +48,6 @@ impl Default for DynRlcConfig {
     }
 }
 
-const fn param(
-    name: &'static str,
-    unit: &'static str,
-    bounds: &'static str,
-    default: &'static str,
-    text: &'static str,
-) -> ParamDoc {
-    ParamDoc { name, unit, bounds, default, text }
-}
-
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "dyn_rlc",
@@ -68,19 +58,19 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "Kumar et al. 2018; T20 section 5; A21 section III",
     deviations: "the maximum is enforced (T20's program is not: clamp_max = false)",
     params: &[
-        param("interval", "time", "above 0", "100ms", "Time between adjustments."),
-        param("target", "time", "above 0", "11ms", "Wanted mean sojourn time in the RLC queue."),
-        param(
+        ParamDoc::new("interval", "time", "above 0", "100ms", "Time between adjustments."),
+        ParamDoc::new("target", "time", "above 0", "11ms", "Wanted mean sojourn time in the RLC queue."),
+        ParamDoc::new(
             "alpha",
             "ratio",
             "0 to 1",
             "0.1",
             "Share of the distance to the bound covered by one step (at least 1 packet).",
         ),
-        param("min", "packets", "at least 1", "2", "Least limit."),
-        param("max", "packets", "at least min", "20", "Greatest limit."),
-        param("start", "packets", "min to max", "10", "Limit at the start."),
-        param(
+        ParamDoc::new("min", "packets", "at least 1", "2", "Least limit."),
+        ParamDoc::new("max", "packets", "at least min", "20", "Greatest limit."),
+        ParamDoc::new("start", "packets", "min to max", "10", "Limit at the start."),
+        ParamDoc::new(
             "clamp_max",
             "bool",
             "true, false",

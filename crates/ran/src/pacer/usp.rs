@@ -50,16 +50,6 @@ impl Default for UspConfig {
     }
 }
 
-const fn param(
-    name: &'static str,
-    unit: &'static str,
-    bounds: &'static str,
-    default: &'static str,
-    text: &'static str,
-) -> ParamDoc {
-    ParamDoc { name, unit, bounds, default, text }
-}
-
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "usp",
@@ -71,10 +61,22 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "T20 section 4.2, Algorithm 3",
     deviations: "variant = released follows T20's program: divisor 10, T in moving polls, slack",
     params: &[
-        param("variant", "choice", "published, released", "published", "The paper's text or its program."),
-        param("min", "packets", "at least 1", "1", "Least occupancy."),
-        param("max", "packets", "at least min", "1024", "Greatest occupancy and the one at the start."),
-        param(
+        ParamDoc::new(
+            "variant",
+            "choice",
+            "published, released",
+            "published",
+            "The paper's text or its program.",
+        ),
+        ParamDoc::new("min", "packets", "at least 1", "1", "Least occupancy."),
+        ParamDoc::new(
+            "max",
+            "packets",
+            "at least min",
+            "1024",
+            "Greatest occupancy and the one at the start.",
+        ),
+        ParamDoc::new(
             "slack",
             "packets",
             "0 for off, or more",
