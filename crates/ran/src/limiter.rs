@@ -6,6 +6,7 @@
 
 mod bdp_5g;
 mod clairvoyant;
+mod dql;
 mod drql;
 mod dyn_rlc;
 mod fixed;
@@ -13,6 +14,7 @@ mod unlimited;
 
 pub use bdp_5g::{Bdp5g, Bdp5gConfig};
 pub use clairvoyant::{Clairvoyant, ClairvoyantConfig};
+pub use dql::{Dql, DqlConfig};
 pub use drql::{Drql, DrqlConfig};
 pub use dyn_rlc::{DynRlc, DynRlcConfig};
 pub use fixed::{Fixed, FixedConfig};
@@ -29,7 +31,7 @@ pub use crate::channel::CapacityUnit;
 
 /// Every limiter's description.
 pub const DOCS: &[&MethodDoc] =
-    &[&unlimited::DOC, &fixed::DOC, &dyn_rlc::DOC, &drql::DOC, &bdp_5g::DOC, &clairvoyant::DOC];
+    &[&unlimited::DOC, &fixed::DOC, &dyn_rlc::DOC, &drql::DOC, &dql::DOC, &bdp_5g::DOC, &clairvoyant::DOC];
 
 /// What a bearer's RLC queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,6 +132,8 @@ pub enum LimiterConfig {
     DynRlc(DynRlcConfig),
     /// Dynamic RLC queue limit (T20 Algorithm 1).
     Drql(DrqlConfig),
+    /// Linux's dynamic queue limits (BQL).
+    Dql(DqlConfig),
     /// 5G bandwidth-delay product (T20 Algorithm 2).
     #[cfg_attr(feature = "serde", serde(rename = "bdp_5g"))]
     Bdp5g(Bdp5gConfig),
@@ -155,6 +159,8 @@ pub enum AnyLimiter {
     DynRlc(DynRlc),
     /// See [`Drql`].
     Drql(Drql),
+    /// See [`Dql`].
+    Dql(Dql),
     /// See [`Bdp5g`].
     Bdp5g(Bdp5g),
     /// See [`Clairvoyant`].
@@ -171,9 +177,10 @@ impl AnyLimiter {
     pub fn new(config: &LimiterConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
         Ok(match config {
             LimiterConfig::Unlimited(_) => Self::Unlimited(Unlimited::new(context)),
-            LimiterConfig::Fixed(c) => Self::Fixed(Fixed::new(c)?),
+            LimiterConfig::Fixed(c) => Self::Fixed(Fixed::new(c, context)?),
             LimiterConfig::DynRlc(c) => Self::DynRlc(DynRlc::new(c)?),
             LimiterConfig::Drql(c) => Self::Drql(Drql::new(c, context)?),
+            LimiterConfig::Dql(c) => Self::Dql(Dql::new(c, context)?),
             LimiterConfig::Bdp5g(c) => Self::Bdp5g(Bdp5g::new(c, context)?),
             LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Clairvoyant::new(context)),
         })
@@ -208,6 +215,7 @@ macro_rules! each {
             AnyLimiter::Fixed($l) => $body,
             AnyLimiter::DynRlc($l) => $body,
             AnyLimiter::Drql($l) => $body,
+            AnyLimiter::Dql($l) => $body,
             AnyLimiter::Bdp5g($l) => $body,
             AnyLimiter::Clairvoyant($l) => $body,
             AnyLimiter::Custom($l) => $body,

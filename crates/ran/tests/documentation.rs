@@ -100,6 +100,7 @@ fn every_variant_of_a_choice_is_in_the_list_that_explains_it() {
         LimiterConfig::Fixed(l::FixedConfig::default()),
         LimiterConfig::DynRlc(l::DynRlcConfig::default()),
         LimiterConfig::Drql(l::DrqlConfig::default()),
+        LimiterConfig::Dql(l::DqlConfig::default()),
         LimiterConfig::Bdp5g(l::Bdp5gConfig::default()),
         LimiterConfig::Clairvoyant(l::ClairvoyantConfig {}),
     ];

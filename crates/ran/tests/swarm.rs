@@ -14,7 +14,7 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
-    Bdp5gConfig, ClairvoyantConfig, DrqlConfig, DynRlcConfig, FixedConfig, LimiterConfig,
+    Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, FixedConfig, LimiterConfig,
 };
 use justfull_ran::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig, UspVariant};
 use justfull_ran::scheduler::{
@@ -260,6 +260,14 @@ fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
         1 => Limit::Packets(1 + rng.below(200) as u32),
         _ => Limit::Bytes(MTU + rng.below(300_000)),
     };
+    if rng.chance(0.2) {
+        let (target, interval) = (micros(rng, 100, 20_000), micros(rng, 20_000, 200_000));
+        let quantum = Bytes(256 + rng.below(3_000));
+        let lanes = 1 + rng.below(64) as u16;
+        let config = discipline::fq_codel::Config { lanes, quantum, target, interval, ..Default::default() };
+        let discipline = DisciplineConfig::FqCoDel(config);
+        return QueueConfig { limit, discipline, ..QueueConfig::default() };
+    }
     let aqm = if rng.chance(0.4) {
         let (target, interval) = (micros(rng, 100, 20_000), micros(rng, 20_000, 200_000));
         AqmConfig::CoDel(aqm::codel::Config { target, interval, ..aqm::codel::Config::default() })
@@ -327,7 +335,7 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
 }
 
 fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
-    match rng.below(if one_bearer { 6 } else { 5 }) {
+    match rng.below(if one_bearer { 7 } else { 6 }) {
         0 => LimiterConfig::default(),
         1 => {
             let limit =
@@ -349,6 +357,11 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
             let (floor, clamp) = pick(rng, &[(0, true), (1, false)]);
             let offset = Ratio(0.2 + 0.7 * rng.unit());
             LimiterConfig::Bdp5g(Bdp5gConfig { floor, clamp, offset, ..Bdp5gConfig::default() })
+        }
+        5 => {
+            let (min, max) = pick(rng, &[(0, 1 << 30), (3_000, 20_000)]);
+            let hold = pick(rng, &[Duration::from_secs(1), Duration::from_millis(20)]);
+            LimiterConfig::Dql(DqlConfig { hold, min: Bytes(min), max: Bytes(max) })
         }
         _ => LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
     }

@@ -5,7 +5,7 @@
 //! too large delays.
 //! Deviations from the source: none.
 
-use super::{CapacityUnit, Limiter, RlcView};
+use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport};
@@ -16,7 +16,7 @@ use justfull_queue::Limit;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct FixedConfig {
-    /// The limit; above 0.
+    /// The limit; above 0, and at least the MTU where it is in bytes and nothing may be overdrawn.
     pub limit: Limit,
     /// Let an SDU that is larger than the room enter when there is any room.
     pub overdraw: bool,
@@ -41,7 +41,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
         ParamDoc {
             name: "limit",
             unit: "packets or bytes",
-            bounds: "above 0",
+            bounds: "above 0; in bytes without overdraw at least the MTU",
             default: "20 packets",
             text: "Most that the RLC queue may hold.",
         },
@@ -64,11 +64,11 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A fixed limit.
+    /// A fixed limit on the bearer that `context` describes.
     ///
     /// # Errors
-    /// `limit` is 0 or unlimited.
-    pub fn new(config: &FixedConfig) -> Result<Self, ConfigError> {
+    /// `limit` is 0 or unlimited, or a full SDU would never fit.
+    pub fn new(config: &FixedConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
         const SOURCE: &str = "a limit of 0 forwards nothing for ever";
         let (unit, limit) = match config.limit {
             Limit::Packets(n) => (CapacityUnit::Packets, u64::from(n)),
@@ -78,6 +78,14 @@ impl Fixed {
             }
         };
         ensure(limit > 0, "limit", &limit, "above 0", SOURCE)?;
+        let full_sdu_fits = unit == CapacityUnit::Packets || limit >= u64::from(context.mtu);
+        ensure(
+            config.overdraw || full_sdu_fits,
+            "limit",
+            &config.limit,
+            "at least the MTU with overdraw = false",
+            "an SDU that never fits stops its bearer for ever",
+        )?;
         Ok(Self { unit, limit, overdraw: config.overdraw })
     }
 }

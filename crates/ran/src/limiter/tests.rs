@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use justfull_base::{Ratio, Rng};
+use justfull_base::{Bytes, Ratio, Rng};
 use justfull_queue::Limit;
 
 const SLOT: Duration = Duration::from_millis(10);
@@ -26,6 +26,12 @@ fn configs() -> Vec<LimiterConfig> {
         LimiterConfig::DynRlc(DynRlcConfig { clamp_max: false, ..DynRlcConfig::default() }),
         LimiterConfig::Drql(DrqlConfig::default()),
         LimiterConfig::Drql(DrqlConfig { start: 4, max: 64, ..DrqlConfig::default() }),
+        LimiterConfig::Dql(DqlConfig::default()),
+        LimiterConfig::Dql(DqlConfig {
+            hold: Duration::from_millis(40),
+            min: Bytes(1000),
+            max: Bytes(60_000)
+        }),
         LimiterConfig::Bdp5g(Bdp5gConfig::default()),
         LimiterConfig::Bdp5g(Bdp5gConfig { floor: 1, clamp: false, ..Bdp5gConfig::default() }),
         LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
@@ -261,6 +267,30 @@ fn an_sdu_larger_than_the_room_enters_only_where_overdraw_is_allowed() {
     }
 }
 
+#[test]
+fn without_overdraw_a_fixed_limit_below_a_full_sdu_is_refused_and_5g_bdp_holds_until_the_channel_is_better() {
+    let bytes = context(CapacityUnit::Bytes);
+    for (limit, overdraw, allowed) in [(1_499, false, false), (1_500, false, true), (1_499, true, true)] {
+        let config = LimiterConfig::Fixed(FixedConfig { limit: Limit::Bytes(limit), overdraw });
+        let built = AnyLimiter::new(&config, &bytes).map(|_| ()).map_err(|e| e.field);
+        assert_eq!(built, if allowed { Ok(()) } else { Err(String::from("limit")) });
+    }
+    let config = LimiterConfig::Bdp5g(Bdp5gConfig { overdraw: false, ..Bdp5gConfig::default() });
+    let limiter = AnyLimiter::new(&config, &bytes).expect("in bounds");
+    let mut bearer = Bearer::new(limiter, CapacityUnit::Bytes);
+    bearer.pull(pull_instant(1), 1_100);
+    for slot in 1..50 {
+        // (0.9 + 0.33) x 1100 B at the last poll: less than an SDU.
+        let entered: u64 =
+            (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(slot, p), MTU, 1_100, 9)).sum();
+        assert_eq!(entered, 0, "slot {slot}");
+        bearer.pull(pull_instant(slot + 1), 1_100);
+    }
+    bearer.pull(pull_instant(50), 1_300);
+    let entered: u64 = (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(50, p), MTU, 1_300, 9)).sum();
+    assert_eq!(entered, 1);
+}
+
 /// Lets a bearer of random past be idle for `idle` slots, told of each or of the last alone, and then shows what it
 /// answers in the slots that follow.
 fn answers_after_idling(
@@ -342,7 +372,9 @@ fn settings_out_of_bounds_are_refused_by_name() {
         change(&mut config);
         LimiterConfig::Bdp5g(config)
     };
+    let dql = LimiterConfig::Dql(DqlConfig { min: Bytes(2), max: Bytes(1), ..DqlConfig::default() });
     for (config, field) in [
+        (dql, "max"),
         (fixed(Limit::Packets(0)), "limit"),
         (fixed(Limit::Bytes(0)), "limit"),
         (fixed(Limit::Unlimited), "limit"),
