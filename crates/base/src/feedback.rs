@@ -9,7 +9,7 @@ pub struct SlotReport {
     pub pulled_at: Instant,
     /// Nominal length of a slot.
     pub slot: Duration,
-    /// What the bearer was offered in this slot.
+    /// What the bearer was offered in this slot: what it used, and its share of what no other used. Alone in its cell, all of it.
     pub granted: u64,
     /// What it sent.
     pub used: u64,

@@ -323,6 +323,9 @@ impl UeConfig {
                 "at least 1",
                 "a share of 0 is never served",
             )?;
+            if let Some(queue) = &flow.queue {
+                queue.validate().map_err(|e| e.within(&at("queue")))?;
+            }
         }
         for (i, rule) in self.rules.iter().enumerate() {
             let known = self.qos_flows.iter().any(|f| f.qfi == rule.qfi);

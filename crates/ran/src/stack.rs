@@ -145,9 +145,8 @@ impl Stack {
             ue.upf_listed = true;
             self.upf_busy.push(flow.ue);
         }
-        if self.upf_poll.is_event_driven() {
-            self.serve_upf(now, flow.ue, driver);
-        } else if !self.upf_busy.is_empty() {
+        // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
+        if !self.upf_busy.is_empty() {
             self.upf_poll.arm(now, !self.top_down);
         }
     }
@@ -443,6 +442,7 @@ impl Stack {
         let Some(k) = self.last_slot.number else { return self.forecast_first(ue_index, forecast) };
         let at = self.last_slot.at;
         let shared = self.channel.peek(k, at);
+        let sharers = self.turns.len() as u64 + 1;
         let ue = &mut self.ues[ue_index as usize];
         for rlc in &mut ue.rlc {
             if rlc.misses(k) {
@@ -454,6 +454,7 @@ impl Stack {
                     &SlotReport {
                         pulled_at: at,
                         slot: self.slot,
+                        granted: capacity / sharers,
                         capacity,
                         remaining,
                         starved,

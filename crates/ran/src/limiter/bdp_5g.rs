@@ -1,6 +1,8 @@
 //! 5G-BDP: let the RLC hold what the next slot can carry, spread evenly over the slot.
 //!
-//! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity - remaining)`. At each query
+//! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity - remaining)`, capacity being "the
+//! last number of used RBs" in bytes; here what the bearer was granted: what it used and its share of what was left over, which
+//! for a bearer alone in its cell is all of the slot. At each query
 //! (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x to_send - sent`. Packets of the bulk flow trickle down through the
 //! slot instead of filling the RLC just after the pull, so an urgent packet that arrives meanwhile still makes the next pull.
 //!
@@ -9,7 +11,10 @@
 //! Known weaknesses: capacity is that of the slot just served, so a falling channel leaves a remainder (taken off in the next
 //! slot) and a rising one starves for a slot; counted in packets, the truncation to whole ones starves at low capacity unless
 //! the offset makes up for it: count in bytes.
-//! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room when there is any.
+//! Without `overdraw` an SDU waits until the allowance covers it: one that is larger than 1 + offset slots can carry waits until
+//! the channel is better, and all behind it too.
+//! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room when there is any; the unused share
+//! counts as granted, since a bearer that is told only what it used could never send more.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::{MethodDoc, ParamDoc};
@@ -39,16 +44,6 @@ impl Default for Bdp5gConfig {
     }
 }
 
-const fn param(
-    name: &'static str,
-    unit: &'static str,
-    bounds: &'static str,
-    default: &'static str,
-    text: &'static str,
-) -> ParamDoc {
-    ParamDoc { name, unit, bounds, default, text }
-}
-
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "bdp_5g",
@@ -57,30 +52,37 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "After each pull the RLC may be given what the slot could carry less what remained, and this allowance opens in \
            proportion to the time since the pull, plus an offset. SDAP must be polled several times a slot.",
     sources: "T20 section 4.1, Algorithm 2",
-    deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw by one SDU",
+    deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw by one SDU; a share of what was \
+                 left over counts as granted",
     params: &[
-        param("offset", "ratio", "0 to below 1", "0.33", "Share of the allowance that is open at once."),
-        param(
+        ParamDoc::new(
+            "offset",
+            "ratio",
+            "0 to below 1",
+            "0.33",
+            "Share of the allowance that is open at once.",
+        ),
+        ParamDoc::new(
             "floor",
             "packets",
             "0 to 16",
             "0",
             "Least allowance per slot, even when the RLC is full (T20's program: 1).",
         ),
-        param(
+        ParamDoc::new(
             "clamp",
             "bool",
             "true, false",
             "true",
             "Count at most one slot as elapsed (T20's program: false).",
         ),
-        param("start", "packets", "0 to 65535", "5", "Allowance before the first slot."),
-        param(
+        ParamDoc::new("start", "packets", "0 to 65535", "5", "Allowance before the first slot."),
+        ParamDoc::new(
             "overdraw",
             "bool",
             "true, false",
             "true",
-            "Let an SDU larger than what is left enter when anything is left.",
+            "Let an SDU larger than what is left enter when anything is left; false holds it until the channel is better.",
         ),
     ],
 };
@@ -152,7 +154,7 @@ impl Limiter for Bdp5g {
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
 
     fn on_slot(&mut self, report: &SlotReport) {
-        self.to_send = report.capacity.saturating_sub(report.remaining).max(self.floor);
+        self.to_send = report.granted.saturating_sub(report.remaining).max(self.floor);
         self.sent = 0;
         self.updated = report.pulled_at;
     }
@@ -171,8 +173,8 @@ mod tests {
         Bdp5g::new(config, &context).expect("in bounds")
     }
 
-    fn report(capacity: u64, remaining: u64) -> SlotReport {
-        SlotReport { pulled_at: Instant::from_nanos(5_000_000), capacity, remaining, ..SlotReport::default() }
+    fn report(granted: u64, remaining: u64) -> SlotReport {
+        SlotReport { pulled_at: Instant::from_nanos(5_000_000), granted, remaining, ..SlotReport::default() }
     }
 
     fn room_at(limiter: &mut Bdp5g, us: u64) -> u64 {

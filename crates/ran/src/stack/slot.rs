@@ -24,7 +24,7 @@ impl Stack {
             // Where UEs differ, what was left is counted at the cell's own capacity.
             SlotBudget::PerUe(left) => used + (left * shared as f64) as u64,
         };
-        self.report_waiting(now, k, shared);
+        self.report_waiting(now, k, shared, budget);
         let (rlc_packets, rlc_bytes) = (before.packets, before.bytes);
         driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
         if self.sdap_poll.is_event_driven() && !self.sdap_busy.is_empty() {
@@ -81,7 +81,8 @@ impl Stack {
                 exit.deliver(now, &packet, driver);
             }
             let after = rlc.view();
-            self.settle(now, k, bearer, capacity, before, after);
+            let offer = Offer { capacity, left: budget.left(capacity) };
+            self.settle(now, k, bearer, offer, before, after);
         }
         used
     }
@@ -95,37 +96,58 @@ impl Stack {
         budget: &mut SlotBudget,
         driver: &mut D,
     ) -> u64 {
-        let (mut used, mut overhead) = (0, self.overhead);
-        let listens = self.limiters_listen;
+        let mut used = 0;
+        let overhead = self.overhead;
+        // What a bearer has used also tells whether it has paid for its header in this slot.
+        let counts = self.limiters_listen || overhead > 0;
         loop {
             let mut moved = 0;
-            let waiting = self.turns.len() as u64;
-            for i in 0..waiting {
+            let mut to_serve = self.able_bearers(k, now, shared);
+            for _ in 0..self.turns.len() {
                 let Some(bearer) = self.turns.next() else { break };
                 let capacity = self.ue_capacity(bearer.ue, k, now, shared);
-                let grant = budget.left(capacity) / (waiting - i);
-                let overhead = overhead.min(grant);
+                if capacity == 0 {
+                    self.turns.again(bearer);
+                    continue;
+                }
+                let grant = budget.left(capacity) / to_serve;
+                to_serve -= 1;
                 let (rlc, mut exit) = self.bearer(bearer);
+                let overhead = if rlc.used_in(k) == 0 { overhead.min(grant) } else { 0 };
                 let before = rlc.view();
                 let deliver = |driver: &mut D, sdu: &Packet| exit.deliver(now, sdu, driver);
                 let sent = rlc.pull_bytes(now, grant - overhead, driver, deliver);
                 let took = if sent > 0 { sent + overhead } else { 0 };
                 budget.take(took, capacity);
                 moved += took;
-                if listens {
+                if counts {
                     rlc.add_used(k, took);
                 }
                 let after = rlc.view();
-                self.settle(now, k, bearer, capacity, before, after);
+                let offer = Offer { capacity, left: budget.left(capacity) };
+                self.settle(now, k, bearer, offer, before, after);
             }
             used += moved;
-            overhead = 0;
             if moved == 0 || budget.is_spent() || self.turns.is_empty() {
                 break;
             }
         }
         self.turns.rotate();
         used
+    }
+
+    /// Bearers in the round whose UE can receive anything in slot `k`; the others take no part of it.
+    #[inline]
+    fn able_bearers(&mut self, k: u64, now: Instant, shared: u64) -> u64 {
+        if !self.per_ue_channels {
+            return self.turns.len() as u64;
+        }
+        let mut able = 0;
+        for i in 0..self.turns.len() {
+            let ue = self.turns.at(i).ue;
+            able += u64::from(self.ue_capacity(ue, k, now, shared) > 0);
+        }
+        able
     }
 
     /// The RLC entity of `bearer`, and the way out for what it sends.
@@ -147,7 +169,7 @@ impl Stack {
         now: Instant,
         k: u64,
         bearer: Bearer,
-        capacity: u64,
+        offer: Offer,
         before: RlcView,
         after: RlcView,
     ) {
@@ -155,30 +177,35 @@ impl Stack {
         if after.packets > 0 {
             self.turns.again(bearer);
         } else if self.limiters_listen {
-            self.report(now, k, bearer, capacity);
+            let sharers = self.turns.len() as u64 + 1;
+            self.report(now, k, bearer, Offer { left: offer.left / sharers, ..offer });
         }
     }
 
     /// Tells the limiters of the bearers that still have something to send.
-    fn report_waiting(&mut self, now: Instant, k: u64, shared: u64) {
+    fn report_waiting(&mut self, now: Instant, k: u64, shared: u64, budget: SlotBudget) {
         if !self.limiters_listen {
             return;
         }
+        let sharers = self.turns.len() as u64;
         for i in 0..self.turns.len() {
             let bearer = self.turns.at(i);
             let capacity = self.ue_capacity(bearer.ue, k, now, shared);
-            self.report(now, k, bearer, capacity);
+            let left = budget.left(capacity) / sharers;
+            self.report(now, k, bearer, Offer { capacity, left });
         }
     }
 
-    fn report(&mut self, now: Instant, k: u64, bearer: Bearer, capacity: u64) {
+    /// Tells the limiter of `bearer` what it was offered: what it used and its share, `offer.left`, of what was not.
+    fn report(&mut self, now: Instant, k: u64, bearer: Bearer, offer: Offer) {
+        let Offer { capacity, left } = offer;
         let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
         let used = rlc.used_in(k);
         let remaining = rlc.view().backlog(self.unit);
         let report = SlotReport {
             pulled_at: now,
             slot: self.slot,
-            granted: capacity,
+            granted: used + left,
             used,
             remaining,
             capacity,
@@ -186,6 +213,13 @@ impl Stack {
         };
         rlc.report(k, &report);
     }
+}
+
+/// A slot from the point of view of one bearer: what it could carry for it alone, and what is left of that.
+#[derive(Clone, Copy)]
+struct Offer {
+    capacity: u64,
+    left: u64,
 }
 
 /// The way out of the stack. It borrows nothing that a bearer is part of.

@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec;
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Lateness, Qfi, Ratio, Rng};
-use justfull_queue::{Limit, QueueConfig};
+use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
 const MS: u64 = 1_000_000;
 
@@ -334,6 +334,45 @@ fn header_bytes_are_paid_once_per_slot_and_bearer() {
 }
 
 #[test]
+fn a_bearer_that_sends_first_in_a_later_round_of_the_slot_pays_for_its_header_too() {
+    // Of 12 B flow 0 may have 4, which its header alone would take; flows 1 and 2 send 1 + 4 B each. Two bytes are left: enough
+    // for flow 0's packet, but not with its header.
+    let mut config = bytes(12, vec![ue(&[0, 1, 2])]);
+    config.mac.overhead = Bytes(4);
+    let mut bench = Bench::new(&config);
+    for (flow, size) in [(0, 2), (1, 1), (2, 1)] {
+        bench.send(1_000, flow, size, 1);
+    }
+    bench.run_to(20_000);
+    assert_eq!(bench.log.flows(), [1, 2, 0]);
+    assert_eq!(bench.log.times_us(), [10_000, 10_000, 20_000]);
+}
+
+#[test]
+fn bearers_under_5g_bdp_are_each_let_have_their_share_of_the_slot_and_waste_nothing() {
+    for (unit, per_slot) in [(CapacityUnit::Packets, 12), (CapacityUnit::Bytes, 18_000)] {
+        let mut config = cell(per_slot, unit, vec![ue(&[0, 1]), ue(&[0])]);
+        config.sdap.poll = poll(1_000, 500);
+        config.rlc.limiter = LimiterConfig::Bdp5g(Bdp5gConfig::default());
+        let mut bench = Bench::new(&config);
+        (0..3).for_each(|flow| bench.send(1_000, flow, 1_500, 2_000));
+        let mut most = 0;
+        for slot in 1..=300 {
+            bench.run_to(slot * 10_000 - 1);
+            if slot > 20 {
+                most = most.max(bench.stack.backlog_packets()[2]);
+            }
+        }
+        // The allowances may overlap by their offsets and by an SDU each; told of all of the cell, each would bring 12 and more.
+        assert!(most <= 12 * 133 / 100 + 6, "{unit:?}: {most} packets before a pull");
+        let delivered = bench.log.deliveries.len();
+        assert!(delivered >= 280 * 12, "{unit:?}: {delivered} of 3588");
+        let of_flow = [0, 1, 2].map(|flow| bench.log.delivered_by(3_000_000, flow));
+        assert!(of_flow.iter().all(|n| n.abs_diff(delivered / 3) < 60), "{unit:?}: {of_flow:?}");
+    }
+}
+
+#[test]
 fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
     let mut config = packets(4, vec![ue(&[0])]);
     config.ues[0].rules =
@@ -376,8 +415,7 @@ fn ues_with_their_own_channels_share_the_time_of_a_slot() {
 
 #[test]
 fn a_ue_out_of_range_leaves_the_slot_to_the_others() {
-    // In bytes, halves of what is left go round until no whole byte is: the last one may stay unused.
-    for (own, unit, size) in [(4, CapacityUnit::Packets, 1_500), (1_500, CapacityUnit::Bytes, 374)] {
+    for (own, unit, size) in [(4, CapacityUnit::Packets, 1_500), (1_500, CapacityUnit::Bytes, 375)] {
         let mut ues = vec![ue(&[0]), ue(&[0])];
         // A channel that carries something in one slot of a thousand, and not in the first.
         let rows = crate::channel::RowsConfig {
@@ -526,6 +564,14 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("ue[0].qos_flow[1].qfi", &|c| c.ues[0].qos_flows[1].qfi = qfi(0)),
         ("ue[0].qos_flow[1].drb", &|c| c.ues[0].qos_flows[1].drb = 2),
         ("ue[0].qos_flow[0].weight", &|c| c.ues[0].qos_flows[0].weight = 0),
+        ("ue[0].qos_flow[1].queue.limit", &|c| {
+            c.ues[0].qos_flows[1].queue = Some(QueueConfig::tail_drop(Limit::Packets(0)));
+        }),
+        ("ue[0].qos_flow[1].queue.aqm", &|c| {
+            let discipline = DisciplineConfig::FqCoDel(Default::default());
+            let aqm = AqmConfig::CoDel(Default::default());
+            c.ues[0].qos_flows[1].queue = Some(QueueConfig { discipline, aqm, ..QueueConfig::default() });
+        }),
         ("ue[0].rule[1].qfi", &|c| c.ues[0].rules[1].qfi = qfi(63)),
         ("ue[1].channel.unit", &|c| {
             c.ues[1].channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
