@@ -7,8 +7,8 @@
 mod columns;
 
 pub use columns::{
-    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, FlowRow, Runs, SERIES_COLUMNS, SeriesOverTime, SeriesPoint,
-    Table, Value,
+    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow, Runs,
+    SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table, Value,
 };
 
 use crate::figure::Figure;
@@ -70,7 +70,7 @@ pub fn write_whole(
     })
 }
 
-/// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv` and `result.json` into `folder`, which is made if needed,
+/// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into `folder`, which is made if needed,
 /// and tells their paths.
 ///
 /// # Errors
@@ -78,13 +78,16 @@ pub fn write_whole(
 pub fn write_all(folder: &Path, comparison: &Comparison) -> Result<Vec<PathBuf>, ExportError> {
     fs::create_dir_all(folder).map_err(|what| ExportError { path: folder.into(), what })?;
     type Writer = fn(&Comparison, &mut dyn Write) -> io::Result<()>;
-    let files: [(&str, Writer); 5] = [
+    let mut files: Vec<(&str, Writer)> = vec![
         ("runs.csv", runs_csv),
         ("runs.jsonl", runs_jsonl),
         ("series.csv", series_csv),
         ("cdf.csv", cdf_csv),
         ("result.json", result_json),
     ];
+    if all_runs(comparison).any(|(_, run)| !run.entities.is_empty()) {
+        files.push(("entities.csv", entities_csv));
+    }
     let write = |(name, writer): (&str, Writer)| {
         let path = folder.join(name);
         write_whole(&path, |out| writer(comparison, out))?;
@@ -177,6 +180,16 @@ pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     csv_table(&CDF_COLUMNS, rows, out)
 }
 
+/// One line for each run and queue, by [`ENTITY_COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison)
+        .flat_map(|(group, run)| run.entities.iter().map(move |entity| EntityRow { group, run, entity }));
+    csv_table(&ENTITY_COLUMNS, rows, out)
+}
+
 /// Every distribution of a run: what it is of, whose it is, the numbers.
 fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
     let flows = run.flows.iter().flat_map(|f| {
@@ -218,6 +231,7 @@ pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<(
         ("runs", units(&COLUMNS)),
         ("series", units(&SERIES_COLUMNS)),
         ("cdf", units(&CDF_COLUMNS)),
+        ("entities", units(&ENTITY_COLUMNS)),
     ]);
     serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
     out.write_all(b"\n")

@@ -1,6 +1,6 @@
 //! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the reference of the documentation.
 
-use crate::export::{CDF_COLUMNS, COLUMNS, Column, SERIES_COLUMNS, Table};
+use crate::export::{CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, SERIES_COLUMNS, Table};
 use crate::library;
 use crate::scenario::{Method, MethodLibrary};
 use justfull_base::doc::MethodDoc;
@@ -175,6 +175,7 @@ fn columns_page() -> String {
     table("runs.csv, runs.jsonl", rows(&COLUMNS));
     table("series.csv", rows(&SERIES_COLUMNS));
     table("cdf.csv", rows(&CDF_COLUMNS));
+    table("entities.csv", rows(&ENTITY_COLUMNS));
     out
 }
 

@@ -72,13 +72,15 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::Backlog
         | Metric::SdapBacklog
         | Metric::RlcBacklog
+        | Metric::RlcBacklogSd
         | Metric::RlcAtEntry => 1,
         Metric::DelayMean
         | Metric::DelaySd
         | Metric::Goodput
         | Metric::Drops
         | Metric::DropsOfAll
-        | Metric::Bound => 2,
+        | Metric::Bound
+        | Metric::PingRtt => 2,
     }
 }
 
@@ -96,7 +98,7 @@ fn mean_only(summary: Option<Summary>, digits: usize) -> String {
 }
 
 /// Columns of the table of methods, the most telling first: the metric, its name, and whether the interval is shown.
-const COLUMNS: [(Metric, &str, bool); 9] = [
+const COLUMNS: [(Metric, &str, bool); 10] = [
     (Metric::DelayMean, "delay\nmean", true),
     (Metric::DelayP95, "delay\np95", false),
     (Metric::DelayP99, "delay\np99", false),
@@ -104,6 +106,7 @@ const COLUMNS: [(Metric, &str, bool); 9] = [
     (Metric::Goodput, "goodput", true),
     (Metric::Drops, "drops", false),
     (Metric::Rtt, "RTT\nmean", false),
+    (Metric::PingRtt, "ping\nRTT", true),
     (Metric::RlcBacklog, "RLC\nbacklog", false),
     (Metric::RlcAtEntry, "RLC at\nentry", false),
 ];

@@ -110,6 +110,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         duration: Duration::from_secs(60),
         warmup: Duration::from_secs(5),
         series_bins: 1000,
+        entity_backlog: false,
     }
 }
 

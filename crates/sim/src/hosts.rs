@@ -1,11 +1,9 @@
-//! Servers and user equipments: banks of TCP endpoints and UDP sources, each with one queue of timers.
+//! Servers and user equipments: banks of TCP endpoints, and a queue of timers for the members of a bank.
 
-use justfull_base::{Duration, Instant, Rng};
+use justfull_base::Instant;
 use justfull_tcp::{Receiver, Sender};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-use crate::traffic::Interval;
 
 /// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
 #[derive(Clone, Debug)]
@@ -76,37 +74,6 @@ pub(crate) struct TcpFlow {
     pub(crate) completed: Option<Instant>,
 }
 
-/// A UDP source.
-pub(crate) struct UdpSource {
-    pub(crate) route: Route,
-    pub(crate) payload: u32,
-    interval: Interval,
-    rng: Rng,
-    skew: f64,
-}
-
-impl UdpSource {
-    /// The source and the instant of its first datagram: a random time within one mean interval after `start`. Its clock
-    /// is skewed by up to 50 ppm, so that no source locks to a poll.
-    pub(crate) fn new(
-        route: Route,
-        payload: u32,
-        interval: Interval,
-        start: Instant,
-        mut rng: Rng,
-    ) -> (Self, Instant) {
-        let phase = interval.mean().scaled(rng.unit());
-        let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
-        (Self { route, payload, interval, rng, skew }, start + phase)
-    }
-
-    /// The datagram after the one sent at `now`; none when the source has stopped by then.
-    pub(crate) fn after(&mut self, now: Instant) -> Option<Instant> {
-        let gap = self.interval.draw(&mut self.rng).scaled(self.skew).max(Duration::from_nanos(1));
-        Some(now + gap).filter(|at| *at < self.route.stop)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,20 +87,5 @@ mod tests {
         assert_eq!(timers.pop(Instant::from_nanos(30)), Some(0));
         assert_eq!(timers.pop(Instant::from_nanos(30)), Some(1));
         assert_eq!(timers.pop(Instant::from_nanos(30)), None);
-    }
-
-    #[test]
-    fn a_normal_source_keeps_its_mean_and_stops() {
-        let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
-        let stop = Instant::ZERO + Duration::from_secs(200);
-        let route = Route { flow: 0, pipe: 0, tracked: false, stop };
-        let (mut source, first) = UdpSource::new(route, 200, interval, Instant::ZERO, Rng::stream(1, "s"));
-        let mut n = 0;
-        let mut at = Some(first);
-        while let Some(now) = at {
-            n += 1;
-            at = source.after(now);
-        }
-        assert!((9_800..10_200).contains(&n), "{n}");
     }
 }

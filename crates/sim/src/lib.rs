@@ -5,12 +5,15 @@
 //! event loop: a link of fixed delay is already in order, so it keeps its own queue and tells the loop one instant.
 #![forbid(unsafe_code)]
 
+mod backlog;
 pub mod hosts;
 pub mod link;
 pub mod recorder;
 pub mod results;
+mod sources;
 pub mod traffic;
+mod uplink;
 pub mod world;
 
-pub use traffic::{FlowConfig, Interval, Traffic};
+pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};
 pub use world::{Progress, World, WorldConfig};

@@ -1,6 +1,8 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
-use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series};
+use crate::backlog::waited;
+use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, PingResult, Series};
+use crate::traffic::PingCount;
 use hdrhistogram::Histogram;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 
@@ -91,6 +93,7 @@ struct Class {
     delay: Times,
     bound: Option<Times>,
     rtt: Option<Times>,
+    ping: Option<PingCount>,
     rlc_backlog_sum: u64,
     sdap_entries: u64,
     goodput_bytes: u64,
@@ -118,7 +121,8 @@ struct Bin {
 /// Which flows there are and how they are named.
 pub(crate) struct ClassInfo {
     pub(crate) name: String,
-    pub(crate) protocol: &'static str,
+    /// Kind of traffic of the first flow.
+    pub(crate) kind: &'static str,
     pub(crate) control: String,
     pub(crate) ue: u32,
     pub(crate) qfi: u8,
@@ -157,13 +161,14 @@ impl Recorder {
         let classes = classes.into_iter().map(|info| Class {
             delay: Times::new(),
             bound: info.low_latency.then(Times::new),
-            rtt: (info.protocol == "tcp").then(Times::new),
+            rtt: matches!(info.kind, "tcp" | "ping").then(Times::new),
+            ping: (info.kind == "ping").then(PingCount::default),
             rlc_backlog_sum: 0,
             sdap_entries: 0,
             goodput_bytes: 0,
             result: FlowResult {
                 name: info.name,
-                protocol: info.protocol.into(),
+                protocol: if info.kind == "ping" { "icmp" } else { info.kind }.into(),
                 control: info.control,
                 flows: info.flows,
                 ue: info.ue,
@@ -263,6 +268,33 @@ impl Recorder {
         }
     }
 
+    fn ping(&mut self, flow: u32, sent: Instant) -> Option<&mut PingCount> {
+        let class = self.class_of_flow[flow as usize] as usize;
+        self.classes[class].ping.as_mut().filter(|_| sent >= self.warmup)
+    }
+
+    /// An echo request was sent.
+    pub(crate) fn ping_sent(&mut self, now: Instant, flow: u32) {
+        if let Some(count) = self.ping(flow, now) {
+            count.requests += 1;
+        }
+    }
+
+    /// The reply to the request of `sent` came back.
+    pub(crate) fn ping_replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        if let Some(count) = self.ping(flow, sent) {
+            count.replies += 1;
+            self.rtt(now, flow, now.since(sent));
+        }
+    }
+
+    /// The request of `sent`, or its reply, was dropped.
+    pub(crate) fn ping_lost(&mut self, flow: u32, sent: Instant) {
+        if let Some(count) = self.ping(flow, sent) {
+            count.lost += 1;
+        }
+    }
+
     /// Adds what a TCP flow's sender counted.
     pub(crate) fn tcp_totals(
         &mut self,
@@ -310,6 +342,7 @@ impl Recorder {
             delay: class.delay.finish(),
             bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
             rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
+            ping: class.ping.map(|p| PingResult { requests: p.requests, replies: p.replies, lost: p.lost }),
             rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
             ..class.result.clone()
         };
@@ -397,12 +430,8 @@ impl Probe for Recorder {
                 }
             }
             Event::Dropped { layer, packet, reason } => {
-                let waited = matches!(
-                    reason,
-                    DropReason::OverflowVictim | DropReason::AqmDequeue | DropReason::AqmTimeout
-                );
                 let count = &mut self.layers[*layer as usize];
-                count.backlog -= u64::from(waited);
+                count.backlog -= u64::from(waited(*reason));
                 if packet.entered >= self.warmup {
                     count.drops[*reason as usize] += 1;
                     self.class(packet).result.dropped_packets += 1;

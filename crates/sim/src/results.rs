@@ -19,6 +19,8 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// Per layer from the top down.
     pub layers: Vec<LayerResult>,
+    /// Per queue, UPF, SDAP and RLC one after the other; empty unless the scenario asks for it.
+    pub entities: Vec<EntityResult>,
     /// The radio.
     pub cell: CellResult,
     /// Backlog and capacity over time.
@@ -65,7 +67,7 @@ pub struct Distribution {
 pub struct FlowResult {
     /// Name in the scenario.
     pub name: String,
-    /// `tcp` or `udp`.
+    /// `tcp`, `udp` or `icmp`.
     pub protocol: String,
     /// Congestion control of a TCP flow, empty otherwise.
     pub control: String,
@@ -91,7 +93,7 @@ pub struct FlowResult {
     pub delay: Distribution,
     /// The least delay any policy could have given the same packets (tracked flows only).
     pub bound: Distribution,
-    /// Round-trip time samples of a TCP sender.
+    /// Round-trip time samples of a TCP sender or of a ping.
     pub rtt: Distribution,
     /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20 Fig. 5).
     pub rlc_packets_at_entry_mean: f64,
@@ -101,6 +103,36 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// When a sized transfer was acknowledged whole, in seconds since the start of the run.
     pub completed_s: Option<f64>,
+    /// Requests and replies of a ping.
+    pub ping: Option<PingResult>,
+}
+
+/// Echo requests that were sent in the measured window and what became of them; the rest was on its way at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PingResult {
+    /// Requests sent.
+    pub requests: u64,
+    /// Replies that came back.
+    pub replies: u64,
+    /// Requests and replies that were dropped.
+    pub lost: u64,
+}
+
+/// Backlog of one queue in the measured window, weighted by time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EntityResult {
+    /// `LAYER.ueN.qfiN` in the UPF and in SDAP, `rlc.ueN.drbN` in the RLC.
+    pub name: String,
+    /// `upf`, `sdap` or `rlc`.
+    pub layer: String,
+    /// Mean number of packets.
+    pub packets_mean: f64,
+    /// Standard deviation of the number of packets.
+    pub packets_sd: f64,
+    /// Mean number of bytes; the packet that the RLC is sending counts whole.
+    pub bytes_mean: f64,
+    /// Standard deviation of the number of bytes.
+    pub bytes_sd: f64,
 }
 
 /// What one layer did in the measured window.

@@ -1,6 +1,12 @@
 //! What flows through the world.
 
+mod ping;
+
+pub use ping::PingConfig;
+pub(crate) use ping::PingCount;
+
 use justfull_base::error::ensure;
+use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
@@ -11,6 +17,9 @@ use std::fmt;
 
 /// Bytes of IPv4 and UDP headers.
 pub const UDP_HEADER_BYTES: u32 = 28;
+
+/// Bytes of IPv4 and ICMP echo headers (RFC 792).
+pub const ICMP_HEADER_BYTES: u32 = 28;
 
 /// Time between the datagrams of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -100,6 +109,36 @@ pub enum Traffic {
         /// Time between them.
         interval: Interval,
     },
+    /// Echo requests that the UE answers.
+    Ping(PingConfig),
+}
+
+impl Traffic {
+    /// Short name of the kind.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Tcp { .. } => "tcp",
+            Self::Udp { .. } => "udp",
+            Self::Ping(_) => "ping",
+        }
+    }
+
+    /// The transport protocol of its packets.
+    #[must_use]
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            Self::Tcp { .. } => Protocol::Tcp,
+            Self::Udp { .. } => Protocol::Udp,
+            Self::Ping(_) => Protocol::Icmp,
+        }
+    }
+}
+
+/// The least mean interval of a source.
+pub(crate) fn least_interval(interval: &Interval) -> Result<(), ConfigError> {
+    let mean = interval.mean();
+    ensure(mean >= Duration::from_micros(1), "interval", &mean, "at least 1us", "finer would not end")
 }
 
 /// One flow.
@@ -107,7 +146,7 @@ pub enum Traffic {
 pub struct FlowConfig {
     /// Name; flows of one name are counted together.
     pub name: String,
-    /// UE it goes to.
+    /// UE at the other end.
     pub ue: u32,
     /// Addresses and ports.
     pub tuple: FiveTuple,
@@ -115,7 +154,7 @@ pub struct FlowConfig {
     pub traffic: Traffic,
     /// Its delay is what the scenario asks for.
     pub low_latency: bool,
-    /// When it starts. A UDP source starts within one mean interval after it, at random.
+    /// When it starts. A source of datagrams starts within one mean interval after it, at random.
     pub start: Duration,
     /// When it stops sending new data; none for the end of the run.
     pub stop: Option<Duration>,
@@ -143,15 +182,9 @@ impl FlowConfig {
                     "1B to the MTU less 28B of headers",
                     "no IP fragmentation is modelled",
                 )?;
-                let mean = interval.mean();
-                ensure(
-                    mean >= Duration::from_micros(1),
-                    "interval",
-                    &mean,
-                    "at least 1us",
-                    "finer would not end",
-                )
+                least_interval(interval)
             }
+            Traffic::Ping(ping) => ping.validate(mtu).map_err(|e| e.within("ping")),
             Traffic::Tcp { sender, size, .. } => {
                 let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
                 let bound = "1 to the MTU less 52B of headers";

@@ -1,21 +1,24 @@
 //! The world and its event loop.
 //!
 //! ```text
-//! UDP sources -+
+//! Datagrams ---+
 //! TCP senders -+-> core link -> Stack (UPF -> SDAP -> RLC -> MAC) -> air -> TCP receivers
 //!      ^                                                                      |
 //!      +--------------------------- uplink ----------------------------------+
 //! ```
 //! At one instant components act in the order acknowledgements, senders, sources, core, stack, air, receivers.
 
-use crate::hosts::{Route, TcpFlow, Timers, UdpSource};
+use crate::backlog::{Backlogs, Measured};
+use crate::hosts::{Route, TcpFlow, Timers};
 use crate::link::Pipe;
 use crate::recorder::{ClassInfo, Recorder, conservation};
 use crate::results::RunResult;
-use crate::traffic::{FlowConfig, Traffic, UDP_HEADER_BYTES};
+use crate::sources::{Answer, Source};
+use crate::traffic::{FlowConfig, Traffic};
+use crate::uplink::Up;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet, Probe, Rng};
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet, Probe};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{Egress, Stack, StackConfig};
 use justfull_tcp::segment::HEADER_BYTES;
@@ -52,6 +55,8 @@ pub struct WorldConfig {
     pub warmup: Duration,
     /// Bins of the series over time, 1 to 100 000.
     pub series_bins: u32,
+    /// Measure the backlog of every queue over time.
+    pub entity_backlog: bool,
 }
 
 /// Told how far a run is, and able to end it.
@@ -121,10 +126,14 @@ impl Probe for Driver {
     #[inline(always)]
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.recorder.on_event(now, event);
-        if let Event::Dropped { packet, .. } = event
-            && packet.protocol == Protocol::Tcp
-        {
-            self.segments.take(packet.payload);
+        if let Event::Dropped { packet, .. } = event {
+            match packet.protocol {
+                Protocol::Tcp => {
+                    self.segments.take(packet.payload);
+                }
+                Protocol::Icmp => self.recorder.ping_lost(packet.flow, Instant::from_nanos(packet.payload)),
+                Protocol::Udp => {}
+            }
         }
     }
 }
@@ -142,7 +151,7 @@ impl Egress for Driver {
 #[derive(Clone, Copy)]
 enum End {
     Tcp(u32),
-    Udp(u32),
+    Source(u32),
 }
 
 /// A world that has been built and can be run once.
@@ -150,9 +159,11 @@ pub struct World {
     config: WorldConfig,
     stack: Stack,
     driver: Driver,
+    /// Backlog of each queue, where the scenario asks for it.
+    backlogs: Option<Box<Backlogs>>,
     ends: Vec<End>,
     tcp: Vec<TcpFlow>,
-    udp: Vec<UdpSource>,
+    sources: Vec<Source>,
     sender_timers: Timers,
     receiver_timers: Timers,
     source_timers: Timers,
@@ -160,7 +171,7 @@ pub struct World {
     core: Vec<Pipe<Packet>>,
     air: Pipe<Arrival>,
     /// One pipe per pipe of the core, for the way back.
-    uplink: Vec<Pipe<(u32, Ack)>>,
+    uplink: Vec<Pipe<Up>>,
     calls: u64,
 }
 
@@ -179,17 +190,12 @@ impl World {
         delays.dedup();
         let (classes, class_of_flow) = classes(config);
         let end = Instant::ZERO + config.duration;
-        let recorder = Recorder::new(
-            Instant::ZERO + config.warmup,
-            end,
-            config.series_bins as usize,
-            classes,
-            class_of_flow,
-        );
+        let warmup = Instant::ZERO + config.warmup;
+        let recorder = Recorder::new(warmup, end, config.series_bins as usize, classes, class_of_flow);
         let mut world = Self {
             ends: Vec::with_capacity(members),
             tcp: Vec::new(),
-            udp: Vec::new(),
+            sources: Vec::new(),
             sender_timers: Timers::new(members),
             receiver_timers: Timers::new(members),
             source_timers: Timers::new(members),
@@ -202,6 +208,7 @@ impl World {
                 segments: Segments::new(),
             },
             config: config.clone(),
+            backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(&config.stack.ues, warmup))),
             calls: 0,
             stack: {
                 for flow in &config.flows {
@@ -242,12 +249,12 @@ impl World {
                     completed: None,
                 });
             }
-            Traffic::Udp { payload, interval } => {
-                self.ends.push(End::Udp(self.udp.len() as u32));
-                let rng = Rng::stream(seed, &format!("udp.{i}"));
-                let (source, first) = UdpSource::new(route, payload.0 as u32, *interval, start, rng);
-                self.source_timers.arm(self.udp.len() as u32, first);
-                self.udp.push(source);
+            Traffic::Udp { .. } | Traffic::Ping(_) => {
+                self.ends.push(End::Source(self.sources.len() as u32));
+                if let Some((source, first)) = Source::new(route, &flow.traffic, start, seed) {
+                    self.source_timers.arm(self.sources.len() as u32, first);
+                    self.sources.push(source);
+                }
             }
         }
         Ok(())
@@ -293,14 +300,17 @@ impl World {
         if stack < others {
             // Nothing reaches the stack before the others act: it may go on alone.
             let limit = others.min(end + Duration::from_nanos(1));
-            let (now, instants) = self.stack.wake_before(now, limit, &mut self.driver);
+            let (now, instants) = match &mut self.backlogs {
+                None => self.stack.wake_before(now, limit, &mut self.driver),
+                Some(b) => self.stack.wake_before(now, limit, &mut measured(&mut self.driver, b)),
+            };
             self.calls += instants;
             self.drain_stack(now);
             return now;
         }
         self.calls += 1;
         if uplink == now {
-            self.acknowledge(now);
+            self.reach_servers(now);
         } else if senders == now {
             self.wake_sender(now);
         } else if sources == now {
@@ -310,7 +320,10 @@ impl World {
                 uplink.min(senders).min(sources).min(air).min(receivers).min(end + Duration::from_nanos(1));
             return self.arrive(now, limit);
         } else if stack == now {
-            self.stack.wake(now, &mut self.driver);
+            match &mut self.backlogs {
+                None => self.stack.wake(now, &mut self.driver),
+                Some(b) => self.stack.wake(now, &mut measured(&mut self.driver, b)),
+            }
             self.drain_stack(now);
         } else if air == now {
             while let Some(arrival) = self.air.pop(now) {
@@ -322,20 +335,31 @@ impl World {
         now
     }
 
-    /// Acknowledgements reach their senders.
-    fn acknowledge(&mut self, now: Instant) {
+    /// What UEs have sent reaches the servers.
+    fn reach_servers(&mut self, now: Instant) {
         for pipe in 0..self.uplink.len() {
-            while let Some((i, ack)) = self.uplink[pipe].pop(now) {
+            while let Some(item) = self.uplink[pipe].pop(now) {
                 self.calls += 1;
-                let flow = &mut self.tcp[i as usize];
-                flow.sender.on_ack(now, &ack);
-                self.driver.recorder.rtt(now, flow.route.flow, now.since(ack.ts_echo));
-                if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
-                    flow.completed = Some(now);
+                match item {
+                    Up::Ack(i, ack) => self.acknowledge(now, i, &ack),
+                    Up::Reply(i, sent) => {
+                        self.driver.recorder.ping_replied(now, self.sources[i as usize].route.flow, sent);
+                    }
                 }
-                self.transmit(now, i);
             }
         }
+    }
+
+    /// An acknowledgement reaches its sender.
+    #[inline]
+    fn acknowledge(&mut self, now: Instant, i: u32, ack: &Ack) {
+        let flow = &mut self.tcp[i as usize];
+        flow.sender.on_ack(now, ack);
+        self.driver.recorder.rtt(now, flow.route.flow, now.since(ack.ts_echo));
+        if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
+            flow.completed = Some(now);
+        }
+        self.transmit(now, i);
     }
 
     fn wake_sender(&mut self, now: Instant) {
@@ -377,11 +401,14 @@ impl World {
 
     fn send_datagram(&mut self, now: Instant) {
         let Some(i) = self.source_timers.pop(now) else { return };
-        let source = &mut self.udp[i as usize];
+        let source = &mut self.sources[i as usize];
         let Route { flow, pipe, tracked, .. } = source.route;
-        let size = source.payload + UDP_HEADER_BYTES;
-        let packet = Packet { flow, size, protocol: Protocol::Udp, tracked, ..Packet::default() };
+        let (size, protocol, payload) = (source.size(), source.protocol, now.as_nanos());
+        let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
         self.core[pipe as usize].push(now, size, packet);
+        if source.answer == Answer::Echo {
+            self.driver.recorder.ping_sent(now, flow);
+        }
         if let Some(at) = source.after(now) {
             self.source_timers.arm(i, at);
         }
@@ -395,7 +422,10 @@ impl World {
                 while let Some(packet) = pipe.pop(now) {
                     self.calls += 1;
                     self.driver.recorder.entered(now, packet.flow);
-                    self.stack.input(now, packet, &mut self.driver);
+                    match &mut self.backlogs {
+                        None => self.stack.input(now, packet, &mut self.driver),
+                        Some(b) => self.stack.input(now, packet, &mut measured(&mut self.driver, b)),
+                    }
                 }
             }
             let next = earliest(&self.core);
@@ -424,9 +454,13 @@ impl World {
     fn receive(&mut self, now: Instant, arrival: Arrival) {
         self.calls += 1;
         match self.ends[arrival.flow as usize] {
-            End::Udp(i) => {
-                let payload = u64::from(self.udp[i as usize].payload);
-                self.driver.recorder.goodput(now, arrival.flow, payload);
+            End::Source(i) => {
+                let source = &self.sources[i as usize];
+                self.driver.recorder.goodput(now, arrival.flow, source.payload_of(arrival.size));
+                if source.answer == Answer::Echo {
+                    let reply = Up::Reply(i, Instant::from_nanos(arrival.payload));
+                    self.uplink[source.route.pipe as usize].push(now, arrival.size, reply);
+                }
             }
             End::Tcp(i) => {
                 let segment = self.driver.segments.take(arrival.payload);
@@ -450,7 +484,7 @@ impl World {
     fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
         let TcpFlow { route, receiver, .. } = &self.tcp[i as usize];
         if let Some(ack) = ack {
-            self.uplink[route.pipe as usize].push(now, ACK_BYTES, (i, ack));
+            self.uplink[route.pipe as usize].push(now, ACK_BYTES, Up::Ack(i, ack));
         }
         if let Some(at) = receiver.next_timer() {
             self.receiver_timers.arm(i, at);
@@ -468,6 +502,8 @@ impl World {
             CapacityUnit::Packets => "packets",
             CapacityUnit::Bytes => "bytes",
         };
+        let end = Instant::ZERO + self.config.duration;
+        let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let recorder = &self.driver.recorder;
         RunResult {
             scenario: self.config.scenario,
@@ -477,12 +513,17 @@ impl World {
             warmup_s: self.config.warmup.as_secs_f64(),
             flows: recorder.flows(),
             layers: recorder.layers(),
+            entities,
             cell: recorder.cell(unit),
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
             component_calls: self.calls,
         }
     }
+}
+
+fn measured<'a>(driver: &'a mut Driver, backlogs: &'a mut Backlogs) -> Measured<'a, Driver> {
+    Measured { driver, backlogs }
 }
 
 #[inline]
@@ -520,14 +561,15 @@ fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
     for flow in &config.flows {
         let found = classes.iter().rposition(|c| c.name == flow.name);
         let i = found.unwrap_or_else(|| {
-            let (protocol, control) = match &flow.traffic {
-                Traffic::Tcp { sender, .. } => ("tcp", sender.cc.name().to_string()),
-                Traffic::Udp { .. } => ("udp", String::new()),
+            let control = match &flow.traffic {
+                Traffic::Tcp { sender, .. } => sender.cc.name().to_string(),
+                Traffic::Udp { .. } | Traffic::Ping(_) => String::new(),
             };
+            let kind = flow.traffic.kind();
             let rules = &config.stack.ues[flow.ue as usize].rules;
             let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);
             let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
-            classes.push(ClassInfo { name, protocol, control, ue, qfi, low_latency, flows: 0 });
+            classes.push(ClassInfo { name, kind, control, ue, qfi, low_latency, flows: 0 });
             classes.len() - 1
         });
         classes[i].flows += 1;

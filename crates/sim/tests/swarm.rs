@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{cell, ms, run, tcp, udp, world};
+use common::{cell, ms, ping, run, tcp, udp, world};
 use justfull_base::{BitRate, Bytes, Duration, Lateness, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, Fit, MarkovConfig, RowsConfig};
@@ -109,17 +109,20 @@ fn stack(rng: &mut Rng, seed: u64) -> StackConfig {
 }
 
 fn flow(rng: &mut Rng, i: u64, ues: u64) -> FlowConfig {
-    let mut flow = if rng.chance(0.5) {
-        let cc = match rng.below(3) {
-            0 => CcConfig::NewReno(Default::default()),
-            1 => CcConfig::Cubic(Default::default()),
-            _ => CcConfig::Bbr(Default::default()),
-        };
-        tcp(&format!("tcp{i}"), cc, rng.chance(0.4).then(|| 1 + rng.below(500_000)))
-    } else {
-        let mean = Duration::from_micros(500 + rng.below(30_000));
-        let normal = Interval::Normal { mean, sd: Duration::from_nanos(mean.as_nanos() / 3) };
-        udp(&format!("udp{i}"), 1 + rng.below(1_472), pick(rng, &[Interval::Constant(mean), normal]))
+    let mean = Duration::from_micros(500 + rng.below(30_000));
+    let normal = Interval::Normal { mean, sd: Duration::from_nanos(mean.as_nanos() / 3) };
+    let interval = pick(rng, &[Interval::Constant(mean), normal]);
+    let mut flow = match rng.below(4) {
+        0 => udp(&format!("udp{i}"), 1 + rng.below(1_472), interval),
+        1 => ping(&format!("ping{i}"), rng.below(1_473), interval),
+        _ => {
+            let cc = match rng.below(3) {
+                0 => CcConfig::NewReno(Default::default()),
+                1 => CcConfig::Cubic(Default::default()),
+                _ => CcConfig::Bbr(Default::default()),
+            };
+            tcp(&format!("tcp{i}"), cc, rng.chance(0.4).then(|| 1 + rng.below(500_000)))
+        }
     };
     if let Traffic::Tcp { sender, .. } = &mut flow.traffic {
         sender.ecn = rng.chance(0.3);
@@ -143,6 +146,7 @@ fn draw(seed: u64) -> WorldConfig {
     config.uplink_rate = BitRate(pick(&mut rng, &[0, 5_000_000]));
     config.air_delay = ms(rng.below(6));
     config.warmup = ms(pick(&mut rng, &[0, 300]));
+    config.entity_backlog = rng.chance(0.5);
     config
 }
 
@@ -175,6 +179,10 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
                 "{name}: a round trip of {}",
                 flow.rtt.min_ms
             );
+        }
+        if let Some(ping) = flow.ping {
+            assert!(ping.replies + ping.lost <= ping.requests, "{name}: {ping:?}");
+            assert_eq!(ping.replies, flow.rtt.count, "{name}");
         }
         if let Traffic::Tcp { size: Some(size), .. } = &settings.traffic {
             let window_s = result.duration_s - result.warmup_s;

@@ -151,20 +151,15 @@ fn ratios(over: &[(usize, u64, f64)], base: &[(usize, u64, f64)], rule: Rule) ->
 impl Claim {
     fn words(&self) -> String {
         let on = format!("{}, {}", self.trace, self.scenario);
-        match self.kind {
-            Kind::Range => format!("{}: {} ({on})", self.method, self.metric.words()),
-            Kind::Ratio if self.base_scenario.is_some() => {
-                format!("{}: {} with a second flow / with one ({on})", self.method, self.metric.words())
+        let (method, what) = (&self.method, self.metric.words());
+        match (self.kind, &self.base_scenario) {
+            (Kind::Range, _) => format!("{method}: {what} ({on})"),
+            (Kind::Ratio, Some(base)) => {
+                format!("{method}: {what}, {} / {base} ({})", self.scenario, self.trace)
             }
-            Kind::Ratio => format!("{} / {}: {} ({on})", self.method, self.base, self.metric.words()),
-            Kind::Order => format!("{}: {} ({on})", self.order.join(" < "), self.metric.words()),
-            Kind::Trend => {
-                format!(
-                    "{}: {} at the first point < at the last ({on})",
-                    self.order.join(", "),
-                    self.metric.words()
-                )
-            }
+            (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),
+            (Kind::Order, _) => format!("{}: {what} ({on})", self.order.join(" < ")),
+            (Kind::Trend, _) => format!("{}: {what}, first point < last ({on})", self.order.join(", ")),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::report::Group;
 use crate::report::summary::Metric;
-use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use justfull_sim::results::{Distribution, EntityResult, FlowResult, RunResult};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -70,6 +70,9 @@ pub enum SeriesOverTime {}
 /// `cdf.csv`.
 pub enum Cdfs {}
 
+/// `entities.csv`.
+pub enum Entities {}
+
 impl Table for Runs {
     type Row<'a> = FlowRow<'a>;
 }
@@ -80,6 +83,10 @@ impl Table for SeriesOverTime {
 
 impl Table for Cdfs {
     type Row<'a> = CdfPoint<'a>;
+}
+
+impl Table for Entities {
+    type Row<'a> = EntityRow<'a>;
 }
 
 /// One column of a table.
@@ -133,9 +140,24 @@ pub struct CdfPoint<'a> {
     pub share: f64,
 }
 
+/// A row of `entities.csv`: one queue of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct EntityRow<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// The queue.
+    pub entity: &'a EntityResult,
+}
+
 /// One number of a distribution, absent when it has no values.
 fn ms(d: &Distribution, pick: fn(&Distribution) -> f64) -> Value {
     if d.count == 0 { Value::Absent } else { Value::Real(pick(d)) }
+}
+
+fn whole(value: Option<u64>) -> Value {
+    value.map_or(Value::Absent, Value::Whole)
 }
 
 /// One number of a bin, absent when the series is shorter.
@@ -159,7 +181,7 @@ macro_rules! column {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 65] = [
+pub static COLUMNS: [Column<Runs>; 68] = [
     column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
     column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
     column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
@@ -173,7 +195,7 @@ pub static COLUMNS: [Column<Runs>; 65] = [
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
-    column!("protocol", "text", "tcp or udp.", |r| Value::text(&r.flow.protocol)),
+    column!("protocol", "text", "tcp, udp or icmp.", |r| Value::text(&r.flow.protocol)),
     column!("control", "text", "Congestion control of a TCP flow.", |r| Value::text(&r.flow.control)),
     column!("ue", "number", "User equipment.", |r| Value::Whole(u64::from(r.flow.ue))),
     column!("qfi", "number", "QoS flow identifier.", |r| Value::Whole(u64::from(r.flow.qfi))),
@@ -318,37 +340,50 @@ pub static COLUMNS: [Column<Runs>; 65] = [
         "Least delay that any policy could have given the same packets: greatest value.",
         |r| ms(&r.flow.bound, |d| d.max_ms)
     ),
-    column!("rtt_count", "values", "Round-trip time samples of a TCP sender: number of values.", |r| {
-        Value::Whole(r.flow.rtt.count)
-    }),
-    column!("rtt_ms_mean", "ms", "Round-trip time samples of a TCP sender: mean.", |r| ms(
+    column!(
+        "rtt_count",
+        "values",
+        "Round-trip time samples of a TCP sender or of a ping: number of values.",
+        |r| { Value::Whole(r.flow.rtt.count) }
+    ),
+    column!("rtt_ms_mean", "ms", "Round-trip time samples of a TCP sender or of a ping: mean.", |r| ms(
         &r.flow.rtt,
         |d| d.mean_ms
     )),
-    column!("rtt_ms_sd", "ms", "Round-trip time samples of a TCP sender: standard deviation.", |r| ms(
-        &r.flow.rtt,
-        |d| d.sd_ms
-    )),
-    column!("rtt_ms_min", "ms", "Round-trip time samples of a TCP sender: least value.", |r| ms(
-        &r.flow.rtt,
-        |d| d.min_ms
-    )),
-    column!("rtt_ms_p50", "ms", "Round-trip time samples of a TCP sender: median.", |r| ms(
+    column!(
+        "rtt_ms_sd",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: standard deviation.",
+        |r| ms(&r.flow.rtt, |d| d.sd_ms)
+    ),
+    column!(
+        "rtt_ms_min",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: least value.",
+        |r| ms(&r.flow.rtt, |d| d.min_ms)
+    ),
+    column!("rtt_ms_p50", "ms", "Round-trip time samples of a TCP sender or of a ping: median.", |r| ms(
         &r.flow.rtt,
         |d| d.p50_ms
     )),
-    column!("rtt_ms_p95", "ms", "Round-trip time samples of a TCP sender: 95th percentile.", |r| ms(
-        &r.flow.rtt,
-        |d| d.p95_ms
-    )),
-    column!("rtt_ms_p99", "ms", "Round-trip time samples of a TCP sender: 99th percentile.", |r| ms(
-        &r.flow.rtt,
-        |d| d.p99_ms
-    )),
-    column!("rtt_ms_max", "ms", "Round-trip time samples of a TCP sender: greatest value.", |r| ms(
-        &r.flow.rtt,
-        |d| d.max_ms
-    )),
+    column!(
+        "rtt_ms_p95",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: 95th percentile.",
+        |r| ms(&r.flow.rtt, |d| d.p95_ms)
+    ),
+    column!(
+        "rtt_ms_p99",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: 99th percentile.",
+        |r| ms(&r.flow.rtt, |d| d.p99_ms)
+    ),
+    column!(
+        "rtt_ms_max",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: greatest value.",
+        |r| ms(&r.flow.rtt, |d| d.max_ms)
+    ),
     column!(
         "rlc_at_entry_packets_mean",
         "packets",
@@ -373,6 +408,15 @@ pub static COLUMNS: [Column<Runs>; 65] = [
         "When a sized transfer was acknowledged whole, from the start of the run.",
         |r| Value::real(r.flow.completed_s)
     ),
+    column!("ping_requests", "number", "Echo requests sent in the measured window.", |r| whole(
+        r.flow.ping.map(|p| p.requests)
+    )),
+    column!("ping_replies", "number", "Replies to those requests that came back.", |r| whole(
+        r.flow.ping.map(|p| p.replies)
+    )),
+    column!("ping_lost", "number", "Those requests and replies that were dropped.", |r| whole(
+        r.flow.ping.map(|p| p.lost)
+    )),
     column!(
         "utilisation",
         "ratio",
@@ -499,6 +543,40 @@ pub static CDF_COLUMNS: [Column<Cdfs>; 10] = [
     column!("share", "ratio", "Share of the values at or below it.", |r| Value::Real(r.share)),
 ];
 
+/// Columns of `entities.csv`.
+pub static ENTITY_COLUMNS: [Column<Entities>; 12] = [
+    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
+    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
+    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
+        .group
+        .x
+        .as_ref()
+        .map_or(Value::Absent, |x| Value::text(&x.0))),
+    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
+    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+    column!(
+        "entity",
+        "text",
+        "The queue: LAYER.ueN.qfiN in the UPF and in SDAP, rlc.ueN.drbN in the RLC.",
+        |r| Value::text(&r.entity.name)
+    ),
+    column!("layer", "text", "upf, sdap or rlc.", |r| Value::text(&r.entity.layer)),
+    column!("backlog_packets_mean", "packets", "Packets in the queue, mean over time.", |r| Value::Real(
+        r.entity.packets_mean
+    )),
+    column!("backlog_packets_sd", "packets", "Standard deviation over time.", |r| Value::Real(
+        r.entity.packets_sd
+    )),
+    column!(
+        "backlog_bytes_mean",
+        "bytes",
+        "Bytes in the queue, mean over time; the packet that the RLC is sending counts whole.",
+        |r| Value::Real(r.entity.bytes_mean)
+    ),
+    column!("backlog_bytes_sd", "bytes", "Standard deviation over time.", |r| Value::Real(r.entity.bytes_sd)),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -508,8 +586,8 @@ mod tests {
             ("ms", &["_ms", "_ms_mean", "_ms_sd", "_ms_min", "_ms_max", "_ms_p"][..]),
             ("s", &["_s"]),
             ("Mbit/s", &["_mbit_s"]),
-            ("packets", &["_packets", "_packets_mean"]),
-            ("bytes", &["_bytes"]),
+            ("packets", &["_packets", "_packets_mean", "_packets_sd"]),
+            ("bytes", &["_bytes", "_bytes_mean", "_bytes_sd"]),
             ("packets per slot", &["_packets_per_slot"]),
             ("bytes per slot", &["_bytes_per_slot"]),
             ("slots", &["slots"]),
@@ -532,6 +610,7 @@ mod tests {
         check(&COLUMNS);
         check(&SERIES_COLUMNS);
         check(&CDF_COLUMNS);
+        check(&ENTITY_COLUMNS);
     }
 
     #[test]

@@ -86,6 +86,7 @@ fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f
         warmup_s: 2.5,
         flows: flows(method, delay, backlog, utilisation, interval, &mut rng),
         layers: layers(delay, backlog, &mut rng),
+        entities: Vec::new(),
         cell: CellResult {
             unit: "packets".into(),
             offered,

@@ -44,15 +44,19 @@ pub enum Metric {
     SdapBacklog,
     /// RLC backlog averaged over pulls, in packets.
     RlcBacklog,
+    /// Standard deviation over time of the backlog of the RLC queue that varies most, in packets.
+    RlcBacklogSd,
     /// RLC backlog that packets of the subject flows found when they entered the RLC, in packets.
     RlcAtEntry,
     /// Least mean delay that any policy could have given the subject flows, in ms.
     Bound,
+    /// Mean round-trip time of the pings, every reply with equal weight, in ms.
+    PingRtt,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -65,8 +69,10 @@ impl Metric {
         Self::Backlog,
         Self::SdapBacklog,
         Self::RlcBacklog,
+        Self::RlcBacklogSd,
         Self::RlcAtEntry,
         Self::Bound,
+        Self::PingRtt,
     ];
 
     /// Key with its unit, as claims and files write it.
@@ -85,8 +91,10 @@ impl Metric {
             Self::Backlog => "backlog_packets_mean",
             Self::SdapBacklog => "sdap_backlog_packets_mean",
             Self::RlcBacklog => "rlc_backlog_packets_mean",
+            Self::RlcBacklogSd => "rlc_backlog_packets_sd",
             Self::RlcAtEntry => "rlc_at_entry_packets_mean",
             Self::Bound => "bound_ms_mean",
+            Self::PingRtt => "ping_rtt_ms_mean",
         }
     }
 
@@ -112,6 +120,8 @@ impl Metric {
             Self::Backlog => "backlog of all layers",
             Self::SdapBacklog => "SDAP backlog",
             Self::RlcBacklog => "RLC backlog",
+            Self::RlcBacklogSd => "standard deviation of the RLC backlog",
+            Self::PingRtt => "mean round-trip time of pings",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
         }
@@ -121,13 +131,19 @@ impl Metric {
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::DelayMean | Self::DelaySd | Self::DelayP95 | Self::DelayP99 | Self::Rtt | Self::Bound => {
-                "ms"
-            }
+            Self::DelayMean
+            | Self::DelaySd
+            | Self::DelayP95
+            | Self::DelayP99
+            | Self::Rtt
+            | Self::Bound
+            | Self::PingRtt => "ms",
             Self::Utilisation => "",
             Self::Goodput => "Mbit/s",
             Self::Drops | Self::DropsOfAll => "%",
-            Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcAtEntry => "packets",
+            Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcBacklogSd | Self::RlcAtEntry => {
+                "packets"
+            }
         }
     }
 
@@ -149,9 +165,15 @@ impl Metric {
             Self::Backlog => "Packets in UPF, SDAP and RLC together, averaged over pulls.",
             Self::SdapBacklog => "Packets in SDAP, averaged over pulls.",
             Self::RlcBacklog => "Packets in the RLC, averaged over pulls.",
+            Self::RlcBacklogSd => {
+                "Standard deviation over time of the packets in an RLC queue, of the queue that varies most."
+            }
             Self::RlcAtEntry => "Packets in the RLC when a packet entered SDAP above it.",
             Self::Bound => {
                 "The wait for the next pull after the configured polls, with no queue: no policy can do better."
+            }
+            Self::PingRtt => {
+                "From an echo request's departure from its server to its reply's return, mean over replies."
             }
         }
     }
@@ -168,7 +190,7 @@ impl Metric {
             Self::Goodput => {
                 bulk(run).map(|f| f.goodput_mbit_s).fold(None, |sum, g| Some(sum.unwrap_or(0.0) + g))
             }
-            Self::Rtt => weighted(bulk(run), |f| mean_of(&f.rtt)),
+            Self::Rtt => weighted(bulk(run).filter(|f| f.ping.is_none()), |f| mean_of(&f.rtt)),
             Self::Drops => weighted(subject(run), drop_percent),
             Self::DropsOfAll => weighted(run.flows.iter(), drop_percent),
             Self::Backlog => {
@@ -176,10 +198,15 @@ impl Metric {
             }
             Self::SdapBacklog => layer(run, "sdap").map(|l| l.backlog_packets_mean),
             Self::RlcBacklog => layer(run, "rlc").map(|l| l.backlog_packets_mean),
+            Self::RlcBacklogSd => {
+                let queues = run.entities.iter().filter(|e| e.layer == "rlc");
+                queues.map(|e| e.packets_sd).reduce(f64::max)
+            }
             Self::RlcAtEntry => {
                 weighted(subject(run), |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
             }
             Self::Bound => weighted(subject(run), |f| mean_of(&f.bound)),
+            Self::PingRtt => weighted(run.flows.iter().filter(|f| f.ping.is_some()), |f| mean_of(&f.rtt)),
         };
         value.filter(|v| v.is_finite())
     }

@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::error::{Locator, ScenarioError};
-use super::file::{ChannelFile, FlowFile, ScenarioFile};
+use super::file::{ChannelFile, FlowFile, ScenarioFile, TcpFile, UdpFile};
 use crate::trace::{self, Format, Trace, TracePaths, Values};
 use justfull_base::packet::Protocol;
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig, RowsConfig};
@@ -68,6 +68,7 @@ pub(super) fn world(
         duration: file.duration,
         warmup: file.warmup,
         series_bins: file.series_bins,
+        entity_backlog: file.entity_backlog,
     })
 }
 
@@ -137,13 +138,25 @@ fn traffic(
     at: &dyn Fn(&str) -> String,
     locator: &Locator,
 ) -> Result<Traffic, ScenarioError> {
-    match (&flow.tcp, &flow.udp) {
-        (Some(tcp), None) => {
-            Ok(Traffic::Tcp { sender: tcp.sender.clone(), receiver: tcp.receiver.clone(), size: tcp.size })
+    let tcp = |tcp: &TcpFile| Traffic::Tcp {
+        sender: tcp.sender.clone(),
+        receiver: tcp.receiver.clone(),
+        size: tcp.size,
+    };
+    let udp = |udp: &UdpFile| Traffic::Udp { payload: udp.payload, interval: udp.interval };
+    let kinds = [
+        ("tcp", flow.tcp.as_ref().map(tcp)),
+        ("udp", flow.udp.as_ref().map(udp)),
+        ("ping", flow.ping.clone().map(Traffic::Ping)),
+    ];
+    let all = kinds.each_ref().map(|(name, _)| format!("`{name}`")).join(", ");
+    let mut said = kinds.into_iter().filter_map(|(name, traffic)| Some((name, traffic?)));
+    match (said.next(), said.next()) {
+        (Some((_, traffic)), None) => Ok(traffic),
+        (None, _) => Err(locator.plain(&at("name"), &flow.name, &format!("a flow with one table of {all}"))),
+        (Some((first, _)), Some((second, _))) => {
+            Err(locator.plain(&at(second), &format!("`{first}` and `{second}`"), "one of them"))
         }
-        (None, Some(udp)) => Ok(Traffic::Udp { payload: udp.payload, interval: udp.interval }),
-        (None, None) => Err(locator.plain(&at("name"), &flow.name, "a flow with a `tcp` or a `udp` table")),
-        (Some(_), Some(_)) => Err(locator.plain(&at("udp"), "`tcp` and `udp`", "one of them")),
     }
 }
 
@@ -156,11 +169,16 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
         address
     };
     let [_, b, c, d] = (ue as u32 + 1).to_be_bytes();
-    let protocol = if matches!(traffic, Traffic::Tcp { .. }) { Protocol::Tcp } else { Protocol::Udp };
+    let protocol = traffic.protocol();
     FiveTuple {
         source: mapped([192, 0, 2, 1]),
         destination: mapped([10, b, c, d]),
-        source_port: if protocol == Protocol::Tcp { 5201 } else { 2112 },
+        source_port: match protocol {
+            Protocol::Tcp => 5201,
+            Protocol::Udp => 2112,
+            Protocol::Icmp => 0,
+        },
+        // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell pings apart.
         destination_port: ((FIRST_PORT + flow) % 65_536) as u16,
         protocol,
     }

@@ -10,7 +10,7 @@ use justfull_ran::channel::{
 use justfull_ran::{
     MacConfig, PacketDetectionRule, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
 };
-use justfull_sim::Interval;
+use justfull_sim::{Interval, PingConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -54,6 +54,9 @@ pub struct ScenarioFile {
     /// Bins of the series over time.
     #[serde(default = "series_bins")]
     pub series_bins: u32,
+    /// Measure the backlog of every queue over time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub entity_backlog: bool,
     /// A setting that takes several values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepFile>,
@@ -287,6 +290,9 @@ pub struct FlowFile {
     /// Datagrams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<UdpFile>,
+    /// Echo requests that the UE answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping: Option<PingConfig>,
 }
 
 /// A TCP transfer.

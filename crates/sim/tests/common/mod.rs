@@ -1,4 +1,5 @@
 //! Worlds that the tests share.
+#![allow(dead_code, reason = "each test program uses some of them")]
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Duration, Lateness, Qfi};
@@ -10,7 +11,7 @@ use justfull_ran::{
     TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::results::RunResult;
-use justfull_sim::{FlowConfig, Interval, Traffic, World, WorldConfig};
+use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, World, WorldConfig};
 use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
 
 pub(crate) fn ms(n: u64) -> Duration {
@@ -74,6 +75,11 @@ pub(crate) fn udp(name: &str, payload: u64, interval: Interval) -> FlowConfig {
     flow(name, Protocol::Udp, Traffic::Udp { payload: Bytes(payload), interval })
 }
 
+/// Echo requests of `payload` bytes.
+pub(crate) fn ping(name: &str, payload: u64, interval: Interval) -> FlowConfig {
+    flow(name, Protocol::Icmp, Traffic::Ping(PingConfig { payload: Bytes(payload), interval }))
+}
+
 /// A TCP transfer; greedy without a size.
 pub(crate) fn tcp(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
     let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
@@ -96,6 +102,7 @@ pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Durati
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),
         series_bins: 100,
+        entity_backlog: false,
     }
 }
 
