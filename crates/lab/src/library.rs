@@ -8,12 +8,15 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("t20-individual-two-flows", include_str!("../../../scenarios/t20-individual-two-flows.toml")),
     ("t20-shared", include_str!("../../../scenarios/t20-shared.toml")),
     ("t20-shared-two-flows", include_str!("../../../scenarios/t20-shared-two-flows.toml")),
+    ("e19-one-qfi", include_str!("../../../scenarios/e19-one-qfi.toml")),
+    ("e19-two-qfis", include_str!("../../../scenarios/e19-two-qfis.toml")),
     ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
 ];
 
 /// The claims of the papers: short name, and the text of the file.
-pub const CLAIMS: &[(&str, &str)] = &[("T20", include_str!("../../../claims/T20.toml"))];
+pub const CLAIMS: &[(&str, &str)] =
+    &[("E19", include_str!("../../../claims/E19.toml")), ("T20", include_str!("../../../claims/T20.toml"))];
 
 /// The shipped scenario called `name`.
 #[must_use]

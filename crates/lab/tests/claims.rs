@@ -1,6 +1,6 @@
 //! The claims are what their file's header says: no band can be widened in silence.
 
-use justfull_lab::claims::{Basis, Kind, load};
+use justfull_lab::claims::{Basis, ClaimsFile, Kind, load};
 use justfull_lab::library;
 use justfull_lab::report::summary::Metric;
 use justfull_lab::scenario::MethodLibrary;
@@ -33,9 +33,35 @@ fn every_band_follows_from_what_it_rests_on() {
     }
 }
 
+/// E19's figures have no numbers in its text: bands are those of words, but for the three numbers it gives.
+#[test]
+fn the_bands_of_words_are_the_same_everywhere() {
+    for claim in load("E19").expect("the claims ship").claim {
+        let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
+            (Kind::Order | Kind::Trend, _, []) => None,
+            (Kind::Ratio, _, [factor]) => Some([factor / 1.2, factor / 0.8]),
+            (Kind::Ratio, Metric::Goodput, []) => Some([0.96, 1.04]),
+            (Kind::Ratio, Metric::PingRtt | Metric::Backlog, []) => Some([0.9, 1.1]),
+            (Kind::Range, Metric::Drops | Metric::DropsOfAll, [share]) => Some([0.0, share + 1.0]),
+            _ => panic!("{}: no rule for it", claim.id),
+        };
+        let same = match (claim.band, expected) {
+            (Some(a), Some(b)) => near(a[0], b[0]) && near(a[1], b[1]),
+            (a, b) => a == b,
+        };
+        assert!(same, "{}: {:?}, expected {expected:?}", claim.id, claim.band);
+        assert!(claim.changed.is_none(), "{}", claim.id);
+    }
+}
+
 #[test]
 fn every_claim_names_what_there_is() {
-    let file = load("t20").expect("upper and lower case are one");
+    for paper in ["t20", "e19"] {
+        names_what_there_is(&load(paper).expect("upper and lower case are one"));
+    }
+}
+
+fn names_what_there_is(file: &ClaimsFile) {
     let methods = MethodLibrary::shipped();
     let mut ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
     ids.sort_unstable();
