@@ -117,7 +117,7 @@ impl Ticker {
     #[must_use]
     #[inline]
     pub fn nominal(&self, k: u64) -> Instant {
-        Instant::ZERO + self.phase + Duration::from_nanos((k as f64 * self.period_ns) as u64)
+        Instant::ZERO + self.phase + Duration::from_nanos(whole(fraction(k) * self.period_ns))
     }
 
     /// When tick `k` happens, or none when it is missed.
@@ -153,11 +153,11 @@ impl Ticker {
     }
 
     fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
-        let lag = t.since(Instant::ZERO + self.phase).as_nanos() as f64 / self.period_ns;
+        let lag = fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns;
         // Ticks meant to be before `t` are over, but a late one may still come: up to a period later, and one more for
         // the skew between the nominal period, which bounds the lateness, and the real one.
         let back = if matches!(self.lateness, Lateness::Uniform { .. }) { 2 } else { 0 };
-        let mut k = (lag as u64).saturating_sub(back).max(from);
+        let mut k = whole(lag).saturating_sub(back).max(from);
         loop {
             if let Some(at) = self.at(k)
                 && (at > t || (!strictly && at == t))
@@ -179,6 +179,18 @@ impl Ticker {
         }
         count
     }
+}
+
+/// `n`, below 2^63, as a float: the signed conversion is one instruction, the unsigned one seven.
+#[inline]
+const fn fraction(n: u64) -> f64 {
+    n.cast_signed() as f64
+}
+
+/// The whole part of `x`, which is not negative and below 2^63; see [`fraction`].
+#[inline]
+const fn whole(x: f64) -> u64 {
+    (x as i64).cast_unsigned()
 }
 
 #[cfg(test)]

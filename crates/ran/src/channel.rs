@@ -18,7 +18,6 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-use alloc::sync::Arc;
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
@@ -134,7 +133,7 @@ pub struct Channel {
 #[derive(Clone, Debug)]
 enum Kind {
     Constant(u64),
-    Pattern(Arc<[u32]>),
+    Pattern(pattern::Pattern),
     Rows(rows::Rows),
     CqiRows(cqi_rows::CqiRows),
     Markov(markov::Markov),
@@ -157,7 +156,9 @@ impl Channel {
         )?;
         let kind = match config {
             ChannelConfig::Constant(c) => Kind::Constant(c.per_slot),
-            ChannelConfig::Pattern(c) => Kind::Pattern(c.bytes.iter().map(|&b| narrow(b)).collect()),
+            ChannelConfig::Pattern(c) => {
+                Kind::Pattern(pattern::Pattern::new(c.bytes.iter().map(|&b| narrow(b)).collect()))
+            }
             ChannelConfig::Rows(c) => Kind::Rows(rows::Rows::new(c, slot)),
             ChannelConfig::CqiRows(c) => Kind::CqiRows(cqi_rows::CqiRows::new(c, slot)?),
             ChannelConfig::Markov(c) => Kind::Markov(markov::Markov::new(c, seed_key, slot)?),
@@ -170,8 +171,10 @@ impl Channel {
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
         debug_assert!(now >= self.last_pull, "the MAC pulled at {now:?} after {:?}", self.last_pull);
         self.last_pull = now;
-        if let Kind::Markov(markov) = &mut self.kind {
-            markov.advance(now);
+        match &mut self.kind {
+            Kind::Pattern(pattern) => return pattern.pull(slot_index),
+            Kind::Markov(markov) => markov.advance(now),
+            _ => {}
         }
         self.peek(slot_index, now)
     }
@@ -183,7 +186,7 @@ impl Channel {
         debug_assert!(at >= self.last_pull, "looked back to {at:?} from {:?}", self.last_pull);
         match &self.kind {
             Kind::Constant(amount) => *amount,
-            Kind::Pattern(bytes) => u64::from(bytes[(slot_index % bytes.len() as u64) as usize]),
+            Kind::Pattern(pattern) => pattern.amount(slot_index),
             Kind::Rows(rows) => rows.amount(slot_index, at),
             Kind::CqiRows(rows) => rows.amount(slot_index, at),
             Kind::Markov(markov) => markov.amount(slot_index, at),

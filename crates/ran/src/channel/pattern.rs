@@ -12,6 +12,7 @@
 //! Deviations: none.
 
 use super::ensure_amounts;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::ConfigError;
@@ -42,6 +43,45 @@ impl PatternConfig {
     /// When `bytes` is empty, holds zeros alone or an entry above 2^32 - 1.
     pub fn validate(&self) -> Result<(), ConfigError> {
         ensure_amounts(&self.bytes, "bytes")
+    }
+}
+
+/// A pattern at some slot.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    bytes: Arc<[u32]>,
+    /// The last slot pulled and its place in the pattern: that of the next needs no division.
+    slot: u64,
+    place: usize,
+}
+
+impl Pattern {
+    pub(super) fn new(bytes: Arc<[u32]>) -> Self {
+        Self { bytes, slot: 0, place: 0 }
+    }
+
+    /// The bytes of slot `k`.
+    #[inline]
+    pub(super) fn amount(&self, k: u64) -> u64 {
+        u64::from(self.bytes[self.place(k)])
+    }
+
+    /// The bytes of slot `k`, which is pulled now.
+    #[inline]
+    pub(super) fn pull(&mut self, k: u64) -> u64 {
+        self.place = self.place(k);
+        self.slot = k;
+        u64::from(self.bytes[self.place])
+    }
+
+    #[inline]
+    fn place(&self, k: u64) -> usize {
+        match k.checked_sub(self.slot) {
+            Some(0) => self.place,
+            Some(1) if self.place + 1 < self.bytes.len() => self.place + 1,
+            Some(1) => 0,
+            _ => (k % self.bytes.len() as u64) as usize,
+        }
     }
 }
 

@@ -24,7 +24,9 @@ impl Stack {
             // Where UEs differ, what was left is counted at the cell's own capacity.
             SlotBudget::PerUe(left) => used + (left * shared as f64) as u64,
         };
-        self.report_waiting(now, k, shared, budget);
+        if self.limiters_listen {
+            self.report_waiting(now, k, shared, budget);
+        }
         let (rlc_packets, rlc_bytes) = (before.packets, before.bytes);
         driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
         if self.sdap_poll.is_event_driven() && !self.sdap_busy.is_empty() {
@@ -110,7 +112,9 @@ impl Stack {
                     self.turns.again(bearer);
                     continue;
                 }
-                let grant = budget.left(capacity) / to_serve;
+                // The last bearer, often the only one, gets the rest without the division.
+                let left = budget.left(capacity);
+                let grant = if to_serve == 1 { left } else { left / to_serve };
                 to_serve -= 1;
                 let (rlc, mut exit) = self.bearer(bearer);
                 let overhead = if rlc.used_in(k) == 0 { overhead.min(grant) } else { 0 };
@@ -184,9 +188,6 @@ impl Stack {
 
     /// Tells the limiters of the bearers that still have something to send.
     fn report_waiting(&mut self, now: Instant, k: u64, shared: u64, budget: SlotBudget) {
-        if !self.limiters_listen {
-            return;
-        }
         let sharers = self.turns.len() as u64;
         for i in 0..self.turns.len() {
             let bearer = self.turns.at(i);
