@@ -153,12 +153,35 @@ impl ManagedQueue {
         known!(self, queue => queue.enqueue(now, packet, probe))
     }
 
-    /// Takes the next packet for good: [`Self::reserve`] and [`Self::commit`].
+    /// Takes the next packet for good: as [`Self::reserve`] and [`Self::commit`].
     #[inline(always)]
     pub fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        let packet = self.reserve(now, probe)?;
-        self.commit(now, &packet, probe);
-        Some(packet)
+        let packet = match self.plain() {
+            Some(mut queue) => queue.dequeue(now, probe),
+            None => self.dequeue_other(now, probe),
+        };
+        self.check();
+        packet
+    }
+
+    #[inline(never)]
+    fn dequeue_other<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
+        known!(self, queue => queue.dequeue(now, probe))
+    }
+
+    /// Takes up to `most` packets for good and offers each to `below`: [`Self::dequeue`] and [`Self::enqueue`] for each of them.
+    #[inline(always)]
+    pub fn forward<P: Probe>(&mut self, now: Instant, most: u32, below: &mut Self, probe: &mut P) {
+        if let (Some(mut queue), Some(mut below)) = (self.plain(), below.plain()) {
+            queue.forward(now, most, &mut below, probe);
+        } else {
+            for _ in 0..most {
+                let Some(packet) = self.dequeue(now, probe) else { break };
+                below.enqueue(now, packet, probe);
+            }
+        }
+        self.check();
+        below.check();
     }
 
     /// Takes the next packet that the AQM passes. It counts as backlog until it is committed or aborted.
@@ -191,11 +214,8 @@ impl ManagedQueue {
     /// The reserved `packet` has left downwards.
     #[inline(always)]
     pub fn commit<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
-        let account = &mut self.account;
-        account.release(packet);
-        account.counters.departed.add(packet.size);
-        let sojourn = now.since(packet.enqueued);
-        probe.on_event(now, &Event::Departed { layer: account.layer, packet: *packet, sojourn });
+        self.account.release(packet);
+        self.account.depart(now, packet, probe);
         self.check();
     }
 
@@ -406,6 +426,14 @@ impl Account {
     fn keep_reserved(&mut self, packet: &Packet) {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
+    }
+
+    /// `packet`, which counts as backlog no more, has left downwards.
+    #[inline(always)]
+    fn depart<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
+        self.counters.departed.add(packet.size);
+        let sojourn = now.since(packet.enqueued);
+        probe.on_event(now, &Event::Departed { layer: self.layer, packet: *packet, sojourn });
     }
 
     #[inline(always)]

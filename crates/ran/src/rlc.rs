@@ -64,6 +64,19 @@ impl RlcEntity {
         admitted
     }
 
+    /// Takes up to `most` SDUs from a queue of SDAP. For a bearer that takes everything, whose limiter needs no telling.
+    #[inline(always)]
+    pub(crate) fn take_from<P: Probe>(
+        &mut self,
+        sdap: &mut ManagedQueue,
+        now: Instant,
+        most: u32,
+        probe: &mut P,
+    ) {
+        debug_assert!(self.limiter.is_unlimited());
+        sdap.forward(now, most, &mut self.queue, probe);
+    }
+
     /// Gives one whole SDU to the radio.
     #[inline]
     pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {

@@ -370,10 +370,7 @@ impl Stack {
         let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
         let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return };
         let before = rlc.view();
-        for _ in 0..self.sdap_batch {
-            let Some(packet) = queue.queue.dequeue(now, driver) else { break };
-            rlc.enqueue(now, packet, driver);
-        }
+        rlc.take_from(&mut queue.queue, now, self.sdap_batch, driver);
         let after = rlc.view();
         self.backlog.change(&before, &after);
         if before.packets == 0 && after.packets > 0 {

@@ -122,6 +122,35 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         None
     }
 
+    /// See [`ManagedQueue::dequeue`](super::ManagedQueue::dequeue).
+    #[inline(always)]
+    pub(super) fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
+        while let Some(lane) = self.discipline.turn() {
+            if let Some(packet) = self.next_of_lane(now, lane, probe) {
+                self.discipline.served(lane, packet.size);
+                self.account.depart(now, &packet, probe);
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    /// See [`ManagedQueue::forward`](super::ManagedQueue::forward).
+    #[inline(always)]
+    pub(super) fn forward<P: Probe, E: Discipline + ?Sized, B: Aqm>(
+        &mut self,
+        now: Instant,
+        most: u32,
+        below: &mut Known<'_, E, B>,
+        probe: &mut P,
+    ) {
+        for _ in 0..most {
+            let Some(mut packet) = self.dequeue(now, probe) else { break };
+            packet.enqueued = now;
+            below.enqueue(now, &mut packet, probe);
+        }
+    }
+
     /// The first packet of `lane` that the AQM passes or marks; those before it are dropped. None when the lane ran empty
     /// over it.
     #[inline(always)]
