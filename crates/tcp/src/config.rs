@@ -20,6 +20,17 @@ pub enum Pacing {
     Always,
 }
 
+/// How losses are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Recovery {
+    /// By time (RACK, RFC 8985), with probes of the tail (TLP).
+    #[default]
+    Rack,
+    /// By counting what is sacked above a hole (RFC 6675).
+    Dupack,
+}
+
 /// Settings of a [`crate::Sender`].
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
@@ -42,6 +53,10 @@ pub struct SenderConfig {
     pub max_rto: Duration,
     /// When segments are paced.
     pub pacing: Pacing,
+    /// How losses are found.
+    pub recovery: Recovery,
+    /// Probe the tail of a flight before the retransmission timer fires (RFC 8985 section 7); only with RACK.
+    pub tail_loss_probe: bool,
     /// Proportional rate reduction while the window shrinks (RFC 6937); off: the window is cut at once (RFC 6675).
     pub prr: bool,
     /// Hold back a short segment while data is in flight (RFC 9293 section 3.7.4).
@@ -49,7 +64,7 @@ pub struct SenderConfig {
     /// Fall back towards the initial window after a silence longer than the timeout (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// Ceiling in segments to which the duplicate threshold rises when a fast retransmit proves spurious;
-    /// 3 keeps RFC 6675's constant.
+    /// 3 keeps RFC 6675's constant. Only where losses are found by counting.
     pub max_reordering: u32,
 }
 
@@ -63,6 +78,8 @@ impl Default for SenderConfig {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             pacing: Pacing::Auto,
+            recovery: Recovery::Rack,
+            tail_loss_probe: true,
             prr: true,
             nagle: false,
             restart_after_idle: true,
@@ -106,14 +123,14 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "TCP sender with SACK recovery",
     text: "Keeps the data in flight within the congestion window and the advertised window, finds losses from \
            selective acknowledgements, repairs them, and keeps the timers.",
-    sources: "RFC 9293, 5681, 6675 (SACK recovery), 6937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), \
+    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), \
               3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: with seconds of \
                  queue a steady RTT would otherwise make every small delay a timeout. The variance follows the \
                  largest deviation of a round, since a sample per acknowledgement would make RFC 6298's gains \
                  forget within a fraction of a round (RFC 7323 appendix G). A spurious fast retransmit raises the \
-                 duplicate threshold, as Linux does. RACK-TLP (RFC 8985) is left out: a lost retransmission waits \
-                 for the timeout.",
+                 duplicate threshold, as Linux does, and under RACK counts as reordering. RACK's timer is set for the \
+                 first suspect, so that each is found when its own time has come.",
     params: &[
         ParamDoc {
             name: "mss",
@@ -165,6 +182,20 @@ pub const DOC: MethodDoc = MethodDoc {
             text: "Pace only controls that ask for it, or all.",
         },
         ParamDoc {
+            name: "recovery",
+            unit: "rack, dupack",
+            bounds: "rack or dupack",
+            default: "rack",
+            text: "Losses are found by time (RFC 8985) or by counting duplicates (RFC 6675).",
+        },
+        ParamDoc {
+            name: "tail_loss_probe",
+            unit: "bool",
+            bounds: "true, false",
+            default: "true",
+            text: "Probe the tail of a flight before the timeout (RFC 8985 section 7); only with rack.",
+        },
+        ParamDoc {
             name: "prr",
             unit: "bool",
             bounds: "true, false",
@@ -190,7 +221,7 @@ pub const DOC: MethodDoc = MethodDoc {
             unit: "segments",
             bounds: "3 to 1000000",
             default: "300",
-            text: "How far the duplicate threshold may adapt to reordering.",
+            text: "How far the duplicate threshold may adapt to reordering; only with dupack.",
         },
     ],
 };

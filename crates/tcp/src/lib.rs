@@ -1,12 +1,11 @@
 //! TCP endpoints without input and output: a [`Sender`] and a [`Receiver`] that exchange [`Segment`]s and [`Ack`]s
 //! through whatever the caller puts between them.
 //!
-//! What is modelled: SACK loss recovery (RFC 6675) with proportional rate reduction (RFC 6937), the
-//! retransmission timer (RFC 6298) with timestamps (RFC 7323), detection of spurious retransmissions (RFC 3522),
+//! What is modelled: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by counting (RFC 6675),
+//! proportional rate reduction (RFC 6937), the retransmission timer (RFC 6298) with timestamps (RFC 7323), detection of spurious retransmissions (RFC 3522),
 //! delayed acknowledgements (RFC 5681), flow control with zero-window probes (RFC 9293), ECN (RFC 3168), pacing
 //! and delivery-rate samples. What is not: the handshake and the close (a connection is established when it is
-//! created), the bytes themselves (only stream offsets travel; they start at 0 and never wrap), and RACK-TLP
-//! (RFC 8985), so that the loss of a retransmission ends in a timeout.
+//! created) and the bytes themselves (only stream offsets travel; they start at 0 and never wrap).
 //!
 //! The engine owns recovery, timers and pacing; a [`cc::CongestionController`] only answers how large the window
 //! is and, if it likes, at which rate to pace.
@@ -21,6 +20,7 @@ pub mod cc;
 pub mod config;
 mod pacer;
 mod prr;
+mod rack;
 mod rate;
 pub mod receiver;
 mod rtt;
@@ -31,7 +31,7 @@ pub mod sender;
 mod testing;
 
 pub use cc::{AnyControl, CcConfig, CongestionController};
-pub use config::{Pacing, SenderConfig};
+pub use config::{Pacing, Recovery, SenderConfig};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats, Window};
 pub use segment::{Ack, SackBlock, Segment};
 pub use sender::{RecoveryState, Sender, SenderSnapshot, SenderStats};

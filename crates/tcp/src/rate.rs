@@ -15,6 +15,38 @@ pub(crate) struct RateSampler {
     next_round: u64,
 }
 
+/// Which of some segments left last: by time, and at one instant by sequence (RFC 8985 section 6.2, `RACK_sent_after`).
+/// The default is none, before all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Latest {
+    sent_at: Instant,
+    /// One more than the serial, so that the default is below all.
+    after: u64,
+}
+
+impl Latest {
+    #[inline]
+    pub(crate) const fn new(sent_at: Instant, serial: u64) -> Self {
+        Self { sent_at, after: serial + 1 }
+    }
+
+    #[inline]
+    pub(crate) const fn is_some(self) -> bool {
+        self.after != 0
+    }
+
+    #[inline]
+    pub(crate) const fn sent_at(self) -> Instant {
+        self.sent_at
+    }
+
+    /// Meaningful if it is one.
+    #[inline]
+    pub(crate) const fn serial(self) -> u64 {
+        self.after.wrapping_sub(1)
+    }
+}
+
 /// What one acknowledgement newly delivers, collected while the scoreboard is walked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -22,11 +54,18 @@ pub(crate) struct Delivery {
     pub(crate) bytes: u64,
     /// Newly delivered segments.
     pub(crate) segments: u32,
-    /// Serial of the most recently sent of them, if any.
-    pub(crate) newest: u64,
-    newest_sent_at: Instant,
-    /// When the most recently sent of those that were sent only once left.
-    pub(crate) sent_once_at: Option<Instant>,
+    /// The latest of those that were sent once.
+    pub(crate) once: Latest,
+    /// The latest of those that were sent again.
+    again: Latest,
+    /// The latest of those that were sent again and of which the last copy surely arrived.
+    surely_again: Latest,
+    /// A copy that left after this may be taken for its original.
+    pub(crate) sure_until: Instant,
+    /// Highest offset delivered before this acknowledgement (RFC 8985's `RACK.fack`).
+    fack: u64,
+    /// One that was sent once lies below what was delivered before it.
+    pub(crate) reordered: bool,
 }
 
 /// A finished sample.
@@ -40,8 +79,17 @@ pub(crate) struct RateSample {
 }
 
 impl Delivery {
-    pub(crate) const fn new() -> Self {
-        Self { bytes: 0, segments: 0, newest: 0, newest_sent_at: Instant::ZERO, sent_once_at: None }
+    pub(crate) fn new(fack: u64, sure_until: Instant) -> Self {
+        Self {
+            bytes: 0,
+            segments: 0,
+            once: Latest::default(),
+            again: Latest::default(),
+            surely_again: Latest::default(),
+            sure_until,
+            fack,
+            reordered: false,
+        }
     }
 
     /// Counts `record` of number `serial`, which has just been acknowledged for the first time.
@@ -49,14 +97,28 @@ impl Delivery {
     pub(crate) fn add(&mut self, serial: u64, record: &Record) {
         self.bytes += u64::from(record.len);
         self.segments += 1;
-        if !record.was_retransmitted() {
-            let newer = self.sent_once_at.is_none_or(|at| at < record.sent_at);
-            self.sent_once_at = if newer { Some(record.sent_at) } else { self.sent_once_at };
+        let sent = Latest::new(record.sent_at, serial);
+        if record.was_retransmitted() {
+            self.again = self.again.max(sent);
+            if record.sent_at <= self.sure_until {
+                self.surely_again = self.surely_again.max(sent);
+            }
+        } else {
+            self.once = self.once.max(sent);
+            self.reordered |= record.end() < self.fack;
         }
-        if record.sent_at >= self.newest_sent_at {
-            self.newest_sent_at = record.sent_at;
-            self.newest = serial;
-        }
+    }
+
+    /// The latest sent of all.
+    #[inline]
+    pub(crate) fn newest(&self) -> Latest {
+        self.once.max(self.again)
+    }
+
+    /// The latest sent of those that are no possible mistake.
+    #[inline]
+    pub(crate) fn surest(&self) -> Latest {
+        self.once.max(self.surely_again)
     }
 }
 

@@ -11,11 +11,17 @@
 //! - A block that repeats what is known costs one comparison; a sacked run is crossed through skip links that are
 //!   shortened on use (path halving), so a rescanned block costs its number of new segments.
 //!
+//! - Under RACK (RFC 8985) the edge moves by time instead, and retransmissions have a queue of their own, since both
+//!   the originals by serial and the retransmissions by queue are in order of sending: see [`by_time`].
+//!
 //! Records are numbered by *serials* that never repeat; the slot is the serial modulo the ring's power of two.
 
-use crate::rate::Delivery;
+mod by_time;
+
+use crate::rate::{Delivery, Latest};
 use crate::segment::SackBlock;
 use alloc::vec::Vec;
+use by_time::Retransmissions;
 use justfull_base::Instant;
 
 const SACKED: u8 = 1;
@@ -104,6 +110,8 @@ pub(crate) struct Scoreboard {
     edge: u64,
     sacked_above: u64,
     runs_above: u32,
+    /// Outstanding segments that are sacked.
+    sacked_segments: u64,
     /// Serials below have been retransmitted as far as they were lost: RFC 6675's `HighRxt`.
     high_rxt: u64,
     /// One past the highest sacked serial.
@@ -112,10 +120,13 @@ pub(crate) struct Scoreboard {
     dup_thresh: u32,
     /// The blocks of the last acknowledgement: most come again.
     known: [SackBlock; 3],
+    /// What RACK needs; none where losses are found by counting.
+    again: Option<Retransmissions>,
 }
 
 impl Scoreboard {
-    pub(crate) fn new(mss: u32) -> Self {
+    /// An empty scoreboard; `by_time`: losses are found by RACK instead of by counting.
+    pub(crate) fn new(mss: u32, by_time: bool) -> Self {
         Self {
             slots: Vec::new(),
             first: 0,
@@ -127,11 +138,13 @@ impl Scoreboard {
             edge: 0,
             sacked_above: 0,
             runs_above: 0,
+            sacked_segments: 0,
             high_rxt: 0,
             sacked_end: 0,
             mss: u64::from(mss),
             dup_thresh: 3,
             known: [SackBlock::default(); 3],
+            again: by_time.then(Retransmissions::default),
         }
     }
 
@@ -197,7 +210,22 @@ impl Scoreboard {
     /// The most recently sent segment of what an acknowledgement delivered, to be asked before anything is sent anew:
     /// a record that is no longer outstanding keeps its slot until then.
     pub(crate) fn newest(&self, delivery: &Delivery) -> Option<&Record> {
-        (delivery.segments > 0).then(|| self.slot(delivery.newest))
+        (delivery.segments > 0).then(|| self.slot(delivery.newest().serial()))
+    }
+
+    /// Highest offset that was delivered, in order or beyond a gap (RFC 8985's `RACK.fack`).
+    pub(crate) fn fack(&self) -> u64 {
+        if self.sacked_end > self.first { self.slot(self.sacked_end - 1).end() } else { self.una }
+    }
+
+    /// Outstanding segments that are sacked (RFC 8985's `RACK.segs_sacked`).
+    pub(crate) fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// Serial of the highest segment sent, if it is outstanding.
+    pub(crate) fn last(&self) -> Option<u64> {
+        (self.first < self.next).then(|| self.next - 1)
     }
 
     fn is_sacked(&self, serial: u64) -> bool {
@@ -255,6 +283,8 @@ impl Scoreboard {
                 let (in_pipe, lost) = (record.in_pipe(), record.lost_bytes());
                 self.pipe -= in_pipe;
                 self.lost_outstanding -= lost;
+            } else {
+                self.sacked_segments -= 1;
             }
             if self.edge == self.first {
                 self.pass_edge();
@@ -340,6 +370,7 @@ impl Scoreboard {
         let (len, in_pipe, lost) = (u64::from(record.len), record.in_pipe(), record.lost_bytes());
         record.flags |= SACKED;
         record.skip = 1;
+        self.sacked_segments += 1;
         self.pipe -= in_pipe;
         self.lost_outstanding -= lost;
         if serial >= self.edge {
@@ -368,15 +399,17 @@ impl Scoreboard {
         self.lost_outstanding - before
     }
 
-    fn mark_lost(&mut self, serial: u64) {
+    /// Marks the original lost; returns the bytes newly marked.
+    fn mark_lost(&mut self, serial: u64) -> u64 {
         let record = self.slot_mut(serial);
         if record.has(LOST) {
-            return;
+            return 0;
         }
         record.flags |= LOST;
         let len = u64::from(record.len);
         self.pipe -= len;
         self.lost_outstanding += len;
+        len
     }
 
     /// Marks the lowest outstanding segment lost (the duplicate threshold was reached without `IsLost`). Returns
@@ -385,9 +418,8 @@ impl Scoreboard {
         if self.edge != self.first || self.first == self.next || self.is_sacked(self.first) {
             return 0;
         }
-        self.mark_lost(self.first);
         self.edge += 1;
-        u64::from(self.slot(self.first).len)
+        self.mark_lost(self.first)
     }
 
     /// Timeout: all that is not sacked is lost, retransmissions included; what is sacked stays so (RFC 6675
@@ -415,6 +447,10 @@ impl Scoreboard {
         self.sacked_above = 0;
         self.runs_above = 0;
         self.edge = self.first;
+        if self.again.is_some() {
+            // A copy lost again is an original once more, below what has been sent again.
+            self.high_rxt = self.first;
+        }
         let mut left = false;
         for serial in self.first..self.next {
             let slot = self.slot_mut(serial);
@@ -430,8 +466,12 @@ impl Scoreboard {
         }
     }
 
-    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted.
+    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before it, one of which the
+    /// retransmission is lost too.
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if let Some(serial) = self.next_lost_again() {
+            return Some(serial);
+        }
         while self.high_rxt < self.edge {
             let serial = self.high_rxt;
             let record = self.slot(serial);
@@ -468,14 +508,21 @@ impl Scoreboard {
         (!self.slot(serial).has(RETRANSMITTED)).then_some(serial)
     }
 
-    /// `serial` leaves again. `rescue`: by rule 4, which does not move `HighRxt`.
+    /// `serial`, of which the record has its new time, leaves again. `rescue`: by rule 4, which does not move `HighRxt`.
     pub(crate) fn mark_retransmitted(&mut self, serial: u64, rescue: bool) {
         let record = self.record_mut(serial);
-        debug_assert!(!record.has(SACKED | RETRANSMITTED));
+        debug_assert!(!record.has(SACKED));
+        let added = if record.has(RETRANSMITTED) { 0 } else { u64::from(record.len) };
         record.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
-        self.pipe += u64::from(record.len);
-        if !rescue {
-            self.high_rxt = self.high_rxt.max(serial + 1);
+        let sent = Latest::new(record.sent_at, serial);
+        self.pipe += added;
+        match &mut self.again {
+            Some(again) => {
+                again.push(sent);
+                self.high_rxt += u64::from(serial == self.high_rxt);
+            }
+            None if rescue => {}
+            None => self.high_rxt = self.high_rxt.max(serial + 1),
         }
     }
 

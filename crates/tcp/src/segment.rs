@@ -59,6 +59,15 @@ pub struct Ack {
 }
 
 impl Ack {
+    /// The first block tells of data that arrived twice: it lies below the cumulative point or within the second
+    /// block (RFC 2883 section 4).
+    #[must_use]
+    pub fn reports_duplicate(&self) -> bool {
+        let [first, second, _] = self.sack;
+        let within = self.sack_len > 1 && second.start <= first.start && first.end <= second.end;
+        self.sack_len > 0 && (first.end <= self.cumulative || within)
+    }
+
     /// The valid blocks.
     #[must_use]
     pub fn sack_blocks(&self) -> &[SackBlock] {

@@ -1,6 +1,6 @@
 //! The sender: what may leave now, what an acknowledgement changes, and what the timers do.
 //!
-//! Sources: RFC 9293 (flow control), RFC 5681 and 6675 (recovery), RFC 6298 (timeout), RFC 3522 (Eifel detection),
+//! Sources: RFC 9293 (flow control), RFC 5681, 6675 and 8985 (recovery), RFC 6298 (timeout), RFC 3522 (Eifel detection),
 //! RFC 3168 (ECN). Limited transmit (RFC 3042) needs no code of its own: a sacked segment leaves the pipe, which lets
 //! a new one out.
 //!
@@ -8,17 +8,21 @@
 //! then arms [`Sender::next_timer`]. A timer that comes early or late does no harm.
 
 mod ack;
+mod detect;
+mod tail_probe;
 mod timer;
 mod transmit;
 
 use crate::cc::{AnyControl, Birth, CongestionController};
-use crate::config::{Pacing, SenderConfig};
+use crate::config::{Pacing, Recovery, SenderConfig};
 use crate::pacer::Pacer;
 use crate::prr::Prr;
+use crate::rack::Rack;
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
+use tail_probe::TailProbe;
 
 /// Where the engine stands in loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +61,10 @@ pub struct SenderStats {
     pub spurious_recoveries: u64,
     /// Timeouts that proved needless.
     pub spurious_timeouts: u64,
+    /// Probes of the tail of a flight (RFC 8985 section 7).
+    pub tail_probes: u64,
+    /// Losses that such a probe repaired.
+    pub tail_losses_repaired: u64,
     /// Windows reduced because of ECN echoes.
     pub ece_reductions: u64,
     /// Probes of a closed window.
@@ -106,6 +114,8 @@ struct Setup {
     restart_after_idle: bool,
     always_pace: bool,
     max_reordering: u32,
+    /// Losses are found by RACK.
+    by_time: bool,
 }
 
 /// A TCP sender.
@@ -117,6 +127,8 @@ pub struct Sender {
     rate: RateSampler,
     rtt: RttEstimator,
     pacer: Pacer,
+    rack: Rack,
+    tail: TailProbe,
     /// The reduction under way, unless the control owns its window or PRR is off.
     prr: Option<Prr>,
     state: RecoveryState,
@@ -141,13 +153,16 @@ pub struct Sender {
     send_cwr: bool,
     ce_packets: u64,
     last_sent: Option<Instant>,
-    rto_deadline: Option<Instant>,
+    /// This and the next three: never while not armed.
+    rto_deadline: Instant,
+    /// When RACK judges again.
+    reorder_deadline: Instant,
     /// When to probe a closed window.
-    persist_deadline: Option<Instant>,
+    persist_deadline: Instant,
+    /// While only the pacer holds data back.
+    release_at: Instant,
     persist_backoff: u32,
     probe_due: bool,
-    /// Set while only the pacer holds data back.
-    release_at: Option<Instant>,
     stats: SenderStats,
 }
 
@@ -169,6 +184,7 @@ impl Sender {
     /// The first setting outside its bound.
     pub fn with_control(config: &SenderConfig, cc: AnyControl) -> Result<Self, ConfigError> {
         config.validate()?;
+        let by_time = config.recovery == Recovery::Rack;
         Ok(Self {
             setup: Setup {
                 mss: config.mss,
@@ -178,12 +194,15 @@ impl Sender {
                 restart_after_idle: config.restart_after_idle,
                 always_pace: config.pacing == Pacing::Always,
                 max_reordering: config.max_reordering,
+                by_time,
             },
             cc,
-            board: Scoreboard::new(config.mss),
+            board: Scoreboard::new(config.mss, by_time),
             rate: RateSampler::default(),
             rtt: RttEstimator::new(config.min_rto, config.max_rto),
             pacer: Pacer::default(),
+            rack: Rack::new(),
+            tail: TailProbe::new(by_time && config.tail_loss_probe),
             prr: None,
             state: RecoveryState::Open,
             recovery_point: 0,
@@ -200,11 +219,12 @@ impl Sender {
             send_cwr: false,
             ce_packets: 0,
             last_sent: None,
-            rto_deadline: None,
-            persist_deadline: None,
+            rto_deadline: Instant::NEVER,
+            reorder_deadline: Instant::NEVER,
+            persist_deadline: Instant::NEVER,
+            release_at: Instant::NEVER,
             persist_backoff: 0,
             probe_due: false,
-            release_at: None,
             stats: SenderStats::default(),
         })
     }

@@ -5,6 +5,10 @@ use justfull_base::Rng;
 use proptest::prelude::*;
 use std::vec::Vec;
 
+fn delivery() -> Delivery {
+    Delivery::new(0, Instant::ZERO)
+}
+
 /// RFC 6675 in its own words, segment by segment.
 #[derive(Clone, Debug, Default)]
 struct Plain {
@@ -82,7 +86,7 @@ struct Pair {
 
 impl Pair {
     fn new(seed: u64, dup_thresh: u32) -> Self {
-        let mut board = Scoreboard::new(1000);
+        let mut board = Scoreboard::new(1000, false);
         board.set_dup_thresh(dup_thresh);
         let plain = Plain { mss: 1000, dup_thresh: dup_thresh as usize, ..Plain::default() };
         let rng = Rng::stream(seed, "scoreboard");
@@ -120,7 +124,7 @@ impl Pair {
                 blocks.push(block);
             }
         }
-        let mut delivery = Delivery::new();
+        let mut delivery = delivery();
         self.board.acknowledge(cumulative, &mut delivery);
         self.board.sack(&blocks, &mut delivery);
         self.delivered += delivery.bytes;
@@ -244,7 +248,7 @@ fn three_full_segments_above_a_hole_make_it_lost() {
         pair.board.push(record);
     }
     let mut sack = |end: u64| {
-        pair.board.sack(&[SackBlock { start: 1000, end }], &mut Delivery::new());
+        pair.board.sack(&[SackBlock { start: 1000, end }], &mut delivery());
         pair.board.detect_losses()
     };
     assert_eq!((sack(2000), sack(3000), sack(4000)), (0, 0, 1000));
@@ -253,16 +257,16 @@ fn three_full_segments_above_a_hole_make_it_lost() {
 #[test]
 fn a_record_fits_in_48_bytes_and_an_unused_scoreboard_holds_no_memory() {
     assert_eq!(size_of::<Record>(), 48);
-    assert_eq!(Scoreboard::new(1448).slots.capacity(), 0);
+    assert_eq!(Scoreboard::new(1448, true).slots.capacity(), 0);
 }
 
 #[test]
 fn thousands_of_alternating_losses_are_each_marked_and_repaired_once() {
-    let mut board = Scoreboard::new(1000);
+    let mut board = Scoreboard::new(1000, false);
     for i in 0..20_000 {
         board.push(Record::new(i * 1000, 1000));
     }
-    let mut delivery = Delivery::new();
+    let mut delivery = delivery();
     for i in 0..10_000u64 {
         let block = |i: u64| SackBlock { start: (2 * i + 1) * 1000, end: (2 * i + 2) * 1000 };
         let known = [block(i), block(i.saturating_sub(1)), block(i.saturating_sub(2))];

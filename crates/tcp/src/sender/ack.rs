@@ -37,30 +37,38 @@ impl Sender {
         } else if progress.delivery.bytes > 0 {
             self.duplicate_acks += 1;
         }
-        progress.lost = self.board.detect_losses();
+        self.judge_tail_probe(now, ack, progress.advanced);
+        progress.lost = self.detect_losses(now);
         let newest = self.board.newest(&progress.delivery);
         let rate = self.rate.finish(now, progress.delivery.bytes, newest, self.rtt.min());
         self.change_state(now, ack, &mut progress);
         self.stats.bytes_lost += progress.lost;
         self.tell_control(now, &progress, &rate);
         self.reduce(&progress);
+        let outstanding = self.board.flight_size() > 0;
         if progress.advanced {
-            self.rto_deadline = (self.board.flight_size() > 0).then(|| now + self.rtt.rto());
+            self.rto_deadline = if outstanding { now + self.rtt.rto() } else { Instant::NEVER };
+            self.tail.restart(now, self.state, self.board.sacked_segments());
+        }
+        if !outstanding || self.board.sacked_segments() > 0 {
+            self.tail.stop();
         }
     }
 
     fn take_scoreboard(&mut self, now: Instant, ack: &Ack) -> Progress {
-        let mut delivery = Delivery::new();
+        // A copy acknowledged sooner than any round trip is taken for its original; so is one that the echo is older than.
+        let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
+        let mut delivery = Delivery::new(self.board.fack(), plausible.min(ack.ts_echo));
         let prior_in_flight = self.board.pipe();
         let una = self.board.una();
         let overtaken = self.board.overtaken();
         self.board.acknowledge(ack.cumulative, &mut delivery);
         if ack.sack_len > 0 {
-            let blocks = ack.sack_blocks();
-            self.stats.duplicate_reports += u64::from(blocks[0].end <= ack.cumulative);
-            self.board.sack(blocks, &mut delivery);
+            delivery.sure_until = plausible;
+            self.take_sack(ack, &mut delivery);
         }
-        let rtt = delivery.sent_once_at.map(|sent| now.since(sent));
+        self.rack.on_delivery(now, delivery.surest(), delivery.reordered);
+        let rtt = delivery.once.is_some().then(|| now.since(delivery.once.sent_at()));
         let ce_count = ack.ce_packets.saturating_sub(self.ce_packets);
         self.ce_packets += ce_count;
         let advanced = self.board.una() > una;
@@ -76,13 +84,21 @@ impl Sender {
         }
     }
 
+    fn take_sack(&mut self, ack: &Ack, delivery: &mut Delivery) {
+        if ack.reports_duplicate() {
+            self.stats.duplicate_reports += 1;
+            self.rack.on_duplicate_report(self.board.una(), self.board.nxt());
+        }
+        self.board.sack(ack.sack_blocks(), delivery);
+    }
+
     /// The window of the newest acknowledgement counts, also when its right edge moves back (RFC 9293 section
     /// 3.8.6: shrinking is discouraged, yet a sender must bear it).
     fn take_window(&mut self, ack: &Ack, advanced: bool) {
         if advanced || ack.cumulative >= self.board.una() {
             self.window_end = ack.cumulative.saturating_add(ack.window);
             if self.window_end > self.board.nxt() {
-                self.persist_deadline = None;
+                self.persist_deadline = Instant::NEVER;
                 self.persist_backoff = 0;
                 self.probe_due = false;
             }
@@ -107,6 +123,7 @@ impl Sender {
         let sample = if progress.advanced { Some(now.since(ack.ts_echo)) } else { progress.rtt };
         if let Some(rtt) = sample {
             self.rtt.sample(rtt, progress.round_start);
+            self.tail.on_rtt_sample();
         }
     }
 
@@ -121,6 +138,7 @@ impl Sender {
         match self.state {
             RecoveryState::Recovery => {
                 self.stats.spurious_recoveries += 1;
+                self.rack.on_needless_recovery();
                 let wanted = overtaken.max(self.board.dup_thresh());
                 let thresh = wanted.min(self.setup.max_reordering);
                 self.board.set_dup_thresh(thresh);
@@ -143,7 +161,7 @@ impl Sender {
         }
         if self.state < RecoveryState::Recovery {
             let by_count = self.duplicate_acks >= self.board.dup_thresh();
-            if by_count && !self.board.has_losses() {
+            if by_count && !self.setup.by_time && !self.board.has_losses() {
                 progress.lost += self.board.mark_front_lost();
             }
             if self.board.has_losses() {
@@ -156,6 +174,9 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self, now: Instant) {
+        if self.state >= RecoveryState::Recovery {
+            self.rack.on_recovery_exit();
+        }
         self.state = RecoveryState::Open;
         self.prr = None;
         self.forced = false;
@@ -163,13 +184,14 @@ impl Sender {
         self.cc.on_recovery_exit(now);
     }
 
-    fn enter_recovery(&mut self, now: Instant) {
+    pub(super) fn enter_recovery(&mut self, now: Instant) {
         let was_reducing = self.state == RecoveryState::Reducing;
         self.state = RecoveryState::Recovery;
         self.stats.fast_recoveries += 1;
         self.recovery_point = self.board.nxt();
         self.rescued = false;
         self.forced = true;
+        self.tail.forget();
         self.first_retransmission = None;
         self.unjudged = true;
         // A window that ECN is already reducing is not reduced again (RFC 3168 section 6.1.2).
@@ -183,6 +205,7 @@ impl Sender {
         self.stats.ece_reductions += 1;
         self.recovery_point = self.board.nxt();
         self.send_cwr = true;
+        self.tail.forget();
         self.start_reduction(now, CongestionCause::Ecn);
     }
 

@@ -1,31 +1,34 @@
-//! The retransmission and the persist timer.
+//! The timers.
 
 use super::{RecoveryState, Sender};
 use crate::cc::{CongestionCause, CongestionController};
 use justfull_base::Instant;
 
 impl Sender {
-    /// The earliest of the retransmission timer, the release of a paced segment and the persist timer; none when
-    /// nothing is due without an acknowledgement or a write.
+    /// The earliest of the retransmission timer, the tail probe, the reordering timer, the release of a paced segment
+    /// and the persist timer; none when nothing is due without an acknowledgement or a write.
     #[must_use]
     pub fn next_timer(&self) -> Option<Instant> {
-        let earlier = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
-            (Some(x), Some(y)) => Some(x.min(y)),
-            (x, y) => x.or(y),
-        };
-        earlier(earlier(self.rto_deadline, self.release_at), self.persist_deadline)
+        let loss = self.rto_deadline.min(self.reorder_deadline).min(self.probe_deadline());
+        let next = loss.min(self.release_at).min(self.persist_deadline);
+        (next != Instant::NEVER).then_some(next)
     }
 
     /// A wake-up; acts on what is due at `now`. Segments that become free come from [`Sender::poll_transmit`].
     pub fn on_timer(&mut self, now: Instant) {
-        if self.rto_deadline.is_some_and(|at| at <= now) {
+        if self.reorder_deadline <= now {
+            self.judge_suspects(now);
+        }
+        if self.probe_deadline() <= now {
+            self.call_for_probe(now);
+        } else if self.rto_deadline <= now {
             self.on_timeout(now);
         }
-        if self.persist_deadline.is_some_and(|at| at <= now) {
+        if self.persist_deadline <= now {
             self.probe_due = true;
             self.persist_backoff = (self.persist_backoff + 1).min(16);
             self.persist_deadline =
-                Some(now + self.rtt.rto().times(1 << self.persist_backoff).min(self.rtt.ceiling()));
+                now + self.rtt.rto().times(1 << self.persist_backoff).min(self.rtt.ceiling());
         }
     }
 
@@ -36,7 +39,7 @@ impl Sender {
 
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        self.stats.bytes_lost += self.board.mark_all_lost();
+        self.stats.bytes_lost += self.mark_timed_out(now);
         self.rtt.back_off();
         let repeated = self.repeated_timeout();
         let event = self.congestion(now, CongestionCause::Timeout { repeated });
@@ -52,6 +55,8 @@ impl Sender {
             self.unjudged = true;
         }
         self.pacer.reset();
-        self.rto_deadline = Some(now + self.rtt.rto());
+        self.tail.forget();
+        self.reorder_deadline = Instant::NEVER;
+        self.rto_deadline = now + self.rtt.rto();
     }
 }

@@ -10,7 +10,10 @@ impl Sender {
     /// The next segment that may leave now; none when the window, the receiver, the pacer or the application holds
     /// it back. To be called until it answers none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        self.release_at = None;
+        self.release_at = Instant::NEVER;
+        if self.tail.is_due() {
+            return self.send_tail_probe(now);
+        }
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
         if let Some(serial) = self.board.next_lost() {
@@ -48,8 +51,10 @@ impl Sender {
         self.repair_speculatively(now, pipe, cwnd)
     }
 
+    /// RFC 6675 repairs what may be lost when there is nothing better to send; RACK waits until it is.
     fn repair_speculatively(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
-        if self.state != RecoveryState::Recovery || pipe + self.mss_bytes() > cwnd {
+        let by_rules = self.state == RecoveryState::Recovery && !self.setup.by_time;
+        if !by_rules || pipe + self.mss_bytes() > cwnd {
             return None;
         }
         if let Some(hole) = self.board.next_hole() {
@@ -59,7 +64,7 @@ impl Sender {
             return None;
         }
         let segment = self.board.rescue().and_then(|last| self.retransmit(now, last, true));
-        self.rescued = segment.is_some() || self.release_at.is_none();
+        self.rescued = segment.is_some() || self.release_at == Instant::NEVER;
         segment
     }
 
@@ -85,16 +90,16 @@ impl Sender {
                 cwr: false,
             });
         }
-        if self.persist_deadline.is_none() {
-            self.persist_deadline = Some(now + self.rtt.rto());
+        if self.persist_deadline == Instant::NEVER {
+            self.persist_deadline = now + self.rtt.rto();
         }
         None
     }
 
     /// True when the pacer holds the next segment back; remembers until when.
     fn is_paced(&mut self, now: Instant) -> bool {
-        self.release_at = self.pacer.blocked_until(now);
-        self.release_at.is_some()
+        self.release_at = self.pacer.blocked_until(now).unwrap_or(Instant::NEVER);
+        self.release_at != Instant::NEVER
     }
 
     #[inline]
@@ -105,6 +110,14 @@ impl Sender {
         if self.board.flight_size() == 0 {
             self.restart(now);
         }
+        let segment = self.emit(now, len);
+        self.tail.restart(now, self.state, self.board.sacked_segments());
+        Some(segment)
+    }
+
+    /// New data leaves.
+    #[inline]
+    pub(super) fn emit(&mut self, now: Instant, len: u64) -> Segment {
         let seq = self.board.nxt();
         let mut record = Record::new(seq, len as u16);
         self.rate.stamp(now, self.board.pipe() == 0, &mut record);
@@ -113,7 +126,7 @@ impl Sender {
         self.leave(now, len, false);
         self.board.push(record);
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
-        Some(Segment { seq, len, retransmission: false, sent_at: now, ect: self.setup.ecn, cwr })
+        Segment { seq, len, retransmission: false, sent_at: now, ect: self.setup.ecn, cwr }
     }
 
     fn retransmit(&mut self, now: Instant, serial: u64, rescue: bool) -> Option<Segment> {
@@ -121,6 +134,11 @@ impl Sender {
             return None;
         }
         self.forced = false;
+        Some(self.emit_again(now, serial, rescue))
+    }
+
+    /// `serial` leaves again.
+    pub(super) fn emit_again(&mut self, now: Instant, serial: u64, rescue: bool) -> Segment {
         let idle = self.board.pipe() == 0;
         self.rate.stamp(now, idle, self.board.record_mut(serial));
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
@@ -128,7 +146,7 @@ impl Sender {
         self.board.mark_retransmitted(serial, rescue);
         if self.board.is_front(serial) {
             // The timer measures this copy now: with seconds of queue it would otherwise fire before it can arrive.
-            self.rto_deadline = Some(now + self.rtt.rto());
+            self.rto_deadline = now + self.rtt.rto();
             if self.unjudged && self.first_retransmission.is_none() {
                 self.first_retransmission = Some(now);
             }
@@ -136,7 +154,7 @@ impl Sender {
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        Some(Segment { seq, len, retransmission: true, sent_at: now, ect: false, cwr: false })
+        Segment { seq, len, retransmission: true, sent_at: now, ect: false, cwr: false }
     }
 
     /// What every data segment does on its way out.
@@ -152,8 +170,8 @@ impl Sender {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        if self.rto_deadline.is_none() {
-            self.rto_deadline = Some(now + self.rtt.rto());
+        if self.rto_deadline == Instant::NEVER {
+            self.rto_deadline = now + self.rtt.rto();
         }
         self.last_sent = Some(now);
         self.stats.segments_sent += 1;

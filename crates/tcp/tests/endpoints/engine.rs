@@ -3,7 +3,7 @@
 use crate::config;
 use justfull_base::{Duration, Instant};
 use justfull_tcp::cc::new_reno;
-use justfull_tcp::{Ack, CcConfig, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
+use justfull_tcp::{Ack, CcConfig, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
 
 const MSS: u64 = 1448;
 
@@ -105,7 +105,7 @@ fn recovery_ends_at_its_point_with_half_the_window() {
 
 #[test]
 fn the_timer_fires_after_one_second_and_then_doubles() {
-    let mut s = ten_out(&new_reno());
+    let mut s = ten_out(&SenderConfig { tail_loss_probe: false, ..new_reno() });
     let mut due = 1;
     for wait in [1000, 2000, 4000, 8000] {
         due += wait;
@@ -124,7 +124,7 @@ fn the_timer_fires_after_one_second_and_then_doubles() {
 
 #[test]
 fn after_a_timeout_what_was_sacked_is_not_sent_again() {
-    let mut s = ten_out(&new_reno());
+    let mut s = ten_out(&SenderConfig { recovery: Recovery::Dupack, ..new_reno() });
     s.on_ack(at(51), &ack(0, &[(4, 6)], 1));
     flush(&mut s, at(51));
     let due = s.next_timer().expect("data is out");
@@ -144,7 +144,7 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
 
 #[test]
 fn an_echo_older_than_the_retransmission_undoes_the_timeout() {
-    let mut s = ten_out(&new_reno());
+    let mut s = ten_out(&SenderConfig { tail_loss_probe: false, ..new_reno() });
     s.on_timer(at(1001));
     flush(&mut s, at(1001));
     assert_eq!(s.cwnd(), MSS);

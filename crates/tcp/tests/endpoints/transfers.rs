@@ -4,7 +4,7 @@ use crate::link::{Path, World};
 use crate::{all_controls, config};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_tcp::cc::{cubic, new_reno};
-use justfull_tcp::{CcConfig, Pacing, ReceiverConfig, Sender, SenderConfig, Window};
+use justfull_tcp::{CcConfig, Pacing, ReceiverConfig, Recovery, Sender, SenderConfig, Window};
 use proptest::prelude::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -71,16 +71,17 @@ fn a_full_window_of_losses_is_repaired() {
 }
 
 #[test]
-fn reordering_alone_makes_no_lasting_damage() {
+fn reordering_alone_makes_no_lasting_damage_when_duplicates_are_counted() {
     let path = Path { detour: 0.1, buffer: 1_000_000, ..Path::default() };
     let cc = CcConfig::NewReno(new_reno::Config::default());
-    let mut adaptive = World::with(&config(cc.clone()), &path);
+    let setup = SenderConfig { recovery: Recovery::Dupack, ..config(cc) };
+    let mut adaptive = World::with(&setup, &path);
     // Below what the buffer holds, so that nothing is lost.
     adaptive.sender.set_cwnd_clamp(Some(120_000));
     adaptive.transfer(5_000_000, MINUTE);
     let stats = adaptive.sender.stats();
     assert!(stats.spurious_recoveries > 0);
-    let mut fixed = World::with(&SenderConfig { max_reordering: 3, ..config(cc) }, &path);
+    let mut fixed = World::with(&SenderConfig { max_reordering: 3, ..setup }, &path);
     fixed.sender.set_cwnd_clamp(Some(120_000));
     fixed.transfer(5_000_000, MINUTE);
     assert_eq!((adaptive.drops, fixed.drops), (0, 0));
@@ -89,18 +90,22 @@ fn reordering_alone_makes_no_lasting_damage() {
 }
 
 #[test]
-fn the_loss_of_the_last_segment_is_repaired_by_the_timer() {
-    let mut world = World::with(&config(CcConfig::default()), &Path::default());
-    world.sender.write(14_480);
-    world.run_for(Duration::from_secs(1));
-    assert!(world.sender.all_acked());
-    world.held_back = true;
-    world.sender.write(100);
-    world.pump();
-    world.held_back = false;
-    world.run_for(Duration::from_secs(1));
-    assert!(world.sender.all_acked());
-    assert_eq!(world.sender.stats().timeouts, 1);
+fn the_loss_of_the_last_segment_is_repaired_by_a_probe_or_without_it_by_the_timer() {
+    for tail_loss_probe in [true, false] {
+        let setup = SenderConfig { tail_loss_probe, ..config(CcConfig::default()) };
+        let mut world = World::with(&setup, &Path::default());
+        world.sender.write(14_480);
+        world.run_for(Duration::from_secs(1));
+        assert!(world.sender.all_acked());
+        world.held_back = true;
+        world.sender.write(100);
+        world.pump();
+        world.held_back = false;
+        world.run_for(Duration::from_secs(1));
+        assert!(world.sender.all_acked());
+        let stats = world.sender.stats();
+        assert_eq!((stats.tail_probes, stats.timeouts), if tail_loss_probe { (1, 0) } else { (0, 1) });
+    }
 }
 
 #[test]

@@ -1,0 +1,170 @@
+//! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered and it has had the time of a round
+//! trip and of the reordering window.
+//!
+//! lost <=> sent before the latest delivered, and sent_at + RACK.rtt + reo_wnd <= now. The window is
+//! min(mult x min_RTT / 4, SRTT); it is 0 while no reordering was ever seen and either a recovery is under way or three
+//! segments are sacked (step 4). `mult` grows with each round that reports data received twice (DSACK, RFC 2883) and falls
+//! back after 16 recoveries without. The marks are the scoreboard's; here is what is known of the connection.
+//!
+//! Deviations: (1) the timestamp echo clears a retransmission of the suspicion that its original was delivered only where
+//! the cumulative acknowledgement covers it, since an acknowledgement that sacks echoes an older segment (RFC 7323 section
+//! 4.3); a sacked one is held to the smallest RTT alone, as in Linux. (2) A fast recovery that Eifel detection proves
+//! needless counts as reordering: its segments had been retransmitted, which step 3 leaves out. (3) The timer of step 5
+//! is set for the first suspect instead of the last, so that each is found when its own time has come.
+
+use crate::rate::Latest;
+use justfull_base::{Duration, Instant};
+
+/// RFC 6675's `DupThresh`: as many sacked segments make a loss certain while no reordering was seen.
+const DUP_THRESH: u64 = 3;
+/// Recoveries without a DSACK after which the window's multiplier falls back.
+const PERSISTENCE: u32 = 16;
+
+/// RFC 8985's per-connection variables (section 5.3).
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// `RACK.xmit_ts` and `RACK.end_seq`: the latest sent of all that was delivered.
+    latest: Latest,
+    rtt: Duration,
+    reordering_seen: bool,
+    /// `RACK.dsack_round`: reports count once until this is acknowledged.
+    dsack_round: Option<u64>,
+    multiplier: u32,
+    persist: u32,
+}
+
+/// By what the scoreboard judges, for one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judgement {
+    pub(crate) now: Instant,
+    /// Only what was sent before this is suspect.
+    pub(crate) latest: Latest,
+    /// Time that a suspect has: RTT and reordering window.
+    pub(crate) patience: Duration,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Self {
+        Self {
+            latest: Latest::default(),
+            rtt: Duration::ZERO,
+            reordering_seen: false,
+            dsack_round: None,
+            multiplier: 1,
+            persist: 0,
+        }
+    }
+
+    /// Steps 2 and 3: `latest` is the latest sent that an acknowledgement newly and surely delivered; `reordered`: one that
+    /// was sent once was delivered after a later one.
+    #[inline]
+    pub(crate) fn on_delivery(&mut self, now: Instant, latest: Latest, reordered: bool) {
+        if latest.is_some() {
+            self.rtt = now.since(latest.sent_at());
+            self.latest = self.latest.max(latest);
+        }
+        self.reordering_seen |= reordered;
+    }
+
+    /// A fast recovery was needless: segments had only been overtaken.
+    pub(crate) fn on_needless_recovery(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// Step 4: data arrived twice; the window grows once a round.
+    pub(crate) fn on_duplicate_report(&mut self, una: u64, nxt: u64) {
+        if self.dsack_round.is_none_or(|round| una >= round) {
+            self.dsack_round = Some(nxt);
+            self.multiplier = self.multiplier.saturating_add(1);
+            self.persist = PERSISTENCE;
+        }
+    }
+
+    /// Step 4: a fast or timeout recovery ends.
+    pub(crate) fn on_recovery_exit(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// The latest sent of all that was delivered.
+    #[inline]
+    pub(crate) const fn latest(&self) -> Latest {
+        self.latest
+    }
+
+    /// Step 4: the reordering window. `certain`: a recovery is under way.
+    pub(crate) fn window(&self, certain: bool, sacked: u64, min_rtt: Duration, srtt: Duration) -> Duration {
+        if !self.reordering_seen && (certain || sacked >= DUP_THRESH) {
+            return Duration::ZERO;
+        }
+        if min_rtt == Duration::MAX {
+            return Duration::ZERO;
+        }
+        let quarter = Duration::from_nanos(min_rtt.as_nanos() / 4);
+        quarter.times(u64::from(self.multiplier)).min(srtt)
+    }
+
+    /// Step 5's question with the reordering `window` of now.
+    pub(crate) fn judgement(&self, now: Instant, window: Duration) -> Judgement {
+        Judgement { now, latest: self.latest, patience: self.rtt + window }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn without_reordering_there_is_no_window_in_recovery_or_from_three_sacked_segments_on() {
+        let mut rack = Rack::new();
+        let window = |rack: &Rack, certain, sacked| rack.window(certain, sacked, ms(40), ms(50));
+        assert_eq!(window(&rack, true, 0), Duration::ZERO);
+        assert_eq!(window(&rack, false, 3), Duration::ZERO);
+        assert_eq!(window(&rack, false, 2), ms(10));
+        rack.on_delivery(Instant::ZERO + ms(60), Latest::new(Instant::ZERO, 4), true);
+        assert_eq!((window(&rack, true, 0), window(&rack, false, 3)), (ms(10), ms(10)));
+        assert_eq!(
+            rack.window(true, 9, Duration::MAX, Duration::ZERO),
+            Duration::ZERO,
+            "no RTT is known yet"
+        );
+    }
+
+    #[test]
+    fn duplicate_reports_widen_the_window_once_a_round_up_to_the_smoothed_rtt_for_sixteen_recoveries() {
+        let mut rack = Rack::new();
+        rack.on_needless_recovery();
+        let window = |rack: &Rack| rack.window(true, 9, ms(40), ms(45));
+        rack.on_duplicate_report(1000, 5000);
+        rack.on_duplicate_report(4000, 6000);
+        assert_eq!(window(&rack), ms(20), "the same round counts once");
+        rack.on_duplicate_report(5000, 9000);
+        rack.on_duplicate_report(9000, 9500);
+        assert_eq!(window(&rack), ms(40));
+        rack.on_duplicate_report(9500, 9900);
+        assert_eq!(window(&rack), ms(45), "never beyond SRTT");
+        for _ in 0..15 {
+            rack.on_recovery_exit();
+        }
+        assert_eq!(window(&rack), ms(45));
+        rack.on_recovery_exit();
+        assert_eq!(window(&rack), ms(10));
+    }
+
+    #[test]
+    fn the_latest_sent_segment_counts_and_at_one_instant_the_higher_sequence() {
+        let mut rack = Rack::new();
+        let at = |n| Instant::ZERO + ms(n);
+        rack.on_delivery(at(50), Latest::new(at(10), 7), false);
+        rack.on_delivery(at(55), Latest::new(at(10), 6), false);
+        assert_eq!((rack.latest(), rack.rtt), (Latest::new(at(10), 7), ms(45)));
+        rack.on_delivery(at(60), Latest::default(), false);
+        assert_eq!(rack.rtt, ms(45), "nothing was surely delivered");
+    }
+}

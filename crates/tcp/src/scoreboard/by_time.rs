@@ -1,0 +1,162 @@
+//! Losses by time (RFC 8985 section 6.2 step 5), without walking the window.
+//!
+//! The RFC keeps all segments in one list by time of sending. Here the originals are in that order by serial, so that the
+//! edge separates the judged from the rest as it does when counting; retransmissions are in that order in a queue. An
+//! entry of the queue is void once its segment is delivered, found lost or sent again, and is dropped when it comes to
+//! the front. Segments lost again have a queue too, so that `HighRxt` need not fall back to them.
+
+use super::{LOST, RETRANSMITTED, SACKED, Scoreboard};
+use crate::rack::Judgement;
+use crate::rate::Latest;
+use alloc::collections::VecDeque;
+use justfull_base::{Duration, Instant};
+
+/// Retransmissions that a sender makes room for at its first one: 16 KiB.
+const FIRST_ENTRIES: usize = 1024;
+
+/// Queues of the retransmissions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Retransmissions {
+    /// In flight, in order of sending.
+    sent: VecDeque<Latest>,
+    /// Serials of those found lost, to be sent once more.
+    lost: VecDeque<u64>,
+}
+
+impl Retransmissions {
+    pub(super) fn push(&mut self, sent: Latest) {
+        if self.sent.capacity() == 0 {
+            // So that a later episode of losses does not allocate.
+            self.sent.reserve(FIRST_ENTRIES);
+            self.lost.reserve(FIRST_ENTRIES / 4);
+        }
+        self.sent.push_back(sent);
+    }
+}
+
+/// What a look at the suspects found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Bytes newly marked lost.
+    pub(crate) lost: u64,
+    /// When the next suspect's time is up; never when there is none.
+    pub(crate) next: Instant,
+}
+
+impl Scoreboard {
+    /// False when nothing outstanding was sent before `latest`, as after every acknowledgement in order: then there is
+    /// nothing to judge.
+    #[inline]
+    pub(crate) fn has_suspects(&self, latest: Latest) -> bool {
+        let Some(again) = &self.again else { return false };
+        if !again.sent.is_empty() {
+            return true;
+        }
+        if self.edge >= self.next {
+            return false;
+        }
+        let record = self.slot(self.edge);
+        record.flags & (SACKED | RETRANSMITTED) != 0 || Latest::new(record.sent_at, self.edge) < latest
+    }
+
+    /// Marks lost what was sent before the latest delivered segment and has had its time.
+    pub(crate) fn detect_losses_by_time(&mut self, by: &Judgement) -> Found {
+        let mut found = Found { lost: 0, next: Instant::NEVER };
+        while self.edge < self.next {
+            let record = self.slot(self.edge);
+            if record.has(SACKED) {
+                self.pass_edge();
+            } else if record.has(RETRANSMITTED) {
+                self.edge += 1;
+            } else if Latest::new(record.sent_at, self.edge) >= by.latest {
+                break;
+            } else {
+                let due = record.sent_at + by.patience;
+                if due > by.now {
+                    found.next = due;
+                    break;
+                }
+                found.lost += self.mark_lost(self.edge);
+                self.edge += 1;
+            }
+        }
+        while let Some(sent) = self.oldest_retransmission() {
+            if sent >= by.latest {
+                break;
+            }
+            let due = sent.sent_at() + by.patience;
+            if due > by.now {
+                found.next = found.next.min(due);
+                break;
+            }
+            found.lost += self.lose_again(sent.serial());
+        }
+        found
+    }
+
+    /// The retransmission in flight that was sent first; drops void entries on the way.
+    fn oldest_retransmission(&mut self) -> Option<Latest> {
+        loop {
+            let sent = *self.again.as_ref()?.sent.front()?;
+            let serial = sent.serial();
+            if serial >= self.first {
+                let record = self.slot(serial);
+                if record.flags & (SACKED | RETRANSMITTED) == RETRANSMITTED
+                    && record.sent_at == sent.sent_at()
+                {
+                    return Some(sent);
+                }
+            }
+            self.again.as_mut()?.sent.pop_front();
+        }
+    }
+
+    /// The retransmission of `serial` is lost (and with it, if it was not yet, the original). Returns its bytes.
+    fn lose_again(&mut self, serial: u64) -> u64 {
+        self.mark_lost(serial);
+        let record = self.slot_mut(serial);
+        record.flags &= !RETRANSMITTED;
+        let len = u64::from(record.len);
+        self.pipe -= len;
+        if let Some(again) = &mut self.again {
+            again.lost.push_back(serial);
+        }
+        len
+    }
+
+    /// The first of the segments lost again that has not been sent since.
+    pub(super) fn next_lost_again(&mut self) -> Option<u64> {
+        loop {
+            let serial = *self.again.as_ref()?.lost.front()?;
+            if serial >= self.first && self.slot(serial).flags & (SACKED | LOST | RETRANSMITTED) == LOST {
+                return Some(serial);
+            }
+            self.again.as_mut()?.lost.pop_front();
+        }
+    }
+
+    /// Timeout under RACK (RFC 8985 section 6.3): the lowest segment is lost, and so is all that has had `patience`.
+    /// Returns the bytes newly marked.
+    pub(crate) fn mark_lost_at_timeout(&mut self, now: Instant, patience: Duration) -> u64 {
+        let by = Judgement { now, latest: Latest::new(Instant::NEVER, u64::MAX - 1), patience };
+        let mut lost = self.detect_losses_by_time(&by).lost;
+        if self.first < self.next {
+            let front = self.slot(self.first);
+            if front.has(RETRANSMITTED) {
+                lost += self.lose_again(self.first);
+            } else if !front.has(SACKED) {
+                lost += self.mark_lost(self.first);
+                self.edge = self.edge.max(self.first + 1);
+            }
+        }
+        if let Some(again) = &mut self.again {
+            // The lowest first, then all that is lost from there on.
+            again.lost.push_front(self.first);
+        }
+        self.high_rxt = self.first;
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Loss detection: by time (RFC 8985) or by counting (RFC 6675).
+
+use super::{RecoveryState, Sender};
+use crate::rack::Judgement;
+use justfull_base::Instant;
+
+impl Sender {
+    /// Marks what the acknowledgement at `now` shows to be lost; returns its bytes.
+    #[inline]
+    pub(super) fn detect_losses(&mut self, now: Instant) -> u64 {
+        if !self.setup.by_time {
+            return self.board.detect_losses();
+        }
+        self.reorder_deadline = Instant::NEVER;
+        if !self.board.has_suspects(self.rack.latest()) {
+            return 0;
+        }
+        self.judge(now)
+    }
+
+    fn judge(&mut self, now: Instant) -> u64 {
+        let by = self.judgement(now);
+        let found = self.board.detect_losses_by_time(&by);
+        self.reorder_deadline = found.next;
+        found.lost
+    }
+
+    fn judgement(&self, now: Instant) -> Judgement {
+        let recovering = self.state >= RecoveryState::Recovery;
+        let sacked = self.board.sacked_segments();
+        let window = self.rack.window(recovering, sacked, self.rtt.min(), self.rtt.srtt());
+        self.rack.judgement(now, window)
+    }
+
+    /// The reordering timer fired (RFC 8985 section 6.3).
+    pub(super) fn judge_suspects(&mut self, now: Instant) {
+        self.stats.bytes_lost += self.judge(now);
+        if self.state < RecoveryState::Recovery && self.board.has_losses() {
+            self.enter_recovery(now);
+        }
+    }
+
+    /// The retransmission timer fired: marks what is lost; returns its bytes.
+    pub(super) fn mark_timed_out(&mut self, now: Instant) -> u64 {
+        if self.setup.by_time {
+            let patience = self.judgement(now).patience;
+            self.board.mark_lost_at_timeout(now, patience)
+        } else {
+            self.board.mark_all_lost()
+        }
+    }
+}
