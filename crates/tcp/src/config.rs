@@ -20,6 +20,22 @@ pub enum Pacing {
     Always,
 }
 
+/// How the window shrinks in a recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Prr {
+    /// In proportion to what is delivered; below ssthresh as slow start while acknowledgements advance without new losses,
+    /// else by packet conservation (RFC 9937, Linux).
+    #[default]
+    SafeAck,
+    /// In proportion; below ssthresh always as slow start (RFC 6937, PRR-SSRB).
+    Ssrb,
+    /// In proportion; below ssthresh by packet conservation (RFC 6937, PRR-CRB).
+    Crb,
+    /// At once (RFC 6675).
+    Off,
+}
+
 /// How losses are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -57,8 +73,8 @@ pub struct SenderConfig {
     pub recovery: Recovery,
     /// Probe the tail of a flight before the retransmission timer fires (RFC 8985 section 7); only with RACK.
     pub tail_loss_probe: bool,
-    /// Proportional rate reduction while the window shrinks (RFC 6937); off: the window is cut at once (RFC 6675).
-    pub prr: bool,
+    /// How the window shrinks (RFC 6937, RFC 9937).
+    pub prr: Prr,
     /// Hold back a short segment while data is in flight (RFC 9293 section 3.7.4).
     pub nagle: bool,
     /// Fall back towards the initial window after a silence longer than the timeout (RFC 5681 section 4.1).
@@ -80,7 +96,7 @@ impl Default for SenderConfig {
             pacing: Pacing::Auto,
             recovery: Recovery::Rack,
             tail_loss_probe: true,
-            prr: true,
+            prr: Prr::SafeAck,
             nagle: false,
             restart_after_idle: true,
             max_reordering: 300,
@@ -197,10 +213,10 @@ pub const DOC: MethodDoc = MethodDoc {
         },
         ParamDoc {
             name: "prr",
-            unit: "bool",
-            bounds: "true, false",
-            default: "true",
-            text: "Shrink the window over one round (RFC 6937) instead of at once.",
+            unit: "safe_ack, ssrb, crb, off",
+            bounds: "safe_ack, ssrb, crb or off",
+            default: "safe_ack",
+            text: "Shrink the window over one round: below ssthresh by RFC 9937, or RFC 6937's SSRB or CRB; off: at once.",
         },
         ParamDoc {
             name: "nagle",

@@ -31,7 +31,7 @@ pub mod sender;
 mod testing;
 
 pub use cc::{AnyControl, CcConfig, CongestionController};
-pub use config::{Pacing, Recovery, SenderConfig};
+pub use config::{Pacing, Prr, Recovery, SenderConfig};
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats, Window};
 pub use segment::{Ack, SackBlock, Segment};
 pub use sender::{RecoveryState, Sender, SenderSnapshot, SenderStats};

@@ -14,7 +14,7 @@ mod timer;
 mod transmit;
 
 use crate::cc::{AnyControl, Birth, CongestionController};
-use crate::config::{Pacing, Recovery, SenderConfig};
+use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig};
 use crate::pacer::Pacer;
 use crate::prr::Prr;
 use crate::rack::Rack;
@@ -109,7 +109,7 @@ struct Round {
 struct Setup {
     mss: u32,
     ecn: bool,
-    prr: bool,
+    prr: PrrConfig,
     nagle: bool,
     restart_after_idle: bool,
     always_pace: bool,

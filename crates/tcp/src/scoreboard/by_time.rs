@@ -149,8 +149,10 @@ impl Scoreboard {
                 self.edge = self.edge.max(self.first + 1);
             }
         }
+        // The lowest first, then all that is lost from there on; what is lost beyond the edge only the queue knows.
+        let edge = self.edge;
         if let Some(again) = &mut self.again {
-            // The lowest first, then all that is lost from there on.
+            again.lost.retain(|&serial| serial >= edge);
             again.lost.push_front(self.first);
         }
         self.high_rxt = self.first;

@@ -212,9 +212,10 @@ impl Sender {
     fn start_reduction(&mut self, now: Instant, cause: CongestionCause) {
         let event = self.congestion(now, cause);
         self.cc.on_congestion(&event);
-        if self.setup.prr && !self.cc.owns_recovery() {
+        let bound = self.setup.prr;
+        if bound != crate::config::Prr::Off && !self.cc.owns_recovery() {
             let flight = self.board.flight_size();
-            self.prr = Some(Prr::new(self.mss_bytes(), self.cc.cwnd(), flight, self.board.pipe()));
+            self.prr = Some(Prr::new(bound, self.mss_bytes(), self.cc.cwnd(), flight, self.board.pipe()));
         }
     }
 

@@ -3,28 +3,28 @@
 use crate::config;
 use justfull_base::{Duration, Instant};
 use justfull_tcp::cc::new_reno;
-use justfull_tcp::{Ack, CcConfig, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
+use justfull_tcp::{Ack, CcConfig, Prr, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
 
-const MSS: u64 = 1448;
+pub(crate) const MSS: u64 = 1448;
 
-fn at(ms: u64) -> Instant {
+pub(crate) fn at(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-fn new_reno() -> SenderConfig {
+pub(crate) fn new_reno() -> SenderConfig {
     config(CcConfig::NewReno(new_reno::Config::default()))
 }
 
-fn sender(config: &SenderConfig) -> Sender {
+pub(crate) fn sender(config: &SenderConfig) -> Sender {
     Sender::new(config).expect("the settings are valid")
 }
 
-fn flush(sender: &mut Sender, now: Instant) -> Vec<Segment> {
+pub(crate) fn flush(sender: &mut Sender, now: Instant) -> Vec<Segment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
 /// An acknowledgement of the first `segments`, with blocks in segments; the echo is of what left at `echo` ms.
-fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
+pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
     let mut sack = [SackBlock::default(); 3];
     for (slot, &(start, end)) in sack.iter_mut().zip(blocks) {
         *slot = SackBlock { start: start * MSS, end: end * MSS };
@@ -91,7 +91,7 @@ fn the_third_duplicate_retransmits_the_hole_and_prr_then_sends_in_proportion() {
 
 #[test]
 fn recovery_ends_at_its_point_with_half_the_window() {
-    let config = SenderConfig { prr: false, ..new_reno() };
+    let config = SenderConfig { prr: Prr::Off, ..new_reno() };
     let mut s = ten_out(&config);
     s.on_ack(at(51), &ack(0, &[(1, 5)], 1));
     assert_eq!(s.cwnd(), 5 * MSS);
@@ -157,7 +157,7 @@ fn an_echo_older_than_the_retransmission_undoes_the_timeout() {
 
 #[test]
 fn an_echo_reduces_once_a_window_and_the_next_new_segment_says_so() {
-    let mut s = ten_out(&SenderConfig { ecn: true, prr: false, ..new_reno() });
+    let mut s = ten_out(&SenderConfig { ecn: true, prr: Prr::Off, ..new_reno() });
     let echo = |segments| Ack { ece: true, ..ack(segments, &[], 1) };
     s.on_ack(at(51), &echo(2));
     assert_eq!((s.cwnd(), s.stats().ece_reductions), (4 * MSS, 1));

@@ -3,6 +3,7 @@
 mod conformance;
 mod engine;
 mod link;
+mod rack;
 mod transfers;
 
 use justfull_tcp::{CcConfig, SenderConfig};

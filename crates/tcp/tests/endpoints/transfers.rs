@@ -4,7 +4,7 @@ use crate::link::{Path, World};
 use crate::{all_controls, config};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_tcp::cc::{cubic, new_reno};
-use justfull_tcp::{CcConfig, Pacing, ReceiverConfig, Recovery, Sender, SenderConfig, Window};
+use justfull_tcp::{CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig, Window};
 use proptest::prelude::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -218,8 +218,8 @@ fn forced_pacing_takes_the_burst_out_of_a_restart() {
 }
 
 #[test]
-fn without_prr_and_with_nagle_transfers_finish_too() {
-    for prr in [true, false] {
+fn with_any_bound_of_the_reduction_and_with_nagle_transfers_finish_too() {
+    for prr in [Prr::SafeAck, Prr::Ssrb, Prr::Crb, Prr::Off] {
         let setup = SenderConfig { prr, nagle: true, ..config(CcConfig::default()) };
         let mut world = World::with(&setup, &Path { loss: 0.02, ..Path::default() });
         for _ in 0..50 {
@@ -246,7 +246,9 @@ proptest! {
         ack_loss in 0.0..0.3f64,
         detour in 0.0..0.5f64,
         ecn in any::<bool>(),
-        prr in any::<bool>(),
+        prr in prop_oneof![Just(Prr::SafeAck), Just(Prr::Ssrb), Just(Prr::Crb), Just(Prr::Off)],
+        by_time in any::<bool>(),
+        tail_loss_probe in any::<bool>(),
         mss in prop_oneof![Just(1448u32), Just(536), Just(100)],
     ) {
         let path = Path {
@@ -255,7 +257,8 @@ proptest! {
             buffer, loss, ack_loss, detour, seed,
             mark_above: buffer / 4,
         };
-        let setup = SenderConfig { ecn, prr, mss, ..config(all_controls()[which].clone()) };
+        let recovery = if by_time { Recovery::Rack } else { Recovery::Dupack };
+        let setup = SenderConfig { ecn, prr, mss, recovery, tail_loss_probe, ..config(all_controls()[which].clone()) };
         World::with(&setup, &path).transfer(bytes, Duration::from_secs(3600));
     }
 }
