@@ -36,6 +36,19 @@ pub enum Prr {
     Off,
 }
 
+/// What tells that a recovery was needless.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum SpuriousDetection {
+    /// Timestamps: the echo is older than the retransmission (RFC 3522). Judges timeouts and fast recoveries.
+    #[default]
+    Eifel,
+    /// Two acknowledgements after a timeout, with new data sent in between (RFC 5682 section 3). Judges timeouts alone.
+    FRto,
+    /// Nothing.
+    Off,
+}
+
 /// How losses are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -73,6 +86,8 @@ pub struct SenderConfig {
     pub recovery: Recovery,
     /// Probe the tail of a flight before the retransmission timer fires (RFC 8985 section 7); only with RACK.
     pub tail_loss_probe: bool,
+    /// What tells that a recovery was needless, so that the control takes its reduction back.
+    pub spurious_detection: SpuriousDetection,
     /// How the window shrinks (RFC 6937, RFC 9937).
     pub prr: Prr,
     /// Hold back a short segment while data is in flight (RFC 9293 section 3.7.4).
@@ -96,6 +111,7 @@ impl Default for SenderConfig {
             pacing: Pacing::Auto,
             recovery: Recovery::Rack,
             tail_loss_probe: true,
+            spurious_detection: SpuriousDetection::Eifel,
             prr: Prr::SafeAck,
             nagle: false,
             restart_after_idle: true,
@@ -139,7 +155,7 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "TCP sender with SACK recovery",
     text: "Keeps the data in flight within the congestion window and the advertised window, finds losses from \
            selective acknowledgements, repairs them, and keeps the timers.",
-    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), \
+    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), \
               3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: with seconds of \
                  queue a steady RTT would otherwise make every small delay a timeout. The variance follows the \
@@ -210,6 +226,13 @@ pub const DOC: MethodDoc = MethodDoc {
             bounds: "true, false",
             default: "true",
             text: "Probe the tail of a flight before the timeout (RFC 8985 section 7); only with rack.",
+        },
+        ParamDoc {
+            name: "spurious_detection",
+            unit: "eifel, f_rto, off",
+            bounds: "eifel, f_rto or off",
+            default: "eifel",
+            text: "Find needless recoveries by timestamps (RFC 3522), needless timeouts by F-RTO (RFC 5682), or none.",
         },
         ParamDoc {
             name: "prr",

@@ -9,12 +9,13 @@
 
 mod ack;
 mod detect;
+mod spurious;
 mod tail_probe;
 mod timer;
 mod transmit;
 
 use crate::cc::{AnyControl, Birth, CongestionController};
-use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig};
+use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
 use crate::pacer::Pacer;
 use crate::prr::Prr;
 use crate::rack::Rack;
@@ -22,6 +23,7 @@ use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
+use spurious::FRto;
 use tail_probe::TailProbe;
 
 /// Where the engine stands in loss recovery.
@@ -116,6 +118,7 @@ struct Setup {
     max_reordering: u32,
     /// Losses are found by RACK.
     by_time: bool,
+    spurious_detection: SpuriousDetection,
 }
 
 /// A TCP sender.
@@ -142,6 +145,7 @@ pub struct Sender {
     first_retransmission: Option<Instant>,
     /// Whether this recovery was needed has not been judged yet.
     unjudged: bool,
+    f_rto: FRto,
     duplicate_acks: u32,
     /// End of what the application has written.
     written: u64,
@@ -195,6 +199,7 @@ impl Sender {
                 always_pace: config.pacing == Pacing::Always,
                 max_reordering: config.max_reordering,
                 by_time,
+                spurious_detection: config.spurious_detection,
             },
             cc,
             board: Scoreboard::new(config.mss, by_time),
@@ -210,6 +215,7 @@ impl Sender {
             forced: false,
             first_retransmission: None,
             unjudged: false,
+            f_rto: FRto::Off,
             duplicate_acks: 0,
             written: 0,
             closed: false,

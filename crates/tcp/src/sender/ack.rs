@@ -1,5 +1,6 @@
 //! What an acknowledgement changes.
 
+use super::spurious::FRto;
 use super::{RecoveryState, Sender};
 use crate::cc::{AckSample, Congestion, CongestionCause, CongestionController};
 use crate::prr::Prr;
@@ -33,11 +34,12 @@ impl Sender {
         if progress.advanced {
             self.duplicate_acks = 0;
             self.rtt.reset_backoff();
-            self.detect_spurious(now, ack, progress.overtaken);
+            self.judge_by_echo(now, ack, progress.overtaken);
         } else if progress.delivery.bytes > 0 {
             self.duplicate_acks += 1;
         }
         self.judge_tail_probe(now, ack, progress.advanced);
+        self.judge_by_next_acks(now, progress.advanced, progress.delivery.bytes > 0);
         progress.lost = self.detect_losses(now);
         let newest = self.board.newest(&progress.delivery);
         let rate = self.rate.finish(now, progress.delivery.bytes, newest, self.rtt.min());
@@ -127,30 +129,6 @@ impl Sender {
         }
     }
 
-    /// Eifel detection (RFC 3522): the first acknowledgement that advances after the first retransmission echoes a
-    /// timestamp older than it exactly when the original had arrived.
-    fn detect_spurious(&mut self, now: Instant, ack: &Ack, overtaken: u32) {
-        let Some(first) = self.first_retransmission.take() else { return };
-        self.unjudged = false;
-        if ack.ts_echo >= first {
-            return;
-        }
-        match self.state {
-            RecoveryState::Recovery => {
-                self.stats.spurious_recoveries += 1;
-                self.rack.on_needless_recovery();
-                let wanted = overtaken.max(self.board.dup_thresh());
-                let thresh = wanted.min(self.setup.max_reordering);
-                self.board.set_dup_thresh(thresh);
-            }
-            RecoveryState::Loss => self.stats.spurious_timeouts += 1,
-            RecoveryState::Open | RecoveryState::Reducing => return,
-        }
-        self.board.unmark_lost();
-        self.cc.on_spurious(now);
-        self.leave_recovery(now);
-    }
-
     fn change_state(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
         // An ECN reduction lasts until the segment with CWR, the first beyond the point, is acknowledged: until then
         // the receiver goes on echoing the same mark (RFC 3168 section 6.1.2).
@@ -181,6 +159,7 @@ impl Sender {
         self.prr = None;
         self.forced = false;
         self.first_retransmission = None;
+        self.f_rto = FRto::Off;
         self.cc.on_recovery_exit(now);
     }
 

@@ -54,6 +54,7 @@ impl Sender {
             self.first_retransmission = None;
             self.unjudged = true;
         }
+        self.start_f_rto(repeated);
         self.pacer.reset();
         self.tail.forget();
         self.reorder_deadline = Instant::NEVER;

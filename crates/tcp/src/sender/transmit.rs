@@ -14,6 +14,9 @@ impl Sender {
         if self.tail.is_due() {
             return self.send_tail_probe(now);
         }
+        if self.prefers_new_data() {
+            return self.send_instead_of_lost(now);
+        }
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
         if let Some(serial) = self.board.next_lost() {
@@ -103,7 +106,7 @@ impl Sender {
     }
 
     #[inline]
-    fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
+    pub(super) fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
         if self.is_paced(now) {
             return None;
         }

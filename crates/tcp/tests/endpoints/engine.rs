@@ -3,7 +3,9 @@
 use crate::config;
 use justfull_base::{Duration, Instant};
 use justfull_tcp::cc::new_reno;
-use justfull_tcp::{Ack, CcConfig, Prr, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
+use justfull_tcp::{
+    Ack, CcConfig, Prr, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig, SpuriousDetection,
+};
 
 pub(crate) const MSS: u64 = 1448;
 
@@ -153,6 +155,51 @@ fn an_echo_older_than_the_retransmission_undoes_the_timeout() {
     assert!(s.cwnd() >= 10 * MSS);
     let next = s.poll_transmit(at(1010)).expect("the window is open again");
     assert!(!next.retransmission, "nothing is lost");
+}
+
+/// Ten segments timed out and the first was sent again, under F-RTO.
+fn timed_out_under_f_rto() -> Sender {
+    let spurious_detection = SpuriousDetection::FRto;
+    let mut s = ten_out(&SenderConfig { tail_loss_probe: false, spurious_detection, ..new_reno() });
+    s.on_timer(at(1001));
+    let first = flush(&mut s, at(1001));
+    assert_eq!((first.len(), first[0].seq), (1, 0));
+    s
+}
+
+#[test]
+fn f_rto_sends_two_new_segments_and_takes_the_timeout_back_when_originals_still_arrive() {
+    let mut s = timed_out_under_f_rto();
+    s.on_ack(at(1010), &ack(2, &[], 1));
+    assert_eq!(s.stats().spurious_timeouts, 0, "one acknowledgement does not tell");
+    let new = flush(&mut s, at(1010));
+    assert!(new.len() == 2 && new.iter().all(|x| !x.retransmission), "{new:?}");
+    s.on_ack(at(1012), &ack(4, &[], 1));
+    assert_eq!((s.stats().spurious_timeouts, s.snapshot().recovery), (1, RecoveryState::Open));
+    assert!(s.cwnd() >= 10 * MSS);
+    assert!(flush(&mut s, at(1012)).iter().all(|x| !x.retransmission));
+}
+
+#[test]
+fn f_rto_goes_on_repairing_when_only_the_new_segments_arrive() {
+    let mut s = timed_out_under_f_rto();
+    s.on_ack(at(1050), &ack(1, &[], 1001));
+    assert_eq!(flush(&mut s, at(1050)).len(), 2);
+    s.on_ack(at(1100), &ack(1, &[(10, 11)], 1001));
+    assert_eq!(s.stats().spurious_timeouts, 0);
+    let next = flush(&mut s, at(1100));
+    assert!(next[0].retransmission && next[0].seq == MSS, "{next:?}");
+}
+
+#[test]
+fn without_detection_nothing_is_taken_back() {
+    let spurious_detection = SpuriousDetection::Off;
+    let mut s = ten_out(&SenderConfig { tail_loss_probe: false, spurious_detection, ..new_reno() });
+    s.on_timer(at(1001));
+    flush(&mut s, at(1001));
+    s.on_ack(at(1010), &ack(2, &[], 1));
+    assert_eq!(s.snapshot().recovery, RecoveryState::Loss);
+    assert!(s.cwnd() < 5 * MSS);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use crate::link::{Path, World};
 use crate::{all_controls, config};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_tcp::cc::{cubic, new_reno};
-use justfull_tcp::{CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig, Window};
+use justfull_tcp::{
+    CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig, SpuriousDetection, Window,
+};
 use proptest::prelude::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -127,7 +129,14 @@ fn a_path_that_is_gone_is_tried_ever_less_often_and_used_again_when_it_is_back()
 
 #[test]
 fn a_sudden_rise_of_the_delay_is_recognised_as_a_spurious_timeout() {
-    let mut world = World::with(&config(CcConfig::default()), &Path { buffer: 50_000, ..Path::default() });
+    for spurious_detection in [SpuriousDetection::Eifel, SpuriousDetection::FRto] {
+        let setup = SenderConfig { spurious_detection, ..config(CcConfig::default()) };
+        recovers_from_a_spike(&setup);
+    }
+}
+
+fn recovers_from_a_spike(setup: &SenderConfig) {
+    let mut world = World::with(setup, &Path { buffer: 50_000, ..Path::default() });
     world.sender.write(u64::MAX);
     world.run_for(Duration::from_secs(3));
     let cwnd = world.sender.cwnd();
@@ -249,6 +258,9 @@ proptest! {
         prr in prop_oneof![Just(Prr::SafeAck), Just(Prr::Ssrb), Just(Prr::Crb), Just(Prr::Off)],
         by_time in any::<bool>(),
         tail_loss_probe in any::<bool>(),
+        spurious_detection in prop_oneof![
+            Just(SpuriousDetection::Eifel), Just(SpuriousDetection::FRto), Just(SpuriousDetection::Off)
+        ],
         mss in prop_oneof![Just(1448u32), Just(536), Just(100)],
     ) {
         let path = Path {
@@ -258,7 +270,7 @@ proptest! {
             mark_above: buffer / 4,
         };
         let recovery = if by_time { Recovery::Rack } else { Recovery::Dupack };
-        let setup = SenderConfig { ecn, prr, mss, recovery, tail_loss_probe, ..config(all_controls()[which].clone()) };
+        let setup = SenderConfig { ecn, prr, mss, recovery, tail_loss_probe, spurious_detection, ..config(all_controls()[which].clone()) };
         World::with(&setup, &path).transfer(bytes, Duration::from_secs(3600));
     }
 }
