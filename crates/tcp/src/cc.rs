@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn a_setting_out_of_bounds_is_named_with_its_path() {
-        let cc = CcConfig::NewReno(new_reno::Config { abc_limit: 0 });
+        let cc = CcConfig::NewReno(new_reno::Config { abc_limit: 0, ..Default::default() });
         let config = crate::SenderConfig { cc, ..Default::default() };
         assert_eq!(crate::Sender::new(&config).map_err(|e| e.field).err(), Some("cc.abc_limit".into()));
     }

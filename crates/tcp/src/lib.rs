@@ -18,6 +18,7 @@ extern crate std;
 
 pub mod cc;
 pub mod config;
+mod hystart;
 mod pacer;
 mod prr;
 mod rack;
@@ -32,6 +33,7 @@ mod testing;
 
 pub use cc::{AnyControl, CcConfig, CongestionController};
 pub use config::{Pacing, Prr, Recovery, SenderConfig, SpuriousDetection};
+pub use hystart::HyStart;
 pub use receiver::{Receiver, ReceiverConfig, ReceiverStats, Window};
 pub use segment::{Ack, SackBlock, Segment};
 pub use sender::{RecoveryState, Sender, SenderSnapshot, SenderStats};

@@ -53,6 +53,10 @@ pub(crate) fn loss(flight_size: u64) -> Congestion {
     congestion(CongestionCause::Loss, flight_size)
 }
 
+pub(crate) fn echo(flight_size: u64) -> Congestion {
+    congestion(CongestionCause::Ecn, flight_size)
+}
+
 pub(crate) fn timeout(flight_size: u64, repeated: bool) -> Congestion {
     congestion(CongestionCause::Timeout { repeated }, flight_size)
 }

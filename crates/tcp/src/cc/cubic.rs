@@ -1,41 +1,35 @@
-//! CUBIC (RFC 9438) with classic `HyStart` (Ha and Rhee 2011, as in Linux).
+//! CUBIC (RFC 9438) with `HyStart` (Ha and Rhee 2011, as in Linux) or `HyStart++` (RFC 9406).
 //!
 //! Controls the congestion window. After a reduction at window `W_max` the window follows, t seconds later,
 //! W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd_epoch) / C): steep at first, flat around `W_max`, steep
 //! again beyond (section 4.2). Each acknowledged segment moves cwnd by (target - cwnd) / cwnd, target = W(t + RTT)
 //! within [cwnd, 1.5 cwnd]. Where a Reno flow would have more, cwnd is that flow's estimate `W_est` (4.3). A congestion
 //! event multiplies by beta; when the window had not regained the last `W_max`, `W_max` is lowered further (fast
-//! convergence, 4.7).
+//! convergence, 4.7). With `abe` an ECN echo multiplies by 0.85 instead (RFC 8511), since a queue that marks is shorter
+//! than one that drops.
 //!
-//! Defaults: C = 0.4, beta = 0.7, fast convergence (RFC 9438); `HyStart` on, as Linux.
+//! Defaults: C = 0.4, beta = 0.7, fast convergence (RFC 9438); `HyStart` on, ABE off, as Linux.
 //!
-//! Known weaknesses: fills any buffer. Classic `HyStart` leaves slow start too early where the link itself is bursty, as
+//! Known weaknesses: fills any buffer. `HyStart` leaves slow start too early where the link itself is bursty, as
 //! a cell that serves a user once in 10 ms: the acknowledgement train then looks like a full pipe.
 //!
-//! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as Linux. The
+//! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as Linux (8 segments at
+//! most under `HyStart++`). The
 //! reduction starts from cwnd, not from `flight_size` (4.6 allows it), since cwnd grows only while it is in use
 //! (5.8). The epoch moves on by the time spent idle, as Linux, so that silence is not growth. A timeout also resets
 //! the epoch and keeps `W_max` by the rule of a loss.
 
-mod hystart;
-
 use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
+use crate::hystart::{Detector, Growth};
 use crate::sender::RecoveryState;
-use hystart::Classic;
+
+pub use crate::hystart::HyStart;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, Ratio};
 
-/// How slow start ends before a loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum HyStart {
-    /// By the length of the acknowledgement train or a rise of the delay.
-    #[default]
-    Classic,
-    /// It does not.
-    Off,
-}
+/// Factor of the window at an ECN echo under ABE (RFC 8511 section 4.1).
+const ABE_BETA: f64 = 0.85;
 
 /// Settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,11 +47,13 @@ pub struct Config {
     pub fast_convergence: bool,
     /// How slow start ends before a loss.
     pub hystart: HyStart,
+    /// A milder factor, 0.85, at an ECN echo (RFC 8511).
+    pub abe: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { c: 0.4, beta: Ratio(0.7), fast_convergence: true, hystart: HyStart::Classic }
+        Self { c: 0.4, beta: Ratio(0.7), fast_convergence: true, hystart: HyStart::Linux, abe: false }
     }
 }
 
@@ -80,7 +76,7 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "CUBIC: growth by the time since the last loss",
     text: "The window follows a cubic of the time since the last congestion event, flat around the window where that \
            happened; HyStart ends slow start when the delay rises.",
-    sources: "RFC 9438; Ha and Rhee 2011 (HyStart)",
+    sources: "RFC 9438; Ha and Rhee 2011 (HyStart); RFC 9406 (HyStart++); RFC 8511 (ABE)",
     deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 section 4.6 allows \
                  it); idle time does not count as growth.",
     params: &[
@@ -107,10 +103,17 @@ pub const DOC: MethodDoc = MethodDoc {
         },
         ParamDoc {
             name: "hystart",
-            unit: "classic, off",
-            bounds: "classic or off",
-            default: "classic",
-            text: "How slow start ends before a loss.",
+            unit: "linux, plus_plus, off",
+            bounds: "linux, plus_plus or off",
+            default: "linux",
+            text: "How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).",
+        },
+        ParamDoc {
+            name: "abe",
+            unit: "bool",
+            bounds: "true, false",
+            default: "false",
+            text: "Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).",
         },
     ],
 };
@@ -142,7 +145,8 @@ pub struct Cubic {
     initial_window: f64,
     curve: Curve,
     before: Curve,
-    hystart: Option<Classic>,
+    hystart: Detector,
+    abe: bool,
     /// `curve.cwnd` in bytes, for the engine.
     cwnd_bytes: u64,
 }
@@ -172,7 +176,8 @@ impl Cubic {
             initial_window: cwnd,
             curve,
             before: curve,
-            hystart: (config.hystart == HyStart::Classic).then(Classic::default),
+            hystart: Detector::new(config.hystart),
+            abe: config.abe,
             cwnd_bytes: 0,
         };
         control.publish();
@@ -220,8 +225,15 @@ impl Cubic {
         }
     }
 
-    /// Adds `acked` segments up to the threshold; answers how many are left for congestion avoidance.
-    fn slow_start(&mut self, acked: f64) -> f64 {
+    /// Adds `acked` segments, or what HyStart leaves of them, up to the threshold; answers how many are left for
+    /// congestion avoidance.
+    fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
+        if let Some(limit) = self.hystart.limit() {
+            acked = acked.min(f64::from(limit));
+        }
+        if let Growth::Divided(by) = growth {
+            acked /= f64::from(by);
+        }
         let add = acked.min(self.curve.ssthresh - self.curve.cwnd);
         self.curve.cwnd += add;
         acked - add
@@ -232,11 +244,12 @@ impl CongestionController for Cubic {
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, sample: &AckSample) {
-        if self.in_slow_start()
-            && let Some(hystart) = &mut self.hystart
-            && hystart.is_full(sample, self.curve.cwnd)
-        {
-            self.curve.ssthresh = self.curve.cwnd;
+        let mut growth = Growth::Full;
+        if self.in_slow_start() {
+            growth = self.hystart.growth(sample, self.curve.cwnd);
+            if growth == Growth::Over {
+                self.curve.ssthresh = self.curve.cwnd;
+            }
         }
         let growing = matches!(sample.recovery, RecoveryState::Open | RecoveryState::Loss);
         let slow_start = self.in_slow_start();
@@ -245,7 +258,7 @@ impl CongestionController for Cubic {
         }
         let mut acked = sample.acked as f64 * self.per_mss;
         if slow_start {
-            acked = self.slow_start(acked);
+            acked = self.slow_start(acked, growth);
         }
         if acked > 0.0 {
             self.avoid(sample.now, sample.srtt, acked);
@@ -269,12 +282,11 @@ impl CongestionController for Cubic {
             curve.cwnd
         };
         curve.cwnd_prior = curve.cwnd;
-        curve.ssthresh = (curve.cwnd * self.beta).max(2.0);
+        let beta = if self.abe && event.cause == CongestionCause::Ecn { ABE_BETA } else { self.beta };
+        curve.ssthresh = (curve.cwnd * beta).max(2.0);
         curve.cwnd = if timeout { 1.0 } else { curve.ssthresh };
         curve.epoch = None;
-        if let Some(hystart) = &mut self.hystart {
-            hystart.restart();
-        }
+        self.hystart.restart();
         self.publish();
     }
 

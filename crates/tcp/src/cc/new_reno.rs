@@ -3,9 +3,9 @@
 //! Controls the congestion window. Slow start adds the bytes acknowledged, at most L = 2 segments for one
 //! acknowledgement (RFC 3465 section 2.2); congestion avoidance adds one segment for each window acknowledged;
 //! a loss or an ECN echo halves: ssthresh = max(FlightSize / 2, 2 SMSS) (RFC 5681 (4)); a timeout also falls back
-//! to one segment.
+//! to one segment. With `abe` an echo multiplies by 0.8 instead (RFC 8511).
 //!
-//! Defaults: L = 2 since a delayed acknowledgement covers two segments.
+//! Defaults: L = 2 since a delayed acknowledgement covers two segments; neither `HyStart` nor ABE, as the RFCs.
 //!
 //! Known weaknesses: one segment per round is slow on long fat paths, and any buffer is filled before the window
 //! is cut.
@@ -15,7 +15,10 @@
 //! (RFC 6675), in place of RFC 6582's partial acknowledgements.
 
 use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
+use crate::hystart::{Detector, Growth};
 use crate::sender::RecoveryState;
+
+pub use crate::hystart::HyStart;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Instant};
@@ -30,11 +33,15 @@ use justfull_base::{ConfigError, Instant};
 pub struct Config {
     /// Segments that one acknowledgement may add in slow start (RFC 3465's L), 1 or more.
     pub abc_limit: u32,
+    /// How slow start ends before a loss.
+    pub hystart: HyStart,
+    /// A milder factor, 0.8, at an ECN echo (RFC 8511).
+    pub abe: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { abc_limit: 2 }
+        Self { abc_limit: 2, hystart: HyStart::Off, abe: false }
     }
 }
 
@@ -55,16 +62,32 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "NewReno: additive increase, halving",
     text: "Doubles the window each round until the first loss, then adds a segment per round and halves at each \
            congestion event.",
-    sources: "RFC 5681, RFC 6582, RFC 3465",
+    sources: "RFC 5681, RFC 6582, RFC 3465, RFC 9406 (HyStart++), RFC 8511 (ABE)",
     deviations: "FlightSize is capped by cwnd; no growth while the window is not in use (RFC 7661's idea); recovery by \
                  RFC 6675 instead of partial acknowledgements.",
-    params: &[ParamDoc {
-        name: "abc_limit",
-        unit: "segments",
-        bounds: "at least 1",
-        default: "2",
-        text: "Segments that one acknowledgement may add in slow start (L of RFC 3465).",
-    }],
+    params: &[
+        ParamDoc {
+            name: "abc_limit",
+            unit: "segments",
+            bounds: "at least 1",
+            default: "2",
+            text: "Segments that one acknowledgement may add in slow start (L of RFC 3465).",
+        },
+        ParamDoc {
+            name: "hystart",
+            unit: "linux, plus_plus, off",
+            bounds: "linux, plus_plus or off",
+            default: "off",
+            text: "How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).",
+        },
+        ParamDoc {
+            name: "abe",
+            unit: "bool",
+            bounds: "true, false",
+            default: "false",
+            text: "Multiply by 0.8 instead of halving at an ECN echo (RFC 8511).",
+        },
+    ],
 };
 
 /// State.
@@ -79,6 +102,8 @@ pub struct NewReno {
     counted: u64,
     /// Window and threshold before the last reduction.
     before: (u64, u64),
+    hystart: Detector,
+    abe: bool,
 }
 
 impl NewReno {
@@ -98,6 +123,8 @@ impl NewReno {
             ssthresh: u64::MAX,
             counted: 0,
             before: (cwnd, u64::MAX),
+            hystart: Detector::new(config.hystart),
+            abe: config.abe,
         })
     }
 }
@@ -106,18 +133,29 @@ impl CongestionController for NewReno {
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, sample: &AckSample) {
+        let mut growth = Growth::Full;
+        if self.in_slow_start() {
+            growth = self.hystart.growth(sample, self.cwnd as f64 / self.mss as f64);
+            if growth == Growth::Over {
+                self.ssthresh = self.cwnd;
+            }
+        }
         let growing = matches!(sample.recovery, RecoveryState::Open | RecoveryState::Loss);
         if !growing || !sample.may_grow(self.cwnd, self.in_slow_start()) {
             return;
         }
         let mut acked = sample.acked;
         if self.in_slow_start() {
-            let add = acked.min(self.abc_limit).min(self.ssthresh - self.cwnd);
+            let limit =
+                self.hystart.limit().map_or(self.abc_limit, |segments| u64::from(segments) * self.mss);
+            let divisor = if let Growth::Divided(by) = growth { u64::from(by) } else { 1 };
+            acked = acked.min(limit) / divisor;
+            let add = acked.min(self.ssthresh - self.cwnd);
             self.cwnd += add;
             if self.in_slow_start() {
                 return;
             }
-            acked = acked.min(self.abc_limit) - add;
+            acked -= add;
         }
         self.counted += acked;
         if self.counted >= self.cwnd {
@@ -130,7 +168,10 @@ impl CongestionController for NewReno {
         let repeated = matches!(event.cause, CongestionCause::Timeout { repeated: true });
         if !repeated {
             self.before = (self.cwnd, self.ssthresh);
-            self.ssthresh = (event.flight_size.min(self.cwnd) / 2).max(2 * self.mss);
+            let flight = event.flight_size.min(self.cwnd);
+            let mild = self.abe && event.cause == CongestionCause::Ecn;
+            self.ssthresh = (if mild { flight / 5 * 4 } else { flight / 2 }).max(2 * self.mss);
+            self.hystart.restart();
         }
         self.counted = 0;
         self.cwnd =
@@ -224,6 +265,35 @@ mod tests {
         sample.max_in_flight = 3 * MSS;
         c.on_ack(&sample);
         assert_eq!(c.cwnd(), 10 * MSS);
+    }
+
+    #[test]
+    fn an_echo_halves_or_under_abe_leaves_four_fifths_and_a_loss_always_halves() {
+        for (abe, expected) in [(false, 20), (true, 32)] {
+            let reduced = |event| {
+                let config = Config { abe, ..Config::default() };
+                let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
+                c.cwnd = 40 * MSS;
+                c.on_congestion(&event);
+                c.cwnd().div_ceil(MSS)
+            };
+            assert_eq!((reduced(testing::echo(40 * MSS)), reduced(testing::loss(40 * MSS))), (expected, 20));
+        }
+    }
+
+    #[test]
+    fn hystart_plus_plus_divides_the_growth_by_four_after_a_rise_of_the_delay() {
+        let config = Config { hystart: HyStart::PlusPlus, ..Config::default() };
+        let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
+        for round in 0..2 {
+            for i in 0..8 {
+                let mut sample = testing::sample(MSS);
+                sample.rtt = Some(justfull_base::Duration::from_millis(50 + round * 20));
+                sample.sequence_round_start = i == 0;
+                c.on_ack(&sample);
+            }
+        }
+        assert_eq!(c.cwnd(), (10 + 15) * MSS + MSS / 4);
     }
 
     #[cfg(feature = "serde")]

@@ -1,6 +1,5 @@
 use super::*;
 use crate::testing::{self, MSS};
-use std::vec::Vec;
 
 fn control(config: &Config) -> Cubic {
     Cubic::new(config, &testing::birth()).expect("the settings are valid")
@@ -100,44 +99,34 @@ fn a_spurious_reduction_restores_the_curve() {
     assert_eq!((c.cwnd(), c.ssthresh()), (100 * MSS, u64::MAX));
 }
 
-fn first_full(rtts_ms: impl Iterator<Item = (u64, f64)>) -> Option<usize> {
-    let mut h = Classic::default();
-    rtts_ms.enumerate().find_map(|(i, (now_us, rtt))| {
-        let mut sample = testing::sample(MSS);
-        sample.now = Instant::from_nanos(now_us * 1000);
-        sample.rtt = Some(Duration::from_secs_f64(rtt / 1e3));
-        sample.min_rtt = Duration::from_millis(40);
-        sample.sequence_round_start = i == 0;
-        h.is_full(&sample, 20.0).then_some(i)
-    })
+#[test]
+fn an_echo_multiplies_by_beta_or_under_abe_by_0_85_and_a_loss_always_by_beta() {
+    for (abe, expected) in [(false, 700), (true, 850)] {
+        let reduced = |event| {
+            let mut c = control(&Config { abe, ..without_hystart() });
+            c.curve.cwnd = 1000.0;
+            c.on_congestion(&event);
+            c.cwnd() / MSS
+        };
+        assert_eq!((reduced(testing::echo(1000 * MSS)), reduced(testing::loss(1000 * MSS))), (expected, 700));
+    }
 }
 
 #[test]
-fn hystart_ends_slow_start_when_the_delay_of_a_round_rises_by_an_eighth() {
-    assert_eq!(first_full((0..20).map(|i| (1_000_000 + i * 3000, 46.0))), Some(8));
-    assert_eq!(first_full((0..20).map(|i| (1_000_000 + i * 3000, 44.0))), None);
-}
-
-#[test]
-fn hystart_ends_slow_start_when_the_train_lasts_half_the_smallest_rtt() {
-    let full = first_full((0..40).map(|i| (1_000_000 + i * 1000, 40.0)));
-    assert_eq!(full, Some(21), "acknowledgements 1 ms apart, the first after 20 ms");
-}
-
-#[test]
-fn hystart_waits_for_sixteen_segments() {
-    let mut h = Classic::default();
-    let fired: Vec<bool> = (0..40)
-        .map(|i| {
+fn hystart_plus_plus_grows_at_a_quarter_after_a_rise_and_by_eight_segments_at_most() {
+    let mut c = control(&Config { hystart: HyStart::PlusPlus, ..Config::default() });
+    c.on_ack(&testing::sample(100 * MSS));
+    assert_eq!(c.cwnd(), 18 * MSS);
+    for round in 0..2 {
+        for i in 0..8 {
             let mut sample = testing::sample(MSS);
-            sample.now = at(1000 + i);
-            sample.rtt = Some(Duration::from_millis(90));
-            sample.min_rtt = Duration::from_millis(40);
+            sample.rtt = Some(Duration::from_millis(50 + round * 20));
             sample.sequence_round_start = i == 0;
-            h.is_full(&sample, 15.0)
-        })
-        .collect();
-    assert!(!fired.contains(&true));
+            c.on_ack(&sample);
+        }
+    }
+    // Eight and seven whole segments; from the eighth sample of the second round on, quarters.
+    assert_eq!(c.cwnd(), (18 + 8 + 7) * MSS + MSS / 4);
 }
 
 #[cfg(feature = "serde")]

@@ -1,4 +1,4 @@
-//! Classic `HyStart` (Ha and Rhee, "Taming the elephants", Computer Networks 2011) with Linux's constants: slow start
+//! `HyStart` (Ha and Rhee, "Taming the elephants", Computer Networks 2011) with Linux's constants: slow start
 //! ends when, within a round, acknowledgements keep coming closely for half the smallest RTT (the train of packets
 //! has filled the pipe), or when the smallest RTT of the round has risen by an eighth.
 
@@ -17,20 +17,20 @@ const DELAY_MAX: Duration = Duration::from_millis(16);
 
 /// State of the detectors.
 #[derive(Clone, Debug)]
-pub(super) struct Classic {
+pub(crate) struct Linux {
     round_start: Instant,
     last_ack: Instant,
     round_min: Duration,
     samples: u32,
 }
 
-impl Default for Classic {
+impl Default for Linux {
     fn default() -> Self {
         Self { round_start: Instant::ZERO, last_ack: Instant::ZERO, round_min: Duration::MAX, samples: 0 }
     }
 }
 
-impl Classic {
+impl Linux {
     /// Forgets the round under way.
     pub(super) fn restart(&mut self) {
         *self = Self::default();
