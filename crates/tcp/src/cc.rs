@@ -67,6 +67,8 @@ pub struct AckSample {
     pub lost_total: u64,
     /// Segments newly reported with congestion experienced.
     pub ce_count: u64,
+    /// Payload bytes of these segments (RFC 9768).
+    pub ce_bytes: u64,
     /// The sampled segment left while the application, not the network, set the pace.
     pub app_limited: bool,
     /// A round trip has ended: a segment that left after the last round's end is delivered.

@@ -34,6 +34,6 @@ mod testing;
 pub use cc::{AnyControl, CcConfig, CongestionController};
 pub use config::{Pacing, Prr, Recovery, SenderConfig, SpuriousDetection};
 pub use hystart::HyStart;
-pub use receiver::{Receiver, ReceiverConfig, ReceiverStats, Window};
+pub use receiver::{AutoWindow, Receiver, ReceiverConfig, ReceiverStats, Window};
 pub use segment::{Ack, SackBlock, Segment};
 pub use sender::{RecoveryState, Sender, SenderSnapshot, SenderStats};

@@ -6,10 +6,13 @@
 //! back). The application reads at once, so out-of-order bytes do not narrow the window.
 //!
 //! As Linux: every second full segment or 40 ms, the first 16 segments each at once, a mark at once. Not as Linux:
-//! no return to immediate acknowledgements after a silence, and no automatic growth of the window.
+//! no return to immediate acknowledgements after a silence. The window is fixed or, on request, grows as Linux's does.
+
+mod autotune;
 
 use crate::segment::{Ack, SackBlock, Segment};
 use alloc::collections::VecDeque;
+use autotune::Autotune;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
 use justfull_base::{Bytes, ConfigError, Duration, Instant};
@@ -24,6 +27,48 @@ use justfull_base::{Bytes, ConfigError, Duration, Instant};
 pub enum Window {
     /// Always this many bytes beyond what has arrived in order.
     Fixed(Bytes),
+    /// Grows with what arrives in a round trip.
+    Auto(AutoWindow),
+}
+
+/// A window that grows (dynamic right-sizing, as Linux's `tcp_rmem`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct AutoWindow {
+    /// At the start, at least 1 byte.
+    pub initial: Bytes,
+    /// It never grows beyond this, at least `initial`.
+    pub max: Bytes,
+}
+
+impl Default for AutoWindow {
+    fn default() -> Self {
+        Self { initial: Bytes(64 << 10), max: Bytes(6 << 20) }
+    }
+}
+
+impl Window {
+    /// What is offered at the start.
+    #[must_use]
+    pub const fn initial(&self) -> Bytes {
+        match self {
+            Self::Fixed(window) => *window,
+            Self::Auto(auto) => auto.initial,
+        }
+    }
+
+    /// Most that is ever offered.
+    #[must_use]
+    pub const fn max(&self) -> Bytes {
+        match self {
+            Self::Fixed(window) => *window,
+            Self::Auto(auto) => auto.max,
+        }
+    }
 }
 
 /// Ranges that a receiver makes room for at its first gap: 16 KiB.
@@ -67,14 +112,24 @@ impl ReceiverConfig {
     /// # Errors
     /// The first field outside its bound.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let Window::Fixed(window) = self.window;
+        let most = self.window.max();
+        let field = if matches!(self.window, Window::Fixed(_)) { "window.fixed" } else { "window.auto.max" };
         ensure(
-            window.0 <= 1 << 30,
-            "window.fixed",
-            &window,
+            most.0 <= 1 << 30,
+            field,
+            &most,
             "at most 1GiB",
             "RFC 7323 section 2.3: 65535 scaled by 2^14",
         )?;
+        if let Window::Auto(auto) = self.window {
+            ensure(
+                (1..=auto.max.0).contains(&auto.initial.0),
+                "window.auto.initial",
+                &auto.initial,
+                "1B to window.auto.max",
+                "a closed window measures nothing, and so would never grow",
+            )?;
+        }
         ensure(
             self.window_scale <= 14,
             "window_scale",
@@ -98,15 +153,17 @@ pub const DOC: MethodDoc = MethodDoc {
     kind: "transport",
     title: "TCP receiver with SACK and delayed acknowledgements",
     text: "Puts segments in order and acknowledges every second one, a gap, its repair and a congestion mark at once.",
-    sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC 9293",
-    deviations: "The application reads at once, so the window is fixed; a window of 0 closes it until it is set anew.",
+    sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC 9768, RFC 9293; Fisk \
+              and Feng 2001 (the growing window)",
+    deviations: "The application reads at once, so nothing but the setting narrows the window; a window of 0 closes it \
+                 until it is set anew. The growing window takes the time in which a window arrives for the RTT.",
     params: &[
         ParamDoc {
             name: "window",
-            unit: "{ fixed = size }",
+            unit: "{ fixed = size } or { auto = { initial = size, max = size } }",
             bounds: "at most 1GiB",
             default: "{ fixed = \"6MiB\" }",
-            text: "Bytes offered beyond what has arrived in order.",
+            text: "Bytes offered beyond what has arrived in order: fixed, or growing with what arrives in a round trip.",
         },
         ParamDoc {
             name: "window_scale",
@@ -150,6 +207,8 @@ pub struct ReceiverStats {
     pub duplicates: u64,
     /// Segments with congestion experienced.
     pub ce_marks: u64,
+    /// Payload bytes of these.
+    pub ce_bytes: u64,
     /// Acknowledgements sent.
     pub acks: u64,
 }
@@ -159,6 +218,7 @@ pub struct ReceiverStats {
 pub struct Receiver {
     config: ReceiverConfig,
     window: u64,
+    autotune: Option<Autotune>,
     /// Next byte expected.
     next: u64,
     /// First byte beyond what was ever offered.
@@ -186,10 +246,14 @@ impl Receiver {
     /// The first setting outside its bound.
     pub fn new(config: &ReceiverConfig) -> Result<Self, ConfigError> {
         config.validate()?;
-        let Window::Fixed(window) = config.window;
+        let autotune = match config.window {
+            Window::Fixed(_) => None,
+            Window::Auto(auto) => Some(Autotune::new(auto.max.0)),
+        };
         let mut receiver = Self {
             config: config.clone(),
             window: 0,
+            autotune,
             next: 0,
             offered: 0,
             ranges: VecDeque::new(),
@@ -203,7 +267,7 @@ impl Receiver {
             echo: false,
             stats: ReceiverStats::default(),
         };
-        receiver.set_window(window);
+        receiver.set_window(config.window.initial());
         Ok(receiver)
     }
 
@@ -260,6 +324,7 @@ impl Receiver {
         if ce {
             self.echo = true;
             self.stats.ce_marks += 1;
+            self.stats.ce_bytes += u64::from(segment.len);
         }
         // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts, and so does one that is
         // sent again since that acknowledgement was lost (the sender would else time its own silence).
@@ -278,8 +343,10 @@ impl Receiver {
         self.unacked_segments += 1;
         if !self.ranges.is_empty() {
             self.absorb();
+            self.tune(now, segment.len);
             return Some(self.acknowledge(None));
         }
+        self.tune(now, segment.len);
         let quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
         if quick || ce || !self.config.delayed_ack || self.unacked_segments >= 2 {
@@ -287,6 +354,15 @@ impl Receiver {
         }
         self.deadline = Some(now + self.config.delayed_ack_timeout);
         None
+    }
+
+    #[inline]
+    fn tune(&mut self, now: Instant, len: u32) {
+        if let Some(autotune) = &mut self.autotune
+            && let Some(window) = autotune.on_arrival(now, self.next, u64::from(len), self.window)
+        {
+            self.set_window(Bytes(window));
+        }
     }
 
     /// Moves the in-order point over ranges it has reached.
@@ -401,6 +477,7 @@ impl Receiver {
             sack_len: (used + recent) as u8,
             ece: self.echo,
             ce_packets: self.stats.ce_marks,
+            ce_bytes: self.stats.ce_bytes,
         }
     }
 }

@@ -56,6 +56,8 @@ pub struct Ack {
     pub ece: bool,
     /// Segments that arrived with congestion experienced since the start (RFC 9768's counter, unwrapped).
     pub ce_packets: u64,
+    /// Payload bytes of these segments (the CE byte counter of RFC 9768's option, unwrapped).
+    pub ce_bytes: u64,
 }
 
 impl Ack {

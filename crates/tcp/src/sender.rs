@@ -156,6 +156,7 @@ pub struct Sender {
     round: Round,
     send_cwr: bool,
     ce_packets: u64,
+    ce_bytes: u64,
     last_sent: Option<Instant>,
     /// This and the next three: never while not armed.
     rto_deadline: Instant,
@@ -224,6 +225,7 @@ impl Sender {
             round: Round::default(),
             send_cwr: false,
             ce_packets: 0,
+            ce_bytes: 0,
             last_sent: None,
             rto_deadline: Instant::NEVER,
             reorder_deadline: Instant::NEVER,

@@ -27,6 +27,7 @@ pub(crate) fn sample(acked: u64) -> AckSample {
         lost: 0,
         lost_total: 0,
         ce_count: 0,
+        ce_bytes: 0,
         app_limited: false,
         round_start: false,
         retransmitted_sample: false,

@@ -83,7 +83,7 @@ fn what_arrives_twice_is_reported_in_the_first_block() {
 fn a_mark_is_echoed_until_the_sender_says_it_has_reduced() {
     let mut r = slow();
     let ack = r.on_segment(Instant::ZERO, &segment(0, 0), true).expect("a mark is acknowledged at once");
-    assert!(ack.ece && ack.ce_packets == 1);
+    assert!(ack.ece && ack.ce_packets == 1 && ack.ce_bytes == 1000);
     r.on_segment(Instant::ZERO, &segment(1, 0), false);
     assert!(r.on_segment(Instant::ZERO, &segment(2, 0), false).expect("the second").ece);
     r.on_segment(Instant::ZERO, &Segment { cwr: true, ..segment(3, 0) }, false);
@@ -133,6 +133,48 @@ fn in_any_order_every_byte_is_delivered_once_and_the_blocks_are_what_is_held() {
             }
         }
         assert_eq!((r.delivered_bytes(), r.gaps()), (200_000, 0));
+    }
+}
+
+/// The windows offered while `rounds` of so many segments arrive, a round every 50 ms.
+fn offered(window: Window, rounds: &[u64]) -> Vec<u64> {
+    let mut r = receiver(&ReceiverConfig { window, ..ReceiverConfig::default() });
+    let mut index = 0;
+    let mut seen = Vec::new();
+    for (round, &count) in rounds.iter().enumerate() {
+        for i in 0..count {
+            let now = Instant::from_nanos(1_000_000_000 + round as u64 * 50_000_000 + i);
+            r.on_segment(now, &segment(index, 0), false);
+            index += 1;
+        }
+        seen.push(r.window_update().window);
+    }
+    seen
+}
+
+#[test]
+fn a_growing_window_doubles_what_arrives_in_a_round_up_to_its_ceiling() {
+    let auto = Window::Auto(AutoWindow { initial: Bytes(20_000), max: Bytes(300_000) });
+    let seen = offered(auto.clone(), &[20, 20, 40, 80, 160, 160]);
+    assert_eq!(
+        seen[..2],
+        [20_000, 20_000 * 2 + 16_000],
+        "a window arrived in 50 ms: twice that and 16 segments"
+    );
+    assert!(seen.windows(2).all(|w| w[0] <= w[1]) && seen[3] >= 160_000, "{seen:?}");
+    assert_eq!(seen.last(), Some(&300_000));
+    let slow = offered(auto, &[5; 40]);
+    assert!(slow.iter().all(|&w| w < 100_000), "a sender that is slow by itself needs no more: {slow:?}");
+}
+
+#[test]
+fn a_growing_window_of_nought_or_beyond_its_ceiling_is_refused() {
+    for (initial, max, field) in
+        [(0, 9, "window.auto.initial"), (9, 8, "window.auto.initial"), (9, (1 << 30) + 1, "window.auto.max")]
+    {
+        let window = Window::Auto(AutoWindow { initial: Bytes(initial), max: Bytes(max) });
+        let config = ReceiverConfig { window, ..ReceiverConfig::default() };
+        assert_eq!(config.validate().map_err(|e| e.field), Err(field.into()));
     }
 }
 

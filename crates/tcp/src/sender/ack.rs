@@ -19,6 +19,7 @@ struct Progress {
     round_start: bool,
     lost: u64,
     ce_count: u64,
+    ce_bytes: u64,
 }
 
 impl Sender {
@@ -73,6 +74,8 @@ impl Sender {
         let rtt = delivery.once.is_some().then(|| now.since(delivery.once.sent_at()));
         let ce_count = ack.ce_packets.saturating_sub(self.ce_packets);
         self.ce_packets += ce_count;
+        let ce_bytes = ack.ce_bytes.saturating_sub(self.ce_bytes);
+        self.ce_bytes += ce_bytes;
         let advanced = self.board.una() > una;
         Progress {
             delivery,
@@ -83,6 +86,7 @@ impl Sender {
             round_start: false,
             lost: 0,
             ce_count,
+            ce_bytes,
         }
     }
 
@@ -183,7 +187,6 @@ impl Sender {
         self.state = RecoveryState::Reducing;
         self.stats.ece_reductions += 1;
         self.recovery_point = self.board.nxt();
-        self.send_cwr = true;
         self.tail.forget();
         self.start_reduction(now, CongestionCause::Ecn);
     }
@@ -191,6 +194,8 @@ impl Sender {
     fn start_reduction(&mut self, now: Instant, cause: CongestionCause) {
         let event = self.congestion(now, cause);
         self.cc.on_congestion(&event);
+        // The first new segment after a reduction of any cause says so (RFC 3168 section 6.1.2).
+        self.send_cwr = self.setup.ecn;
         let bound = self.setup.prr;
         if bound != crate::config::Prr::Off && !self.cc.owns_recovery() {
             let flight = self.board.flight_size();
@@ -224,6 +229,7 @@ impl Sender {
             lost: progress.lost,
             lost_total: self.stats.bytes_lost,
             ce_count: progress.ce_count,
+            ce_bytes: progress.ce_bytes,
             app_limited: rate.app_limited,
             round_start: rate.round_start,
             retransmitted_sample: rate.retransmitted,

@@ -54,6 +54,7 @@ impl Sender {
             self.first_retransmission = None;
             self.unjudged = true;
         }
+        self.send_cwr = self.setup.ecn;
         self.start_f_rto(repeated);
         self.pacer.reset();
         self.tail.forget();

@@ -72,6 +72,7 @@ fn play(control: &mut AnyControl, part: u64, rng: &mut Rng, steps: u32, mut chec
             lost,
             lost_total,
             ce_count: 0,
+            ce_bytes: 0,
             app_limited: rng.chance(0.1),
             round_start: rng.chance(0.1),
             retransmitted_sample: rng.chance(0.05),

@@ -39,6 +39,7 @@ pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
         sack_len: blocks.len() as u8,
         ece: false,
         ce_packets: 0,
+        ce_bytes: 0,
     }
 }
 
@@ -218,6 +219,22 @@ fn an_echo_reduces_once_a_window_and_the_next_new_segment_says_so() {
     assert_eq!(s.snapshot().recovery, RecoveryState::Open);
     s.on_ack(at(103), &Ack { ece: true, ..ack(12, &[], 52) });
     assert_eq!(s.stats().ece_reductions, 2);
+}
+
+#[test]
+fn a_reduction_after_a_loss_or_a_timeout_is_announced_too_and_answers_the_echoes_of_before() {
+    let config = SenderConfig { ecn: true, prr: Prr::Off, ..new_reno() };
+    let mut s = ten_out(&config);
+    s.on_ack(at(51), &ack(0, &[(1, 6)], 1));
+    s.on_ack(at(52), &Ack { ece: true, ..ack(0, &[(1, 7)], 1) });
+    assert_eq!(s.stats().ece_reductions, 0, "this window is reduced already");
+    s.on_ack(at(60), &ack(10, &[], 52));
+    assert!(flush(&mut s, at(60)).iter().find(|x| !x.retransmission).is_some_and(|x| x.cwr));
+    let mut s = ten_out(&SenderConfig { tail_loss_probe: false, ..config });
+    s.on_timer(at(1001));
+    assert!(flush(&mut s, at(1001)).iter().all(|x| !x.cwr && !x.ect), "a retransmission is not ECN-capable");
+    s.on_ack(at(1050), &ack(10, &[], 1001));
+    assert!(flush(&mut s, at(1050))[0].cwr);
 }
 
 #[test]

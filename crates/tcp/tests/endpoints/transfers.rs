@@ -5,7 +5,8 @@ use crate::{all_controls, config};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_tcp::cc::{cubic, new_reno};
 use justfull_tcp::{
-    CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig, SpuriousDetection, Window,
+    AutoWindow, CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig, SpuriousDetection,
+    Window,
 };
 use proptest::prelude::*;
 
@@ -177,6 +178,27 @@ fn the_receiver_s_window_bounds_the_data_in_flight_and_so_the_rate() {
         assert!((500_000.0..725_000.0).contains(&rate), "{rate} B/s");
         assert_eq!(world.drops, 0);
     }
+}
+
+#[test]
+fn a_growing_window_lets_a_transfer_reach_the_rate_of_a_long_path() {
+    // A bandwidth-delay product of 625 kB: ten times the first window.
+    let path = Path {
+        rate: BitRate(50_000_000),
+        one_way: Duration::from_millis(50),
+        buffer: 700_000,
+        ..Path::default()
+    };
+    let time = |window| {
+        let sender = Sender::new(&config(CcConfig::default())).expect("valid");
+        let mut world = World::new(sender, &ReceiverConfig { window, ..Default::default() }, &path);
+        world.transfer(30_000_000, MINUTE).as_secs_f64()
+    };
+    let small = time(Window::Fixed(Bytes(64 << 10)));
+    let large = time(Window::Fixed(Bytes(6 << 20)));
+    let growing = time(Window::Auto(AutoWindow::default()));
+    assert!(small > 40.0, "{small} s");
+    assert!(growing < large * 1.25, "{growing} s against {large} s");
 }
 
 #[test]
