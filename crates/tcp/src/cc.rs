@@ -276,6 +276,14 @@ impl AnyControl {
         })
     }
 
+    /// False for a control that never asks for a pacing rate.
+    pub(crate) const fn may_pace(&self) -> bool {
+        match self {
+            Self::NewReno(_) | Self::Cubic(_) => false,
+            Self::Bbr(_) | Self::Custom(_) => true,
+        }
+    }
+
     /// A user's own control.
     #[must_use]
     pub fn custom(control: impl CustomControl + 'static) -> Self {

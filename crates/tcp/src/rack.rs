@@ -61,7 +61,7 @@ impl Rack {
     pub(crate) fn on_delivery(&mut self, now: Instant, latest: Latest, reordered: bool) {
         if latest.is_some() {
             self.rtt = now.since(latest.sent_at());
-            self.latest = self.latest.max(latest);
+            self.latest = self.latest.or_later(latest);
         }
         self.reordering_seen |= reordered;
     }

@@ -40,6 +40,14 @@ impl Latest {
         self.sent_at
     }
 
+    /// The later of the two (as `max`, in the form that compiles to two comparisons).
+    #[inline]
+    pub(crate) fn or_later(self, other: Self) -> Self {
+        let later =
+            other.sent_at > self.sent_at || (other.sent_at == self.sent_at && other.after > self.after);
+        if later { other } else { self }
+    }
+
     /// Meaningful if it is one.
     #[inline]
     pub(crate) const fn serial(self) -> u64 {
@@ -99,12 +107,12 @@ impl Delivery {
         self.segments += 1;
         let sent = Latest::new(record.sent_at, serial);
         if record.was_retransmitted() {
-            self.again = self.again.max(sent);
+            self.again = self.again.or_later(sent);
             if record.sent_at <= self.sure_until {
-                self.surely_again = self.surely_again.max(sent);
+                self.surely_again = self.surely_again.or_later(sent);
             }
         } else {
-            self.once = self.once.max(sent);
+            self.once = self.once.or_later(sent);
             self.reordered |= record.end() < self.fack;
         }
     }
@@ -112,13 +120,13 @@ impl Delivery {
     /// The latest sent of all.
     #[inline]
     pub(crate) fn newest(&self) -> Latest {
-        self.once.max(self.again)
+        self.once.or_later(self.again)
     }
 
     /// The latest sent of those that are no possible mistake.
     #[inline]
     pub(crate) fn surest(&self) -> Latest {
-        self.once.max(self.surely_again)
+        self.once.or_later(self.surely_again)
     }
 }
 

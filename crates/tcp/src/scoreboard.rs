@@ -468,7 +468,12 @@ impl Scoreboard {
 
     /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before it, one of which the
     /// retransmission is lost too.
+    #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.has_losses() { self.next_of_lost() } else { None }
+    }
+
+    fn next_of_lost(&mut self) -> Option<u64> {
         if let Some(serial) = self.next_lost_again() {
             return Some(serial);
         }

@@ -115,6 +115,8 @@ struct Setup {
     nagle: bool,
     restart_after_idle: bool,
     always_pace: bool,
+    /// The settings or the control may ask for a pace.
+    paced: bool,
     max_reordering: u32,
     /// Losses are found by RACK.
     by_time: bool,
@@ -190,6 +192,7 @@ impl Sender {
     pub fn with_control(config: &SenderConfig, cc: AnyControl) -> Result<Self, ConfigError> {
         config.validate()?;
         let by_time = config.recovery == Recovery::Rack;
+        let always_pace = config.pacing == Pacing::Always;
         Ok(Self {
             setup: Setup {
                 mss: config.mss,
@@ -197,7 +200,8 @@ impl Sender {
                 prr: config.prr,
                 nagle: config.nagle,
                 restart_after_idle: config.restart_after_idle,
-                always_pace: config.pacing == Pacing::Always,
+                always_pace,
+                paced: always_pace || cc.may_pace(),
                 max_reordering: config.max_reordering,
                 by_time,
                 spurious_detection: config.spurious_detection,
@@ -330,6 +334,8 @@ impl Sender {
 
     /// The congestion control, for a driver that steers its own kind.
     pub const fn control_mut(&mut self) -> &mut AnyControl {
+        // It may be replaced by one that paces.
+        self.setup.paced = true;
         &mut self.cc
     }
 

@@ -50,6 +50,16 @@ impl TailProbe {
         self.due = false;
     }
 
+    /// New data leaves: as [`TailProbe::restart`]; a timer that runs was allowed to, and would have been stopped else.
+    #[inline]
+    pub(super) fn on_new_data(&mut self, now: Instant, state: RecoveryState, sacked: u64) {
+        if self.since == Instant::NEVER {
+            self.restart(now, state, sacked);
+        } else {
+            self.since = now;
+        }
+    }
+
     #[inline]
     pub(super) fn stop(&mut self) {
         self.since = Instant::NEVER;

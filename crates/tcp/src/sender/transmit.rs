@@ -101,6 +101,9 @@ impl Sender {
 
     /// True when the pacer holds the next segment back; remembers until when.
     fn is_paced(&mut self, now: Instant) -> bool {
+        if !self.setup.paced {
+            return false;
+        }
         self.release_at = self.pacer.blocked_until(now).unwrap_or(Instant::NEVER);
         self.release_at != Instant::NEVER
     }
@@ -114,7 +117,7 @@ impl Sender {
             self.restart(now);
         }
         let segment = self.emit(now, len);
-        self.tail.restart(now, self.state, self.board.sacked_segments());
+        self.tail.on_new_data(now, self.state, self.board.sacked_segments());
         Some(segment)
     }
 
@@ -165,10 +168,8 @@ impl Sender {
     fn leave(&mut self, now: Instant, len: u32, retransmission: bool) {
         let bytes = u64::from(len);
         self.cc.on_sent(&Sent { now, bytes: len, in_flight: self.board.pipe(), retransmission });
-        if let Some(rate) = self.pacing_rate() {
-            self.pacer.on_sent(now, len, self.setup.mss, rate);
-        } else {
-            self.pacer.reset();
+        if self.setup.paced {
+            self.pace(now, len);
         }
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
@@ -179,6 +180,14 @@ impl Sender {
         self.last_sent = Some(now);
         self.stats.segments_sent += 1;
         self.stats.bytes_sent += bytes;
+    }
+
+    fn pace(&mut self, now: Instant, len: u32) {
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.on_sent(now, len, self.setup.mss, rate);
+        } else {
+            self.pacer.reset();
+        }
     }
 
     fn restart(&mut self, now: Instant) {
