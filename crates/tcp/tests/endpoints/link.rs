@@ -1,5 +1,5 @@
-//! A path for the tests: a bottleneck with a finite buffer, a fixed delay each way, and chance losses, marks and
-//! detours.
+//! A path for the tests: a bottleneck with a finite buffer, a fixed delay each way, and chance losses, marks, detours
+//! and duplicates.
 
 use justfull_base::{BitRate, Duration, Instant, Rng};
 use justfull_tcp::segment::HEADER_BYTES;
@@ -15,6 +15,8 @@ pub(crate) struct Path {
     pub(crate) loss: f64,
     pub(crate) ack_loss: f64,
     pub(crate) detour: f64,
+    /// Chance that a segment arrives twice.
+    pub(crate) twice: f64,
     pub(crate) mark_above: u64,
     pub(crate) seed: u64,
 }
@@ -28,6 +30,7 @@ impl Default for Path {
             loss: 0.0,
             ack_loss: 0.0,
             detour: 0.0,
+            twice: 0.0,
             mark_above: u64::MAX,
             seed: 1,
         }
@@ -130,6 +133,10 @@ impl World {
         }
         let marked = segment.ect && queued > self.path.mark_above;
         self.plan(at, Arrival::Data(segment, marked));
+        if self.path.twice > 0.0 && self.rng.chance(self.path.twice) {
+            let later = Duration::from_micros(self.rng.below(30_000));
+            self.plan(at + later, Arrival::Data(segment, marked));
+        }
     }
 
     fn reply(&mut self, ack: Option<Ack>) {

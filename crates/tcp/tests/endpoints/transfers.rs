@@ -276,6 +276,8 @@ proptest! {
         loss in 0.0..0.15f64,
         ack_loss in 0.0..0.3f64,
         detour in 0.0..0.5f64,
+        twice in 0.0..0.2f64,
+        grows in any::<bool>(),
         ecn in any::<bool>(),
         prr in prop_oneof![Just(Prr::SafeAck), Just(Prr::Ssrb), Just(Prr::Crb), Just(Prr::Off)],
         by_time in any::<bool>(),
@@ -288,11 +290,14 @@ proptest! {
         let path = Path {
             rate: BitRate(mbit * 1_000_000),
             one_way: Duration::from_millis(delay_ms),
-            buffer, loss, ack_loss, detour, seed,
+            buffer, loss, ack_loss, detour, twice, seed,
             mark_above: buffer / 4,
         };
         let recovery = if by_time { Recovery::Rack } else { Recovery::Dupack };
+        let window = if grows { Window::Auto(AutoWindow::default()) } else { ReceiverConfig::default().window };
         let setup = SenderConfig { ecn, prr, mss, recovery, tail_loss_probe, spurious_detection, ..config(all_controls()[which].clone()) };
-        World::with(&setup, &path).transfer(bytes, Duration::from_secs(3600));
+        let receiver = ReceiverConfig { window, ..ReceiverConfig::default() };
+        let sender = Sender::new(&setup).expect("the settings are valid");
+        World::new(sender, &receiver, &path).transfer(bytes, Duration::from_secs(3600));
     }
 }
