@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod backlog;
+pub mod dumbbell;
 pub mod hosts;
 pub mod link;
 pub mod recorder;
@@ -16,4 +17,5 @@ mod uplink;
 pub mod world;
 
 pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};
+pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
 pub use world::{Progress, World, WorldConfig};

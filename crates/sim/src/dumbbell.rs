@@ -1,0 +1,381 @@
+//! A dumbbell: TCP flows over one bottleneck, without a cell. The world in which congestion controls are compared with
+//! published formulas (`justfull validate`).
+//!
+//! ```text
+//! sender 0 -- access link --+                                            +-- receiver 0
+//! sender 1 -- access link --+-- FIFO, limited -- bottleneck -- losses ---+-- receiver 1
+//!      ^                                                                        |
+//!      +------------------ acknowledgements, delayed by the flow's RTT ---------+
+//! ```
+//! All propagation is on the way back. A sender knows nothing of its packets but when their acknowledgements come, so it
+//! makes no difference to it where on the loop the delay lies; the receiver's clock is merely set back by the delay of the
+//! way there.
+//!
+//! At one instant components act in the order acknowledgements, senders, access links, bottleneck, receivers, samples.
+
+mod config;
+mod loss;
+mod series;
+
+pub use config::{DumbbellConfig, DumbbellFlow};
+pub use loss::Loss;
+pub use series::{Sample, Series};
+
+use crate::hosts::Timers;
+use crate::link::Pipe;
+use justfull_base::event::Silent;
+use justfull_base::rng::stream_key;
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
+use justfull_queue::{ManagedQueue, QueueConfig};
+use justfull_tcp::segment::HEADER_BYTES;
+use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
+use loss::LossState;
+use std::collections::VecDeque;
+
+/// Told of what happens in a dumbbell. Each method does nothing unless it is written.
+pub trait Observer {
+    /// `flow` sends `segment`.
+    #[inline]
+    fn sent(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
+
+    /// `ack` has reached the sender of `flow`, which has taken it and not yet sent anything in answer.
+    #[inline]
+    fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sender: &Sender) {}
+
+    /// `segment` of `flow` was lost, on the wire or because the queue was full.
+    #[inline]
+    fn lost(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
+
+    /// Every [`DumbbellConfig::sample_every`], for each flow: its sender, and the bytes delivered in order to its receiver.
+    #[inline]
+    fn sampled(&mut self, _now: Instant, _flow: u32, _sender: &Sender, _delivered: u64) {}
+}
+
+/// Hears nothing.
+impl Observer for () {}
+
+/// What became of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowOutcome {
+    /// Payload bytes delivered in order to the receiver.
+    pub delivered: u64,
+    /// When all of a flow of limited size was acknowledged.
+    pub completed: Option<Instant>,
+    /// Packets that the full queue dropped.
+    pub queue_drops: u64,
+    /// Packets lost on the wire.
+    pub wire_losses: u64,
+    /// The sender's counters.
+    pub stats: SenderStats,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// When it ended: at the configured duration, or when the last flow of limited size was done if all are.
+    pub ended: Instant,
+    /// The flows in order of configuration.
+    pub flows: Vec<FlowOutcome>,
+    /// Packets that the bottleneck carried, those lost behind it included.
+    pub carried: u64,
+    /// Times that a component was called.
+    pub component_calls: u64,
+}
+
+/// One flow's two ends and the link of its server.
+struct Flow {
+    sender: Sender,
+    receiver: Receiver,
+    access: Option<Pipe<Segment>>,
+    /// Number of its way back in [`Dumbbell::back`].
+    way: u32,
+    size: Option<u64>,
+    started: bool,
+    completed: Option<Instant>,
+    loss: LossState,
+    queue_drops: u64,
+    wire_losses: u64,
+}
+
+/// The bottleneck: the queue, the packet that is being sent, and the segments that they stand for, in the same order.
+struct Bottleneck {
+    rate: BitRate,
+    queue: ManagedQueue,
+    segments: VecDeque<Segment>,
+    /// The flow whose packet is being sent.
+    sending: u32,
+    /// When the packet that is being sent has left; never while idle.
+    done: Instant,
+    /// Size of the last packet and the time that it took, as in [`Pipe`].
+    last: (u32, Duration),
+}
+
+/// A dumbbell that has been built and can be run once.
+pub struct Dumbbell {
+    config: DumbbellConfig,
+    flows: Vec<Flow>,
+    link: Bottleneck,
+    /// One way back for each distinct RTT.
+    back: Vec<Pipe<(u32, Ack)>>,
+    sender_timers: Timers,
+    receiver_timers: Timers,
+    sample_at: Instant,
+    /// Flows that are not complete; one without a size never is.
+    open: usize,
+    carried: u64,
+    calls: u64,
+}
+
+impl Dumbbell {
+    /// Builds the dumbbell of `config`.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn new(config: &DumbbellConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let members = config.flows.len();
+        let mut rtts: Vec<Duration> = config.flows.iter().map(|flow| flow.rtt).collect();
+        rtts.sort_unstable();
+        rtts.dedup();
+        let mut sender_timers = Timers::new(members);
+        let mut flows = Vec::with_capacity(members);
+        for (i, flow) in config.flows.iter().enumerate() {
+            let mut sender = flow.sender.clone();
+            if let CcConfig::Bbr(bbr) = &mut sender.cc {
+                bbr.seed = stream_key(config.seed, &format!("tcp.{i}"));
+            }
+            sender_timers.arm(i as u32, Instant::ZERO + flow.start);
+            let within = |e: ConfigError| e.within(&format!("flow[{i}]"));
+            flows.push(Flow {
+                sender: Sender::new(&sender).map_err(|e| within(e.within("sender")))?,
+                receiver: Receiver::new(&flow.receiver).map_err(|e| within(e.within("receiver")))?,
+                access: (flow.access_rate.0 > 0).then(|| Pipe::new(flow.access_rate, Duration::ZERO)),
+                way: rtts.iter().position(|rtt| *rtt == flow.rtt).unwrap_or(0) as u32,
+                size: flow.size.map(|size| size.0),
+                started: false,
+                completed: None,
+                loss: LossState::new(&config.loss, config.seed, i),
+                queue_drops: 0,
+                wire_losses: 0,
+            });
+        }
+        let queue = ManagedQueue::new(Layer::Upf, &QueueConfig::tail_drop(config.limit), 0)?;
+        Ok(Self {
+            flows,
+            link: Bottleneck {
+                rate: config.rate,
+                queue,
+                segments: VecDeque::new(),
+                sending: 0,
+                done: Instant::NEVER,
+                last: (0, Duration::ZERO),
+            },
+            back: rtts.into_iter().map(|rtt| Pipe::new(BitRate(0), rtt)).collect(),
+            sender_timers,
+            receiver_timers: Timers::new(members),
+            sample_at: config.first_sample(),
+            open: members,
+            carried: 0,
+            calls: 0,
+            config: config.clone(),
+        })
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Panics
+    /// When packets are not conserved: a bug, not an outcome.
+    pub fn run<O: Observer>(mut self, observer: &mut O) -> Outcome {
+        let end = Instant::ZERO + self.config.duration;
+        let mut now = Instant::ZERO;
+        while self.open > 0 {
+            let next = self.step(end, observer);
+            if next > end {
+                now = end;
+                break;
+            }
+            now = next;
+        }
+        self.finish(now)
+    }
+
+    /// Lets the component that is due first act; the instant at which it did, beyond `end` when the run is over.
+    #[inline]
+    fn step<O: Observer>(&mut self, end: Instant, observer: &mut O) -> Instant {
+        let acks = self.back.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
+        let senders = self.sender_timers.next();
+        let access = self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(Pipe::next).min();
+        let access = access.unwrap_or(Instant::NEVER);
+        let receivers = self.receiver_timers.next();
+        let now = acks.min(senders).min(access).min(self.link.done).min(receivers).min(self.sample_at);
+        if now > end {
+            return now;
+        }
+        self.calls += 1;
+        if acks == now {
+            self.acknowledge(now, observer);
+        } else if senders == now {
+            self.wake_sender(now, observer);
+        } else if access == now {
+            self.arrive(now, observer);
+        } else if self.link.done == now {
+            self.depart(now, observer);
+        } else if receivers == now {
+            self.wake_receiver(now);
+        } else {
+            self.sample(now, observer);
+        }
+        now
+    }
+
+    /// Acknowledgements reach their senders.
+    fn acknowledge<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+        for way in 0..self.back.len() {
+            while let Some((i, ack)) = self.back[way].pop(now) {
+                let flow = &mut self.flows[i as usize];
+                flow.sender.on_ack(now, &ack);
+                observer.acknowledged(now, i, &ack, &flow.sender);
+                if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
+                    flow.completed = Some(now);
+                    self.open -= 1;
+                }
+                self.transmit(now, i, observer);
+            }
+        }
+    }
+
+    fn wake_sender<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+        let Some(i) = self.sender_timers.pop(now) else { return };
+        let flow = &mut self.flows[i as usize];
+        if !flow.started {
+            flow.started = true;
+            flow.sender.write(flow.size.unwrap_or(u64::MAX));
+        }
+        flow.sender.on_timer(now);
+        self.transmit(now, i, observer);
+    }
+
+    /// Sends what sender `i` may send now.
+    #[inline]
+    fn transmit<O: Observer>(&mut self, now: Instant, i: u32, observer: &mut O) {
+        let flow = &mut self.flows[i as usize];
+        while let Some(segment) = flow.sender.poll_transmit(now) {
+            observer.sent(now, i, &segment);
+            if let Some(access) = &mut flow.access {
+                access.push(now, segment.len + HEADER_BYTES, segment);
+            } else if !self.link.offer(now, i, &segment) {
+                flow.queue_drops += 1;
+                observer.lost(now, i, &segment);
+            }
+        }
+        if let Some(at) = flow.sender.next_timer() {
+            self.sender_timers.arm(i, at);
+        }
+    }
+
+    /// Segments come from their access links to the queue.
+    fn arrive<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+        for (i, flow) in self.flows.iter_mut().enumerate() {
+            let Some(access) = &mut flow.access else { continue };
+            while let Some(segment) = access.pop(now) {
+                if !self.link.offer(now, i as u32, &segment) {
+                    flow.queue_drops += 1;
+                    observer.lost(now, i as u32, &segment);
+                }
+            }
+        }
+    }
+
+    /// A packet has left the bottleneck: it is lost, or its receiver takes it.
+    #[inline]
+    fn depart<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+        let Some((i, segment)) = self.link.depart(now) else { return };
+        self.carried += 1;
+        let flow = &mut self.flows[i as usize];
+        if flow.loss.takes_next() {
+            flow.wire_losses += 1;
+            observer.lost(now, i, &segment);
+            return;
+        }
+        let ack = flow.receiver.on_segment(now, &segment, false);
+        self.answer(now, i, ack);
+    }
+
+    fn wake_receiver(&mut self, now: Instant) {
+        let Some(i) = self.receiver_timers.pop(now) else { return };
+        let ack = self.flows[i as usize].receiver.on_timer(now);
+        self.answer(now, i, ack);
+    }
+
+    #[inline]
+    fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
+        let flow = &self.flows[i as usize];
+        if let Some(ack) = ack {
+            self.back[flow.way as usize].push(now, HEADER_BYTES, (i, ack));
+        }
+        if let Some(at) = flow.receiver.next_timer() {
+            self.receiver_timers.arm(i, at);
+        }
+    }
+
+    fn sample<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+        for (i, flow) in self.flows.iter().enumerate() {
+            observer.sampled(now, i as u32, &flow.sender, flow.receiver.delivered_bytes());
+        }
+        self.sample_at = now + self.config.sample_every;
+    }
+
+    fn finish(self, ended: Instant) -> Outcome {
+        self.link.queue.assert_conserved();
+        let flows = self.flows.into_iter().map(|flow| FlowOutcome {
+            delivered: flow.receiver.delivered_bytes(),
+            completed: flow.completed,
+            queue_drops: flow.queue_drops,
+            wire_losses: flow.wire_losses,
+            stats: flow.sender.stats().clone(),
+        });
+        Outcome { ended, flows: flows.collect(), carried: self.carried, component_calls: self.calls }
+    }
+}
+
+impl Bottleneck {
+    /// True when the queue takes `segment` of `flow`.
+    #[inline]
+    fn offer(&mut self, now: Instant, flow: u32, segment: &Segment) -> bool {
+        let size = segment.len + HEADER_BYTES;
+        let ecn = if segment.ect { Ecn::Ect0 } else { Ecn::NotEct };
+        let admitted = self.queue.enqueue(now, Packet { flow, size, ecn, ..Packet::default() }, &mut Silent);
+        if admitted {
+            self.segments.push_back(*segment);
+            if self.done == Instant::NEVER {
+                self.send_next(now);
+            }
+        }
+        admitted
+    }
+
+    /// The packet that has been sent by `now`; the next one is started.
+    #[inline]
+    fn depart(&mut self, now: Instant) -> Option<(u32, Segment)> {
+        let flow = self.sending;
+        let segment = self.segments.pop_front()?;
+        self.send_next(now);
+        Some((flow, segment))
+    }
+
+    #[inline]
+    fn send_next(&mut self, now: Instant) {
+        let Some(next) = self.queue.dequeue(now, &mut Silent) else {
+            self.done = Instant::NEVER;
+            return;
+        };
+        if self.last.0 != next.size {
+            self.last = (next.size, self.rate.time_for_ceil(u64::from(next.size)));
+        }
+        self.done = now + self.last.1;
+        self.sending = next.flow;
+    }
+}
+
+#[cfg(test)]
+mod tests;
