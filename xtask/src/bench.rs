@@ -1,9 +1,10 @@
-//! `cargo xtask bench`: how fast workload S1 runs, and whether it still does the same work.
+//! `cargo xtask bench`: how fast workloads S1 and S2 run, and whether they still do the same work.
 //!
 //! S1 is one UE on a 5 MHz LTE cell with one CUBIC bulk flow for 60 simulated seconds, with an RLC buffer of
-//! 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`). The program is `crates/sim/examples/s1_bench.rs`; it is run as
-//! `s1_bench --json WORKLOAD`, one process per run so that the resident set is that of one workload, and prints
-//! one line of JSON with the fields of [`Run`] (more fields are ignored).
+//! 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`). S2 is two CUBIC downloads of 200 MB over a plain link of 850 Mbit/s. The programs
+//! are `s1_bench` and `s2_bench` in `crates/sim/examples`; one is run as `s1_bench --json WORKLOAD`, one process per run so
+//! that the resident set is that of one workload, and prints one line of JSON with the fields of [`Run`] (more fields are
+//! ignored).
 //!
 //! The runs of the workloads are interleaved with a loop of known integer work in this program, so that a slow
 //! machine can be told from slow code: compare the calibration of two reports before their times. The minimum
@@ -20,8 +21,24 @@ use crate::{Failure, Outcome, process};
 /// Rounds of every workload and of the calibration loop.
 const ROUNDS: usize = 40;
 
-/// Workloads with the longest time a run may take, in milliseconds: 1000 times real time, rounded.
-const WORKLOADS: [(&str, f64); 2] = [("s1_10mb", 60.0), ("s1_1mb", 54.0)];
+/// What is run, and its limits.
+#[derive(Clone, Copy)]
+struct Workload {
+    name: &'static str,
+    program: &'static str,
+    /// Longest time that a run may take, in milliseconds.
+    ceiling_ms: f64,
+    /// Most heap allocations after the warm-up.
+    allocations: u64,
+}
+
+/// S1 may take a thousandth of real time, rounded; the ratio of the first two is reported. S2 loses nothing, so its windows
+/// grow to the end of the run, and now and then a ring doubles.
+const WORKLOADS: [Workload; 3] = [
+    Workload { name: "s1_10mb", program: "s1_bench", ceiling_ms: 60.0, allocations: 0 },
+    Workload { name: "s1_1mb", program: "s1_bench", ceiling_ms: 54.0, allocations: 0 },
+    Workload { name: "s2", program: "s2_bench", ceiling_ms: 140.0, allocations: 4 },
+];
 
 /// Largest ratio of the time at 10 MB to the time at 1 MB: more means a cost that grows with the backlog.
 const RATIO_CEILING: f64 = 2.0;
@@ -56,21 +73,21 @@ struct Run {
 
 /// Every round of one workload.
 struct Series {
-    workload: &'static str,
-    ceiling_ms: f64,
+    workload: Workload,
     runs: Vec<Run>,
 }
 
 pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
-    let program = build(root)?;
-    let mut series: Vec<Series> = WORKLOADS
-        .iter()
-        .map(|&(workload, ceiling_ms)| Series { workload, ceiling_ms, runs: Vec::with_capacity(ROUNDS) })
-        .collect();
+    let mut programs = Vec::new();
+    for workload in WORKLOADS {
+        programs.push(build(root, workload.program)?);
+    }
+    let mut series: Vec<Series> =
+        WORKLOADS.map(|workload| Series { workload, runs: Vec::with_capacity(ROUNDS) }).into();
     let mut calibration_ms = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
-        for one in &mut series {
-            one.runs.push(measure(&program, one.workload)?);
+        for (one, program) in series.iter_mut().zip(&programs) {
+            one.runs.push(measure(program, one.workload)?);
         }
         calibration_ms.push(calibrate());
     }
@@ -87,25 +104,26 @@ pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
     Ok(())
 }
 
-/// Builds the program and returns where cargo put it.
-fn build(root: &Path) -> Outcome<PathBuf> {
+/// Builds the example `name` and returns where cargo put it.
+fn build(root: &Path, name: &str) -> Outcome<PathBuf> {
     let mut command = process::cargo(root);
-    command.args(["build", "--release", "-p", "justfull-sim", "--example", "s1_bench"]);
+    command.args(["build", "--release", "-p", "justfull-sim", "--example", name]);
     command.arg("--message-format=json-render-diagnostics");
     let output = process::stdout_of(&mut command)?;
     Message::parse_stream(output.as_bytes())
         .filter_map(Result::ok)
         .find_map(|message| match message {
-            Message::CompilerArtifact(artifact) if artifact.target.name == "s1_bench" => artifact.executable,
+            Message::CompilerArtifact(artifact) if artifact.target.name == name => artifact.executable,
             _ => None,
         })
         .map(PathBuf::from)
-        .ok_or_else(|| Failure::Environment("cargo built no s1_bench".into()))
+        .ok_or_else(|| Failure::Environment(format!("cargo built no {name}")))
 }
 
-fn measure(program: &Path, workload: &str) -> Outcome<Run> {
-    let output = process::stdout_of(Command::new(program).args(["--json", workload]))?;
-    parse(&output).map_err(|error| Failure::Check(format!("s1_bench --json {workload}: {error}")))
+fn measure(program: &Path, workload: Workload) -> Outcome<Run> {
+    let Workload { name, program: title, .. } = workload;
+    let output = process::stdout_of(Command::new(program).args(["--json", name]))?;
+    parse(&output).map_err(|error| Failure::Check(format!("{title} --json {name}: {error}")))
 }
 
 /// The one line of JSON of a run.
@@ -156,8 +174,8 @@ fn report(series: &[Series], calibration_ms: &[f64]) -> String {
         let Some(run) = one.runs.first() else { continue };
         text += &format!(
             "{:<12} {min:>9.2} {median:>10.2} {:>9.1} {:>9} {:>7} {:>9.2} {:>7} {:>8}  {}\n",
-            one.workload,
-            one.ceiling_ms,
+            one.workload.name,
+            one.workload.ceiling_ms,
             run.packets,
             run.drops,
             run.calls_per_packet,
@@ -170,8 +188,8 @@ fn report(series: &[Series], calibration_ms: &[f64]) -> String {
     text += &format!("{:<12} {min:>9.2} {median:>10.2}\n", "calibration");
     text + &format!(
         "ratio {} / {}: {:.2}, at most {RATIO_CEILING:.1}; {ROUNDS} rounds\n",
-        series[0].workload,
-        series[1].workload,
+        series[0].workload.name,
+        series[1].workload.name,
         ratio(series)
     )
 }
@@ -184,9 +202,9 @@ fn most(series: &Series, field: impl Fn(&Run) -> u64) -> u64 {
 fn violations(series: &[Series]) -> Vec<String> {
     let mut found = Vec::new();
     for one in series {
-        let name = one.workload;
-        if one.min_ms() > one.ceiling_ms {
-            found.push(format!("{name}: {:.1} ms, at most {:.1} ms", one.min_ms(), one.ceiling_ms));
+        let Workload { name, ceiling_ms, allocations: most_allocations, .. } = one.workload;
+        if one.min_ms() > ceiling_ms {
+            found.push(format!("{name}: {:.1} ms, at most {ceiling_ms:.1} ms", one.min_ms()));
         }
         let calls = one.runs.iter().map(|run| run.calls_per_packet).fold(0.0, f64::max);
         if calls > CALLS_PER_PACKET_CEILING {
@@ -195,8 +213,10 @@ fn violations(series: &[Series]) -> Vec<String> {
             ));
         }
         let allocations = most(one, |run| run.allocations_after_warmup);
-        if allocations > 0 {
-            found.push(format!("{name}: {allocations} allocations after the warm-up, none allowed"));
+        if allocations > most_allocations {
+            found.push(format!(
+                "{name}: {allocations} allocations after the warm-up, at most {most_allocations}"
+            ));
         }
         let rss = most(one, |run| run.rss_kib);
         if rss > RSS_CEILING_KIB {
@@ -234,10 +254,7 @@ mod tests {
     }
 
     fn series_of(ten: Vec<Run>, one: Vec<Run>) -> Vec<Series> {
-        vec![
-            Series { workload: "s1_10mb", ceiling_ms: 60.0, runs: ten },
-            Series { workload: "s1_1mb", ceiling_ms: 54.0, runs: one },
-        ]
+        vec![Series { workload: WORKLOADS[0], runs: ten }, Series { workload: WORKLOADS[1], runs: one }]
     }
 
     #[test]
