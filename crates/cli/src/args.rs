@@ -77,7 +77,8 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   justfull run t20-individual --variant as-released
   justfull run t20-shared --runs 5 --jobs 2 --set flow.bulk.tcp.sender.cc.kind=new_reno
-  justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files";
+  justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files
+  justfull run voip-over-lte --method CoDel --no-files --pcapng call.pcapng --packets call.parquet";
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -103,7 +104,33 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) runs: Option<u32>,
     #[command(flatten)]
+    pub(crate) files_of_runs: RunFileArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Files that are written while a run goes on; with several runs, each run's name goes into the file's.
+#[derive(Args)]
+#[command(next_help_heading = "Files of single runs")]
+pub(crate) struct RunFileArgs {
+    /// A record of each packet, in the form that the name ends in: .parquet, .csv, .jsonl
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Option<PathBuf>,
+    /// A record of each slot, likewise
+    #[arg(long, value_name = "FILE")]
+    pub(crate) slots: Option<PathBuf>,
+    /// Form of --packets and --slots, whatever their names end in: parquet, csv, jsonl
+    #[arg(long, value_name = "FORM")]
+    pub(crate) format: Option<String>,
+    /// A capture for Wireshark, one interface for each layer
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcapng: Option<PathBuf>,
+    /// Goodput and delays over time for flent; name it NAME.flent.gz
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flent: Option<PathBuf>,
+    /// Delays of the first low-latency flow of datagrams as irtt's JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) irtt: Option<PathBuf>,
 }
 
 #[derive(Args)]

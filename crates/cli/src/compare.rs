@@ -3,6 +3,8 @@
 use crate::Failure;
 use crate::args::{OutputArgs, RunArgs};
 use crate::progress::Display;
+use crate::run_files;
+use justfull_lab::export::outputs::Outputs;
 use justfull_lab::report::{Comparison, summary::GroupSummary};
 use justfull_lab::runner;
 use justfull_lab::scenario::{Overrides, Scenario, Setting, Table, Value};
@@ -71,7 +73,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         args.files.iter().map(|f| load(f, overrides.clone())).collect();
     let scenarios = scenarios?;
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
-    run_all(&scenarios, &name, &args.output, Vec::new())
+    let outputs = run_files::outputs(&args.files_of_runs, &scenarios)?;
+    run_all(&scenarios, &name, &args.output, Vec::new(), &outputs)
 }
 
 /// What a reader of the demonstration must know.
@@ -108,7 +111,7 @@ pub(crate) fn demo(output: &OutputArgs) -> Result<(), Failure> {
             scenarios.push(demo_scenario(name, &format!("{title}: {label}"), channel)?);
         }
     }
-    run_all(&scenarios, "demo", output, notes)
+    run_all(&scenarios, "demo", output, notes, &[])
 }
 
 /// A shipped scenario on another channel, short enough for a demonstration.
@@ -133,6 +136,7 @@ fn run_all(
     name: &str,
     output: &OutputArgs,
     notes: Vec<String>,
+    outputs: &[Vec<Outputs>],
 ) -> Result<(), Failure> {
     let out = folder(output, name)?;
     let display = Display::new(output.quiet);
@@ -141,9 +145,10 @@ fn run_all(
         display.announce((seconds * 1e3) as u64, scenario.jobs().len());
     }
     let mut whole = Comparison { notes, command: command(), ..Comparison::default() };
-    for scenario in scenarios {
-        let part =
-            runner::compare(scenario, threads(output), &display.watch).map_err(|e| Failure::usage(&e))?;
+    for (i, scenario) in scenarios.iter().enumerate() {
+        let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
+        let part = runner::compare(scenario, threads(output), &display.watch, files)
+            .map_err(|e| Failure::usage(&e))?;
         whole.version = part.version;
         whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);

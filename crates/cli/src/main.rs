@@ -9,6 +9,7 @@ mod compare;
 mod explain;
 mod progress;
 mod reproduce;
+mod run_files;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};

@@ -5,70 +5,34 @@
 //! renamed into it, so that a reader finds a whole file or none.
 
 mod columns;
+mod facts;
+pub mod flent;
+pub mod irtt;
+pub mod measure;
+pub mod outputs;
+pub mod pcapng;
+pub mod records;
+mod sink;
 
 pub use columns::{
     CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow, Runs,
     SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table, Value,
 };
 
+pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
+pub use sink::{ExportError, Sink, write_whole};
+
 use crate::figure::Figure;
 use crate::report::{Comparison, Group};
 use justfull_sim::results::{Distribution, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fmt;
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
-
-/// A result file could not be written.
-#[derive(Debug)]
-pub struct ExportError {
-    /// The file.
-    pub path: PathBuf,
-    /// What went wrong.
-    pub what: io::Error,
-}
-
-impl fmt::Display for ExportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}: {}", self.path.display(), self.what)
-    }
-}
-
-impl std::error::Error for ExportError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.what)
-    }
-}
-
-/// Writes `path` by `fill`, first as `<path>.part`; nothing is left behind on failure.
-///
-/// # Errors
-/// Names the file when a folder is missing or the disk refuses.
-pub fn write_whole(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), ExportError> {
-    let mut part = OsString::from(path);
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let attempt = || {
-        let mut out = BufWriter::new(fs::File::create(&part)?);
-        fill(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        fs::rename(&part, path)
-    };
-    attempt().map_err(|what| {
-        // The first error is the one to tell; a part file that cannot be removed either is harmless.
-        let _ = fs::remove_file(&part);
-        ExportError { path: path.into(), what }
-    })
-}
 
 /// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into `folder`, which is made if needed,
 /// and tells their paths.

@@ -1,12 +1,16 @@
 //! Making the runs of a scenario on several threads, with progress, and keeping what is finished when they are interrupted.
 
+use crate::export::ExportError;
+use crate::export::RunFacts;
+use crate::export::outputs::{OutputTap, Outputs};
 use crate::report::{Comparison, Group};
 use crate::scenario::{Job, Scenario, ScenarioError};
 use justfull_base::Instant;
 use justfull_sim::Progress;
 use justfull_sim::results::RunResult;
-use std::sync::OnceLock;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Shared by all runs and whoever watches them.
 #[derive(Debug, Default)]
@@ -23,6 +27,14 @@ pub struct Watch {
 struct Watched<'a> {
     watch: &'a Watch,
     reported_ms: u64,
+    /// Set when a file of the run cannot be written on.
+    stop: Arc<AtomicBool>,
+}
+
+impl<'a> Watched<'a> {
+    fn new(watch: &'a Watch) -> Self {
+        Self { watch, reported_ms: 0, stop: Arc::default() }
+    }
 }
 
 impl Progress for Watched<'_> {
@@ -30,7 +42,39 @@ impl Progress for Watched<'_> {
         let ms = now.as_nanos() / 1_000_000;
         self.watch.simulated_ms.fetch_add(ms.saturating_sub(self.reported_ms), Ordering::Relaxed);
         self.reported_ms = ms;
-        !self.watch.cancel.load(Ordering::Relaxed)
+        !self.watch.cancel.load(Ordering::Relaxed) && !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Why runs could not be made.
+#[derive(Debug)]
+pub enum RunError {
+    /// The scenario is wrong.
+    Scenario(ScenarioError),
+    /// A file of a run could not be written.
+    Export(ExportError),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scenario(e) => e.fmt(f),
+            Self::Export(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<ScenarioError> for RunError {
+    fn from(e: ScenarioError) -> Self {
+        Self::Scenario(e)
+    }
+}
+
+impl From<ExportError> for RunError {
+    fn from(e: ExportError) -> Self {
+        Self::Export(e)
     }
 }
 
@@ -47,25 +91,36 @@ pub fn run_all(
     threads: usize,
     watch: &Watch,
 ) -> Result<Vec<Option<RunResult>>, ScenarioError> {
+    let one = |i: usize| {
+        let (scenario, job): (&Scenario, &Job) = runs[i];
+        scenario.built(job).map(|world| world.run(&mut Watched::new(watch)))
+    };
+    run_each(runs.len(), threads, watch, one)
+}
+
+/// Makes run 0 to `runs` - 1, each by `one`, as [`run_all`] does.
+fn run_each<E: Send + Sync>(
+    runs: usize,
+    threads: usize,
+    watch: &Watch,
+    one: impl Fn(usize) -> Result<Option<RunResult>, E> + Sync,
+) -> Result<Vec<Option<RunResult>>, E> {
     let next = AtomicUsize::new(0);
-    let results: Vec<OnceLock<Result<RunResult, ScenarioError>>> =
-        runs.iter().map(|_| OnceLock::new()).collect();
+    let results: Vec<OnceLock<Result<RunResult, E>>> = (0..runs).map(|_| OnceLock::new()).collect();
     let work = || {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
-            let Some((scenario, job)) = runs.get(i) else { return };
-            if watch.cancel.load(Ordering::Relaxed) {
+            if i >= runs || watch.cancel.load(Ordering::Relaxed) {
                 return;
             }
-            let result = scenario.built(job).map(|world| world.run(&mut Watched { watch, reported_ms: 0 }));
-            if let Some(result) = result.transpose() {
+            if let Some(result) = one(i).transpose() {
                 watch.finished.fetch_add(1, Ordering::Relaxed);
                 assert!(results[i].set(result).is_ok(), "each run is made once");
             }
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.min(runs.len()) {
+        for _ in 1..threads.min(runs) {
             scope.spawn(work);
         }
         work();
@@ -73,14 +128,65 @@ pub fn run_all(
     results.into_iter().map(|slot| slot.into_inner().transpose()).collect()
 }
 
-/// Runs a whole scenario and gathers its results by points of the sweep.
+/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled leaves no files.
+fn run_with(
+    scenario: &Scenario,
+    job: &Job,
+    outputs: &Outputs,
+    watch: &Watch,
+) -> Result<Option<RunResult>, RunError> {
+    let mut progress = Watched::new(watch);
+    if outputs.is_empty() {
+        return Ok(scenario.built(job)?.run(&mut progress));
+    }
+    let point = scenario.x(job.point).map(|(name, value)| format!("{name} = {value}")).unwrap_or_default();
+    let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
+    let failed: Arc<OnceLock<ExportError>> = Arc::default();
+    let tap = OutputTap::create(outputs, facts, Arc::clone(&progress.stop), Arc::clone(&failed))?;
+    let done = scenario.tapped(job, tap)?.run_tapped(&mut progress);
+    if let Some(failed) = Arc::into_inner(failed).and_then(OnceLock::into_inner) {
+        return Err(failed.into());
+    }
+    match done {
+        None => Ok(None),
+        Some((result, tap)) => {
+            tap.commit()?;
+            Ok(Some(result))
+        }
+    }
+}
+
+/// The files of each of `jobs`: as they are asked for where there is one, otherwise with the run's name in each.
+#[must_use]
+pub fn outputs_of(outputs: &Outputs, scenario: &Scenario, jobs: &[Job], prefix: &str) -> Vec<Outputs> {
+    if jobs.len() == 1 && prefix.is_empty() {
+        return vec![outputs.clone()];
+    }
+    let run = |job: &Job| {
+        let x = scenario.x(job.point).map(|(label, value)| format!("{label}={value}-")).unwrap_or_default();
+        format!("{prefix}{}-{x}seed{}", job.method, job.seed)
+    };
+    jobs.iter().map(|job| outputs.named(&run(job))).collect()
+}
+
+/// Runs a whole scenario, writes the files that `outputs` asks for of each run, in the order of [`Scenario::jobs`], and gathers the
+/// results by points of the sweep.
 ///
 /// # Errors
-/// What is wrong with the scenario.
-pub fn compare(scenario: &Scenario, threads: usize, watch: &Watch) -> Result<Comparison, ScenarioError> {
+/// What is wrong with the scenario, or the first file that could not be written.
+///
+/// # Panics
+/// When a run breaks an assertion of the simulator.
+pub fn compare(
+    scenario: &Scenario,
+    threads: usize,
+    watch: &Watch,
+    outputs: &[Outputs],
+) -> Result<Comparison, RunError> {
     let jobs = scenario.jobs();
-    let runs: Vec<(&Scenario, &Job)> = jobs.iter().map(|job| (scenario, job)).collect();
-    let results = run_all(&runs, threads, watch)?;
+    let none = Outputs::default();
+    let one = |i: usize| run_with(scenario, &jobs[i], outputs.get(i).unwrap_or(&none), watch);
+    let results = run_each(jobs.len(), threads, watch, one)?;
     let mut comparison = Comparison {
         title: scenario.base.title.clone(),
         notes: scenario.warnings()?,

@@ -21,7 +21,7 @@ pub use tree::{Path, Setting};
 
 use crate::trace::TracePaths;
 use error::{Locator, Origin};
-use justfull_sim::{World, WorldConfig};
+use justfull_sim::{Tap, World, WorldConfig};
 use std::path::{Path as FilePath, PathBuf};
 
 /// Most runs of a method at a point; a bound on memory.
@@ -181,8 +181,31 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::world`], or a bound that only the whole world can check.
     pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
+        self.tapped(job, ())
+    }
+
+    /// The world of `job`, ready to run, with `tap` listening.
+    ///
+    /// # Errors
+    /// As [`Scenario::built`].
+    pub fn tapped<T: Tap>(&self, job: &Job, tap: T) -> Result<World<T>, ScenarioError> {
         let (world, file, locator) = self.prepared(job)?;
-        World::new(&world).map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
+        World::tapped(&world, tap)
+            .map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
+    }
+
+    /// The scenario of `job` alone, every setting applied and every default filled in, as TOML.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario under that method.
+    pub fn job_toml(&self, job: &Job) -> Result<String, ScenarioError> {
+        let point = self.points().into_iter().nth(job.point).flatten();
+        let (mut file, _) = self.resolve(Some(&job.method), point)?;
+        file.methods = vec![job.method.clone()];
+        (file.seed, file.runs, file.sweep) = (job.seed, 1, None);
+        // The variant's settings are in the file already.
+        file.variant = file::SOUND.into();
+        toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
 
     fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {

@@ -82,6 +82,15 @@ pub fn paired_difference(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Summary> 
     Summary::of(&differences)
 }
 
+/// Jain's index of fairness (Jain, Chiu, Hawe 1984): 1 when all have the same, 1/n when one has all; none without values or
+/// when all are 0.
+#[must_use]
+pub fn jain(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|v| v * v).sum();
+    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+}
+
 /// Quantile `p` of rising `sorted` values, linear between order statistics (type 7 of Hyndman and Fan 1996, the
 /// default of R and NumPy); none without values or when `p` is outside 0 to 1.
 #[must_use]
@@ -169,6 +178,16 @@ mod tests {
         assert!(near(d.mean, 1.0));
         assert!(d.is_above(0.0), "{d:?}");
         assert_eq!(paired_difference(&a, &[(4, 1.0)]), None);
+    }
+
+    #[test]
+    fn jains_index_is_one_for_equals_and_one_over_n_for_one_that_has_all() {
+        assert!(near(jain(&[3.0, 3.0, 3.0]).expect("values"), 1.0));
+        assert!(near(jain(&[5.0, 0.0, 0.0, 0.0]).expect("values"), 0.25));
+        // (1 + 3)^2 / (2 (1 + 9)).
+        assert!(near(jain(&[1.0, 3.0]).expect("values"), 0.8));
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[0.0, 0.0]), None);
     }
 
     #[test]

@@ -12,10 +12,12 @@ pub mod link;
 pub mod recorder;
 pub mod results;
 mod sources;
+pub mod tap;
 pub mod traffic;
 mod uplink;
 pub mod world;
 
-pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};
 pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
+pub use tap::Tap;
+pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};
 pub use world::{Progress, World, WorldConfig};

@@ -14,6 +14,7 @@ use crate::link::Pipe;
 use crate::recorder::{ClassInfo, Recorder, conservation};
 use crate::results::RunResult;
 use crate::sources::{Answer, Source};
+use crate::tap::{Tap, packet_of};
 use crate::traffic::{FlowConfig, Traffic};
 use crate::uplink::Up;
 use justfull_base::error::ensure;
@@ -72,8 +73,9 @@ impl Progress for () {
 }
 
 /// What listens to the stack: the recorder, the packets it gave back, and the segments that its packets stand for.
-struct Driver {
+struct Driver<T> {
     recorder: Recorder,
+    tap: T,
     delivered: VecDeque<Arrival>,
     segments: Segments,
 }
@@ -122,10 +124,26 @@ impl Segments {
     }
 }
 
-impl Probe for Driver {
+impl<T: Tap> Driver<T> {
+    /// `bytes` of new payload reached the receiver of `flow`.
+    #[inline]
+    fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
+        self.recorder.goodput(now, flow, bytes);
+        if T::ACTIVE {
+            self.tap.received(now, flow, bytes);
+        }
+    }
+}
+
+impl<T: Tap> Probe for Driver<T> {
     #[inline(always)]
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.recorder.on_event(now, event);
+        if T::ACTIVE {
+            let tcp = packet_of(event).filter(|packet| packet.protocol == Protocol::Tcp);
+            let segment = tcp.map(|packet| &self.segments.slots[packet.payload as usize]);
+            self.tap.on_event(now, event, segment);
+        }
         if let Event::Dropped { packet, .. } = event {
             match packet.protocol {
                 Protocol::Tcp => {
@@ -138,7 +156,7 @@ impl Probe for Driver {
     }
 }
 
-impl Egress for Driver {
+impl<T> Egress for Driver<T> {
     #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.recorder.delivered(now, packet, bound);
@@ -154,11 +172,11 @@ enum End {
     Source(u32),
 }
 
-/// A world that has been built and can be run once.
-pub struct World {
+/// A world that has been built and can be run once. `T` listens to the run.
+pub struct World<T = ()> {
     config: WorldConfig,
     stack: Stack,
-    driver: Driver,
+    driver: Driver<T>,
     /// Backlog of each queue, where the scenario asks for it.
     backlogs: Option<Box<Backlogs>>,
     ends: Vec<End>,
@@ -181,6 +199,24 @@ impl World {
     /// # Errors
     /// The first field that is out of bounds.
     pub fn new(config: &WorldConfig) -> Result<Self, ConfigError> {
+        Self::tapped(config, ())
+    }
+
+    /// Runs to the end, or until `progress` ends it (then there is no result).
+    ///
+    /// # Panics
+    /// When packets are not conserved or one beats the bound: bugs, not outcomes.
+    pub fn run<P: Progress>(self, progress: &mut P) -> Option<RunResult> {
+        self.run_tapped(progress).map(|(result, ())| result)
+    }
+}
+
+impl<T: Tap> World<T> {
+    /// Builds the world of `config`, to which `tap` listens.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn tapped(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
         let mut stack = Stack::new(&config.stack)?;
@@ -204,6 +240,7 @@ impl World {
             uplink: delays.iter().map(|d| Pipe::new(config.uplink_rate, config.uplink_delay + *d)).collect(),
             driver: Driver {
                 recorder,
+                tap,
                 delivered: VecDeque::with_capacity(FIRST_DELIVERED),
                 segments: Segments::new(),
             },
@@ -260,11 +297,11 @@ impl World {
         Ok(())
     }
 
-    /// Runs to the end, or until `progress` ends it (then there is no result).
+    /// Runs as [`World::run`] does, and gives the tap back with the result.
     ///
     /// # Panics
     /// When packets are not conserved or one beats the bound: bugs, not outcomes.
-    pub fn run<P: Progress>(mut self, progress: &mut P) -> Option<RunResult> {
+    pub fn run_tapped<P: Progress>(mut self, progress: &mut P) -> Option<(RunResult, T)> {
         let end = Instant::ZERO + self.config.duration;
         let report_every = Duration::from_nanos((self.config.duration.as_nanos() / 100).max(1));
         let mut report_at = (Instant::ZERO + report_every).min(end);
@@ -343,7 +380,11 @@ impl World {
                 match item {
                     Up::Ack(i, ack) => self.acknowledge(now, i, &ack),
                     Up::Reply(i, sent) => {
-                        self.driver.recorder.ping_replied(now, self.sources[i as usize].route.flow, sent);
+                        let flow = self.sources[i as usize].route.flow;
+                        self.driver.recorder.ping_replied(now, flow, sent);
+                        if T::ACTIVE {
+                            self.driver.tap.replied(now, flow, sent);
+                        }
                     }
                 }
             }
@@ -356,6 +397,9 @@ impl World {
         let flow = &mut self.tcp[i as usize];
         flow.sender.on_ack(now, ack);
         self.driver.recorder.rtt(now, flow.route.flow, now.since(ack.ts_echo));
+        if T::ACTIVE {
+            self.driver.tap.acknowledged(now, flow.route.flow, ack);
+        }
         if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
             flow.completed = Some(now);
         }
@@ -456,7 +500,7 @@ impl World {
         match self.ends[arrival.flow as usize] {
             End::Source(i) => {
                 let source = &self.sources[i as usize];
-                self.driver.recorder.goodput(now, arrival.flow, source.payload_of(arrival.size));
+                self.driver.received(now, arrival.flow, source.payload_of(arrival.size));
                 if source.answer == Answer::Echo {
                     let reply = Up::Reply(i, Instant::from_nanos(arrival.payload));
                     self.uplink[source.route.pipe as usize].push(now, arrival.size, reply);
@@ -468,7 +512,7 @@ impl World {
                 let before = receiver.delivered_bytes();
                 let ack = receiver.on_segment(now, &segment, arrival.ce);
                 let new = receiver.delivered_bytes() - before;
-                self.driver.recorder.goodput(now, arrival.flow, new);
+                self.driver.received(now, arrival.flow, new);
                 self.answer(now, i, ack);
             }
         }
@@ -491,7 +535,7 @@ impl World {
         }
     }
 
-    fn finish(mut self) -> RunResult {
+    fn finish(mut self) -> (RunResult, T) {
         self.stack.assert_conserved();
         for flow in &self.tcp {
             let stats = flow.sender.stats();
@@ -505,7 +549,7 @@ impl World {
         let end = Instant::ZERO + self.config.duration;
         let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let recorder = &self.driver.recorder;
-        RunResult {
+        let result = RunResult {
             scenario: self.config.scenario,
             method: self.config.method,
             seed: self.config.stack.seed,
@@ -518,11 +562,12 @@ impl World {
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
             component_calls: self.calls,
-        }
+        };
+        (result, self.driver.tap)
     }
 }
 
-fn measured<'a>(driver: &'a mut Driver, backlogs: &'a mut Backlogs) -> Measured<'a, Driver> {
+fn measured<'a, T>(driver: &'a mut Driver<T>, backlogs: &'a mut Backlogs) -> Measured<'a, Driver<T>> {
     Measured { driver, backlogs }
 }
 

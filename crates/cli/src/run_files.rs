@@ -1,0 +1,88 @@
+//! The files of single runs that `run` is asked for, checked before the first run.
+
+use crate::Failure;
+use crate::args::RunFileArgs;
+use justfull_lab::export::outputs::Outputs;
+use justfull_lab::export::records::Format;
+use justfull_lab::runner;
+use justfull_lab::scenario::Scenario;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The files of each run of each scenario, in the order of runs.
+pub(crate) fn outputs(args: &RunFileArgs, scenarios: &[Scenario]) -> Result<Vec<Vec<Outputs>>, Failure> {
+    let asked = Outputs {
+        packets: records("--packets", args.packets.as_ref(), args.format.as_deref())?,
+        slots: records("--slots", args.slots.as_ref(), args.format.as_deref())?,
+        pcapng: args.pcapng.clone(),
+        flent: args.flent.clone(),
+        irtt: args.irtt.clone(),
+    };
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<Vec<Outputs>> = scenarios
+        .iter()
+        .map(|scenario| {
+            let prefix = if scenarios.len() > 1 { format!("{}-", scenario.name) } else { String::new() };
+            runner::outputs_of(&asked, scenario, &scenario.jobs(), &prefix)
+        })
+        .collect();
+    let runs = all.iter().map(Vec::len).sum::<usize>();
+    if runs > 1 {
+        for (option, path) in asked.paths() {
+            one_run_where_there_is_no_name(option, path, runs)?;
+        }
+    }
+    distinct(&all)?;
+    Ok(all)
+}
+
+/// Place and form of records.
+fn records(
+    option: &str,
+    path: Option<&PathBuf>,
+    format: Option<&str>,
+) -> Result<Option<(PathBuf, Format)>, Failure> {
+    let names = Format::ALL.map(|(_, name)| name).join(", ");
+    let Some(path) = path else { return Ok(None) };
+    let format = match format {
+        Some(name) => Format::ALL
+            .into_iter()
+            .find(|(_, own)| *own == name)
+            .map(|(format, _)| format)
+            .ok_or_else(|| Failure::Usage(format!("--format: found {name}, allowed is one of {names}")))?,
+        None => Format::of(path).ok_or_else(|| {
+            let found = path.display();
+            Failure::Usage(format!(
+                "{option}: found {found}, allowed is a name that ends in one of {names}, or any with --format"
+            ))
+        })?,
+    };
+    Ok(Some((path.clone(), format)))
+}
+
+/// A device or a pipe has one name and holds one file.
+fn one_run_where_there_is_no_name(option: &str, path: &Path, runs: usize) -> Result<(), Failure> {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(Failure::Usage(format!(
+            "{option}: found {} for {runs} runs, allowed is one run there: choose it with --method, --seed and --runs 1",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// No two files may have one place.
+fn distinct(all: &[Vec<Outputs>]) -> Result<(), Failure> {
+    let mut taken: BTreeMap<&Path, &str> = BTreeMap::new();
+    for (option, path) in all.iter().flatten().flat_map(Outputs::paths) {
+        if let Some(other) = taken.insert(path, option) {
+            let found = path.display();
+            return Err(Failure::Usage(format!(
+                "{option}: found {found}, which {other} names too, allowed is a place for each file"
+            )));
+        }
+    }
+    Ok(())
+}

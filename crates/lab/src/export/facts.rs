@@ -1,0 +1,138 @@
+//! What every file of one run says of the run, and what its writers must know of its flows.
+
+use super::SCHEMA;
+use justfull_base::Duration;
+use justfull_base::packet::Protocol;
+use justfull_ran::FiveTuple;
+use justfull_ran::channel::CapacityUnit;
+use justfull_sim::{Traffic, WorldConfig};
+use serde::Serialize;
+
+/// Where a file comes from: enough to make it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// Version of the layout, [`SCHEMA`].
+    pub schema: u32,
+    /// Version of the program.
+    pub version: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the method.
+    pub method: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Point of the sweep, e.g. `interval_ms = 20`; empty without a sweep.
+    pub point: String,
+    /// The scenario under the method with every default filled in.
+    pub scenario_toml: String,
+}
+
+impl Provenance {
+    /// Keys and values, the keys with the program's name before them, for media that keep pairs of texts.
+    #[must_use]
+    pub fn pairs(&self) -> [(&'static str, String); 7] {
+        [
+            ("justfull.schema", self.schema.to_string()),
+            ("justfull.version", self.version.clone()),
+            ("justfull.scenario", self.scenario.clone()),
+            ("justfull.method", self.method.clone()),
+            ("justfull.seed", self.seed.to_string()),
+            ("justfull.point", self.point.clone()),
+            ("justfull.scenario_toml", self.scenario_toml.clone()),
+        ]
+    }
+}
+
+/// One flow, as far as the writers need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowFacts {
+    /// Index of its name in [`RunFacts::classes`].
+    pub class: u32,
+    /// Addresses and ports, towards the UE.
+    pub tuple: FiveTuple,
+    /// Data radio bearer of its QoS flow; 0 when no rule gives it one.
+    pub drb: u8,
+    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP.
+    pub datagrams: Option<(u32, Duration)>,
+    /// The scenario asks for its delay.
+    pub low_latency: bool,
+    /// One-way delay between server and UPF.
+    pub core_delay: Duration,
+}
+
+/// One run, as far as the writers need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFacts {
+    /// Where the files come from.
+    pub provenance: Provenance,
+    /// Names of flows in order of appearance; flows of one name are of one class.
+    pub classes: Vec<String>,
+    /// The flows by number.
+    pub flows: Vec<FlowFacts>,
+    /// Unit of the MAC's grants.
+    pub unit: CapacityUnit,
+    /// From the pull to the UE.
+    pub air_delay: Duration,
+    /// Simulated time.
+    pub duration: Duration,
+}
+
+impl RunFacts {
+    /// The facts of the world of `config`, which `scenario_toml` resolved to at `point`.
+    #[must_use]
+    pub fn new(config: &WorldConfig, scenario_toml: String, point: String) -> Self {
+        let mut classes: Vec<String> = Vec::new();
+        let flow = |flow: &justfull_sim::FlowConfig| {
+            let class = classes.iter().position(|name| *name == flow.name).unwrap_or_else(|| {
+                classes.push(flow.name.clone());
+                classes.len() - 1
+            });
+            let ue = &config.stack.ues[flow.ue as usize];
+            let qfi = justfull_ran::upf::detect(&ue.rules, &flow.tuple);
+            FlowFacts {
+                class: class as u32,
+                tuple: flow.tuple,
+                drb: ue.qos_flows.iter().find(|q| Some(q.qfi) == qfi).map_or(0, |q| q.drb),
+                datagrams: match &flow.traffic {
+                    Traffic::Udp { payload, interval } => Some((payload.0 as u32, interval.mean())),
+                    Traffic::Ping(ping) => Some((ping.payload.0 as u32, ping.interval.mean())),
+                    Traffic::Tcp { .. } => None,
+                },
+                low_latency: flow.low_latency,
+                core_delay: config.core_delay + flow.extra_delay,
+            }
+        };
+        let flows = config.flows.iter().map(flow).collect();
+        Self {
+            provenance: Provenance {
+                schema: SCHEMA,
+                version: env!("CARGO_PKG_VERSION").into(),
+                scenario: config.scenario.clone(),
+                method: config.method.clone(),
+                seed: config.stack.seed,
+                point,
+                scenario_toml,
+            },
+            classes,
+            flows,
+            unit: config.stack.channel.unit(),
+            air_delay: config.air_delay,
+            duration: config.duration,
+        }
+    }
+
+    /// Name of the class of flow number `flow`.
+    #[must_use]
+    pub fn class_of(&self, flow: u32) -> &str {
+        &self.classes[self.flows[flow as usize].class as usize]
+    }
+}
+
+/// Lower-case name of a protocol for columns and keys.
+#[must_use]
+pub const fn protocol_name(protocol: Protocol) -> &'static str {
+    PROTOCOLS[protocol as usize]
+}
+
+/// Names of protocols by their number.
+pub(crate) const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];

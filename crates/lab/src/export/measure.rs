@@ -1,0 +1,167 @@
+//! What flent and irtt measure, gathered while a run goes on: goodput and round-trip times of each flow by steps of time, and
+//! every datagram of the flows that send datagrams.
+//!
+//! Memory grows with the number of steps and of datagrams, not with TCP segments.
+
+use super::facts::RunFacts;
+use justfull_base::{Duration, Event, Instant, Layer, Packet};
+use std::collections::BTreeMap;
+
+/// One datagram from the server to the UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trip {
+    /// When the server sent it.
+    pub sent: Instant,
+    /// When it reached the UE; none when it was dropped or is still on its way.
+    pub arrived: Option<Instant>,
+    /// When the UE's reply reached the server.
+    pub replied: Option<Instant>,
+    /// It was dropped on its way down.
+    pub dropped: bool,
+}
+
+impl Trip {
+    /// From server to UE.
+    #[must_use]
+    pub fn one_way(&self) -> Option<Duration> {
+        Some(self.arrived?.since(self.sent))
+    }
+
+    /// From server to UE and back.
+    #[must_use]
+    pub fn round_trip(&self) -> Option<Duration> {
+        Some(self.replied?.since(self.sent))
+    }
+}
+
+/// Round-trip times of one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepRtt {
+    /// Number of samples.
+    pub count: u64,
+    /// Their sum in ns.
+    pub sum: u64,
+}
+
+/// What was measured of one flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowMeasure {
+    /// New payload that reached the receiver, in bytes, by step.
+    pub received: Vec<u64>,
+    /// Samples of a TCP sender by step.
+    pub rtt: Vec<StepRtt>,
+    /// Every datagram, in order of entry; empty for TCP.
+    pub trips: Vec<Trip>,
+}
+
+/// Measurements of one run.
+pub struct Measurements {
+    step: Duration,
+    steps: usize,
+    air_delay: Duration,
+    flows: Vec<FlowMeasure>,
+    /// Flow sends datagrams, by number.
+    datagrams: Vec<bool>,
+    /// Datagrams that wait: number of the trip by number of the packet.
+    waiting: BTreeMap<u64, usize>,
+}
+
+impl Measurements {
+    /// For the run of `facts`, in steps of `step`, which is above 0.
+    #[must_use]
+    pub fn new(facts: &RunFacts, step: Duration) -> Self {
+        let steps = facts.duration.as_nanos().div_ceil(step.as_nanos()) as usize;
+        Self {
+            step,
+            steps,
+            air_delay: facts.air_delay,
+            flows: vec![FlowMeasure::default(); facts.flows.len()],
+            datagrams: facts.flows.iter().map(|flow| flow.datagrams.is_some()).collect(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
+    /// Length of a step.
+    #[must_use]
+    pub const fn step(&self) -> Duration {
+        self.step
+    }
+
+    /// Number of steps.
+    #[must_use]
+    pub const fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// What was measured of each flow.
+    #[must_use]
+    pub fn flows(&self) -> &[FlowMeasure] {
+        &self.flows
+    }
+
+    /// The step that `at` is in, where it is within the run.
+    fn step_at(&self, at: Instant) -> Option<usize> {
+        let step = (at.as_nanos() / self.step.as_nanos()) as usize;
+        (step < self.steps).then_some(step)
+    }
+
+    /// The trip of `packet`, which is new or waits.
+    fn trip(&mut self, packet: &Packet) -> &mut Trip {
+        let trips = &mut self.flows[packet.flow as usize].trips;
+        let i = *self.waiting.entry(packet.id).or_insert_with(|| {
+            let sent = Instant::from_nanos(packet.payload);
+            trips.push(Trip { sent, arrived: None, replied: None, dropped: false });
+            trips.len() - 1
+        });
+        &mut trips[i]
+    }
+
+    /// Hears `event`.
+    pub fn hear(&mut self, now: Instant, event: &Event) {
+        let Some(packet) = justfull_sim::tap::packet_of(event) else { return };
+        if !self.datagrams[packet.flow as usize] {
+            return;
+        }
+        let at = now + self.air_delay;
+        let trip = self.trip(packet);
+        match event {
+            Event::Departed { layer: Layer::Rlc, .. } => {
+                trip.arrived = Some(at);
+                self.waiting.remove(&packet.id);
+            }
+            Event::Dropped { .. } => {
+                trip.dropped = true;
+                self.waiting.remove(&packet.id);
+            }
+            _ => {}
+        }
+    }
+
+    /// `bytes` of new payload reached the receiver of `flow`.
+    pub fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
+        if let Some(step) = self.step_at(now) {
+            let received = &mut self.flows[flow as usize].received;
+            received.resize(self.steps, 0);
+            received[step] += bytes;
+        }
+    }
+
+    /// The sender of `flow` measured a round trip.
+    pub fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
+        if let Some(step) = self.step_at(now) {
+            let samples = &mut self.flows[flow as usize].rtt;
+            samples.resize(self.steps, StepRtt::default());
+            samples[step].count += 1;
+            samples[step].sum += rtt.as_nanos();
+        }
+    }
+
+    /// The reply to the datagram of `sent` reached the server of `flow`.
+    pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        // Replies come back in the order of requests, so the one that is meant is among the last.
+        let trips = &mut self.flows[flow as usize].trips;
+        if let Some(trip) = trips.iter_mut().rev().find(|trip| trip.sent == sent) {
+            trip.replied = Some(now);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The files that are written while a run goes on, and the tap that writes them.
+
+use super::facts::RunFacts;
+use super::measure::Measurements;
+use super::pcapng::Capture;
+use super::records::{
+    Format, PACKET_COLUMNS, PacketRecord, PacketTap, RecordFile, SLOT_COLUMNS, SlotRecord, SlotTap,
+};
+use super::sink::ExportError;
+use super::{flent, irtt};
+use justfull_base::{Event, Instant};
+use justfull_sim::Tap;
+use justfull_tcp::{Ack, Segment};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Files that are wanted of each run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Records of packets and their format.
+    pub packets: Option<(PathBuf, Format)>,
+    /// Records of slots and their format.
+    pub slots: Option<(PathBuf, Format)>,
+    /// A capture.
+    pub pcapng: Option<PathBuf>,
+    /// A data file of flent.
+    pub flent: Option<PathBuf>,
+    /// Measurements as irtt writes them.
+    pub irtt: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// No file is wanted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// All places with the option that asks for each.
+    #[must_use]
+    pub fn paths(&self) -> Vec<(&'static str, &Path)> {
+        let all = [
+            ("--packets", self.packets.as_ref().map(|(path, _)| path)),
+            ("--slots", self.slots.as_ref().map(|(path, _)| path)),
+            ("--pcapng", self.pcapng.as_ref()),
+            ("--flent", self.flent.as_ref()),
+            ("--irtt", self.irtt.as_ref()),
+        ];
+        all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
+    }
+
+    /// The files of one of several runs: `run` stands in each name before its endings.
+    #[must_use]
+    pub fn named(&self, run: &str) -> Self {
+        let path = |path: &PathBuf| insert(path, run);
+        let records = |(at, format): &(PathBuf, Format)| (insert(at, run), *format);
+        Self {
+            packets: self.packets.as_ref().map(records),
+            slots: self.slots.as_ref().map(records),
+            pcapng: self.pcapng.as_ref().map(path),
+            flent: self.flent.as_ref().map(path),
+            irtt: self.irtt.as_ref().map(path),
+        }
+    }
+}
+
+/// `run` without what a file name should not have.
+#[must_use]
+pub fn as_file_name(run: &str) -> String {
+    run.chars().map(|c| if c.is_alphanumeric() || "-_.@=".contains(c) { c } else { '_' }).collect()
+}
+
+/// `path` with `-run` before its first ending, so that `.flent.gz` stays whole. A name that begins with a dot has no ending.
+fn insert(path: &Path, run: &str) -> PathBuf {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let at = name[1.min(name.len())..].find('.').map_or(name.len(), |at| at + 1);
+    let (stem, endings) = name.split_at(at);
+    path.with_file_name(OsString::from(format!("{stem}-{}{endings}", as_file_name(run))))
+}
+
+/// Writes the files of one run while it goes on.
+pub struct OutputTap {
+    outputs: Outputs,
+    facts: RunFacts,
+    packets: Option<(PacketTap, RecordFile<PacketRecord>)>,
+    slots: Option<(SlotTap, RecordFile<SlotRecord>)>,
+    capture: Option<Capture>,
+    measured: Option<Measurements>,
+    /// The first failure, for whoever made the tap: a run that is ended does not give it back.
+    failed: Arc<OnceLock<ExportError>>,
+    /// Told to end the run when a file cannot be written.
+    stop: Arc<AtomicBool>,
+}
+
+impl OutputTap {
+    /// Opens the files of `outputs` for the run of `facts`. When one cannot be written on, `failed` is filled and `stop` is set.
+    ///
+    /// # Errors
+    /// Names the first file that cannot be opened.
+    pub fn create(
+        outputs: &Outputs,
+        facts: RunFacts,
+        stop: Arc<AtomicBool>,
+        failed: Arc<OnceLock<ExportError>>,
+    ) -> Result<Self, ExportError> {
+        if let (Some(path), None) = (&outputs.irtt, irtt::flow_of(&facts)) {
+            return Err(irtt::without_flow(path));
+        }
+        let packets = match &outputs.packets {
+            None => None,
+            Some((path, format)) => {
+                let file = RecordFile::create(path, *format, &PACKET_COLUMNS, &facts)?;
+                Some((PacketTap::new(&facts), file))
+            }
+        };
+        let slots = match &outputs.slots {
+            None => None,
+            Some((path, format)) => {
+                Some((SlotTap::new(&facts), RecordFile::create(path, *format, &SLOT_COLUMNS, &facts)?))
+            }
+        };
+        let capture = outputs.pcapng.as_ref().map(|path| Capture::create(path, &facts)).transpose()?;
+        let measured = (outputs.flent.is_some() || outputs.irtt.is_some())
+            .then(|| Measurements::new(&facts, flent::STEP));
+        Ok(Self { outputs: outputs.clone(), facts, packets, slots, capture, measured, failed, stop })
+    }
+
+    /// Keeps the first failure and asks for the end of the run.
+    fn check(&mut self, path: impl Fn(&Outputs) -> Option<PathBuf>, outcome: io::Result<()>) {
+        if let Err(what) = outcome {
+            let path = path(&self.outputs).unwrap_or_default();
+            // Only the first failure is told; those after it follow from it.
+            let _ = self.failed.set(ExportError { path, what });
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes what is left and puts all files in their places. A tap that is dropped instead leaves no files.
+    ///
+    /// # Errors
+    /// Names the first file that could not be written.
+    pub fn commit(self) -> Result<(), ExportError> {
+        let Outputs { packets, slots, flent, irtt, .. } = &self.outputs;
+        if let (Some((path, _)), Some((tap, mut file))) = (packets, self.packets) {
+            for record in tap.rest() {
+                file.push(record).map_err(|what| ExportError { path: path.clone(), what })?;
+            }
+            file.commit(path)?;
+        }
+        if let (Some((path, _)), Some((_, file))) = (slots, self.slots) {
+            file.commit(path)?;
+        }
+        if let Some(capture) = self.capture {
+            capture.commit(Instant::ZERO + self.facts.duration)?;
+        }
+        if let Some(measured) = &self.measured {
+            if let Some(path) = flent {
+                flent::write(path, measured, &self.facts)?;
+            }
+            if let Some(path) = irtt {
+                irtt::write(path, measured, &self.facts)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Tap for OutputTap {
+    fn on_event(&mut self, now: Instant, event: &Event, segment: Option<&Segment>) {
+        if self.failed.get().is_some() {
+            return;
+        }
+        if let Some((tap, file)) = &mut self.packets
+            && let Some(record) = tap.hear(now, event)
+        {
+            let outcome = file.push(record);
+            self.check(|o| o.packets.as_ref().map(|(path, _)| path.clone()), outcome);
+        }
+        if let Some((tap, file)) = &mut self.slots
+            && let Some(record) = tap.hear(now, event)
+        {
+            let outcome = file.push(record);
+            self.check(|o| o.slots.as_ref().map(|(path, _)| path.clone()), outcome);
+        }
+        if let Some(capture) = &mut self.capture {
+            let outcome = capture.hear(now, event, segment);
+            self.check(|o| o.pcapng.clone(), outcome);
+        }
+        if let Some(measured) = &mut self.measured {
+            measured.hear(now, event);
+        }
+    }
+
+    fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
+        if let Some(measured) = &mut self.measured {
+            measured.received(now, flow, bytes);
+        }
+    }
+
+    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
+        if let Some(capture) = &mut self.capture
+            && self.failed.get().is_none()
+        {
+            let outcome = capture.acknowledged(now, flow, ack);
+            self.check(|o| o.pcapng.clone(), outcome);
+        }
+    }
+
+    fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        if let Some(measured) = &mut self.measured {
+            measured.replied(now, flow, sent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_stands_before_all_endings_and_is_a_sound_name() {
+        let name = |path: &str, run: &str| insert(Path::new(path), run).display().to_string();
+        assert_eq!(name("out/run.flent.gz", "CoDel@DRQL-seed3"), "out/run-CoDel@DRQL-seed3.flent.gz");
+        assert_eq!(name("packets", "a/b c"), "packets-a_b_c");
+        assert_eq!(name("./.hidden.csv", "x"), "./.hidden-x.csv");
+    }
+}

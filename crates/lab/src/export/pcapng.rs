@@ -1,0 +1,314 @@
+//! Captures that Wireshark opens: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
+//!
+//! A packet stands once on the interface of each layer, at the instant at which it left that layer, downwards or by a drop; `air`
+//! has it when it reaches the UE, `uplink` has the acknowledgements when they reach the server. The comment of a packet says
+//! what the layer did to it. Time 0 of the simulation is the epoch, so that equal runs give equal files.
+//!
+//! What is captured is raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it: addresses, ports, lengths, ECN bits, sequence and
+//! acknowledgement numbers, timestamps and SACK blocks are those of the flow; payloads are zeros and cut at [`SNAPLEN`], lengths
+//! and checksums are those of the whole packet. There is no handshake in the simulator, so none is in the file: sequence numbers
+//! start at 1, as after a SYN with 0.
+
+mod packet;
+
+use super::facts::RunFacts;
+use super::sink::{ExportError, Sink};
+use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
+use justfull_tcp::{Ack, Segment};
+use packet::{Addressed, Built};
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Bytes of a packet that are kept: all headers with three SACK blocks, and little of the payload.
+pub const SNAPLEN: u32 = 96;
+
+/// Raw IP.
+const LINKTYPE_RAW: u16 = 101;
+
+/// Interfaces by number, with what their packets have in common.
+pub const INTERFACES: [(&str, &str); 5] = [
+    ("upf", "packets as they leave the UPF or are dropped there"),
+    ("sdap", "packets as they leave SDAP or are dropped there"),
+    ("rlc", "packets as the MAC takes their last byte, or as the RLC drops them"),
+    ("air", "packets as they reach the UE"),
+    ("uplink", "acknowledgements as they reach the server"),
+];
+
+const AIR: usize = 3;
+const UPLINK: usize = 4;
+
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+
+const OPT_COMMENT: u16 = 1;
+const SHB_USERAPPL: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
+const IF_TSRESOL: u16 = 9;
+const ISB_IFRECV: u16 = 4;
+const ISB_IFDROP: u16 = 5;
+
+/// Longest value of an option, kept below what its 16-bit length can say.
+const LONGEST_OPTION: usize = 60_000;
+
+/// One block that is being put together.
+#[derive(Default)]
+struct Block {
+    bytes: Vec<u8>,
+}
+
+impl Block {
+    fn begin(&mut self, kind: u32) {
+        self.bytes.clear();
+        self.u32(kind);
+        self.u32(0);
+    }
+
+    fn u16(&mut self, value: u16) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// `bytes`, filled up with zeros to a multiple of four.
+    fn padded(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) {
+        self.u16(code);
+        self.u16(value.len() as u16);
+        self.padded(value);
+    }
+
+    /// A time in ns as the two words of a timestamp, the upper one first.
+    fn timestamp(&mut self, at: Instant) {
+        self.u32((at.as_nanos() >> 32) as u32);
+        self.u32(at.as_nanos() as u32);
+    }
+
+    /// Ends the options and the block, and puts its length in both places.
+    fn end(&mut self, options: bool) -> &[u8] {
+        if options {
+            self.u32(0);
+        }
+        let length = self.bytes.len() as u32 + 4;
+        self.u32(length);
+        self.bytes[4..8].copy_from_slice(&length.to_le_bytes());
+        &self.bytes
+    }
+}
+
+/// A packet on its way through the air.
+struct Airborne {
+    at: Instant,
+    built: Built,
+    comment: String,
+}
+
+/// A capture that is being written.
+pub struct Capture {
+    sink: Sink,
+    block: Block,
+    flows: Vec<Addressed>,
+    classes: Vec<String>,
+    air_delay: Duration,
+    airborne: VecDeque<Airborne>,
+    /// The last packet that left a UPF's queue: it enters SDAP next.
+    from_upf: Option<u64>,
+    /// Packets written and packets dropped, by interface.
+    counts: [(u64, u64); INTERFACES.len()],
+    acks: u16,
+}
+
+impl Capture {
+    /// Opens `path` for the run of `facts`.
+    ///
+    /// # Errors
+    /// Names the file when it cannot be written.
+    pub fn create(path: &Path, facts: &RunFacts) -> Result<Self, ExportError> {
+        let mut capture = Self {
+            sink: Sink::create(path)?,
+            block: Block::default(),
+            flows: facts.flows.iter().map(|flow| Addressed::new(&flow.tuple)).collect(),
+            classes: (0..facts.flows.len()).map(|i| facts.class_of(i as u32).to_string()).collect(),
+            air_delay: facts.air_delay,
+            airborne: VecDeque::new(),
+            from_upf: None,
+            counts: [(0, 0); INTERFACES.len()],
+            acks: 0,
+        };
+        match capture.header(facts) {
+            Ok(()) => Ok(capture),
+            Err(what) => Err(capture.sink.error(what)),
+        }
+    }
+
+    fn header(&mut self, facts: &RunFacts) -> io::Result<()> {
+        let block = &mut self.block;
+        block.begin(SECTION_HEADER);
+        block.u32(BYTE_ORDER_MAGIC);
+        block.u16(1);
+        block.u16(0);
+        // The length of the section is not known.
+        block.u32(u32::MAX);
+        block.u32(u32::MAX);
+        for (key, value) in facts.provenance.pairs() {
+            let text = format!("{key} = {value}");
+            for part in text.as_bytes().chunks(LONGEST_OPTION) {
+                block.option(OPT_COMMENT, part);
+            }
+        }
+        block.option(SHB_USERAPPL, format!("justfull {}", facts.provenance.version).as_bytes());
+        self.sink.write_all(block.end(true))?;
+        for (name, description) in INTERFACES {
+            block.begin(INTERFACE_DESCRIPTION);
+            block.u16(LINKTYPE_RAW);
+            block.u16(0);
+            block.u32(SNAPLEN);
+            block.option(IF_NAME, name.as_bytes());
+            block.option(IF_DESCRIPTION, description.as_bytes());
+            // Nanoseconds: 10 to the power of -9.
+            block.option(IF_TSRESOL, &[9]);
+            self.sink.write_all(block.end(true))?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, interface: usize, at: Instant, built: &Built, comment: &str) -> io::Result<()> {
+        let block = &mut self.block;
+        block.begin(ENHANCED_PACKET);
+        block.u32(interface as u32);
+        block.timestamp(at);
+        block.u32(built.kept().len() as u32);
+        block.u32(built.original);
+        block.padded(built.kept());
+        block.option(OPT_COMMENT, comment.as_bytes());
+        self.counts[interface].0 += 1;
+        self.sink.write_all(block.end(true))
+    }
+
+    /// Writes what has reached the UEs by `now`.
+    fn land(&mut self, now: Instant) -> io::Result<()> {
+        while self.airborne.front().is_some_and(|first| first.at <= now) {
+            let Some(Airborne { at, built, comment }) = self.airborne.pop_front() else { break };
+            self.put(AIR, at, &built, &comment)?;
+        }
+        Ok(())
+    }
+
+    fn whose(&self, packet: &Packet) -> String {
+        let class = &self.classes[packet.flow as usize];
+        format!("flow={class} packet={} ue={} qfi={}", packet.id, packet.ue, packet.qfi.get())
+    }
+
+    /// Hears `event`; `segment` is what its packet carries where that is TCP.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn hear(&mut self, now: Instant, event: &Event, segment: Option<&Segment>) -> io::Result<()> {
+        self.land(now)?;
+        match event {
+            Event::Enqueued { layer: Layer::Sdap, packet, .. } => self.passed_upf(now, packet, segment),
+            Event::Departed { layer, packet, sojourn } => {
+                let built = self.flows[packet.flow as usize].downlink(packet, segment);
+                let whose = self.whose(packet);
+                let comment = format!("{whose} sojourn={}ms", ms(*sojourn));
+                self.put(*layer as usize, now, &built, &comment)?;
+                match layer {
+                    Layer::Upf => self.from_upf = Some(packet.id),
+                    Layer::Sdap => {}
+                    Layer::Rlc => {
+                        let at = now + self.air_delay;
+                        let total = at.since(packet.entered);
+                        let comment = format!("{whose} total={}ms", ms(total));
+                        self.airborne.push_back(Airborne { at, built, comment });
+                        self.land(now)?;
+                    }
+                }
+                Ok(())
+            }
+            Event::Dropped { layer, packet, reason } => {
+                if *layer == Layer::Sdap && arriving(*reason) {
+                    self.passed_upf(now, packet, segment)?;
+                }
+                let built = self.flows[packet.flow as usize].downlink(packet, segment);
+                let waited = if arriving(*reason) { Duration::ZERO } else { now.since(packet.enqueued) };
+                let whose = self.whose(packet);
+                let comment = format!("{whose} dropped={} sojourn={}ms", reason.name(), ms(waited));
+                self.counts[*layer as usize].1 += 1;
+                self.put(*layer as usize, now, &built, &comment)
+            }
+            Event::Enqueued { .. } | Event::Marked { .. } | Event::Slot { .. } => Ok(()),
+        }
+    }
+
+    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left it as it came.
+    fn passed_upf(&mut self, now: Instant, packet: &Packet, segment: Option<&Segment>) -> io::Result<()> {
+        if self.from_upf.take() == Some(packet.id) {
+            return Ok(());
+        }
+        let built = self.flows[packet.flow as usize].downlink(packet, segment);
+        let comment = format!("{} sojourn={}ms", self.whose(packet), ms(Duration::ZERO));
+        self.put(Layer::Upf as usize, now, &built, &comment)
+    }
+
+    /// Hears that `ack` reached the sender of `flow`.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) -> io::Result<()> {
+        self.land(now)?;
+        self.acks = self.acks.wrapping_add(1);
+        let built = self.flows[flow as usize].uplink(now, ack, self.acks);
+        let rtt = now.since(ack.ts_echo);
+        let comment = format!("flow={} rtt={}ms", self.classes[flow as usize], ms(rtt));
+        self.put(UPLINK, now, &built, &comment)
+    }
+
+    /// Writes what is left, with the counts of each interface at `end`, and puts the file in its place.
+    ///
+    /// # Errors
+    /// Names the file when the disk refuses; nothing is left behind then.
+    pub fn commit(mut self, end: Instant) -> Result<(), ExportError> {
+        match self.statistics(end) {
+            Ok(()) => self.sink.commit(),
+            Err(what) => Err(self.sink.error(what)),
+        }
+    }
+
+    fn statistics(&mut self, end: Instant) -> io::Result<()> {
+        self.land(end)?;
+        for (i, (written, dropped)) in self.counts.into_iter().enumerate() {
+            let block = &mut self.block;
+            block.begin(INTERFACE_STATISTICS);
+            block.u32(i as u32);
+            block.timestamp(end);
+            block.option(ISB_IFRECV, &written.to_le_bytes());
+            block.option(ISB_IFDROP, &dropped.to_le_bytes());
+            self.sink.write_all(block.end(true))?;
+        }
+        Ok(())
+    }
+}
+
+/// True when a packet that is dropped for `reason` was not yet in the queue.
+const fn arriving(reason: DropReason) -> bool {
+    matches!(reason, DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule)
+}
+
+/// A time in ms, exact to the nanosecond.
+fn ms(time: Duration) -> String {
+    let ns = time.as_nanos();
+    format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests;

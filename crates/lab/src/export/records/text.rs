@@ -1,0 +1,128 @@
+//! Records as text.
+
+use super::columns::{Read, RecordColumn};
+use crate::export::facts::Provenance;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// What a text file says of itself.
+#[derive(Serialize)]
+struct Header<'a> {
+    justfull: Inner<'a>,
+}
+
+#[derive(Serialize)]
+struct Inner<'a> {
+    #[serde(flatten)]
+    provenance: &'a Provenance,
+    columns: Vec<Described>,
+}
+
+#[derive(Serialize)]
+struct Described {
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+}
+
+fn header<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> io::Result<String> {
+    let columns =
+        columns.iter().map(|c| Described { name: c.name, unit: c.unit, meaning: c.meaning }).collect();
+    Ok(serde_json::to_string(&Header { justfull: Inner { provenance, columns } })?)
+}
+
+/// One line that starts with `#`, then the names of the columns.
+pub(super) fn csv_header<R>(
+    out: &mut dyn Write,
+    columns: &[RecordColumn<R>],
+    provenance: &Provenance,
+) -> io::Result<()> {
+    let names: Vec<&str> = columns.iter().map(|c| c.name).collect();
+    writeln!(out, "# {}\n{}", header(columns, provenance)?, names.join(","))
+}
+
+/// The first record.
+pub(super) fn json_header<R>(
+    out: &mut dyn Write,
+    columns: &[RecordColumn<R>],
+    provenance: &Provenance,
+) -> io::Result<()> {
+    writeln!(out, "{}", header(columns, provenance)?)
+}
+
+/// `text` as a cell, quoted where RFC 4180 asks for it.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Rows of CSV.
+pub(super) fn csv_rows<R>(
+    out: &mut dyn Write,
+    columns: &[RecordColumn<R>],
+    names: &[Vec<String>],
+    rows: &[R],
+) -> io::Result<()> {
+    let names: Vec<Vec<String>> = names.iter().map(|of| of.iter().map(|n| quoted(n)).collect()).collect();
+    let mut line = String::new();
+    for row in rows {
+        line.clear();
+        for (i, (column, names)) in columns.iter().zip(&names).enumerate() {
+            if i > 0 {
+                line.push(',');
+            }
+            match column.read {
+                Read::Whole(_, read) => push_number(&mut line, read(row)),
+                Read::Name(_, read) => line.push_str(read(row).map_or("", |n| &names[n as usize])),
+            }
+        }
+        line.push('\n');
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Rows of JSON; keys without a value are left out.
+pub(super) fn json_rows<R>(
+    out: &mut dyn Write,
+    columns: &[RecordColumn<R>],
+    names: &[Vec<String>],
+    rows: &[R],
+) -> io::Result<()> {
+    let texts: Result<Vec<Vec<String>>, serde_json::Error> =
+        names.iter().map(|of| of.iter().map(serde_json::to_string).collect()).collect();
+    let texts = texts?;
+    let mut line = String::new();
+    for row in rows {
+        line.clear();
+        for (column, names) in columns.iter().zip(&texts) {
+            let start = line.len();
+            line.push(if start == 0 { '{' } else { ',' });
+            line.push('"');
+            line.push_str(column.name);
+            line.push_str("\":");
+            let content = line.len();
+            match column.read {
+                Read::Whole(_, read) => push_number(&mut line, read(row)),
+                Read::Name(_, read) => line.push_str(read(row).map_or("", |n| &names[n as usize])),
+            }
+            if line.len() == content {
+                line.truncate(start);
+            }
+        }
+        line.push_str("}\n");
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn push_number(line: &mut String, value: Option<u64>) {
+    if let Some(value) = value {
+        use std::fmt::Write as _;
+        // Writing to a string cannot fail.
+        let _ = write!(line, "{value}");
+    }
+}

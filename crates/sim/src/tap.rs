@@ -1,0 +1,41 @@
+//! What else may listen to a run besides the recorder: writers of packet records, of captures, of measurements over time.
+//!
+//! A [`World`](crate::World) is compiled for one kind of tap. For `()`, the default, every call is gone before code is made.
+
+use justfull_base::{Event, Instant};
+use justfull_tcp::{Ack, Segment};
+
+/// A listener to one run. Every method does nothing unless it is written.
+pub trait Tap {
+    /// False promises that nothing is heard: the calls are then left out.
+    const ACTIVE: bool = true;
+
+    /// `event` happened in the stack. `segment` is what its packet carries where that is TCP; the payload handle of any other
+    /// packet is the instant at which it was sent, in ns.
+    fn on_event(&mut self, _now: Instant, _event: &Event, _segment: Option<&Segment>) {}
+
+    /// `bytes` of new payload reached the receiver of `flow`.
+    fn received(&mut self, _now: Instant, _flow: u32, _bytes: u64) {}
+
+    /// `ack` reached the sender of `flow`.
+    fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack) {}
+
+    /// The reply to the echo request that left at `sent` reached the server of `flow`.
+    fn replied(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
+}
+
+impl Tap for () {
+    const ACTIVE: bool = false;
+}
+
+/// The packet that `event` is about; none for a slot.
+#[must_use]
+pub fn packet_of(event: &Event) -> Option<&justfull_base::Packet> {
+    match event {
+        Event::Enqueued { packet, .. }
+        | Event::Departed { packet, .. }
+        | Event::Marked { packet, .. }
+        | Event::Dropped { packet, .. } => Some(packet),
+        Event::Slot { .. } => None,
+    }
+}
