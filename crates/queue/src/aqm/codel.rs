@@ -44,7 +44,8 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Signals once packets have waited `target` or longer for an `interval`; further signals come interval / \
            sqrt(count) apart until a packet has waited less than `target` or one MTU or less is left. State is kept \
            per lane, so that with sfq each lane has its own CoDel.",
-    sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms / 300ms at the DRB, 5ms / 100ms at the SDAP)",
+    sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms / 300ms at the DRB, 5ms / 100ms at \
+              the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's program: each drop takes \
                  two packets, the next counts from now, no exemption for one MTU, count rises after the drop, no marks.",
     params: &[
