@@ -142,15 +142,15 @@ impl ManagedQueue {
         packet.enqueued = now;
         let admitted = match self.plain() {
             Some(mut queue) => queue.enqueue(now, &mut packet, probe),
-            None => self.enqueue_other(now, &mut packet, probe),
+            None => self.enqueue_other(now, packet, probe),
         };
         self.check();
         admitted
     }
 
     #[inline(never)]
-    fn enqueue_other<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> bool {
-        known!(self, queue => queue.enqueue(now, packet, probe))
+    fn enqueue_other<P: Probe>(&mut self, now: Instant, mut packet: Packet, probe: &mut P) -> bool {
+        known!(self, queue => queue.enqueue(now, &mut packet, probe))
     }
 
     /// Takes the next packet for good: as [`Self::reserve`] and [`Self::commit`].
@@ -198,6 +198,18 @@ impl ManagedQueue {
     #[inline(never)]
     fn reserve_other<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
         known!(self, queue => queue.reserve(now, probe))
+    }
+
+    /// As [`Self::reserve`], and puts the packet in `place`; false when there is none. For a caller that keeps it: the packet is
+    /// written once, not carried there in an option.
+    #[inline(always)]
+    pub fn reserve_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+        let reserved = match self.plain() {
+            Some(mut queue) => queue.reserve(now, probe).map(|packet| *place = packet),
+            None => self.reserve_other(now, probe).map(|packet| *place = packet),
+        };
+        self.check();
+        reserved.is_some()
     }
 
     /// The queue, where it is the commonest kind, whose code is compiled into the caller.

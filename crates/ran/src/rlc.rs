@@ -16,8 +16,9 @@ const NO_SLOT: u64 = u64::MAX;
 pub(crate) struct RlcEntity {
     queue: ManagedQueue,
     pub(crate) limiter: AnyLimiter,
-    /// The SDU that is partly sent, reserved from the queue.
-    partial: Option<Packet>,
+    /// The SDU that is being sent, reserved from the queue while `sending`.
+    head: Packet,
+    sending: bool,
     /// How many of its bytes are sent; 0 when there is none.
     sent: u32,
     /// The last slot the limiter was told of.
@@ -31,7 +32,8 @@ impl RlcEntity {
         Ok(Self {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key)).map_err(|e| e.within("queue"))?,
             limiter: AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?,
-            partial: None,
+            head: Packet::default(),
+            sending: false,
             sent: 0,
             told_slot: NO_SLOT,
             used: (NO_SLOT, 0),
@@ -96,10 +98,13 @@ impl RlcEntity {
     ) -> u64 {
         let mut left = grant;
         while left > 0 {
-            if self.partial.is_none() {
-                self.partial = self.queue.reserve(now, probe);
+            if !self.sending {
+                self.sending = self.queue.reserve_into(now, &mut self.head, probe);
+                if !self.sending {
+                    break;
+                }
             }
-            let Some(sdu) = &self.partial else { break };
+            let sdu = &self.head;
             let unsent = u64::from(sdu.size - self.sent);
             if unsent > left {
                 self.sent += left as u32;
@@ -112,7 +117,7 @@ impl RlcEntity {
                 self.limiter.on_departed(now, now.since(sdu.enqueued));
             }
             deliver(probe, sdu);
-            self.partial = None;
+            self.sending = false;
         }
         grant - left
     }

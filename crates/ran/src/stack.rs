@@ -333,13 +333,23 @@ impl Stack {
 
     fn sdap_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let Some((_, now)) = self.sdap_poll.take() else { return };
-        for i in 0..self.sdap_busy.len() {
-            self.serve_sdap(now, self.sdap_busy[i], driver);
-        }
-        self.unlist_idle_sdap();
+        self.serve_busy_sdap(now, driver);
         if !self.sdap_busy.is_empty() {
             self.sdap_poll.arm(now, false);
         }
+    }
+
+    /// One poll of each UE that has packets in SDAP; those that have none left leave the list.
+    #[inline]
+    fn serve_busy_sdap<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
+        let mut busy = core::mem::take(&mut self.sdap_busy);
+        busy.retain(|&ue_index| {
+            self.serve_sdap(now, ue_index, driver);
+            let ue = &mut self.ues[ue_index as usize];
+            ue.sdap_listed = ue.sdap.is_busy();
+            ue.sdap_listed
+        });
+        self.sdap_busy = busy;
     }
 
     #[inline]

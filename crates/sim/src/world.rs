@@ -157,7 +157,7 @@ impl<T: Tap> Probe for Driver<T> {
 }
 
 impl<T> Egress for Driver<T> {
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.recorder.delivered(now, packet, bound);
         let (payload, flow, size) = (packet.payload, packet.flow, packet.size);

@@ -30,11 +30,11 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         let (verdict, tag) = self.aqm.on_enqueue(now, &view, lane, packet);
         let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), packet);
         if verdict == Verdict::Signal && !mark {
-            self.refuse(now, lane, packet, DropReason::AqmEnqueue, probe);
+            self.refuse(now, lane, *packet, DropReason::AqmEnqueue, probe);
             return false;
         }
         if !self.fits(lane, packet.size) && !self.make_room(now, lane, packet.size, probe) {
-            self.refuse(now, lane, packet, DropReason::Overflow, probe);
+            self.refuse(now, lane, *packet, DropReason::Overflow, probe);
             return false;
         }
         let account = &mut *self.account;
@@ -90,17 +90,17 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         true
     }
 
-    /// The arriving `packet` does not enter.
+    /// The arriving `packet` does not enter. By value: a reference would keep every packet in memory for the sake of these few.
     #[cold]
     fn refuse<P: Probe>(
         &mut self,
         now: Instant,
         lane: Lane,
-        packet: &Packet,
+        packet: Packet,
         reason: DropReason,
         probe: &mut P,
     ) {
-        self.drop_one(now, packet, reason, probe);
+        self.drop_one(now, &packet, reason, probe);
         if reason == DropReason::Overflow {
             self.tell_overflow(now, lane);
         }

@@ -30,10 +30,7 @@ impl Stack {
         let (rlc_packets, rlc_bytes) = (before.packets, before.bytes);
         driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
         if self.sdap_poll.is_event_driven() && !self.sdap_busy.is_empty() {
-            for i in 0..self.sdap_busy.len() {
-                self.serve_sdap(now, self.sdap_busy[i], driver);
-            }
-            self.unlist_idle_sdap();
+            self.serve_busy_sdap(now, driver);
         }
     }
 
