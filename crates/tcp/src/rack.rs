@@ -8,7 +8,9 @@
 //!
 //! Deviations: (1) the timestamp echo clears a retransmission of the suspicion that its original was delivered only where
 //! the cumulative acknowledgement covers it, since an acknowledgement that sacks echoes an older segment (RFC 7323 section
-//! 4.3); a sacked one is held to the smallest RTT alone, as in Linux. (2) A fast recovery that Eifel detection proves
+//! 4.3); a sacked one must have taken the smallest RTT and 7/8 of SRTT. (Linux asks for the smallest RTT alone; under
+//! seconds of queue an original given up too soon is then taken for its copy, all that was sent before the copy is
+//! found lost, and so on without end.) (2) A fast recovery that Eifel detection proves
 //! needless counts as reordering: its segments had been retransmitted, which step 3 leaves out. (3) The timer of step 5
 //! is set for the first suspect instead of the last, so that each is found when its own time has come.
 

@@ -67,7 +67,11 @@ impl Sender {
         let overtaken = self.board.overtaken();
         self.board.acknowledge(ack.cumulative, &mut delivery);
         if ack.sack_len > 0 {
-            delivery.sure_until = plausible;
+            // The echo of an acknowledgement that sacks is older. Under a long queue originals that were given up still
+            // arrive many smallest RTTs after their copies left, so that a copy is believed in only after about the RTT
+            // of now.
+            let srtt = self.rtt.srtt().as_nanos();
+            delivery.sure_until = plausible.min(now - Duration::from_nanos(srtt - srtt / 8));
             self.take_sack(ack, &mut delivery);
         }
         self.rack.on_delivery(now, delivery.surest(), delivery.reordered);
