@@ -233,3 +233,27 @@ fn retransmissions_lost_again_and_again_cost_no_timeout_while_others_arrive() {
     let [by_time, by_counting] = timeouts;
     assert!(by_time * 4 < by_counting, "{by_time} against {by_counting}");
 }
+
+#[test]
+fn under_a_long_queue_a_late_original_is_not_taken_for_its_copy() {
+    for (after, sent) in [(100, 0), (400, 1)] {
+        let mut s = measured(1, 0, 0);
+        // The queue grows: the RTT is ten times the smallest one.
+        for i in 0..40 {
+            s.write(MSS);
+            flush(&mut s, at(1000 * (i + 1)));
+            s.on_ack(at(1000 * (i + 1) + 400), &ack(i + 2, &[], 1000 * (i + 1)));
+        }
+        s.write(4 * MSS);
+        assert_eq!(numbers(&flush(&mut s, at(50_000))), [41, 42, 43, 44]);
+        s.on_ack(at(50_400), &ack(41, &[(44, 45)], 50_000));
+        let due = s.next_timer().expect("the reordering timer");
+        s.on_timer(due);
+        assert_eq!(numbers(&flush(&mut s, due)), [41, 42], "all that half the window lets out");
+        // Segment 42 is sacked: too early for its copy, or just in time for it; then 41 is lost again.
+        let now = due + Duration::from_millis(after);
+        s.on_ack(now, &ack(41, &[(42, 43), (44, 45)], 50_000));
+        let again = numbers(&flush(&mut s, now));
+        assert_eq!(again.iter().filter(|&&n| n == 41).count(), sent, "{after} ms: {again:?}");
+    }
+}
