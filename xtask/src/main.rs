@@ -20,7 +20,7 @@ cargo xtask <command>
 
   ci [--fast]                  everything a change must pass; --fast: format, clippy, tidy, unit tests
   tidy                         the rules of the house that no compiler checks
-  docs [--check]               write docs/reference from the code, or compare it with what the code says
+  docs [--check]               write docs/reference and docs/validation, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
   bench [--ci]                 time workloads S1 and S2; --ci fails above the floors
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise

@@ -34,6 +34,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short"
     )]
     Reproduce(ReproduceArgs),
+    /// Compare TCP controls with published formulas and figures
+    #[command(
+        after_help = "Examples:\n  justfull validate cubic --no-files\n  justfull validate all --out docs/validation\n\nWrites CONTROL.md and figures/*.svg."
+    )]
+    Validate(ValidateArgs),
     /// List methods, algorithms, scenarios and papers
     List,
     /// Say what an algorithm or a method does: parameters, units, bounds, defaults, sources
@@ -147,6 +152,15 @@ pub(crate) struct OutputArgs {
     /// No progress bar
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ValidateArgs {
+    /// Control: new_reno, cubic, bbr or all
+    #[arg(default_value = "all")]
+    pub(crate) control: String,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args)]

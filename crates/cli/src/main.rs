@@ -10,6 +10,7 @@ mod explain;
 mod progress;
 mod reproduce;
 mod run_files;
+mod validate;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Run(args) => compare::run(args),
         Command::Demo(args) => compare::demo(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::Validate(args) => validate::validate(args),
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),
         Command::Check { files } => compare::check(files),

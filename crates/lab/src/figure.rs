@@ -5,6 +5,7 @@ mod boxes;
 mod cdf;
 mod palette;
 mod panel;
+pub mod plot;
 mod scatter;
 
 pub use palette::Palette;

@@ -14,3 +14,4 @@ pub mod scenario;
 pub mod stats;
 pub mod table;
 pub mod trace;
+pub mod validation;

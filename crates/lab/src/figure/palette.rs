@@ -72,8 +72,13 @@ impl Palette {
             return Look { colour: RGBColor(0, 0, 0), shape: Shape::Star };
         }
         let i = self.methods.iter().position(|name| name == method).unwrap_or(self.methods.len());
-        Look { colour: COLOURS[i % COLOURS.len()], shape: SHAPES[i % SHAPES.len()] }
+        nth(i)
     }
+}
+
+/// The `i`-th look.
+pub(super) fn nth(i: usize) -> Look {
+    Look { colour: COLOURS[i % COLOURS.len()], shape: SHAPES[i % SHAPES.len()] }
 }
 
 #[cfg(test)]

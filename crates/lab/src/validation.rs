@@ -1,0 +1,165 @@
+//! Validation of the TCP controls: what formulas and papers say of them, what ours do, and the verdict.
+//!
+//! The cases with their bands are data (`claims/validation`), committed before the first run; how each is measured is code,
+//! one file for each control. Everything runs in dumbbells ([`justfull_sim::dumbbell`]) and gives the same bytes on every
+//! machine.
+
+mod bbr;
+
+mod case;
+mod cubic;
+mod new_reno;
+mod page;
+mod scope;
+mod shared;
+
+pub use case::{Case, CaseFile, Status};
+pub use page::{markdown, table};
+
+use crate::figure::Figure;
+use crate::report::claims::Verdict;
+use crate::stats::Summary;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The controls with cases, by name.
+pub const CONTROLS: [&str; 3] = ["new_reno", "cubic", "bbr"];
+
+/// What was measured for a case: one value for each seed, and what a formula gives where the case does not say it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Measured {
+    id: String,
+    published: Option<f64>,
+    ours: Vec<f64>,
+}
+
+/// What an experiment gives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Evidence {
+    measured: Vec<Measured>,
+    figures: Vec<Figure>,
+}
+
+/// Runs worlds and measures the cases that they bear on.
+type Experiment = fn() -> Evidence;
+
+/// A case with its outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The case.
+    pub case: Case,
+    /// What is published, in the case's unit.
+    pub published: f64,
+    /// The band in the case's unit.
+    pub band: [f64; 2],
+    /// Ours; with several seeds, its 95 % interval.
+    pub ours: Summary,
+    /// Met when the whole interval lies in the band.
+    pub verdict: Verdict,
+}
+
+/// All cases of one control.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validation {
+    /// What the page says beside the table.
+    pub file: CaseFile,
+    /// The cases in order of the file.
+    pub rows: Vec<Row>,
+    /// The figures in order of the experiments.
+    pub figures: Vec<Figure>,
+}
+
+impl Evidence {
+    /// Adds a value that does not depend on chance.
+    fn exact(&mut self, id: &str, ours: f64) {
+        self.random(id, vec![ours]);
+    }
+
+    /// Adds values, one for each seed.
+    fn random(&mut self, id: &str, ours: Vec<f64>) {
+        self.measured.push(Measured { id: id.into(), published: None, ours });
+    }
+
+    /// Adds values with what the formula gives.
+    fn formula(&mut self, id: &str, published: f64, ours: Vec<f64>) {
+        self.measured.push(Measured { id: id.into(), published: Some(published), ours });
+    }
+}
+
+impl Validation {
+    /// True when no case came out worse than its file records.
+    #[must_use]
+    pub fn as_recorded(&self) -> bool {
+        self.rows.iter().all(|row| row.verdict == Verdict::Met || row.case.status == Status::Missed)
+    }
+
+    /// The outcome in one line.
+    #[must_use]
+    pub fn tally(&self) -> String {
+        let met = self.rows.iter().filter(|row| row.verdict == Verdict::Met).count();
+        format!(
+            "{}: {} cases, {met} met, {} missed",
+            self.file.control,
+            self.rows.len(),
+            self.rows.len() - met
+        )
+    }
+}
+
+/// Runs the cases of `control`, one of [`CONTROLS`], on `threads` threads; none for another name.
+///
+/// # Panics
+/// Never: a test runs every case of every shipped file.
+#[must_use]
+pub fn validate(control: &str, threads: usize) -> Option<Validation> {
+    let file = CaseFile::load(control)?;
+    let experiments: &[Experiment] = match control {
+        "new_reno" => new_reno::EXPERIMENTS,
+        "cubic" => cubic::EXPERIMENTS,
+        "bbr" => bbr::EXPERIMENTS,
+        _ => return None,
+    };
+    let evidence = run_all(experiments, threads);
+    let rows = file.cases.iter().map(|case| judge(case, &evidence.measured)).collect();
+    Some(Validation { rows, figures: evidence.figures, file })
+}
+
+/// Runs `experiments` and puts together what they give, in their order.
+fn run_all(experiments: &[Experiment], threads: usize) -> Evidence {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Evidence)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, experiments.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(experiment) = experiments.get(i) else { return };
+                    let evidence = experiment();
+                    done.lock().expect("no experiment panics").push((i, evidence));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no experiment panics");
+    done.sort_by_key(|(i, _)| *i);
+    let mut all = Evidence::default();
+    for (_, evidence) in done {
+        all.measured.extend(evidence.measured);
+        all.figures.extend(evidence.figures);
+    }
+    all
+}
+
+fn judge(case: &Case, measured: &[Measured]) -> Row {
+    let found = measured.iter().find(|m| m.id == case.id).expect("every case is measured");
+    let published = case.published.or(found.published).expect("the file or the formula says it");
+    let band = case.band_around(published);
+    let ours = Summary::of(&found.ours).expect("an experiment measures something");
+    let high = case.most.map_or(ours.high(), |most| ours.high().min(most.max(ours.mean)));
+    let inside = band[0] <= ours.low() && high <= band[1];
+    let verdict = if inside { Verdict::Met } else { Verdict::Missed };
+    Row { case: case.clone(), published, band, ours, verdict }
+}
+
+#[cfg(test)]
+mod tests;

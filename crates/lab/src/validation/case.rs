@@ -1,0 +1,121 @@
+//! What is to be measured, what is published of it, and how near ours must be.
+
+use serde::Deserialize;
+
+/// The shipped files by control.
+const FILES: [(&str, &str); 3] = [
+    ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
+    ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
+    ("bbr", include_str!("../../../../claims/validation/bbr.toml")),
+];
+
+/// The cases of one control.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaseFile {
+    /// Name of the control.
+    pub control: String,
+    /// What is modelled.
+    pub models: String,
+    /// Where formulas and ours cannot agree, and what is not modelled.
+    pub limits: String,
+    /// The cases.
+    #[serde(rename = "case")]
+    pub cases: Vec<Case>,
+}
+
+/// One case.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Key, unique in the file.
+    pub id: String,
+    /// What is measured.
+    pub what: String,
+    /// Who says what comes out.
+    pub source: String,
+    /// What comes out, where no formula of the experiment gives it.
+    #[serde(default)]
+    pub published: Option<f64>,
+    /// How the table shows it, where it is not one number.
+    #[serde(default)]
+    pub published_text: Option<String>,
+    /// Unit of the values.
+    pub unit: String,
+    /// Digits after the point.
+    pub digits: usize,
+    /// Least and greatest value that is met.
+    #[serde(default)]
+    pub band: Option<[f64; 2]>,
+    /// The same relative to what is published.
+    #[serde(default)]
+    pub ratio: Option<[f64; 2]>,
+    /// Greatest value that the quantity can have, such as 1 for a share: an interval does not reach beyond it.
+    #[serde(default)]
+    pub most: Option<f64>,
+    /// The verdict that is known; a worse one fails.
+    #[serde(default)]
+    pub status: Status,
+    /// Why a known miss is one.
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+/// A recorded verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// In the band.
+    #[default]
+    Met,
+    /// Outside.
+    Missed,
+}
+
+impl CaseFile {
+    /// The cases of `control`; none for a name that has none.
+    ///
+    /// # Panics
+    /// Never: the files are part of the program and tested.
+    #[must_use]
+    pub fn load(control: &str) -> Option<Self> {
+        let (_, text) = FILES.iter().find(|(name, _)| *name == control)?;
+        Some(toml::from_str(text).expect("the shipped cases are sound"))
+    }
+}
+
+impl Case {
+    /// The band in the unit of the case.
+    pub(super) fn band_around(&self, published: f64) -> [f64; 2] {
+        match (self.band, self.ratio) {
+            (Some(band), _) => band,
+            (None, Some([lo, hi])) => [lo * published, hi * published],
+            (None, None) => [published, published],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validation::CONTROLS;
+
+    #[test]
+    fn every_shipped_case_has_one_band_that_rises_a_unique_key_and_a_reason_when_it_is_missed() {
+        for control in CONTROLS {
+            let file = CaseFile::load(control).expect("it ships");
+            assert_eq!(file.control, control);
+            let mut keys: Vec<&str> = file.cases.iter().map(|case| case.id.as_str()).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len(), file.cases.len());
+            for case in &file.cases {
+                assert!(case.band.is_some() != case.ratio.is_some(), "{}", case.id);
+                let [lo, hi] = case.band_around(case.published.unwrap_or(1.0));
+                assert!(lo <= hi, "{}", case.id);
+                assert_eq!(case.why.is_some(), case.status == Status::Missed, "{}", case.id);
+            }
+        }
+        assert!(CaseFile::load("tahoe").is_none());
+    }
+}
