@@ -58,6 +58,11 @@ pub(crate) enum Command {
         /// Name of a shipped scenario
         name: String,
     },
+    /// Look at traces, convert them, fit and make them
+    Trace {
+        #[command(subcommand)]
+        command: crate::trace::TraceCommand,
+    },
     /// Print shell completions
     Completions {
         /// Shell

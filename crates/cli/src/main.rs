@@ -10,6 +10,7 @@ mod explain;
 mod progress;
 mod reproduce;
 mod run_files;
+mod trace;
 mod validate;
 
 use args::{Cli, Command};
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Explain { name } => explain::explain(name),
         Command::Check { files } => compare::check(files),
         Command::Show { name } => explain::show(name),
+        Command::Trace { command } => trace::run(command),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "justfull", &mut script);

@@ -7,6 +7,7 @@ mod palette;
 mod panel;
 pub mod plot;
 mod scatter;
+pub mod trace;
 
 pub use palette::Palette;
 

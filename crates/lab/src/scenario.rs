@@ -11,6 +11,7 @@ mod fault;
 mod file;
 mod method;
 mod origin;
+mod trace_channel;
 mod tree;
 
 pub use error::ScenarioError;

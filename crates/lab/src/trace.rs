@@ -9,8 +9,15 @@
 //! Reading is streaming; memory holds the values and one block of the file.
 
 mod error;
+pub mod fit;
+mod format;
+pub mod info;
 mod lines;
 mod parse;
+mod read;
+mod rows;
+mod timeline;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +30,11 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 pub use error::TraceError;
+pub use format::{FileFormat, guess};
+pub use justfull_base::{BitRate, Bytes, ConfigError, Duration};
+pub use read::{Column, Gaps, Idle, Loaded, ReadOptions, Repairs, Repeated, load, load_from};
+pub use timeline::{Factor, MAX_INTERVALS, Timeline};
+pub use write::{Output, write_to};
 
 /// Most rows of a trace: three years of one-second rows, and a bound on memory.
 pub const MAX_ROWS: u64 = 100_000_000;
@@ -144,14 +156,25 @@ pub struct Repair {
     pub how: MissingCqi,
 }
 
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Repair {
+    /// What was repaired, without the place.
+    fn what(&self) -> String {
         let how = match self.how {
             MissingCqi::Skip => "they are left out and time is compressed",
             MissingCqi::Hold | MissingCqi::Error => "each holds the CQI before it",
         };
-        let Self { path, rows, of, first_line, .. } = self;
-        write!(f, "{}:{first_line}: {rows} of {of} rows have no CQI; {how}", path.display())
+        format!("{} of {} rows have no CQI; {how}", self.rows, self.of)
+    }
+
+    /// The warning without the file's name.
+    pub(crate) fn sentence(&self) -> String {
+        format!("line {}: {}", self.first_line, self.what())
+    }
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.first_line, self.what())
     }
 }
 
@@ -207,21 +230,34 @@ pub fn parse_bytes(bytes: &[u8], format: Format) -> Result<Trace, TraceError> {
     read_from(bytes, Path::new("<memory>"), format, MAX_ROWS)
 }
 
-/// Undoes gzip where the first two bytes announce it (RFC 1952 section 2.3.1), and parses.
-fn read_from<R: Read>(
-    mut reader: R,
-    path: &Path,
-    format: Format,
-    max_rows: u64,
-) -> Result<Trace, TraceError> {
+/// Parses, gzip undone.
+fn read_from<R: Read>(reader: R, path: &Path, format: Format, max_rows: u64) -> Result<Trace, TraceError> {
+    let (reader, _) = unzipped(reader, path)?;
+    parse::parse(reader, path, format, max_rows).map(|(trace, _)| trace)
+}
+
+/// Undoes gzip where the first two bytes announce it (RFC 1952 section 2.3.1), and says whether they did.
+fn unzipped<R: Read>(mut reader: R, path: &Path) -> Result<(Unzipped<R>, bool), TraceError> {
     let mut magic = Vec::with_capacity(2);
     let peeked = reader.by_ref().take(2).read_to_end(&mut magic);
     peeked.map_err(|error| TraceError::unusable(path, error.to_string(), "a readable file"))?;
     let gzip = magic == [0x1f, 0x8b];
     let whole: Chain<Cursor<Vec<u8>>, R> = Cursor::new(magic).chain(reader);
-    if gzip {
-        parse::parse(MultiGzDecoder::new(whole), path, format, max_rows)
-    } else {
-        parse::parse(whole, path, format, max_rows)
+    let reader = if gzip { Unzipped::Gzip(MultiGzDecoder::new(whole)) } else { Unzipped::Plain(whole) };
+    Ok((reader, gzip))
+}
+
+/// A file without its gzip, if it had one.
+enum Unzipped<R: Read> {
+    Plain(Chain<Cursor<Vec<u8>>, R>),
+    Gzip(MultiGzDecoder<Chain<Cursor<Vec<u8>>, R>>),
+}
+
+impl<R: Read> Read for Unzipped<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Plain(reader) => reader.read(buffer),
+            Self::Gzip(reader) => reader.read(buffer),
+        }
     }
 }

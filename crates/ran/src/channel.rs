@@ -193,6 +193,17 @@ impl Channel {
         }
     }
 
+    /// The CQI behind slot `slot_index` when it is pulled at `at`, as [`Channel::peek`]; none for kinds without one and after
+    /// the end of a trace that stops.
+    #[must_use]
+    pub fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
+        match &self.kind {
+            Kind::Constant(_) | Kind::Pattern(_) | Kind::Rows(_) => None,
+            Kind::CqiRows(rows) => rows.cqi(slot_index, at),
+            Kind::Markov(markov) => Some(markov.cqi(at)),
+        }
+    }
+
     /// What the amounts count.
     #[must_use]
     pub const fn unit(&self) -> CapacityUnit {

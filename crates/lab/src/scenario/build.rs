@@ -3,9 +3,11 @@
 use super::Job;
 use super::error::{Locator, ScenarioError};
 use super::file::{ChannelFile, FlowFile, ScenarioFile, TcpFile, UdpFile};
-use crate::trace::{self, Format, Trace, TracePaths, Values};
+use super::trace_channel;
+use crate::trace::{Format, TracePaths, Values};
+use justfull_base::Duration;
 use justfull_base::packet::Protocol;
-use justfull_ran::channel::{ChannelConfig, CqiRowsConfig, RowsConfig};
+use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_sim::{FlowConfig, Traffic, WorldConfig};
 
@@ -23,11 +25,12 @@ pub(super) fn world(
     locator: &Locator,
 ) -> Result<WorldConfig, ScenarioError> {
     let mut ues = Vec::new();
+    let slot = file.mac.slot.period;
     for (i, ue) in file.ue.iter().enumerate() {
         let own = ue
             .channel
             .as_ref()
-            .map(|c| channel(c, traces, &format!("ue[{i}].channel"), locator))
+            .map(|c| channel(c, slot, traces, &format!("ue[{i}].channel"), locator))
             .transpose()?;
         let config =
             UeConfig { drbs: ue.drbs, qos_flows: ue.qos_flow.clone(), rules: ue.rule.clone(), channel: own };
@@ -52,7 +55,7 @@ pub(super) fn world(
             sdap: file.sdap.clone(),
             rlc: file.rlc.clone(),
             mac: file.mac.clone(),
-            channel: channel(&file.channel, traces, "channel", locator)?,
+            channel: channel(&file.channel, slot, traces, "channel", locator)?,
             ues,
             tie_order: file.tie_order,
             mtu: file.mtu,
@@ -186,6 +189,7 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
 
 fn channel(
     file: &ChannelFile,
+    slot: Duration,
     traces: &TracePaths,
     field: &str,
     locator: &Locator,
@@ -197,47 +201,19 @@ fn channel(
         ChannelFile::CqiRows(c) => ChannelConfig::CqiRows(c.clone()),
         ChannelFile::Markov(c) => ChannelConfig::Markov(c.clone()),
         ChannelFile::Trace(t) => {
-            let trace = read(&t.file, traces, t.format.format(), t.rows, field, locator)?;
-            let Values::Amounts(amounts) = trace.values else { return Err(unexpected(field, locator)) };
-            ChannelConfig::Rows(RowsConfig {
-                amounts,
-                row: t.row,
-                interval: t.interval,
-                at_end: t.at_end,
-                packet_bytes: t.packet_bytes,
-                unit: t.unit,
-            })
+            ChannelConfig::Rows(trace_channel::rows(t, slot, traces, &format!("{field}.file"), locator)?)
         }
         ChannelFile::CqiTrace(t) => {
-            let trace = read(&t.file, traces, Format::Cqi { missing: t.missing }, t.rows, field, locator)?;
-            let Values::Cqi(cqi) = trace.values else { return Err(unexpected(field, locator)) };
+            let format = Format::Cqi { missing: t.missing };
+            let field = format!("{field}.file");
+            let Values::Cqi(cqi) =
+                trace_channel::read(&t.file, traces, format, t.rows, &field, locator)?.values
+            else {
+                return Err(locator.plain(&field, "capacities", "channel qualities"));
+            };
             ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
         }
     })
-}
-
-fn unexpected(field: &str, locator: &Locator) -> ScenarioError {
-    locator.plain(field, "a trace of another kind", "capacities for `trace`, qualities for `cqi_trace`")
-}
-
-fn read(
-    name: &std::path::Path,
-    traces: &TracePaths,
-    format: Format,
-    rows: Option<usize>,
-    field: &str,
-    locator: &Locator,
-) -> Result<Trace, ScenarioError> {
-    let field = format!("{field}.file");
-    let mut trace = trace::read(name, traces, format).map_err(|e| locator.trace(&field, &e))?;
-    if let Some(rows) = rows {
-        if rows == 0 || rows > trace.values.len() {
-            let allowed = format!("1 to the {} rows of the trace", trace.values.len());
-            return Err(locator.plain(&field.replace(".file", ".rows"), &rows.to_string(), &allowed));
-        }
-        trace.values.truncate(rows);
-    }
-    Ok(trace)
 }
 
 /// What was repaired in the traces of `file`.
@@ -251,10 +227,15 @@ pub(super) fn trace_warnings(
     let all = std::iter::once(("channel".to_string(), file.channel.clone()));
     let mut warnings = Vec::new();
     for (field, channel) in all.chain(file.ue.iter().enumerate().filter_map(own)) {
-        if let ChannelFile::CqiTrace(t) = channel {
-            let format = Format::Cqi { missing: t.missing };
-            let trace = read(&t.file, traces, format, None, &field, locator)?;
-            warnings.extend(trace.repair.map(|repair| repair.to_string()));
+        let field = format!("{field}.file");
+        match channel {
+            ChannelFile::CqiTrace(t) => {
+                let format = Format::Cqi { missing: t.missing };
+                let trace = trace_channel::read(&t.file, traces, format, None, &field, locator)?;
+                warnings.extend(trace.repair.map(|repair| repair.to_string()));
+            }
+            ChannelFile::Trace(t) => warnings.extend(trace_channel::notes(&t, traces, &field, locator)?),
+            _ => {}
         }
     }
     Ok(warnings)

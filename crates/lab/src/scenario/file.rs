@@ -2,7 +2,7 @@
 
 use super::error::{Locator, ScenarioError};
 use super::method::Settings;
-use crate::trace::Format;
+use crate::trace::{Column, Gaps, Idle, Repeated};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_ran::channel::{
     AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, PatternConfig, RowLength, RowsConfig,
@@ -174,46 +174,64 @@ pub enum ChannelFile {
 pub struct TraceFile {
     /// Name of the file; looked up beside the scenario, then in the folder that `JUSTFULL_DATA` names.
     pub file: PathBuf,
-    /// `packets` (column `packets_per_10ms`) or `bytes` (column `bytes`).
+    /// `packets` (column `packets_per_10ms`), `bytes` (column `bytes`), `auto` (told by what the file holds), or the name of
+    /// another format.
     #[serde(default = "packets")]
     pub format: AmountFormat,
-    /// Rows that are used, from the first; all when left out.
+    /// Rows or intervals that are used, from the first; all when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<usize>,
-    /// How long a row is in force: a time, or a number of slots.
-    #[serde(default)]
-    pub row: RowLength,
-    /// The time in which a row's amount is carried.
-    #[serde(default = "ten_ms")]
-    pub interval: Duration,
+    /// How long a row of `packets` or `bytes` is in force: a time, or a number of slots; 1 s when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<RowLength>,
+    /// The time in which a row's amount of `packets` or `bytes` is carried; 10 ms when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
     /// What follows the last row.
     #[serde(default)]
     pub at_end: AtEnd,
-    /// What a packet of the trace is worth in bytes.
-    #[serde(default = "trace_packet")]
-    pub packet_bytes: Bytes,
+    /// What a packet of the trace is worth in bytes; 1460 B or what is usual in the format when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_bytes: Option<Bytes>,
     /// Unit of the MAC's grants.
     #[serde(default)]
     pub unit: CapacityUnit,
+    /// Column of a phone log.
+    #[serde(default)]
+    pub column: Column,
+    /// Rows of a phone log that share a second.
+    #[serde(default)]
+    pub repeated: Repeated,
+    /// Seconds that a phone log lacks, and rows without a value.
+    #[serde(default)]
+    pub gaps: Gaps,
+    /// Idle rows of a phone log.
+    #[serde(default)]
+    pub idle: Idle,
 }
 
-/// Column of a capacity trace.
+/// Format of a capacity trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum AmountFormat {
     /// Packets per 10 ms.
     Packets,
     /// Bytes per interval.
     Bytes,
-}
-
-impl AmountFormat {
-    pub(super) fn format(self) -> Format {
-        match self {
-            Self::Packets => Format::Packets,
-            Self::Bytes => Format::Bytes,
-        }
-    }
+    /// Told by what the file holds.
+    Auto,
+    /// Mahimahi's opportunities.
+    Mahimahi,
+    /// CellReplay's heavy opportunities.
+    Cellreplay,
+    /// CellReplay's packet trains.
+    CellreplayTrain,
+    /// A phone log of University College Cork.
+    Ucc,
+    /// justfull's own text.
+    Csv,
+    /// justfull's own columns in Parquet.
+    Parquet,
 }
 
 /// Channel qualities from a file; the other fields are those of `cqi_rows`.
@@ -346,12 +364,6 @@ fn sound() -> String {
 }
 fn packets() -> AmountFormat {
     AmountFormat::Packets
-}
-fn ten_ms() -> Duration {
-    Duration::from_millis(10)
-}
-fn trace_packet() -> Bytes {
-    Bytes(1460)
 }
 fn default_qos_flow() -> Vec<QosFlowConfig> {
     let qfi = justfull_base::Qfi::new(9).unwrap_or_default();

@@ -32,6 +32,17 @@ pub(super) struct Lines<R> {
     exhausted: bool,
     /// No line has been handed out yet.
     first: bool,
+    /// What was found at the ends of lines and before the first.
+    marks: Marks,
+}
+
+/// Signs of another system that were skipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// A byte order mark before the first line.
+    pub(super) bom: bool,
+    /// A line that ends in CRLF.
+    pub(super) crlf: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -43,7 +54,13 @@ impl<R: Read> Lines<R> {
             end: 0,
             exhausted: false,
             first: true,
+            marks: Marks::default(),
         }
+    }
+
+    /// What has been skipped so far.
+    pub(super) const fn marks(&self) -> Marks {
+        self.marks
     }
 
     /// The next line.
@@ -74,12 +91,19 @@ impl<R: Read> Lines<R> {
         let first = std::mem::replace(&mut self.first, false);
         if to > from && self.buffer[to - 1] == b'\r' {
             to -= 1;
+            self.marks.crlf = true;
         }
         let line = &self.buffer[from..to];
         if line.len() > MAX_LINE {
             return Ok(Next::TooLong);
         }
-        Ok(Next::Line(if first { line.strip_prefix(BOM).unwrap_or(line) } else { line }))
+        match line.strip_prefix(BOM) {
+            Some(rest) if first => {
+                self.marks.bom = true;
+                Ok(Next::Line(rest))
+            }
+            _ => Ok(Next::Line(line)),
+        }
     }
 
     /// Moves what is unread to the front and reads on behind it.

@@ -1,7 +1,8 @@
 //! From lines to a checked trace.
 
 use super::error::quote;
-use super::lines::{Lines, Next};
+use super::lines::{Lines, Marks, Next};
+use super::rows::digits;
 use super::{Format, MAX_LINE, MissingCqi, Repair, Trace, TraceError, Values};
 use std::io::Read;
 use std::path::Path;
@@ -12,7 +13,7 @@ pub(super) fn parse<R: Read>(
     path: &Path,
     format: Format,
     max_rows: u64,
-) -> Result<Trace, TraceError> {
+) -> Result<(Trace, Marks), TraceError> {
     let mut lines = Lines::new(reader);
     let mut rows = Rows::new(path, format, max_rows);
     while let Some(line) = next_line(&mut lines, &mut rows)? {
@@ -20,17 +21,7 @@ pub(super) fn parse<R: Read>(
             rows.take(line)?;
         }
     }
-    rows.finish()
-}
-
-/// The number that `text` is in decimal digits, at least one and nothing else; none above 64 bits.
-#[inline]
-fn digits(text: &[u8]) -> Option<u64> {
-    let add = |value: u64, &byte: &u8| {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 { None } else { value.checked_mul(10)?.checked_add(u64::from(digit)) }
-    };
-    if text.is_empty() { None } else { text.iter().try_fold(0, add) }
+    rows.finish().map(|trace| (trace, lines.marks()))
 }
 
 /// The next line; its number is noted in `rows`.

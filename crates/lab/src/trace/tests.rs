@@ -28,7 +28,7 @@ fn message(bytes: &[u8], format: Format) -> String {
     parse_bytes(bytes, format).map_or_else(|error| error.to_string(), |trace| format!("read: {trace:?}"))
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes it")
 }

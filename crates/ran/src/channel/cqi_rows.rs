@@ -130,8 +130,13 @@ impl CqiRows {
     /// What slot `slot_index` offers when it is pulled at `at`.
     #[inline]
     pub(super) fn amount(&self, slot_index: u64, at: Instant) -> u64 {
-        let row = self.timeline.row(slot_index, at);
-        row.map_or(0, |row| self.levels.amount(self.cqi[row], slot_index))
+        self.cqi(slot_index, at).map_or(0, |cqi| self.levels.amount(cqi, slot_index))
+    }
+
+    /// The CQI of slot `slot_index` when it is pulled at `at`; none after the end of a trace that stops.
+    #[inline]
+    pub(super) fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
+        self.timeline.row(slot_index, at).map(|row| self.cqi[row])
     }
 }
 

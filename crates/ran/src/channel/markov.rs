@@ -219,8 +219,13 @@ impl Markov {
     /// What slot `slot_index` offers when it is pulled at `at`.
     #[inline]
     pub(super) fn amount(&self, slot_index: u64, at: Instant) -> u64 {
-        let state = self.state_at(self.step_at(at));
-        self.levels.amount(state as u8 + 1, slot_index)
+        self.levels.amount(self.cqi(at), slot_index)
+    }
+
+    /// The CQI at `at`.
+    #[inline]
+    pub(super) fn cqi(&self, at: Instant) -> u8 {
+        self.state_at(self.step_at(at)) as u8 + 1
     }
 
     fn step_at(&self, at: Instant) -> u64 {

@@ -226,6 +226,24 @@ fn first_states_of_many_keys_are_drawn_from_the_stationary_distribution() {
 }
 
 #[test]
+fn the_cqi_behind_a_slot_is_told_where_there_is_one() {
+    let second = |s| Instant::ZERO + Duration::from_secs(s);
+    let mut trace = cqi_rows(vec![9, 4]);
+    (trace.at_end, trace.row) = (AtEnd::Stop, RowLength::Slots(100));
+    let trace = build(ChannelConfig::CqiRows(trace), TICK);
+    assert_eq!([0, 1, 2].map(|s| trace.cqi(s * 100, second(s))), [Some(9), Some(4), None]);
+    let chain = build(ChannelConfig::Markov(MarkovConfig::default()), TICK);
+    let mut levels = cqi_rows((1..=15).collect());
+    levels.row = RowLength::Slots(1);
+    let levels = build(ChannelConfig::CqiRows(levels), TICK);
+    for s in 0..200 {
+        let cqi = chain.cqi(s * 100, second(s)).expect("a chain is always in a state");
+        assert_eq!(chain.peek(s * 100, second(s)), levels.peek(u64::from(cqi) - 1, Instant::ZERO));
+    }
+    assert_eq!(build(ChannelConfig::default(), TICK).cqi(0, Instant::ZERO), None);
+}
+
+#[test]
 fn a_custom_chain_steps_only_where_its_weights_allow() {
     // CQI q goes to q + 1, and 15 to 1.
     let matrix = (0..15).map(|i| (0..15).map(|j| u32::from(j == (i + 1) % 15)).collect()).collect();

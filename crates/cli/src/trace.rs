@@ -1,0 +1,381 @@
+//! `trace`: information on traces, conversion between their formats, fits, synthetic traces, pictures.
+
+use crate::Failure;
+use crate::compare::{print, say};
+use clap::{Args, Subcommand};
+use justfull_lab::trace::fit::{self, Over};
+use justfull_lab::trace::info::{self, Info};
+use justfull_lab::trace::{
+    self, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle, Loaded, Output,
+    ReadOptions, Repairs, Repeated, Timeline,
+};
+use justfull_lab::{figure, table};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Say what traces are like: length, rates, outages, coherence, repairs
+    #[command(
+        after_help = "Examples:\n  justfull trace info downlink.trace\n  justfull trace info *.csv --bin 1s --json"
+    )]
+    Info(InfoArgs),
+    /// Convert a trace to another format, whole or in part; every byte is kept or told
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(ConvertArgs),
+    /// Fit a Markov chain to a trace: a channel for scenarios
+    #[command(after_help = FIT_EXAMPLES)]
+    Fit(FitArgs),
+    /// Make a trace by chance, from a fit
+    #[command(after_help = SYNTH_EXAMPLES)]
+    Synth(SynthArgs),
+    /// Draw rate over time and its distribution as SVG
+    #[command(
+        after_help = "Example:\n  justfull trace plot downlink.trace uplink.trace --bin 1s -o rates.svg"
+    )]
+    Plot(PlotArgs),
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  justfull trace convert phone-log.csv --to mahimahi -o downlink.trace
+  justfull trace convert --cbr 12Mbit/s --duration 60s --to mahimahi -o 12mbit.trace
+  justfull trace convert downlink.trace --from-time 10s --to-time 70s --scale 0.5 --to parquet -o part.parquet
+  justfull trace convert log.csv --column cqi --map oai --prbs 50 --to csv -o -";
+
+const FIT_EXAMPLES: &str = "\
+Examples:
+  justfull trace fit phone-log.csv --over cqi -o walk.toml
+  justfull trace fit downlink.trace --step 100ms --map nr_t2 -o walk.toml";
+
+const SYNTH_EXAMPLES: &str = "\
+Examples:
+  justfull trace synth pedestrian-like --duration 600s --seed 3 --to mahimahi -o walk.trace
+  justfull trace synth walk.toml --duration 1h --to csv";
+
+/// How a trace is read.
+#[derive(Args)]
+pub(crate) struct ReadArgs {
+    /// Format of the file [default: told by what it holds; cellreplay looks like mahimahi and must be named]
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<FileFormat>,
+    /// Size of the packets that the file counts [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
+    #[arg(long, value_name = "SIZE")]
+    packet: Option<Bytes>,
+    /// Length of a row of the formats bytes and cqi [default: 1s for cqi]
+    #[arg(long, value_name = "TIME")]
+    row: Option<Duration>,
+    /// Column of a phone log: dl_bitrate, ul_bitrate, cqi
+    #[arg(long, default_value = "dl_bitrate")]
+    column: Column,
+    /// Rows of a phone log that share a second: last, first, mean, error
+    #[arg(long, value_name = "REPAIR", default_value = "last")]
+    repeated: Repeated,
+    /// Missing seconds and values: hold, zero, skip (compresses time), error
+    #[arg(long, value_name = "REPAIR", default_value = "hold")]
+    gaps: Gaps,
+    /// Idle rows of a phone log (state I): cut (compresses time), keep
+    #[arg(long, value_name = "REPAIR", default_value = "cut")]
+    idle: Idle,
+    /// Map from CQI to MCS: tmc, oai, oai_2013, ns3_lteamc, nr_t1, nr_t2, nr_t3 [default: tmc]
+    #[arg(long, value_name = "NAME")]
+    map: Option<String>,
+    /// Resource blocks that a CQI's capacity is for [default: 25]
+    #[arg(long, value_name = "N")]
+    prbs: Option<u16>,
+    /// Spatial layers that a CQI's capacity is for [default: 1]
+    #[arg(long, value_name = "N")]
+    layers: Option<u8>,
+}
+
+impl ReadArgs {
+    fn options(&self) -> Result<ReadOptions, Failure> {
+        let mut options = ReadOptions {
+            format: self.from,
+            packet: self.packet,
+            interval: self.row,
+            column: self.column,
+            repairs: Repairs { repeated: self.repeated, gaps: self.gaps, idle: self.idle },
+            ..ReadOptions::default()
+        };
+        options.set_quality(self.map.as_deref(), self.prbs, self.layers).map_err(|e| refused(&e))?;
+        Ok(options)
+    }
+
+    /// Reads `file`, `-` for standard input, and says what was repaired.
+    fn load(&self, file: &Path) -> Result<Loaded, Failure> {
+        let options = self.options()?;
+        let loaded = if file == Path::new("-") {
+            trace::load_from(io::stdin().lock(), Path::new("<stdin>"), &options)
+        } else {
+            trace::load(file, &options)
+        };
+        loaded.map_err(|e| Failure::usage(&e))
+    }
+}
+
+/// Says what was repaired in `file`, or what its format cannot hold.
+fn tell(file: &Path, notes: &[String]) {
+    for note in notes {
+        say(&format!("note: {}: {note}", file.display()));
+    }
+}
+
+/// What is wrong with an option.
+fn refused(error: &ConfigError) -> Failure {
+    let ConfigError { field, value, bound, source } = error;
+    let field = match field.as_str() {
+        "n_prb" => "prbs",
+        other => other,
+    };
+    let dashes = if field.contains(' ') { "" } else { "--" };
+    Failure::Usage(format!("{dashes}{field}: found {value}, allowed is {bound} ({source})"))
+}
+
+#[derive(Args)]
+pub(crate) struct InfoArgs {
+    /// Trace files; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Length of the bins over which rates are told [default: an interval, at least 100ms]
+    #[arg(long, value_name = "TIME")]
+    bin: Option<Duration>,
+    /// Print JSON, a line for each trace
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct ConvertArgs {
+    /// Trace file; - is standard input
+    #[arg(value_name = "FILE", required_unless_present = "cbr", conflicts_with = "cbr")]
+    file: Option<PathBuf>,
+    /// A constant rate instead of a file; --duration says how long
+    #[arg(long, value_name = "RATE", requires = "duration")]
+    cbr: Option<BitRate>,
+    /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv, parquet
+    #[arg(long, value_name = "FORMAT")]
+    to: FileFormat,
+    /// File to write; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+    /// Leave out what is before this time
+    #[arg(long, value_name = "TIME")]
+    from_time: Option<Duration>,
+    /// Leave out what is from this time on
+    #[arg(long, value_name = "TIME")]
+    to_time: Option<Duration>,
+    /// Multiply all amounts, e.g. 0.5
+    #[arg(long, value_name = "FACTOR")]
+    scale: Option<Factor>,
+    /// Repeat so many times
+    #[arg(long = "loop", value_name = "N", conflicts_with = "duration")]
+    times: Option<u32>,
+    /// Loop or cut to this length
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// Length of the intervals to write, for bytes, csv and parquet [default: as read; 1ms for --cbr]
+    #[arg(long, value_name = "TIME")]
+    interval: Option<Duration>,
+    /// Size of the packets to write [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
+    #[arg(long, value_name = "SIZE")]
+    packet_bytes: Option<Bytes>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct FitArgs {
+    /// Trace file; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What the states are: cqi, or rate (quantised to transport blocks) [default: cqi where the trace has it]
+    #[arg(long, value_name = "WHAT")]
+    over: Option<Over>,
+    /// Length of a step, at most 1s [default: an interval, at least 100ms]
+    #[arg(long, value_name = "TIME")]
+    step: Option<Duration>,
+    /// File to write; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SynthArgs {
+    /// pedestrian-like, train-like, or a file that `trace fit` wrote
+    #[arg(value_name = "FIT")]
+    fit: PathBuf,
+    /// Length of the trace
+    #[arg(long, value_name = "TIME")]
+    duration: Duration,
+    /// Seed: the same gives the same trace
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Format to write: mahimahi, cellreplay, t20, cqi, bytes, csv, parquet
+    #[arg(long, value_name = "FORMAT")]
+    to: FileFormat,
+    /// Size of the packets to write [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
+    #[arg(long, value_name = "SIZE")]
+    packet_bytes: Option<Bytes>,
+    /// File to write; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct PlotArgs {
+    /// Trace files, at most eight; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Length of the bins over which rates are drawn [default: an interval, at least 100ms]
+    #[arg(long, value_name = "TIME")]
+    bin: Option<Duration>,
+    /// SVG file to write; - is standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+pub(crate) fn run(command: &TraceCommand) -> Result<(), Failure> {
+    match command {
+        TraceCommand::Info(args) => inform(args),
+        TraceCommand::Convert(args) => convert(args),
+        TraceCommand::Fit(args) => fit_chain(args),
+        TraceCommand::Synth(args) => synthesise(args),
+        TraceCommand::Plot(args) => plot(args),
+    }
+}
+
+fn inform(args: &InfoArgs) -> Result<(), Failure> {
+    let mut infos = Vec::new();
+    for file in &args.files {
+        let loaded = args.read.load(file)?;
+        infos.push(Info::of(&file.display().to_string(), &loaded, args.bin).map_err(|e| refused(&e))?);
+    }
+    if args.json {
+        return print(&infos.iter().map(|info| format!("{}\n", info.json())).collect::<String>());
+    }
+    for (file, info) in args.files.iter().zip(&infos) {
+        tell(file, &info.notes);
+    }
+    print(&format!("{}\n", table::terminal(&info::table(&infos), table::Style::detect())))
+}
+
+/// The trace that `args` asks for.
+fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
+    let mut timeline = match (&args.file, args.cbr) {
+        (Some(file), None) => {
+            let loaded = args.read.load(file).map_err(ConvertFailure::Reading)?;
+            tell(file, &loaded.notes);
+            loaded.timeline
+        }
+        (_, rate) => {
+            let interval = args.interval.unwrap_or(Duration::from_millis(1));
+            Timeline::constant(rate.unwrap_or_default(), args.duration.unwrap_or_default(), interval)?
+        }
+    };
+    if args.from_time.is_some() || args.to_time.is_some() {
+        let (from, to) = (args.from_time.unwrap_or_default(), args.to_time.unwrap_or(timeline.duration()));
+        timeline = timeline.slice(from, to)?;
+    }
+    if let Some(factor) = args.scale {
+        timeline = timeline.scale(factor)?;
+    }
+    if let Some(times) = args.times {
+        timeline = timeline.repeat(times)?;
+    }
+    if let (Some(duration), None) = (args.duration, args.cbr) {
+        timeline = timeline.lasting(duration)?;
+    }
+    Ok(timeline.resample(args.interval.unwrap_or(timeline.interval()))?)
+}
+
+/// What kept a conversion from its trace.
+enum ConvertFailure {
+    Reading(Failure),
+    Option(ConfigError),
+}
+
+impl From<ConfigError> for ConvertFailure {
+    fn from(error: ConfigError) -> Self {
+        Self::Option(error)
+    }
+}
+
+fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    let timeline = wanted(args).map_err(|failure| match failure {
+        ConvertFailure::Reading(failure) => failure,
+        ConvertFailure::Option(error) => refused(&error),
+    })?;
+    write(&timeline, args.to, args.packet_bytes, &args.out)
+}
+
+fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
+    let loaded = args.read.load(&args.file)?;
+    tell(&args.file, &loaded.notes);
+    let over = args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
+    let quality = args.read.options()?.quality;
+    let sized = args.read.prbs.is_some();
+    let fitted = fit::fit(&loaded.timeline, over, args.step, &quality, sized).map_err(|e| refused(&e))?;
+    let text = fitted.toml(&args.file.display().to_string());
+    put(&args.out, &mut |file| file.write_all(text.as_bytes()))
+}
+
+fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
+    let name = args.fit.display();
+    let shipped = args.fit.to_str().and_then(fit::shipped_fit).filter(|_| !args.fit.exists());
+    let config = match shipped {
+        Some(config) => config,
+        None => {
+            let text = std::fs::read_to_string(&args.fit).map_err(|e| {
+                let known = fit::SHIPPED_FITS.join(", ");
+                Failure::Usage(format!(
+                    "{name}: found {e}, allowed is a file that `trace fit` wrote, or one of {known}"
+                ))
+            })?;
+            fit::parse_fit(&text).map_err(|e| Failure::Usage(format!("{name}: {e}")))?
+        }
+    };
+    let timeline = fit::synthesise(&config, args.seed, args.duration).map_err(|e| refused(&e))?;
+    write(&timeline, args.to, args.packet_bytes, &args.out)
+}
+
+fn plot(args: &PlotArgs) -> Result<(), Failure> {
+    let mut traces = Vec::new();
+    for file in &args.files {
+        let loaded = args.read.load(file)?;
+        tell(file, &loaded.notes);
+        traces.push((file.display().to_string(), loaded.timeline));
+    }
+    let longest = traces.iter().map(|(_, timeline)| info::default_bin(timeline)).max();
+    let bin = args.bin.or(longest).unwrap_or_default();
+    let figure = figure::trace::rates(&traces, bin).map_err(|e| refused(&e))?;
+    put(&args.out, &mut |file| file.write_all(figure.svg.as_bytes()))
+}
+
+/// Writes `timeline` as `format` to `out`, `-` for standard output, and says what was written and what was not.
+fn write(timeline: &Timeline, format: FileFormat, packet: Option<Bytes>, out: &Path) -> Result<(), Failure> {
+    let output = Output::new(timeline, format, packet).map_err(|e| refused(&e))?;
+    put(out, &mut |file| output.write(file))?;
+    tell(out, &output.notes);
+    let (seconds, bytes) = (timeline.duration().as_secs_f64(), timeline.total());
+    say(&format!("{}: {format}, {seconds} s, {bytes} B", out.display()));
+    Ok(())
+}
+
+/// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an error here.
+fn put(out: &Path, fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    if out != Path::new("-") {
+        return trace::write_to(out, fill).map_err(|e| Failure::usage(&e));
+    }
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    let done = fill(&mut stdout).and_then(|()| stdout.flush());
+    // What an error left in the buffer must not be tried again.
+    let _ = stdout.into_parts();
+    done.map_err(|e| Failure::Usage(format!("standard output: {e}")))
+}

@@ -1,0 +1,245 @@
+//! `justfull trace` as a user meets it. All traces here are made up, or made by the program itself.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder can be made")
+}
+
+fn trace(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .arg("trace")
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program runs")
+}
+
+fn sound(folder: &Path, args: &[&str]) -> (String, String) {
+    let done = trace(folder, args);
+    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{args:?}: {err}");
+    (out.into_owned(), err.into_owned())
+}
+
+/// The one line of a refusal with exit status 2.
+fn refused(folder: &Path, args: &[&str]) -> String {
+    let done = trace(folder, args);
+    let err = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{args:?}: {err}");
+    assert_eq!(err.trim_end().lines().filter(|l| !l.starts_with("note: ")).count(), 1, "{args:?}: {err}");
+    err
+}
+
+fn put(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) {
+    std::fs::write(folder.join(name), bytes).expect("the folder can be written");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn every_command_of_the_guide_on_traces_works_as_written() {
+    let folder = folder();
+    let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
+    let own = program.parent().expect("the program is in a folder").to_path_buf();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others)));
+    let path = path.expect("the folder's name is sound");
+    let text = std::fs::read_to_string(root().join("docs/guide/traces.md")).expect("the page is there");
+    let mut commands = 0;
+    let mut inside = false;
+    for line in text.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            inside = language == "sh";
+        } else if inside {
+            let done =
+                Command::new("sh").args(["-ec", line]).current_dir(&folder).env("PATH", &path).output();
+            let done = done.expect("a shell runs");
+            assert!(done.status.success(), "{line}\n{}", String::from_utf8_lossy(&done.stderr));
+            commands += 1;
+        }
+    }
+    assert!(commands >= 12, "the guide shows commands: {commands}");
+    let svg = std::fs::read_to_string(folder.path().join("rates.svg")).expect("a figure");
+    assert!(svg.contains("walk.trace") && svg.contains("half.trace"));
+    let constant = std::fs::read_to_string(folder.path().join("12mbit.trace")).expect("a trace");
+    assert_eq!((constant.lines().count(), constant.lines().last()), (60_000, Some("60000")));
+}
+
+#[test]
+fn information_is_a_table_or_json_and_repairs_are_told() {
+    let folder = folder();
+    put(folder.path(), "m.trace", "0\n500\n1000\n");
+    let (table, notes) = sound(folder.path(), &["info", "m.trace"]);
+    assert!(table.contains("mean rate, Mbit/s") && table.contains("0.036"), "{table}");
+    assert_eq!(notes, "note: m.trace: 1 opportunities at time 0 count to the first millisecond\n");
+    let (json, _) = sound(folder.path(), &["info", "m.trace", "m.trace", "--json", "--bin", "500ms"]);
+    assert_eq!(json.lines().count(), 2);
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");
+    assert_eq!((&first["bytes"], &first["format"]), (&4500.into(), &"mahimahi".into()));
+    assert_eq!(first["notes"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_phone_log_becomes_a_mahimahi_trace_by_stated_repairs() {
+    let folder = folder();
+    let log = "Timestamp,DL_bitrate,State\n2020.01.01_00.00.00,12000,D\n2020.01.01_00.00.02,24000,D\n2020.01.01_00.00.03,0,I\n";
+    put(folder.path(), "log.csv", log);
+    let (list, notes) = sound(folder.path(), &["convert", "log.csv", "--to", "mahimahi"]);
+    assert_eq!((list.lines().count(), list.lines().last()), (4000, Some("3000")));
+    assert!(notes.contains("note: log.csv: line 3: 1 seconds are missing in 1 places"), "{notes}");
+    assert!(notes.contains("1 of 3 rows are idle (state I); they are left out"), "{notes}");
+    let args = ["convert", "log.csv", "--gaps", "zero", "--idle", "keep", "--to", "bytes"];
+    assert_eq!(sound(folder.path(), &args).0, "# bytes per 1s\nbytes\n1500000\n0\n3000000\n0\n");
+    let strict = refused(folder.path(), &["convert", "log.csv", "--gaps", "error", "--to", "csv"]);
+    assert!(
+        strict.starts_with("justfull: log.csv:3: column `DL_bitrate`: found 1 seconds missing"),
+        "{strict}"
+    );
+}
+
+#[test]
+fn standard_input_is_read_and_standard_output_written() {
+    let folder = folder();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .args(["trace", "convert", "-", "--to", "csv", "-o", "-", "--loop", "2"])
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program runs");
+    program.stdin.take().expect("a pipe").write_all(b"1\n2\n").expect("it listens");
+    let done = program.wait_with_output().expect("it ends");
+    assert!(done.status.success());
+    assert_eq!(
+        String::from_utf8_lossy(&done.stdout),
+        "start_ms,end_ms,bytes\n0,1,1500\n1,2,1500\n2,3,1500\n3,4,1500\n"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
+    let folder = folder();
+    put(folder.path(), "fall.trace", "5\n4\n");
+    put(folder.path(), "empty", "");
+    put(folder.path(), "m.trace", "1\n2\n");
+    put(folder.path(), "cut.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1]);
+    std::fs::create_dir(folder.path().join("dir")).expect("a folder");
+    let file = |name: &'static str| ["convert", name, "--to", "csv", "-o", "out"].to_vec();
+    let more = |extra: &[&'static str]| [&file("m.trace"), extra].concat();
+    for (args, start) in [
+        (
+            file("fall.trace"),
+            "fall.trace:2: column `time_ms`: found 4 after 5, allowed is times that do not fall",
+        ),
+        (file("empty"), "empty: found an empty file, allowed is one of mahimahi"),
+        (file("cut.gz"), "cut.gz: found a read error"),
+        (file("dir"), "dir: found a directory, allowed is a file"),
+        (file("none"), "none: found No such file"),
+        (more(&["--from-time", "2ms"]), "--from-time: found 2ms, allowed is below the end of the part, 2ms"),
+        (more(&["--to-time", "3ms"]), "--to-time: found 3ms, allowed is at most 2ms"),
+        (more(&["--loop", "0"]), "--loop: found 0, allowed is at least 1"),
+        (more(&["--interval", "0s"]), "--interval: found 0s, allowed is above 0s, at most 1h"),
+        (more(&["--prbs", "0"]), "--prbs: found 0, allowed is 1 to 110"),
+        (more(&["--map", "none"]), "--map: found none, allowed is one of tmc, oai"),
+        (
+            vec!["convert", "m.trace", "--to", "ucc", "-o", "out"],
+            "--to: found ucc, allowed is one of mahimahi",
+        ),
+        (
+            vec!["synth", "bus-like", "--duration", "5s", "--to", "csv", "-o", "out"],
+            "bus-like: found No such file",
+        ),
+        (vec!["fit", "m.trace", "--over", "cqi", "-o", "out"], "--over: found cqi, allowed is rate"),
+        (vec!["plot", "m.trace", "--bin", "0s", "-o", "out"], "--bin: found 0"),
+    ] {
+        let line = refused(folder.path(), &args);
+        assert!(line.starts_with(&format!("justfull: {start}")), "{args:?}: {line}");
+        assert!(!folder.path().join("out").exists() && !folder.path().join("out.part").exists(), "{args:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_and_a_closed_pipe_end_with_one_error() {
+    let folder = folder();
+    let made = ["convert", "--cbr", "100Mbit/s", "--duration", "60s", "--to", "mahimahi"];
+    for out in ["/dev/full", "/nowhere/out"] {
+        let line = refused(folder.path(), &[&made[..], &["-o", out]].concat());
+        assert!(line.starts_with(&format!("justfull: cannot write {out}: ")), "{line}");
+    }
+    let mut program = Command::new(env!("CARGO_BIN_EXE_justfull"))
+        .arg("trace")
+        .args(made)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    drop(program.stdout.take());
+    let done = program.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!((done.status.code(), err.trim_end().lines().count()), (Some(2), 1), "{err}");
+    assert!(err.starts_with("justfull: standard output: Broken pipe"), "{err}");
+}
+
+#[test]
+fn a_scenario_replays_every_format_and_tells_repairs() {
+    let folder = folder();
+    let at = folder.path();
+    sound(at, &["synth", "train-like", "--duration", "20s", "--seed", "4", "--to", "csv", "-o", "t.csv"]);
+    for (format, file) in
+        [("mahimahi", "t.mahi"), ("cellreplay", "t.cell"), ("parquet", "t.parquet"), ("t20", "t.t20")]
+    {
+        sound(at, &["convert", "t.csv", "--to", format, "-o", file]);
+    }
+    put(at, "t.train", "0 20 0 1 2 3\n100 21 0 2 4\n200 20 0 1\n");
+    put(at, "t.ucc", "Timestamp,DL_bitrate\n2020.01.01_00.00.00,12000\n2020.01.01_00.00.02,9000\n");
+    let scenario = |channel: &str| {
+        let shipped = justfull_lab::library::scenario("voip-over-lte").expect("shipped");
+        let channel = format!("[channel]\nkind = \"trace\"\n{channel}\n");
+        shipped.replace("[channel]\nkind = \"pattern\"\nbytes = [1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292]\n", &channel)
+    };
+    let check = |channel: &str| {
+        put(at, "x.toml", scenario(channel));
+        Command::new(env!("CARGO_BIN_EXE_justfull"))
+            .args(["check", "x.toml"])
+            .current_dir(at)
+            .output()
+            .expect("it runs")
+    };
+    for (format, file) in [
+        ("auto", "t.csv"),
+        ("csv", "t.csv"),
+        ("auto", "t.mahi"),
+        ("cellreplay", "t.cell"),
+        ("auto", "t.parquet"),
+        ("auto", "t.t20"),
+        ("auto", "t.train"),
+        ("auto", "t.ucc"),
+    ] {
+        let done = check(&format!("file = \"{file}\"\nformat = \"{format}\"\nunit = \"bytes\""));
+        assert!(done.status.success(), "{file}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    let warned = check("file = \"t.ucc\"\nformat = \"ucc\"\nunit = \"bytes\"");
+    let text = String::from_utf8_lossy(&warned.stderr);
+    assert!(text.contains("warning: t.ucc: line 3: 1 seconds are missing in 1 places"), "{text}");
+    for (more, error) in [
+        (
+            "row = \"1s\"",
+            "field `channel.row`: found a length, allowed is no such setting: the format mahimahi says",
+        ),
+        ("interval = \"10ms\"", "field `channel.interval`: found 10ms, allowed is no such setting"),
+        ("rows = 0", "field `channel.rows`: found 0, allowed is 1 to the"),
+    ] {
+        let done = check(&format!("file = \"t.mahi\"\nformat = \"mahimahi\"\nunit = \"bytes\"\n{more}"));
+        let text = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && text.contains(error), "{text}");
+    }
+}

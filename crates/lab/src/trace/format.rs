@@ -1,0 +1,166 @@
+//! The formats of trace files, and how one is told from another by what it holds.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A format of trace files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileFormat {
+    /// Mahimahi (Netravali et al. 2015): a line for each chance to send one packet, its time in whole ms.
+    Mahimahi,
+    /// CellReplay (Sentosa et al. 2025), heavy delivery opportunities: as Mahimahi, for packets of 1400 B.
+    Cellreplay,
+    /// CellReplay, packet trains: a line for each train with its time, base delay and the arrivals of its packets, in ms.
+    CellreplayTrain,
+    /// Phone logs of University College Cork, 4G (Raca et al. 2018) and 5G (Raca et al. 2020): a row per second.
+    Ucc,
+    /// T20: column `packets_per_10ms`, packets of 1460 B per 10 ms, a row per second.
+    T20,
+    /// A column `cqi`, a row per interval.
+    Cqi,
+    /// A column `bytes`, a row per interval that is stated elsewhere.
+    Bytes,
+    /// justfull's own text: columns `start_UNIT`, `end_UNIT`, `bytes`, and `cqi` if known.
+    Csv,
+    /// The same columns as Parquet.
+    Parquet,
+}
+
+impl FileFormat {
+    /// All formats.
+    pub const ALL: [Self; 9] = [
+        Self::Mahimahi,
+        Self::Cellreplay,
+        Self::CellreplayTrain,
+        Self::Ucc,
+        Self::T20,
+        Self::Cqi,
+        Self::Bytes,
+        Self::Csv,
+        Self::Parquet,
+    ];
+
+    /// Formats that can be written. A phone log and packet trains are measurements that a capacity cannot become again.
+    pub const WRITTEN: [Self; 7] =
+        [Self::Mahimahi, Self::Cellreplay, Self::T20, Self::Cqi, Self::Bytes, Self::Csv, Self::Parquet];
+
+    /// Name on the command line and in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mahimahi => "mahimahi",
+            Self::Cellreplay => "cellreplay",
+            Self::CellreplayTrain => "cellreplay-train",
+            Self::Ucc => "ucc",
+            Self::T20 => "t20",
+            Self::Cqi => "cqi",
+            Self::Bytes => "bytes",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// Size of the packets that the format counts unless something else is stated, in bytes; 1 where it counts bytes.
+    ///
+    /// Mahimahi's own constant is 1504 B, of which four are the header of the TUN device: a full IP packet.
+    #[must_use]
+    pub const fn packet_bytes(self) -> u64 {
+        match self {
+            Self::Mahimahi => 1500,
+            Self::Cellreplay | Self::CellreplayTrain => 1400,
+            Self::T20 => 1460,
+            Self::Ucc | Self::Cqi | Self::Bytes | Self::Csv | Self::Parquet => 1,
+        }
+    }
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for FileFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("found `{text}`, allowed is one of {names}")
+        })
+    }
+}
+
+/// What the first bytes of a file, without gzip, say it is; none where they say nothing.
+///
+/// A list of numbers is Mahimahi's: CellReplay's heavy opportunities look the same and must be named.
+#[must_use]
+pub fn guess(head: &[u8]) -> Option<FileFormat> {
+    if head.starts_with(b"PAR1") {
+        return Some(FileFormat::Parquet);
+    }
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let text = |line| std::str::from_utf8(line).ok().map(str::trim_ascii);
+    let mut lines = head.split(|&byte| byte == b'\n').filter_map(text);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    let numbers =
+        |separator| first.split(separator).all(|w| !w.is_empty() && w.bytes().all(|b| b.is_ascii_digit()));
+    if numbers(',') {
+        return Some(FileFormat::Mahimahi);
+    }
+    if numbers(' ') {
+        return Some(FileFormat::CellreplayTrain);
+    }
+    let columns: Vec<String> = first.split(',').map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    let begins = |start: &str| columns.iter().any(|column| column.starts_with(start));
+    match () {
+        () if has("packets_per_10ms") => Some(FileFormat::T20),
+        () if begins("start_") && begins("end_") && has("bytes") => Some(FileFormat::Csv),
+        () if has("dl_bitrate") || has("dl_kbps") => Some(FileFormat::Ucc),
+        () if has("cqi") => Some(FileFormat::Cqi),
+        () if has("bytes") => Some(FileFormat::Bytes),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back_and_others_are_refused_with_the_list() {
+        for format in FileFormat::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+            assert_eq!(serde_json::to_value(format).expect("text"), format.name());
+        }
+        let refused = "pcap".parse::<FileFormat>().expect_err("no trace");
+        assert!(refused.ends_with(
+            "allowed is one of mahimahi, cellreplay, cellreplay-train, ucc, t20, cqi, bytes, csv, parquet"
+        ));
+    }
+
+    #[test]
+    fn a_format_is_told_by_what_the_file_holds() {
+        for (head, format) in [
+            ("1\n2\n", Some(FileFormat::Mahimahi)),
+            ("\u{feff}# a remark\r\n\r\n17\r\n", Some(FileFormat::Mahimahi)),
+            ("0 23 0 0 1 4\n", Some(FileFormat::CellreplayTrain)),
+            ("Timestamp,CQI,DL_bitrate,State\n", Some(FileFormat::Ucc)),
+            ("t_s,cqi,dl_kbps\n", Some(FileFormat::Ucc)),
+            ("packets_per_10ms\n", Some(FileFormat::T20)),
+            ("t_s,CQI\n", Some(FileFormat::Cqi)),
+            ("bytes\n5\n", Some(FileFormat::Bytes)),
+            ("start_ms,end_ms,bytes\n", Some(FileFormat::Csv)),
+            ("PAR1\u{15}", Some(FileFormat::Parquet)),
+            ("", None),
+            ("# only\n", None),
+            ("hello world\n", None),
+            ("-5\n", None),
+        ] {
+            assert_eq!(guess(head.as_bytes()), format, "{head:?}");
+        }
+        assert_eq!(guess(&[0xff, 0xfe, 0x31, 0]), None);
+    }
+}

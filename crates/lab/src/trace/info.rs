@@ -1,0 +1,269 @@
+//! What a trace is like: length, rates, outages, and how long it stays as it is.
+
+use super::read::Loaded;
+use super::timeline::Timeline;
+use crate::stats::{mean, quantile};
+use crate::table::{Grid, Row, RowKind};
+use justfull_base::{ConfigError, Duration};
+use serde::Serialize;
+
+/// Shortest bin of rates unless one is named: below, one packet more or less is the whole news.
+const SHORTEST_BIN: Duration = Duration::from_millis(100);
+/// Most lags at which the autocorrelation is computed.
+const MOST_LAGS: usize = 4096;
+/// Percentiles that are told.
+const PERCENTILES: [u8; 7] = [1, 5, 25, 50, 75, 95, 99];
+
+/// What a trace is like. Rates are means over bins of `bin_ms`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Info {
+    /// Name of the file.
+    pub file: String,
+    /// Its format.
+    pub format: String,
+    /// Length.
+    pub duration_s: f64,
+    /// Length of an interval.
+    pub interval_ms: f64,
+    /// Number of intervals.
+    pub intervals: usize,
+    /// What the whole can carry.
+    pub bytes: u64,
+    /// Length of a bin.
+    pub bin_ms: f64,
+    /// Mean rate of the whole.
+    pub rate_mbit_s_mean: f64,
+    /// Lowest rate of a bin.
+    pub rate_mbit_s_min: f64,
+    /// Percentile of the bins' rates and its value.
+    pub rate_mbit_s_percentiles: Vec<(u8, f64)>,
+    /// Highest rate of a bin.
+    pub rate_mbit_s_max: f64,
+    /// Time in bins that carry nothing.
+    pub outage_s: f64,
+    /// Longest time in intervals that carry nothing.
+    pub longest_outage_s: f64,
+    /// Time after which the autocorrelation of the bins' rates has fallen to 1/e; none when it does not within half of the
+    /// trace, or when the rate never changes.
+    pub coherence_s: Option<f64>,
+    /// Channel quality, where the trace has it.
+    pub cqi: Option<CqiInfo>,
+    /// What was repaired, estimated or skipped in reading.
+    pub notes: Vec<String>,
+}
+
+/// What the channel quality of a trace is like, over its intervals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CqiInfo {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub sd: f64,
+    /// Lowest.
+    pub min: u8,
+    /// Highest.
+    pub max: u8,
+    /// Autocorrelation at one interval; none when it never changes.
+    pub lag1: Option<f64>,
+    /// Intervals whose CQI is not that of the one before.
+    pub changes: usize,
+}
+
+impl CqiInfo {
+    fn of(cqi: &[u8]) -> Self {
+        let values: Vec<f64> = cqi.iter().map(|&q| q.into()).collect();
+        let moments = Moments::of(&values);
+        Self {
+            mean: moments.mean,
+            sd: moments.sd,
+            min: cqi.iter().copied().min().unwrap_or(0),
+            max: cqi.iter().copied().max().unwrap_or(0),
+            lag1: moments.lag1,
+            changes: cqi.windows(2).filter(|two| two[0] != two[1]).count(),
+        }
+    }
+}
+
+impl Info {
+    /// What `loaded`, called `file`, is like in bins of length `bin`: unless named, intervals or 100 ms, whichever is longer.
+    ///
+    /// # Errors
+    /// When `bin` is zero, above 1 h, or makes too many bins.
+    pub fn of(file: &str, loaded: &Loaded, bin: Option<Duration>) -> Result<Self, ConfigError> {
+        let timeline = &loaded.timeline;
+        let bin = bin.unwrap_or_else(|| default_bin(timeline));
+        let rates = timeline.rates_mbit_s(bin)?;
+        let mut sorted = rates.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let at = |p: u8| quantile(&sorted, f64::from(p) / 100.0).unwrap_or(0.0);
+        let seconds = timeline.duration().as_secs_f64();
+        Ok(Self {
+            file: file.into(),
+            format: loaded.format.to_string(),
+            duration_s: seconds,
+            interval_ms: timeline.interval().as_millis_f64(),
+            intervals: timeline.bytes().len(),
+            bytes: timeline.total(),
+            bin_ms: bin.as_millis_f64(),
+            rate_mbit_s_mean: 8e-6 * timeline.total() as f64 / seconds,
+            rate_mbit_s_min: at(0),
+            rate_mbit_s_percentiles: PERCENTILES.map(|p| (p, at(p))).to_vec(),
+            rate_mbit_s_max: at(100),
+            outage_s: rates.iter().filter(|rate| **rate <= 0.0).count() as f64 * bin.as_secs_f64(),
+            longest_outage_s: longest_outage(timeline).as_secs_f64(),
+            coherence_s: coherence(&rates).map(|bins| bins * bin.as_secs_f64()),
+            cqi: timeline.cqi().map(CqiInfo::of),
+            notes: loaded.notes.clone(),
+        })
+    }
+
+    /// One line of JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Names and values for a table.
+    fn lines(&self) -> Vec<(String, String)> {
+        let seconds = |s: f64| format!("{s:.3}");
+        let rate = |r: f64| format!("{r:.3}");
+        let mut lines = vec![
+            ("format".to_string(), self.format.clone()),
+            ("duration, s".into(), seconds(self.duration_s)),
+            ("intervals".into(), self.intervals.to_string()),
+            ("interval, ms".into(), self.interval_ms.to_string()),
+            ("bytes".into(), self.bytes.to_string()),
+            ("mean rate, Mbit/s".into(), rate(self.rate_mbit_s_mean)),
+            ("rates over bins of, ms".into(), self.bin_ms.to_string()),
+            ("lowest rate, Mbit/s".into(), rate(self.rate_mbit_s_min)),
+        ];
+        lines.extend(self.rate_mbit_s_percentiles.iter().map(|(p, r)| (format!("p{p}, Mbit/s"), rate(*r))));
+        lines.push(("highest rate, Mbit/s".into(), rate(self.rate_mbit_s_max)));
+        lines.push(("outage, s".into(), seconds(self.outage_s)));
+        lines.push(("longest outage, s".into(), seconds(self.longest_outage_s)));
+        lines.push(("coherence (1/e), s".into(), self.coherence_s.map_or_else(|| "–".into(), seconds)));
+        let cqi = |value: fn(&CqiInfo) -> String| self.cqi.as_ref().map_or_else(|| "–".into(), value);
+        lines.push(("CQI mean".into(), cqi(|q| format!("{:.2}", q.mean))));
+        lines.push(("CQI sd".into(), cqi(|q| format!("{:.2}", q.sd))));
+        lines.push(("CQI range".into(), cqi(|q| format!("{} to {}", q.min, q.max))));
+        lines.push(("CQI lag 1".into(), cqi(|q| q.lag1.map_or_else(|| "–".into(), |r| format!("{r:.3}")))));
+        lines
+    }
+}
+
+/// A column for each trace; lines that no trace has a value for are left out.
+#[must_use]
+pub fn table(infos: &[Info]) -> Grid {
+    let columns: Vec<Vec<(String, String)>> = infos.iter().map(Info::lines).collect();
+    let count = columns.first().map_or(0, Vec::len);
+    let header = std::iter::once(String::new()).chain(infos.iter().map(|info| info.file.clone()));
+    let row = |index: usize| {
+        let name = columns[0][index].0.clone();
+        let cells = std::iter::once(name).chain(columns.iter().map(|column| column[index].1.clone()));
+        Row { cells: cells.collect(), kind: RowKind::Method }
+    };
+    let told = |row: &Row| row.cells[1..].iter().any(|cell| cell != "–");
+    Grid { header: header.collect(), rows: (0..count).map(row).filter(told).collect(), numbers_from: 1 }
+}
+
+/// The bin in which rates of `timeline` are told unless another is named.
+#[must_use]
+pub fn default_bin(timeline: &Timeline) -> Duration {
+    timeline.interval().max(SHORTEST_BIN)
+}
+
+fn longest_outage(timeline: &Timeline) -> Duration {
+    let runs = timeline.bytes().chunk_by(|a, b| (*a == 0) == (*b == 0));
+    let longest = runs.filter(|run| run[0] == 0).map(<[u32]>::len).max();
+    timeline.interval().times(longest.unwrap_or(0) as u64)
+}
+
+/// Mean, spread and autocorrelation of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moments {
+    pub(crate) mean: f64,
+    /// With divisor n.
+    pub(crate) sd: f64,
+    /// Autocorrelation at one step; none when the series never changes.
+    pub(crate) lag1: Option<f64>,
+}
+
+impl Moments {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let centre = mean(values).unwrap_or(0.0);
+        let variance = covariance(values, centre, 0);
+        let lag1 = (variance > 0.0).then(|| covariance(values, centre, 1) / variance);
+        Self { mean: centre, sd: variance.sqrt(), lag1 }
+    }
+}
+
+/// Autocovariance with divisor n (Box and Jenkins), whose autocorrelation never exceeds 1.
+fn covariance(values: &[f64], centre: f64, lag: usize) -> f64 {
+    let later = values.iter().skip(lag);
+    let sum: f64 = values.iter().zip(later).map(|(a, b)| (a - centre) * (b - centre)).sum();
+    sum / values.len().max(1) as f64
+}
+
+/// Lag at which the autocorrelation falls to 1/e, linear between lags.
+fn coherence(values: &[f64]) -> Option<f64> {
+    let level = (-1.0_f64).exp();
+    let centre = mean(values)?;
+    let variance = covariance(values, centre, 0);
+    if variance <= 0.0 {
+        return None;
+    }
+    let mut before = 1.0;
+    for lag in 1..=(values.len() / 2).min(MOST_LAGS) {
+        let now = covariance(values, centre, lag) / variance;
+        if now <= level {
+            return Some((lag - 1) as f64 + (before - level) / (before - now));
+        }
+        before = now;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::FileFormat;
+
+    fn loaded(interval: Duration, bytes: Vec<u32>, cqi: Option<Vec<u8>>) -> Loaded {
+        let timeline = Timeline::new(interval, bytes, cqi).expect("a timeline");
+        Loaded { timeline, format: FileFormat::Csv, notes: vec!["a note".into()] }
+    }
+
+    #[test]
+    fn rates_outages_and_cqis_are_told() {
+        let second = Duration::from_secs(1);
+        let trace = loaded(second, vec![125_000, 0, 0, 375_000], Some(vec![3, 0, 0, 9]));
+        let info = Info::of("x.csv", &trace, None).expect("told");
+        assert_eq!((info.duration_s, info.intervals, info.bytes), (4.0, 4, 500_000));
+        assert_eq!((info.rate_mbit_s_min, info.rate_mbit_s_mean, info.rate_mbit_s_max), (0.0, 1.0, 3.0));
+        assert_eq!((info.outage_s, info.longest_outage_s, info.bin_ms), (2.0, 2.0, 1000.0));
+        assert_eq!(info.rate_mbit_s_percentiles[3], (50, 0.5));
+        let cqi = info.cqi.clone().expect("CQI");
+        assert_eq!((cqi.mean, cqi.min, cqi.max, cqi.changes), (3.0, 0, 9, 2));
+        let text = crate::table::markdown(&table(&[info]));
+        assert!(text.contains("| outage, s | 2.000 |") && text.contains("| CQI range | 0 to 9 |"), "{text}");
+        let bare = Info::of("y", &loaded(second, vec![5, 5, 5], None), None).expect("told");
+        let text = crate::table::markdown(&table(&[bare]));
+        assert!(!text.contains("coherence") && !text.contains("CQI"), "{text}");
+    }
+
+    #[test]
+    fn coherence_is_where_the_autocorrelation_of_a_first_order_process_falls_to_one_over_e() {
+        let mut rng = justfull_base::Rng::stream(1, "coherence");
+        let (mut x, keep) = (0.0, (-0.05_f64).exp());
+        let series: Vec<f64> = (0..200_000)
+            .map(|_| {
+                x = keep * x + rng.normal();
+                x
+            })
+            .collect();
+        let lag = coherence(&series).expect("it falls");
+        assert!((lag - 20.0).abs() < 1.5, "{lag}");
+        assert_eq!(coherence(&[1.0; 50]), None);
+        assert_eq!(coherence(&[]), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! What all readers of text share: rows with their place in the file, comments and gaps dealt with.
+
+use super::error::quote;
+use super::lines::{Lines, Marks, Next};
+use super::{MAX_LINE, TraceError};
+use std::io::Read;
+use std::path::Path;
+
+/// A line of a file, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    pub(super) path: &'a Path,
+    /// From 1.
+    pub(super) line: u64,
+}
+
+impl At<'_> {
+    pub(super) fn malformed(
+        &self,
+        column: &'static str,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> TraceError {
+        let (found, allowed) = (found.into(), allowed.into());
+        TraceError::Malformed { path: self.path.into(), line: self.line, column, found, allowed }
+    }
+
+    /// The row as text.
+    pub(super) fn text<'t>(&self, column: &'static str, row: &'t [u8]) -> Result<&'t str, TraceError> {
+        std::str::from_utf8(row)
+            .map_err(|_| self.malformed(column, quote(&String::from_utf8_lossy(row)), "text in UTF-8"))
+    }
+
+    /// The whole number in `field`, at most `most`.
+    pub(super) fn number(&self, column: &'static str, field: &str, most: u64) -> Result<u64, TraceError> {
+        digits(field.as_bytes()).filter(|&value| value <= most).ok_or_else(|| {
+            let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
+            self.malformed(column, found, format!("a whole number from 0 to {most}"))
+        })
+    }
+}
+
+/// The number that `text` is in decimal digits, at least one and nothing else; none above 64 bits.
+#[inline]
+pub(super) fn digits(text: &[u8]) -> Option<u64> {
+    let add = |value: u64, &byte: &u8| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { value.checked_mul(10)?.checked_add(u64::from(digit)) }
+    };
+    if text.is_empty() { None } else { text.iter().try_fold(0, add) }
+}
+
+/// Hands each line that is neither empty nor a comment to `take`, trimmed. Empty lines may only stand before the first row
+/// and after the last. `column` names what an error of the line itself is about.
+pub(super) fn each<'p, R: Read>(
+    reader: R,
+    path: &'p Path,
+    column: &'static str,
+    mut take: impl FnMut(At<'p>, &[u8]) -> Result<(), TraceError>,
+) -> Result<Marks, TraceError> {
+    let mut lines = Lines::new(reader);
+    let mut at = At { path, line: 0 };
+    let mut begun = false;
+    let mut gap = None;
+    loop {
+        at.line += 1;
+        let row = match lines.next() {
+            Ok(Next::Line(line)) => line.trim_ascii(),
+            Ok(Next::End) => return Ok(lines.marks()),
+            Ok(Next::TooLong) => {
+                return Err(at.malformed(
+                    column,
+                    format!("a line of more than {MAX_LINE} bytes"),
+                    "shorter lines",
+                ));
+            }
+            Err(error) => {
+                let found = format!("a read error after line {}: {error}", at.line - 1);
+                return Err(TraceError::unusable(
+                    path,
+                    found,
+                    "a readable file, or a complete gzip archive of one",
+                ));
+            }
+        };
+        match row.first() {
+            Some(b'#') => {}
+            None if begun => gap = gap.or(Some(at)),
+            None => {}
+            Some(_) => {
+                if let Some(gap) = gap {
+                    return Err(gap.malformed(
+                        column,
+                        "an empty line before further rows",
+                        "rows one after another",
+                    ));
+                }
+                begun = true;
+                take(at, row)?;
+            }
+        }
+    }
+}
+
+/// Counts rows of one kind and remembers the first, for the note on a repair.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) rows: u64,
+    pub(super) first: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, line: u64) {
+        if self.rows == 0 {
+            self.first = line;
+        }
+        self.rows += 1;
+    }
+}
