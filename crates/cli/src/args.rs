@@ -154,6 +154,12 @@ pub(crate) struct OutputArgs {
     /// Print the table only
     #[arg(long)]
     pub(crate) no_files: bool,
+    /// Write each figure as PNG too
+    #[arg(long, conflicts_with = "no_files")]
+    pub(crate) png: bool,
+    /// Print p99.9, jitter, missed delay budgets and fairness too
+    #[arg(long)]
+    pub(crate) wide: bool,
     /// No progress bar
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,

@@ -158,10 +158,10 @@ fn run_all(
     }
     let speed = display.speed();
     drop(display);
-    show(&whole)?;
+    show(&whole, output.wide)?;
     say(&in_words(speed));
     if let Some(folder) = &out {
-        write(folder, &whole)?;
+        write(folder, &whole, output.png)?;
     }
     if whole.missing.is_empty() { Ok(()) } else { Err(Failure::Failed(missing(&whole.missing))) }
 }
@@ -223,14 +223,15 @@ pub(crate) fn folder(output: &OutputArgs, name: &str) -> Result<Option<PathBuf>,
 }
 
 /// Prints the tables.
-fn show(comparison: &Comparison) -> Result<(), Failure> {
+fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
     for note in &comparison.notes {
         text.push_str(&format!("note: {note}\n"));
     }
     let style = table::Style::detect();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
-        let grid = table::methods(&GroupSummary::of(&group.runs));
+        let summary = GroupSummary::of(&group.runs);
+        let grid = if wide { table::wide(&summary) } else { table::methods(&summary) };
         text.push_str(&format!("\n{}\n{}\n", group.heading(), table::terminal(&grid, style)));
     }
     print(&text)
@@ -252,10 +253,10 @@ pub(crate) fn say(line: &str) {
 }
 
 /// Writes report and tables.
-pub(crate) fn write(folder: &Path, comparison: &Comparison) -> Result<(), Failure> {
+pub(crate) fn write(folder: &Path, comparison: &Comparison, png: bool) -> Result<(), Failure> {
     let written = export::write_all(folder, comparison).map_err(|e| Failure::usage(&e))?;
     let figures = figure::all(comparison);
-    export::write_figures(&folder.join("figures"), &figures).map_err(|e| Failure::usage(&e))?;
+    export::write_figures(&folder.join("figures"), &figures, png).map_err(|e| Failure::usage(&e))?;
     let report = folder.join("report.html");
     let html = report::html(comparison);
     export::write_whole(&report, |out| out.write_all(html.as_bytes())).map_err(|e| Failure::usage(&e))?;

@@ -37,7 +37,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     comparison.claims = Some(rows);
     comparison.command = command();
     if let Some(folder) = &out {
-        write(folder, &comparison)?;
+        write(folder, &comparison, args.output.png)?;
     }
     if as_recorded {
         Ok(())

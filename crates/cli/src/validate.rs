@@ -43,6 +43,7 @@ fn write(folder: &Path, validation: &Validation) -> Result<(), Failure> {
     let page = folder.join(format!("{}.md", validation.file.control));
     let text = validation::markdown(validation, "figures");
     export::write_whole(&page, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    export::write_figures(&folder.join("figures"), &validation.figures).map_err(|e| Failure::usage(&e))?;
+    export::write_figures(&folder.join("figures"), &validation.figures, false)
+        .map_err(|e| Failure::usage(&e))?;
     Ok(())
 }

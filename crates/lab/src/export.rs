@@ -13,14 +13,16 @@ pub mod outputs;
 pub mod pcapng;
 pub mod records;
 mod sink;
+mod value;
 
 pub use columns::{
     CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow, Runs,
-    SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table, Value,
+    SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
 };
 
 pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
 pub use sink::{ExportError, Sink, write_whole};
+pub use value::Value;
 
 use crate::figure::Figure;
 use crate::report::{Comparison, Group};
@@ -34,7 +36,8 @@ use std::path::{Path, PathBuf};
 /// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
 
-/// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into `folder`, which is made if needed,
+/// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into
+/// `folder`, which is made if needed,
 /// and tells their paths.
 ///
 /// # Errors
@@ -60,18 +63,25 @@ pub fn write_all(folder: &Path, comparison: &Comparison) -> Result<Vec<PathBuf>,
     files.into_iter().map(write).collect()
 }
 
-/// Writes each figure as `<id>.svg` into `folder`, which is made if needed, and tells their paths.
+/// Writes each figure as `<id>.svg`, and with `png` as `<id>.png` too, into `folder`, which is made if needed, and tells their paths.
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_figures(folder: &Path, figures: &[Figure]) -> Result<Vec<PathBuf>, ExportError> {
+pub fn write_figures(folder: &Path, figures: &[Figure], png: bool) -> Result<Vec<PathBuf>, ExportError> {
     fs::create_dir_all(folder).map_err(|what| ExportError { path: folder.into(), what })?;
-    let write = |figure: &Figure| {
+    let mut paths = Vec::new();
+    for figure in figures {
         let path = folder.join(format!("{}.svg", figure.id));
         write_whole(&path, |out| out.write_all(figure.svg.as_bytes()))?;
-        Ok(path)
-    };
-    figures.iter().map(write).collect()
+        paths.push(path);
+        if png {
+            let path = folder.join(format!("{}.png", figure.id));
+            let picture = crate::figure::png(&figure.svg).map_err(io::Error::other);
+            write_whole(&path, |out| out.write_all(&picture?))?;
+            paths.push(path);
+        }
+    }
+    Ok(paths)
 }
 
 fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
@@ -295,7 +305,8 @@ mod tests {
         let comparison = example::comparison(1);
         let mut paths = write_all(&folder, &comparison).expect("the folder can be written");
         paths.extend(
-            write_figures(&folder, &crate::figure::all(&comparison)).expect("the folder can be written"),
+            write_figures(&folder, &crate::figure::all(&comparison), true)
+                .expect("the folder can be written"),
         );
         let mut found: Vec<PathBuf> =
             fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();

@@ -6,10 +6,12 @@ mod cdf;
 mod palette;
 mod panel;
 pub mod plot;
+mod png;
 mod scatter;
 pub mod trace;
 
 pub use palette::Palette;
+pub use png::png;
 
 use crate::report::{Comparison, Family, Group};
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the reference of the documentation.
 
+use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, SERIES_COLUMNS, Table};
 use crate::library;
 use crate::scenario::{Method, MethodLibrary};
@@ -176,6 +177,8 @@ fn columns_page() -> String {
     table("series.csv", rows(&SERIES_COLUMNS));
     table("cdf.csv", rows(&CDF_COLUMNS));
     table("entities.csv", rows(&ENTITY_COLUMNS));
+    table("--packets FILE", PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());
+    table("--slots FILE", SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());
     out
 }
 

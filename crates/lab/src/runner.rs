@@ -144,15 +144,16 @@ fn run_with(
     let failed: Arc<OnceLock<ExportError>> = Arc::default();
     let tap = OutputTap::create(outputs, facts, Arc::clone(&progress.stop), Arc::clone(&failed))?;
     let done = scenario.tapped(job, tap)?.run_tapped(&mut progress);
-    if let Some(failed) = Arc::into_inner(failed).and_then(OnceLock::into_inner) {
-        return Err(failed.into());
+    if let Some((result, tap)) = done
+        && failed.get().is_none()
+    {
+        tap.commit()?;
+        return Ok(Some(result));
     }
-    match done {
+    // The tap is gone, and what it could not write with it.
+    match Arc::into_inner(failed).and_then(OnceLock::into_inner) {
+        Some(failed) => Err(failed.into()),
         None => Ok(None),
-        Some((result, tap)) => {
-            tap.commit()?;
-            Ok(Some(result))
-        }
     }
 }
 

@@ -65,9 +65,11 @@ impl Style {
 /// Digits after the point that suit values of `metric`.
 const fn decimals(metric: Metric) -> usize {
     match metric {
-        Metric::Utilisation => 4,
+        Metric::Utilisation | Metric::Jain => 4,
         Metric::DelayP95
         | Metric::DelayP99
+        | Metric::DelayP999
+        | Metric::PdvP99
         | Metric::Rtt
         | Metric::Backlog
         | Metric::SdapBacklog
@@ -76,6 +78,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::RlcAtEntry => 1,
         Metric::DelayMean
         | Metric::DelaySd
+        | Metric::Ipdv
+        | Metric::Late
         | Metric::Goodput
         | Metric::Drops
         | Metric::DropsOfAll
@@ -114,10 +118,19 @@ const COLUMNS: [(Metric, &str, bool); 10] = [
 /// Heading of `metric`: whose it is, what it is, its unit.
 fn heading(metric: Metric, name: &str, low_latency: bool) -> String {
     let whose = match metric {
-        Metric::DelayMean | Metric::DelayP95 | Metric::DelayP99 | Metric::Drops if low_latency => {
+        Metric::DelayMean
+        | Metric::DelayP95
+        | Metric::DelayP99
+        | Metric::DelayP999
+        | Metric::PdvP99
+        | Metric::Ipdv
+        | Metric::Late
+        | Metric::Drops
+            if low_latency =>
+        {
             "low-lat.\n"
         }
-        Metric::Goodput | Metric::Rtt if low_latency => "bulk\n",
+        Metric::Goodput | Metric::Rtt | Metric::Jain if low_latency => "bulk\n",
         _ => "",
     };
     let unit = metric.unit();
@@ -129,12 +142,31 @@ fn heading(metric: Metric, name: &str, low_latency: bool) -> String {
     format!("{whose}{name}{separator}{unit}")
 }
 
+/// Columns of the wide table beyond [`COLUMNS`].
+const WIDE_COLUMNS: [(Metric, &str, bool); 5] = [
+    (Metric::DelayP999, "delay\np99.9", false),
+    (Metric::PdvP99, "PDV\np99", false),
+    (Metric::Ipdv, "IPDV\nmean", false),
+    (Metric::Late, "late", false),
+    (Metric::Jain, "Jain\nindex", false),
+];
+
 /// The table of a group: methods in order of appearance, then the bound and the clairvoyant policy. Columns that no
 /// method has a value for are left out.
 #[must_use]
 pub fn methods(group: &GroupSummary) -> Grid {
+    grid(group, COLUMNS.iter())
+}
+
+/// [`methods`] with high percentiles, jitter, missed delay budgets and fairness.
+#[must_use]
+pub fn wide(group: &GroupSummary) -> Grid {
+    grid(group, COLUMNS.iter().chain(&WIDE_COLUMNS))
+}
+
+fn grid(group: &GroupSummary, columns: impl Iterator<Item = &'static (Metric, &'static str, bool)>) -> Grid {
     let columns: Vec<_> =
-        COLUMNS.iter().filter(|(m, ..)| group.methods.iter().any(|row| row.get(*m).is_some())).collect();
+        columns.filter(|(m, ..)| group.methods.iter().any(|row| row.get(*m).is_some())).collect();
     let mut header = vec!["method".to_owned()];
     header.extend(columns.iter().map(|(metric, name, _)| heading(*metric, name, group.low_latency)));
     let row = |method: &MethodSummary, kind| {

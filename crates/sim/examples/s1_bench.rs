@@ -71,6 +71,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         start,
         stop: None,
         extra_delay: Duration::ZERO,
+        delay_budget: None,
     };
     let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
     let bulk = Traffic::Tcp { sender: SenderConfig::default(), receiver, size: None };

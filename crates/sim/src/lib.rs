@@ -11,6 +11,7 @@ pub mod hosts;
 pub mod link;
 pub mod recorder;
 pub mod results;
+mod segments;
 mod sources;
 pub mod tap;
 pub mod traffic;

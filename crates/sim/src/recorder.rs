@@ -125,9 +125,21 @@ struct Class {
     bound: Option<Times>,
     rtt: Option<Times>,
     ping: Option<PingCount>,
+    /// Sum in ns and number of the differences between delays of neighbours.
+    variation: (u64, u64),
+    /// Longest time in the chain that keeps the delay budget.
+    budget: Duration,
     rlc_backlog_sum: u64,
     sdap_entries: u64,
     goodput_bytes: u64,
+}
+
+/// What is counted of one flow.
+#[derive(Clone, Copy, Default)]
+struct Single {
+    goodput_bytes: u64,
+    /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
+    last_delay: u64,
 }
 
 /// What is counted of one layer.
@@ -159,6 +171,7 @@ pub(crate) struct ClassInfo {
     pub(crate) qfi: u8,
     pub(crate) low_latency: bool,
     pub(crate) flows: u32,
+    pub(crate) delay_budget: Option<Duration>,
 }
 
 /// Listens to the stack.
@@ -167,6 +180,7 @@ pub(crate) struct Recorder {
     end: Instant,
     classes: Vec<Class>,
     class_of_flow: Vec<u32>,
+    singles: Vec<Single>,
     layers: [LayerCount; 3],
     offered: u64,
     used: u64,
@@ -181,10 +195,11 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
+    /// A recorder of the window from `warmup` to `end`; `air_delay`, from the pull to the UE, is part of delay budgets.
     pub(crate) fn new(
-        warmup: Instant,
-        end: Instant,
+        [warmup, end]: [Instant; 2],
         bins: usize,
+        air_delay: Duration,
         classes: Vec<ClassInfo>,
         class_of_flow: Vec<u32>,
     ) -> Self {
@@ -194,6 +209,8 @@ impl Recorder {
             bound: info.low_latency.then(Times::new),
             rtt: matches!(info.kind, "tcp" | "ping").then(Times::new),
             ping: (info.kind == "ping").then(PingCount::default),
+            variation: (0, 0),
+            budget: info.delay_budget.map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
             rlc_backlog_sum: 0,
             sdap_entries: 0,
             goodput_bytes: 0,
@@ -205,6 +222,7 @@ impl Recorder {
                 ue: info.ue,
                 qfi: info.qfi,
                 low_latency: info.low_latency,
+                delay_budget_ms: info.delay_budget.map(Duration::as_millis_f64),
                 ..FlowResult::default()
             },
         });
@@ -220,6 +238,7 @@ impl Recorder {
             warmup,
             end,
             classes: classes.collect(),
+            singles: vec![Single::default(); class_of_flow.len()],
             class_of_flow,
             layers: [layer(), layer(), layer()],
             offered: 0,
@@ -270,9 +289,17 @@ impl Recorder {
         if packet.entered < self.warmup {
             return;
         }
+        let delay = now.since(packet.entered);
+        let last =
+            std::mem::replace(&mut self.singles[packet.flow as usize].last_delay, delay.as_nanos() + 1);
         let class = self.class(packet);
         class.result.delivered_packets += 1;
-        class.delay.record(now.since(packet.entered));
+        class.delay.record(delay);
+        class.result.late_packets += u64::from(delay > class.budget);
+        if last > 0 {
+            class.variation.0 += (delay.as_nanos() + 1).abs_diff(last);
+            class.variation.1 += 1;
+        }
         if let (Some(times), Some(bound)) = (&mut class.bound, bound) {
             times.record(bound.since(packet.entered));
         }
@@ -285,6 +312,7 @@ impl Recorder {
         if now >= self.warmup {
             let class = self.class_of_flow[flow as usize] as usize;
             self.classes[class].goodput_bytes += bytes;
+            self.singles[flow as usize].goodput_bytes += bytes;
         }
     }
 
@@ -368,7 +396,10 @@ impl Recorder {
     /// The flows' results.
     pub(crate) fn flows(&self) -> Vec<FlowResult> {
         let window_s = self.end.since(self.warmup).as_secs_f64();
-        let finish = |class: &Class| FlowResult {
+        let finish = |(i, class): (usize, &Class)| FlowResult {
+            ipdv_mean_ms: (class.variation.1 > 0)
+                .then(|| class.variation.0 as f64 / class.variation.1 as f64 * 1e-6),
+            jain_index: self.jain(i),
             goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
             delay: class.delay.finish(),
             bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
@@ -377,7 +408,15 @@ impl Recorder {
             rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
             ..class.result.clone()
         };
-        self.classes.iter().map(finish).collect()
+        self.classes.iter().enumerate().map(finish).collect()
+    }
+
+    /// Jain's index (Jain, Chiu, Hawe 1984) over the goodputs of the flows of class `i`.
+    fn jain(&self, i: usize) -> Option<f64> {
+        let own = || self.class_of_flow.iter().zip(&self.singles).filter(|(class, _)| **class as usize == i);
+        let bytes = || own().map(|(_, single)| single.goodput_bytes as f64);
+        let (sum, squares) = (bytes().sum::<f64>(), bytes().map(|b| b * b).sum::<f64>());
+        (own().count() > 1 && squares > 0.0).then(|| sum * sum / (own().count() as f64 * squares))
     }
 
     /// The layers' results.

@@ -93,6 +93,15 @@ pub struct FlowResult {
     pub delay: Distribution,
     /// The least delay any policy could have given the same packets (tracked flows only).
     pub bound: Distribution,
+    /// Mean difference, without its sign, between the delays of packets delivered one after the other within a flow (IPDV, RFC 5481
+    /// section 4.1; packets lost between two are passed over), in ms; none without such a pair.
+    pub ipdv_mean_ms: Option<f64>,
+    /// Jain's index over the goodputs of the flows of this name; none for a single flow or without any goodput.
+    pub jain_index: Option<f64>,
+    /// Packet delay budget of the flow's 5QI in ms; none when the scenario names none.
+    pub delay_budget_ms: Option<f64>,
+    /// Packets that were delivered after their budget, counted up to the UE; 0 without a budget.
+    pub late_packets: u64,
     /// Round-trip time samples of a TCP sender or of a ping.
     pub rtt: Distribution,
     /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20 Fig. 5).

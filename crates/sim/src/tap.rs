@@ -20,7 +20,7 @@ pub trait Tap {
     /// `ack` reached the sender of `flow`.
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack) {}
 
-    /// The reply to the echo request that left at `sent` reached the server of `flow`.
+    /// The reply to what the server of `flow` sent at `sent` came back to it.
     fn replied(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
 }
 

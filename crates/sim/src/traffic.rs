@@ -160,6 +160,8 @@ pub struct FlowConfig {
     pub stop: Option<Duration>,
     /// One-way delay between server and UPF on top of the core's.
     pub extra_delay: Duration,
+    /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none when none is asked for.
+    pub delay_budget: Option<Duration>,
 }
 
 impl FlowConfig {

@@ -13,6 +13,7 @@ use crate::hosts::{Route, TcpFlow, Timers};
 use crate::link::Pipe;
 use crate::recorder::{ClassInfo, Recorder, conservation};
 use crate::results::RunResult;
+use crate::segments::Segments;
 use crate::sources::{Answer, Source};
 use crate::tap::{Tap, packet_of};
 use crate::traffic::{FlowConfig, Traffic};
@@ -23,7 +24,7 @@ use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet,
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{Egress, Stack, StackConfig};
 use justfull_tcp::segment::HEADER_BYTES;
-use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender};
+use justfull_tcp::{Ack, CcConfig, Receiver, Sender};
 use std::collections::VecDeque;
 
 /// Bytes of an acknowledgement on the uplink: headers with timestamps.
@@ -92,38 +93,6 @@ struct Arrival {
 /// Packets of one slot that a world makes room for at its start.
 const FIRST_DELIVERED: usize = 1024;
 
-/// Segments that a world makes room for at its start: more than 10 MB of them.
-const FIRST_SEGMENTS: usize = 16_384;
-
-/// Segments on their way, by the handle in [`Packet::payload`].
-struct Segments {
-    slots: Vec<Segment>,
-    free: Vec<u32>,
-}
-
-impl Segments {
-    fn new() -> Self {
-        Self { slots: Vec::with_capacity(FIRST_SEGMENTS), free: Vec::with_capacity(FIRST_SEGMENTS) }
-    }
-
-    fn put(&mut self, segment: Segment) -> u64 {
-        if let Some(i) = self.free.pop() {
-            self.slots[i as usize] = segment;
-            u64::from(i)
-        } else {
-            self.slots.push(segment);
-            // So that giving a handle back never allocates.
-            self.free.reserve(self.slots.capacity());
-            (self.slots.len() - 1) as u64
-        }
-    }
-
-    fn take(&mut self, handle: u64) -> Segment {
-        self.free.push(handle as u32);
-        self.slots[handle as usize]
-    }
-}
-
 impl<T: Tap> Driver<T> {
     /// `bytes` of new payload reached the receiver of `flow`.
     #[inline]
@@ -141,7 +110,7 @@ impl<T: Tap> Probe for Driver<T> {
         self.recorder.on_event(now, event);
         if T::ACTIVE {
             let tcp = packet_of(event).filter(|packet| packet.protocol == Protocol::Tcp);
-            let segment = tcp.map(|packet| &self.segments.slots[packet.payload as usize]);
+            let segment = tcp.map(|packet| self.segments.peek(packet.payload));
             self.tap.on_event(now, event, segment);
         }
         if let Event::Dropped { packet, .. } = event {
@@ -227,7 +196,8 @@ impl<T: Tap> World<T> {
         let (classes, class_of_flow) = classes(config);
         let end = Instant::ZERO + config.duration;
         let warmup = Instant::ZERO + config.warmup;
-        let recorder = Recorder::new(warmup, end, config.series_bins as usize, classes, class_of_flow);
+        let bins = config.series_bins as usize;
+        let recorder = Recorder::new([warmup, end], bins, config.air_delay, classes, class_of_flow);
         let mut world = Self {
             ends: Vec::with_capacity(members),
             tcp: Vec::new(),
@@ -614,7 +584,8 @@ fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
             let rules = &config.stack.ues[flow.ue as usize].rules;
             let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);
             let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
-            classes.push(ClassInfo { name, kind, control, ue, qfi, low_latency, flows: 0 });
+            let delay_budget = flow.delay_budget;
+            classes.push(ClassInfo { name, kind, control, ue, qfi, low_latency, delay_budget, flows: 0 });
             classes.len() - 1
         });
         classes[i].flows += 1;

@@ -1,59 +1,9 @@
 //! What every column of the result files is called, means and holds: the one source of headers, reference and values.
 
+use super::value::Value;
 use crate::report::Group;
 use crate::report::summary::Metric;
 use justfull_sim::results::{Distribution, EntityResult, FlowResult, RunResult};
-use serde::{Serialize, Serializer};
-use std::fmt;
-
-/// Content of one cell.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// There is no such value.
-    Absent,
-    /// Text.
-    Text(String),
-    /// A whole number.
-    Whole(u64),
-    /// A measured number; one that is not finite is written as absent.
-    Real(f64),
-    /// Yes or no.
-    Flag(bool),
-}
-
-impl Value {
-    fn text(text: &str) -> Self {
-        if text.is_empty() { Self::Absent } else { Self::Text(text.into()) }
-    }
-
-    fn real(value: Option<f64>) -> Self {
-        value.map_or(Self::Absent, Self::Real)
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => f.write_str(text),
-            Self::Whole(n) => write!(f, "{n}"),
-            Self::Real(x) if x.is_finite() => write!(f, "{x}"),
-            Self::Flag(b) => write!(f, "{b}"),
-            Self::Absent | Self::Real(_) => Ok(()),
-        }
-    }
-}
-
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => s.serialize_str(text),
-            Self::Whole(n) => s.serialize_u64(*n),
-            Self::Real(x) if x.is_finite() => s.serialize_f64(*x),
-            Self::Flag(b) => s.serialize_bool(*b),
-            Self::Absent | Self::Real(_) => s.serialize_none(),
-        }
-    }
-}
 
 /// A table of the result files.
 pub trait Table {
@@ -156,6 +106,12 @@ fn ms(d: &Distribution, pick: fn(&Distribution) -> f64) -> Value {
     if d.count == 0 { Value::Absent } else { Value::Real(pick(d)) }
 }
 
+/// Packets after their budget in percent of those delivered.
+fn late(flow: &FlowResult) -> Option<f64> {
+    flow.delay_budget_ms.filter(|_| flow.delivered_packets > 0)?;
+    Some(100.0 * flow.late_packets as f64 / flow.delivered_packets as f64)
+}
+
 fn whole(value: Option<u64>) -> Value {
     value.map_or(Value::Absent, Value::Whole)
 }
@@ -181,7 +137,7 @@ macro_rules! column {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 68] = [
+pub static COLUMNS: [Column<Runs>; 76] = [
     column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
     column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
     column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
@@ -292,6 +248,42 @@ pub static COLUMNS: [Column<Runs>; 68] = [
         "Time from UPF entry to the pull that took the packet's last byte: greatest value.",
         |r| ms(&r.flow.delay, |d| d.max_ms)
     ),
+    column!(
+        "pdv_ms_p95",
+        "ms",
+        "Packet delay variation (RFC 5481 section 4.2): delay less the least delay of the flow's packets, 95th percentile.",
+        |r| ms(&r.flow.delay, |d| d.p95_ms - d.min_ms)
+    ),
+    column!("pdv_ms_p99", "ms", "Packet delay variation: 99th percentile.", |r| ms(&r.flow.delay, |d| d
+        .p99_ms
+        - d.min_ms)),
+    column!("pdv_ms_p999", "ms", "Packet delay variation: 99.9th percentile.", |r| ms(&r.flow.delay, |d| d
+        .p999_ms
+        - d.min_ms)),
+    column!(
+        "ipdv_ms_mean",
+        "ms",
+        "Difference between the delays of packets delivered one after the other within a flow (RFC 5481 section 4.1), mean without sign.",
+        |r| Value::real(r.flow.ipdv_mean_ms)
+    ),
+    column!(
+        "jain_index",
+        "ratio",
+        "Jain's index over the goodputs of the flows of this name: 1 when equal, 1/n when one has all.",
+        |r| Value::real(r.flow.jain_index)
+    ),
+    column!(
+        "delay_budget_ms",
+        "ms",
+        "Packet delay budget of the flow's 5QI (TS 23.501), from UPF to UE.",
+        |r| Value::real(r.flow.delay_budget_ms)
+    ),
+    column!("late_packets", "packets", "Packets delivered after their budget.", |r| {
+        if r.flow.delay_budget_ms.is_some() { Value::Whole(r.flow.late_packets) } else { Value::Absent }
+    }),
+    column!("late_percent", "%", "Those, in percent of the packets delivered.", |r| Value::real(late(
+        r.flow
+    ))),
     column!(
         "bound_count",
         "values",

@@ -54,6 +54,8 @@ pub struct FlowFacts {
     pub drb: u8,
     /// Payload of a datagram in bytes and mean time between datagrams; none for TCP.
     pub datagrams: Option<(u32, Duration)>,
+    /// The UE answers each datagram.
+    pub answered: bool,
     /// The scenario asks for its delay.
     pub low_latency: bool,
     /// One-way delay between server and UPF.
@@ -98,6 +100,7 @@ impl RunFacts {
                     Traffic::Ping(ping) => Some((ping.payload.0 as u32, ping.interval.mean())),
                     Traffic::Tcp { .. } => None,
                 },
+                answered: matches!(flow.traffic, Traffic::Ping(_)),
                 low_latency: flow.low_latency,
                 core_delay: config.core_delay + flow.extra_delay,
             }

@@ -7,12 +7,15 @@
 //! |---|---|
 //! | `TCP download`, `TCP download::N` | goodput at the UE in a step, Mbit/s; N in the order of the scenario |
 //! | `TCP download sum`, `avg`, `fairness` | of these |
-//! | `Ping (ms) ICMP` | mean round-trip time of the pings that were sent in a step |
-//! | `VoIP::delay`, `VoIP::jitter`, `VoIP::loss` | of the first flow of datagrams without replies: mean one-way delay from server to UE, mean difference between delays of neighbours, datagrams lost |
+//! | `Ping (ms) ICMP` | mean round-trip time of the pings of the first flow of pings that were sent in a step |
+//! | `VoIP::delay`, `VoIP::jitter`, `VoIP::loss` | of the first flow of datagrams without replies: see below |
+//!
+//! `VoIP::delay` is the mean one-way delay from server to UE, `jitter` the mean difference between the delays of neighbours, `loss`
+//! the number of datagrams lost; each of the datagrams that were sent in a step.
 //!
 //! Single values, of every datagram, are in `raw_values`. The test parameter `voip_host` makes flent show its VoIP plots too.
 
-use super::facts::RunFacts;
+use super::facts::{FlowFacts, RunFacts};
 use super::measure::{FlowMeasure, Measurements, Trip};
 use super::sink::{ExportError, write_whole};
 use crate::stats::jain;
@@ -143,17 +146,16 @@ fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     let mut data = Data::default();
     downloads(&mut data, measured, facts);
     let streams = facts.flows.iter().filter(|flow| flow.datagrams.is_none()).count();
-    let pings = measured.flows().iter().find(|flow| flow.trips.iter().any(|trip| trip.replied.is_some()));
-    if let Some(FlowMeasure { trips, .. }) = pings {
+    let first = |answered: bool| {
+        let wanted = |(flow, _): &(&FlowFacts, _)| flow.datagrams.is_some() && flow.answered == answered;
+        facts.flows.iter().zip(measured.flows()).find(wanted).map(|(_, measure)| measure)
+    };
+    if let Some(FlowMeasure { trips, .. }) = first(true) {
         let rtt = |i: usize| trips[i].round_trip().map(Duration::as_millis_f64);
         data.add("Ping (ms) ICMP", "ms", by_step(measured, trips, rtt), raw(trips, rtt));
     }
-    let call = measured
-        .flows()
-        .iter()
-        .find(|flow| !flow.trips.is_empty() && flow.trips.iter().all(|t| t.replied.is_none()));
     let mut parameters = Map::new();
-    if let Some(FlowMeasure { trips, .. }) = call {
+    if let Some(FlowMeasure { trips, .. }) = first(false) {
         voip(&mut data, measured, trips);
         parameters.insert("voip_host".into(), json!("ue"));
     }

@@ -105,13 +105,12 @@ fn rate(packets: u64, payload: u32, first: Option<Instant>, last: Option<Instant
     json!({"bps": bps.round() as u64, "string": format!("{:.1} Kbps", bps * 1e-3)})
 }
 
-fn stats(trips: &[Trip], payload: u32, run: Duration) -> Value {
+fn stats(trips: &[Trip], payload: u32, one_way: bool, run: Duration) -> Value {
     let sent = trips.len() as u64;
     let arrived = trips.iter().filter(|trip| trip.arrived.is_some()).count() as u64;
     let replied = trips.iter().filter(|trip| trip.replied.is_some()).count() as u64;
     let down = trips.iter().filter(|trip| trip.dropped).count() as u64;
     // Of a flow without replies what came down is what was received.
-    let one_way = replied == 0;
     let received = if one_way { arrived } else { replied };
     let end = |trip: &Trip| if one_way { trip.arrived } else { trip.replied };
     let none = || duration_stats(Vec::new());
@@ -191,7 +190,7 @@ fn content(flow: &FlowFacts, class: &str, trips: &[Trip], facts: &RunFacts) -> V
         "version": {"irtt": IRTT, "protocol": PROTOCOL_VERSION, "json_format": JSON_FORMAT},
         "system_info": {"os": "justfull", "cpus": 1, "go_version": "", "hostname": "server"},
         "config": config,
-        "stats": stats(trips, payload, facts.duration),
+        "stats": stats(trips, payload, !flow.answered, facts.duration),
         "round_trips": (0..trips.len()).map(|i| round_trip(trips, i)).collect::<Vec<_>>(),
         "justfull": {"provenance": facts.provenance, "flow": class},
     })

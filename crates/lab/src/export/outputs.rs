@@ -213,6 +213,12 @@ impl Tap for OutputTap {
         if let Some(measured) = &mut self.measured {
             measured.replied(now, flow, sent);
         }
+        if let Some(capture) = &mut self.capture
+            && self.failed.get().is_none()
+        {
+            let outcome = capture.replied(now, flow, sent);
+            self.check(|o| o.pcapng.clone(), outcome);
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Captures that Wireshark opens: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
 //!
 //! A packet stands once on the interface of each layer, at the instant at which it left that layer, downwards or by a drop; `air`
-//! has it when it reaches the UE, `uplink` has the acknowledgements when they reach the server. The comment of a packet says
+//! has it when it reaches the UE, `uplink` has acknowledgements and echo replies when they reach the
+//! server. The comment of a packet says
 //! what the layer did to it. Time 0 of the simulation is the epoch, so that equal runs give equal files.
 //!
 //! What is captured is raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it: addresses, ports, lengths, ECN bits, sequence and
@@ -13,10 +14,12 @@ mod packet;
 
 use super::facts::RunFacts;
 use super::sink::{ExportError, Sink};
+use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
+use justfull_sim::traffic::UDP_HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
-use packet::{Addressed, Built};
-use std::collections::VecDeque;
+use packet::{Addressed, Built, Content};
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -32,7 +35,7 @@ pub const INTERFACES: [(&str, &str); 5] = [
     ("sdap", "packets as they leave SDAP or are dropped there"),
     ("rlc", "packets as the MAC takes their last byte, or as the RLC drops them"),
     ("air", "packets as they reach the UE"),
-    ("uplink", "acknowledgements as they reach the server"),
+    ("uplink", "acknowledgements and echo replies as they reach the server"),
 ];
 
 const AIR: usize = 3;
@@ -125,7 +128,14 @@ pub struct Capture {
     from_upf: Option<u64>,
     /// Packets written and packets dropped, by interface.
     counts: [(u64, u64); INTERFACES.len()],
-    acks: u16,
+    /// IPv4 identification of the next packet on the uplink.
+    uplink_id: u16,
+    /// Numbers of the echo requests that are on their way, by flow and time of sending in ns.
+    echoes: BTreeMap<(u32, u64), u16>,
+    /// Number of the next echo request, by flow.
+    next_echo: Vec<u16>,
+    /// Size of a datagram on the IP layer, by flow.
+    sizes: Vec<u32>,
 }
 
 impl Capture {
@@ -143,7 +153,14 @@ impl Capture {
             airborne: VecDeque::new(),
             from_upf: None,
             counts: [(0, 0); INTERFACES.len()],
-            acks: 0,
+            uplink_id: 0,
+            echoes: BTreeMap::new(),
+            next_echo: vec![1; facts.flows.len()],
+            sizes: facts
+                .flows
+                .iter()
+                .map(|f| f.datagrams.map_or(0, |(payload, _)| payload + UDP_HEADER_BYTES))
+                .collect(),
         };
         match capture.header(facts) {
             Ok(()) => Ok(capture),
@@ -204,6 +221,25 @@ impl Capture {
         Ok(())
     }
 
+    /// `packet` as bytes.
+    fn build(&mut self, packet: &Packet, segment: Option<&Segment>) -> Built {
+        let flow = packet.flow as usize;
+        let content = match (packet.protocol, segment) {
+            (Protocol::Tcp, Some(segment)) => Content::Tcp(segment),
+            (Protocol::Icmp, _) => {
+                let next = &mut self.next_echo[flow];
+                let number = *self.echoes.entry((packet.flow, packet.payload)).or_insert_with(|| {
+                    let number = *next;
+                    *next = next.wrapping_add(1);
+                    number
+                });
+                Content::Echo(number)
+            }
+            _ => Content::Udp,
+        };
+        self.flows[flow].downlink(packet, content)
+    }
+
     fn whose(&self, packet: &Packet) -> String {
         let class = &self.classes[packet.flow as usize];
         format!("flow={class} packet={} ue={} qfi={}", packet.id, packet.ue, packet.qfi.get())
@@ -218,7 +254,7 @@ impl Capture {
         match event {
             Event::Enqueued { layer: Layer::Sdap, packet, .. } => self.passed_upf(now, packet, segment),
             Event::Departed { layer, packet, sojourn } => {
-                let built = self.flows[packet.flow as usize].downlink(packet, segment);
+                let built = self.build(packet, segment);
                 let whose = self.whose(packet);
                 let comment = format!("{whose} sojourn={}ms", ms(*sojourn));
                 self.put(*layer as usize, now, &built, &comment)?;
@@ -239,7 +275,8 @@ impl Capture {
                 if *layer == Layer::Sdap && arriving(*reason) {
                     self.passed_upf(now, packet, segment)?;
                 }
-                let built = self.flows[packet.flow as usize].downlink(packet, segment);
+                let built = self.build(packet, segment);
+                self.echoes.remove(&(packet.flow, packet.payload));
                 let waited = if arriving(*reason) { Duration::ZERO } else { now.since(packet.enqueued) };
                 let whose = self.whose(packet);
                 let comment = format!("{whose} dropped={} sojourn={}ms", reason.name(), ms(waited));
@@ -255,7 +292,7 @@ impl Capture {
         if self.from_upf.take() == Some(packet.id) {
             return Ok(());
         }
-        let built = self.flows[packet.flow as usize].downlink(packet, segment);
+        let built = self.build(packet, segment);
         let comment = format!("{} sojourn={}ms", self.whose(packet), ms(Duration::ZERO));
         self.put(Layer::Upf as usize, now, &built, &comment)
     }
@@ -266,11 +303,29 @@ impl Capture {
     /// What the disk answers.
     pub fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) -> io::Result<()> {
         self.land(now)?;
-        self.acks = self.acks.wrapping_add(1);
-        let built = self.flows[flow as usize].uplink(now, ack, self.acks);
+        let id = self.take_uplink_id();
+        let built = self.flows[flow as usize].acknowledgement(now, ack, id);
         let rtt = now.since(ack.ts_echo);
         let comment = format!("flow={} rtt={}ms", self.classes[flow as usize], ms(rtt));
         self.put(UPLINK, now, &built, &comment)
+    }
+
+    /// Hears that the reply to the echo request that `flow` sent at `sent` reached the server.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
+        self.land(now)?;
+        let Some(number) = self.echoes.remove(&(flow, sent.as_nanos())) else { return Ok(()) };
+        let id = self.take_uplink_id();
+        let built = self.flows[flow as usize].reply(number, self.sizes[flow as usize], id);
+        let comment = format!("flow={} rtt={}ms", self.classes[flow as usize], ms(now.since(sent)));
+        self.put(UPLINK, now, &built, &comment)
+    }
+
+    fn take_uplink_id(&mut self) -> u16 {
+        self.uplink_id = self.uplink_id.wrapping_add(1);
+        self.uplink_id
     }
 
     /// Writes what is left, with the counts of each interface at `end`, and puts the file in its place.
@@ -309,6 +364,3 @@ fn ms(time: Duration) -> String {
     let ns = time.as_nanos();
     format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
 }
-
-#[cfg(test)]
-mod tests;

@@ -19,6 +19,3 @@ pub use columns::{
 };
 pub use file::{Format, RecordFile};
 pub use taps::{PacketTap, SlotTap};
-
-#[cfg(test)]
-mod tests;

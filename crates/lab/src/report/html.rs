@@ -108,7 +108,7 @@ fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> Stri
         if group.x.is_some() {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&group.x_text()));
         }
-        out.push_str(&grid(&table::methods(&GroupSummary::of(&group.runs))));
+        out.push_str(&grid(&table::wide(&GroupSummary::of(&group.runs))));
     }
     out.extend(figure::of_family(family, number, palette).iter().map(figure_html));
     for (i, (index, group)) in family.groups.iter().enumerate() {

@@ -28,6 +28,16 @@ pub enum Metric {
     DelayP95,
     /// 99th percentile of the delay of the worst subject flow, in ms.
     DelayP99,
+    /// 99.9th percentile of the delay of the worst subject flow, in ms.
+    DelayP999,
+    /// 99th percentile of the packet delay variation of the worst subject flow, in ms.
+    PdvP99,
+    /// Mean difference between the delays of neighbours in the subject flows, in ms.
+    Ipdv,
+    /// Packets of the subject flows that were delivered after their delay budget, in percent of those delivered.
+    Late,
+    /// Least of Jain's indices over the bulk flows of a name.
+    Jain,
     /// Used over offered capacity, 0 to 1.
     Utilisation,
     /// Goodput of the bulk flows together, in Mbit/s.
@@ -56,11 +66,16 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 21] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
         Self::DelayP99,
+        Self::DelayP999,
+        Self::PdvP99,
+        Self::Ipdv,
+        Self::Late,
+        Self::Jain,
         Self::Utilisation,
         Self::Goodput,
         Self::Rtt,
@@ -83,6 +98,11 @@ impl Metric {
             Self::DelaySd => "delay_ms_sd",
             Self::DelayP95 => "delay_ms_p95",
             Self::DelayP99 => "delay_ms_p99",
+            Self::DelayP999 => "delay_ms_p999",
+            Self::PdvP99 => "pdv_ms_p99",
+            Self::Ipdv => "ipdv_ms_mean",
+            Self::Late => "late_percent",
+            Self::Jain => "jain_index",
             Self::Utilisation => "utilisation",
             Self::Goodput => "goodput_mbit_s",
             Self::Rtt => "rtt_ms_mean",
@@ -112,6 +132,11 @@ impl Metric {
             Self::DelaySd => "standard deviation of the delay",
             Self::DelayP95 => "95th percentile of the delay",
             Self::DelayP99 => "99th percentile of the delay",
+            Self::DelayP999 => "99.9th percentile of the delay",
+            Self::PdvP99 => "99th percentile of the delay beyond the least",
+            Self::Ipdv => "difference between neighbouring delays",
+            Self::Late => "packets late for their 5QI",
+            Self::Jain => "fairness of the bulk flows",
             Self::Utilisation => "utilisation",
             Self::Goodput => "goodput of the bulk flows",
             Self::Rtt => "round-trip time of the bulk flows",
@@ -135,12 +160,15 @@ impl Metric {
             | Self::DelaySd
             | Self::DelayP95
             | Self::DelayP99
+            | Self::DelayP999
+            | Self::PdvP99
+            | Self::Ipdv
             | Self::Rtt
             | Self::Bound
             | Self::PingRtt => "ms",
-            Self::Utilisation => "",
+            Self::Utilisation | Self::Jain => "",
             Self::Goodput => "Mbit/s",
-            Self::Drops | Self::DropsOfAll => "%",
+            Self::Drops | Self::DropsOfAll | Self::Late => "%",
             Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcBacklogSd | Self::RlcAtEntry => {
                 "packets"
             }
@@ -157,6 +185,21 @@ impl Metric {
             Self::DelaySd => "Standard deviation of that delay within a flow, mean over packets.",
             Self::DelayP95 => "95 % of the packets waited no longer; with several flows, the worst of them.",
             Self::DelayP99 => "99 % of the packets waited no longer; with several flows, the worst of them.",
+            Self::DelayP999 => {
+                "99.9 % of the packets waited no longer; with several flows, the worst of them."
+            }
+            Self::PdvP99 => {
+                "99 % of the packets waited no longer than this beyond the least delay (PDV, RFC 5481); with several flows, the worst."
+            }
+            Self::Ipdv => {
+                "Difference between the delays of neighbouring packets (IPDV, RFC 5481), mean without sign."
+            }
+            Self::Late => {
+                "Packets delivered after the delay budget of their 5QI, in percent of those delivered."
+            }
+            Self::Jain => {
+                "Jain's index over the goodputs of the bulk flows of one name; with several names, the least."
+            }
             Self::Utilisation => "What the slots carried over what they could have carried.",
             Self::Goodput => "New payload that reached the receivers of the bulk flows.",
             Self::Rtt => "Round-trip time that the bulk senders measured, mean over samples.",
@@ -186,6 +229,16 @@ impl Metric {
             Self::DelaySd => weighted(subject(run), |f| (f.delay.count, f.delay.sd_ms)),
             Self::DelayP95 => worst(run, |d| d.p95_ms),
             Self::DelayP99 => worst(run, |d| d.p99_ms),
+            Self::DelayP999 => worst(run, |d| d.p999_ms),
+            Self::PdvP99 => worst(run, |d| d.p99_ms - d.min_ms),
+            Self::Ipdv => weighted(subject(run), |f| {
+                (f.ipdv_mean_ms.map_or(0, |_| f.delivered_packets), f.ipdv_mean_ms.unwrap_or(0.0))
+            }),
+            Self::Late => weighted(subject(run), |f| {
+                let delivered = f.delay_budget_ms.map_or(0, |_| f.delivered_packets);
+                (delivered, 100.0 * f.late_packets as f64 / f.delivered_packets as f64)
+            }),
+            Self::Jain => bulk(run).filter_map(|f| f.jain_index).reduce(f64::min),
             Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
             Self::Goodput => {
                 bulk(run).map(|f| f.goodput_mbit_s).fold(None, |sum, g| Some(sum.unwrap_or(0.0) + g))

@@ -7,6 +7,7 @@ use super::trace_channel;
 use crate::trace::{Format, TracePaths, Values};
 use justfull_base::Duration;
 use justfull_base::packet::Protocol;
+use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_sim::{FlowConfig, Traffic, WorldConfig};
@@ -99,6 +100,7 @@ fn flows(
             return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
         }
         let traffic = traffic(flow, &at, locator)?;
+        let delay_budget = delay_budget(flow, &at, locator)?;
         for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
             for k in 0..flow.count {
                 let tuple = tuple(&traffic, ue_index, (i as u32) * 997 + k);
@@ -119,12 +121,30 @@ fn flows(
                     start: flow.start,
                     stop: flow.stop,
                     extra_delay: flow.extra_delay,
+                    delay_budget,
                 });
             }
         }
     }
     default_rules(ues);
     Ok(flows)
+}
+
+/// Packet delay budget of the 5QI that `flow` names.
+fn delay_budget(
+    flow: &FlowFile,
+    at: &dyn Fn(&str) -> String,
+    locator: &Locator,
+) -> Result<Option<Duration>, ScenarioError> {
+    let Some(value) = flow.five_qi else { return Ok(None) };
+    match five_qi(value) {
+        Some(row) => Ok(Some(row.delay_budget)),
+        None => {
+            let known: Vec<String> = TABLE.iter().map(|row| row.value.to_string()).collect();
+            let allowed = format!("one of the standardised {}", known.join(", "));
+            Err(locator.plain(&at("five_qi"), &value.to_string(), &allowed))
+        }
+    }
 }
 
 /// What no rule names goes to the UE's last QoS flow, as the default rule of a PDU session does (TS 23.501 section 5.7.1.1).

@@ -293,6 +293,9 @@ pub struct FlowFile {
     /// Its delay is what the scenario asks for.
     #[serde(default)]
     pub low_latency: bool,
+    /// 5QI of its QoS flow (TS 23.501 Table 5.7.4-1): packets that miss its packet delay budget are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub five_qi: Option<u8>,
     /// When it starts.
     #[serde(default)]
     pub start: Duration,

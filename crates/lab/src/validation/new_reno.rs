@@ -25,7 +25,7 @@ fn slow_start() -> Evidence {
     let mut evidence = Evidence::default();
     let mut frame =
         Frame::new("slow start", ("time, RTT", Scale::FromZero), ("window, segments", Scale::Logarithmic));
-    let classic = CcConfig::NewReno(Config { abc_limit: 1 });
+    let classic = CcConfig::NewReno(Config { abc_limit: 1, ..Config::default() });
     let cases = [
         ("slow-start-each", "every segment acknowledged", control(), Acks::Each),
         ("slow-start-delayed", "delayed, L = 2", control(), Acks::Delayed),

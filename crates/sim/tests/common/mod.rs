@@ -67,6 +67,7 @@ fn flow(name: &str, protocol: Protocol, traffic: Traffic) -> FlowConfig {
         start: Duration::ZERO,
         stop: None,
         extra_delay: Duration::ZERO,
+        delay_budget: None,
     }
 }
 

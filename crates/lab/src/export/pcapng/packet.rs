@@ -1,13 +1,22 @@
-//! IPv4, TCP and UDP headers of packets whose payload is zeros: RFC 791, 9293, 7323, 2018, 768; checksums by RFC 1071.
+//! IPv4, TCP, UDP and ICMP headers of packets whose payload is zeros: RFC 791, 9293, 7323, 2018, 768, 792; checksums by RFC 1071.
 
 use super::SNAPLEN;
-use justfull_base::packet::Protocol;
 use justfull_base::{Ecn, Instant, Packet};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{Ack, Segment};
 
+/// What a packet from the server carries.
+#[derive(Clone, Copy)]
+pub(super) enum Content<'a> {
+    Tcp(&'a Segment),
+    Udp,
+    /// An echo request of this number.
+    Echo(u16),
+}
+
 const IPV4_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
+const ICMP_BYTES: usize = 8;
 /// TCP header with the timestamps option and two bytes of padding.
 const TCP_BYTES: usize = 32;
 const MOST: usize = SNAPLEN as usize;
@@ -15,6 +24,9 @@ const MOST: usize = SNAPLEN as usize;
 const PROTOCOL_ICMP: u8 = 1;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
+
+const ECHO_REPLY: u8 = 0;
+const ECHO_REQUEST: u8 = 8;
 
 const FLAG_ACK: u8 = 0x10;
 const FLAG_ECE: u8 = 0x40;
@@ -73,12 +85,12 @@ impl Addressed {
     }
 
     /// A packet from the server to the UE.
-    pub(super) fn downlink(&self, packet: &Packet, segment: Option<&Segment>) -> Built {
+    pub(super) fn downlink(&self, packet: &Packet, content: Content<'_>) -> Built {
         let mut headers = [0; IPV4_BYTES + TCP_BYTES];
         let (ip, rest) = headers.split_at_mut(IPV4_BYTES);
-        let length = packet.size as usize - IPV4_BYTES;
-        let (protocol, used) = match (packet.protocol, segment) {
-            (Protocol::Tcp, Some(segment)) => {
+        let length = (packet.size as usize).saturating_sub(IPV4_BYTES);
+        let (protocol, used) = match content {
+            Content::Tcp(segment) => {
                 let flags = FLAG_ACK | if segment.cwr { FLAG_CWR } else { 0 };
                 let ports = [self.server_port, self.ue_port];
                 tcp_header(rest, ports, [FIRST + segment.seq, FIRST], flags, SERVER_WINDOW, TCP_BYTES);
@@ -86,8 +98,11 @@ impl Addressed {
                 seal(rest, 16, length, self.server, self.ue, PROTOCOL_TCP);
                 (PROTOCOL_TCP, TCP_BYTES)
             }
-            (Protocol::Tcp | Protocol::Icmp, _) => (PROTOCOL_ICMP, 0),
-            (Protocol::Udp, _) => {
+            Content::Echo(number) => {
+                echo(rest, ECHO_REQUEST, self.ue_port, number);
+                (PROTOCOL_ICMP, ICMP_BYTES)
+            }
+            Content::Udp => {
                 put16(rest, 0, self.server_port);
                 put16(rest, 2, self.ue_port);
                 put16(rest, 4, length as u16);
@@ -99,8 +114,17 @@ impl Addressed {
         Built::new(&headers[..IPV4_BYTES + used], packet.size)
     }
 
+    /// The reply to echo request `number`, `size` bytes long; `id` is that of its IP header.
+    pub(super) fn reply(&self, number: u16, size: u32, id: u16) -> Built {
+        let mut headers = [0; IPV4_BYTES + ICMP_BYTES];
+        let (ip, rest) = headers.split_at_mut(IPV4_BYTES);
+        echo(rest, ECHO_REPLY, self.ue_port, number);
+        ipv4_header(ip, size, id, Ecn::NotEct, PROTOCOL_ICMP, [self.ue, self.server]);
+        Built::new(&headers, size)
+    }
+
     /// An acknowledgement from the UE to the server; `id` is that of its IP header.
-    pub(super) fn uplink(&self, now: Instant, ack: &Ack, id: u16) -> Built {
+    pub(super) fn acknowledgement(&self, now: Instant, ack: &Ack, id: u16) -> Built {
         let blocks = ack.sack_blocks();
         let sack = if blocks.is_empty() { 0 } else { 4 + 8 * blocks.len() };
         let used = TCP_BYTES + sack;
@@ -153,6 +177,15 @@ fn ipv4_header(ip: &mut [u8], size: u32, id: u16, ecn: Ecn, protocol: u8, [from,
     ip[16..20].copy_from_slice(&to);
     let sum = checksum(words(ip));
     put16(ip, 10, sum);
+}
+
+/// The header of an echo message; its checksum has no pseudo-header.
+fn echo(icmp: &mut [u8], kind: u8, identifier: u16, number: u16) {
+    icmp[0] = kind;
+    put16(icmp, 4, identifier);
+    put16(icmp, 6, number);
+    let sum = checksum(words(&icmp[..ICMP_BYTES]));
+    put16(icmp, 2, sum);
 }
 
 /// All of a TCP header but options and checksum; numbers are taken modulo 2^32.

@@ -150,7 +150,7 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
     column!(
         "protocol",
         "text",
-        "tcp or udp.",
+        "tcp, udp or icmp.",
         false,
         Read::Name(Names::Protocols, |r| Some(r.protocol as u32))
     ),
