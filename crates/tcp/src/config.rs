@@ -155,7 +155,8 @@ pub const DOC: MethodDoc = MethodDoc {
     title: "TCP sender with SACK recovery",
     text: "Keeps the data in flight within the congestion window and the advertised window, finds losses from \
            selective acknowledgements, repairs them, and keeps the timers.",
-    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), \
+    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), \
+              6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), \
               3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: with seconds of \
                  queue a steady RTT would otherwise make every small delay a timeout. The variance follows the \

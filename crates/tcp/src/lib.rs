@@ -2,7 +2,8 @@
 //! through whatever the caller puts between them.
 //!
 //! What is modelled: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by counting (RFC 6675),
-//! proportional rate reduction (RFC 6937), the retransmission timer (RFC 6298) with timestamps (RFC 7323), detection of spurious retransmissions (RFC 3522, RFC 5682),
+//! proportional rate reduction (RFC 6937), the retransmission timer (RFC 6298) with timestamps
+//! (RFC 7323), detection of spurious retransmissions (RFC 3522, RFC 5682),
 //! delayed acknowledgements (RFC 5681), flow control with zero-window probes (RFC 9293), ECN (RFC 3168), pacing
 //! and delivery-rate samples. What is not: the handshake and the close (a connection is established when it is
 //! created) and the bytes themselves (only stream offsets travel; they start at 0 and never wrap).
