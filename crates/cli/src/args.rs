@@ -35,9 +35,8 @@ pub(crate) enum Command {
     )]
     Reproduce(ReproduceArgs),
     /// Compare TCP controls with published formulas and figures
-    #[command(
-        after_help = "Examples:\n  justfull validate cubic --no-files\n  justfull validate all --out docs/validation\n\nWrites CONTROL.md and figures/*.svg."
-    )]
+    #[command(after_help = "Examples:\n  justfull validate cubic --no-files\n  \
+                      justfull validate all --out docs/validation\n\nWrites CONTROL.md and figures/*.svg.")]
     Validate(ValidateArgs),
     /// List methods, algorithms, scenarios and papers
     List,

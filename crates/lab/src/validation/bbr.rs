@@ -188,7 +188,8 @@ fn loss_frame(title: &str, name: &str, curve: Vec<(f64, f64)>) -> Frame {
         .with(Curve::new("1 - p", Stroke::Published, limit.filter(|(p, _)| *p <= 30.0).collect()))
 }
 
-const LOSS_CAPTION: &str = "Goodput of one flow in 60 s over 100 Mbit/s and 100 ms under random loss, as in Fig. 8 of Cardwell et al. 2016.";
+const LOSS_CAPTION: &str = "Goodput of one flow in 60 s over 100 Mbit/s and 100 ms under random loss, as in Fig. 8 of \
+                            Cardwell et al. 2016.";
 
 fn loss_bbr() -> Evidence {
     let (mut evidence, curve) = loss_curve(&control(), "loss-", &["0.001", "0.01", "0.05", "0.15"]);

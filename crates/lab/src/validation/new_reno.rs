@@ -77,7 +77,8 @@ fn avoidance() -> Evidence {
         }
         frame = frame.with(Curve::new(name, Stroke::Line, scope.windows()));
     }
-    let caption = "The 100th packet and every 6000th from there on are lost: slow start, then half the window at each loss and one segment per \
+    let caption = "The 100th packet and every 6000th from there on are lost: slow start, then half the window at each loss and \
+                   one segment per \
                    round trip, whether segments are acknowledged singly or in pairs, since bytes are counted (RFC 3465).";
     evidence.figures.push(plot("new_reno-sawtooth", "NewReno: sawtooth", caption, &[frame]));
     evidence
