@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const SHORT: [&str; 6] = ["--set", "duration=2s", "--set", "warmup=1s", "--no-files", "--quiet"];
+const SHORT: [&str; 8] =
+    ["--set", "duration=2s", "--set", "warmup=1s", "--set", "flow.voip.start=0s", "--no-files", "--quiet"];
 
 fn justfull(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
