@@ -167,8 +167,13 @@ pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
 /// Every distribution of a run: what it is of, whose it is, the numbers.
 fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
     let flows = run.flows.iter().flat_map(|f| {
-        [("delay", &f.delay), ("bound", &f.bound), ("rtt", &f.rtt)]
-            .map(|(what, d)| (what, f.name.as_str(), d))
+        let of_all = [("delay", Some(&f.delay)), ("bound", Some(&f.bound)), ("rtt", Some(&f.rtt))];
+        let of_some = [
+            ("one_way", f.voip.as_ref().map(|v| &v.one_way)),
+            ("frame", f.frames.as_ref().map(|v| &v.completion)),
+            ("page", f.pages.as_ref().map(|p| &p.load)),
+        ];
+        of_all.into_iter().chain(of_some).filter_map(|(what, d)| Some((what, f.name.as_str(), d?)))
     });
     let layers = run.layers.iter().flat_map(|l| {
         let parts = [("low_latency_sojourn", &l.low_latency_sojourn), ("other_sojourn", &l.other_sojourn)];

@@ -11,7 +11,7 @@ use justfull_ran::{
     FiveTuple, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig,
     TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::{FlowConfig, Interval, Progress, Traffic, World, WorldConfig};
+use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig, Window};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,8 +106,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         core_rate: BitRate(1_000_000_000),
         core_delay: ms(10),
         air_delay: Duration::ZERO,
-        uplink_rate: BitRate(0),
-        uplink_delay: ms(10),
+        uplink: UplinkConfig { rate: BitRate(0), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None },
         duration: Duration::from_secs(60),
         warmup: Duration::from_secs(5),
         series_bins: 1000,

@@ -56,6 +56,8 @@ impl Timers {
 pub(crate) struct Route {
     /// Number of the flow.
     pub(crate) flow: u32,
+    /// UE at the other end.
+    pub(crate) ue: u32,
     /// Number of its pipe in the core and of the one back.
     pub(crate) pipe: u32,
     /// Its packets' delays are compared with the bound.
@@ -70,6 +72,8 @@ pub(crate) struct TcpFlow {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) size: Option<u64>,
+    /// It sends from the UE to the server.
+    pub(crate) upload: bool,
     pub(crate) started: bool,
     pub(crate) completed: Option<Instant>,
 }

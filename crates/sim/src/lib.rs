@@ -5,20 +5,22 @@
 //! event loop: a link of fixed delay is already in order, so it keeps its own queue and tells the loop one instant.
 #![forbid(unsafe_code)]
 
+mod app;
+mod arena;
 mod backlog;
 pub mod dumbbell;
 pub mod hosts;
 pub mod link;
 pub mod recorder;
 pub mod results;
-mod segments;
 mod sources;
 pub mod tap;
 pub mod traffic;
-mod uplink;
+pub mod uplink;
 pub mod world;
 
 pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
 pub use tap::Tap;
 pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};
+pub use uplink::{GrantConfig, UplinkConfig};
 pub use world::{Progress, World, WorldConfig};

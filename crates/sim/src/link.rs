@@ -56,6 +56,18 @@ impl<T> Pipe<T> {
         self.next
     }
 
+    /// Items on their way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.flight.len()
+    }
+
+    /// True when nothing is on its way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.flight.is_empty()
+    }
+
     /// The item that has arrived by `now`.
     #[inline]
     pub fn pop(&mut self, now: Instant) -> Option<T> {

@@ -1,8 +1,8 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
+use crate::app::{App, Told, sent_at};
 use crate::backlog::waited;
-use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, PingResult, Series};
-use crate::traffic::PingCount;
+use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series};
 use hdrhistogram::Histogram;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 
@@ -74,6 +74,12 @@ impl Times {
         histogram
     }
 
+    /// Number of values that are certainly above `ms`: by more than a cell of the histogram.
+    pub(crate) fn above(&self, ms: f64) -> u64 {
+        let (us, histogram) = ((ms * 1e3) as u64, self.histogram());
+        histogram.count_between(histogram.next_non_equivalent(us), HIGHEST_US)
+    }
+
     pub(crate) fn finish(&self) -> Distribution {
         let histogram = self.histogram();
         let count = histogram.len();
@@ -124,7 +130,7 @@ struct Class {
     delay: Times,
     bound: Option<Times>,
     rtt: Option<Times>,
-    ping: Option<PingCount>,
+    app: App,
     /// Sum in ns and number of the differences between delays of neighbours.
     variation: (u64, u64),
     /// Longest time in the chain that keeps the delay budget.
@@ -164,8 +170,9 @@ struct Bin {
 /// Which flows there are and how they are named.
 pub(crate) struct ClassInfo {
     pub(crate) name: String,
-    /// Kind of traffic of the first flow.
-    pub(crate) kind: &'static str,
+    /// `tcp`, `udp` or `icmp`.
+    pub(crate) protocol: &'static str,
+    pub(crate) app: App,
     pub(crate) control: String,
     pub(crate) ue: u32,
     pub(crate) qfi: u8,
@@ -207,8 +214,8 @@ impl Recorder {
         let classes = classes.into_iter().map(|info| Class {
             delay: Times::new(),
             bound: info.low_latency.then(Times::new),
-            rtt: matches!(info.kind, "tcp" | "ping").then(Times::new),
-            ping: (info.kind == "ping").then(PingCount::default),
+            rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
+            app: info.app,
             variation: (0, 0),
             budget: info.delay_budget.map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
             rlc_backlog_sum: 0,
@@ -216,7 +223,7 @@ impl Recorder {
             goodput_bytes: 0,
             result: FlowResult {
                 name: info.name,
-                protocol: if info.kind == "ping" { "icmp" } else { info.kind }.into(),
+                protocol: info.protocol.into(),
                 control: info.control,
                 flows: info.flows,
                 ue: info.ue,
@@ -327,30 +334,29 @@ impl Recorder {
         }
     }
 
-    fn ping(&mut self, flow: u32, sent: Instant) -> Option<&mut PingCount> {
-        let class = self.class_of_flow[flow as usize] as usize;
-        self.classes[class].ping.as_mut().filter(|_| sent >= self.warmup)
-    }
-
-    /// An echo request was sent.
-    pub(crate) fn ping_sent(&mut self, now: Instant, flow: u32) {
-        if let Some(count) = self.ping(flow, now) {
-            count.requests += 1;
+    /// What `flow` has to tell of something that was sent at `sent`.
+    pub(crate) fn app(&mut self, flow: u32, sent: Instant, told: Told) {
+        if sent >= self.warmup {
+            let class = self.class_of_flow[flow as usize] as usize;
+            self.classes[class].app.tell(told);
         }
     }
 
     /// The reply to the request of `sent` came back.
-    pub(crate) fn ping_replied(&mut self, now: Instant, flow: u32, sent: Instant) {
-        if let Some(count) = self.ping(flow, sent) {
-            count.replies += 1;
+    #[cold]
+    pub(crate) fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        if sent >= self.warmup {
+            self.app(flow, sent, Told::Done(now.since(sent)));
             self.rtt(now, flow, now.since(sent));
         }
     }
 
-    /// The request of `sent`, or its reply, was dropped.
-    pub(crate) fn ping_lost(&mut self, flow: u32, sent: Instant) {
-        if let Some(count) = self.ping(flow, sent) {
-            count.lost += 1;
+    /// A datagram of `flow` was dropped.
+    #[cold]
+    pub(crate) fn datagram_lost(&mut self, flow: u32, handle: u64) {
+        let class = self.class_of_flow[flow as usize] as usize;
+        if self.classes[class].app.counts_datagrams() {
+            self.app(flow, sent_at(handle), Told::Lost);
         }
     }
 
@@ -396,17 +402,20 @@ impl Recorder {
     /// The flows' results.
     pub(crate) fn flows(&self) -> Vec<FlowResult> {
         let window_s = self.end.since(self.warmup).as_secs_f64();
-        let finish = |(i, class): (usize, &Class)| FlowResult {
-            ipdv_mean_ms: (class.variation.1 > 0)
-                .then(|| class.variation.0 as f64 / class.variation.1 as f64 * 1e-6),
-            jain_index: self.jain(i),
-            goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
-            delay: class.delay.finish(),
-            bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
-            rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
-            ping: class.ping.map(|p| PingResult { requests: p.requests, replies: p.replies, lost: p.lost }),
-            rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
-            ..class.result.clone()
+        let finish = |(i, class): (usize, &Class)| {
+            let mut result = FlowResult {
+                ipdv_mean_ms: (class.variation.1 > 0)
+                    .then(|| class.variation.0 as f64 / class.variation.1 as f64 * 1e-6),
+                jain_index: self.jain(i),
+                goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
+                delay: class.delay.finish(),
+                bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
+                rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
+                rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
+                ..class.result.clone()
+            };
+            class.app.finish(&mut result);
+            result
         };
         self.classes.iter().enumerate().map(finish).collect()
     }

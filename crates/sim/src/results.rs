@@ -21,6 +21,8 @@ pub struct RunResult {
     pub layers: Vec<LayerResult>,
     /// Per queue, UPF, SDAP and RLC one after the other; empty unless the scenario asks for it.
     pub entities: Vec<EntityResult>,
+    /// The way back from the UEs.
+    pub uplink: UplinkResult,
     /// The radio.
     pub cell: CellResult,
     /// Backlog and capacity over time.
@@ -114,6 +116,76 @@ pub struct FlowResult {
     pub completed_s: Option<f64>,
     /// Requests and replies of a ping.
     pub ping: Option<PingResult>,
+    /// What a listener says of a call.
+    pub voip: Option<VoipResult>,
+    /// Frames of a video.
+    pub frames: Option<FrameResult>,
+    /// Page loads.
+    pub pages: Option<PageResult>,
+}
+
+/// A call, over packets that were sent in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct VoipResult {
+    /// Packets dropped on their way.
+    pub lost: u64,
+    /// Packets that came after their playout.
+    pub late: u64,
+    /// Both, in percent of the packets sent.
+    pub loss_percent: f64,
+    /// A packet's 20 ms, the fastest packet's way and the de-jitter buffer.
+    pub mouth_to_ear_ms: f64,
+    /// R of the E-model (ITU-T G.107), 0 to 100.
+    pub rating: f64,
+    /// Mean opinion score that follows from it, 1 to 4.5.
+    pub mos: f64,
+    /// From the server to the UE.
+    pub one_way: Distribution,
+}
+
+/// Frames of a video that were sent in the measured window; the rest was on its way at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct FrameResult {
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames of which every datagram arrived.
+    pub completed: u64,
+    /// Frames of which a datagram was lost.
+    pub broken: u64,
+    /// Complete frames that took longer than their budget.
+    pub late: u64,
+    /// From a frame's first datagram leaving its server to its last reaching the UE.
+    pub completion: Distribution,
+}
+
+/// Pages that were begun in the measured window; the rest was on its way at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PageResult {
+    /// Pages asked for.
+    pub begun: u64,
+    /// Pages of which every object arrived.
+    pub loaded: u64,
+    /// From the first request leaving the UE to the last object's last byte.
+    pub load: Distribution,
+}
+
+/// What became of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops + queued`, asserted when
+/// the run ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct UplinkResult {
+    /// Packets that UEs sent.
+    pub entered: u64,
+    /// Packets that reached their servers.
+    pub delivered: u64,
+    /// Packets that found a UE's queue full.
+    pub overflow_drops: u64,
+    /// Bytes of those.
+    pub overflow_bytes: u64,
+    /// Packets that waited or were on the wire at the end.
+    pub queued: u64,
+    /// From entry into the UE's queue to the PUSCH that took the last byte, of packets that entered in the measured window;
+    /// empty where the uplink is no bottleneck.
+    pub wait: Distribution,
 }
 
 /// Echo requests that were sent in the measured window and what became of them; the rest was on its way at the end.

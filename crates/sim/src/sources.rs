@@ -1,17 +1,21 @@
-//! Sources of datagrams: when each sends, and how much.
+//! Sources of datagrams: when each sends, and what becomes of a datagram at its UE.
 
 use crate::hosts::Route;
-use crate::traffic::{ICMP_HEADER_BYTES, Interval, Traffic, UDP_HEADER_BYTES};
+use crate::traffic::{Gate, ICMP_HEADER_BYTES, Interval, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video};
 use justfull_base::packet::Protocol;
-use justfull_base::{Duration, Instant, Rng};
+use justfull_base::{Bytes, Duration, Instant, Rng};
 
-/// What becomes of a datagram that reaches its UE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// It is consumed.
-    None,
-    /// It is an echo request: the UE sends it back.
+/// What a source's datagrams are.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// They are consumed.
+    Plain,
+    /// Echo requests, which the UE sends back.
     Echo,
+    /// Voice.
+    Call,
+    /// Parts of frames.
+    Frames(Video),
 }
 
 /// A source of datagrams at a server.
@@ -19,38 +23,54 @@ pub(crate) enum Answer {
 pub(crate) struct Source {
     pub(crate) route: Route,
     pub(crate) protocol: Protocol,
-    pub(crate) answer: Answer,
+    pub(crate) kind: Kind,
     payload: u32,
     header: u32,
     interval: Interval,
+    gate: Option<Gate>,
     rng: Rng,
     skew: f64,
 }
 
-impl Source {
-    /// The source of `traffic` and the instant of its first datagram: a random time within one mean interval after `start`.
-    /// Its clock is skewed by up to 50 ppm, so that no source locks to a poll. None when `traffic` is no datagrams.
-    pub(crate) fn new(route: Route, traffic: &Traffic, start: Instant, seed: u64) -> Option<(Self, Instant)> {
-        let (protocol, answer, header, payload, interval) = match traffic {
-            Traffic::Udp { payload, interval } => {
-                (Protocol::Udp, Answer::None, UDP_HEADER_BYTES, payload, interval)
-            }
-            Traffic::Ping(ping) => {
-                (Protocol::Icmp, Answer::Echo, ICMP_HEADER_BYTES, &ping.payload, &ping.interval)
-            }
-            Traffic::Tcp { .. } => return None,
-        };
-        let mut rng = Rng::stream(seed, &format!("{}.{}", traffic.kind(), route.flow));
-        let phase = interval.mean().scaled(rng.unit());
-        let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
-        let payload = payload.0 as u32;
-        let source = Self { route, protocol, answer, payload, header, interval: *interval, rng, skew };
-        Some((source, start + phase))
-    }
+/// What the kinds differ in: what they are, payload, interval, times on and off.
+type Law = (Kind, Bytes, Interval, Option<(crate::traffic::Span, crate::traffic::Span)>);
 
-    /// Size of a datagram on the IP layer.
-    pub(crate) fn size(&self) -> u32 {
-        self.payload + self.header
+fn law(traffic: &Traffic, start: Instant) -> Option<Law> {
+    Some(match traffic {
+        Traffic::Udp { payload, interval } => (Kind::Plain, *payload, *interval, None),
+        Traffic::Ping(ping) => (Kind::Echo, ping.payload, ping.interval, None),
+        Traffic::Cbr(cbr) => (Kind::Plain, cbr.payload, cbr.interval(), None),
+        Traffic::OnOff(c) => (Kind::Plain, c.payload, c.cbr().interval(), Some((c.on, c.off))),
+        Traffic::Voip(voip) => (Kind::Call, VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
+        Traffic::Video(video) => {
+            let frames = Kind::Frames(Video::new(video, start));
+            (frames, video.payload, Interval::Constant(video.period()), None)
+        }
+        Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::Page(_) => return None,
+    })
+}
+
+impl Source {
+    /// The source of `traffic` and the instant of its first datagram: a random time within one mean interval after `start`,
+    /// or, of a source that pauses, when its law says. Its clock is skewed by up to 50 ppm, so that no source locks to a
+    /// poll. None when `traffic` is no datagrams.
+    pub(crate) fn new(route: Route, traffic: &Traffic, start: Instant, seed: u64) -> Option<(Self, Instant)> {
+        let mut rng = Rng::stream(seed, &format!("{}.{}", traffic.kind(), route.flow));
+        let (_, _, interval, spans) = law(traffic, start)?;
+        let first = start + interval.mean().scaled(rng.unit());
+        let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
+        let (gate, first) = match spans {
+            None => (None, first),
+            Some((on, off)) => {
+                let (gate, opens) = Gate::new(on, off, first, &mut rng);
+                (Some(gate), opens)
+            }
+        };
+        let (kind, payload, interval, _) = law(traffic, first)?;
+        let protocol = traffic.protocol();
+        let header = if protocol == Protocol::Icmp { ICMP_HEADER_BYTES } else { UDP_HEADER_BYTES };
+        let payload = payload.0 as u32;
+        Some((Self { route, protocol, kind, payload, header, interval, gate, rng, skew }, first))
     }
 
     /// What a datagram of `size` bytes on the IP layer carries.
@@ -58,31 +78,89 @@ impl Source {
         u64::from(size - self.header)
     }
 
-    /// The datagram after the one sent at `now`; none when the source has stopped by then.
+    /// Sends what is due: `push` is given each datagram's size on the IP layer and its payload handle, which is the instant
+    /// of sending, or the number of the frame.
+    pub(crate) fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
+        match &mut self.kind {
+            Kind::Frames(video) => video.send(now, &mut self.rng, push),
+            Kind::Plain | Kind::Echo | Kind::Call => push(self.payload + self.header, now.as_nanos()),
+        }
+    }
+
+    /// When it sends again after `now`; none when it has stopped by then.
     pub(crate) fn after(&mut self, now: Instant) -> Option<Instant> {
-        let gap = self.interval.draw(&mut self.rng).scaled(self.skew).max(Duration::from_nanos(1));
-        Some(now + gap).filter(|at| *at < self.route.stop)
+        let at = match &mut self.kind {
+            Kind::Frames(video) => video.next(now, self.skew, &mut self.rng),
+            Kind::Plain | Kind::Echo | Kind::Call => {
+                let gap = self.interval.draw(&mut self.rng).scaled(self.skew).max(Duration::from_nanos(1));
+                match &mut self.gate {
+                    Some(gate) => gate.pass(now + gap, &mut self.rng),
+                    None => now + gap,
+                }
+            }
+        };
+        Some(at).filter(|at| *at < self.route.stop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use justfull_base::Bytes;
+    use crate::traffic::{CbrConfig, OnOffConfig, Span, VideoConfig, VoipConfig};
+    use justfull_base::BitRate;
+
+    /// Datagrams and bytes on the IP layer that `traffic` sends in 200 s.
+    fn sent(traffic: &Traffic) -> (u64, u64) {
+        let stop = Instant::ZERO + Duration::from_secs(200);
+        let route = Route { flow: 0, ue: 0, pipe: 0, tracked: false, stop };
+        let (mut source, first) = Source::new(route, traffic, Instant::ZERO, 1).expect("datagrams");
+        let (mut datagrams, mut bytes) = (0, 0);
+        let mut at = Some(first);
+        while let Some(now) = at {
+            source.send(now, |size, _| {
+                datagrams += 1;
+                bytes += u64::from(size);
+            });
+            at = source.after(now);
+        }
+        (datagrams, bytes)
+    }
+
+    fn close(found: u64, wanted: f64, share: f64) {
+        assert!((found as f64 / wanted - 1.0).abs() < share, "{found}, wanted {wanted} within {share}");
+    }
 
     #[test]
     fn a_normal_source_keeps_its_mean_and_stops() {
         let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
-        let stop = Instant::ZERO + Duration::from_secs(200);
-        let route = Route { flow: 0, pipe: 0, tracked: false, stop };
-        let traffic = Traffic::Udp { payload: Bytes(200), interval };
-        let (mut source, first) = Source::new(route, &traffic, Instant::ZERO, 1).expect("datagrams");
-        let mut n = 0;
-        let mut at = Some(first);
-        while let Some(now) = at {
-            n += 1;
-            at = source.after(now);
-        }
-        assert!((9_800..10_200).contains(&n), "{n}");
+        close(sent(&Traffic::Udp { payload: Bytes(200), interval }).0, 10_000.0, 0.02);
+    }
+
+    #[test]
+    fn sources_keep_their_rates_on_the_ip_layer() {
+        let rate = BitRate(2_000_000);
+        close(sent(&Traffic::Cbr(CbrConfig { rate, payload: Bytes(1_000) })).1, 5e7, 1e-3);
+        let half = Span::Exponential { exponential: Duration::from_millis(50) };
+        let on_off = OnOffConfig { rate, payload: Bytes(1_000), on: half, off: half };
+        close(sent(&Traffic::OnOff(on_off)).1, 2.5e7, 0.06);
+        let (packets, bytes) = sent(&Traffic::Voip(VoipConfig::default()));
+        close(packets, 10_000.0, 1e-3);
+        assert_eq!(bytes, 200 * packets, "G.711: 80 kbit/s");
+    }
+
+    #[test]
+    fn a_talker_pauses() {
+        let talk = Some(Span::Exponential { exponential: Duration::from_millis(1_026) });
+        let silence = Some(Span::Exponential { exponential: Duration::from_millis(1_171) });
+        let (packets, _) = sent(&Traffic::Voip(VoipConfig { talk, silence, ..VoipConfig::default() }));
+        close(packets, 10_000.0 * 1_026.0 / 2_197.0, 0.2);
+    }
+
+    #[test]
+    fn a_video_keeps_its_frames_and_its_rate() {
+        let (datagrams, bytes) = sent(&Traffic::Video(VideoConfig::default()));
+        // 62 500 B a frame: 45 datagrams, of which each has 28 B of headers.
+        close(datagrams, 12_000.0 * 45.1, 0.01);
+        close(bytes - 28 * datagrams, 30e6 / 8.0 * 200.0, 0.01);
     }
 }

@@ -1,9 +1,23 @@
 //! What flows through the world.
 
+mod emodel;
+mod on_off;
+mod page;
 mod ping;
+mod video;
+mod voip;
 
+pub use on_off::{CbrConfig, OnOffConfig, Span};
+pub use page::{Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount};
 pub use ping::PingConfig;
+pub use video::VideoConfig;
+pub use voip::VoipConfig;
+
+pub(crate) use on_off::Gate;
+pub(crate) use page::{Browser, PageCount, Request, Wish};
 pub(crate) use ping::PingCount;
+pub(crate) use video::{FrameCount, Progress as FrameProgress, Video};
+pub(crate) use voip::{PAYLOAD as VOIP_PAYLOAD, VoipCount};
 
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
@@ -109,8 +123,27 @@ pub enum Traffic {
         /// Time between them.
         interval: Interval,
     },
+    /// A TCP transfer from the UE: segments go up, acknowledgements come down the chain.
+    Upload {
+        /// The UE's end.
+        sender: SenderConfig,
+        /// The server's end.
+        receiver: ReceiverConfig,
+        /// Bytes to transfer; none for a greedy flow.
+        size: Option<Bytes>,
+    },
+    /// Datagrams at a constant rate.
+    Cbr(CbrConfig),
+    /// Datagrams at a constant rate by times.
+    OnOff(OnOffConfig),
     /// Echo requests that the UE answers.
     Ping(PingConfig),
+    /// A G.711 call to the UE.
+    Voip(VoipConfig),
+    /// Frames of a rendered video.
+    Video(VideoConfig),
+    /// Pages that the UE loads.
+    Page(PageConfig),
 }
 
 impl Traffic {
@@ -119,8 +152,14 @@ impl Traffic {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Tcp { .. } => "tcp",
+            Self::Upload { .. } => "upload",
             Self::Udp { .. } => "udp",
+            Self::Cbr(_) => "cbr",
+            Self::OnOff(_) => "on_off",
             Self::Ping(_) => "ping",
+            Self::Voip(_) => "voip",
+            Self::Video(_) => "video",
+            Self::Page(_) => "page",
         }
     }
 
@@ -128,11 +167,61 @@ impl Traffic {
     #[must_use]
     pub const fn protocol(&self) -> Protocol {
         match self {
-            Self::Tcp { .. } => Protocol::Tcp,
-            Self::Udp { .. } => Protocol::Udp,
+            Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) => Protocol::Tcp,
+            Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) | Self::Video(_) => {
+                Protocol::Udp
+            }
             Self::Ping(_) => Protocol::Icmp,
         }
     }
+
+    /// Payload and mean interval of its datagrams, whose payload handle is the instant of sending; none for TCP, and for
+    /// frames, which are many datagrams at a time.
+    #[must_use]
+    pub fn datagrams(&self) -> Option<(Bytes, Duration)> {
+        let (payload, interval) = match self {
+            Self::Udp { payload, interval } => (*payload, *interval),
+            Self::Ping(ping) => (ping.payload, ping.interval),
+            Self::Cbr(cbr) => (cbr.payload, cbr.interval()),
+            Self::OnOff(on_off) => (on_off.payload, on_off.cbr().interval()),
+            Self::Voip(voip) => (VOIP_PAYLOAD, voip.interval()),
+            Self::Tcp { .. } | Self::Upload { .. } | Self::Video(_) | Self::Page(_) => return None,
+        };
+        Some((payload, interval.mean()))
+    }
+
+    /// The settings of its TCP senders.
+    #[must_use]
+    pub const fn sender(&self) -> Option<&SenderConfig> {
+        match self {
+            Self::Tcp { sender, .. } | Self::Upload { sender, .. } => Some(sender),
+            Self::Page(page) => Some(&page.sender),
+            _ => None,
+        }
+    }
+
+    /// Number of flows of packets that it has: connections of a page, otherwise one.
+    #[must_use]
+    pub const fn connections(&self) -> u32 {
+        match self {
+            Self::Page(page) => page.connections,
+            _ => 1,
+        }
+    }
+}
+
+/// Checks that datagrams of `payload` fit into `mtu`.
+pub(crate) fn check_payload(payload: Bytes, mtu: u32) -> Result<(), ConfigError> {
+    let most = u64::from(mtu.saturating_sub(UDP_HEADER_BYTES));
+    let bound = "1B to the MTU less 28B of headers";
+    ensure((1..=most).contains(&payload.0), "payload", &payload, bound, "no IP fragmentation is modelled")
+}
+
+/// Checks that segments of `sender` fit into `mtu`.
+pub(crate) fn check_mss(sender: &SenderConfig, mtu: u32) -> Result<(), ConfigError> {
+    let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
+    let bound = "1 to the MTU less 52B of headers";
+    ensure(sender.mss <= most, "sender.mss", &sender.mss, bound, "no IP fragmentation is modelled")
 }
 
 /// The least mean interval of a source.
@@ -175,19 +264,19 @@ impl FlowConfig {
         }
         match &self.traffic {
             Traffic::Udp { payload, interval } => {
-                let most = u64::from(mtu.saturating_sub(UDP_HEADER_BYTES));
-                let fits = (1..=most).contains(&payload.0);
-                ensure(
-                    fits,
-                    "payload",
-                    payload,
-                    "1B to the MTU less 28B of headers",
-                    "no IP fragmentation is modelled",
-                )?;
+                check_payload(*payload, mtu)?;
                 least_interval(interval)
             }
             Traffic::Ping(ping) => ping.validate(mtu).map_err(|e| e.within("ping")),
-            Traffic::Tcp { sender, size, .. } => {
+            Traffic::Cbr(cbr) => cbr.validate(mtu).map_err(|e| e.within("cbr")),
+            Traffic::OnOff(on_off) => on_off.validate(mtu).map_err(|e| e.within("on_off")),
+            Traffic::Voip(voip) => {
+                check_payload(VOIP_PAYLOAD, mtu)?;
+                voip.validate().map_err(|e| e.within("voip"))
+            }
+            Traffic::Video(video) => video.validate(mtu).map_err(|e| e.within("video")),
+            Traffic::Page(page) => page.validate(mtu).map_err(|e| e.within("page")),
+            Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
                 let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
                 let bound = "1 to the MTU less 52B of headers";
                 ensure(sender.mss <= most, "tcp.mss", &sender.mss, bound, "no IP fragmentation is modelled")?;
@@ -201,6 +290,14 @@ impl FlowConfig {
                 sender.validate().map_err(|e| e.within("tcp"))
             }
         }
+    }
+
+    /// Addresses and ports of its packets on `connection`: each connection of a page has a server of its own.
+    #[must_use]
+    pub fn tuple_of(&self, connection: u32) -> FiveTuple {
+        let mut tuple = self.tuple;
+        tuple.source[15] = tuple.source[15].wrapping_add(connection as u8);
+        tuple
     }
 
     /// When the flow stops sending new data.

@@ -1,7 +1,31 @@
-//! The way from the UEs back to the servers.
+//! The way from the UEs back to the servers: each UE's queue and access to the uplink, then a wire of fixed delay.
+//!
+//! Acknowledgements, replies, requests and uploads of a UE share one queue, in order, bounded in bytes: what finds no room is
+//! dropped. Three ways of access, in the words of TS 38.321:
+//!
+//! - *none* (default): the uplink is no bottleneck, a packet is on the wire at once.
+//! - *rate*: each UE sends at a constant rate.
+//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant; new data triggers a scheduling
+//!   request (clause 5.4.4), sent at the next occasion of its own (`sr_period`, `sr_offset`); `grant_delay` later, which is the
+//!   base station's time to answer and k2 (TS 38.214 clause 6.1.2.1), the PUSCH carries `grant` bytes and a buffer status
+//!   report (clause 5.4.5) where something is left. The report brings the next grant `bsr_delay` later; from then on every
+//!   PUSCH reports again, so that grants follow each other every `period` until the buffer is empty. With `configured = true`
+//!   (clause 5.8.2, configured grant) there is a PUSCH every `period` without being asked for.
+//!
+//! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with scheduling requests, and from 0
+//! to `period` with configured grants, and a full buffer leaves at `grant` / `period`. Packets are segmented to fill grants.
+//! Not modelled: HARQ retransmissions, power headroom, more than one logical channel (no prioritisation among QoS flows), and
+//! UEs that compete for uplink resources. The grant delay stands for all processing.
 
-use justfull_base::Instant;
+use crate::hosts::Timers;
+use crate::link::Pipe;
+use crate::recorder::Times;
+use crate::results::UplinkResult;
+use justfull_base::error::ensure;
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng};
 use justfull_tcp::Ack;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// What a UE sends.
 #[derive(Clone, Copy, Debug)]
@@ -10,4 +34,315 @@ pub(crate) enum Up {
     Ack(u32, Ack),
     /// The reply to an echo request of the source of this number, which had been sent at that instant.
     Reply(u32, Instant),
+    /// A segment of the flow of this number, by its handle in the world's arena.
+    Segment(u32, u64),
+    /// A request for that many bytes on the connection of this number.
+    Request(u32, u64),
 }
+
+/// Settings of grants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GrantConfig {
+    /// Time between a UE's occasions to send a scheduling request.
+    pub sr_period: Duration,
+    /// The first occasion; left out, random for each UE.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sr_offset: Option<Duration>,
+    /// From a scheduling request to the PUSCH that it is granted.
+    pub grant_delay: Duration,
+    /// From that PUSCH, with its buffer status report, to the next.
+    pub bsr_delay: Duration,
+    /// Time between PUSCHs while the UE has data.
+    pub period: Duration,
+    /// Bytes that a PUSCH carries.
+    pub grant: Bytes,
+    /// There is a PUSCH each period without scheduling requests.
+    pub configured: bool,
+}
+
+impl Default for GrantConfig {
+    /// LTE as A21 and R22 met it: a request each 10 ms, an answer after 4 ms, the PUSCH 4 ms later.
+    fn default() -> Self {
+        let ms = Duration::from_millis;
+        Self {
+            sr_period: ms(10),
+            sr_offset: None,
+            grant_delay: ms(8),
+            bsr_delay: ms(8),
+            period: ms(1),
+            grant: Bytes(1_250),
+            configured: false,
+        }
+    }
+}
+
+/// Access to the uplink.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UplinkConfig {
+    /// Rate of each UE; 0 for no serialisation.
+    pub rate: BitRate,
+    /// One-way delay from UE to server.
+    pub delay: Duration,
+    /// What a UE's queue holds at most.
+    pub limit: Bytes,
+    /// Grants; a rate and grants exclude each other.
+    pub grants: Option<GrantConfig>,
+}
+
+impl UplinkConfig {
+    /// What a UE's queue holds at most unless something else is said.
+    pub const LIMIT: Bytes = Bytes(4_000_000);
+
+    /// Checks every bound; `mtu` is that of the cell.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        let least = u64::from(mtu);
+        ensure(self.limit.0 >= least, "limit", &self.limit, "at least the MTU", "a packet must fit")?;
+        let Some(g) = &self.grants else { return Ok(()) };
+        ensure(self.rate.0 == 0, "rate", &self.rate, "0bit/s with grants", "grants are the rate")?;
+        let (us, hour) = (Duration::from_micros(1), Duration::from_secs(3_600));
+        let some = |d: Duration| (us..=hour).contains(&d);
+        let bound = "1us to 1h";
+        ensure(
+            some(g.sr_period),
+            "grants.sr_period",
+            &g.sr_period,
+            bound,
+            "TS 38.331: 2 symbols to 640 slots",
+        )?;
+        let offset = g.sr_offset.unwrap_or_default();
+        ensure(
+            offset < g.sr_period,
+            "grants.sr_offset",
+            &offset,
+            "below sr_period",
+            "TS 38.331, schedulingRequestResourceConfig",
+        )?;
+        ensure(g.grant_delay <= hour, "grants.grant_delay", &g.grant_delay, "at most 1h", "a grant comes")?;
+        ensure(some(g.bsr_delay), "grants.bsr_delay", &g.bsr_delay, bound, "a grant comes")?;
+        ensure(some(g.period), "grants.period", &g.period, bound, "finer would not end")?;
+        ensure(
+            (1..=1 << 24).contains(&g.grant.0),
+            "grants.grant",
+            &g.grant,
+            "1B to 16MiB",
+            "a grant carries something",
+        )
+    }
+}
+
+/// A packet that waits at its UE.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    entered: Instant,
+    size: u32,
+    pipe: u32,
+    item: Up,
+}
+
+/// A UE's queue.
+#[derive(Clone, Debug)]
+struct Buffer {
+    queue: VecDeque<Waiting>,
+    /// Bytes in the queue, without what has been sent of the first packet.
+    bytes: u64,
+    /// What has been sent of the first packet.
+    head_sent: u32,
+    /// It may send at an instant that is armed.
+    armed: bool,
+    /// The next PUSCH is the first after a scheduling request.
+    requested: bool,
+    /// The first occasion to send a scheduling request, or the first configured PUSCH.
+    offset: Duration,
+}
+
+/// Packets that UEs sent.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    entered: u64,
+    delivered: u64,
+    dropped: u64,
+    dropped_bytes: u64,
+}
+
+/// All UEs' ways back.
+pub(crate) struct Uplink {
+    rate: BitRate,
+    limit: u64,
+    grants: Option<GrantConfig>,
+    warmup: Instant,
+    buffers: Vec<Buffer>,
+    opportunities: Timers,
+    /// One wire per distinct delay.
+    wires: Vec<Pipe<Up>>,
+    /// When something happens next.
+    next: Instant,
+    counts: Counts,
+    waits: Times,
+}
+
+impl Uplink {
+    /// The ways back of `ues` UEs to servers whose distance is `delays` on top of the configured delay.
+    pub(crate) fn new(
+        config: &UplinkConfig,
+        ues: usize,
+        delays: &[Duration],
+        warmup: Instant,
+        seed: u64,
+    ) -> Self {
+        let free = config.rate.0 == 0 && config.grants.is_none();
+        let buffer = |ue: usize| Buffer {
+            queue: VecDeque::new(),
+            bytes: 0,
+            head_sent: 0,
+            armed: false,
+            requested: false,
+            offset: config.grants.as_ref().map_or(Duration::ZERO, |g| {
+                let period = if g.configured { g.period } else { g.sr_period };
+                let random = || period.scaled(Rng::stream(seed, &format!("uplink.{ue}")).unit());
+                g.sr_offset.filter(|_| !g.configured).unwrap_or_else(random)
+            }),
+        };
+        Self {
+            rate: config.rate,
+            limit: config.limit.0,
+            grants: config.grants.clone(),
+            warmup,
+            buffers: if free { Vec::new() } else { (0..ues).map(buffer).collect() },
+            opportunities: Timers::new(if free { 0 } else { ues }),
+            wires: delays.iter().map(|d| Pipe::new(BitRate(0), config.delay + *d)).collect(),
+            next: Instant::NEVER,
+            counts: Counts::default(),
+            waits: Times::new(),
+        }
+    }
+
+    /// When something happens next: a UE may send, or a packet reaches its server.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `pipe`. False when its queue is full: it is dropped.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: Instant, (ue, pipe): (u32, u32), size: u32, item: Up) -> bool {
+        self.counts.entered += 1;
+        if self.buffers.is_empty() {
+            let wire = &mut self.wires[pipe as usize];
+            wire.push(now, size, item);
+            self.next = self.next.min(wire.next());
+            return true;
+        }
+        self.enqueue(now, ue, Waiting { entered: now, size, pipe, item })
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, now: Instant, ue: u32, packet: Waiting) -> bool {
+        let buffer = &mut self.buffers[ue as usize];
+        if buffer.bytes + u64::from(packet.size) > self.limit {
+            self.counts.dropped += 1;
+            self.counts.dropped_bytes += u64::from(packet.size);
+            return false;
+        }
+        buffer.bytes += u64::from(packet.size);
+        buffer.queue.push_back(packet);
+        if !buffer.armed {
+            buffer.armed = true;
+            let at = match &self.grants {
+                None => now + self.rate.time_for_ceil(u64::from(packet.size)),
+                Some(g) if g.configured => occasion(now, buffer.offset, g.period),
+                Some(g) => {
+                    buffer.requested = true;
+                    occasion(now, buffer.offset, g.sr_period) + g.grant_delay
+                }
+            };
+            self.opportunities.arm(ue, at);
+            self.next = self.next.min(at);
+        }
+        true
+    }
+
+    /// What has reached its server by `now`.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Up> {
+        if self.next > now {
+            return None;
+        }
+        while let Some(ue) = self.opportunities.pop(now) {
+            self.transmit(now, ue);
+        }
+        let item = self.wires.iter_mut().find_map(|wire| wire.pop(now));
+        self.counts.delivered += u64::from(item.is_some());
+        let wires = self.wires.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
+        self.next = wires.min(self.opportunities.next());
+        item
+    }
+
+    /// A UE's opportunity: what it carries goes on the wire, and the next is found if something is left.
+    fn transmit(&mut self, now: Instant, ue: u32) {
+        let buffer = &mut self.buffers[ue as usize];
+        let mut room = match &self.grants {
+            None => u64::from(buffer.queue.front().map_or(0, |first| first.size)),
+            Some(g) => g.grant.0,
+        };
+        while let Some(first) = buffer.queue.front().filter(|_| room > 0) {
+            let left = u64::from(first.size - buffer.head_sent);
+            let sent = left.min(room);
+            room -= sent;
+            buffer.bytes -= sent;
+            if sent < left {
+                buffer.head_sent += sent as u32;
+                break;
+            }
+            if first.entered >= self.warmup {
+                self.waits.record(now.since(first.entered));
+            }
+            self.wires[first.pipe as usize].push(now, first.size, first.item);
+            buffer.head_sent = 0;
+            buffer.queue.pop_front();
+        }
+        let after = match (&self.grants, buffer.queue.front()) {
+            (_, None) => {
+                buffer.armed = false;
+                return;
+            }
+            (None, Some(first)) => self.rate.time_for_ceil(u64::from(first.size)),
+            (Some(g), Some(_)) if buffer.requested => g.bsr_delay,
+            (Some(g), Some(_)) => g.period,
+        };
+        buffer.requested = false;
+        self.opportunities.arm(ue, now + after);
+    }
+
+    /// What became of all packets.
+    ///
+    /// # Panics
+    /// When they are not conserved: a bug of this module.
+    pub(crate) fn finish(&self) -> UplinkResult {
+        let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
+        let waiting: usize = self.buffers.iter().map(|b| b.queue.len()).sum();
+        let flying: usize = self.wires.iter().map(Pipe::len).sum();
+        let queued = (waiting + flying) as u64;
+        assert_eq!(entered, delivered + dropped + queued, "packets of the uplink are conserved");
+        UplinkResult {
+            entered,
+            delivered,
+            overflow_drops: dropped,
+            overflow_bytes: dropped_bytes,
+            queued,
+            wait: self.waits.finish(),
+        }
+    }
+}
+
+/// The first occasion at or after `now` of those that are `period` apart from `offset` on.
+fn occasion(now: Instant, offset: Duration, period: Duration) -> Instant {
+    let since = now.since(Instant::ZERO + offset).as_nanos();
+    Instant::ZERO + offset + period.times(since.div_ceil(period.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,24 +8,28 @@
 //! ```
 //! At one instant components act in the order acknowledgements, senders, sources, core, stack, air, receivers.
 
+use crate::app::Told;
+use crate::arena::Arena;
 use crate::backlog::{Backlogs, Measured};
 use crate::hosts::{Route, TcpFlow, Timers};
 use crate::link::Pipe;
-use crate::recorder::{ClassInfo, Recorder, conservation};
+use crate::recorder::{Recorder, conservation};
 use crate::results::RunResult;
-use crate::segments::Segments;
-use crate::sources::{Answer, Source};
+use crate::sources::{Kind, Source};
 use crate::tap::{Tap, packet_of};
-use crate::traffic::{FlowConfig, Traffic};
-use crate::uplink::Up;
-use justfull_base::error::ensure;
+use crate::traffic::FlowConfig;
+use crate::uplink::{Up, Uplink, UplinkConfig};
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet, Probe};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{Egress, Stack, StackConfig};
 use justfull_tcp::segment::HEADER_BYTES;
-use justfull_tcp::{Ack, CcConfig, Receiver, Sender};
+use justfull_tcp::{Ack, Segment};
 use std::collections::VecDeque;
+
+mod apps;
+mod build;
+mod upload;
 
 /// Bytes of an acknowledgement on the uplink: headers with timestamps.
 const ACK_BYTES: u32 = HEADER_BYTES;
@@ -47,10 +51,8 @@ pub struct WorldConfig {
     pub core_delay: Duration,
     /// From the slot's pull to the UE: air interface and processing.
     pub air_delay: Duration,
-    /// Rate of the UE's way back; 0 for no serialisation.
-    pub uplink_rate: BitRate,
-    /// One-way delay from UE to server.
-    pub uplink_delay: Duration,
+    /// The UEs' ways back.
+    pub uplink: UplinkConfig,
     /// Simulated time; above 0, at most a day.
     pub duration: Duration,
     /// Start of the measured window; below `duration`.
@@ -78,7 +80,9 @@ struct Driver<T> {
     recorder: Recorder,
     tap: T,
     delivered: VecDeque<Arrival>,
-    segments: Segments,
+    segments: Arena<Segment>,
+    /// Acknowledgements on their way down.
+    acks: Arena<Ack>,
 }
 
 /// What a UE sees of a packet.
@@ -92,6 +96,12 @@ struct Arrival {
 
 /// Packets of one slot that a world makes room for at its start.
 const FIRST_DELIVERED: usize = 1024;
+
+/// Segments that a world makes room for at its start: more than 10 MB of them.
+const FIRST_SEGMENTS: usize = 16_384;
+
+/// In a payload handle: what is behind it is an acknowledgement, not a segment.
+const ACK_HANDLE: u64 = 1 << 63;
 
 impl<T: Tap> Driver<T> {
     /// `bytes` of new payload reached the receiver of `flow`.
@@ -109,17 +119,20 @@ impl<T: Tap> Probe for Driver<T> {
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.recorder.on_event(now, event);
         if T::ACTIVE {
-            let tcp = packet_of(event).filter(|packet| packet.protocol == Protocol::Tcp);
-            let segment = tcp.map(|packet| self.segments.peek(packet.payload));
+            let carries =
+                |packet: &&Packet| packet.protocol == Protocol::Tcp && packet.payload & ACK_HANDLE == 0;
+            let segment = packet_of(event).filter(carries).map(|packet| self.segments.peek(packet.payload));
             self.tap.on_event(now, event, segment);
         }
         if let Event::Dropped { packet, .. } = event {
             match packet.protocol {
+                Protocol::Tcp if packet.payload & ACK_HANDLE != 0 => {
+                    self.acks.take(packet.payload & !ACK_HANDLE);
+                }
                 Protocol::Tcp => {
                     self.segments.take(packet.payload);
                 }
-                Protocol::Icmp => self.recorder.ping_lost(packet.flow, Instant::from_nanos(packet.payload)),
-                Protocol::Udp => {}
+                Protocol::Icmp | Protocol::Udp => self.recorder.datagram_lost(packet.flow, packet.payload),
             }
         }
     }
@@ -138,7 +151,17 @@ impl<T> Egress for Driver<T> {
 #[derive(Clone, Copy)]
 enum End {
     Tcp(u32),
+    Upload(u32),
+    /// Number of the TCP flow, number of the page.
+    Page(u32, u32),
     Source(u32),
+}
+
+/// Whose timer it is.
+#[derive(Clone, Copy)]
+enum Timed {
+    Source(u32),
+    Page(u32),
 }
 
 /// A world that has been built and can be run once. `T` listens to the run.
@@ -151,14 +174,17 @@ pub struct World<T = ()> {
     ends: Vec<End>,
     tcp: Vec<TcpFlow>,
     sources: Vec<Source>,
+    pages: Vec<apps::Page>,
+    /// Members of `source_timers`.
+    timed: Vec<Timed>,
     sender_timers: Timers,
     receiver_timers: Timers,
     source_timers: Timers,
     /// One pipe per distinct delay between server and UPF.
     core: Vec<Pipe<Packet>>,
     air: Pipe<Arrival>,
-    /// One pipe per pipe of the core, for the way back.
-    uplink: Vec<Pipe<Up>>,
+    /// The ways back, with a wire per pipe of the core.
+    uplink: Uplink,
     calls: u64,
 }
 
@@ -186,14 +212,14 @@ impl<T: Tap> World<T> {
     /// # Errors
     /// The first field that is out of bounds.
     pub fn tapped(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
-        validate(config)?;
+        build::validate(config)?;
         let seed = config.stack.seed;
         let mut stack = Stack::new(&config.stack)?;
-        let members = config.flows.len();
+        let members = config.flows.iter().map(|f| f.traffic.connections() as usize).sum();
         let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
         delays.sort_unstable();
         delays.dedup();
-        let (classes, class_of_flow) = classes(config);
+        let (classes, class_of_flow) = build::classes(config);
         let end = Instant::ZERO + config.duration;
         let warmup = Instant::ZERO + config.warmup;
         let bins = config.series_bins as usize;
@@ -202,31 +228,37 @@ impl<T: Tap> World<T> {
             ends: Vec::with_capacity(members),
             tcp: Vec::new(),
             sources: Vec::new(),
+            pages: Vec::new(),
+            timed: Vec::new(),
             sender_timers: Timers::new(members),
             receiver_timers: Timers::new(members),
             source_timers: Timers::new(members),
             core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
             air: Pipe::new(BitRate(0), config.air_delay),
-            uplink: delays.iter().map(|d| Pipe::new(config.uplink_rate, config.uplink_delay + *d)).collect(),
+            uplink: Uplink::new(&config.uplink, config.stack.ues.len(), &delays, warmup, seed),
             driver: Driver {
                 recorder,
                 tap,
                 delivered: VecDeque::with_capacity(FIRST_DELIVERED),
-                segments: Segments::new(),
+                segments: Arena::new(FIRST_SEGMENTS),
+                acks: Arena::new(0),
             },
             config: config.clone(),
             backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(&config.stack.ues, warmup))),
             calls: 0,
             stack: {
                 for flow in &config.flows {
-                    stack.open_flow(flow.ue, &flow.tuple);
+                    for connection in 0..flow.traffic.connections() {
+                        stack.open_flow(flow.ue, &flow.tuple_of(connection));
+                    }
                 }
                 stack
             },
         };
         for (i, flow) in config.flows.iter().enumerate() {
             let route = Route {
-                flow: i as u32,
+                flow: world.ends.len() as u32,
+                ue: flow.ue,
                 pipe: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
                 tracked: flow.low_latency,
                 stop: flow.stop_instant(),
@@ -234,37 +266,6 @@ impl<T: Tap> World<T> {
             world.add_flow(route, flow, seed).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }
         Ok(world)
-    }
-
-    fn add_flow(&mut self, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
-        let i = route.flow;
-        let start = Instant::ZERO + flow.start;
-        match &flow.traffic {
-            Traffic::Tcp { sender, receiver, size } => {
-                self.ends.push(End::Tcp(self.tcp.len() as u32));
-                let mut sender = sender.clone();
-                if let CcConfig::Bbr(bbr) = &mut sender.cc {
-                    bbr.seed = justfull_base::rng::stream_key(seed, &format!("tcp.{i}"));
-                }
-                self.sender_timers.arm(self.tcp.len() as u32, start);
-                self.tcp.push(TcpFlow {
-                    route,
-                    sender: Sender::new(&sender)?,
-                    receiver: Receiver::new(receiver)?,
-                    size: size.map(|s| s.0),
-                    started: false,
-                    completed: None,
-                });
-            }
-            Traffic::Udp { .. } | Traffic::Ping(_) => {
-                self.ends.push(End::Source(self.sources.len() as u32));
-                if let Some((source, first)) = Source::new(route, &flow.traffic, start, seed) {
-                    self.source_timers.arm(self.sources.len() as u32, first);
-                    self.sources.push(source);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Runs as [`World::run`] does, and gives the tap back with the result.
@@ -292,7 +293,7 @@ impl<T: Tap> World<T> {
     /// Lets the component that is due first act; the instant at which it did, beyond `end` when the run is over.
     #[inline]
     fn step(&mut self, end: Instant) -> Instant {
-        let uplink = earliest(&self.uplink);
+        let uplink = self.uplink.next();
         let senders = self.sender_timers.next();
         let sources = self.source_timers.next();
         let core = earliest(&self.core);
@@ -321,7 +322,7 @@ impl<T: Tap> World<T> {
         } else if senders == now {
             self.wake_sender(now);
         } else if sources == now {
-            self.send_datagram(now);
+            self.wake_source(now);
         } else if core == now {
             let limit =
                 uplink.min(senders).min(sources).min(air).min(receivers).min(end + Duration::from_nanos(1));
@@ -344,19 +345,21 @@ impl<T: Tap> World<T> {
 
     /// What UEs have sent reaches the servers.
     fn reach_servers(&mut self, now: Instant) {
-        for pipe in 0..self.uplink.len() {
-            while let Some(item) = self.uplink[pipe].pop(now) {
-                self.calls += 1;
-                match item {
-                    Up::Ack(i, ack) => self.acknowledge(now, i, &ack),
-                    Up::Reply(i, sent) => {
-                        let flow = self.sources[i as usize].route.flow;
-                        self.driver.recorder.ping_replied(now, flow, sent);
-                        if T::ACTIVE {
-                            self.driver.tap.replied(now, flow, sent);
-                        }
+        while let Some(item) = self.uplink.pop(now) {
+            self.calls += 1;
+            match item {
+                Up::Ack(i, ack) => self.acknowledge(now, i, &ack),
+                Up::Reply(i, sent) => {
+                    let flow = self.sources[i as usize].route.flow;
+                    self.driver.recorder.replied(now, flow, sent);
+                    if T::ACTIVE {
+                        self.driver.tap.replied(now, flow, sent);
                     }
                 }
+                Up::Segment(flow, payload) => {
+                    self.receive(now, Arrival { payload, flow, size: 0, ce: false });
+                }
+                Up::Request(i, bytes) => self.serve_request(now, i, bytes),
             }
         }
     }
@@ -390,15 +393,24 @@ impl<T: Tap> World<T> {
     /// Sends what sender `i` may send now.
     #[inline]
     fn transmit(&mut self, now: Instant, i: u32) {
-        let TcpFlow { route, sender, .. } = &mut self.tcp[i as usize];
+        let TcpFlow { route, sender, upload, .. } = &mut self.tcp[i as usize];
         let pipe = &mut self.core[route.pipe as usize];
         if now >= route.stop && !sender.is_closed() {
             sender.stop();
         }
         while let Some(segment) = sender.poll_transmit(now) {
             let size = segment.len + HEADER_BYTES;
+            let payload = self.driver.segments.put(segment);
+            if *upload {
+                // One that finds the UE's queue full is lost.
+                let item = Up::Segment(route.flow, payload);
+                if !self.uplink.push(now, (route.ue, route.pipe), size, item) {
+                    self.driver.segments.take(payload);
+                }
+                continue;
+            }
             let packet = Packet {
-                payload: self.driver.segments.put(segment),
+                payload,
                 flow: route.flow,
                 size,
                 ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
@@ -413,18 +425,23 @@ impl<T: Tap> World<T> {
         }
     }
 
-    fn send_datagram(&mut self, now: Instant) {
-        let Some(i) = self.source_timers.pop(now) else { return };
+    fn wake_source(&mut self, now: Instant) {
+        let Some(member) = self.source_timers.pop(now) else { return };
+        let i = match self.timed[member as usize] {
+            Timed::Source(i) => i,
+            Timed::Page(page) => return self.wake_page(now, page),
+        };
         let source = &mut self.sources[i as usize];
         let Route { flow, pipe, tracked, .. } = source.route;
-        let (size, protocol, payload) = (source.size(), source.protocol, now.as_nanos());
-        let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
-        self.core[pipe as usize].push(now, size, packet);
-        if source.answer == Answer::Echo {
-            self.driver.recorder.ping_sent(now, flow);
+        let (protocol, pipe) = (source.protocol, &mut self.core[pipe as usize]);
+        source.send(now, |size, payload| {
+            pipe.push(now, size, Packet { payload, flow, size, protocol, tracked, ..Packet::default() });
+        });
+        if matches!(source.kind, Kind::Echo | Kind::Frames(_)) {
+            self.driver.recorder.app(flow, now, Told::Began);
         }
         if let Some(at) = source.after(now) {
-            self.source_timers.arm(i, at);
+            self.source_timers.arm(member, at);
         }
     }
 
@@ -464,28 +481,33 @@ impl<T: Tap> World<T> {
         }
     }
 
-    /// A packet reaches its UE.
+    /// A packet reaches its UE, or a segment of an upload its server.
     fn receive(&mut self, now: Instant, arrival: Arrival) {
         self.calls += 1;
-        match self.ends[arrival.flow as usize] {
-            End::Source(i) => {
-                let source = &self.sources[i as usize];
-                self.driver.received(now, arrival.flow, source.payload_of(arrival.size));
-                if source.answer == Answer::Echo {
-                    let reply = Up::Reply(i, Instant::from_nanos(arrival.payload));
-                    self.uplink[source.route.pipe as usize].push(now, arrival.size, reply);
+        let end = self.ends[arrival.flow as usize];
+        match end {
+            End::Source(i) => self.receive_datagram(now, i, &arrival),
+            End::Upload(i) if arrival.payload & ACK_HANDLE != 0 => self.acknowledge_up(now, i, &arrival),
+            End::Tcp(i) | End::Upload(i) | End::Page(i, _) => {
+                let segment = self.driver.segments.take(arrival.payload);
+                self.receive_segment(now, i, &segment, arrival.ce);
+                if let End::Page(i, page) = end {
+                    self.tell_page(now, i, page);
                 }
             }
-            End::Tcp(i) => {
-                let segment = self.driver.segments.take(arrival.payload);
-                let receiver = &mut self.tcp[i as usize].receiver;
-                let before = receiver.delivered_bytes();
-                let ack = receiver.on_segment(now, &segment, arrival.ce);
-                let new = receiver.delivered_bytes() - before;
-                self.driver.received(now, arrival.flow, new);
-                self.answer(now, i, ack);
-            }
         }
+    }
+
+    /// A segment of TCP flow `i` reaches its receiver.
+    #[inline]
+    fn receive_segment(&mut self, now: Instant, i: u32, segment: &Segment, ce: bool) {
+        let TcpFlow { route, receiver, .. } = &mut self.tcp[i as usize];
+        let before = receiver.delivered_bytes();
+        let ack = receiver.on_segment(now, segment, ce);
+        let new = receiver.delivered_bytes() - before;
+        let flow = route.flow;
+        self.driver.received(now, flow, new);
+        self.answer(now, i, ack);
     }
 
     fn wake_receiver(&mut self, now: Instant) {
@@ -496,12 +518,16 @@ impl<T: Tap> World<T> {
 
     #[inline]
     fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
-        let TcpFlow { route, receiver, .. } = &self.tcp[i as usize];
-        if let Some(ack) = ack {
-            self.uplink[route.pipe as usize].push(now, ACK_BYTES, Up::Ack(i, ack));
-        }
+        let TcpFlow { route, receiver, upload, .. } = &self.tcp[i as usize];
         if let Some(at) = receiver.next_timer() {
             self.receiver_timers.arm(i, at);
+        }
+        match ack {
+            None => {}
+            Some(ack) if *upload => self.answer_down(now, i, ack),
+            Some(ack) => {
+                self.uplink.push(now, (route.ue, route.pipe), ACK_BYTES, Up::Ack(i, ack));
+            }
         }
     }
 
@@ -528,6 +554,7 @@ impl<T: Tap> World<T> {
             flows: recorder.flows(),
             layers: recorder.layers(),
             entities,
+            uplink: self.uplink.finish(),
             cell: recorder.cell(unit),
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
@@ -544,52 +571,4 @@ fn measured<'a, T>(driver: &'a mut Driver<T>, backlogs: &'a mut Backlogs) -> Mea
 #[inline]
 fn earliest<T>(pipes: &[Pipe<T>]) -> Instant {
     pipes.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER)
-}
-
-fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
-    let day = Duration::from_secs(86_400);
-    let ok = !config.duration.is_zero() && config.duration <= day;
-    ensure(ok, "duration", &config.duration, "above 0s, at most 24h", "a run ends")?;
-    ensure(
-        config.warmup < config.duration,
-        "warmup",
-        &config.warmup,
-        "below duration",
-        "something must be measured",
-    )?;
-    let bins = config.series_bins;
-    ensure((1..=100_000).contains(&bins), "series_bins", &bins, "1 to 100000", "memory is bounded")?;
-    ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
-    for (i, flow) in config.flows.iter().enumerate() {
-        let at = format!("flow[{i}]");
-        let known = (flow.ue as usize) < config.stack.ues.len();
-        ensure(known, &format!("{at}.ue"), &flow.ue, "a UE of the cell", "counted from 0")?;
-        flow.validate(config.stack.mtu).map_err(|e| e.within(&at))?;
-    }
-    Ok(())
-}
-
-/// Flows of one name are counted together.
-fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
-    let mut classes: Vec<ClassInfo> = Vec::new();
-    let mut class_of_flow = Vec::with_capacity(config.flows.len());
-    for flow in &config.flows {
-        let found = classes.iter().rposition(|c| c.name == flow.name);
-        let i = found.unwrap_or_else(|| {
-            let control = match &flow.traffic {
-                Traffic::Tcp { sender, .. } => sender.cc.name().to_string(),
-                Traffic::Udp { .. } | Traffic::Ping(_) => String::new(),
-            };
-            let kind = flow.traffic.kind();
-            let rules = &config.stack.ues[flow.ue as usize].rules;
-            let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);
-            let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
-            let delay_budget = flow.delay_budget;
-            classes.push(ClassInfo { name, kind, control, ue, qfi, low_latency, delay_budget, flows: 0 });
-            classes.len() - 1
-        });
-        classes[i].flows += 1;
-        class_of_flow.push(i as u32);
-    }
-    (classes, class_of_flow)
 }

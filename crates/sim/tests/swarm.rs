@@ -1,11 +1,11 @@
-//! Swarm: random worlds of TCP and UDP flows over a random cell, run twice.
+//! Swarm: random worlds of every kind of traffic over a random cell and uplink, run twice.
 //!
 //! A failure prints the seed of its world; `JUSTFULL_SWARM_SEED=n cargo test -p justfull-sim --test swarm` runs that
 //! world alone, and `JUSTFULL_SWARM_WORLDS=n` runs the first n.
 
 mod common;
 
-use common::{cell, ms, ping, run, tcp, udp, world};
+use common::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration, Lateness, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, Fit, MarkovConfig, RowsConfig};
@@ -14,8 +14,9 @@ use justfull_ran::pacer::{PacerConfig, UspConfig};
 use justfull_ran::scheduler::{DrrConfig, RoundRobinConfig, SdapSchedulerConfig, StrictPriorityConfig};
 use justfull_ran::{PollConfig, StackConfig, TieOrder};
 use justfull_sim::results::{Distribution, RunResult};
-use justfull_sim::{FlowConfig, Interval, Traffic, WorldConfig};
-use justfull_tcp::CcConfig;
+use justfull_sim::traffic::{CbrConfig, ObjectSize, OnOffConfig, PageConfig, Span, VideoConfig, VoipConfig};
+use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, WorldConfig};
+use justfull_tcp::{CcConfig, SenderConfig};
 
 const WORLDS: u64 = 100;
 
@@ -108,22 +109,43 @@ fn stack(rng: &mut Rng, seed: u64) -> StackConfig {
     stack
 }
 
+fn pages(rng: &mut Rng, cc: CcConfig) -> PageConfig {
+    PageConfig {
+        reading: Span::Constant(ms(100)),
+        embedded: ObjectSize::Constant(Bytes(1 + rng.below(30_000))),
+        connections: 1 + rng.below(6) as u32,
+        sender: SenderConfig { cc, ..SenderConfig::default() },
+        ..PageConfig::default()
+    }
+}
+
 fn flow(rng: &mut Rng, i: u64, ues: u64) -> FlowConfig {
     let mean = Duration::from_micros(500 + rng.below(30_000));
     let normal = Interval::Normal { mean, sd: Duration::from_nanos(mean.as_nanos() / 3) };
     let interval = pick(rng, &[Interval::Constant(mean), normal]);
-    let mut flow = match rng.below(4) {
+    let cc = match rng.below(3) {
+        0 => CcConfig::NewReno(Default::default()),
+        1 => CcConfig::Cubic(Default::default()),
+        _ => CcConfig::Bbr(Default::default()),
+    };
+    let size = rng.chance(0.4).then(|| 1 + rng.below(500_000));
+    let half = Span::Exponential { exponential: ms(1 + rng.below(100)) };
+    let spans = rng.chance(0.5).then_some(half);
+    let mut flow = match rng.below(12) {
         0 => udp(&format!("udp{i}"), 1 + rng.below(1_472), interval),
         1 => ping(&format!("ping{i}"), rng.below(1_473), interval),
-        _ => {
-            let cc = match rng.below(3) {
-                0 => CcConfig::NewReno(Default::default()),
-                1 => CcConfig::Cubic(Default::default()),
-                _ => CcConfig::Bbr(Default::default()),
-            };
-            tcp(&format!("tcp{i}"), cc, rng.chance(0.4).then(|| 1 + rng.below(500_000)))
+        2 => app(Traffic::Cbr(CbrConfig { rate: BitRate(100_000), payload: Bytes(500) })),
+        3 => {
+            let on_off = OnOffConfig { rate: BitRate(3_000_000), payload: Bytes(900), on: half, off: half };
+            app(Traffic::OnOff(on_off))
         }
+        4 => app(Traffic::Voip(VoipConfig { talk: spans, silence: spans, ..VoipConfig::default() })),
+        5 => app(Traffic::Video(VideoConfig { rate: BitRate(2_000_000), ..VideoConfig::default() })),
+        6 => app(Traffic::Page(pages(rng, cc))),
+        7 | 8 => upload(&format!("up{i}"), cc, size),
+        _ => tcp(&format!("tcp{i}"), cc, size),
     };
+    flow.name = format!("{}{i}", flow.traffic.kind());
     if let Traffic::Tcp { sender, .. } = &mut flow.traffic {
         sender.ecn = rng.chance(0.3);
     }
@@ -143,7 +165,20 @@ fn draw(seed: u64) -> WorldConfig {
     let flows = (0..1 + rng.below(6)).map(|i| flow(&mut rng, i, ues)).collect();
     let mut config = world(stack, flows, ms(2_000));
     config.core_rate = BitRate(pick(&mut rng, &[0, 1_000_000_000, 10_000_000]));
-    config.uplink_rate = BitRate(pick(&mut rng, &[0, 5_000_000]));
+    config.uplink.limit = Bytes(pick(&mut rng, &[3_000, 4_000_000]));
+    match rng.below(3) {
+        0 => {}
+        1 => config.uplink.rate = BitRate(5_000_000),
+        _ => {
+            config.uplink.grants = Some(GrantConfig {
+                configured: rng.chance(0.3),
+                sr_period: ms(1 + rng.below(40)),
+                grant_delay: ms(rng.below(10)),
+                grant: Bytes(40 + rng.below(5_000)),
+                ..GrantConfig::default()
+            });
+        }
+    }
     config.air_delay = ms(rng.below(6));
     config.warmup = ms(pick(&mut rng, &[0, 300]));
     config.entity_backlog = rng.chance(0.5);
@@ -164,6 +199,9 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
     let c = result.conservation;
     assert_eq!(c.entered, c.delivered + c.dropped + c.queued);
     assert!(result.cell.used <= result.cell.offered);
+    let up = &result.uplink;
+    assert_eq!(up.entered, up.delivered + up.overflow_drops + up.queued);
+    assert_ordered(&up.wait, "the uplink");
     for (flow, settings) in result.flows.iter().zip(&config.flows) {
         let name = &flow.name;
         assert!(flow.delivered_packets + flow.dropped_packets <= flow.entered_packets, "{name}");
@@ -172,7 +210,7 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
         assert_eq!(flow.bound.count, if settings.low_latency { flow.delay.count } else { 0 });
         assert!(flow.bound.mean_ms <= flow.delay.mean_ms + 1e-9, "{name} beats the bound");
         if flow.rtt.count > 0 {
-            let least = config.core_delay + config.uplink_delay + config.air_delay;
+            let least = config.core_delay + config.uplink.delay + config.air_delay;
             let least = least + settings.extra_delay + settings.extra_delay;
             assert!(
                 flow.rtt.min_ms >= least.as_millis_f64() - 1e-9,
@@ -180,11 +218,26 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
                 flow.rtt.min_ms
             );
         }
+        if let Some(frames) = &flow.frames {
+            assert!(frames.completed + frames.broken <= frames.sent, "{name}: {frames:?}");
+            assert_ordered(&frames.completion, name);
+        }
+        if let Some(voip) = &flow.voip {
+            assert!(
+                (1.0..=4.5).contains(&voip.mos) && (0.0..=100.0).contains(&voip.loss_percent),
+                "{name}: {voip:?}"
+            );
+        }
+        if let Some(pages) = &flow.pages {
+            assert!(pages.loaded <= pages.begun, "{name}: {pages:?}");
+        }
         if let Some(ping) = flow.ping {
             assert!(ping.replies + ping.lost <= ping.requests, "{name}: {ping:?}");
             assert_eq!(ping.replies, flow.rtt.count, "{name}");
         }
-        if let Traffic::Tcp { size: Some(size), .. } = &settings.traffic {
+        if let Traffic::Tcp { size: Some(size), .. } | Traffic::Upload { size: Some(size), .. } =
+            &settings.traffic
+        {
             let window_s = result.duration_s - result.warmup_s;
             let received = flow.goodput_mbit_s * 1e6 / 8.0 * window_s;
             assert!(received <= size.0 as f64 + 0.5, "{name} received {received} of {size}");
@@ -194,7 +247,7 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
 
 #[test]
 fn random_worlds_are_sound_and_the_same_when_run_again() {
-    let mut delivered = 0;
+    let (mut delivered, mut kinds) = (0, std::collections::BTreeSet::new());
     for seed in seeds() {
         let config = draw(seed);
         let _named = Named(seed, format!("{config:?}"));
@@ -202,6 +255,7 @@ fn random_worlds_are_sound_and_the_same_when_run_again() {
         assert_sound(&config, &result);
         assert_eq!(result, run(&config), "the same world has the same result");
         delivered += result.conservation.delivered;
+        kinds.extend(config.flows.iter().map(|f| f.traffic.kind()));
     }
     assert!(delivered > 0, "something is sent in some world");
 }

@@ -80,7 +80,7 @@ pub struct CdfPoint<'a> {
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
-    /// `delay`, `bound`, `rtt`, `low_latency_sojourn` or `other_sojourn`.
+    /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or `other_sojourn`.
     pub quantity: &'a str,
     /// Name of the flow or of the layer.
     pub of: &'a str,
@@ -137,7 +137,7 @@ macro_rules! column {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 76] = [
+pub static COLUMNS: [Column<Runs>; 105] = [
     column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
     column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
     column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
@@ -155,12 +155,9 @@ pub static COLUMNS: [Column<Runs>; 76] = [
     column!("control", "text", "Congestion control of a TCP flow.", |r| Value::text(&r.flow.control)),
     column!("ue", "number", "User equipment.", |r| Value::Whole(u64::from(r.flow.ue))),
     column!("qfi", "number", "QoS flow identifier.", |r| Value::Whole(u64::from(r.flow.qfi))),
-    column!(
-        "low_latency",
-        "true or false",
-        "The scenario asks for the delay of this flow.",
-        |r| Value::Flag(r.flow.low_latency)
-    ),
+    column!("low_latency", "true or false", "The scenario asks for the delay of this flow.", |r| {
+        Value::Flag(r.flow.low_latency)
+    }),
     column!("entered_packets", "packets", "Packets that entered the UPF in the measured window.", |r| {
         Value::Whole(r.flow.entered_packets)
     }),
@@ -388,9 +385,9 @@ pub static COLUMNS: [Column<Runs>; 76] = [
             }
         }
     ),
-    column!("retransmitted_segments", "segments", "Retransmitted segments of a TCP flow.", |r| Value::Whole(
-        r.flow.retransmitted_segments
-    )),
+    column!("retransmitted_segments", "segments", "Retransmitted segments of a TCP flow.", |r| {
+        Value::Whole(r.flow.retransmitted_segments)
+    }),
     column!("timeouts", "number", "Retransmission timeouts of a TCP flow.", |r| Value::Whole(
         r.flow.timeouts
     )),
@@ -409,6 +406,100 @@ pub static COLUMNS: [Column<Runs>; 76] = [
     column!("ping_lost", "number", "Those requests and replies that were dropped.", |r| whole(
         r.flow.ping.map(|p| p.lost)
     )),
+    column!("voip_lost", "packets", "Voice packets dropped on their way.", |r| whole(
+        r.flow.voip.as_ref().map(|v| v.lost)
+    )),
+    column!("voip_late", "packets", "Voice packets that came after their playout.", |r| whole(
+        r.flow.voip.as_ref().map(|v| v.late)
+    )),
+    column!("voip_loss_percent", "percent", "Both, of the packets sent.", |r| Value::real(
+        r.flow.voip.as_ref().map(|v| v.loss_percent)
+    )),
+    column!(
+        "voip_mouth_to_ear_ms",
+        "ms",
+        "A packet's 20 ms, the fastest packet's way and the de-jitter buffer.",
+        |r| Value::real(r.flow.voip.as_ref().map(|v| v.mouth_to_ear_ms))
+    ),
+    column!("voip_r", "0 to 100", "Transmission rating R of ITU-T G.107.", |r| Value::real(
+        r.flow.voip.as_ref().map(|v| v.rating)
+    )),
+    column!("voip_mos", "1 to 4.5", "Mean opinion score that follows from R.", |r| Value::real(
+        r.flow.voip.as_ref().map(|v| v.mos)
+    )),
+    column!("frames_sent", "frames", "Video frames sent in the measured window.", |r| whole(
+        r.flow.frames.as_ref().map(|f| f.sent)
+    )),
+    column!("frames_completed", "frames", "Frames of which every datagram arrived.", |r| whole(
+        r.flow.frames.as_ref().map(|f| f.completed)
+    )),
+    column!("frames_broken", "frames", "Frames of which a datagram was lost.", |r| whole(
+        r.flow.frames.as_ref().map(|f| f.broken)
+    )),
+    column!("frames_late", "frames", "Complete frames that took longer than their budget.", |r| whole(
+        r.flow.frames.as_ref().map(|f| f.late)
+    )),
+    column!(
+        "frame_ms_mean",
+        "ms",
+        "From a frame leaving its server to its last datagram reaching the UE: mean.",
+        |r| r.flow.frames.as_ref().map_or(Value::Absent, |f| ms(&f.completion, |d| d.mean_ms))
+    ),
+    column!(
+        "frame_ms_p50",
+        "ms",
+        "From a frame leaving its server to its last datagram reaching the UE: median.",
+        |r| r.flow.frames.as_ref().map_or(Value::Absent, |f| ms(&f.completion, |d| d.p50_ms))
+    ),
+    column!(
+        "frame_ms_p95",
+        "ms",
+        "From a frame leaving its server to its last datagram reaching the UE: 95th percentile.",
+        |r| r.flow.frames.as_ref().map_or(Value::Absent, |f| ms(&f.completion, |d| d.p95_ms))
+    ),
+    column!(
+        "frame_ms_p99",
+        "ms",
+        "From a frame leaving its server to its last datagram reaching the UE: 99th percentile.",
+        |r| r.flow.frames.as_ref().map_or(Value::Absent, |f| ms(&f.completion, |d| d.p99_ms))
+    ),
+    column!(
+        "frame_ms_max",
+        "ms",
+        "From a frame leaving its server to its last datagram reaching the UE: greatest value.",
+        |r| r.flow.frames.as_ref().map_or(Value::Absent, |f| ms(&f.completion, |d| d.max_ms))
+    ),
+    column!("pages_begun", "pages", "Pages asked for in the measured window.", |r| whole(
+        r.flow.pages.as_ref().map(|p| p.begun)
+    )),
+    column!("pages_loaded", "pages", "Pages of which every object arrived.", |r| whole(
+        r.flow.pages.as_ref().map(|p| p.loaded)
+    )),
+    column!("page_ms_mean", "ms", "From a page's first request to its last byte: mean.", |r| r
+        .flow
+        .pages
+        .as_ref()
+        .map_or(Value::Absent, |p| ms(&p.load, |d| d.mean_ms))),
+    column!("page_ms_sd", "ms", "From a page's first request to its last byte: standard deviation.", |r| r
+        .flow
+        .pages
+        .as_ref()
+        .map_or(Value::Absent, |p| ms(&p.load, |d| d.sd_ms))),
+    column!("page_ms_p50", "ms", "From a page's first request to its last byte: median.", |r| r
+        .flow
+        .pages
+        .as_ref()
+        .map_or(Value::Absent, |p| ms(&p.load, |d| d.p50_ms))),
+    column!("page_ms_p95", "ms", "From a page's first request to its last byte: 95th percentile.", |r| r
+        .flow
+        .pages
+        .as_ref()
+        .map_or(Value::Absent, |p| ms(&p.load, |d| d.p95_ms))),
+    column!("page_ms_max", "ms", "From a page's first request to its last byte: greatest value.", |r| r
+        .flow
+        .pages
+        .as_ref()
+        .map_or(Value::Absent, |p| ms(&p.load, |d| d.max_ms))),
     column!(
         "utilisation",
         "ratio",
@@ -418,19 +509,16 @@ pub static COLUMNS: [Column<Runs>; 76] = [
     column!("capacity_unit", "text", "Unit of the next two: packets or bytes.", |r| Value::text(
         &r.run.cell.unit
     )),
-    column!("offered_capacity", "of capacity_unit", "What the slots could have carried.", |r| Value::Whole(
-        r.run.cell.offered
-    )),
+    column!("offered_capacity", "of capacity_unit", "What the slots could have carried.", |r| {
+        Value::Whole(r.run.cell.offered)
+    }),
     column!("used_capacity", "of capacity_unit", "What the slots carried.", |r| Value::Whole(
         r.run.cell.used
     )),
     column!("slots", "slots", "Slots in the measured window.", |r| Value::Whole(r.run.cell.slots)),
-    column!(
-        "starved_slots",
-        "slots",
-        "Slots that could have carried more than was there.",
-        |r| Value::Whole(r.run.cell.starved_slots)
-    ),
+    column!("starved_slots", "slots", "Slots that could have carried more than was there.", |r| {
+        Value::Whole(r.run.cell.starved_slots)
+    }),
     column!("upf_backlog_packets_mean", "packets", "UPF backlog averaged over pulls.", |r| backlog(
         r.run, "upf"
     )),
@@ -460,6 +548,39 @@ pub static COLUMNS: [Column<Runs>; 76] = [
         "packets",
         "Packets of all flows still queued at the end of the run.",
         |r| Value::Whole(r.run.conservation.queued)
+    ),
+    column!("run_uplink_packets", "packets", "Packets that UEs sent in the whole run.", |r| Value::Whole(
+        r.run.uplink.entered
+    )),
+    column!("run_uplink_delivered_packets", "packets", "Those that reached their servers.", |r| {
+        Value::Whole(r.run.uplink.delivered)
+    }),
+    column!("run_uplink_dropped_packets", "packets", "Those that found a UE's queue full.", |r| {
+        Value::Whole(r.run.uplink.overflow_drops)
+    }),
+    column!(
+        "run_uplink_queued_packets",
+        "packets",
+        "Those that waited or were on the wire at the end.",
+        |r| Value::Whole(r.run.uplink.queued)
+    ),
+    column!(
+        "uplink_wait_ms_mean",
+        "ms",
+        "From a UE's queue to the PUSCH that took the last byte: mean.",
+        |r| ms(&r.run.uplink.wait, |d| d.mean_ms)
+    ),
+    column!(
+        "uplink_wait_ms_p95",
+        "ms",
+        "From a UE's queue to the PUSCH that took the last byte: 95th percentile.",
+        |r| ms(&r.run.uplink.wait, |d| d.p95_ms)
+    ),
+    column!(
+        "uplink_wait_ms_max",
+        "ms",
+        "From a UE's queue to the PUSCH that took the last byte: greatest value.",
+        |r| ms(&r.run.uplink.wait, |d| d.max_ms)
     ),
     column!("component_calls", "calls", "Calls into components in the whole run, a measure of work.", |r| {
         Value::Whole(r.run.component_calls)
@@ -527,7 +648,7 @@ pub static CDF_COLUMNS: [Column<Cdfs>; 10] = [
     column!(
         "quantity",
         "text",
-        "What is distributed: delay, bound or rtt of a flow, low_latency_sojourn or other_sojourn in a layer.",
+        "What is distributed: delay, bound, rtt, one_way, frame or page of a flow, low_latency_sojourn or other_sojourn in a layer.",
         |r| Value::text(r.quantity)
     ),
     column!("of", "text", "Name of the flow or of the layer (upf, sdap, rlc).", |r| Value::text(r.of)),

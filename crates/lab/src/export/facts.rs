@@ -43,6 +43,15 @@ impl Provenance {
     }
 }
 
+/// Which way payload goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To the UE.
+    Down,
+    /// From the UE.
+    Up,
+}
+
 /// One flow, as far as the writers need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFacts {
@@ -52,8 +61,10 @@ pub struct FlowFacts {
     pub tuple: FiveTuple,
     /// Data radio bearer of its QoS flow; 0 when no rule gives it one.
     pub drb: u8,
-    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP.
+    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP and for frames, whose datagrams differ.
     pub datagrams: Option<(u32, Duration)>,
+    /// Which way its TCP payload goes; none for datagrams.
+    pub stream: Option<Way>,
     /// The UE answers each datagram.
     pub answered: bool,
     /// The scenario asks for its delay.
@@ -84,28 +95,33 @@ impl RunFacts {
     #[must_use]
     pub fn new(config: &WorldConfig, scenario_toml: String, point: String) -> Self {
         let mut classes: Vec<String> = Vec::new();
-        let flow = |flow: &justfull_sim::FlowConfig| {
+        let flows = config.flows.iter().flat_map(|flow| {
             let class = classes.iter().position(|name| *name == flow.name).unwrap_or_else(|| {
                 classes.push(flow.name.clone());
                 classes.len() - 1
             });
             let ue = &config.stack.ues[flow.ue as usize];
-            let qfi = justfull_ran::upf::detect(&ue.rules, &flow.tuple);
-            FlowFacts {
-                class: class as u32,
-                tuple: flow.tuple,
-                drb: ue.qos_flows.iter().find(|q| Some(q.qfi) == qfi).map_or(0, |q| q.drb),
-                datagrams: match &flow.traffic {
-                    Traffic::Udp { payload, interval } => Some((payload.0 as u32, interval.mean())),
-                    Traffic::Ping(ping) => Some((ping.payload.0 as u32, ping.interval.mean())),
-                    Traffic::Tcp { .. } => None,
-                },
-                answered: matches!(flow.traffic, Traffic::Ping(_)),
-                low_latency: flow.low_latency,
-                core_delay: config.core_delay + flow.extra_delay,
-            }
-        };
-        let flows = config.flows.iter().map(flow).collect();
+            let core_delay = config.core_delay + flow.extra_delay;
+            (0..flow.traffic.connections()).map(move |connection| {
+                let tuple = flow.tuple_of(connection);
+                let qfi = justfull_ran::upf::detect(&ue.rules, &tuple);
+                FlowFacts {
+                    class: class as u32,
+                    tuple,
+                    drb: ue.qos_flows.iter().find(|q| Some(q.qfi) == qfi).map_or(0, |q| q.drb),
+                    datagrams: flow.traffic.datagrams().map(|(bytes, interval)| (bytes.0 as u32, interval)),
+                    stream: match &flow.traffic {
+                        Traffic::Tcp { .. } | Traffic::Page(_) => Some(Way::Down),
+                        Traffic::Upload { .. } => Some(Way::Up),
+                        _ => None,
+                    },
+                    answered: matches!(flow.traffic, Traffic::Ping(_)),
+                    low_latency: flow.low_latency,
+                    core_delay,
+                }
+            })
+        });
+        let flows = flows.collect();
         Self {
             provenance: Provenance {
                 schema: SCHEMA,

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `TCP download`, `TCP download::N` | goodput at the UE in a step, Mbit/s; N in the order of the scenario |
 //! | `TCP download sum`, `avg`, `fairness` | of these |
+//! | `TCP upload` and so on | the same of uploads, at the server |
 //! | `Ping (ms) ICMP` | mean round-trip time of the pings of the first flow of pings that were sent in a step |
 //! | `VoIP::delay`, `VoIP::jitter`, `VoIP::loss` | of the first flow of datagrams without replies: see below |
 //!
@@ -15,7 +16,7 @@
 //!
 //! Single values, of every datagram, are in `raw_values`. The test parameter `voip_host` makes flent show its VoIP plots too.
 
-use super::facts::{FlowFacts, RunFacts};
+use super::facts::{FlowFacts, RunFacts, Way};
 use super::measure::{FlowMeasure, Measurements, Trip};
 use super::sink::{ExportError, write_whole};
 use crate::stats::jain;
@@ -73,17 +74,18 @@ fn goodput(measured: &Measurements, flow: &FlowMeasure) -> Series {
     (0..measured.steps()).map(value).collect()
 }
 
-fn downloads(data: &mut Data, measured: &Measurements, facts: &RunFacts) {
+/// Goodput of the TCP flows whose payload goes `way`, which flent calls `title`.
+fn streams(data: &mut Data, measured: &Measurements, facts: &RunFacts, way: Way, title: &str) {
     let flows: Vec<&FlowMeasure> = facts
         .flows
         .iter()
         .zip(measured.flows())
-        .filter(|(f, _)| f.datagrams.is_none())
+        .filter(|(f, _)| f.stream == Some(way))
         .map(|(_, m)| m)
         .collect();
     let all: Vec<Series> = flows.iter().map(|flow| goodput(measured, flow)).collect();
     for (i, series) in all.iter().enumerate() {
-        let name = if all.len() == 1 { "TCP download".into() } else { format!("TCP download::{}", i + 1) };
+        let name = if all.len() == 1 { title.into() } else { format!("{title}::{}", i + 1) };
         let raw = series.iter().enumerate();
         let raw = raw.map(|(step, value)| json!({"t": middle(measured, step), "val": value})).collect();
         data.add(&name, "Mbits/s", series.clone(), raw);
@@ -96,9 +98,9 @@ fn downloads(data: &mut Data, measured: &Measurements, facts: &RunFacts) {
             .map(|step| of(&all.iter().filter_map(|s| s[step]).collect::<Vec<_>>()))
             .collect()
     };
-    data.add("TCP download sum", "Mbits/s", over(&|v| Some(v.iter().sum())), Vec::new());
-    data.add("TCP download avg", "Mbits/s", over(&crate::stats::mean), Vec::new());
-    data.add("TCP download fairness", "Idx", over(&jain), Vec::new());
+    data.add(&format!("{title} sum"), "Mbits/s", over(&|v| Some(v.iter().sum())), Vec::new());
+    data.add(&format!("{title} avg"), "Mbits/s", over(&crate::stats::mean), Vec::new());
+    data.add(&format!("{title} fairness"), "Idx", over(&jain), Vec::new());
 }
 
 /// Mean of `value` over the trips that began in each step.
@@ -144,8 +146,9 @@ fn voip(data: &mut Data, measured: &Measurements, trips: &[Trip]) {
 /// The content of the data file that will stand at `path`.
 fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     let mut data = Data::default();
-    downloads(&mut data, measured, facts);
-    let streams = facts.flows.iter().filter(|flow| flow.datagrams.is_none()).count();
+    streams(&mut data, measured, facts, Way::Down, "TCP download");
+    streams(&mut data, measured, facts, Way::Up, "TCP upload");
+    let streams = facts.flows.iter().filter(|flow| flow.stream == Some(Way::Down)).count();
     let first = |answered: bool| {
         let wanted = |(flow, _): &(&FlowFacts, _)| flow.datagrams.is_some() && flow.answered == answered;
         facts.flows.iter().zip(measured.flows()).find(wanted).map(|(_, measure)| measure)

@@ -12,7 +12,7 @@
 
 mod packet;
 
-use super::facts::RunFacts;
+use super::facts::{RunFacts, Way};
 use super::sink::{ExportError, Sink};
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
@@ -136,6 +136,8 @@ pub struct Capture {
     next_echo: Vec<u16>,
     /// Size of a datagram on the IP layer, by flow.
     sizes: Vec<u32>,
+    /// The flow is an upload.
+    uploads: Vec<bool>,
 }
 
 impl Capture {
@@ -161,6 +163,7 @@ impl Capture {
                 .iter()
                 .map(|f| f.datagrams.map_or(0, |(payload, _)| payload + UDP_HEADER_BYTES))
                 .collect(),
+            uploads: facts.flows.iter().map(|f| f.stream == Some(Way::Up)).collect(),
         };
         match capture.header(facts) {
             Ok(()) => Ok(capture),
@@ -245,12 +248,17 @@ impl Capture {
         format!("flow={class} packet={} ue={} qfi={}", packet.id, packet.ue, packet.qfi.get())
     }
 
-    /// Hears `event`; `segment` is what its packet carries where that is TCP.
+    /// Hears `event`; `segment` is what its packet carries where that is TCP. An upload's acknowledgements, which carry none,
+    /// are not captured, and neither are its segments, which do not pass the stack.
     ///
     /// # Errors
     /// What the disk answers.
     pub fn hear(&mut self, now: Instant, event: &Event, segment: Option<&Segment>) -> io::Result<()> {
         self.land(now)?;
+        let uncarried = |packet: &Packet| packet.protocol == Protocol::Tcp && segment.is_none();
+        if justfull_sim::tap::packet_of(event).is_some_and(uncarried) {
+            return Ok(());
+        }
         match event {
             Event::Enqueued { layer: Layer::Sdap, packet, .. } => self.passed_upf(now, packet, segment),
             Event::Departed { layer, packet, sojourn } => {
@@ -303,6 +311,9 @@ impl Capture {
     /// What the disk answers.
     pub fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) -> io::Result<()> {
         self.land(now)?;
+        if self.uploads[flow as usize] {
+            return Ok(());
+        }
         let id = self.take_uplink_id();
         let built = self.flows[flow as usize].acknowledgement(now, ack, id);
         let rtt = now.since(ack.ts_echo);

@@ -4,7 +4,7 @@ use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, SwitchValue, Verd
 use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
-    CellResult, Conservation, Distribution, FlowResult, LayerResult, RunResult, Series,
+    CellResult, Conservation, Distribution, FlowResult, LayerResult, RunResult, Series, UplinkResult,
 };
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
@@ -87,6 +87,7 @@ fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f
         flows: flows(method, delay, backlog, utilisation, interval, &mut rng),
         layers: layers(delay, backlog, &mut rng),
         entities: Vec::new(),
+        uplink: UplinkResult::default(),
         cell: CellResult {
             unit: "packets".into(),
             offered,

@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::error::{Locator, ScenarioError};
-use super::file::{ChannelFile, FlowFile, ScenarioFile, TcpFile, UdpFile};
+use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile};
 use super::trace_channel;
 use crate::trace::{Format, TracePaths, Values};
 use justfull_base::Duration;
@@ -10,7 +10,7 @@ use justfull_base::packet::Protocol;
 use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
-use justfull_sim::{FlowConfig, Traffic, WorldConfig};
+use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 
 /// Most UEs and most flows of a world.
 const MOST: usize = 1_000_000;
@@ -67,8 +67,12 @@ pub(super) fn world(
         core_rate: file.core.rate,
         core_delay: file.core.delay,
         air_delay: file.air.delay,
-        uplink_rate: file.uplink.rate,
-        uplink_delay: file.uplink.delay,
+        uplink: UplinkConfig {
+            rate: file.uplink.rate,
+            delay: file.uplink.delay,
+            limit: file.uplink.limit,
+            grants: file.uplink.grants.clone(),
+        },
         duration: file.duration,
         warmup: file.warmup,
         series_bins: file.series_bins,
@@ -161,16 +165,23 @@ fn traffic(
     at: &dyn Fn(&str) -> String,
     locator: &Locator,
 ) -> Result<Traffic, ScenarioError> {
-    let tcp = |tcp: &TcpFile| Traffic::Tcp {
-        sender: tcp.sender.clone(),
-        receiver: tcp.receiver.clone(),
-        size: tcp.size,
+    let tcp = |tcp: &TcpFile| {
+        let (sender, receiver, size) = (tcp.sender.clone(), tcp.receiver.clone(), tcp.size);
+        match tcp.direction {
+            Direction::Down => Traffic::Tcp { sender, receiver, size },
+            Direction::Up => Traffic::Upload { sender, receiver, size },
+        }
     };
     let udp = |udp: &UdpFile| Traffic::Udp { payload: udp.payload, interval: udp.interval };
     let kinds = [
         ("tcp", flow.tcp.as_ref().map(tcp)),
         ("udp", flow.udp.as_ref().map(udp)),
         ("ping", flow.ping.clone().map(Traffic::Ping)),
+        ("cbr", flow.cbr.clone().map(Traffic::Cbr)),
+        ("on_off", flow.on_off.clone().map(Traffic::OnOff)),
+        ("voip", flow.voip.clone().map(Traffic::Voip)),
+        ("video", flow.video.clone().map(Traffic::Video)),
+        ("page", flow.page.clone().map(Traffic::Page)),
     ];
     let all = kinds.each_ref().map(|(name, _)| format!("`{name}`")).join(", ");
     let mut said = kinds.into_iter().filter_map(|(name, traffic)| Some((name, traffic?)));

@@ -10,7 +10,8 @@ use justfull_ran::channel::{
 use justfull_ran::{
     MacConfig, PacketDetectionRule, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
 };
-use justfull_sim::{Interval, PingConfig};
+use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
+use justfull_sim::{GrantConfig, Interval, PingConfig, UplinkConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -136,15 +137,20 @@ pub struct AirFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UplinkFile {
-    /// Rate; "0bit/s" for infinitely fast.
+    /// Rate of each UE; "0bit/s" for infinitely fast.
     pub rate: BitRate,
     /// One-way delay from UE to server.
     pub delay: Duration,
+    /// What a UE's queue holds at most.
+    pub limit: Bytes,
+    /// A UE sends what it is granted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grants: Option<GrantConfig>,
 }
 
 impl Default for UplinkFile {
     fn default() -> Self {
-        Self { rate: BitRate(0), delay: Duration::from_millis(10) }
+        Self { rate: BitRate(0), delay: Duration::from_millis(10), limit: UplinkConfig::LIMIT, grants: None }
     }
 }
 
@@ -314,18 +320,47 @@ pub struct FlowFile {
     /// Echo requests that the UE answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingConfig>,
+    /// Datagrams at a constant rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cbr: Option<CbrConfig>,
+    /// Datagrams at a constant rate by times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_off: Option<OnOffConfig>,
+    /// A G.711 call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voip: Option<VoipConfig>,
+    /// Frames of a rendered video.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoConfig>,
+    /// Pages that the UE loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<PageConfig>,
+}
+
+/// Which way a TCP transfer goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the server to the UE.
+    #[default]
+    Down,
+    /// From the UE to the server: its segments take the uplink, its acknowledgements the chain.
+    Up,
 }
 
 /// A TCP transfer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TcpFile {
+    /// Which way it goes.
+    #[serde(skip_serializing_if = "is_down")]
+    pub direction: Direction,
     /// Bytes to transfer; left out, it never ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// The server's end.
+    /// The end that sends: the server's, or the UE's where it goes up.
     pub sender: SenderConfig,
-    /// The UE's end.
+    /// The other end.
     pub receiver: ReceiverConfig,
 }
 
@@ -347,6 +382,9 @@ impl ScenarioFile {
     }
 }
 
+fn is_down(direction: &Direction) -> bool {
+    *direction == Direction::Down
+}
 fn one_u64() -> u64 {
     1
 }

@@ -49,6 +49,7 @@ fn of_flow(file: &ScenarioFile, flow: usize, rest: &str) -> Option<String> {
         end += span * f.count as usize;
         flow < end
     })?;
+    // The other kinds name their table themselves.
     let below = match rest {
         "payload" | "interval" => "udp.",
         "size" => "tcp.",

@@ -11,7 +11,7 @@ use justfull_ran::{
     TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::results::RunResult;
-use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, World, WorldConfig};
+use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, UplinkConfig, World, WorldConfig};
 use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
 
 pub(crate) fn ms(n: u64) -> Duration {
@@ -81,11 +81,26 @@ pub(crate) fn ping(name: &str, payload: u64, interval: Interval) -> FlowConfig {
     flow(name, Protocol::Icmp, Traffic::Ping(PingConfig { payload: Bytes(payload), interval }))
 }
 
-/// A TCP transfer; greedy without a size.
-pub(crate) fn tcp(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
+fn ends(cc: CcConfig) -> (SenderConfig, ReceiverConfig) {
     let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
-    let sender = SenderConfig { cc, ..SenderConfig::default() };
+    (SenderConfig { cc, ..SenderConfig::default() }, receiver)
+}
+
+/// A TCP transfer to the UE; greedy without a size.
+pub(crate) fn tcp(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
+    let (sender, receiver) = ends(cc);
     flow(name, Protocol::Tcp, Traffic::Tcp { sender, receiver, size: size.map(Bytes) })
+}
+
+/// A TCP transfer from the UE; greedy without a size.
+pub(crate) fn upload(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
+    let (sender, receiver) = ends(cc);
+    flow(name, Protocol::Tcp, Traffic::Upload { sender, receiver, size: size.map(Bytes) })
+}
+
+/// A flow called after its kind.
+pub(crate) fn app(traffic: Traffic) -> FlowConfig {
+    flow(traffic.kind(), traffic.protocol(), traffic)
 }
 
 /// A world with 20 ms of round trip around the cell.
@@ -98,8 +113,7 @@ pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Durati
         core_rate: BitRate(1_000_000_000),
         core_delay: ms(10),
         air_delay: Duration::ZERO,
-        uplink_rate: BitRate(0),
-        uplink_delay: ms(10),
+        uplink: UplinkConfig { rate: BitRate(0), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None },
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),
         series_bins: 100,

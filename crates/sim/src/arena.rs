@@ -1,0 +1,39 @@
+//! What packets stand for while they are on their way.
+
+/// Items on their way, by the handle in `Packet::payload`.
+pub(crate) struct Arena<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Arena<T> {
+    /// With room for `first` items.
+    pub(crate) fn new(first: usize) -> Self {
+        Self { slots: Vec::with_capacity(first), free: Vec::with_capacity(first) }
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, item: T) -> u64 {
+        if let Some(i) = self.free.pop() {
+            self.slots[i as usize] = item;
+            u64::from(i)
+        } else {
+            self.slots.push(item);
+            // So that giving a handle back never allocates.
+            self.free.reserve(self.slots.capacity());
+            (self.slots.len() - 1) as u64
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, handle: u64) -> T {
+        self.free.push(handle as u32);
+        self.slots[handle as usize]
+    }
+
+    /// The item of `handle`, which stays.
+    #[inline]
+    pub(crate) fn peek(&self, handle: u64) -> &T {
+        &self.slots[handle as usize]
+    }
+}

@@ -1,0 +1,417 @@
+//! Page loads: a main object, time to parse it, then its embedded objects over parallel TCP connections.
+//!
+//! The HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex A; the laws of ns-3's
+//! 3gpp-http application): truncated lognormal object sizes, a truncated Pareto number of embedded objects, exponential
+//! parsing and reading times. The defaults are its numbers: about 56 kB a page, small today; a page of 2024 (HTTP Archive,
+//! median for desktops) is `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
+//!
+//! The browser asks for the main object on its first connection and, once it is there and parsed, for the embedded ones, each
+//! connection with one request at a time. A page is loaded when its last object is there. Connections persist over pages, so
+//! there are no handshakes, and a congestion window lives on where the control does not restart it after idling. A request is
+//! one packet on the uplink; where its queue has no room, it is asked again after 1 s (RFC 6298's first timeout).
+
+use crate::recorder::Times;
+use crate::results::PageResult;
+use crate::traffic::Span;
+use justfull_base::error::ensure;
+use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng};
+use justfull_tcp::{ReceiverConfig, SenderConfig};
+use serde::{Deserialize, Serialize};
+
+/// After this time a request is repeated for which there was no room.
+pub(crate) const RETRY: Duration = Duration::from_secs(1);
+
+/// Most connections of a page.
+pub(crate) const MOST_CONNECTIONS: u32 = 32;
+
+/// Size of an object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ObjectSize {
+    /// Always the same.
+    Constant(Bytes),
+    /// Lognormal, drawn again until within its bounds.
+    Lognormal(Lognormal),
+}
+
+/// A truncated lognormal law.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lognormal {
+    /// Mean before truncation.
+    pub mean: Bytes,
+    /// Standard deviation before truncation.
+    pub sd: Bytes,
+    /// Least size.
+    pub min: Bytes,
+    /// Greatest size.
+    pub max: Bytes,
+}
+
+impl ObjectSize {
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Constant(size) => size.0,
+            Self::Lognormal(law) => {
+                let ratio = law.sd.0 as f64 / law.mean.0 as f64;
+                let variance = libm::log(1.0 + ratio * ratio);
+                let location = libm::log(law.mean.0 as f64) - variance / 2.0;
+                loop {
+                    let size = libm::exp(location + libm::sqrt(variance) * rng.normal());
+                    if (law.min.0 as f64..=law.max.0 as f64).contains(&size) {
+                        return (size as u64).max(1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn validate(&self, name: &str) -> Result<(), ConfigError> {
+        let gib = 1 << 30;
+        match self {
+            Self::Constant(size) => {
+                ensure((1..=gib).contains(&size.0), name, size, "1B to 1GiB", "an object has content")
+            }
+            Self::Lognormal(Lognormal { mean, sd, min, max }) => {
+                let sound = min.0 >= 1 && min.0 <= mean.0 && mean.0 <= max.0 && max.0 <= gib;
+                let bound = "1B <= min <= mean <= max <= 1GiB";
+                ensure(sound, &format!("{name}.mean"), mean, bound, "most draws are within the bounds")?;
+                let most = 100 * mean.0;
+                ensure(
+                    sd.0 <= most,
+                    &format!("{name}.sd"),
+                    sd,
+                    "at most 100 means",
+                    "most draws are within the bounds",
+                )
+            }
+        }
+    }
+}
+
+/// Number of embedded objects of a page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ObjectCount {
+    /// Always the same.
+    Constant(u32),
+    /// Pareto with shape `pareto` from `least` on, what is beyond `most` counts as `most`; it is rounded, and then `least` is taken off.
+    Pareto(ParetoCount),
+}
+
+/// A truncated Pareto law.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParetoCount {
+    /// Shape.
+    pub pareto: f64,
+    /// Where the law begins.
+    pub least: u32,
+    /// Where it ends.
+    pub most: u32,
+}
+
+impl ObjectCount {
+    fn draw(&self, rng: &mut Rng) -> u32 {
+        match self {
+            Self::Constant(n) => *n,
+            Self::Pareto(ParetoCount { pareto, least, most }) => {
+                let drawn = f64::from(*least) / libm::pow(1.0 - rng.unit(), 1.0 / pareto);
+                (drawn.min(f64::from(*most)) + 0.5) as u32 - least
+            }
+        }
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Constant(n) => ensure(*n <= 10_000, "objects", n, "at most 10000", "objects of one page"),
+            Self::Pareto(ParetoCount { pareto, least, most }) => {
+                let sound = (0.1..=100.0).contains(pareto);
+                ensure(sound, "objects.pareto", pareto, "0.1 to 100", "shape of a Pareto law")?;
+                let sound = *least >= 1 && least <= most && *most <= 10_000;
+                ensure(sound, "objects.most", most, "least to 10000", "objects of one page")
+            }
+        }
+    }
+}
+
+/// Settings of page loads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PageConfig {
+    /// Size of the main object.
+    pub main: ObjectSize,
+    /// Size of an embedded object.
+    pub embedded: ObjectSize,
+    /// Number of embedded objects.
+    pub objects: ObjectCount,
+    /// From the main object's arrival to the first request for an embedded object.
+    pub parsing: Span,
+    /// From a page's last object to the next page.
+    pub reading: Span,
+    /// Size of a request on the IP layer.
+    pub request: Bytes,
+    /// Parallel connections.
+    pub connections: u32,
+    /// The server's end of each connection.
+    pub sender: SenderConfig,
+    /// The UE's end of each connection.
+    pub receiver: ReceiverConfig,
+}
+
+impl Default for PageConfig {
+    fn default() -> Self {
+        let lognormal = |mean, sd, min| {
+            ObjectSize::Lognormal(Lognormal {
+                mean: Bytes(mean),
+                sd: Bytes(sd),
+                min: Bytes(min),
+                max: Bytes(2_000_000),
+            })
+        };
+        Self {
+            main: lognormal(10_710, 25_032, 100),
+            embedded: lognormal(7_758, 126_168, 50),
+            objects: ObjectCount::Pareto(ParetoCount { pareto: 1.1, least: 2, most: 55 }),
+            parsing: Span::Exponential { exponential: Duration::from_millis(130) },
+            reading: Span::Exponential { exponential: Duration::from_secs(30) },
+            request: Bytes(350),
+            connections: 6,
+            sender: SenderConfig::default(),
+            receiver: ReceiverConfig::default(),
+        }
+    }
+}
+
+impl PageConfig {
+    /// Checks every bound; `mtu` is that of the cell.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        self.main.validate("main")?;
+        self.embedded.validate("embedded")?;
+        self.objects.validate()?;
+        self.parsing.validate("parsing")?;
+        self.reading.validate("reading")?;
+        let fits = (40..=u64::from(mtu)).contains(&self.request.0);
+        ensure(fits, "request", &self.request, "40B to the MTU", "one packet")?;
+        let some = (1..=MOST_CONNECTIONS).contains(&self.connections);
+        ensure(some, "connections", &self.connections, "1 to 32", "browsers open about six to a server")?;
+        super::check_mss(&self.sender, mtu)?;
+        self.sender.validate().map_err(|e| e.within("sender"))?;
+        self.receiver.validate().map_err(|e| e.within("receiver"))
+    }
+}
+
+/// What a browser does now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing until the next page.
+    Reading,
+    /// The main object is asked for.
+    Main,
+    /// The main object is there.
+    Parsing,
+    /// Embedded objects are asked for.
+    Embedded,
+}
+
+/// One connection of a browser.
+#[derive(Clone, Copy, Debug, Default)]
+struct Connection {
+    /// Bytes asked for since the start.
+    asked: u64,
+    /// An object is on its way.
+    busy: bool,
+}
+
+/// A request to be sent: on which connection, for how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) connection: u32,
+    pub(crate) bytes: u64,
+}
+
+/// A user who loads one page after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Browser {
+    config: PageConfig,
+    rng: Rng,
+    stop: Instant,
+    phase: Phase,
+    began: Instant,
+    /// Embedded objects that have not been asked for.
+    left: u32,
+    connections: Vec<Connection>,
+    refused: Vec<Request>,
+}
+
+/// What a browser wants.
+#[derive(Debug, Default)]
+pub(crate) struct Wish {
+    /// To be called at that instant.
+    pub(crate) wake: Option<Instant>,
+    /// The page that was begun then is loaded.
+    pub(crate) loaded: Option<Instant>,
+}
+
+impl Browser {
+    /// A browser and when it loads its first page: at random within one mean parsing time after `start`.
+    pub(crate) fn new(config: &PageConfig, start: Instant, stop: Instant, mut rng: Rng) -> (Self, Instant) {
+        let first = start + config.parsing.mean().scaled(rng.unit());
+        let connections = vec![Connection::default(); config.connections as usize];
+        let browser = Self {
+            config: config.clone(),
+            rng,
+            stop,
+            phase: Phase::Reading,
+            began: start,
+            left: 0,
+            connections,
+            refused: Vec::new(),
+        };
+        (browser, first)
+    }
+
+    /// Its timer has fired; requests are put in `out`. True when a page was begun.
+    pub(crate) fn wake(&mut self, now: Instant, out: &mut Vec<Request>) -> bool {
+        out.append(&mut self.refused);
+        match self.phase {
+            Phase::Reading if now < self.stop => {
+                self.phase = Phase::Main;
+                self.began = now;
+                let bytes = self.config.main.draw(&mut self.rng);
+                self.ask(0, bytes, out);
+                return true;
+            }
+            Phase::Parsing => {
+                self.phase = Phase::Embedded;
+                for connection in 0..self.connections.len() {
+                    self.ask_next(connection, out);
+                }
+            }
+            Phase::Reading | Phase::Main | Phase::Embedded => {}
+        }
+        false
+    }
+
+    fn ask(&mut self, connection: usize, bytes: u64, out: &mut Vec<Request>) {
+        self.connections[connection].asked += bytes;
+        self.connections[connection].busy = true;
+        out.push(Request { connection: connection as u32, bytes });
+    }
+
+    fn ask_next(&mut self, connection: usize, out: &mut Vec<Request>) {
+        if self.left > 0 {
+            self.left -= 1;
+            let bytes = self.config.embedded.draw(&mut self.rng);
+            self.ask(connection, bytes, out);
+        }
+    }
+
+    /// There was no room for `request`: it is sent again at the instant that is answered.
+    pub(crate) fn refused(&mut self, now: Instant, request: Request) -> Instant {
+        self.refused.push(request);
+        now + RETRY
+    }
+
+    /// `delivered` bytes have arrived in order on `connection` since the start.
+    pub(crate) fn arrived(
+        &mut self,
+        now: Instant,
+        connection: usize,
+        delivered: u64,
+        out: &mut Vec<Request>,
+    ) -> Wish {
+        let at = &mut self.connections[connection];
+        if !at.busy || delivered < at.asked {
+            return Wish::default();
+        }
+        at.busy = false;
+        if self.phase == Phase::Main {
+            self.left = self.config.objects.draw(&mut self.rng);
+            if self.left > 0 {
+                self.phase = Phase::Parsing;
+                return Wish { wake: Some(now + self.config.parsing.draw(&mut self.rng)), loaded: None };
+            }
+        } else {
+            self.ask_next(connection, out);
+            if self.connections.iter().any(|c| c.busy) {
+                return Wish::default();
+            }
+        }
+        self.phase = Phase::Reading;
+        let next = now + self.config.reading.draw(&mut self.rng);
+        Wish { wake: Some(next).filter(|at| *at < self.stop), loaded: Some(self.began) }
+    }
+}
+
+/// What is counted of the browsers of one name, over pages that were begun in the measured window.
+pub(crate) struct PageCount {
+    pub(crate) begun: u64,
+    pub(crate) load: Times,
+}
+
+impl PageCount {
+    pub(crate) fn new() -> Self {
+        Self { begun: 0, load: Times::new() }
+    }
+
+    pub(crate) fn finish(&self) -> PageResult {
+        let load = self.load.finish();
+        PageResult { begun: self.begun, loaded: load.count, load }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_laws_have_the_means_that_3gpp_states() {
+        let (config, mut rng) = (PageConfig::default(), Rng::stream(1, "pages"));
+        let n = 200_000;
+        let mut mean = |draw: &mut dyn FnMut(&mut Rng) -> u64| {
+            (0..n).map(|_| draw(&mut rng)).sum::<u64>() as f64 / f64::from(n)
+        };
+        let main = mean(&mut |rng| config.main.draw(rng));
+        let embedded = mean(&mut |rng| config.embedded.draw(rng));
+        let objects = mean(&mut |rng| u64::from(config.objects.draw(rng)));
+        assert!((main / 10_700.0 - 1.0).abs() < 0.05, "main object: {main} B");
+        assert!((embedded / 8_100.0 - 1.0).abs() < 0.15, "embedded object: {embedded} B");
+        // 2^1.1 (2^-0.1 - 55^-0.1) / 0.1: the mean that 3GPP states, with what is beyond 55 counted as 55.
+        assert!((objects / 5.64 - 1.0).abs() < 0.03, "embedded objects: {objects}");
+    }
+
+    #[test]
+    fn a_page_is_a_main_object_then_the_others_over_all_connections() {
+        let config = PageConfig {
+            main: ObjectSize::Constant(Bytes(1_000)),
+            embedded: ObjectSize::Constant(Bytes(500)),
+            objects: ObjectCount::Constant(3),
+            parsing: Span::Constant(Duration::from_millis(100)),
+            reading: Span::Constant(Duration::from_secs(5)),
+            connections: 2,
+            ..PageConfig::default()
+        };
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let (mut browser, _) = Browser::new(&config, at(0), Instant::NEVER, Rng::stream(1, "b"));
+        let mut out = Vec::new();
+        assert!(browser.wake(at(10), &mut out));
+        assert_eq!(std::mem::take(&mut out), [Request { connection: 0, bytes: 1_000 }]);
+        assert!(browser.arrived(at(50), 0, 999, &mut out).wake.is_none(), "a byte is missing");
+        assert_eq!(browser.arrived(at(60), 0, 1_000, &mut out).wake, Some(at(160)), "it parses");
+        assert!(!browser.wake(at(160), &mut out));
+        let asked = |connection| Request { connection, bytes: 500 };
+        assert_eq!(std::mem::take(&mut out), [asked(0), asked(1)]);
+        assert_eq!(browser.refused(at(160), asked(1)), at(1_160));
+        assert!(browser.arrived(at(200), 0, 1_500, &mut out).loaded.is_none());
+        assert_eq!(std::mem::take(&mut out), [asked(0)], "the third object");
+        assert!(browser.arrived(at(300), 0, 2_000, &mut out).loaded.is_none(), "one is missing");
+        browser.wake(at(1_160), &mut out);
+        assert_eq!(std::mem::take(&mut out), [asked(1)], "again");
+        let wish = browser.arrived(at(1_400), 1, 500, &mut out);
+        assert_eq!((wish.loaded, wish.wake), (Some(at(10)), Some(at(6_400))));
+    }
+}

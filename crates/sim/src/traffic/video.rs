@@ -1,0 +1,196 @@
+//! Frames of a rendered video, as cloud gaming sends them: a burst of datagrams for each frame.
+//!
+//! TR 38.838 section 5.1 (single eye buffer, cloud gaming): frames at a fixed rate, sizes of a truncated Gaussian law whose
+//! standard deviation is 10.5 % of the mean and which lies within 50 % and 150 % of it, arrivals with a jitter of a truncated
+//! Gaussian law of 2 ms within 4 ms. 30 Mbit/s and 60 frames a second is its baseline, 15 ms its delay budget. A frame is
+//! cut into full datagrams and is complete when the last of them has reached the UE.
+
+use crate::recorder::Times;
+use crate::results::FrameResult;
+use crate::traffic::{UDP_HEADER_BYTES, check_payload};
+use justfull_base::error::ensure;
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Ratio, Rng};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Settings of a video.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VideoConfig {
+    /// Frames per second.
+    pub fps: u32,
+    /// Mean rate of the frames' contents, headers of datagrams not counted.
+    pub rate: BitRate,
+    /// Standard deviation of a frame's size over its mean.
+    pub size_sd: Ratio,
+    /// Standard deviation of the time at which a frame is sent; twice that is the most.
+    pub jitter_sd: Duration,
+    /// Payload of a full datagram.
+    pub payload: Bytes,
+    /// Time in which a frame should be complete.
+    pub budget: Duration,
+}
+
+impl Default for VideoConfig {
+    fn default() -> Self {
+        Self {
+            fps: 60,
+            rate: BitRate(30_000_000),
+            size_sd: Ratio(0.105),
+            jitter_sd: Duration::from_millis(2),
+            payload: Bytes(1400),
+            budget: Duration::from_millis(15),
+        }
+    }
+}
+
+impl VideoConfig {
+    /// Time between frames.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(1_000_000_000 / u64::from(self.fps.max(1)))
+    }
+
+    /// Mean size of a frame in bytes.
+    fn frame_bytes(&self) -> f64 {
+        self.rate.0 as f64 / 8.0 / f64::from(self.fps)
+    }
+
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        ensure((1..=1000).contains(&self.fps), "fps", &self.fps, "1 to 1000", "frames a second")?;
+        let bytes = self.frame_bytes();
+        ensure(
+            (2.0..=1e8).contains(&bytes),
+            "rate",
+            &self.rate,
+            "2 B to 100 MB for each frame",
+            "a frame is sent",
+        )?;
+        let sd = self.size_sd.0;
+        ensure(
+            (0.0..=0.25).contains(&sd),
+            "size_sd",
+            &sd,
+            "0 to 0.25",
+            "sizes are cut at half and at one and a half",
+        )?;
+        let most = Duration::from_nanos(self.period().as_nanos() / 4);
+        ensure(
+            self.jitter_sd <= most,
+            "jitter_sd",
+            &self.jitter_sd,
+            "at most a quarter of a frame",
+            "frames keep their order",
+        )?;
+        check_payload(self.payload, mtu)
+    }
+}
+
+/// A frame on its way.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    sent: Instant,
+    /// Bytes that have not arrived.
+    missing: u64,
+}
+
+/// The frames of one source.
+#[derive(Clone, Debug)]
+pub(crate) struct Video {
+    config: VideoConfig,
+    /// When the present frame would be sent without jitter.
+    nominal: Instant,
+    /// Number of the first frame in `flight`.
+    first: u64,
+    flight: VecDeque<Frame>,
+}
+
+/// What a datagram told of its frame.
+pub(crate) enum Progress {
+    /// More is to come.
+    Incomplete,
+    /// It was the frame's last, which had been sent then.
+    Complete(Instant),
+}
+
+impl Video {
+    pub(crate) fn new(config: &VideoConfig, start: Instant) -> Self {
+        Self { config: config.clone(), nominal: start, first: 0, flight: VecDeque::new() }
+    }
+
+    /// Frames are sent at the rate and with the jitter of the settings: when the one after the present one is.
+    pub(crate) fn next(&mut self, now: Instant, skew: f64, rng: &mut Rng) -> Instant {
+        self.nominal += self.config.period().scaled(skew);
+        let jitter = rng.normal().clamp(-2.0, 2.0) + 2.0;
+        (self.nominal + self.config.jitter_sd.scaled(jitter)).max(now + Duration::from_nanos(1))
+    }
+
+    /// Sends a frame: `push` is given each datagram's size on the IP layer and the number of the frame.
+    pub(crate) fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64)) {
+        let share = (1.0 + self.config.size_sd.0 * rng.normal()).clamp(0.5, 1.5);
+        let bytes = ((self.config.frame_bytes() * share + 0.5) as u64).max(1);
+        let number = self.first + self.flight.len() as u64;
+        self.flight.push_back(Frame { sent: now, missing: bytes });
+        let mut left = bytes;
+        while left > 0 {
+            let piece = left.min(self.config.payload.0);
+            push(piece as u32 + UDP_HEADER_BYTES, number);
+            left -= piece;
+        }
+    }
+
+    /// `payload` bytes of frame `number` have arrived. The way keeps a flow's order, so frames before it that are not
+    /// complete never will be: `broken` is told when each of them had been sent.
+    pub(crate) fn arrived(&mut self, number: u64, payload: u64, mut broken: impl FnMut(Instant)) -> Progress {
+        while self.first < number {
+            if let Some(frame) = self.flight.pop_front() {
+                broken(frame.sent);
+            }
+            self.first += 1;
+        }
+        let Some(frame) = self.flight.front_mut() else { return Progress::Incomplete };
+        frame.missing -= payload;
+        if frame.missing > 0 {
+            return Progress::Incomplete;
+        }
+        let sent = frame.sent;
+        self.flight.pop_front();
+        self.first += 1;
+        Progress::Complete(sent)
+    }
+}
+
+/// What is counted of the videos of one name, over frames that were sent in the measured window.
+pub(crate) struct FrameCount {
+    budget: Duration,
+    pub(crate) sent: u64,
+    pub(crate) late: u64,
+    pub(crate) broken: u64,
+    pub(crate) completion: Times,
+}
+
+impl FrameCount {
+    pub(crate) fn new(config: &VideoConfig) -> Self {
+        Self { budget: config.budget, sent: 0, late: 0, broken: 0, completion: Times::new() }
+    }
+
+    pub(crate) fn complete(&mut self, after: Duration) {
+        self.completion.record(after);
+        self.late += u64::from(after > self.budget);
+    }
+
+    pub(crate) fn finish(&self) -> FrameResult {
+        let completion = self.completion.finish();
+        FrameResult {
+            sent: self.sent,
+            completed: completion.count,
+            broken: self.broken,
+            late: self.late,
+            completion,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Building a world: its bounds, its classes, its flows.
+
+use super::{End, Timed, World, WorldConfig};
+use crate::app::App;
+use crate::hosts::{Route, TcpFlow};
+use crate::recorder::ClassInfo;
+use crate::sources::Source;
+use crate::tap::Tap;
+use crate::traffic::{FlowConfig, Traffic};
+use justfull_base::error::ensure;
+use justfull_base::packet::Protocol;
+use justfull_base::rng::stream_key;
+use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_tcp::{CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
+
+impl<T: Tap> World<T> {
+    pub(super) fn add_flow(&mut self, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
+        let start = Instant::ZERO + flow.start;
+        let number = self.tcp.len() as u32;
+        match &flow.traffic {
+            Traffic::Tcp { sender, receiver, size } => {
+                self.ends.push(End::Tcp(number));
+                self.sender_timers.arm(number, start);
+                self.add_tcp(route, (sender, receiver), *size)?;
+            }
+            Traffic::Upload { sender, receiver, size } => {
+                self.ends.push(End::Upload(number));
+                self.sender_timers.arm(number, start);
+                self.add_tcp(route, (sender, receiver), *size)?.upload = true;
+            }
+            Traffic::Page(page) => {
+                self.add_connections(route, page)?;
+                self.add_page(route, page, start, seed);
+            }
+            _ => {
+                if let Some((source, first)) = Source::new(route, &flow.traffic, start, seed) {
+                    let source_number = self.sources.len() as u32;
+                    self.ends.push(End::Source(source_number));
+                    self.source_timers.arm(self.timed.len() as u32, first);
+                    self.timed.push(Timed::Source(source_number));
+                    self.sources.push(source);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a TCP flow's two ends.
+    pub(super) fn add_tcp(
+        &mut self,
+        route: Route,
+        (sender, receiver): (&SenderConfig, &ReceiverConfig),
+        size: Option<Bytes>,
+    ) -> Result<&mut TcpFlow, ConfigError> {
+        let mut sender = sender.clone();
+        if let CcConfig::Bbr(bbr) = &mut sender.cc {
+            bbr.seed = stream_key(self.config.stack.seed, &format!("tcp.{}", route.flow));
+        }
+        self.tcp.push(TcpFlow {
+            route,
+            sender: Sender::new(&sender)?,
+            receiver: Receiver::new(receiver)?,
+            size: size.map(|s| s.0),
+            upload: false,
+            started: false,
+            completed: None,
+        });
+        let last = self.tcp.len() - 1;
+        Ok(&mut self.tcp[last])
+    }
+}
+
+pub(super) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
+    let day = Duration::from_secs(86_400);
+    let ok = !config.duration.is_zero() && config.duration <= day;
+    ensure(ok, "duration", &config.duration, "above 0s, at most 24h", "a run ends")?;
+    ensure(
+        config.warmup < config.duration,
+        "warmup",
+        &config.warmup,
+        "below duration",
+        "something must be measured",
+    )?;
+    let bins = config.series_bins;
+    ensure((1..=100_000).contains(&bins), "series_bins", &bins, "1 to 100000", "memory is bounded")?;
+    config.uplink.validate(config.stack.mtu).map_err(|e| e.within("uplink"))?;
+    ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
+    for (i, flow) in config.flows.iter().enumerate() {
+        let at = format!("flow[{i}]");
+        let known = (flow.ue as usize) < config.stack.ues.len();
+        ensure(known, &format!("{at}.ue"), &flow.ue, "a UE of the cell", "counted from 0")?;
+        flow.validate(config.stack.mtu).map_err(|e| e.within(&at))?;
+    }
+    Ok(())
+}
+
+/// Flows of one name are counted together.
+pub(super) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
+    let mut classes: Vec<ClassInfo> = Vec::new();
+    let mut class_of_flow = Vec::with_capacity(config.flows.len());
+    for flow in &config.flows {
+        let found = classes.iter().rposition(|c| c.name == flow.name);
+        let i = found.unwrap_or_else(|| {
+            let control = flow.traffic.sender().map_or_else(String::new, |s| s.cc.name().to_string());
+            let protocol = match flow.traffic.protocol() {
+                Protocol::Tcp => "tcp",
+                Protocol::Udp => "udp",
+                Protocol::Icmp => "icmp",
+            };
+            let app = App::of(&flow.traffic);
+            let rules = &config.stack.ues[flow.ue as usize].rules;
+            let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);
+            let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
+            let delay_budget = flow.delay_budget;
+            classes.push(ClassInfo {
+                name,
+                protocol,
+                app,
+                control,
+                ue,
+                qfi,
+                low_latency,
+                delay_budget,
+                flows: 0,
+            });
+            classes.len() - 1
+        });
+        classes[i].flows += 1;
+        class_of_flow.extend((0..flow.traffic.connections()).map(|_| i as u32));
+    }
+    (classes, class_of_flow)
+}

@@ -1,0 +1,186 @@
+//! Kinds of traffic and the uplink, in whole worlds, against closed formulas.
+
+mod common;
+
+use common::{app, cell, ms, ping, run, tcp, udp, upload, world};
+use justfull_base::{BitRate, Bytes, Duration};
+use justfull_queue::Limit;
+use justfull_ran::channel::CapacityUnit;
+use justfull_sim::traffic::{ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig};
+use justfull_sim::{GrantConfig, Interval, Traffic, WorldConfig};
+use justfull_tcp::CcConfig;
+
+fn cubic() -> CcConfig {
+    CcConfig::Cubic(Default::default())
+}
+
+fn close(found: f64, wanted: f64, share: f64, what: &str) {
+    assert!((found / wanted - 1.0).abs() <= share, "{what}: {found}, wanted {wanted} within {share}");
+}
+
+/// A world over a cell of `per_slot` packets a millisecond with a short queue.
+fn over(per_slot: u64, flows: Vec<justfull_sim::FlowConfig>, seconds: u64) -> WorldConfig {
+    world(cell(per_slot, CapacityUnit::Packets, Limit::Packets(200)), flows, ms(1_000 * seconds))
+}
+
+#[test]
+fn a_reply_waits_for_its_scheduling_request_and_its_grant() {
+    // No request so soon after another that its reply shares the other's grant.
+    let apart = Interval::Normal { mean: ms(40), sd: ms(3) };
+    let mut config = over(10, vec![ping("ping", 72, apart)], 200);
+    config.uplink.grants = Some(GrantConfig {
+        sr_period: ms(10),
+        // Replies come at whole milliseconds, as slots do: the mean wait is that of a uniform law.
+        sr_offset: Some(Duration::from_micros(3_500)),
+        grant_delay: ms(8),
+        ..GrantConfig::default()
+    });
+    let result = run(&config);
+    let rtt = &result.flows[0].rtt;
+    // 20 ms of ways, half a slot down, 8 ms of grant, half a period for the request.
+    close(rtt.mean_ms, 20.0008 + 0.5 + 8.0 + 5.0, 0.01, "mean round trip");
+    assert!(rtt.min_ms >= 28.0 && rtt.max_ms <= 39.1, "{} to {}", rtt.min_ms, rtt.max_ms);
+    close(result.uplink.wait.mean_ms, 13.0, 0.02, "wait at the UE");
+}
+
+#[test]
+fn an_upload_fills_its_grants() {
+    let mut config = over(10, vec![upload("up", cubic(), None)], 20);
+    config.uplink.limit = Bytes(100_000);
+    config.uplink.grants = Some(GrantConfig { grant: Bytes(1_250), period: ms(1), ..GrantConfig::default() });
+    let result = run(&config);
+    close(result.flows[0].goodput_mbit_s, 10.0 * 1448.0 / 1500.0, 0.02, "goodput of 10 Mbit/s");
+    assert!(result.uplink.overflow_drops > 0, "a greedy flow overflows 100 kB");
+    assert!(result.uplink.wait.max_ms <= 100_000.0 / 1_250.0 + 27.0, "{}", result.uplink.wait.max_ms);
+    assert!(result.flows[0].rtt.count > 1_000, "acknowledgements come down");
+    assert_eq!(result.flows[0].protocol, "tcp");
+}
+
+#[test]
+fn a_sized_upload_completes_and_its_acknowledgements_are_packets_of_the_cell() {
+    let mut config = over(10, vec![upload("up", cubic(), Some(300_000))], 5);
+    config.warmup = Duration::ZERO;
+    let flow = run(&config).flows.remove(0);
+    close(flow.goodput_mbit_s, 300_000.0 * 8e-6 / 5.0, 1e-9, "all bytes arrive once");
+    assert!(flow.completed_s.is_some_and(|t| t < 1.0), "{:?}", flow.completed_s);
+    assert!(
+        (100..=230).contains(&flow.delivered_packets),
+        "every second segment: {}",
+        flow.delivered_packets
+    );
+}
+
+#[test]
+fn an_upload_delays_the_acknowledgements_of_a_download_in_the_shared_queue() {
+    let rtt = |flows| {
+        let mut config = over(4, flows, 20);
+        config.uplink.rate = BitRate(5_000_000);
+        config.uplink.limit = Bytes(250_000);
+        run(&config).flows[0].rtt.mean_ms
+    };
+    let alone = rtt(vec![tcp("down", cubic(), None)]);
+    let shared = rtt(vec![tcp("down", cubic(), None), upload("up", cubic(), None)]);
+    assert!(shared > alone + 100.0, "a queue of 250 kB is 400 ms: {alone} ms alone, {shared} ms shared");
+}
+
+#[test]
+fn lost_acknowledgements_of_an_upload_leave_no_trace_in_the_arena() {
+    // A cell that carries a packet each 10 ms, shared with a flood: most acknowledgements are dropped.
+    let mut stack = cell(1, CapacityUnit::Packets, Limit::Packets(5));
+    stack.mac.slot.period = ms(10);
+    let flows = vec![upload("up", cubic(), None), udp("flood", 1_000, Interval::Constant(ms(2)))];
+    let result = run(&world(stack, flows, ms(10_000)));
+    assert!(result.flows[0].dropped_packets > 10, "{}", result.flows[0].dropped_packets);
+    assert!(result.flows[0].goodput_mbit_s > 0.0);
+}
+
+#[test]
+fn a_call_over_an_idle_cell_is_as_good_as_its_delay_allows() {
+    let result = run(&over(10, vec![app(Traffic::Voip(VoipConfig::default()))], 60));
+    let voip = result.flows[0].voip.as_ref().expect("a call");
+    assert_eq!((voip.lost, voip.late), (0, 0));
+    // 20 ms of packet, 10 ms of core, a wait for the slot, 60 ms of buffer.
+    assert!((90.0..=91.1).contains(&voip.mouth_to_ear_ms), "{}", voip.mouth_to_ear_ms);
+    assert!((voip.mos - 4.35).abs() < 0.02, "R of 91 is 4.35: {}", voip.mos);
+    close(result.flows[0].goodput_mbit_s, 172.0 * 50.0 * 8e-6, 1e-3, "voice and RTP");
+}
+
+#[test]
+fn a_call_behind_a_full_queue_is_worth_less() {
+    let flows = vec![app(Traffic::Voip(VoipConfig::default())), tcp("bulk", cubic(), None)];
+    let result = run(&over(1, flows, 60));
+    let voip = result.flows[0].voip.as_ref().expect("a call");
+    assert!(voip.late > 0, "a queue of up to 200 ms is more than the buffer of 60 ms");
+    assert!(voip.mos < 3.0, "{}", voip.mos);
+}
+
+#[test]
+fn a_frame_is_complete_after_its_datagrams_have_been_served() {
+    let video = VideoConfig {
+        fps: 50,
+        rate: BitRate(4_000_000),
+        size_sd: justfull_base::Ratio(0.0),
+        jitter_sd: Duration::ZERO,
+        payload: Bytes(1_000),
+        ..VideoConfig::default()
+    };
+    // 10 000 B a frame: 10 datagrams, one for each slot.
+    let result = run(&over(1, vec![app(Traffic::Video(video))], 40));
+    let frames = result.flows[0].frames.as_ref().expect("frames");
+    assert_eq!(frames.broken, 0);
+    assert!((1_598..=1_602).contains(&frames.sent), "50 a second for 32 s: {}", frames.sent);
+    assert!(frames.sent - frames.completed <= 1);
+    let completion = &frames.completion;
+    assert!(completion.min_ms >= 19.0 && completion.max_ms <= 20.1, "{completion:?}");
+    assert_eq!(frames.late, frames.completed, "the budget is 15 ms");
+}
+
+#[test]
+fn a_frame_that_lost_a_datagram_is_broken() {
+    let video = VideoConfig { rate: BitRate(8_000_000), ..VideoConfig::default() };
+    let mut config = over(1, vec![app(Traffic::Video(video))], 20);
+    config.stack.rlc.queue.limit = Limit::Packets(8);
+    let flow = run(&config).flows.remove(0);
+    let frames = flow.frames.expect("frames");
+    assert!(frames.broken > frames.sent / 2, "12 datagrams a frame into 8 places: {frames:?}");
+    assert!(frames.sent - frames.completed - frames.broken <= 2, "{frames:?}");
+    assert!(flow.dropped_packets >= frames.broken);
+}
+
+#[test]
+fn a_page_loads_in_its_round_trips() {
+    let page = PageConfig {
+        main: ObjectSize::Constant(Bytes(1_000)),
+        embedded: ObjectSize::Constant(Bytes(1_000)),
+        objects: ObjectCount::Constant(12),
+        parsing: Span::Constant(ms(50)),
+        reading: Span::Constant(ms(300)),
+        connections: 6,
+        ..PageConfig::default()
+    };
+    let result = run(&over(10, vec![app(Traffic::Page(page))], 30));
+    let pages = result.flows[0].pages.as_ref().expect("pages");
+    // A round trip of 20 ms and a slot for the main object and for each half of the others, and the parsing.
+    assert!(pages.load.min_ms >= 110.0 && pages.load.max_ms <= 114.0, "{:?}", pages.load);
+    assert!(pages.begun - pages.loaded <= 1, "{pages:?}");
+    close(pages.begun as f64, 24_000.0 / (pages.load.mean_ms + 300.0), 0.03, "one after the other");
+    close(
+        result.flows[0].goodput_mbit_s * 24e6 / 8.0,
+        13_000.0 * pages.begun as f64,
+        0.03,
+        "13 objects a page",
+    );
+}
+
+#[test]
+fn requests_for_which_there_is_no_room_are_repeated() {
+    let page = PageConfig { reading: Span::Constant(ms(100)), ..PageConfig::default() };
+    let mut config = over(10, vec![app(Traffic::Page(page)), upload("up", cubic(), None)], 60);
+    config.uplink.rate = BitRate(1_000_000);
+    config.uplink.limit = Bytes(6_000);
+    config.warmup = Duration::ZERO;
+    let result = run(&config);
+    let pages = result.flows[0].pages.as_ref().expect("pages");
+    assert!(pages.load.max_ms > 1_000.0, "some request was refused: {:?}", pages.load.max_ms);
+    assert!(pages.loaded > 5 && pages.begun - pages.loaded <= 1, "{} of {}", pages.loaded, pages.begun);
+}
