@@ -12,6 +12,10 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("e19-two-qfis", include_str!("../../../scenarios/e19-two-qfis.toml")),
     ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
+    ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
+    ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
+    ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
+    ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
 ];
 
 /// The claims of the papers: short name, and the text of the file.

@@ -406,10 +406,10 @@ pub static COLUMNS: [Column<Runs>; 105] = [
     column!("ping_lost", "number", "Those requests and replies that were dropped.", |r| whole(
         r.flow.ping.map(|p| p.lost)
     )),
-    column!("voip_lost", "packets", "Voice packets dropped on their way.", |r| whole(
+    column!("voip_lost_packets", "packets", "Voice packets dropped on their way.", |r| whole(
         r.flow.voip.as_ref().map(|v| v.lost)
     )),
-    column!("voip_late", "packets", "Voice packets that came after their playout.", |r| whole(
+    column!("voip_late_packets", "packets", "Voice packets that came after their playout.", |r| whole(
         r.flow.voip.as_ref().map(|v| v.late)
     )),
     column!("voip_loss_percent", "percent", "Both, of the packets sent.", |r| Value::real(
