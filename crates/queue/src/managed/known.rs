@@ -125,7 +125,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     /// See [`ManagedQueue::dequeue`](super::ManagedQueue::dequeue).
     #[inline(always)]
     pub(super) fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        while let Some(lane) = self.discipline.turn() {
+        while let Some(lane) = self.discipline.advance() {
             if let Some(packet) = self.next_of_lane(now, lane, probe) {
                 self.discipline.served(lane, packet.size);
                 self.account.depart(now, &packet, probe);

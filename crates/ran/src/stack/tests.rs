@@ -539,13 +539,22 @@ fn the_clairvoyant_policy_meets_the_bound_for_urgent_packets_and_fills_every_slo
     }
 }
 
+type Change<'a> = &'a dyn Fn(&mut StackConfig);
+
+fn assert_refused(cases: &[(&str, Change<'_>)]) {
+    for (field, change) in cases {
+        let mut config = packets(4, vec![ue(&[0, 1]), ue(&[0])]);
+        assert!(Stack::new(&config).is_ok());
+        change(&mut config);
+        let refused = Stack::new(&config).map(|_| ()).map_err(|e| e.field);
+        assert_eq!(refused, Err(String::from(*field)));
+    }
+}
+
 #[test]
 fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
-    let usp = || PacerConfig::Usp(UspConfig::default());
-    let clairvoyant = || LimiterConfig::Clairvoyant(ClairvoyantConfig {});
     let polled = || poll(1_000, 0);
-    type Change<'a> = &'a dyn Fn(&mut StackConfig);
-    let cases: &[(&str, Change)] = &[
+    assert_refused(&[
         ("ue", &|c| c.ues.clear()),
         ("mtu", &|c| c.mtu = 67),
         ("upf.batch", &|c| c.upf.batch = 0),
@@ -577,6 +586,15 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.ues[1].channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
         }),
         ("ue[1].channel.per_slot", &|c| c.ues[1].channel = Some(constant(0, CapacityUnit::Packets))),
+    ]);
+}
+
+#[test]
+fn layers_that_cannot_work_together_are_refused_by_the_name_of_the_field() {
+    let usp = || PacerConfig::Usp(UspConfig::default());
+    let clairvoyant = || LimiterConfig::Clairvoyant(ClairvoyantConfig {});
+    let polled = || poll(1_000, 0);
+    assert_refused(&[
         ("upf.queue.limit", &|c| {
             c.upf.poll = polled();
             c.upf.queue.limit = Limit::Packets(0);
@@ -605,12 +623,5 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.sdap.pacer = PacerConfig::Clairvoyant(ClairvoyantPacerConfig {});
         }),
         ("upf.poll.period", &|c| (c.sdap.pacer, c.sdap.poll) = (usp(), polled())),
-    ];
-    for (field, change) in cases {
-        let mut config = packets(4, vec![ue(&[0, 1]), ue(&[0])]);
-        assert!(Stack::new(&config).is_ok());
-        change(&mut config);
-        let refused = Stack::new(&config).map(|_| ()).map_err(|e| e.field);
-        assert_eq!(refused, Err(String::from(*field)));
-    }
+    ]);
 }
