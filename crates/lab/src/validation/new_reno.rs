@@ -6,8 +6,8 @@ use super::{Evidence, Experiment};
 use crate::figure::plot::{Curve, Frame, Scale, Stroke, plot};
 use justfull_base::Duration;
 use justfull_sim::dumbbell::Loss;
-use justfull_tcp::CcConfig;
 use justfull_tcp::cc::new_reno::Config;
+use justfull_tcp::{CcConfig, Recovery};
 
 pub(super) const EXPERIMENTS: &[Experiment] =
     &[slow_start, avoidance, response, padhye, partial, fairness, share_under_random_loss];
@@ -133,6 +133,9 @@ fn padhye() -> Evidence {
         let rate = |seed| {
             let mut config = wire(&control(), Acks::Each, RTT_MS, Loss::Random(p), SECONDS);
             config.seed = seed;
+            // The model knows losses by three duplicates and by timeout only.
+            config.flows[0].sender.recovery = Recovery::Dupack;
+            config.flows[0].sender.tail_loss_probe = false;
             run(&config).0.flows[0].stats.segments_sent as f64 / SECONDS as f64
         };
         let rates: Vec<f64> = (1..=2 * SEEDS).map(rate).collect();
