@@ -302,7 +302,7 @@ fn missing_fields_are_named_with_the_table_that_should_have_them() {
     Trial::change("\"20ms\"", "{ mean = \"20ms\" }")
         .refused(&format!("my.toml:28:27: field `flow[1].udp.interval.sd`: found nothing, {TIME}"));
     Trial::change("udp = { payload = \"200B\", interval = \"20ms\" }\n", "").refused(
-        "my.toml:26:1: field `flow[1].name`: found game, allowed is a flow with a `tcp` or a `udp` table",
+        "my.toml:26:1: field `flow[1].name`: found game, allowed is a flow with one table of `tcp`, `udp`, *",
     );
     Trial::change("methods = [\"Vanilla\"]", "methods = []")
         .refused("my.toml:3:1: field `methods`: found none, allowed is at least one method");

@@ -75,7 +75,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::SdapBacklog
         | Metric::RlcBacklog
         | Metric::RlcBacklogSd
-        | Metric::RlcAtEntry => 1,
+        | Metric::RlcAtEntry
+        | Metric::FrameP95 => 1,
         Metric::DelayMean
         | Metric::DelaySd
         | Metric::Ipdv
@@ -84,7 +85,9 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::Drops
         | Metric::DropsOfAll
         | Metric::Bound
-        | Metric::PingRtt => 2,
+        | Metric::PingRtt
+        | Metric::Mos
+        | Metric::PageLoad => 2,
     }
 }
 
@@ -102,7 +105,7 @@ fn mean_only(summary: Option<Summary>, digits: usize) -> String {
 }
 
 /// Columns of the table of methods, the most telling first: the metric, its name, and whether the interval is shown.
-const COLUMNS: [(Metric, &str, bool); 10] = [
+const COLUMNS: [(Metric, &str, bool); 13] = [
     (Metric::DelayMean, "delay\nmean", true),
     (Metric::DelayP95, "delay\np95", false),
     (Metric::DelayP99, "delay\np99", false),
@@ -111,6 +114,9 @@ const COLUMNS: [(Metric, &str, bool); 10] = [
     (Metric::Drops, "drops", false),
     (Metric::Rtt, "RTT\nmean", false),
     (Metric::PingRtt, "ping\nRTT", true),
+    (Metric::Mos, "MOS", true),
+    (Metric::FrameP95, "frame\np95", false),
+    (Metric::PageLoad, "page\nload", true),
     (Metric::RlcBacklog, "RLC\nbacklog", false),
     (Metric::RlcAtEntry, "RLC at\nentry", false),
 ];

@@ -62,11 +62,17 @@ pub enum Metric {
     Bound,
     /// Mean round-trip time of the pings, every reply with equal weight, in ms.
     PingRtt,
+    /// Mean opinion score of calls; with several names, the least.
+    Mos,
+    /// 95th percentile of the time in which a frame is complete; with several names, the greatest; in ms.
+    FrameP95,
+    /// Mean time in which a page is loaded, in s.
+    PageLoad,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -88,6 +94,9 @@ impl Metric {
         Self::RlcAtEntry,
         Self::Bound,
         Self::PingRtt,
+        Self::Mos,
+        Self::FrameP95,
+        Self::PageLoad,
     ];
 
     /// Key with its unit, as claims and files write it.
@@ -115,6 +124,9 @@ impl Metric {
             Self::RlcAtEntry => "rlc_at_entry_packets_mean",
             Self::Bound => "bound_ms_mean",
             Self::PingRtt => "ping_rtt_ms_mean",
+            Self::Mos => "mos",
+            Self::FrameP95 => "frame_ms_p95",
+            Self::PageLoad => "page_load_s_mean",
         }
     }
 
@@ -147,6 +159,9 @@ impl Metric {
             Self::RlcBacklog => "RLC backlog",
             Self::RlcBacklogSd => "standard deviation of the RLC backlog",
             Self::PingRtt => "mean round-trip time of pings",
+            Self::Mos => "mean opinion score of calls",
+            Self::FrameP95 => "95th percentile of the completion of frames",
+            Self::PageLoad => "mean page load time",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
         }
@@ -165,8 +180,10 @@ impl Metric {
             | Self::Ipdv
             | Self::Rtt
             | Self::Bound
-            | Self::PingRtt => "ms",
-            Self::Utilisation | Self::Jain => "",
+            | Self::PingRtt
+            | Self::FrameP95 => "ms",
+            Self::Utilisation | Self::Jain | Self::Mos => "",
+            Self::PageLoad => "s",
             Self::Goodput => "Mbit/s",
             Self::Drops | Self::DropsOfAll | Self::Late => "%",
             Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcBacklogSd | Self::RlcAtEntry => {
@@ -218,6 +235,13 @@ impl Metric {
             Self::PingRtt => {
                 "From an echo request's departure from its server to its reply's return, mean over replies."
             }
+            Self::Mos => {
+                "Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5; with several names of calls, the least."
+            }
+            Self::FrameP95 => {
+                "95 % of the frames were complete after no longer; with several names of videos, the greatest."
+            }
+            Self::PageLoad => "From a page's first request to its last object's last byte, mean over pages.",
         }
     }
 
@@ -260,6 +284,15 @@ impl Metric {
             }
             Self::Bound => weighted(subject(run), |f| mean_of(&f.bound)),
             Self::PingRtt => weighted(run.flows.iter().filter(|f| f.ping.is_some()), |f| mean_of(&f.rtt)),
+            Self::Mos => run.flows.iter().filter_map(|f| Some(f.voip.as_ref()?.mos)).reduce(f64::min),
+            Self::FrameP95 => {
+                let frames = run.flows.iter().filter_map(|f| f.frames.as_ref());
+                frames.filter(|f| f.completed > 0).map(|f| f.completion.p95_ms).reduce(f64::max)
+            }
+            Self::PageLoad => {
+                let pages = |f: &FlowResult| f.pages.as_ref().map_or((0, 0.0), |p| mean_of(&p.load));
+                weighted(run.flows.iter(), pages).map(|ms| ms * 1e-3)
+            }
         };
         value.filter(|v| v.is_finite())
     }
