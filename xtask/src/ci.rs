@@ -83,8 +83,11 @@ fn tests(root: &Path) -> Outcome {
 }
 
 fn claims(root: &Path) -> Outcome {
-    let arguments = ["run", "--release", "-q", "-p", "justfull", "--", "reproduce", "T20", "--short"];
-    process::must_succeed(process::cargo(root).args(arguments))
+    for paper in ["T20", "E19"] {
+        let arguments = ["run", "--release", "-q", "-p", "justfull", "--", "reproduce", paper, "--short"];
+        process::must_succeed(process::cargo(root).args(arguments))?;
+    }
+    Ok(())
 }
 
 /// Builds the pure crates alone, so that no other crate's features reach them, with and without `serde`.

@@ -147,7 +147,7 @@ pub(crate) struct OutputArgs {
     /// Threads [default: all cores]
     #[arg(long, short = 'j')]
     pub(crate) jobs: Option<usize>,
-    /// Folder of the results: report.html, runs.csv, runs.jsonl, series.csv, cdf.csv, result.json [default: results/<name>]
+    /// Folder of the results: report.html, runs.csv, runs.jsonl, runs.parquet, series.csv, cdf.csv, result.json [default: results/<name>]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
     /// Print the table only

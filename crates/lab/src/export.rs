@@ -13,6 +13,7 @@ pub mod outputs;
 pub mod pcapng;
 pub mod records;
 mod sink;
+mod summary;
 mod value;
 
 pub use columns::{
@@ -22,6 +23,7 @@ pub use columns::{
 
 pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
 pub use sink::{ExportError, Sink, write_whole};
+pub use summary::runs_parquet;
 pub use value::Value;
 
 use crate::figure::Figure;
@@ -36,9 +38,8 @@ use std::path::{Path, PathBuf};
 /// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
 
-/// Writes `runs.csv`, `runs.jsonl`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into
-/// `folder`, which is made if needed,
-/// and tells their paths.
+/// Writes `runs.csv`, `runs.jsonl`, `runs.parquet`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured,
+/// `entities.csv` into `folder`, which is made if needed, and tells their paths.
 ///
 /// # Errors
 /// Names the first file that could not be written.
@@ -48,6 +49,7 @@ pub fn write_all(folder: &Path, comparison: &Comparison) -> Result<Vec<PathBuf>,
     let mut files: Vec<(&str, Writer)> = vec![
         ("runs.csv", runs_csv),
         ("runs.jsonl", runs_jsonl),
+        ("runs.parquet", runs_parquet),
         ("series.csv", series_csv),
         ("cdf.csv", cdf_csv),
         ("result.json", result_json),

@@ -173,7 +173,7 @@ fn columns_page() -> String {
     fn rows<T: Table>(columns: &[Column<T>]) -> Vec<(&str, &str, &str)> {
         columns.iter().map(|c| (c.name, c.unit, c.meaning)).collect()
     }
-    table("runs.csv, runs.jsonl", rows(&COLUMNS));
+    table("runs.csv, runs.jsonl, runs.parquet", rows(&COLUMNS));
     table("series.csv", rows(&SERIES_COLUMNS));
     table("cdf.csv", rows(&CDF_COLUMNS));
     table("entities.csv", rows(&ENTITY_COLUMNS));

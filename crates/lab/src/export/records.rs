@@ -18,4 +18,5 @@ pub use columns::{
     PACKET_COLUMNS, PacketRecord, Read, RecordColumn, SLOT_COLUMNS, SlotRecord, Width, names_of,
 };
 pub use file::{Format, RecordFile};
+pub(super) use parquet::plain;
 pub use taps::{PacketTap, SlotTap};

@@ -26,7 +26,7 @@ pub(super) struct Writer {
 }
 
 /// The disk's own words, where the error is the disk's.
-fn plain(error: ParquetError) -> io::Error {
+pub(in crate::export) fn plain(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
             Ok(cause) => *cause,
