@@ -69,7 +69,10 @@ fn properties<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> Writer
         let path = ColumnPath::from(column.name);
         let named = matches!(column.read, Read::Name(..));
         properties = properties.set_column_dictionary_enabled(path.clone(), named);
-        if !named {
+        if named {
+            // Least and greatest name say nothing, and cost a comparison for each row.
+            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+        } else {
             properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
         }
     }

@@ -4,11 +4,20 @@ use super::columns::{PacketRecord, SlotRecord};
 use crate::export::facts::RunFacts;
 use justfull_base::{DropReason, Event, Instant, Layer, Packet};
 use justfull_ran::channel::CapacityUnit;
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
-/// Follows every packet through the chain. Holds the packets that wait, no others.
+/// In the ring of places: no record waits under that number.
+const NONE: u32 = u32::MAX;
+
+/// Follows every packet through the chain. Holds the records of the packets that wait, no others, and four bytes for each packet
+/// number from the oldest that waits to the newest: numbers rise by one, so that a ring finds a record without a search.
 pub struct PacketTap {
-    waiting: BTreeMap<u64, PacketRecord>,
+    /// Number of the packet that the ring begins with.
+    first: u64,
+    /// Place of each packet's record, by number.
+    places: VecDeque<u32>,
+    records: Vec<PacketRecord>,
+    free: Vec<u32>,
     /// Class and bearer by flow.
     flows: Vec<(u32, u8)>,
 }
@@ -17,7 +26,13 @@ impl PacketTap {
     /// For the run of `facts`.
     #[must_use]
     pub fn new(facts: &RunFacts) -> Self {
-        Self { waiting: BTreeMap::new(), flows: facts.flows.iter().map(|f| (f.class, f.drb)).collect() }
+        Self {
+            first: 0,
+            places: VecDeque::new(),
+            records: Vec::new(),
+            free: Vec::new(),
+            flows: facts.flows.iter().map(|f| (f.class, f.drb)).collect(),
+        }
     }
 
     fn fresh(&self, packet: &Packet, matched: bool) -> PacketRecord {
@@ -38,12 +53,45 @@ impl PacketTap {
 
     /// The record of `packet`, which is in `layer` or about to enter it; a UPF that lets all pass tells nothing.
     fn record(&mut self, packet: &Packet, layer: Layer, matched: bool) -> &mut PacketRecord {
-        if !self.waiting.contains_key(&packet.id) {
+        if self.places.is_empty() {
+            self.first = packet.id;
+        }
+        debug_assert!(
+            packet.id >= self.first,
+            "packets are numbered in the order in which they are first heard of"
+        );
+        let at = (packet.id - self.first) as usize;
+        if at >= self.places.len() {
+            self.places.resize(at + 1, NONE);
+        }
+        if self.places[at] == NONE {
             let mut record = self.fresh(packet, matched);
             record.left_upf = (layer != Layer::Upf).then_some(record.entered);
-            self.waiting.insert(packet.id, record);
+            self.places[at] = self.keep(record);
         }
-        self.waiting.entry(packet.id).or_default()
+        &mut self.records[self.places[at] as usize]
+    }
+
+    fn keep(&mut self, record: PacketRecord) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.records[place as usize] = record;
+            place
+        } else {
+            self.records.push(record);
+            (self.records.len() - 1) as u32
+        }
+    }
+
+    /// The record of `packet`, which has left the chain.
+    fn take(&mut self, packet: &Packet) -> Option<PacketRecord> {
+        let place = self.places.get_mut((packet.id - self.first) as usize)?;
+        let record = self.records[*place as usize];
+        self.free.push(std::mem::replace(place, NONE));
+        while self.places.front() == Some(&NONE) {
+            self.places.pop_front();
+            self.first += 1;
+        }
+        Some(record)
     }
 
     /// Hears `event`; the record of the packet that it took out of the chain.
@@ -68,14 +116,14 @@ impl PacketTap {
             }
             Event::Departed { layer: Layer::Rlc, packet, .. } => {
                 self.record(packet, Layer::Rlc, true).delivered = at;
-                self.waiting.remove(&packet.id)
+                self.take(packet)
             }
             Event::Dropped { layer, packet, reason } => {
                 let record = self.record(packet, *layer, *reason != DropReason::NoRule);
                 record.dropped = at;
                 record.dropped_at = Some(*layer);
                 record.reason = Some(*reason);
-                self.waiting.remove(&packet.id)
+                self.take(packet)
             }
             Event::Slot { .. } => None,
         }
@@ -83,7 +131,8 @@ impl PacketTap {
 
     /// The records of the packets that still wait, in order of entry.
     pub fn rest(self) -> impl Iterator<Item = PacketRecord> {
-        self.waiting.into_values()
+        let Self { places, records, .. } = self;
+        places.into_iter().filter(|place| *place != NONE).map(move |place| records[place as usize])
     }
 }
 
