@@ -34,7 +34,8 @@ impl ParamDoc {
 pub struct MethodDoc {
     /// Name in scenario files, e.g. `codel`.
     pub name: &'static str,
-    /// What kind of thing it is: `aqm`, `discipline`, `limiter`, `pacer`, `scheduler`, `congestion control`, `channel`.
+    /// What kind of thing it is: `aqm`, `discipline`, `limiter`, `pacer`, `scheduler`, `resource block scheduler`,
+    /// `congestion control`, `channel`.
     pub kind: &'static str,
     /// One line.
     pub title: &'static str,

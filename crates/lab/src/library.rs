@@ -39,6 +39,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::limiter::DOCS);
     docs.extend(justfull_ran::pacer::DOCS);
     docs.extend(justfull_ran::scheduler::DOCS);
+    docs.extend(justfull_ran::rb_scheduler::DOCS);
     docs.extend(justfull_ran::channel::DOCS);
     docs.extend(justfull_tcp::cc::CONTROLS);
     docs.push(&justfull_tcp::config::DOC);

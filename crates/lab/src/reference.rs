@@ -8,7 +8,7 @@ use justfull_base::doc::MethodDoc;
 use std::fmt::Write;
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 10] = [
+const KINDS: [(&str, &str); 11] = [
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
     (
@@ -20,6 +20,7 @@ const KINDS: [(&str, &str); 10] = [
     ("pacer", "Pacers from UPF to SDAP: `sdap.pacer`"),
     ("scheduler", "SDAP schedulers: `sdap.scheduler`"),
     ("limiter", "Limiters of the RLC queue: `rlc.limiter`"),
+    ("resource block scheduler", "Schedulers of resource blocks: `mac.scheduler`"),
     ("channel", "Channels: `channel`, `ue.channel`"),
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
 ];

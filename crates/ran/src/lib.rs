@@ -16,6 +16,8 @@ pub mod limiter;
 pub mod mac;
 pub mod pacer;
 pub mod poll;
+pub mod rb_demand;
+pub mod rb_scheduler;
 pub mod rlc;
 pub mod scheduler;
 pub mod sdap;

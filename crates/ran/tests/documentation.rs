@@ -5,6 +5,7 @@ use justfull_base::doc::MethodDoc;
 use justfull_ran::channel::{self, ChannelConfig};
 use justfull_ran::limiter::{self, LimiterConfig};
 use justfull_ran::pacer::{self, PacerConfig};
+use justfull_ran::rb_scheduler::{self, RbSchedulerConfig};
 use justfull_ran::scheduler::{self, SdapSchedulerConfig};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
@@ -86,6 +87,11 @@ fn every_scheduler_documents_its_settings_and_defaults() {
 }
 
 #[test]
+fn every_resource_block_scheduler_documents_its_settings_and_defaults() {
+    assert_all::<RbSchedulerConfig>("resource block scheduler", rb_scheduler::DOCS);
+}
+
+#[test]
 fn every_channel_documents_its_settings_and_defaults() {
     assert_all::<ChannelConfig>("channel", &channel::DOCS);
 }
@@ -121,4 +127,7 @@ fn every_variant_of_a_choice_is_in_the_list_that_explains_it() {
     ];
     let found: Vec<_> = schedulers.iter().map(|c| name(serde_json::to_value(c).expect("written"))).collect();
     assert_eq!(found, names(scheduler::DOCS));
+    let blocks = [RbSchedulerConfig::RoundRobin(rb_scheduler::RbRoundRobinConfig::default())];
+    let found: Vec<_> = blocks.iter().map(|c| name(serde_json::to_value(c).expect("written"))).collect();
+    assert_eq!(found, names(rb_scheduler::DOCS));
 }

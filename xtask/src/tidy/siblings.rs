@@ -7,11 +7,12 @@ use super::rust_code::{module_of, paths, start_of_tests};
 use super::tree::{File, Tree};
 
 /// Folders whose files are each one algorithm: crate and module.
-const FAMILIES: [(&str, &str); 6] = [
+const FAMILIES: [(&str, &str); 7] = [
     ("queue", "aqm"),
     ("queue", "discipline"),
     ("ran", "limiter"),
     ("ran", "pacer"),
+    ("ran", "rb_scheduler"),
     ("ran", "scheduler"),
     ("tcp", "cc"),
 ];

@@ -1,0 +1,285 @@
+//! What a resource-block scheduler is shown in a slot, and what it answers.
+//!
+//! Blocks are handed out in *units*: resource block groups under allocation type 0, single blocks under type 1 (TS 36.213
+//! section 7.1.6, TS 38.214 section 5.1.2.2). All units have one size but the last, which holds what is left of the carrier:
+//! 25 blocks in groups of 2 are 12 groups and 1 block. A UE gets whole units, and the blocks of all its units carry one
+//! transport block, whose bytes the UE's bearers share.
+//!
+//! Everything borrows from buffers of the caller, and an allocation keeps its own: nothing is allocated per slot once these
+//! have reached their size.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use justfull_base::{Duration, Instant};
+
+/// The units that are free in a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RbUnits {
+    /// Units of `size` blocks.
+    full: u16,
+    size: u16,
+    /// Blocks of the short last unit; 0 when there is none.
+    short: u16,
+}
+
+impl RbUnits {
+    /// `rbs` resource blocks in units of `size`; none when `size` is 0.
+    #[must_use]
+    pub const fn new(rbs: u16, size: u16) -> Option<Self> {
+        if size == 0 {
+            return None;
+        }
+        Some(Self { full: rbs / size, size, short: rbs % size })
+    }
+
+    /// The same without `taken` full units (all of them at most): those that HARQ retransmissions occupy.
+    #[must_use]
+    pub const fn without(self, taken: u16) -> Self {
+        Self { full: self.full.saturating_sub(taken), ..self }
+    }
+
+    /// The same without the short last unit.
+    #[must_use]
+    pub const fn without_short(self) -> Self {
+        Self { short: 0, ..self }
+    }
+
+    /// Number of units of full size.
+    #[must_use]
+    pub const fn full(self) -> u16 {
+        self.full
+    }
+
+    /// Blocks of a full unit, at least 1 (0 only in the default, which has no unit).
+    #[must_use]
+    pub const fn size(self) -> u16 {
+        self.size
+    }
+
+    /// Blocks of the short last unit; 0 when there is none.
+    #[must_use]
+    pub const fn short(self) -> u16 {
+        self.short
+    }
+
+    /// Number of units, the short one included.
+    #[must_use]
+    pub const fn count(self) -> u16 {
+        self.full + (self.short > 0) as u16
+    }
+
+    /// Resource blocks of all units.
+    #[must_use]
+    pub const fn rbs(self) -> u16 {
+        self.full * self.size + self.short
+    }
+
+    /// Takes one unit away and returns its blocks: full ones first, then the short one; 0 when nothing is left.
+    ///
+    /// Units are so mapped in order of service, and the short one goes to whom is served last.
+    #[inline]
+    pub fn take(&mut self) -> u16 {
+        if self.full > 0 {
+            self.full -= 1;
+            return self.size;
+        }
+        core::mem::take(&mut self.short)
+    }
+}
+
+/// Everything that waits for a slot: UEs, their bearers, and the SDUs of these.
+#[derive(Clone, Copy, Debug)]
+pub struct RbDemand<'a> {
+    /// Number of the slot since the start.
+    pub slot: u64,
+    /// The instant at which the slot is scheduled.
+    pub now: Instant,
+    /// What is free for new data: without control, and without HARQ retransmissions (these have come first).
+    pub units: RbUnits,
+    /// The UEs that have something to send, each once, in ascending order of [`UeDemand::ue`].
+    pub ues: &'a [UeDemand<'a>],
+    /// Their bearers, in the order of [`UeDemand::drbs`].
+    pub drbs: &'a [DrbDemand],
+    /// Bytes on the air of each waiting SDU, headers of RLC and MAC included, in the order of [`DrbDemand::sdus`].
+    pub sdus: &'a [u32],
+}
+
+/// A UE that has something to send.
+#[derive(Clone, Debug)]
+pub struct UeDemand<'a> {
+    /// Its number in the cell: what the averages and turns of later slots are kept under.
+    pub ue: u32,
+    /// The slice that it belongs to: an index into the shares that the scheduler was built with.
+    pub slice: u16,
+    /// Bytes that `n` blocks carry at this UE's MCS and layers, for `n` from 0 to all blocks of the slot; 0 first, and never
+    /// falling.
+    pub tbs: &'a [u32],
+    /// Its bearers that have something to send: indexes into [`RbDemand::drbs`], at least one.
+    pub drbs: Range<u32>,
+}
+
+/// A data radio bearer that has something to send.
+#[derive(Clone, Debug)]
+pub struct DrbDemand {
+    /// Its number in the UE.
+    pub drb: u8,
+    /// Its first SDUs: indexes into [`RbDemand::sdus`]. The first may be the rest of a segmented one. No more need be listed
+    /// than the whole slot could carry.
+    pub sdus: Range<u32>,
+    /// Bytes on the air of all that waits, at least those of the SDUs listed.
+    pub backlog: u64,
+    /// How long the first SDU has waited in the queue.
+    pub head_of_line: Duration,
+}
+
+impl RbDemand<'_> {
+    /// The bearers of UE `index` in [`Self::ues`].
+    #[must_use]
+    pub fn drbs_of(&self, index: usize) -> &[DrbDemand] {
+        let Range { start, end } = self.ues[index].drbs;
+        &self.drbs[start as usize..end as usize]
+    }
+
+    /// The listed SDUs of `drb`.
+    #[must_use]
+    pub fn sdus_of(&self, drb: &DrbDemand) -> &[u32] {
+        &self.sdus[drb.sdus.start as usize..drb.sdus.end as usize]
+    }
+
+    /// Resource blocks that carry everything of UE `index`, or all of the slot when that is not enough.
+    #[must_use]
+    pub fn rbs_needed(&self, index: usize) -> u16 {
+        let backlog = self.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog));
+        self.ues[index].rbs_for(backlog, self.units.rbs()).unwrap_or(self.units.rbs())
+    }
+}
+
+impl UeDemand<'_> {
+    /// Fewest resource blocks that carry `bytes`, none when `most` do not.
+    #[must_use]
+    #[inline]
+    pub fn rbs_for(&self, bytes: u64, most: u16) -> Option<u16> {
+        let table = &self.tbs[..=usize::from(most)];
+        if table.last().is_none_or(|&all| u64::from(all) < bytes) {
+            return None;
+        }
+        u16::try_from(table.partition_point(|&carried| u64::from(carried) < bytes)).ok()
+    }
+}
+
+/// What a UE gets in a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RbGrant {
+    /// Units, the short one included.
+    pub units: u16,
+    /// Resource blocks of these units.
+    pub rbs: u16,
+}
+
+/// Who gets what in a slot. Keep one and pass it again: its buffers are reused.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RbAllocation {
+    grants: Vec<RbGrant>,
+    bytes: Vec<u32>,
+    withheld: u16,
+}
+
+impl RbAllocation {
+    /// Nothing for anybody of `demand`.
+    pub fn clear(&mut self, demand: &RbDemand) {
+        self.grants.clear();
+        self.grants.resize(demand.ues.len(), RbGrant::default());
+        self.bytes.clear();
+        self.bytes.resize(demand.drbs.len(), 0);
+        self.withheld = 0;
+    }
+
+    /// What the UE at `index` of [`RbDemand::ues`] gets.
+    #[must_use]
+    pub fn grant(&self, index: usize) -> RbGrant {
+        self.grants[index]
+    }
+
+    /// What every UE gets, in the order of [`RbDemand::ues`].
+    #[must_use]
+    pub fn grants(&self) -> &[RbGrant] {
+        &self.grants
+    }
+
+    /// Bytes of the transport block that each bearer gets, in the order of [`RbDemand::drbs`].
+    #[must_use]
+    pub fn bytes(&self) -> &[u32] {
+        &self.bytes
+    }
+
+    /// Resource blocks given to UEs.
+    #[must_use]
+    pub fn rbs(&self) -> u32 {
+        self.grants.iter().map(|grant| u32::from(grant.rbs)).sum()
+    }
+
+    /// Resource blocks that stay unused by intent although something waits, because they belong to others.
+    #[must_use]
+    pub fn withheld(&self) -> u16 {
+        self.withheld
+    }
+
+    /// Gives the UE at `index` a unit of `rbs` blocks.
+    #[inline]
+    pub fn give(&mut self, index: usize, rbs: u16) {
+        let grant = &mut self.grants[index];
+        grant.units += 1;
+        grant.rbs += rbs;
+    }
+
+    /// Says that `rbs` blocks are withheld.
+    pub fn withhold(&mut self, rbs: u16) {
+        self.withheld = rbs;
+    }
+
+    /// Bytes per bearer, to be set.
+    pub fn bytes_mut(&mut self) -> &mut [u32] {
+        &mut self.bytes
+    }
+
+    /// Divides the transport block of the UE at `index` among its bearers: an equal part of what is left for each in turn, and
+    /// what one does not need for the others. The bearer that comes first moves on by one each slot.
+    pub fn split_in_turn(&mut self, demand: &RbDemand, index: usize) {
+        let (ue, drbs) = (&demand.ues[index], demand.drbs_of(index));
+        let bytes = &mut self.bytes[ue.drbs.start as usize..ue.drbs.end as usize];
+        let mut left = ue.tbs[usize::from(self.grants[index].rbs)];
+        let (n, first) = (drbs.len(), (demand.slot % drbs.len().max(1) as u64) as usize);
+        for (passed, i) in (first..n).chain(0..first).enumerate() {
+            let part = left.div_ceil((n - passed) as u32);
+            bytes[i] = clip(drbs[i].backlog).min(part);
+            left -= bytes[i];
+        }
+        for i in (first..n).chain(0..first) {
+            let more = (clip(drbs[i].backlog) - bytes[i]).min(left);
+            bytes[i] += more;
+            left -= more;
+        }
+    }
+}
+
+/// A backlog as far as one transport block could carry it.
+#[inline]
+fn clip(backlog: u64) -> u32 {
+    u32::try_from(backlog).unwrap_or(u32::MAX)
+}
+
+/// What a UE sent in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UeServed {
+    /// Its number in the cell.
+    pub ue: u32,
+    /// Resource blocks that it used.
+    pub rbs: u16,
+    /// Bytes of data on the air, padding not counted.
+    pub bytes: u32,
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;

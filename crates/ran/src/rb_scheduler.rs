@@ -1,0 +1,220 @@
+//! Resource-block schedulers: which UE gets how many resource blocks of a slot, and which bearer how many bytes.
+//!
+//! A slice is a share of the cell that was agreed upon (A21 section IV-B). Shares are counted in millionths, so that
+//! "floor of 29 % of 100 blocks" is 29 on every machine.
+
+mod round_robin;
+
+pub use round_robin::{RbRoundRobin, RbRoundRobinConfig};
+
+use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use justfull_base::doc::MethodDoc;
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Instant, Ratio};
+
+/// Every scheduler's description.
+pub const DOCS: &[&MethodDoc] = &[&round_robin::DOC];
+
+/// Shares are whole multiples of one part in this many.
+pub const SHARE_PARTS: u32 = 1_000_000;
+
+/// Hands out the resource blocks of a slot.
+pub trait RbScheduler {
+    /// Fills `out` for the slot of `demand`. Slots are asked for in order of time; slots without demand may be left out.
+    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
+
+    /// Told at `now` what the UEs that were granted something sent with it.
+    fn on_served(&mut self, now: Instant, served: &[UeServed]) {
+        let _ = (now, served);
+    }
+
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent.
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        let _ = slice;
+        None
+    }
+}
+
+/// Which scheduler, with its settings.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
+pub enum RbSchedulerConfig {
+    /// Units in turn.
+    RoundRobin(RbRoundRobinConfig),
+}
+
+impl Default for RbSchedulerConfig {
+    fn default() -> Self {
+        Self::RoundRobin(RbRoundRobinConfig {})
+    }
+}
+
+/// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
+pub enum AnyRbScheduler {
+    /// See [`RbRoundRobin`].
+    RoundRobin(RbRoundRobin),
+    /// A user's own.
+    Custom(Box<dyn RbScheduler + Send>),
+}
+
+impl AnyRbScheduler {
+    /// The scheduler that `config` asks for, over slices with these `shares` of the cell.
+    ///
+    /// # Errors
+    /// The field of `config` that is out of bounds, or the share (see [`share_parts`]).
+    pub fn new(config: &RbSchedulerConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
+        share_parts(shares)?;
+        Ok(match config {
+            RbSchedulerConfig::RoundRobin(_) => Self::RoundRobin(RbRoundRobin::default()),
+        })
+    }
+}
+
+impl RbScheduler for AnyRbScheduler {
+    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+        match self {
+            Self::RoundRobin(s) => s.schedule(demand, out),
+            Self::Custom(s) => s.schedule(demand, out),
+        }
+    }
+
+    fn on_served(&mut self, now: Instant, served: &[UeServed]) {
+        match self {
+            Self::RoundRobin(s) => s.on_served(now, served),
+            Self::Custom(s) => s.on_served(now, served),
+        }
+    }
+
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        match self {
+            Self::RoundRobin(s) => s.quantum(slice),
+            Self::Custom(s) => s.quantum(slice),
+        }
+    }
+}
+
+/// Shares in millionths, each rounded to the nearest.
+///
+/// # Errors
+/// `slice` when there is none, `slice[i].share` when it is not above 0 and at most 1, or takes the sum above 1.
+pub fn share_parts(shares: &[Ratio]) -> Result<Vec<u32>, ConfigError> {
+    const SOURCE: &str = "slices divide what the cell offers";
+    ensure((1..=1024).contains(&shares.len()), "slice", &shares.len(), "1 to 1024 slices", SOURCE)?;
+    let mut sum = 0;
+    let mut parts = Vec::with_capacity(shares.len());
+    for (i, share) in shares.iter().enumerate() {
+        let field = format!("slice[{i}].share");
+        // NaN fails the comparison too.
+        let ok = share.0 >= 0.5 / f64::from(SHARE_PARTS) && share.0 <= 1.0;
+        ensure(ok, &field, share, "at least 0.000001, at most 1", SOURCE)?;
+        let part = (share.0 * f64::from(SHARE_PARTS) + 0.5) as u32;
+        sum += part;
+        ensure(sum <= SHARE_PARTS, &field, share, "a sum over all slices of at most 1", SOURCE)?;
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// A scheduler whose every answer is checked: no unit is given twice, no bearer gets more than it has or than its UE's
+/// transport block carries. Costs two additions for a UE and for a bearer, so that it is always on.
+pub struct CheckedRbScheduler {
+    inner: AnyRbScheduler,
+}
+
+impl CheckedRbScheduler {
+    /// Checks what `inner` answers.
+    #[must_use]
+    pub fn new(inner: AnyRbScheduler) -> Self {
+        Self { inner }
+    }
+}
+
+impl RbScheduler for CheckedRbScheduler {
+    /// # Panics
+    /// When the scheduler hands out what is not there, or the caller breaks the order that [`RbDemand`] states.
+    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+        assert!(demand.ues.windows(2).all(|pair| pair[0].ue < pair[1].ue), "UEs come in ascending order");
+        self.inner.schedule(demand, out);
+        check(demand, out);
+    }
+
+    fn on_served(&mut self, now: Instant, served: &[UeServed]) {
+        self.inner.on_served(now, served);
+    }
+
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        self.inner.quantum(slice)
+    }
+}
+
+/// Panics unless `out` is an answer to `demand`.
+fn check(demand: &RbDemand, out: &RbAllocation) {
+    let (grants, bytes, units) = (out.grants(), out.bytes(), demand.units);
+    assert_eq!((grants.len(), bytes.len()), (demand.ues.len(), demand.drbs.len()), "an answer for everybody");
+    let (mut full, mut short) = (0_u32, 0_u32);
+    for (ue, grant) in demand.ues.iter().zip(grants) {
+        let (given, blocks) = (u32::from(grant.units), u32::from(grant.rbs));
+        // All units are full but for one that may be the short one.
+        let with_short = u32::from(blocks != given * u32::from(units.size()));
+        full += given - with_short;
+        short += with_short;
+        let expected = (given - with_short) * u32::from(units.size()) + with_short * u32::from(units.short());
+        assert_eq!(blocks, expected, "UE {} was given whole units", ue.ue);
+        let carried = u64::from(ue.tbs[usize::from(grant.rbs)]);
+        let own = ue.drbs.start as usize..ue.drbs.end as usize;
+        let given: u64 = bytes[own.clone()].iter().map(|&b| u64::from(b)).sum();
+        assert!(given <= carried, "UE {}: {given} B in a transport block of {carried} B", ue.ue);
+        let fits =
+            bytes[own.clone()].iter().zip(&demand.drbs[own]).all(|(&b, drb)| u64::from(b) <= drb.backlog);
+        assert!(fits, "UE {}: no bearer is given more than it has", ue.ue);
+    }
+    assert!(full <= u32::from(units.full()), "{full} full units of {}", units.full());
+    assert!(short <= u32::from(units.short() > 0), "the short unit is given once");
+    let used = out.rbs() + u32::from(out.withheld());
+    assert!(used <= u32::from(units.rbs()), "{used} blocks of {} used or withheld", units.rbs());
+}
+
+/// Gives units to UEs in turn, one unit each at a time, until nothing is free or nobody needs more; the next slot begins
+/// with the UE after the one that got the last unit.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    /// UE number that comes first.
+    next: u32,
+    /// Index of a UE that needs more, and the blocks that it still needs.
+    waiting: Vec<(u32, u16)>,
+}
+
+impl Turns {
+    /// The UE at `index` of the demand takes part in this slot. To be called in ascending order.
+    fn join(&mut self, demand: &RbDemand, index: usize) {
+        let needed = demand.rbs_needed(index);
+        if needed > 0 {
+            self.waiting.push((index as u32, needed));
+        }
+    }
+
+    /// Hands out `units` to those who joined, and forgets them.
+    fn serve(&mut self, mut units: RbUnits, demand: &RbDemand, out: &mut RbAllocation) {
+        let first = self.waiting.partition_point(|&(i, _)| demand.ues[i as usize].ue < self.next);
+        self.waiting.rotate_left(first);
+        while !self.waiting.is_empty() && units.count() > 0 {
+            self.waiting.retain_mut(|(index, needed)| {
+                let rbs = units.take();
+                if rbs > 0 {
+                    out.give(*index as usize, rbs);
+                    self.next = demand.ues[*index as usize].ue.wrapping_add(1);
+                    *needed = needed.saturating_sub(rbs);
+                }
+                *needed > 0
+            });
+        }
+        self.waiting.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

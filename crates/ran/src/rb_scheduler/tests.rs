@@ -1,0 +1,159 @@
+//! What every resource-block scheduler must do, and what each does in particular.
+
+use super::*;
+use crate::rb_demand::fixture::{Cell, Ue};
+use alloc::vec;
+use justfull_base::Rng;
+use proptest::prelude::*;
+
+fn shares(of: &[f64]) -> Vec<Ratio> {
+    of.iter().map(|&share| Ratio(share)).collect()
+}
+
+fn config(name: &str) -> RbSchedulerConfig {
+    match name {
+        "round_robin" => RbSchedulerConfig::RoundRobin(RbRoundRobinConfig {}),
+        other => panic!("no scheduler {other}"),
+    }
+}
+
+/// Every scheduler over three slices.
+fn all() -> Vec<(&'static str, CheckedRbScheduler)> {
+    let of = |doc: &&MethodDoc| {
+        let inner = AnyRbScheduler::new(&config(doc.name), &shares(&[0.5, 0.25, 0.25]));
+        (doc.name, CheckedRbScheduler::new(inner.expect("defaults are sound")))
+    };
+    DOCS.iter().map(of).collect()
+}
+
+/// True where no block stays free while something waits.
+fn is_work_conserving(name: &str) -> bool {
+    matches!(name, "round_robin" | "proportional_fair")
+}
+
+/// A cell of up to eight UEs with up to four bearers each.
+fn random_cell(rng: &mut Rng) -> Cell {
+    let size = [1, 2, 4, 16][rng.below(4) as usize];
+    let rbs = 1 + rng.below(60) as u16;
+    let ues = (0..1 + rng.below(8))
+        .map(|i| {
+            let sdus = |rng: &mut Rng| (0..rng.below(5)).map(|_| 1 + rng.below(1600) as u32).collect();
+            let bearers = (0..1 + rng.below(4)).map(|_| sdus(rng)).collect();
+            Ue::new(3 * i as u32, rng.below(3) as u16, 1 + rng.below(200) as u32, bearers)
+        })
+        .collect();
+    Cell::new(rbs, size, ues)
+}
+
+fn step(scheduler: &mut dyn RbScheduler, cell: &mut Cell, out: &mut RbAllocation) -> u64 {
+    cell.demand(|demand| {
+        scheduler.schedule(demand, out);
+        let served = |(ue, grant): (&crate::rb_demand::UeDemand, &crate::rb_demand::RbGrant)| {
+            let own = ue.drbs.start as usize..ue.drbs.end as usize;
+            UeServed { ue: ue.ue, rbs: grant.rbs, bytes: out.bytes()[own].iter().sum() }
+        };
+        let served: Vec<_> =
+            demand.ues.iter().zip(out.grants()).filter(|(_, g)| g.rbs > 0).map(served).collect();
+        scheduler.on_served(demand.now, &served);
+    });
+    cell.send(out).iter().map(|sent| u64::from(sent.bytes)).sum()
+}
+
+fn backlog(cell: &Cell) -> u64 {
+    cell.ues.iter().flat_map(|ue| ue.bearers.iter().flatten()).map(|&b| u64::from(b)).sum()
+}
+
+proptest! {
+    #[test]
+    fn every_scheduler_empties_every_queue_and_loses_nothing(seed in any::<u64>()) {
+        let mut rng = Rng::stream(seed, "cells");
+        for (name, mut scheduler) in all() {
+            let mut cell = random_cell(&mut rng);
+            // A partition only serves a slice whose share is a unit.
+            let wide = Cell { units: RbUnits::new(64, 16).expect("sound"), ..cell.clone() };
+            if !is_work_conserving(name) {
+                cell = wide;
+            }
+            let (total, mut sent, mut out) = (backlog(&cell), 0, RbAllocation::default());
+            for _ in 0..20_000 {
+                if backlog(&cell) == 0 {
+                    break;
+                }
+                sent += step(&mut scheduler, &mut cell, &mut out);
+            }
+            prop_assert_eq!(sent, total, "{}", name);
+        }
+    }
+
+    #[test]
+    fn a_work_conserving_scheduler_leaves_no_unit_free_while_something_waits(seed in any::<u64>()) {
+        let mut rng = Rng::stream(seed, "cells");
+        for (name, mut scheduler) in all().into_iter().filter(|(name, _)| is_work_conserving(name)) {
+            let mut cell = random_cell(&mut rng);
+            let mut out = RbAllocation::default();
+            for _ in 0..20 {
+                step(&mut scheduler, &mut cell, &mut out);
+                prop_assert!(
+                    backlog(&cell) == 0 || out.rbs() == u32::from(cell.units.rbs()),
+                    "{}: {} of {}", name, out.rbs(), cell.units.rbs()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
+    let ues = (0..3).map(|i| Ue::new(i, 0, 10, vec![vec![100_000]])).collect();
+    let mut cell = Cell::new(4, 1, ues);
+    let mut scheduler = RbRoundRobin::default();
+    let mut out = RbAllocation::default();
+    let mut given = vec![];
+    for _ in 0..3 {
+        step(&mut scheduler, &mut cell, &mut out);
+        given.push(out.grants().iter().map(|grant| grant.rbs).collect::<Vec<_>>());
+    }
+    assert_eq!(given, [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
+}
+
+#[test]
+fn shares_that_are_no_shares_are_refused_by_name() {
+    let refused = |of: &[f64]| share_parts(&shares(of)).expect_err("out of bounds").field;
+    assert_eq!(refused(&[]), "slice");
+    assert_eq!(refused(&[0.5, 0.0]), "slice[1].share");
+    assert_eq!(refused(&[-0.1]), "slice[0].share");
+    assert_eq!(refused(&[f64::NAN]), "slice[0].share");
+    assert_eq!(refused(&[0.5, 1.5]), "slice[1].share");
+    assert_eq!(refused(&[0.5, 0.3, 0.3]), "slice[2].share");
+    assert_eq!(share_parts(&shares(&[0.29, 0.71])).expect("they sum to 1"), [290_000, 710_000]);
+}
+
+#[test]
+#[should_panic(expected = "full units")]
+fn a_scheduler_that_gives_a_unit_twice_is_stopped() {
+    struct Generous;
+    impl RbScheduler for Generous {
+        fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+            out.clear(demand);
+            (0..=demand.units.full()).for_each(|_| out.give(0, demand.units.size()));
+        }
+    }
+    let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(Generous)));
+    let mut cell = Cell::new(20, 2, vec![Ue::new(0, 0, 10, vec![vec![100]])]);
+    step(&mut scheduler, &mut cell, &mut RbAllocation::default());
+}
+
+#[test]
+#[should_panic(expected = "in a transport block of")]
+fn a_scheduler_that_gives_bytes_without_blocks_is_stopped() {
+    struct Careless;
+    impl RbScheduler for Careless {
+        fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+            out.clear(demand);
+            out.bytes_mut()[0] = 1;
+        }
+    }
+    let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(Careless)));
+    let mut cell = Cell::new(20, 2, vec![Ue::new(0, 0, 10, vec![vec![100]])]);
+    step(&mut scheduler, &mut cell, &mut RbAllocation::default());
+}
