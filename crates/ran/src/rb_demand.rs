@@ -74,6 +74,20 @@ impl RbUnits {
         self.full * self.size + self.short
     }
 
+    /// Takes away what `rbs` blocks cover: as many full units as they hold, and the short one if they hold it too.
+    #[must_use]
+    pub const fn split_off(&mut self, rbs: u16) -> Self {
+        let full = match rbs.checked_div(self.size) {
+            Some(full) if full < self.full => full,
+            Some(_) => self.full,
+            None => 0,
+        };
+        let short = if rbs - full * self.size >= self.short { self.short } else { 0 };
+        self.full -= full;
+        self.short -= short;
+        Self { full, short, ..*self }
+    }
+
     /// Takes one unit away and returns its blocks: full ones first, then the short one; 0 when nothing is left.
     ///
     /// Units are so mapped in order of service, and the short one goes to whom is served last.

@@ -3,8 +3,12 @@
 //! A slice is a share of the cell that was agreed upon (A21 section IV-B). Shares are counted in millionths, so that
 //! "floor of 29 % of 100 blocks" is 29 on every machine.
 
+mod fixed_partition;
+mod proportional_fair;
 mod round_robin;
 
+pub use fixed_partition::{FixedPartition, FixedPartitionConfig};
+pub use proportional_fair::{ProportionalFair, ProportionalFairConfig};
 pub use round_robin::{RbRoundRobin, RbRoundRobinConfig};
 
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
@@ -16,7 +20,7 @@ use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Instant, Ratio};
 
 /// Every scheduler's description.
-pub const DOCS: &[&MethodDoc] = &[&round_robin::DOC];
+pub const DOCS: &[&MethodDoc] = &[&fixed_partition::DOC, &round_robin::DOC, &proportional_fair::DOC];
 
 /// Shares are whole multiples of one part in this many.
 pub const SHARE_PARTS: u32 = 1_000_000;
@@ -43,8 +47,12 @@ pub trait RbScheduler {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
 pub enum RbSchedulerConfig {
+    /// A fixed part of each slot for each slice.
+    FixedPartition(FixedPartitionConfig),
     /// Units in turn.
     RoundRobin(RbRoundRobinConfig),
+    /// Rate now against mean rate.
+    ProportionalFair(ProportionalFairConfig),
 }
 
 impl Default for RbSchedulerConfig {
@@ -55,8 +63,12 @@ impl Default for RbSchedulerConfig {
 
 /// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
 pub enum AnyRbScheduler {
+    /// See [`FixedPartition`].
+    FixedPartition(FixedPartition),
     /// See [`RbRoundRobin`].
     RoundRobin(RbRoundRobin),
+    /// See [`ProportionalFair`].
+    ProportionalFair(ProportionalFair),
     /// A user's own.
     Custom(Box<dyn RbScheduler + Send>),
 }
@@ -69,7 +81,9 @@ impl AnyRbScheduler {
     pub fn new(config: &RbSchedulerConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
         share_parts(shares)?;
         Ok(match config {
+            RbSchedulerConfig::FixedPartition(_) => Self::FixedPartition(FixedPartition::new(shares)?),
             RbSchedulerConfig::RoundRobin(_) => Self::RoundRobin(RbRoundRobin::default()),
+            RbSchedulerConfig::ProportionalFair(c) => Self::ProportionalFair(ProportionalFair::new(c)?),
         })
     }
 }
@@ -77,21 +91,27 @@ impl AnyRbScheduler {
 impl RbScheduler for AnyRbScheduler {
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
         match self {
+            Self::FixedPartition(s) => s.schedule(demand, out),
             Self::RoundRobin(s) => s.schedule(demand, out),
+            Self::ProportionalFair(s) => s.schedule(demand, out),
             Self::Custom(s) => s.schedule(demand, out),
         }
     }
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
         match self {
+            Self::FixedPartition(s) => s.on_served(now, served),
             Self::RoundRobin(s) => s.on_served(now, served),
+            Self::ProportionalFair(s) => s.on_served(now, served),
             Self::Custom(s) => s.on_served(now, served),
         }
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {
         match self {
+            Self::FixedPartition(s) => s.quantum(slice),
             Self::RoundRobin(s) => s.quantum(slice),
+            Self::ProportionalFair(s) => s.quantum(slice),
             Self::Custom(s) => s.quantum(slice),
         }
     }
@@ -117,6 +137,11 @@ pub fn share_parts(shares: &[Ratio]) -> Result<Vec<u32>, ConfigError> {
         parts.push(part);
     }
     Ok(parts)
+}
+
+/// `floor(share x rbs)` with the share in millionths.
+fn floor_of_share(part: u32, rbs: u16) -> u16 {
+    (u64::from(part) * u64::from(rbs) / u64::from(SHARE_PARTS)) as u16
 }
 
 /// A scheduler whose every answer is checked: no unit is given twice, no bearer gets more than it has or than its UE's

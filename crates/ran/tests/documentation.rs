@@ -127,7 +127,12 @@ fn every_variant_of_a_choice_is_in_the_list_that_explains_it() {
     ];
     let found: Vec<_> = schedulers.iter().map(|c| name(serde_json::to_value(c).expect("written"))).collect();
     assert_eq!(found, names(scheduler::DOCS));
-    let blocks = [RbSchedulerConfig::RoundRobin(rb_scheduler::RbRoundRobinConfig::default())];
+    use justfull_ran::rb_scheduler as rb;
+    let blocks = [
+        RbSchedulerConfig::FixedPartition(rb::FixedPartitionConfig::default()),
+        RbSchedulerConfig::RoundRobin(rb::RbRoundRobinConfig::default()),
+        RbSchedulerConfig::ProportionalFair(rb::ProportionalFairConfig::default()),
+    ];
     let found: Vec<_> = blocks.iter().map(|c| name(serde_json::to_value(c).expect("written"))).collect();
     assert_eq!(found, names(rb_scheduler::DOCS));
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::rb_demand::fixture::{Cell, Ue};
 use alloc::vec;
-use justfull_base::Rng;
+use justfull_base::{Duration, Rng};
 use proptest::prelude::*;
 
 fn shares(of: &[f64]) -> Vec<Ratio> {
@@ -12,6 +12,8 @@ fn shares(of: &[f64]) -> Vec<Ratio> {
 
 fn config(name: &str) -> RbSchedulerConfig {
     match name {
+        "fixed_partition" => RbSchedulerConfig::FixedPartition(FixedPartitionConfig {}),
+        "proportional_fair" => RbSchedulerConfig::ProportionalFair(ProportionalFairConfig::default()),
         "round_robin" => RbSchedulerConfig::RoundRobin(RbRoundRobinConfig {}),
         other => panic!("no scheduler {other}"),
     }
@@ -114,6 +116,60 @@ fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
         given.push(out.grants().iter().map(|grant| grant.rbs).collect::<Vec<_>>());
     }
     assert_eq!(given, [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
+}
+
+/// Blocks that each slice of `parts` is given when all have much to send.
+fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
+    let ues = (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
+    let mut scheduler = FixedPartition::new(&shares(parts)).expect("sound");
+    let mut out = RbAllocation::default();
+    step(&mut scheduler, &mut Cell::new(rbs, size, ues), &mut out);
+    out.grants().iter().map(|grant| grant.rbs).collect()
+}
+
+#[test]
+fn a_fixed_partition_of_25_blocks_is_that_of_a21_and_loses_the_remainder() {
+    assert_eq!(partition(&[0.25, 0.75], 25, 2), [6, 18]);
+    assert_eq!(partition(&[0.5, 0.5], 25, 2), [12, 12]);
+    assert_eq!(partition(&[0.25, 0.75], 17, 2), [4, 12]);
+    assert_eq!(partition(&[0.29, 0.71], 100, 1), [29, 71]);
+}
+
+#[test]
+fn a_fixed_partition_gives_whole_groups_and_the_short_one_to_the_first_slice_that_covers_it() {
+    assert_eq!(partition(&[1.0], 25, 2), [25]);
+    assert_eq!(partition(&[0.52, 0.48], 25, 2), [13, 12]);
+    assert_eq!(partition(&[0.28, 0.72], 25, 2), [7, 18], "of 7 and 18 blocks the last is the short group");
+    assert_eq!(
+        partition(&[0.1, 0.9], 25, 16),
+        [0, 16],
+        "2 blocks are no group of 16, and of 22 blocks 6 are lost"
+    );
+}
+
+#[test]
+fn proportional_fair_serves_the_ue_that_has_had_least_of_what_it_could_have() {
+    // One UE carries ten times the bytes of the other in a block: both get half of the slots.
+    let ue = |i, per_rb| Ue::new(i, 0, per_rb, vec![vec![10_000_000]]);
+    let mut cell = Cell::new(25, 1, vec![ue(0, 500), ue(1, 50)]);
+    let mut scheduler = ProportionalFair::new(&ProportionalFairConfig::default()).expect("sound");
+    let (mut out, mut slots) = (RbAllocation::default(), [0, 0]);
+    for slot in 0..600 {
+        step(&mut scheduler, &mut cell, &mut out);
+        if slot >= 200 {
+            (0..2).filter(|&i| out.grant(i).rbs == 25).for_each(|i| slots[i] += 1);
+        }
+    }
+    assert_eq!(slots[0] + slots[1], 400, "a slot goes to one of them");
+    assert!((190..=210).contains(&slots[0]), "{slots:?}");
+}
+
+#[test]
+fn a_proportional_fair_window_outside_its_bounds_is_refused_by_name() {
+    for window in [Duration::ZERO, Duration::from_secs(3601)] {
+        let refused = ProportionalFair::new(&ProportionalFairConfig { window }).expect_err("out of bounds");
+        assert_eq!(refused.field, "window");
+    }
 }
 
 #[test]
