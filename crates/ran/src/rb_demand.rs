@@ -88,6 +88,11 @@ impl RbUnits {
         Self { full, short, ..*self }
     }
 
+    /// Takes the short last unit away and returns its blocks.
+    pub const fn take_short(&mut self) -> u16 {
+        core::mem::replace(&mut self.short, 0)
+    }
+
     /// Takes one unit away and returns its blocks: full ones first, then the short one; 0 when nothing is left.
     ///
     /// Units are so mapped in order of service, and the short one goes to whom is served last.

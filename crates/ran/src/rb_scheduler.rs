@@ -3,10 +3,12 @@
 //! A slice is a share of the cell that was agreed upon (A21 section IV-B). Shares are counted in millionths, so that
 //! "floor of 29 % of 100 blocks" is 29 on every machine.
 
+mod eqp;
 mod fixed_partition;
 mod proportional_fair;
 mod round_robin;
 
+pub use eqp::{Eqp, EqpConfig, EqpCredit, EqpInflation, EqpStats};
 pub use fixed_partition::{FixedPartition, FixedPartitionConfig};
 pub use proportional_fair::{ProportionalFair, ProportionalFairConfig};
 pub use round_robin::{RbRoundRobin, RbRoundRobinConfig};
@@ -20,7 +22,8 @@ use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Instant, Ratio};
 
 /// Every scheduler's description.
-pub const DOCS: &[&MethodDoc] = &[&fixed_partition::DOC, &round_robin::DOC, &proportional_fair::DOC];
+pub const DOCS: &[&MethodDoc] =
+    &[&fixed_partition::DOC, &round_robin::DOC, &proportional_fair::DOC, &eqp::DOC];
 
 /// Shares are whole multiples of one part in this many.
 pub const SHARE_PARTS: u32 = 1_000_000;
@@ -53,6 +56,8 @@ pub enum RbSchedulerConfig {
     RoundRobin(RbRoundRobinConfig),
     /// Rate now against mean rate.
     ProportionalFair(ProportionalFairConfig),
+    /// The most whole SDUs, with slices that lend each other blocks.
+    Eqp(EqpConfig),
 }
 
 impl Default for RbSchedulerConfig {
@@ -69,6 +74,8 @@ pub enum AnyRbScheduler {
     RoundRobin(RbRoundRobin),
     /// See [`ProportionalFair`].
     ProportionalFair(ProportionalFair),
+    /// See [`Eqp`].
+    Eqp(Box<Eqp>),
     /// A user's own.
     Custom(Box<dyn RbScheduler + Send>),
 }
@@ -84,6 +91,7 @@ impl AnyRbScheduler {
             RbSchedulerConfig::FixedPartition(_) => Self::FixedPartition(FixedPartition::new(shares)?),
             RbSchedulerConfig::RoundRobin(_) => Self::RoundRobin(RbRoundRobin::default()),
             RbSchedulerConfig::ProportionalFair(c) => Self::ProportionalFair(ProportionalFair::new(c)?),
+            RbSchedulerConfig::Eqp(c) => Self::Eqp(Box::new(Eqp::new(c, shares)?)),
         })
     }
 }
@@ -94,6 +102,7 @@ impl RbScheduler for AnyRbScheduler {
             Self::FixedPartition(s) => s.schedule(demand, out),
             Self::RoundRobin(s) => s.schedule(demand, out),
             Self::ProportionalFair(s) => s.schedule(demand, out),
+            Self::Eqp(s) => s.schedule(demand, out),
             Self::Custom(s) => s.schedule(demand, out),
         }
     }
@@ -103,6 +112,7 @@ impl RbScheduler for AnyRbScheduler {
             Self::FixedPartition(s) => s.on_served(now, served),
             Self::RoundRobin(s) => s.on_served(now, served),
             Self::ProportionalFair(s) => s.on_served(now, served),
+            Self::Eqp(s) => s.on_served(now, served),
             Self::Custom(s) => s.on_served(now, served),
         }
     }
@@ -112,6 +122,7 @@ impl RbScheduler for AnyRbScheduler {
             Self::FixedPartition(s) => s.quantum(slice),
             Self::RoundRobin(s) => s.quantum(slice),
             Self::ProportionalFair(s) => s.quantum(slice),
+            Self::Eqp(s) => s.quantum(slice),
             Self::Custom(s) => s.quantum(slice),
         }
     }

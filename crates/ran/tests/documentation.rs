@@ -132,6 +132,7 @@ fn every_variant_of_a_choice_is_in_the_list_that_explains_it() {
         RbSchedulerConfig::FixedPartition(rb::FixedPartitionConfig::default()),
         RbSchedulerConfig::RoundRobin(rb::RbRoundRobinConfig::default()),
         RbSchedulerConfig::ProportionalFair(rb::ProportionalFairConfig::default()),
+        RbSchedulerConfig::Eqp(rb::EqpConfig::default()),
     ];
     let found: Vec<_> = blocks.iter().map(|c| name(serde_json::to_value(c).expect("written"))).collect();
     assert_eq!(found, names(rb_scheduler::DOCS));

@@ -12,6 +12,7 @@ fn shares(of: &[f64]) -> Vec<Ratio> {
 
 fn config(name: &str) -> RbSchedulerConfig {
     match name {
+        "eqp" => RbSchedulerConfig::Eqp(EqpConfig::default()),
         "fixed_partition" => RbSchedulerConfig::FixedPartition(FixedPartitionConfig {}),
         "proportional_fair" => RbSchedulerConfig::ProportionalFair(ProportionalFairConfig::default()),
         "round_robin" => RbSchedulerConfig::RoundRobin(RbRoundRobinConfig {}),

@@ -1,0 +1,458 @@
+//! Elastic quantum partition (EQP): as many whole SDUs as a slot can carry, with slices that lend each other blocks.
+//!
+//! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. An SDU that is cut waits at the receiver for its rest, so
+//! in each slot the number of SDUs that leave whole is maximised, bearers being queues. To stay fair in the long term a slice has
+//! a *quantum*: each slot adds its share of the blocks, each block that it gets takes one away. In debt (below 0)
+//! its SDUs seem larger, the more so the nearer the debt is to `quantum_limit` (L): with `x = debt / L` by `1 + 5 x^5`.
+//!
+//! A slot (Algorithm 4): credit the shares; choose the SDUs, most first, then those whose slices have lent most (Algorithm 5);
+//! give the units that are left to the slices with the highest quanta that still have something to send, while the debt is
+//! below 75 % of L; charge what remains to the slices that have lent most, even if they have nothing to send: it stays unused
+//! (`RbAllocation::withheld` when others would have sent).
+//! Defaults are A21's: L = 100 blocks, 75 %. A share may so be missed by at most 2 L blocks over any time.
+//!
+//! Deviations from the source, each with the printed form as a choice where it can run at all:
+//! - The inflation is printed as the factor `5 x^5`, under which SDUs of a slice without debt take no room at all and are smaller
+//!   than they are below 72 % of L. Default `added` (1 + 5 x^5); `clamped` is max(1, 5 x^5); with `as_printed` the SDUs chosen
+//!   are granted in order of slices while they fit.
+//! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all quanta down. Default `exact`: credits
+//!   sum to the blocks of the slot, and quanta to 0 after it. `floor` is as printed.
+//! - Algorithm 5 remembers results by queue, SDU and capacity alone, but what an SDU costs depends on the groups that its UE
+//!   has already, so that as printed it misses the most SDUs (a test holds an example). Here SDUs are chosen inside a UE first (by
+//!   bytes, `chains.rs`), rounded up to units, then across UEs and slices (`knapsack.rs`): exact.
+//! - What an SDU seems to need counts against the limit too (the paper leaves open which size does); what is charged is what it is.
+//! - Shares that sum to less than 1 leave blocks that are nobody's: these are credited in proportion to the shares.
+//! - A slice that has lent L blocks lends no more: what it does not use then is given up in favour of those who owe most. (With two
+//!   slices this never happens: what one has lent the other owes.)
+//! - L counts as one unit at least, or nobody could borrow a group of blocks.
+//!
+//! Weaknesses: inside a slice the most SDUs win, so that large ones wait while small ones fill the slots; a slice alone in
+//! the cell ends at its share, once it owes 75 % of L (with two slices); priorities of bearers are not looked at.
+//!
+//! Cost: blocks x SDUs of all bearers, in vector operations; memory the same, kept from slot to slot.
+
+mod chains;
+mod knapsack;
+mod quanta;
+
+use self::chains::Chains;
+use self::knapsack::{Knapsack, Picked};
+use self::quanta::Quanta;
+use super::{RbScheduler, SHARE_PARTS, share_parts};
+use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeDemand};
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Ratio};
+
+/// By how much the SDUs of an indebted slice seem larger; x is its debt over the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum EqpInflation {
+    /// 1 + 5 x^5.
+    #[default]
+    Added,
+    /// max(1, 5 x^5).
+    Clamped,
+    /// 5 x^5, A21 section V-E.
+    AsPrinted,
+}
+
+/// What a slot adds to the quantum of a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum EqpCredit {
+    /// Its share of the blocks, in fractions.
+    #[default]
+    Exact,
+    /// Its share rounded down to blocks, A21 section IV-B.
+    Floor,
+}
+
+/// Settings of [`Eqp`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct EqpConfig {
+    /// Blocks that a slice may lend or borrow, 1 to 100000.
+    pub quantum_limit: u32,
+    /// How debt makes SDUs seem larger.
+    pub inflation: EqpInflation,
+    /// Share of the limit from which on a slice in debt gets no more blocks that finish no SDU, 0 to 1.
+    pub leftover_threshold: Ratio,
+    /// How quanta grow.
+    pub credit: EqpCredit,
+}
+
+impl Default for EqpConfig {
+    fn default() -> Self {
+        Self {
+            quantum_limit: 100,
+            inflation: EqpInflation::Added,
+            leftover_threshold: Ratio(0.75),
+            credit: EqpCredit::Exact,
+        }
+    }
+}
+
+impl EqpConfig {
+    /// # Errors
+    /// The field that is out of bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let ok = (1..=100_000).contains(&self.quantum_limit);
+        let source = "without a block to lend nothing is lent; A21 Fig. 20 tries 25 to 500";
+        ensure(ok, "quantum_limit", &self.quantum_limit, "1 to 100000 resource blocks", source)?;
+        let ok = (0.0..=1.0).contains(&self.leftover_threshold.0);
+        ensure(ok, "leftover_threshold", &self.leftover_threshold, "0 to 1", "a share of the limit")
+    }
+}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "eqp",
+    kind: "resource block scheduler",
+    title: "Elastic quantum partition: the most whole SDUs, with slices that lend each other blocks (EQP)",
+    text: "In each slot the number of SDUs that leave whole is maximised, over UEs, bearers and slices, in whole RBs or RBGs. Slices \
+           lend and borrow blocks up to a limit; the SDUs of a slice in debt seem larger. What is left goes to the slices that have \
+           lent most.",
+    sources: "A21 section IV-B, Algorithms 4 and 5",
+    deviations: "inflation 1 + 5 x^5 and exact credits instead of the printed ones (both can be chosen); SDUs are chosen by an exact \
+                 method; surplus above the limit is given up; the limit is one unit at least",
+    params: &[
+        ParamDoc::new(
+            "quantum_limit",
+            "resource blocks",
+            "1 to 100000",
+            "100",
+            "Blocks that a slice may lend or borrow.",
+        ),
+        ParamDoc::new(
+            "inflation",
+            "added, clamped or as_printed",
+            "one of these",
+            "added",
+            "Factor by which SDUs of a slice in debt seem larger, x being the debt over the limit: 1 + 5 x^5, max(1, 5 x^5) or 5 x^5.",
+        ),
+        ParamDoc::new(
+            "leftover_threshold",
+            "ratio",
+            "0 to 1",
+            "0.75",
+            "Debt over the limit from which on a slice gets no blocks that finish no SDU.",
+        ),
+        ParamDoc::new(
+            "credit",
+            "exact or floor",
+            "one of these",
+            "exact",
+            "Whether a slot credits a slice its share in fractions of a block or rounded down.",
+        ),
+    ],
+};
+
+/// What was done since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EqpStats {
+    /// SDUs that were chosen to leave whole.
+    pub whole_sdus: u64,
+    /// Units that were given beyond those.
+    pub leftover_units: u64,
+    /// Blocks that stayed unused while something waited.
+    pub withheld_rbs: u64,
+}
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub struct Eqp {
+    quanta: Quanta,
+    chains: Chains,
+    knapsack: Knapsack,
+    /// Indexes of the demand's UEs, by slice, in the order of their turns.
+    members: Vec<u32>,
+    /// By slice: where its members begin; one more at the end.
+    starts: Vec<u32>,
+    /// By slice: the UE number whose turn is next.
+    turns: Vec<u32>,
+    /// By slice: the member that gets the next unit left over.
+    cursors: Vec<u32>,
+    /// Quantum and index of the slices that may get units: kept for its memory.
+    lenders: Vec<(i64, Reverse<u32>)>,
+    stats: EqpStats,
+}
+
+impl Eqp {
+    /// A scheduler over slices with these shares, none of which has lent anything.
+    ///
+    /// # Errors
+    /// The field of `config` or the share that is out of bounds.
+    pub fn new(config: &EqpConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let quanta = Quanta::new(&share_parts(shares)?, *config);
+        let slices = quanta.slices();
+        Ok(Self {
+            quanta,
+            chains: Chains::default(),
+            knapsack: Knapsack::default(),
+            members: Vec::new(),
+            starts: vec![0; slices + 1],
+            turns: vec![0; slices],
+            cursors: vec![0; slices],
+            lenders: Vec::with_capacity(slices),
+            stats: EqpStats::default(),
+        })
+    }
+
+    /// What was done since the start.
+    #[must_use]
+    pub fn stats(&self) -> EqpStats {
+        self.stats
+    }
+
+    /// Bytes of the tables that the largest slot so far has needed.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.chains.memory() + self.knapsack.memory() + size_of::<u32>() * self.members.capacity()
+    }
+
+    fn members_of(&self, slice: usize) -> core::ops::Range<usize> {
+        self.starts[slice] as usize..self.starts[slice + 1] as usize
+    }
+
+    /// Sorts the UEs by slice; in each the one whose turn it is comes first.
+    fn gather(&mut self, demand: &RbDemand) {
+        self.starts.fill(0);
+        for ue in demand.ues {
+            self.starts[usize::from(ue.slice) + 1] += 1;
+        }
+        for slice in 1..self.starts.len() {
+            self.starts[slice] += self.starts[slice - 1];
+        }
+        self.members.clear();
+        self.members.resize(demand.ues.len(), 0);
+        let slices = self.turns.len();
+        self.cursors.copy_from_slice(&self.starts[..slices]);
+        for (index, ue) in demand.ues.iter().enumerate() {
+            let next = &mut self.cursors[usize::from(ue.slice)];
+            self.members[*next as usize] = index as u32;
+            *next += 1;
+        }
+        for slice in 0..slices {
+            let (range, turn) = (self.members_of(slice), self.turns[slice]);
+            let own = &mut self.members[range];
+            own.rotate_left(own.partition_point(|&i| demand.ues[i as usize].ue < turn));
+        }
+    }
+
+    /// Algorithm 4, lines 2 and 3: says to the knapsack what the SDUs of every UE need.
+    fn weigh(&mut self, demand: &RbDemand) {
+        self.chains.begin(demand);
+        self.knapsack.begin(demand.units);
+        for slice in 0..self.quanta.slices() {
+            let members = self.members_of(slice);
+            if members.is_empty() {
+                continue;
+            }
+            let factor = self.quanta.inflation(slice);
+            self.knapsack.add_slice(self.quanta.budget(slice), self.quanta.whole(slice));
+            // The knapsack prefers those that it hears of last.
+            for &index in self.members[members].iter().rev() {
+                let ue = &demand.ues[index as usize];
+                self.chains.build(demand, ue);
+                let sizes = Sizes::new(ue, demand.units.rbs());
+                let needed = |&bytes: &u32| sizes.rbs(libm::ceil(f64::from(bytes) * factor));
+                self.knapsack.add_ue(self.chains.least(ue)[1..].iter().map_while(needed));
+            }
+        }
+    }
+
+    /// Lines 3 to 8: gives the chosen SDUs their units.
+    fn grant_whole(&mut self, demand: &RbDemand, free: &mut RbUnits, out: &mut RbAllocation) {
+        self.knapsack.solve();
+        let mut heard = 0;
+        for slice in 0..self.quanta.slices() {
+            let members = self.members_of(slice);
+            let count = members.len();
+            for (turn, member) in members.enumerate() {
+                let picked = self.knapsack.picked(heard + count - 1 - turn);
+                if picked.sdus > 0 {
+                    self.grant_picked(demand, self.members[member] as usize, picked, free, out);
+                }
+            }
+            heard += count;
+        }
+    }
+
+    /// Gives the UE at `index` the units of its picked SDUs; of fewer where their real size is beyond what is free or the limit,
+    /// as may be when they are held to be smaller than they are.
+    fn grant_picked(
+        &mut self,
+        demand: &RbDemand,
+        index: usize,
+        picked: Picked,
+        free: &mut RbUnits,
+        out: &mut RbAllocation,
+    ) {
+        let ue = &demand.ues[index];
+        let slice = usize::from(ue.slice);
+        let (sizes, least) = (Sizes::new(ue, demand.units.rbs()), self.chains.least(ue));
+        let budget = self.quanta.budget(slice);
+        let size = free.size();
+        for sdus in (1..=usize::from(picked.sdus)).rev() {
+            let Some(needed) = sizes.rbs(f64::from(least[sdus])) else { continue };
+            let (plain, beside) = (needed.div_ceil(size), needed.saturating_sub(free.short()).div_ceil(size));
+            let short = picked.short && free.short() > 0 && beside < plain;
+            let full = if short { beside } else { plain };
+            let rbs = full * size + if short { free.short() } else { 0 };
+            if full <= free.full() && rbs <= budget {
+                (0..full).for_each(|_| out.give(index, free.take()));
+                if short {
+                    out.give(index, free.take_short());
+                }
+                self.quanta.charge(slice, rbs);
+                self.stats.whole_sdus += sdus as u64;
+                return;
+            }
+        }
+    }
+
+    /// Lines 9 to 17: units that finish no SDU go to the slices that have lent most, among those with something to send.
+    /// Returns whether anything waits still.
+    fn grant_left(&mut self, demand: &RbDemand, free: &mut RbUnits, out: &mut RbAllocation) -> bool {
+        self.lenders.clear();
+        for slice in 0..self.quanta.slices() {
+            self.cursors[slice] = self.starts[slice];
+            if self.find_unmet(demand, slice, out) {
+                self.lenders.push((self.quanta.exact(slice), Reverse(slice as u32)));
+            }
+        }
+        let mut waits = false;
+        let mut lenders = BinaryHeap::from(core::mem::take(&mut self.lenders));
+        while let Some((_, Reverse(slice))) = lenders.pop() {
+            let rbs = if free.full() > 0 { free.size() } else { free.short() };
+            if rbs == 0 || !self.quanta.may_fill(slice as usize, rbs) {
+                waits = true;
+                continue;
+            }
+            let slice = slice as usize;
+            let index = self.members[self.cursors[slice] as usize] as usize;
+            out.give(index, free.take());
+            self.quanta.charge(slice, rbs);
+            self.stats.leftover_units += 1;
+            if self.find_unmet(demand, slice, out) {
+                lenders.push((self.quanta.exact(slice), Reverse(slice as u32)));
+            }
+        }
+        self.lenders = lenders.into_vec();
+        waits
+    }
+
+    /// Moves the cursor of `slice` to the next UE whose blocks do not carry all that it has; false when there is none.
+    fn find_unmet(&mut self, demand: &RbDemand, slice: usize, out: &RbAllocation) -> bool {
+        while self.cursors[slice] < self.starts[slice + 1] {
+            let index = self.members[self.cursors[slice] as usize] as usize;
+            let ue = &demand.ues[index];
+            let carried = ue.tbs[usize::from(out.grant(index).rbs)];
+            if demand.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog))
+                > u64::from(carried)
+            {
+                return true;
+            }
+            self.cursors[slice] += 1;
+        }
+        false
+    }
+
+    /// Divides the transport block of the UE at `index`: the most whole SDUs first, the rest to one bearer after another.
+    fn divide(&self, demand: &RbDemand, index: usize, out: &mut RbAllocation) {
+        let ue = &demand.ues[index];
+        let least = self.chains.least(ue);
+        let carried = ue.tbs[usize::from(out.grant(index).rbs)];
+        let sdus = least.partition_point(|&bytes| bytes <= carried) - 1;
+        let bytes = out.bytes_mut();
+        self.chains.divide(demand, ue, sdus, bytes);
+        let mut left = carried - least[sdus];
+        let count = ue.drbs.len() as u64;
+        for i in 0..count {
+            let drb = ue.drbs.start as usize + ((demand.slot + i) % count) as usize;
+            let more = demand.drbs[drb].backlog - u64::from(bytes[drb]);
+            let more = u32::try_from(more).unwrap_or(u32::MAX).min(left);
+            bytes[drb] += more;
+            left -= more;
+        }
+    }
+}
+
+impl RbScheduler for Eqp {
+    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+        out.clear(demand);
+        if demand.units.count() == 0 {
+            return;
+        }
+        let mut free = demand.units;
+        self.quanta.credit(free.rbs(), free.size());
+        self.gather(demand);
+        self.weigh(demand);
+        self.grant_whole(demand, &mut free, out);
+        let waits = self.grant_left(demand, &mut free, out);
+        if waits {
+            out.withhold(free.rbs());
+            self.stats.withheld_rbs += u64::from(free.rbs());
+        }
+        self.quanta.settle(free.rbs());
+        for index in 0..demand.ues.len() {
+            if out.grant(index).units > 0 {
+                self.divide(demand, index, out);
+            }
+        }
+        // The turn stays with who has had nothing.
+        for slice in 0..self.turns.len() {
+            let first = self.members_of(slice).next().map(|at| self.members[at] as usize);
+            if let Some(first) = first.filter(|&first| out.grant(first).units > 0) {
+                self.turns[slice] = demand.ues[first].ue.wrapping_add(1);
+            }
+        }
+    }
+
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        Some(self.quanta.rbs(slice))
+    }
+}
+
+/// How many blocks carry so many bytes, for one UE: a guess from the mean, then the table.
+struct Sizes<'a> {
+    table: &'a [u32],
+    per_byte: f64,
+}
+
+impl<'a> Sizes<'a> {
+    fn new(ue: &UeDemand<'a>, most: u16) -> Self {
+        let table = &ue.tbs[..=usize::from(most)];
+        Self { table, per_byte: f64::from(most) / f64::from(table[usize::from(most)].max(1)) }
+    }
+
+    /// Fewest blocks that carry `bytes`, none when all do not.
+    #[inline]
+    fn rbs(&self, bytes: f64) -> Option<u16> {
+        let last = self.table.len() - 1;
+        if bytes > f64::from(self.table[last]) {
+            return None;
+        }
+        let bytes = bytes as u32;
+        let mut rbs = ((f64::from(bytes) * self.per_byte) as usize).min(last);
+        while self.table[rbs] < bytes {
+            rbs += 1;
+        }
+        while rbs > 0 && self.table[rbs - 1] >= bytes {
+            rbs -= 1;
+        }
+        Some(rbs as u16)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! What slices have lent each other: A21's quanta, in exact fractions of a resource block.
+
+use super::{EqpConfig, EqpCredit, EqpInflation};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Quanta of all slices.
+///
+/// One block counts `parts` units, the sum of all shares in millionths: a slot of `n` blocks then credits a slice `share x n`
+/// exactly, and credits sum to the blocks of the slot.
+#[derive(Clone, Debug)]
+pub(super) struct Quanta {
+    shares: Vec<i64>,
+    quanta: Vec<i64>,
+    parts: i64,
+    config: EqpConfig,
+    /// The limit of this slot in blocks.
+    limit_rbs: i64,
+    /// Indexes of slices by quantum: kept for its memory.
+    order: Vec<u32>,
+}
+
+impl Quanta {
+    pub(super) fn new(shares: &[u32], config: EqpConfig) -> Self {
+        let shares: Vec<i64> = shares.iter().map(|&share| i64::from(share)).collect();
+        let parts = shares.iter().sum();
+        let limit_rbs = i64::from(config.quantum_limit);
+        Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
+    }
+
+    /// Algorithm 4, line 1: every slice is due its share of the `rbs` blocks of a slot whose units have `unit` blocks.
+    pub(super) fn credit(&mut self, rbs: u16, unit: u16) {
+        let rbs = i64::from(rbs);
+        // A limit below one unit would let nobody borrow what it takes to send at all.
+        self.limit_rbs = i64::from(self.config.quantum_limit).max(i64::from(unit));
+        for (quantum, share) in self.quanta.iter_mut().zip(&self.shares) {
+            *quantum += match self.config.credit {
+                EqpCredit::Exact => share * rbs,
+                EqpCredit::Floor => share * rbs / i64::from(super::SHARE_PARTS) * self.parts,
+            };
+        }
+    }
+
+    /// The limit of this slot in parts of a block.
+    fn limit(&self) -> i64 {
+        self.limit_rbs * self.parts
+    }
+
+    /// Blocks that `slice` has lent, negative when it is in debt.
+    pub(super) fn rbs(&self, slice: usize) -> f64 {
+        self.quanta[slice] as f64 / self.parts as f64
+    }
+
+    /// The same in parts of a block, for comparisons.
+    pub(super) fn exact(&self, slice: usize) -> i64 {
+        self.quanta[slice]
+    }
+
+    /// The same in whole blocks, rounded down.
+    pub(super) fn whole(&self, slice: usize) -> i64 {
+        self.quanta[slice].div_euclid(self.parts)
+    }
+
+    pub(super) fn slices(&self) -> usize {
+        self.quanta.len()
+    }
+
+    /// Blocks that `slice` may take until its debt is at the limit.
+    pub(super) fn budget(&self, slice: usize) -> u16 {
+        let rbs = (self.quanta[slice] + self.limit()).div_euclid(self.parts);
+        rbs.clamp(0, i64::from(u16::MAX)) as u16
+    }
+
+    /// True while `slice` may be given a unit of `rbs` blocks that finish no SDU: its debt is below the threshold (A21: 75 % of
+    /// the limit), and with them still within the limit.
+    pub(super) fn may_fill(&self, slice: usize, rbs: u16) -> bool {
+        let threshold = self.limit() as f64 * self.config.leftover_threshold.0;
+        self.quanta[slice] as f64 > -threshold && self.budget(slice) >= rbs
+    }
+
+    /// `slice` takes `rbs` blocks.
+    pub(super) fn charge(&mut self, slice: usize, rbs: u16) {
+        self.quanta[slice] -= i64::from(rbs) * self.parts;
+    }
+
+    /// By how much the SDUs of `slice` seem larger than they are.
+    pub(super) fn inflation(&self, slice: usize) -> f64 {
+        let debt = (-self.quanta[slice]).clamp(0, self.limit());
+        let x = debt as f64 / self.limit() as f64;
+        let printed = 5.0 * (x * x * x * x * x);
+        match self.config.inflation {
+            EqpInflation::Added => 1.0 + printed,
+            EqpInflation::Clamped => printed.max(1.0),
+            EqpInflation::AsPrinted => printed,
+        }
+    }
+
+    /// Ends a slot in which `unused` blocks were given to nobody: they are charged to the slices that have lent most (line 19),
+    /// and what a slice has lent beyond the limit is given up in favour of those who owe most, so that the sum stays.
+    pub(super) fn settle(&mut self, unused: u16) {
+        self.lower_highest(i64::from(unused) * self.parts, 0);
+        let limit = self.limit();
+        let mut surplus = 0;
+        for quantum in &mut self.quanta {
+            surplus += (*quantum - limit).max(0);
+            *quantum = (*quantum).min(limit);
+        }
+        if surplus > 0 && self.config.credit == EqpCredit::Exact {
+            self.quanta.iter_mut().for_each(|quantum| *quantum = -*quantum);
+            self.lower_highest(surplus, -limit);
+            self.quanta.iter_mut().for_each(|quantum| *quantum = -*quantum);
+        }
+    }
+
+    /// Takes `amount` off the highest quanta, so that these become equal, none below `floor`.
+    fn lower_highest(&mut self, amount: i64, floor: i64) {
+        let Self { quanta, order, .. } = self;
+        if amount == 0 {
+            return;
+        }
+        order.clear();
+        order.extend(0..quanta.len() as u32);
+        order.sort_unstable_by_key(|&i| (core::cmp::Reverse(quanta[i as usize]), i));
+        // The first `n` can be made equal to the next at the price `above`; stop where the amount ends before.
+        let (mut above, mut sum, mut n) = (0, 0, 0_u32);
+        while let Some(&slice) = order.get(n as usize) {
+            sum += quanta[slice as usize];
+            n += 1;
+            let next = order.get(n as usize).map_or(floor, |&i| quanta[i as usize].max(floor));
+            above = sum - next * i64::from(n);
+            if above >= amount || next == floor {
+                break;
+            }
+        }
+        let amount = amount.min(above.max(0));
+        if amount > 0 {
+            let level = (sum - amount).div_euclid(i64::from(n));
+            let rest = (sum - amount).rem_euclid(i64::from(n));
+            for (i, &slice) in (0..).zip(&order[..n as usize]) {
+                quanta[slice as usize] = level + i64::from(i < rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+use super::*;
+use crate::rb_demand::fixture::{Cell, Ue};
+use alloc::vec;
+use justfull_base::Rng;
+use proptest::prelude::*;
+
+mod oracle;
+mod printed;
+
+fn shares(of: &[f64]) -> Vec<Ratio> {
+    of.iter().map(|&share| Ratio(share)).collect()
+}
+
+fn eqp(config: EqpConfig, of: &[f64]) -> Eqp {
+    Eqp::new(&config, &shares(of)).expect("sound")
+}
+
+/// Serves one slot of `cell`; the SDUs that left whole.
+fn serve(scheduler: &mut dyn RbScheduler, cell: &mut Cell, out: &mut RbAllocation) -> usize {
+    cell.demand(|demand| scheduler.schedule(demand, out));
+    cell.send(out).iter().map(|sent| sent.whole).sum()
+}
+
+/// A cell with UEs of several slices, each with a few bearers of a few SDUs, small enough for an exhaustive search.
+fn small_cell(rng: &mut Rng, slices: u64) -> Cell {
+    let size = [1, 2, 3, 4, 8][rng.below(5) as usize];
+    let rbs = 4 + rng.below(30) as u16;
+    let ues = (0..1 + rng.below(4))
+        .map(|i| {
+            let sdus = |rng: &mut Rng| {
+                (0..1 + rng.below(4)).map(|_| [40, 88, 200, 350, 700, 1500][rng.below(6) as usize]).collect()
+            };
+            let bearers = (0..1 + rng.below(3)).map(|_| sdus(rng)).collect();
+            let mut ue = Ue::new(i as u32, rng.below(slices) as u16, 0, bearers);
+            // Blocks do not carry equal numbers of bytes.
+            let mut sum = 0;
+            for bytes in ue.tbs.iter_mut().skip(1) {
+                sum += 40 + rng.below(100) as u32;
+                *bytes = sum;
+            }
+            ue
+        })
+        .collect();
+    Cell::new(rbs, size, ues)
+}
+
+/// Sum of the quanta of the slices of the SDUs that were picked last.
+fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
+    let slices = (0..quanta.slices()).flat_map(|slice| scheduler.members_of(slice).map(move |_| slice));
+    slices.enumerate().map(|(i, s)| i64::from(scheduler.knapsack.picked(i).sdus) * quanta.whole(s)).sum()
+}
+
+/// Slots until the one SDU of each of four queues is complete, all four added.
+fn four_queues(scheduler: &mut dyn RbScheduler) -> usize {
+    let ues = (0..4).map(|i| Ue::new(i, i as u16, 100, vec![vec![400]])).collect();
+    let mut cell = Cell::new(4, 1, ues);
+    let (mut out, mut slots) = (RbAllocation::default(), 0);
+    for slot in 1..=8 {
+        slots += slot * serve(scheduler, &mut cell, &mut out);
+    }
+    assert!(cell.ues.iter().all(|ue| ue.bearers[0].is_empty()));
+    slots
+}
+
+#[test]
+fn four_queues_of_one_sdu_take_4_slots_each_when_cut_and_2_5_when_whole() {
+    let quarters = [0.25; 4];
+    let mut partition = super::super::FixedPartition::new(&shares(&quarters)).expect("four quarters");
+    assert_eq!(four_queues(&mut partition), 4 * 4, "A21 Fig. 4, FP: a mean of 4");
+    let mut eqp = eqp(EqpConfig::default(), &quarters);
+    assert_eq!(four_queues(&mut eqp), 1 + 2 + 3 + 4, "A21 Fig. 4, EQP: a mean of 2.5");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn the_most_sdus_leave_whole_and_then_those_of_slices_that_have_lent_most(seed in any::<u64>()) {
+        let mut rng = Rng::stream(seed, "eqp oracle");
+        let slices = 1 + rng.below(3);
+        let of = [vec![1.0], vec![0.3, 0.7], vec![0.2, 0.3, 0.5]][slices as usize - 1].clone();
+        let inflation = [EqpInflation::Added, EqpInflation::Clamped][rng.below(2) as usize];
+        let limit = 1 + rng.below(60) as u32;
+        let mut scheduler = eqp(EqpConfig { quantum_limit: limit, inflation, ..EqpConfig::default() }, &of);
+        let mut out = RbAllocation::default();
+        // Several slots, so that slices are in debt.
+        for _ in 0..4 {
+            let cell = small_cell(&mut rng, slices);
+            let mut quanta = scheduler.quanta.clone();
+            quanta.credit(cell.units.rbs(), cell.units.size());
+            cell.demand(|demand| {
+                let before = scheduler.stats().whole_sdus;
+                scheduler.schedule(demand, &mut out);
+                let whole = (scheduler.stats().whole_sdus - before).cast_signed();
+                prop_assert_eq!((whole, value(&scheduler, &quanta)), oracle::best(demand, &quanta), "{:?}", cell);
+                Ok(())
+            })?;
+        }
+    }
+
+    #[test]
+    fn quanta_stay_within_the_limit_and_sum_to_zero(seed in any::<u64>()) {
+        let mut rng = Rng::stream(seed, "eqp quanta");
+        let of = [0.1, 0.2, 0.3, 0.25];
+        let limit = 1 + rng.below(120) as u32;
+        let inflation = [EqpInflation::Added, EqpInflation::Clamped, EqpInflation::AsPrinted][rng.below(3) as usize];
+        let mut scheduler = eqp(EqpConfig { quantum_limit: limit, inflation, ..EqpConfig::default() }, &of);
+        let mut out = RbAllocation::default();
+        for _ in 0..200 {
+            let cell = small_cell(&mut rng, 4);
+            let limit = f64::from(limit.max(u32::from(cell.units.size())));
+            // A smaller unit than in the slot before makes a smaller limit, to which quanta return as they are used.
+            let held = (0..4).map(|s| scheduler.quantum(s).unwrap_or(0.0).abs()).fold(limit, f64::max);
+            cell.demand(|demand| scheduler.schedule(demand, &mut out));
+            let quanta: Vec<f64> = (0..4).map(|s| scheduler.quantum(s).unwrap_or(f64::NAN)).collect();
+            prop_assert!(quanta.iter().all(|q| q.abs() <= held), "{quanta:?} beyond {held}");
+            prop_assert!(quanta.iter().sum::<f64>().abs() < 1e-6, "{quanta:?}");
+        }
+    }
+}
+
+#[test]
+fn credits_that_are_rounded_down_leave_one_block_of_25_over_in_each_slot() {
+    let config = EqpConfig { credit: EqpCredit::Floor, quantum_limit: 100, ..EqpConfig::default() };
+    let mut scheduler = eqp(config, &[0.25, 0.75]);
+    let mut out = RbAllocation::default();
+    for slot in 1..=20 {
+        let ues = (0..2).map(|i| Ue::new(i, i as u16, 88, vec![vec![1500; 8]])).collect();
+        serve(&mut scheduler, &mut Cell::new(25, 1, ues), &mut out);
+        assert_eq!(out.rbs(), 25);
+        let sum: i64 = (0..2).map(|s| scheduler.quanta.exact(s)).sum();
+        assert_eq!(sum, -slot * 1_000_000, "6 + 18 blocks are credited for 25");
+    }
+}
+
+#[test]
+fn a_slice_that_has_nothing_lends_until_the_other_owes_three_quarters_of_the_limit() {
+    let mut scheduler = eqp(EqpConfig::default(), &[0.5, 0.5]);
+    let (mut out, mut used) = (RbAllocation::default(), vec![]);
+    for _ in 0..40 {
+        let ue = Ue::new(0, 0, 88, vec![vec![60_000; 4]]);
+        serve(&mut scheduler, &mut Cell::new(25, 1, vec![ue]), &mut out);
+        used.push(out.rbs());
+    }
+    assert_eq!(used[0], 25, "at first all is lent");
+    let late: u32 = used[20..].iter().sum();
+    assert_eq!(late, 250, "then a slice has its share: 12.5 of 25 blocks");
+    assert!(out.withheld() >= 12);
+    let quantum = scheduler.quantum(0).unwrap_or(0.0);
+    assert!((-76.0..=-74.0).contains(&quantum), "{quantum}");
+}
+
+#[test]
+fn the_last_blocks_are_charged_to_who_has_lent_most_even_if_it_has_nothing() {
+    let mut scheduler = eqp(EqpConfig { quantum_limit: 10, ..EqpConfig::default() }, &[0.5, 0.25, 0.25]);
+    let mut out = RbAllocation::default();
+    for _ in 0..50 {
+        let ue = Ue::new(0, 1, 88, vec![vec![60_000; 4]]);
+        serve(&mut scheduler, &mut Cell::new(24, 1, vec![ue]), &mut out);
+    }
+    let quanta: Vec<f64> = (0..3).filter_map(|s| scheduler.quantum(s)).collect();
+    assert!(quanta[1] < -7.0 && quanta[0] >= 0.0 && quanta[2] >= 0.0, "{quanta:?}");
+    assert_eq!(out.rbs() + u32::from(out.withheld()), 24);
+    assert!((quanta[0] - quanta[2]).abs() <= 1.0, "who has lent most pays first: {quanta:?}");
+}
+
+#[test]
+fn inflation_follows_the_three_formulas() {
+    let factor = |inflation, debt: u16| {
+        let mut quanta = Quanta::new(&[500_000, 500_000], EqpConfig { inflation, ..EqpConfig::default() });
+        quanta.charge(0, debt);
+        quanta.inflation(0)
+    };
+    let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
+    for debt in [0, 50, 80, 100, 150] {
+        let x = f64::from(debt.min(100)) / 100.0;
+        let printed = 5.0 * x * x * x * x * x;
+        assert!(close(factor(EqpInflation::Added, debt), 1.0 + printed));
+        assert!(close(factor(EqpInflation::Clamped, debt), printed.max(1.0)));
+        assert!(close(factor(EqpInflation::AsPrinted, debt), printed));
+    }
+}
+
+#[test]
+fn as_printed_sdus_without_size_are_granted_while_they_fit() {
+    let config = EqpConfig { inflation: EqpInflation::AsPrinted, ..EqpConfig::default() };
+    let mut scheduler = eqp(config, &[0.5, 0.5]);
+    let ues = (0..2).map(|i| Ue::new(i, i as u16, 88, vec![vec![800; 5]])).collect();
+    let mut cell = Cell::new(25, 2, ues);
+    let whole = serve(&mut scheduler, &mut cell, &mut RbAllocation::default());
+    assert_eq!(whole, 2, "10 blocks each");
+}
+
+#[test]
+fn the_short_last_group_finishes_an_sdu_that_two_groups_do_not() {
+    // 5 blocks in groups of 2: an SDU of 3 blocks takes one group and the last block, one of 2 blocks a group.
+    let ues = vec![Ue::new(0, 0, 100, vec![vec![300]]), Ue::new(1, 0, 100, vec![vec![200]])];
+    let mut cell = Cell::new(5, 2, ues);
+    let mut out = RbAllocation::default();
+    let whole = serve(&mut eqp(EqpConfig::default(), &[1.0]), &mut cell, &mut out);
+    assert_eq!((whole, out.grant(0).rbs, out.grant(1).rbs), (2, 3, 2));
+}
+
+#[test]
+fn a_group_larger_than_the_limit_is_still_lent() {
+    let config = EqpConfig { quantum_limit: 1, ..EqpConfig::default() };
+    let mut scheduler = eqp(config, &[0.5, 0.5]);
+    let ues = (0..2).map(|i| Ue::new(i, i as u16, 88, vec![vec![1500; 20]])).collect();
+    let mut cell = Cell::new(32, 16, ues);
+    let (mut out, mut whole) = (RbAllocation::default(), 0);
+    for _ in 0..60 {
+        whole += serve(&mut scheduler, &mut cell, &mut out);
+    }
+    assert_eq!(whole, 40);
+}
+
+#[test]
+fn settings_outside_their_bounds_are_refused_by_name() {
+    let refused = |config: EqpConfig| Eqp::new(&config, &shares(&[1.0])).expect_err("out of bounds").field;
+    let default = EqpConfig::default();
+    for quantum_limit in [0, 100_001] {
+        assert_eq!(refused(EqpConfig { quantum_limit, ..default }), "quantum_limit");
+    }
+    for threshold in [-0.1, 1.1, f64::NAN] {
+        let config = EqpConfig { leftover_threshold: Ratio(threshold), ..default };
+        assert_eq!(refused(config), "leftover_threshold");
+    }
+    let refused = Eqp::new(&default, &shares(&[0.6, 0.6])).expect_err("more than the cell");
+    assert_eq!(refused.field, "slice[1].share");
+}
