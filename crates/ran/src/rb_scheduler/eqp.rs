@@ -37,7 +37,7 @@ mod quanta;
 
 use self::chains::Chains;
 use self::knapsack::{Knapsack, Picked};
-use self::quanta::Quanta;
+use self::quanta::{Quanta, inflate};
 use super::{RbScheduler, SHARE_PARTS, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeDemand};
 use alloc::collections::BinaryHeap;
@@ -264,8 +264,7 @@ impl Eqp {
                 let ue = &demand.ues[index as usize];
                 self.chains.build(demand, ue);
                 let sizes = Sizes::new(ue, demand.units.rbs());
-                let needed = |&bytes: &u32| sizes.rbs(libm::ceil(f64::from(bytes) * factor));
-                self.knapsack.add_ue(self.chains.least(ue)[1..].iter().map_while(needed));
+                self.knapsack.add_ue(self.chains.least(ue), |bytes| sizes.rbs(inflate(bytes, factor)));
             }
         }
     }
@@ -303,7 +302,7 @@ impl Eqp {
         let budget = self.quanta.budget(slice);
         let size = free.size();
         for sdus in (1..=usize::from(picked.sdus)).rev() {
-            let Some(needed) = sizes.rbs(f64::from(least[sdus])) else { continue };
+            let Some(needed) = sizes.rbs(u64::from(least[sdus])) else { continue };
             let (plain, beside) = (needed.div_ceil(size), needed.saturating_sub(free.short()).div_ceil(size));
             let short = picked.short && free.short() > 0 && beside < plain;
             let full = if short { beside } else { plain };
@@ -390,7 +389,7 @@ impl Eqp {
 impl RbScheduler for Eqp {
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
         out.clear(demand);
-        if demand.units.count() == 0 {
+        if demand.units.count() == 0 || demand.ues.is_empty() {
             return;
         }
         let mut free = demand.units;
@@ -423,33 +422,43 @@ impl RbScheduler for Eqp {
     }
 }
 
-/// How many blocks carry so many bytes, for one UE: a guess from the mean, then the table.
+/// Places around the guess that are looked at together. Sizes come in steps of up to 3 %, a few blocks of a long table.
+const AROUND: usize = 8;
+
+/// How many blocks carry so many bytes, for one UE: a guess from the mean, then a search around it, without branches that
+/// cannot be foreseen.
 struct Sizes<'a> {
     table: &'a [u32],
-    per_byte: f64,
+    /// Bytes of all blocks.
+    all: u64,
+    /// Blocks for a byte on the mean, in parts of 2^32.
+    per_byte: u64,
 }
 
 impl<'a> Sizes<'a> {
     fn new(ue: &UeDemand<'a>, most: u16) -> Self {
         let table = &ue.tbs[..=usize::from(most)];
-        Self { table, per_byte: f64::from(most) / f64::from(table[usize::from(most)].max(1)) }
+        let all = u64::from(table[usize::from(most)]);
+        Self { table, all, per_byte: (u64::from(most) << 32) / all.max(1) }
     }
 
     /// Fewest blocks that carry `bytes`, none when all do not.
     #[inline]
-    fn rbs(&self, bytes: f64) -> Option<u16> {
-        let last = self.table.len() - 1;
-        if bytes > f64::from(self.table[last]) {
+    fn rbs(&self, bytes: u64) -> Option<u16> {
+        if bytes > self.all {
             return None;
         }
+        // The product is at most the number of blocks in parts of 2^32.
+        let guess = ((bytes * self.per_byte) >> 32) as usize;
+        let from = (guess + 1).saturating_sub(AROUND / 2).min(self.table.len().saturating_sub(AROUND));
         let bytes = bytes as u32;
-        let mut rbs = ((f64::from(bytes) * self.per_byte) as usize).min(last);
-        while self.table[rbs] < bytes {
-            rbs += 1;
-        }
-        while rbs > 0 && self.table[rbs - 1] >= bytes {
-            rbs -= 1;
-        }
+        let near = self.table[from..].first_chunk::<AROUND>();
+        let at = near.map_or(0, |near| near.iter().map(|&carried| u32::from(carried < bytes)).sum()) as usize;
+        let rbs = if (1..AROUND).contains(&at) {
+            from + at
+        } else {
+            self.table.partition_point(|&carried| carried < bytes)
+        };
         Some(rbs as u16)
     }
 }

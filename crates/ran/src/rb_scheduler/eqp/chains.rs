@@ -101,13 +101,16 @@ impl Chains {
 
 /// Adds to `to` the bytes of the first 0, 1, 2, ... of `sdus`, up to `most`.
 fn push_prefix(to: &mut Vec<u32>, sdus: &[u32], most: u32) {
-    let mut sum = 0_u32;
-    to.push(0);
-    for &sdu in sdus {
+    let start = to.len();
+    to.resize(start + sdus.len() + 1, 0);
+    let (mut sum, mut fits) = (0_u32, 1);
+    for (at, &sdu) in to[start + 1..].iter_mut().zip(sdus) {
         sum = sum.saturating_add(sdu);
         if sum > most {
             break;
         }
-        to.push(sum);
+        *at = sum;
+        fits += 1;
     }
+    to.truncate(start + fits);
 }

@@ -15,21 +15,22 @@ use crate::rb_demand::RbUnits;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Units that are worked on at once.
-const LANES: usize = 32;
+/// Units that are worked on at once, by the width of a row: what 128-bit registers hold of a short row and of a long one.
+const SHORT_ROW: usize = 32;
+const LONG_ROW: usize = 96;
 /// Before the start of a row.
 const UNREACHABLE: i16 = i16::MIN;
 /// One SDU in the value across slices; quanta of up to 2^17 for 2^16 SDUs stay below it, and 2^16 SDUs are still exact.
 const SDU: f64 = (1_u64 << 35) as f64;
 
 /// One way to serve a UE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Choice {
     sdus: i16,
     /// Full units, without the short one.
     units: u16,
-    /// Full units beside the short one, when these are fewer.
-    beside_short: Option<u16>,
+    /// Full units beside the short one: as many or one fewer.
+    beside_short: u16,
 }
 
 /// What a UE is to send.
@@ -63,7 +64,9 @@ struct Step {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knapsack {
     units: RbUnits,
-    /// Units of a row, rounded up to whole lanes; as much room stands before it.
+    /// By number of blocks: the full units that hold them, alone and beside the short unit.
+    units_of: Vec<(u16, u16)>,
+    /// Units of a row, rounded up; as much room stands before it.
     width: usize,
     layers: usize,
     choices: Vec<Choice>,
@@ -73,7 +76,7 @@ pub(super) struct Knapsack {
     /// Row 0 serves nobody; row `i + 1` is that of UE `i`, upon row `i` or, for the first of a slice, row 0.
     rows: Vec<i16>,
     steps: Vec<Step>,
-    /// Rows across slices, the first serving nobody, each with its layers one after another.
+    /// Rows across slices, the first serving nobody, then one for each but the last; layers one after another.
     values: Vec<f64>,
     picked: Vec<Picked>,
 }
@@ -81,13 +84,20 @@ pub(super) struct Knapsack {
 impl Knapsack {
     /// Begins a slot with these free units.
     pub(super) fn begin(&mut self, units: RbUnits) {
-        let width = (usize::from(units.full()) + 1).next_multiple_of(LANES);
+        let width = usize::from(units.full()) + 1;
+        let width = width.next_multiple_of(if width <= SHORT_ROW { SHORT_ROW } else { LONG_ROW });
         let layers = 1 + usize::from(units.short() > 0);
         if (width, layers) != (self.width, self.layers) {
             (self.width, self.layers) = (width, layers);
             self.rows.clear();
         }
-        self.units = units;
+        if units != self.units {
+            self.units = units;
+            let (size, short) = (units.size().max(1), units.short());
+            let of = |blocks: u16| (blocks.div_ceil(size), blocks.saturating_sub(short).div_ceil(size));
+            self.units_of.clear();
+            self.units_of.extend((0..=units.rbs()).map(of));
+        }
         self.choices.clear();
         self.spans.clear();
         self.slices.clear();
@@ -108,26 +118,26 @@ impl Knapsack {
         });
     }
 
-    /// Adds a UE to the slice added last, which needs `blocks[m]` blocks for `m + 1` SDUs. Of choices with the same units only
-    /// the most SDUs are kept.
-    pub(super) fn add_ue(&mut self, blocks: impl Iterator<Item = u16>) {
+    /// Adds a UE to the slice added last, which needs `least[m]` bytes for `m` SDUs and for these so many `blocks`, none beyond the
+    /// slot. Of choices with the same units only the most SDUs are kept.
+    pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
-        let (size, short) = (self.units.size().max(1), self.units.short());
-        for (sdus, blocks) in (1..=i16::MAX).zip(blocks) {
-            let units = blocks.div_ceil(size);
-            let beside = blocks.saturating_sub(short).div_ceil(size);
-            let choice =
-                Choice { sdus, units, beside_short: (short > 0 && beside < units).then_some(beside) };
-            if choice.units > self.units.full() && choice.beside_short.is_none() {
+        let full = self.units.full();
+        self.choices.resize(start + least.len(), Choice::default());
+        let own = &mut self.choices[start..];
+        // A choice is overwritten by the next that needs no more units.
+        let (mut kept, mut last) = (0, (u16::MAX, 0));
+        for (sdus, &bytes) in (1..i16::MAX).zip(&least[1..]) {
+            let Some(blocks) = blocks(bytes) else { break };
+            let (units, beside_short) = self.units_of[usize::from(blocks)];
+            if units > full && beside_short >= units {
                 break;
             }
-            match self.choices[start..].last_mut() {
-                Some(last) if (last.units, last.beside_short) == (choice.units, choice.beside_short) => {
-                    *last = choice;
-                }
-                _ => self.choices.push(choice),
-            }
+            kept += usize::from((units, beside_short) != last);
+            last = (units, beside_short);
+            own[kept - 1] = Choice { sdus, units, beside_short };
         }
+        self.choices.truncate(start + kept);
         self.spans.push(start as u32..self.choices.len() as u32);
         if let Some(slice) = self.slices.last_mut() {
             slice.ues.end = self.spans.len() as u32;
@@ -200,9 +210,11 @@ impl Knapsack {
                 let before = if ue == slice.ues.start { 0 } else { ue as usize };
                 let (old, new) = self.rows.split_at_mut((ue as usize + 1) * stride);
                 let (old, new) = (&old[before * stride..][..stride], &mut new[..stride]);
-                relax(&mut new[width..2 * width], &old[..2 * width], choices);
+                // Beyond what the slice may take nothing is looked at.
+                let needed = usize::from(slice.most.max(slice.most_beside_short.unwrap_or(0))) + 1;
+                relax(&mut new[width..2 * width], &old[..2 * width], needed, choices);
                 if self.layers == 2 {
-                    relax_beside_short(&mut new[3 * width..], old, choices);
+                    relax_beside_short(&mut new[3 * width..], old, needed, choices);
                 }
             }
         }
@@ -236,7 +248,8 @@ impl Knapsack {
         };
         let own = self.spans[ue as usize].clone();
         self.choices[own.start as usize..own.end as usize].iter().rev().find_map(|choice| {
-            let beside = choice.beside_short.filter(|&used| layer == 1 && leads(0, used, choice.sdus));
+            let beside = Some(choice.beside_short)
+                .filter(|&used| layer == 1 && used < choice.units && leads(0, used, choice.sdus));
             let plain = || leads(layer, choice.units, choice.sdus).then_some((choice.units, false));
             let (used, short) = beside.map(|used| (used, true)).or_else(plain)?;
             Some((choice.sdus, used, short))
@@ -245,40 +258,46 @@ impl Knapsack {
 
     /// Writes the steps of every slice's last row.
     fn find_steps(&mut self) {
+        let mut steps = core::mem::take(&mut self.steps);
         for i in 0..self.slices.len() {
             let slice = self.slices[i].clone();
-            let start = self.steps.len() as u32;
+            let start = steps.len() as u32;
             for (layer, most) in [(0, Some(slice.most)), (1, slice.most_beside_short)] {
                 let Some(most) = most else { continue };
+                let row = self.row(slice.ues.end);
+                let of = |layer| &row[self.at(layer, 0)..=self.at(layer, most)];
                 let mut reached = 0;
-                for units in 0..=most {
-                    let row = self.row(slice.ues.end);
-                    let sdus = row[self.at(layer, units)];
+                for (units, (&sdus, &plain)) in (0..).zip(of(layer).iter().zip(of(0))) {
                     // Beside the short unit only what could not be had without it.
-                    let had = if layer == 1 && units <= slice.most { row[self.at(0, units)] } else { 0 };
-                    if sdus > reached.max(had) {
+                    if sdus > reached && (layer == 0 || sdus > plain || units > slice.most) {
                         let value = f64::from(sdus) * (SDU + slice.quantum);
-                        self.steps.push(Step { value, units, short: layer == 1 });
+                        steps.push(Step { value, units, short: layer == 1 });
                         reached = sdus;
                     }
                 }
             }
-            self.slices[i].steps = start..self.steps.len() as u32;
+            self.slices[i].steps = start..steps.len() as u32;
         }
+        self.steps = steps;
     }
 
-    /// The second stage.
+    /// The second stage: rows of all slices but the last, of which only the whole slot matters.
     fn solve_across(&mut self) {
         self.find_steps();
         let width = usize::from(self.units.full()) + 1;
         let stride = width * self.layers;
         self.values.clear();
-        self.values.resize(stride * (self.slices.len() + 1), 0.0);
-        for (i, slice) in self.slices.iter().enumerate() {
+        self.values.resize(stride * self.slices.len(), 0.0);
+        for (i, slice) in self.slices.iter().enumerate().take(self.slices.len() - 1) {
             let (old, new) = self.values.split_at_mut((i + 1) * stride);
             let (old, new) = (&old[i * stride..], &mut new[..stride]);
+            let steps = &self.steps[slice.steps.start as usize..slice.steps.end as usize];
+            if i == 0 {
+                place(new, width, steps);
+                continue;
+            }
             new.copy_from_slice(old);
-            for step in &self.steps[slice.steps.start as usize..slice.steps.end as usize] {
+            for step in steps {
                 let units = usize::from(step.units);
                 if step.short {
                     raise(&mut new[width + units..], &old[..width], step.value);
@@ -292,81 +311,119 @@ impl Knapsack {
         self.pick_across(width);
     }
 
-    /// Finds the steps that led to the best value, and picks inside their slices.
+    /// Finds the steps that led to the best value, last slice first, and picks inside their slices.
     fn pick_across(&mut self, width: usize) {
         let stride = width * self.layers;
-        let (mut row, mut units) = (self.slices.len() * stride, width - 1);
-        let mut layer = self.layers - 1;
-        if layer == 1 && self.values[row + units] >= self.values[row + width + units] {
-            layer = 0;
-        }
-        let at = |row: usize, layer: usize, units: usize| row + layer * width + units;
-        let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
-        while units > 0 && same(self.values[at(row, layer, units - 1)], self.values[at(row, layer, units)]) {
-            units -= 1;
-        }
+        let (mut layer, mut units) = (self.layers - 1, width - 1);
         for i in (0..self.slices.len()).rev() {
             let slice = self.slices[i].clone();
-            let value = self.values[at(row, layer, units)];
-            row -= stride;
-            if same(self.values[at(row, layer, units)], value) {
-                continue;
-            }
-            let leads = |step: &&Step| {
-                let from = layer.checked_sub(usize::from(step.short));
-                let rest = units.checked_sub(usize::from(step.units));
-                from.zip(rest).is_some_and(|(l, u)| same(self.values[at(row, l, u)] + step.value, value))
+            let row = &self.values[i * stride..][..stride];
+            let at = |step: Step| (layer - usize::from(step.short)) * width + units - usize::from(step.units);
+            // The fewest units that reach what `step` does, with the slices before this one.
+            let fewest = |step: Step| {
+                let (first, at) = ((layer - usize::from(step.short)) * width, at(step));
+                usize::from(step.units) + row[first..at].partition_point(|&less| less < row[at])
             };
-            let steps = &self.steps[slice.steps.start as usize..slice.steps.end as usize];
-            if let Some(&step) = steps.iter().find(leads) {
-                units -= usize::from(step.units);
-                layer -= usize::from(step.short);
-                self.pick(&slice, usize::from(step.short), step.units);
+            let mut chosen = Step { value: 0.0, units: 0, short: false };
+            let mut best = row[at(chosen)];
+            for &step in &self.steps[slice.steps.start as usize..slice.steps.end as usize] {
+                if usize::from(step.units) > units || usize::from(step.short) > layer {
+                    continue;
+                }
+                let value = row[at(step)] + step.value;
+                if value > best || (value >= best && fewest(step) < fewest(chosen)) {
+                    (chosen, best) = (step, value);
+                }
+            }
+            layer -= usize::from(chosen.short);
+            units -= usize::from(chosen.units);
+            if chosen.value > 0.0 {
+                self.pick(&slice, usize::from(chosen.short), chosen.units);
             }
         }
     }
 }
 
-/// `new[c] = max(old[c], old[c - units] + sdus over all choices)`; `old` has its room in front.
-fn relax(new: &mut [i16], old: &[i16], choices: &[Choice]) {
-    let width = new.len();
-    for (chunk, new) in new.chunks_exact_mut(LANES).enumerate() {
-        let at = width + chunk * LANES;
-        let mut best = [0_i16; LANES];
-        best.copy_from_slice(&old[at..at + LANES]);
-        for choice in choices {
-            let units = usize::from(choice.units);
-            // What follows needs more still.
-            if units >= (chunk + 1) * LANES {
-                break;
-            }
-            raise_lanes(&mut best, &old[at - units..], choice.sdus);
-        }
-        new.copy_from_slice(&best);
+/// The row of the first slice: its steps where they stand, and between them what the step before reaches.
+fn place(row: &mut [f64], width: usize, steps: &[Step]) {
+    for step in steps {
+        let at = usize::from(step.units) + if step.short { width } else { 0 };
+        row[at] = step.value;
+    }
+    let mut reached = 0.0;
+    for value in &mut row[..width] {
+        reached = f64::max(reached, *value);
+        *value = reached;
+    }
+    let (plain, beside) = row.split_at_mut(width);
+    let mut reached = 0.0;
+    for (value, plain) in beside.iter_mut().zip(plain) {
+        reached = f64::max(reached, value.max(*plain));
+        *value = reached;
+    }
+}
+
+/// `new[c] = max(old[c], old[c - units] + sdus over all choices)` for `c` below `needed`; `old` has its room in front.
+fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
+    let units = |choice: &Choice| choice.units;
+    match new.len() {
+        SHORT_ROW => relax_lanes::<SHORT_ROW>(new, old, needed, choices, units),
+        _ => relax_lanes::<LONG_ROW>(new, old, needed, choices, units),
     }
 }
 
 /// The same for the layer in which the short unit may be used; `old` are both layers.
-fn relax_beside_short(new: &mut [i16], old: &[i16], choices: &[Choice]) {
-    let width = new.len();
-    relax(new, &old[2 * width..], choices);
-    for (chunk, new) in new.chunks_exact_mut(LANES).enumerate() {
-        let at = width + chunk * LANES;
-        for choice in choices {
-            let Some(units) = choice.beside_short.map(usize::from) else { continue };
-            if units >= (chunk + 1) * LANES {
-                break;
-            }
-            raise_lanes(new, &old[at - units..], choice.sdus);
-        }
+fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
+    let (plain, beside) = old.split_at(old.len() / 2);
+    relax(new, beside, needed, choices);
+    let units = |choice: &Choice| choice.beside_short;
+    match new.len() {
+        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, plain, needed, choices, units),
+        _ => raise_lanes::<LONG_ROW>(new, plain, needed, choices, units),
     }
 }
 
-/// `best[i] = max(best[i], from[i] + sdus)` for as many as there are in `best`.
+/// Copies what is needed of `old` to `new` and raises it by `choices` upon `old`.
 #[inline]
-fn raise_lanes(best: &mut [i16], from: &[i16], sdus: i16) {
-    for (best, &from) in best.iter_mut().zip(&from[..LANES]) {
-        *best = (*best).max(from.saturating_add(sdus));
+fn relax_lanes<const N: usize>(
+    new: &mut [i16],
+    old: &[i16],
+    needed: usize,
+    choices: &[Choice],
+    units: impl Fn(&Choice) -> u16,
+) {
+    let needed = needed.next_multiple_of(N);
+    let width = new.len();
+    new[..needed].copy_from_slice(&old[width..][..needed]);
+    raise_lanes::<N>(new, old, needed, choices, units);
+}
+
+/// Raises what is needed of `new` by `choices` upon `from`, `N` units at a time.
+#[inline]
+fn raise_lanes<const N: usize>(
+    new: &mut [i16],
+    from: &[i16],
+    needed: usize,
+    choices: &[Choice],
+    units: impl Fn(&Choice) -> u16,
+) {
+    let width = new.len();
+    let needed = needed.next_multiple_of(N);
+    for (chunk, new) in new[..needed].chunks_exact_mut(N).enumerate() {
+        let Some(new) = new.first_chunk_mut::<N>() else { return };
+        let (at, mut best) = (width + chunk * N, *new);
+        for choice in choices {
+            let units = usize::from(units(choice));
+            // What follows needs more still.
+            if units >= (chunk + 1) * N {
+                break;
+            }
+            let Some(from) = from[at - units..].first_chunk::<N>() else { return };
+            for (best, &from) in best.iter_mut().zip(from) {
+                *best = (*best).max(from.saturating_add(choice.sdus));
+            }
+        }
+        *new = best;
     }
 }
 

@@ -4,6 +4,15 @@ use super::{EqpConfig, EqpCredit, EqpInflation};
 use alloc::vec;
 use alloc::vec::Vec;
 
+/// An inflation of 1.
+pub(super) const INFLATION_ONE: u64 = 1 << 20;
+
+/// What `bytes` seem to be under an `inflation`, rounded up.
+#[inline]
+pub(super) fn inflate(bytes: u32, inflation: u64) -> u64 {
+    (u64::from(bytes) * inflation).div_ceil(INFLATION_ONE)
+}
+
 /// Quanta of all slices.
 ///
 /// One block counts `parts` units, the sum of all shares in millionths: a slot of `n` blocks then credits a slice `share x n`
@@ -83,16 +92,17 @@ impl Quanta {
         self.quanta[slice] -= i64::from(rbs) * self.parts;
     }
 
-    /// By how much the SDUs of `slice` seem larger than they are.
-    pub(super) fn inflation(&self, slice: usize) -> f64 {
+    /// By how much the SDUs of `slice` seem larger than they are, in parts of [`INFLATION_ONE`].
+    pub(super) fn inflation(&self, slice: usize) -> u64 {
         let debt = (-self.quanta[slice]).clamp(0, self.limit());
         let x = debt as f64 / self.limit() as f64;
         let printed = 5.0 * (x * x * x * x * x);
-        match self.config.inflation {
+        let factor = match self.config.inflation {
             EqpInflation::Added => 1.0 + printed,
             EqpInflation::Clamped => printed.max(1.0),
             EqpInflation::AsPrinted => printed,
-        }
+        };
+        (factor * INFLATION_ONE as f64 + 0.5) as u64
     }
 
     /// Ends a slot in which `unused` blocks were given to nobody: they are charged to the slices that have lent most (line 19),
