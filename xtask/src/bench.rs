@@ -10,6 +10,8 @@
 //! machine can be told from slow code: compare the calibration of two reports before their times. The minimum
 //! is what the floors hold, since everything else on a shared machine can only add time.
 
+mod eqp;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -80,7 +82,7 @@ struct Series {
 pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
     let mut programs = Vec::new();
     for workload in WORKLOADS {
-        programs.push(build(root, workload.program)?);
+        programs.push(build(root, "justfull-sim", workload.program)?);
     }
     let mut series: Vec<Series> =
         WORKLOADS.map(|workload| Series { workload, runs: Vec::with_capacity(ROUNDS) }).into();
@@ -104,10 +106,15 @@ pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
     Ok(())
 }
 
-/// Builds the example `name` and returns where cargo put it.
-fn build(root: &Path, name: &str) -> Outcome<PathBuf> {
+/// `cargo xtask bench eqp`.
+pub(crate) fn run_eqp(root: &Path, enforce: bool) -> Outcome {
+    eqp::run(root, enforce)
+}
+
+/// Builds the example `name` of `package` and returns where cargo put it.
+fn build(root: &Path, package: &str, name: &str) -> Outcome<PathBuf> {
     let mut command = process::cargo(root);
-    command.args(["build", "--release", "-p", "justfull-sim", "--example", name]);
+    command.args(["build", "--release", "-p", package, "--example", name]);
     command.arg("--message-format=json-render-diagnostics");
     let output = process::stdout_of(&mut command)?;
     Message::parse_stream(output.as_bytes())

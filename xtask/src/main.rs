@@ -23,6 +23,7 @@ cargo xtask <command>
   docs [--check]               write docs/reference and docs/validation, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
   bench [--ci]                 time workloads S1 and S2; --ci fails above the floors
+  bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
   help                         this text
 ";
@@ -55,6 +56,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["golden", "--bless"] => golden::run(&root(), golden::Mode::Bless),
         ["bench"] => bench::run(&root(), false),
         ["bench", "--ci"] => bench::run(&root(), true),
+        ["bench", "eqp"] => bench::run_eqp(&root(), false),
+        ["bench", "eqp", "--ci"] => bench::run_eqp(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
