@@ -3,6 +3,20 @@
 //! Where grants are in packets, whole SDUs leave, as in T20 and E19. Where they are in bytes, the SDU at the head is
 //! cut at the grant's end and goes on in the next slot (TS 38.322 section 5.2.2.1, without header bytes).
 
+pub mod codec;
+pub mod mode;
+pub mod pdu;
+mod rx;
+mod sn;
+#[cfg(test)]
+mod tests;
+mod tx;
+
+pub use mode::RlcModeConfig;
+pub use pdu::{Part, Pdu, PduHeader, SduHandle, SduRef, SduSource, StatusPdu, TbContent};
+pub use rx::RlcRx;
+pub use tx::{HeaderBytes, Pending, RlcTx};
+
 use crate::config::RlcConfig;
 use crate::limiter::{AnyLimiter, Limiter, LimiterContext, RlcView};
 use justfull_base::rng::mix;

@@ -1,0 +1,237 @@
+//! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2 and TS 36.322 section 6.2.1.
+//!
+//! Encoding what this crate made cannot fail. Decoding takes any bytes: what the standards call reserved or invalid is refused
+//! (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a PDU is discarded), reserved *bits* are ignored.
+
+mod bits;
+mod lte;
+mod nr;
+
+use super::pdu::{Nack, Pdu, PduHeader, StatusPdu, TbContent};
+use alloc::vec::Vec;
+use bits::{Reader, Writer};
+use core::fmt;
+
+/// How the PDUs of an entity are written; both ends must agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Transparent: no header.
+    Tm,
+    /// UMD PDUs of NR.
+    NrUm {
+        /// 6 or 12.
+        sn_bits: u8,
+    },
+    /// UMD PDUs of LTE; length indicators of 11 bits.
+    LteUm {
+        /// 5 or 10.
+        sn_bits: u8,
+    },
+    /// AMD and STATUS PDUs of NR.
+    NrAm {
+        /// 12 or 18.
+        sn_bits: u8,
+    },
+    /// AMD and STATUS PDUs of LTE; SN of 10 bits.
+    LteAm {
+        /// 11 or 15.
+        li_bits: u8,
+    },
+}
+
+/// Why bytes are no PDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// It ends before a field does, or before the first byte of data.
+    Truncated {
+        /// Bytes needed at least.
+        needed: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// A field holds what the standard reserves or what contradicts another field.
+    Invalid {
+        /// Name of the field in the standard.
+        field: &'static str,
+        /// What it holds.
+        value: u32,
+    },
+    /// Bytes follow the end of a STATUS PDU.
+    Trailing {
+        /// Bytes of the STATUS PDU.
+        end: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { needed, found } => {
+                write!(f, "PDU of {found} bytes, at least {needed} are needed")
+            }
+            Self::Invalid { field, value } => {
+                write!(f, "field {field} holds {value}, which is not valid here")
+            }
+            Self::Trailing { end, found } => write!(f, "STATUS PDU ends after {end} bytes of {found}"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// What [`decode`] read; reused, so that nothing is allocated per PDU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The header; `Status(0)` for a STATUS PDU.
+    pub header: PduHeader,
+    /// Bytes before the data field; of a STATUS PDU, all.
+    pub header_bytes: u32,
+    /// Length of each data field element; in NR there is one.
+    pub elements: Vec<u32>,
+    /// The report, when the PDU is a STATUS PDU.
+    pub status: StatusPdu,
+}
+
+impl Default for Decoded {
+    fn default() -> Self {
+        Self { header: PduHeader::Tm, header_bytes: 0, elements: Vec::new(), status: StatusPdu::default() }
+    }
+}
+
+/// Appends the header of `pdu`, one of `content`'s, or the whole of a STATUS PDU.
+///
+/// # Panics
+/// When `pdu` is not one of `format`, or is a STATUS PDU that `content` does not have.
+pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    match (format, &pdu.header) {
+        (Format::Tm, PduHeader::Tm) => {}
+        (Format::NrUm { sn_bits }, &PduHeader::NrUm { si, sn, so }) => {
+            nr::write_um(&mut w, sn_bits, si, sn, so);
+        }
+        (Format::NrAm { sn_bits }, &PduHeader::NrAm { poll, si, sn, so }) => {
+            nr::write_am(&mut w, sn_bits, poll, si, sn, so);
+        }
+        (Format::LteUm { sn_bits }, &PduHeader::LteUm { fi, sn }) => {
+            let parts = content.parts_of(pdu);
+            lte::write_um(&mut w, sn_bits, fi, sn, parts.len() > 1);
+            lte::write_extension(&mut w, 11, parts);
+        }
+        (Format::LteAm { li_bits }, &PduHeader::LteAm { poll, fi, sn, segment }) => {
+            let parts = content.parts_of(pdu);
+            lte::write_am(&mut w, poll, fi, sn, segment, parts.len() > 1);
+            lte::write_extension(&mut w, li_bits, parts);
+        }
+        (Format::NrAm { sn_bits }, &PduHeader::Status(i)) => {
+            nr::write_status(&mut w, sn_bits, &content.statuses()[i as usize]);
+        }
+        (Format::LteAm { .. }, &PduHeader::Status(i)) => {
+            lte::write_status(&mut w, &content.statuses()[i as usize]);
+        }
+        (format, header) => panic!("{header:?} is no header of {format:?}"),
+    }
+}
+
+/// Reads the header of a PDU, and all of a STATUS PDU, into `out`; what `out` held before is gone.
+///
+/// # Errors
+/// Why `bytes` are no PDU of `format`; `out` then holds nothing of use.
+pub fn decode(format: Format, bytes: &[u8], out: &mut Decoded) -> Result<(), DecodeError> {
+    out.elements.clear();
+    out.status.nacks.clear();
+    let mut r = Reader::new(bytes);
+    match format {
+        Format::Tm => out.header = PduHeader::Tm,
+        Format::NrUm { sn_bits } => out.header = nr::read_um(&mut r, sn_bits)?,
+        Format::LteUm { sn_bits } => {
+            let (header, extended) = lte::read_um(&mut r, sn_bits)?;
+            out.header = header;
+            lte::read_extension(&mut r, 11, extended, &mut out.elements)?;
+        }
+        Format::NrAm { .. } | Format::LteAm { .. } if r.is_control()? => {
+            out.header = PduHeader::Status(0);
+            match format {
+                Format::NrAm { sn_bits } => nr::read_status(&mut r, sn_bits, &mut out.status)?,
+                _ => lte::read_status(&mut r, &mut out.status)?,
+            }
+            let end = r.consumed();
+            out.header_bytes = end as u32;
+            let found = bytes.len();
+            return if found == end { Ok(()) } else { Err(DecodeError::Trailing { end, found }) };
+        }
+        Format::NrAm { sn_bits } => out.header = nr::read_am(&mut r, sn_bits)?,
+        Format::LteAm { li_bits } => {
+            let (header, extended) = lte::read_am(&mut r)?;
+            out.header = header;
+            lte::read_extension(&mut r, li_bits, extended, &mut out.elements)?;
+        }
+    }
+    let end = r.consumed();
+    out.header_bytes = end as u32;
+    let ahead: usize = out.elements.iter().map(|&len| len as usize).sum();
+    if bytes.len() <= end + ahead {
+        return Err(DecodeError::Truncated { needed: end + ahead + 1, found: bytes.len() });
+    }
+    out.elements.push((bytes.len() - end - ahead) as u32);
+    Ok(())
+}
+
+/// Bits of a report without NACKs, and of `nack`, in `format`.
+fn status_bits(format: Format) -> (u32, fn(Format, &Nack) -> u32) {
+    match format {
+        Format::LteAm { .. } => (15, |_, nack| 12 + if nack.has_so() { 30 } else { 0 }),
+        _ => (24, |format, nack| {
+            let sn = if matches!(format, Format::NrAm { sn_bits: 18 }) { 24 } else { 16 };
+            sn + if nack.has_so() { 32 } else { 0 } + if nack.range > 1 { 8 } else { 0 }
+        }),
+    }
+}
+
+/// Bytes of a STATUS PDU in `format`, one of acknowledged mode.
+#[must_use]
+pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
+    let (fixed, of_nack) = status_bits(format);
+    (fixed + status.nacks.iter().map(|nack| of_nack(format, nack)).sum::<u32>()).div_ceil(8)
+}
+
+/// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back to the first that is gone
+/// (TS 38.322 section 5.3.4, TS 36.322 section 5.2.3). Answers its bytes; 0 when nothing fits.
+pub fn fit_status(format: Format, status: &mut StatusPdu, grant: u32) -> u32 {
+    let (fixed, of_nack) = status_bits(format);
+    if fixed.div_ceil(8) > grant {
+        return 0;
+    }
+    let mut bits = fixed;
+    let mut fits = |nack: &Nack| {
+        bits += of_nack(format, nack);
+        bits.div_ceil(8) <= grant
+    };
+    if let Some(cut) = status.nacks.iter().position(|nack| !fits(nack)) {
+        let ack_sn = status.nacks[cut].sn;
+        status.nacks.truncate(cut);
+        status.ack_sn = ack_sn;
+        // What is said of the SN that is now the first unknown one goes too: half an answer would be taken for a whole one.
+        while let Some(last) = status.nacks.last_mut() {
+            let modulus_mask = match format {
+                Format::NrAm { sn_bits } => (1 << sn_bits) - 1,
+                _ => (1 << 10) - 1,
+            };
+            let ahead = ack_sn.wrapping_sub(last.sn) & modulus_mask;
+            if ahead >= u32::from(last.range) {
+                break;
+            }
+            if ahead > 0 {
+                last.range = ahead as u8;
+                last.so_end = super::pdu::SO_END;
+                break;
+            }
+            status.nacks.pop();
+        }
+    }
+    status_bytes(format, status)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Receiving side of an RLC entity: puts SDUs together again, gives up or reports what is missing.
+//!
+//! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2, 5.1.3.2, 5.2.3. NR delivers an SDU as soon as it is
+//! complete and leaves the order to PDCP; LTE delivers in order.
+//!
+//! A PDU whose header contradicts its parts, is of another mode, or has an SN beyond its field is discarded, as is one outside the
+//! window and a duplicate.
+//!
+//! Memory: up to 128 B for TM and UM while SDUs come in order. From the first gap on, 4 B for each SN of the window (16 to 131 072) and up
+//! to 88 B with 8 B for each run of received bytes, in LTE 32 B for each piece of an SDU, for each SN that is received in part or (LTE) waits
+//! for an earlier one. What has grown is kept.
+
+mod am;
+mod assembly;
+mod lte_um;
+mod nr_um;
+mod ring;
+
+use super::mode::{Generation, RlcModeConfig};
+use super::pdu::{PduHeader, SduHandle, StatusPdu, TbContent};
+use alloc::boxed::Box;
+use am::{Am, LtePdus, NrSdus};
+use justfull_base::{ConfigError, Instant};
+use lte_um::LteUm;
+use nr_um::NrUm;
+
+/// Receiving side of an RLC entity of any mode.
+#[derive(Clone, Debug)]
+pub struct RlcRx {
+    kind: Kind,
+    /// PDUs that were discarded.
+    discarded: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Tm,
+    NrUm(NrUm),
+    LteUm(Box<LteUm>),
+    NrAm(Box<Am<NrSdus>>),
+    LteAm(Box<Am<LtePdus>>),
+}
+
+impl RlcRx {
+    /// An entity that has received nothing.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn new(config: &RlcModeConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let kind = match config {
+            RlcModeConfig::Tm(_) => Kind::Tm,
+            RlcModeConfig::Um(um) => match um.generation {
+                Generation::Nr => Kind::NrUm(NrUm::new(um)),
+                Generation::Lte => Kind::LteUm(Box::new(LteUm::new(um))),
+            },
+            RlcModeConfig::Am(am) => match am.generation {
+                Generation::Nr => Kind::NrAm(Box::new(Am::new(am))),
+                Generation::Lte => Kind::LteAm(Box::new(Am::new(am))),
+            },
+        };
+        Ok(Self { kind, discarded: 0 })
+    }
+
+    /// Takes the PDUs of a block that was decoded. `deliver` gets each SDU that is complete; `abandoned` each SDU of which bytes were
+    /// kept and are given up (unacknowledged mode: the window moved on). STATUS PDUs are left to [`super::RlcTx::on_status`].
+    #[inline]
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        content: &TbContent,
+        mut deliver: impl FnMut(SduHandle),
+        mut abandoned: impl FnMut(SduHandle),
+    ) {
+        for pdu in &content.pdus {
+            let parts = content.parts_of(pdu);
+            let accepted = match (&mut self.kind, &pdu.header) {
+                (_, PduHeader::Status(_)) => true,
+                (Kind::Tm, PduHeader::Tm) => match parts {
+                    [part] if part.offset == 0 && part.last => {
+                        deliver(part.sdu);
+                        true
+                    }
+                    _ => false,
+                },
+                (Kind::NrUm(um), &PduHeader::NrUm { si, sn, so }) => {
+                    um.receive(now, (si, sn, so), parts, &mut deliver, &mut abandoned)
+                }
+                (Kind::LteUm(um), &PduHeader::LteUm { fi, sn }) => {
+                    um.receive(now, (fi, sn), parts, &mut deliver, &mut abandoned)
+                }
+                (Kind::NrAm(am), &PduHeader::NrAm { poll, si, sn, so }) => {
+                    am.receive_nr(now, poll, (si, sn, so), parts, &mut deliver)
+                }
+                (Kind::LteAm(am), &PduHeader::LteAm { poll, fi, sn, segment }) => {
+                    am.receive_lte(now, poll, (fi, sn, segment), parts, &mut deliver)
+                }
+                _ => false,
+            };
+            self.discarded += u64::from(!accepted);
+        }
+    }
+
+    /// PDUs that were discarded: stale, duplicate or not valid.
+    #[must_use]
+    pub fn discarded(&self) -> u64 {
+        self.discarded
+    }
+
+    /// When [`Self::on_timeout`] has something to do: the end of t-Reassembly (LTE: t-Reordering).
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let at = match &self.kind {
+            Kind::Tm => Instant::NEVER,
+            Kind::NrUm(um) => um.timer,
+            Kind::LteUm(um) => um.timer,
+            Kind::NrAm(am) => am.timer,
+            Kind::LteAm(am) => am.timer,
+        };
+        Some(at).filter(|&at| at != Instant::NEVER)
+    }
+
+    /// t-Reassembly may have ended: what is missing is given up (UM) or reported (AM). `deliver` gets what can now be delivered,
+    /// `abandoned` each SDU of which bytes were kept and are given up.
+    pub fn on_timeout(
+        &mut self,
+        now: Instant,
+        mut deliver: impl FnMut(SduHandle),
+        mut abandoned: impl FnMut(SduHandle),
+    ) {
+        match &mut self.kind {
+            Kind::Tm => {}
+            Kind::NrUm(um) => um.on_timeout(now, &mut abandoned),
+            Kind::LteUm(um) => um.on_timeout(now, &mut deliver, &mut abandoned),
+            Kind::NrAm(am) => am.on_timeout(now),
+            Kind::LteAm(am) => am.on_timeout(now),
+        }
+    }
+
+    /// From when on a status report may be sent; none when none was triggered (TS 38.322 section 5.3.4).
+    #[must_use]
+    pub fn status_due(&self) -> Option<Instant> {
+        match &self.kind {
+            Kind::NrAm(am) => am.status_due(),
+            Kind::LteAm(am) => am.status_due(),
+            _ => None,
+        }
+    }
+
+    /// The status report, cut to `grant` bytes, when one is due; t-StatusProhibit starts. None when none is due or not even a report
+    /// without NACKs fits.
+    pub fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
+        match &mut self.kind {
+            Kind::NrAm(am) => am.status(now, grant),
+            Kind::LteAm(am) => am.status(now, grant),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Receiving side of an AM entity (TS 38.322 sections 5.2.3.2 and 5.3.4; TS 36.322 sections 5.1.3.2 and 5.2.3).
+//!
+//! Both generations keep the same variables: RX_Next (VR(R)), RX_Next_Highest (VR(H)), RX_Highest_Status (VR(MS)),
+//! RX_Next_Status_Trigger (VR(X)). They differ in what an SN numbers, an SDU or a PDU, when t-Reassembly (t-Reordering) runs, and in what
+//! becomes of a number that is complete: [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
+
+use super::assembly::{Added, Joiner, LtePdu, Runs, place};
+use super::lte_um::checked_len;
+use super::nr_um::{Header, Sdu, part_of};
+use super::ring::{Held, Ring, Slot};
+use crate::rlc::codec::{Format, fit_status};
+use crate::rlc::mode::{AmConfig, RlcModeConfig};
+use crate::rlc::pdu::{FramingInfo, Nack, Part, PduSegment, SO_END, SduHandle, StatusPdu};
+use crate::rlc::sn::SnSpace;
+use justfull_base::{Duration, Instant};
+
+/// What an SN numbers.
+pub(super) trait Numbered: Held {
+    /// Bytes of its data field from `so` on came: `len` in `parts`, with the last of all if `last`.
+    fn add(&mut self, so: u32, len: u32, parts: &[Part], last: bool) -> Added;
+
+    /// Which bytes came.
+    fn runs(&self) -> &Runs;
+}
+
+/// What becomes of complete numbers.
+pub(super) trait Joining: Default {
+    type Unit: Numbered;
+
+    /// The timer must run: `span` SNs lie between an SN, of which `slot` tells, and an upper edge.
+    fn waits(span: u32, slot: &Slot<'_, Self::Unit>) -> bool;
+
+    /// A unit that is the next in order came whole, and nothing is held.
+    fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle));
+
+    /// Unit `at` is complete.
+    fn complete(&mut self, ring: &mut Ring<Self::Unit>, at: u32, deliver: &mut impl FnMut(SduHandle));
+
+    /// Of the lowest unit these bytes came, or all of it, and it leaves.
+    fn lowest(&mut self, unit: &Self::Unit, leaves: bool, deliver: &mut impl FnMut(SduHandle));
+}
+
+impl Numbered for Sdu {
+    fn add(&mut self, so: u32, len: u32, parts: &[Part], last: bool) -> Added {
+        let Some(part) = parts.first() else { return Added::Contradiction };
+        if !self.runs.is_empty() && self.handle != part.sdu {
+            return Added::Contradiction;
+        }
+        self.handle = part.sdu;
+        self.runs.add(so, so + len, last)
+    }
+
+    fn runs(&self) -> &Runs {
+        &self.runs
+    }
+}
+
+impl Numbered for LtePdu {
+    fn add(&mut self, so: u32, len: u32, parts: &[Part], last: bool) -> Added {
+        let added = self.runs.add(so, so + len, last);
+        if added == Added::New {
+            place(&mut self.pieces, so, parts);
+        }
+        added
+    }
+
+    fn runs(&self) -> &Runs {
+        &self.runs
+    }
+}
+
+/// NR: an SN numbers an SDU, which is delivered when it is complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NrSdus;
+
+impl Joining for NrSdus {
+    type Unit = Sdu;
+
+    fn waits(span: u32, slot: &Slot<'_, Sdu>) -> bool {
+        span > 1 || (span == 1 && matches!(slot, Slot::Held(sdu) if sdu.runs.has_gap()))
+    }
+
+    fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle)) {
+        parts.iter().for_each(|part| deliver(part.sdu));
+    }
+
+    fn complete(&mut self, ring: &mut Ring<Sdu>, at: u32, deliver: &mut impl FnMut(SduHandle)) {
+        if let Slot::Held(sdu) = ring.slot(at) {
+            deliver(sdu.handle);
+        }
+        ring.finish(at);
+    }
+
+    fn lowest(&mut self, _unit: &Sdu, _leaves: bool, _deliver: &mut impl FnMut(SduHandle)) {}
+}
+
+/// LTE: an SN numbers a PDU; what is in order is joined.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LtePdus {
+    joiner: Joiner,
+    /// Bytes of the lowest PDU that are joined although not all of it came.
+    joined: u32,
+}
+
+impl Joining for LtePdus {
+    type Unit = LtePdu;
+
+    fn waits(span: u32, _slot: &Slot<'_, LtePdu>) -> bool {
+        span > 0
+    }
+
+    fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle)) {
+        parts.iter().for_each(|part| self.joiner.feed(part, deliver, &mut |_| {}));
+    }
+
+    fn complete(&mut self, _ring: &mut Ring<LtePdu>, _at: u32, _deliver: &mut impl FnMut(SduHandle)) {}
+
+    fn lowest(&mut self, unit: &LtePdu, leaves: bool, deliver: &mut impl FnMut(SduHandle)) {
+        let prefix = unit.runs.prefix();
+        let (joined, joiner) = (self.joined, &mut self.joiner);
+        unit.pieces
+            .iter()
+            .filter(|piece| (joined..prefix).contains(&piece.at))
+            .for_each(|piece| joiner.feed(&piece.part, deliver, &mut |_| {}));
+        self.joined = if leaves { 0 } else { prefix };
+    }
+}
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub(super) struct Am<J: Joining> {
+    sn: SnSpace,
+    format: Format,
+    /// RX_Next.
+    next: u32,
+    /// RX_Next_Highest.
+    highest: u32,
+    /// RX_Highest_Status.
+    highest_status: u32,
+    /// RX_Next_Status_Trigger.
+    trigger: u32,
+    t_reassembly: Duration,
+    /// End of t-Reassembly.
+    pub(super) timer: Instant,
+    t_status_prohibit: Duration,
+    /// End of t-StatusProhibit.
+    prohibited_until: Instant,
+    status_triggered: bool,
+    ring: Ring<J::Unit>,
+    joining: J,
+    report: StatusPdu,
+}
+
+impl<J: Joining> Am<J> {
+    pub(super) fn new(config: &AmConfig) -> Self {
+        Self {
+            sn: SnSpace::new(config.sn_bits),
+            format: RlcModeConfig::Am(config.clone()).format(),
+            next: 0,
+            highest: 0,
+            highest_status: 0,
+            trigger: 0,
+            t_reassembly: config.t_reassembly,
+            timer: Instant::NEVER,
+            t_status_prohibit: config.t_status_prohibit,
+            prohibited_until: Instant::ZERO,
+            status_triggered: false,
+            ring: Ring::default(),
+            joining: J::default(),
+            report: StatusPdu::default(),
+        }
+    }
+
+    /// SNs from RX_Next to RX_Next_Highest, and to RX_Highest_Status.
+    fn span(&self) -> u32 {
+        self.sn.distance(self.next, self.highest)
+    }
+
+    fn status_span(&self) -> u32 {
+        self.sn.distance(self.next, self.highest_status)
+    }
+
+    fn is_complete(&self, at: u32) -> bool {
+        match self.ring.slot(at) {
+            Slot::Missing => false,
+            Slot::Held(unit) => unit.runs().is_complete(),
+            Slot::Done => true,
+        }
+    }
+
+    /// `len` bytes from `so` on of unit `sn` came; true when they were accepted.
+    #[inline]
+    fn receive(
+        &mut self,
+        now: Instant,
+        (poll, sn, last): (bool, u32, bool),
+        (so, len): (u32, u32),
+        parts: &[Part],
+        deliver: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        if !self.sn.contains(sn) {
+            return false;
+        }
+        if sn == self.next && self.next == self.highest && so == 0 && last {
+            self.next = self.sn.add(sn, 1);
+            self.highest = self.next;
+            self.highest_status = self.next;
+            self.status_triggered |= poll;
+            self.joining.in_order(parts, deliver);
+            return true;
+        }
+        match self.place(now, sn, last, (so, len), parts, deliver) {
+            Added::Contradiction => return false,
+            Added::Duplicate => {
+                self.status_triggered |= poll;
+                return false;
+            }
+            Added::New => {}
+        }
+        let at = self.sn.distance(self.next, sn);
+        if poll && (at >= self.sn.window() || at < self.status_span()) {
+            self.status_triggered = true;
+        } else if poll {
+            self.ring.poll(at);
+        }
+        true
+    }
+
+    /// TS 38.322 sections 5.2.3.2.2 and 5.2.3.2.3; outside the window is as a duplicate.
+    fn place(
+        &mut self,
+        now: Instant,
+        sn: u32,
+        last: bool,
+        (so, len): (u32, u32),
+        parts: &[Part],
+        deliver: &mut impl FnMut(SduHandle),
+    ) -> Added {
+        let at = self.sn.distance(self.next, sn);
+        if at >= self.sn.window() {
+            return Added::Duplicate;
+        }
+        let Some(unit) = self.ring.hold(at) else { return Added::Duplicate };
+        if unit.runs().is_complete() {
+            return Added::Duplicate;
+        }
+        let added = unit.add(so, len, parts, last);
+        if unit.runs().is_complete() {
+            self.joining.complete(&mut self.ring, at, deliver);
+        }
+        if added == Added::New {
+            self.highest = self.sn.add(self.next, self.span().max(at + 1));
+            self.move_highest_status(self.status_span());
+            self.move_next(deliver);
+            self.update_timer(now);
+        }
+        added
+    }
+
+    /// RX_Highest_Status becomes the first SN from `at` on that is not complete. Polls that it passes are answered.
+    fn move_highest_status(&mut self, mut at: u32) {
+        while self.is_complete(at) {
+            self.status_triggered |= self.ring.has_polled(at);
+            at += 1;
+        }
+        self.highest_status = self.sn.add(self.next, at);
+    }
+
+    /// RX_Next becomes the first SN that is not complete.
+    fn move_next(&mut self, deliver: &mut impl FnMut(SduHandle)) {
+        while self.is_complete(0) {
+            if let Slot::Held(unit) = self.ring.slot(0) {
+                self.joining.lowest(unit, true, deliver);
+            }
+            self.ring.pop();
+            self.next = self.sn.add(self.next, 1);
+        }
+        if let Slot::Held(unit) = self.ring.slot(0) {
+            self.joining.lowest(unit, false, deliver);
+        }
+    }
+
+    fn update_timer(&mut self, now: Instant) {
+        let lowest = self.ring.slot(0);
+        if self.timer != Instant::NEVER {
+            let to_trigger = self.sn.distance(self.next, self.trigger);
+            if to_trigger > self.sn.window() || !J::waits(to_trigger, &lowest) {
+                self.timer = Instant::NEVER;
+            }
+        }
+        if self.timer == Instant::NEVER && J::waits(self.span(), &lowest) {
+            self.timer = now + self.t_reassembly;
+            self.trigger = self.highest;
+        }
+    }
+
+    /// What misses before RX_Next_Status_Trigger is reported when t-Reassembly has ended.
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        if now < self.timer || self.timer == Instant::NEVER {
+            return;
+        }
+        self.timer = Instant::NEVER;
+        self.move_highest_status(self.sn.distance(self.next, self.trigger));
+        self.status_triggered = true;
+        let at = self.status_span();
+        if J::waits(self.span() - at, &self.ring.slot(at)) {
+            self.timer = now + self.t_reassembly;
+            self.trigger = self.highest;
+        }
+    }
+
+    pub(super) fn status_due(&self) -> Option<Instant> {
+        self.status_triggered.then_some(self.prohibited_until)
+    }
+
+    pub(super) fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
+        if !self.status_triggered || now < self.prohibited_until {
+            return None;
+        }
+        let missing = Missing::new(self.format, self.sn);
+        self.report.nacks.clear();
+        self.report.ack_sn = self.highest_status;
+        for at in 0..self.status_span() {
+            let sn = self.sn.add(self.next, at);
+            match self.ring.slot(at) {
+                Slot::Missing => missing.add(&mut self.report, sn, (0, None)),
+                Slot::Held(unit) => {
+                    unit.runs().gaps().for_each(|gap| missing.add(&mut self.report, sn, gap));
+                }
+                Slot::Done => {}
+            }
+        }
+        if fit_status(self.format, &mut self.report, grant) == 0 {
+            return None;
+        }
+        self.status_triggered = false;
+        self.prohibited_until = now + self.t_status_prohibit;
+        Some(&self.report)
+    }
+}
+
+impl Am<NrSdus> {
+    #[inline]
+    pub(super) fn receive_nr(
+        &mut self,
+        now: Instant,
+        poll: bool,
+        header: Header,
+        parts: &[Part],
+        deliver: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        let Some(part) = part_of(header, parts) else { return false };
+        self.receive(now, (poll, header.1, part.last), (part.offset, part.len), parts, deliver)
+    }
+}
+
+impl Am<LtePdus> {
+    #[inline]
+    pub(super) fn receive_lte(
+        &mut self,
+        now: Instant,
+        poll: bool,
+        (fi, sn, segment): (FramingInfo, u32, Option<PduSegment>),
+        parts: &[Part],
+        deliver: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        let Some(len) = checked_len(fi, parts) else { return false };
+        let (so, last) = segment.map_or((0, true), |segment| (u32::from(segment.so), segment.last));
+        self.receive(now, (poll, sn, last), (so, len), parts, deliver)
+    }
+}
+
+/// Writes down what is missing.
+#[derive(Clone, Copy)]
+struct Missing {
+    sn: SnSpace,
+    /// The greatest SOstart, and the least SOend that would be read as "the end".
+    max_so: u32,
+    /// Runs of SNs become one NACK (NACK range).
+    has_range: bool,
+}
+
+impl Missing {
+    fn new(format: Format, sn: SnSpace) -> Self {
+        let is_nr = matches!(format, Format::NrAm { .. });
+        Self { sn, max_so: if is_nr { 0xffff } else { 0x7fff }, has_range: is_nr }
+    }
+
+    /// Of `sn` the bytes from `start` on are missing, up to `end` if that is known.
+    fn add(self, report: &mut StatusPdu, sn: u32, (start, end): (u32, Option<u32>)) {
+        let so_end = end.map(|end| end - 1).filter(|&end| end < self.max_so).map_or(SO_END, |end| end as u16);
+        if let Some(before) = report.nacks.last_mut()
+            && self.has_range
+            && start == 0
+            && before.so_end == SO_END
+            && before.range < u8::MAX
+            && self.sn.add(before.sn, u32::from(before.range)) == sn
+        {
+            before.range += 1;
+            before.so_end = so_end;
+            return;
+        }
+        report.nacks.push(Nack { sn, range: 1, so_start: start.min(self.max_so) as u16, so_end });
+    }
+}

@@ -1,0 +1,149 @@
+//! Receiving side of a UM entity of LTE: PDUs are put in order, their SDUs are joined (TS 36.322 section 5.1.2.2).
+//!
+//! A PDU that comes in order is not kept. Ring: each SN from VR(UR) up to VR(UH).
+
+use super::assembly::{Joiner, LtePdu, Placed, data_len};
+use super::ring::{Ring, Slot};
+use crate::rlc::mode::UmConfig;
+use crate::rlc::pdu::{FramingInfo, Part, SduHandle};
+use crate::rlc::sn::SnSpace;
+use justfull_base::{Duration, Instant};
+
+/// Bytes of the data field, when FI says of its ends what the parts do.
+#[inline]
+pub(super) fn checked_len(fi: FramingInfo, parts: &[Part]) -> Option<u32> {
+    let starts_inside = parts.first()?.offset > 0;
+    let ends_inside = !parts.last()?.last;
+    if (FramingInfo { starts_inside, ends_inside }) != fi {
+        return None;
+    }
+    data_len(parts)
+}
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub(super) struct LteUm {
+    sn: SnSpace,
+    /// VR(UR).
+    next: u32,
+    /// VR(UH).
+    highest: u32,
+    /// VR(UX).
+    trigger: u32,
+    t_reordering: Duration,
+    /// End of t-Reordering.
+    pub(super) timer: Instant,
+    joiner: Joiner,
+    ring: Ring<LtePdu>,
+}
+
+impl LteUm {
+    pub(super) fn new(config: &UmConfig) -> Self {
+        Self {
+            sn: SnSpace::new(config.sn_bits),
+            next: 0,
+            highest: 0,
+            trigger: 0,
+            t_reordering: config.t_reassembly,
+            timer: Instant::NEVER,
+            joiner: Joiner::default(),
+            ring: Ring::default(),
+        }
+    }
+
+    fn span(&self) -> u32 {
+        self.sn.distance(self.next, self.highest)
+    }
+
+    /// True when the PDU was accepted.
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        (fi, sn): (FramingInfo, u32),
+        parts: &[Part],
+        deliver: &mut impl FnMut(SduHandle),
+        abandoned: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        if !self.sn.contains(sn) || checked_len(fi, parts).is_none() {
+            return false;
+        }
+        if sn == self.next && self.next == self.highest && self.timer == Instant::NEVER {
+            self.next = self.sn.add(sn, 1);
+            self.highest = self.next;
+            parts.iter().for_each(|part| self.joiner.feed(part, deliver, abandoned));
+            return true;
+        }
+        let behind = self.sn.distance(sn, self.highest);
+        let is_ahead = behind == 0 || behind > self.sn.window();
+        if !is_ahead && behind > self.span() {
+            return false;
+        }
+        if is_ahead {
+            let span = self.span() + self.sn.distance(self.highest, sn) + 1;
+            self.highest = self.sn.add(sn, 1);
+            self.skip(span.saturating_sub(self.sn.window()), deliver, abandoned);
+        }
+        let Some(pdu) = self.ring.hold(self.sn.distance(self.next, sn)) else { return false };
+        if !pdu.pieces.is_empty() {
+            return false;
+        }
+        pdu.pieces.extend(parts.iter().map(|&part| Placed { at: 0, part }));
+        self.drain(deliver, abandoned);
+        self.update_timer(now);
+        true
+    }
+
+    /// The lowest `count` SNs leave the window: what came of them is joined, the rest is lost.
+    fn skip(
+        &mut self,
+        count: u32,
+        deliver: &mut impl FnMut(SduHandle),
+        abandoned: &mut impl FnMut(SduHandle),
+    ) {
+        for _ in 0..count {
+            match self.ring.slot(0) {
+                Slot::Held(pdu) => {
+                    pdu.pieces.iter().for_each(|piece| self.joiner.feed(&piece.part, deliver, abandoned));
+                }
+                _ => self.joiner.break_off(abandoned),
+            }
+            self.ring.pop();
+        }
+        self.next = self.sn.add(self.next, count);
+    }
+
+    /// PDUs from VR(UR) on without a gap are joined.
+    fn drain(&mut self, deliver: &mut impl FnMut(SduHandle), abandoned: &mut impl FnMut(SduHandle)) {
+        while matches!(self.ring.slot(0), Slot::Held(_)) {
+            self.skip(1, deliver, abandoned);
+        }
+    }
+
+    fn update_timer(&mut self, now: Instant) {
+        let to_trigger = self.sn.distance(self.next, self.trigger);
+        if self.timer != Instant::NEVER && (to_trigger == 0 || to_trigger > self.span()) {
+            self.timer = Instant::NEVER;
+        }
+        if self.timer == Instant::NEVER && self.span() > 0 {
+            self.timer = now + self.t_reordering;
+            self.trigger = self.highest;
+        }
+    }
+
+    /// What misses before VR(UX) is given up when t-Reordering has ended.
+    pub(super) fn on_timeout(
+        &mut self,
+        now: Instant,
+        deliver: &mut impl FnMut(SduHandle),
+        abandoned: &mut impl FnMut(SduHandle),
+    ) {
+        if now < self.timer || self.timer == Instant::NEVER {
+            return;
+        }
+        self.timer = Instant::NEVER;
+        self.skip(self.sn.distance(self.next, self.trigger), deliver, abandoned);
+        self.drain(deliver, abandoned);
+        self.update_timer(now);
+    }
+}

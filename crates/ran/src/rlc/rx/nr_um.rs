@@ -1,0 +1,245 @@
+//! Receiving side of a UM entity of NR (TS 38.322 section 5.2.2.2).
+//!
+//! While segments come in order, the SDU that is being put together needs its handle and a count only. The ring is made at the
+//! first segment that comes otherwise, and holds each SN from RX_Next_Reassembly up to RX_Next_Highest.
+
+use super::assembly::{Added, Runs};
+use super::ring::{Held, Ring, Slot};
+use crate::rlc::mode::UmConfig;
+use crate::rlc::pdu::{Part, SduHandle, SegmentInfo};
+use crate::rlc::sn::SnSpace;
+use alloc::boxed::Box;
+use justfull_base::{Duration, Instant};
+
+/// An SDU of which segments have come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sdu {
+    pub(super) handle: SduHandle,
+    pub(super) runs: Runs,
+}
+
+impl Held for Sdu {
+    fn clear(&mut self) {
+        self.runs.clear();
+    }
+}
+
+/// What the header of a UMD or AMD PDU says: SI, SN and SO.
+pub(super) type Header = (SegmentInfo, u32, u16);
+
+/// The one part of a PDU of NR, when it is what the header says.
+#[inline]
+pub(super) fn part_of(header: Header, parts: &[Part]) -> Option<&Part> {
+    let (si, _, so) = header;
+    let [part] = parts else { return None };
+    let agrees = si.has_first() == (part.offset == 0)
+        && si.has_last() == part.last
+        && u32::from(so) == part.offset
+        && part.len > 0
+        && part.offset.checked_add(part.len).is_some();
+    agrees.then_some(part)
+}
+
+/// See the module's page.
+#[derive(Clone, Debug)]
+pub(super) struct NrUm {
+    /// RX_Next_Reassembly.
+    next: u32,
+    /// RX_Next_Highest.
+    highest: u32,
+    /// RX_Timer_Trigger.
+    trigger: u32,
+    sn: SnSpace,
+    t_reassembly: Duration,
+    /// End of t-Reassembly.
+    pub(super) timer: Instant,
+    /// Where no ring is in use: bytes of SDU `next` that came, from the first on.
+    prefix: u32,
+    prefix_of: SduHandle,
+    ring: Option<Box<Ring<Sdu>>>,
+}
+
+impl NrUm {
+    pub(super) fn new(config: &UmConfig) -> Self {
+        Self {
+            next: 0,
+            highest: 0,
+            trigger: 0,
+            sn: SnSpace::new(config.sn_bits),
+            t_reassembly: config.t_reassembly,
+            timer: Instant::NEVER,
+            prefix: 0,
+            prefix_of: SduHandle(0),
+            ring: None,
+        }
+    }
+
+    /// True when the PDU was accepted.
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        header: Header,
+        parts: &[Part],
+        deliver: &mut impl FnMut(SduHandle),
+        abandoned: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        let Some(part) = part_of(header, parts) else { return false };
+        if header.0 == SegmentInfo::Whole {
+            deliver(part.sdu);
+            return true;
+        }
+        if self.continues(header.1, part) {
+            self.prefix += part.len;
+            self.prefix_of = part.sdu;
+            self.highest = self.sn.add(self.next, 1);
+            if part.last {
+                self.prefix = 0;
+                self.next = self.highest;
+                deliver(part.sdu);
+            }
+            return true;
+        }
+        self.receive_out_of_order(now, header.1, part, deliver, abandoned)
+    }
+
+    /// The segment is the one that follows what came in order, and nothing else is there.
+    #[inline]
+    fn continues(&self, sn: u32, part: &Part) -> bool {
+        sn == self.next
+            && part.offset == self.prefix
+            && (self.prefix == 0 || part.sdu == self.prefix_of)
+            && self.timer == Instant::NEVER
+            && self.ring.as_ref().is_none_or(|ring| ring.is_empty())
+            && self.sn.distance(self.next, self.highest) <= 1
+    }
+
+    /// SNs between the lower edge and RX_Next_Highest.
+    fn span(&self) -> u32 {
+        self.sn.distance(self.next, self.highest)
+    }
+
+    fn receive_out_of_order(
+        &mut self,
+        now: Instant,
+        sn: u32,
+        part: &Part,
+        deliver: &mut impl FnMut(SduHandle),
+        abandoned: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        if !self.sn.contains(sn) {
+            return false;
+        }
+        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is not in the window is ahead of it.
+        let behind = self.sn.distance(sn, self.highest);
+        let is_ahead = behind == 0 || behind > self.sn.window();
+        if !is_ahead && behind > self.span() {
+            return false;
+        }
+        self.spill();
+        if is_ahead {
+            self.move_highest(sn, abandoned);
+        }
+        let accepted = self.store(self.sn.distance(self.next, sn), part, deliver, abandoned);
+        self.pop_done();
+        self.update_timer(now);
+        accepted
+    }
+
+    /// What came in order goes into the ring.
+    fn spill(&mut self) {
+        let ring = self.ring.get_or_insert_default();
+        if self.prefix > 0
+            && let Some(sdu) = ring.hold(0)
+        {
+            sdu.handle = self.prefix_of;
+            sdu.runs.add(0, self.prefix, false);
+            self.prefix = 0;
+        }
+    }
+
+    /// RX_Next_Highest becomes `sn` + 1; what falls out of the window is given up.
+    fn move_highest(&mut self, sn: u32, abandoned: &mut impl FnMut(SduHandle)) {
+        let span = self.span() + self.sn.distance(self.highest, sn) + 1;
+        self.highest = self.sn.add(sn, 1);
+        self.give_up(span.saturating_sub(self.sn.window()), abandoned);
+    }
+
+    /// The lowest `count` SNs are given up, if they are not done.
+    fn give_up(&mut self, count: u32, abandoned: &mut impl FnMut(SduHandle)) {
+        self.next = self.sn.add(self.next, count);
+        let Some(ring) = &mut self.ring else { return };
+        for _ in 0..count.min(ring.len()) {
+            if let Slot::Held(sdu) = ring.slot(0) {
+                abandoned(sdu.handle);
+            }
+            ring.pop();
+        }
+    }
+
+    /// The segment goes to what came of its SDU; true unless it is a duplicate or contradicts that.
+    fn store(
+        &mut self,
+        at: u32,
+        part: &Part,
+        deliver: &mut impl FnMut(SduHandle),
+        abandoned: &mut impl FnMut(SduHandle),
+    ) -> bool {
+        let ring = self.ring.get_or_insert_default();
+        let Some(sdu) = ring.hold(at) else { return false };
+        // Another SDU under the same SN: so much was lost that the numbers went round.
+        if !sdu.runs.is_empty() && sdu.handle != part.sdu {
+            abandoned(sdu.handle);
+            sdu.runs.clear();
+        }
+        sdu.handle = part.sdu;
+        let added = sdu.runs.add(part.offset, part.offset + part.len, part.last);
+        if sdu.runs.is_complete() {
+            ring.finish(at);
+            deliver(part.sdu);
+        }
+        added == Added::New
+    }
+
+    /// RX_Next_Reassembly moves to the first SN that is not done.
+    fn pop_done(&mut self) {
+        let Some(ring) = &mut self.ring else { return };
+        while matches!(ring.slot(0), Slot::Done) {
+            ring.pop();
+            self.next = self.sn.add(self.next, 1);
+        }
+    }
+
+    /// Something misses that a later PDU shows to be lost or late.
+    fn has_gap(&self) -> bool {
+        let lowest_has_gap = || {
+            let ring = self.ring.as_ref();
+            ring.is_some_and(|ring| matches!(ring.slot(0), Slot::Held(sdu) if sdu.runs.has_gap()))
+        };
+        self.span() > 1 || (self.span() == 1 && lowest_has_gap())
+    }
+
+    fn update_timer(&mut self, now: Instant) {
+        if self.timer != Instant::NEVER {
+            let to_trigger = self.sn.distance(self.next, self.trigger);
+            if to_trigger == 0 || to_trigger > self.span() || !self.has_gap() {
+                self.timer = Instant::NEVER;
+            }
+        }
+        if self.timer == Instant::NEVER && self.has_gap() {
+            self.timer = now + self.t_reassembly;
+            self.trigger = self.highest;
+        }
+    }
+
+    /// SDUs before RX_Timer_Trigger are given up when t-Reassembly has ended.
+    pub(super) fn on_timeout(&mut self, now: Instant, abandoned: &mut impl FnMut(SduHandle)) {
+        if now < self.timer || self.timer == Instant::NEVER {
+            return;
+        }
+        self.timer = Instant::NEVER;
+        self.give_up(self.sn.distance(self.next, self.trigger), abandoned);
+        self.pop_done();
+        self.update_timer(now);
+    }
+}

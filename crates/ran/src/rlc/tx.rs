@@ -1,0 +1,255 @@
+//! Transmitting side of an RLC entity: cuts or joins SDUs to the grants of the MAC, and in acknowledged mode repeats what was lost.
+//!
+//! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1, 5.2. The entity has no queue of its
+//! own: it pulls from an [`SduSource`] at the moment of the grant, so that what the standards call its transmission buffer is the
+//! source, and only the SDU that is partly sent, and in acknowledged mode what is not acknowledged, is remembered here.
+//!
+//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR) or 32 B for each PDU and 24 B for each piece of an SDU (LTE) that is not
+//! acknowledged, up to the window (2048 or 131 072 SDUs; 512 PDUs), and 12 B for each piece that waits to be sent again.
+
+mod am_lte;
+mod am_nr;
+mod arq;
+mod concatenate;
+mod segment;
+
+use super::mode::{Generation, RlcModeConfig};
+use super::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use am_lte::LteAm;
+use am_nr::NrAm;
+use concatenate::LteUm;
+use justfull_base::{ConfigError, Instant};
+use segment::NrUm;
+
+/// What waits inside an entity, beside the queue that it pulls from; each in bytes with headers as if in PDUs of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// STATUS PDUs.
+    pub control: u32,
+    /// What is to be sent again.
+    pub retransmission: u32,
+    /// The rest of the SDU at the head of the queue, of which a part is sent; 0 when there is none.
+    pub rest_of_head: u32,
+}
+
+impl Pending {
+    /// All of it.
+    #[must_use]
+    pub const fn total(&self) -> u32 {
+        self.control.saturating_add(self.retransmission).saturating_add(self.rest_of_head)
+    }
+}
+
+/// Header bytes of an entity's PDUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderBytes {
+    /// Of a PDU with a whole SDU.
+    pub whole: u32,
+    /// Of a PDU with the first segment of an SDU.
+    pub first: u32,
+    /// Of a PDU with another segment.
+    pub later: u32,
+    /// Bits that each further SDU adds where SDUs are concatenated in one PDU (LTE); none where each has a PDU of its own.
+    pub further_bits: Option<u32>,
+}
+
+impl HeaderBytes {
+    /// Header bytes of `count` whole SDUs in one block.
+    #[must_use]
+    pub const fn of_whole(&self, count: u32) -> u32 {
+        match (count, self.further_bits) {
+            (0, _) => 0,
+            (_, Some(bits)) => self.whole + ((count - 1) * bits).div_ceil(8),
+            (_, None) => self.whole * count,
+        }
+    }
+}
+
+/// Transmitting side of an RLC entity of any mode.
+#[derive(Clone, Debug)]
+pub struct RlcTx {
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Tm,
+    NrUm(NrUm),
+    LteUm(LteUm),
+    NrAm(Box<NrAm>),
+    LteAm(Box<LteAm>),
+}
+
+impl RlcTx {
+    /// An entity with nothing sent yet.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn new(config: &RlcModeConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let kind = match config {
+            RlcModeConfig::Tm(_) => Kind::Tm,
+            RlcModeConfig::Um(um) => match um.generation {
+                Generation::Nr => Kind::NrUm(NrUm::new(um.sn_bits)),
+                Generation::Lte => Kind::LteUm(LteUm::new(um.sn_bits)),
+            },
+            RlcModeConfig::Am(am) => match am.generation {
+                Generation::Nr => Kind::NrAm(Box::new(NrAm::new(am))),
+                Generation::Lte => Kind::LteAm(Box::new(LteAm::new(am))),
+            },
+        };
+        Ok(Self { kind })
+    }
+
+    /// Puts PDUs of at most `grant` bytes at the end of `out`: status reports first, then what is to be sent again, then SDUs of
+    /// `source` (TS 38.322 section 5.2.3.1.1). Answers their bytes with headers; 0 when not even a header and a byte fit, when there is
+    /// nothing to send, or when the window of acknowledged mode is full.
+    #[inline]
+    pub fn pull(
+        &mut self,
+        now: Instant,
+        grant: u32,
+        source: &mut impl SduSource,
+        out: &mut TbContent,
+    ) -> u32 {
+        match &mut self.kind {
+            Kind::Tm => pull_transparent(grant, source, out),
+            Kind::NrUm(um) => um.pull(grant, source, out),
+            Kind::LteUm(um) => um.pull(grant, source, out),
+            Kind::NrAm(am) => am.pull(now, grant, source, out),
+            Kind::LteAm(am) => am.pull(now, grant, source, out),
+        }
+    }
+
+    /// Header bytes of its PDUs.
+    #[must_use]
+    pub fn headers(&self) -> HeaderBytes {
+        match &self.kind {
+            Kind::Tm => HeaderBytes { whole: 0, first: 0, later: 0, further_bits: None },
+            Kind::NrUm(um) => um.headers(),
+            Kind::LteUm(um) => um.headers(),
+            Kind::NrAm(am) => am.headers(),
+            Kind::LteAm(am) => am.headers(),
+        }
+    }
+
+    /// What waits inside it.
+    #[must_use]
+    pub fn pending(&self) -> Pending {
+        match &self.kind {
+            Kind::Tm => Pending::default(),
+            Kind::NrUm(um) => Pending { rest_of_head: um.rest_of_head(), ..Pending::default() },
+            Kind::LteUm(um) => Pending { rest_of_head: um.rest_of_head(), ..Pending::default() },
+            Kind::NrAm(am) => am.pending(),
+            Kind::LteAm(am) => am.pending(),
+        }
+    }
+
+    /// Appends the sizes of the first `most` PDUs that wait inside it, headers included, in the order in which [`Self::pull`] sends
+    /// them; the rest of the SDU at the head is the last.
+    pub fn next_sizes(&self, most: usize, sizes: &mut Vec<u32>) {
+        let end = sizes.len().saturating_add(most);
+        match &self.kind {
+            Kind::Tm => {}
+            Kind::NrUm(um) => sizes.extend(Some(um.rest_of_head()).filter(|&rest| rest > 0)),
+            Kind::LteUm(um) => sizes.extend(Some(um.rest_of_head()).filter(|&rest| rest > 0)),
+            Kind::NrAm(am) => am.next_sizes(most, sizes),
+            Kind::LteAm(am) => am.next_sizes(most, sizes),
+        }
+        sizes.truncate(end);
+    }
+
+    /// Bytes of the source's head that are not sent yet; none when it was not begun.
+    #[must_use]
+    pub fn head_left(&self) -> Option<u32> {
+        let left = match &self.kind {
+            Kind::Tm => 0,
+            Kind::NrUm(um) => um.left,
+            Kind::LteUm(um) => um.left,
+            Kind::NrAm(am) => am.head_left(),
+            Kind::LteAm(am) => am.head_left(),
+        };
+        Some(left).filter(|&left| left > 0)
+    }
+
+    /// True when the window of acknowledged mode lets no new SDU go (TS 38.322 section 5.2.3.1.1).
+    #[must_use]
+    pub fn is_stalled(&self) -> bool {
+        match &self.kind {
+            Kind::NrAm(am) => am.is_stalled(),
+            Kind::LteAm(am) => am.is_stalled(),
+            _ => false,
+        }
+    }
+
+    /// A status report of the peer came. `acked` hears of each SDU that arrived: in NR when it is acknowledged, in LTE in order, when
+    /// all PDUs up to its last are. Answers the SDU of which the maxRetxThreshold-th retransmission is now due; the entity goes on.
+    /// A report that acknowledges what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one that is
+    /// older than the window, likewise. In other modes nothing happens.
+    pub fn on_status(
+        &mut self,
+        _now: Instant,
+        status: &StatusPdu,
+        acked: impl FnMut(SduHandle),
+    ) -> Option<SduHandle> {
+        match &mut self.kind {
+            Kind::NrAm(am) => am.on_status(status, acked),
+            Kind::LteAm(am) => am.on_status(status, acked),
+            _ => None,
+        }
+    }
+
+    /// A status report of this entity's own receiving side is to be sent; one that still waits is replaced. In other modes than
+    /// acknowledged mode nothing happens.
+    pub fn queue_status(&mut self, status: &StatusPdu) {
+        match &mut self.kind {
+            Kind::NrAm(am) => am.queue_status(status),
+            Kind::LteAm(am) => am.queue_status(status),
+            _ => {}
+        }
+    }
+
+    /// When [`Self::on_timeout`] has something to do: the end of t-PollRetransmit.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let at = match &self.kind {
+            Kind::NrAm(am) => am.poll_timeout(),
+            Kind::LteAm(am) => am.poll_timeout(),
+            _ => Instant::NEVER,
+        };
+        Some(at).filter(|&at| at != Instant::NEVER)
+    }
+
+    /// t-PollRetransmit may have ended (TS 38.322 section 5.3.3.4). `more_waits` says whether the source has an SDU: if not, or if the
+    /// window is full, the last SDU or PDU that is not acknowledged is sent again to carry the poll. Answers as [`Self::on_status`].
+    pub fn on_timeout(&mut self, now: Instant, more_waits: bool) -> Option<SduHandle> {
+        match &mut self.kind {
+            Kind::NrAm(am) => am.on_timeout(now, more_waits),
+            Kind::LteAm(am) => am.on_timeout(now, more_waits),
+            _ => None,
+        }
+    }
+
+    /// Its state holds together.
+    #[cfg(test)]
+    pub(super) fn assert_sound(&self) {
+        match &self.kind {
+            Kind::NrAm(am) => am.assert_sound(),
+            Kind::LteAm(am) => am.assert_sound(),
+            _ => {}
+        }
+    }
+}
+
+/// Whole SDUs, each a PDU without header.
+fn pull_transparent(grant: u32, source: &mut impl SduSource, out: &mut TbContent) -> u32 {
+    let mut used = 0;
+    while let Some(head) = source.head().filter(|head| head.size <= grant - used) {
+        out.push_single(PduHeader::Tm, 0, segment::part(head.handle, head.size, 0, head.size));
+        source.take();
+        used += head.size;
+    }
+    used
+}
