@@ -8,6 +8,7 @@ mod lte;
 mod nr;
 
 use super::pdu::{Nack, Pdu, PduHeader, StatusPdu, TbContent};
+use super::sn::SnSpace;
 use alloc::vec::Vec;
 use bits::{Reader, Writer};
 use core::fmt;
@@ -37,6 +38,19 @@ pub enum Format {
         /// 11 or 15.
         li_bits: u8,
     },
+}
+
+impl Format {
+    /// The numbers of its SN field.
+    fn sn_space(self) -> SnSpace {
+        match self {
+            Self::Tm => SnSpace::new(1),
+            Self::NrUm { sn_bits } | Self::LteUm { sn_bits } | Self::NrAm { sn_bits } => {
+                SnSpace::new(sn_bits)
+            }
+            Self::LteAm { .. } => SnSpace::new(10),
+        }
+    }
 }
 
 /// Why bytes are no PDU.
@@ -196,39 +210,32 @@ pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
     (fixed + status.nacks.iter().map(|nack| of_nack(format, nack)).sum::<u32>()).div_ceil(8)
 }
 
-/// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back to the first that is gone
-/// (TS 38.322 section 5.3.4, TS 36.322 section 5.2.3). Answers its bytes; 0 when nothing fits.
+/// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back to the first missing SN of which
+/// it then says nothing (TS 38.322 section 5.3.4, TS 36.322 section 5.2.3). Answers its bytes; 0 when nothing fits.
+///
+/// Of an SN with many gaps the first ones are named: what is not named is not acknowledged by that, since the SN is named as missing.
 pub fn fit_status(format: Format, status: &mut StatusPdu, grant: u32) -> u32 {
     let (fixed, of_nack) = status_bits(format);
     if fixed.div_ceil(8) > grant {
         return 0;
     }
     let mut bits = fixed;
-    let mut fits = |nack: &Nack| {
+    let fits = |nack: &&Nack| {
         bits += of_nack(format, nack);
         bits.div_ceil(8) <= grant
     };
-    if let Some(cut) = status.nacks.iter().position(|nack| !fits(nack)) {
-        let ack_sn = status.nacks[cut].sn;
-        status.nacks.truncate(cut);
-        status.ack_sn = ack_sn;
-        // What is said of the SN that is now the first unknown one goes too: half an answer would be taken for a whole one.
-        while let Some(last) = status.nacks.last_mut() {
-            let modulus_mask = match format {
-                Format::NrAm { sn_bits } => (1 << sn_bits) - 1,
-                _ => (1 << 10) - 1,
-            };
-            let ahead = ack_sn.wrapping_sub(last.sn) & modulus_mask;
-            if ahead >= u32::from(last.range) {
-                break;
-            }
-            if ahead > 0 {
-                last.range = ahead as u8;
-                last.so_end = super::pdu::SO_END;
-                break;
-            }
-            status.nacks.pop();
+    let kept = status.nacks.iter().take_while(fits).count();
+    if kept < status.nacks.len() {
+        let space = format.sn_space();
+        let (named, gone) = status.nacks.split_at(kept);
+        let last_of = |nack: &Nack| space.add(nack.sn, u32::from(nack.range).saturating_sub(1));
+        let named_to = named.last().map(last_of);
+        let is_unnamed = |nack: &&Nack| named_to.is_none_or(|sn| last_of(nack) != sn);
+        if let Some(first) = gone.iter().find(is_unnamed) {
+            let starts_named = named_to == Some(first.sn);
+            status.ack_sn = space.add(first.sn, u32::from(starts_named));
         }
+        status.nacks.truncate(kept);
     }
     status_bytes(format, status)
 }

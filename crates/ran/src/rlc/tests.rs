@@ -1,8 +1,12 @@
 //! What the entities do, clause by clause, and what they must do whatever happens to their PDUs.
 
+mod am;
+mod bad_input;
+mod properties;
 mod um;
 
-use super::mode::{Generation, UmConfig};
+use super::codec::{Decoded, Format, decode, encode};
+use super::mode::{AmConfig, Generation, UmConfig};
 use super::*;
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -48,6 +52,14 @@ fn um(generation: Generation, sn_bits: u8) -> RlcModeConfig {
     RlcModeConfig::Um(UmConfig { generation, sn_bits, ..UmConfig::default() })
 }
 
+fn nr_am() -> AmConfig {
+    AmConfig::default()
+}
+
+fn lte_am() -> AmConfig {
+    AmConfig { generation: Generation::Lte, sn_bits: 10, ..AmConfig::default() }
+}
+
 /// What a pull of `grant` bytes at `now` gives.
 fn pull(tx: &mut RlcTx, now: Instant, grant: u32, queue: &mut Queue) -> TbContent {
     let mut content = TbContent::default();
@@ -69,4 +81,30 @@ fn time_out(rx: &mut RlcRx, now: Instant) -> (Vec<u64>, Vec<u64>) {
     let (mut delivered, mut abandoned) = (Vec::new(), Vec::new());
     rx.on_timeout(now, |sdu| delivered.push(sdu.0), |sdu| abandoned.push(sdu.0));
     (delivered, abandoned)
+}
+
+/// `content` after its headers have been bytes.
+fn through_bytes(format: Format, content: &TbContent) -> TbContent {
+    let mut out = TbContent::default();
+    let (mut bytes, mut decoded) = (Vec::new(), Decoded::default());
+    for pdu in &content.pdus {
+        bytes.clear();
+        encode(format, content, pdu, &mut bytes);
+        assert_eq!(bytes.len() as u32, pdu.header_bytes, "the header has as many bytes as were counted");
+        let parts = content.parts_of(pdu);
+        let data: u32 = parts.iter().map(|part| part.len).sum();
+        bytes.resize(bytes.len() + data as usize, 0xa5);
+        decode(format, &bytes, &mut decoded).expect("what is encoded decodes");
+        if let PduHeader::Status(_) = decoded.header {
+            out.push_status(decoded.header_bytes).copy_from(&decoded.status);
+            continue;
+        }
+        let lengths: Vec<u32> = parts.iter().map(|part| part.len).collect();
+        assert_eq!(decoded.elements, lengths, "length indicators say where SDUs end");
+        let first = out.parts.len() as u32;
+        out.parts.extend(parts);
+        out.push_pdu(decoded.header, decoded.header_bytes, first);
+    }
+    assert_eq!(&out.pdus, &content.pdus);
+    out
 }

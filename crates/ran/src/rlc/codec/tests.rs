@@ -164,7 +164,7 @@ fn reserved_bits_are_ignored() {
 }
 
 #[test]
-fn a_report_is_cut_before_the_first_sn_of_which_not_all_is_said() {
+fn a_report_is_cut_to_a_grant_and_acknowledges_nothing_that_misses() {
     let format = Format::NrAm { sn_bits: 12 };
     let full = StatusPdu {
         ack_sn: 9,
@@ -183,9 +183,17 @@ fn a_report_is_cut_before_the_first_sn_of_which_not_all_is_said() {
     assert_eq!(cut_to(2).0, 0);
     assert_eq!(cut_to(4), (3, 2, vec![]));
     assert_eq!(cut_to(5), (5, 4, vec![Nack::whole(2)]));
-    let half = Nack { sn: 4, range: 1, so_start: 10, so_end: SO_END };
-    assert_eq!(cut_to(17), (11, 5, vec![Nack::whole(2), half]), "SN 5 is the first unknown");
+    assert_eq!(
+        cut_to(17),
+        (12, 9, full.nacks[..2].to_vec()),
+        "SN 5 is named as missing, if not all of what misses"
+    );
     assert_eq!(cut_to(18), (18, 9, full.nacks.clone()));
+    let mut range = StatusPdu {
+        ack_sn: 9,
+        nacks: vec![Nack { so_end: 7, ..Nack::whole(4) }, Nack { range: 3, so_start: 9, ..Nack::whole(4) }],
+    };
+    assert_eq!((fit_status(format, &mut range, 10), range.ack_sn), (9, 5), "what follows SN 4 is not named");
 }
 
 fn any_format() -> impl Strategy<Value = Format> {
