@@ -15,6 +15,7 @@ pub mod config;
 pub mod limiter;
 pub mod mac;
 pub mod pacer;
+pub mod pdcp;
 pub mod poll;
 pub mod rb_demand;
 pub mod rb_scheduler;

@@ -6,6 +6,8 @@ use justfull_ran::channel::{self, ChannelConfig};
 use justfull_ran::limiter::{self, LimiterConfig};
 use justfull_ran::pacer::{self, PacerConfig};
 use justfull_ran::rb_scheduler::{self, RbSchedulerConfig};
+use justfull_ran::pdcp::{self, PdcpConfig};
+use justfull_ran::rlc::mode::{MODE_DOCS, RlcModeConfig};
 use justfull_ran::scheduler::{self, SdapSchedulerConfig};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
@@ -74,6 +76,23 @@ fn assert_all<C: DeserializeOwned + Serialize>(kind: &str, docs: &[&MethodDoc]) 
 #[test]
 fn every_limiter_documents_its_settings_and_defaults() {
     assert_all::<LimiterConfig>("limiter", limiter::DOCS);
+}
+
+#[test]
+fn every_rlc_mode_documents_its_settings_and_defaults() {
+    assert_all::<RlcModeConfig>("RLC mode", MODE_DOCS);
+}
+
+#[test]
+fn pdcp_documents_its_settings_and_defaults() {
+    let text = serde_json::to_string(&PdcpConfig::default()).expect("a configuration can be written");
+    let Fields(fields) = serde_json::from_str(&text).expect("it is an object");
+    let found: Vec<(&str, String)> =
+        fields.iter().map(|(key, value)| (key.as_str(), written(value))).collect();
+    let documented: Vec<(&str, String)> =
+        pdcp::DOC.params.iter().map(|p| (p.name, p.default.to_string())).collect();
+    assert_eq!(documented, found);
+    assert!(serde_json::from_str::<PdcpConfig>("{\"colour\": 1}").is_err(), "a wrong key is refused");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! delivered before it is whole, or twice, is found whatever the state of the entities.
 
 use super::*;
+use crate::pdcp::{PdcpConfig, PdcpRx};
 use crate::rlc::pdu::SO_END;
 use alloc::collections::BTreeMap;
 use justfull_base::{Bytes, Rng};
@@ -205,7 +206,7 @@ fn am_modes() -> impl Strategy<Value = RlcModeConfig> {
 /// More steps than any case needs.
 const PATIENCE: usize = 400_000;
 
-/// All that was sent arrives, is delivered once (in order in LTE) and acknowledged once, and nothing remains.
+/// All that was sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged once, and nothing remains.
 fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed: u64) {
     let mut world = World::new(mode, sizes, air, seed);
     let all: Vec<u64> = (0..sizes.len() as u64).collect();
@@ -219,6 +220,11 @@ fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed:
         }
     }
     assert_eq!(world.abandoned, NONE);
+    assert_eq!(
+        in_pdcp_order(&world.witness.delivered, Duration::from_secs(3)),
+        all,
+        "PDCP restores the order"
+    );
     let is_lte = matches!(world.format, Format::LteAm { .. });
     for mut handles in [world.witness.delivered, world.acked] {
         if !is_lte {
@@ -230,8 +236,6 @@ fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed:
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
-
     #[test]
     fn am_survives_loss_copies_and_delay(
         mode in am_modes(), sizes in sizes(), grants in grants(), air in air(), seed in any::<u64>(),
@@ -253,6 +257,8 @@ proptest! {
         for given_up in &world.abandoned {
             prop_assert!(!world.witness.delivered.contains(given_up), "given up after it was delivered");
         }
+        let above = in_pdcp_order(&world.witness.delivered, Duration::from_millis(3));
+        prop_assert!(above.windows(2).all(|pair| pair[0] < pair[1]), "PDCP delivers in order, once");
         let once: BTreeMap<u64, ()> = world.abandoned.iter().map(|&sdu| (sdu, ())).collect();
         prop_assert_eq!(once.len(), world.abandoned.len(), "an SDU is given up once");
     }
@@ -307,6 +313,20 @@ proptest! {
         acked.sort_unstable();
         prop_assert!(acked.windows(2).all(|pair| pair[0] < pair[1]), "acknowledged once");
     }
+}
+
+/// The order in which PDCP gives up what RLC delivered, when each SDU got the number of its place in the queue.
+fn in_pdcp_order(delivered: &[u64], t_reordering: Duration) -> Vec<u64> {
+    let config = PdcpConfig { t_reordering, ..PdcpConfig::default() };
+    let mut rx = PdcpRx::new(&config).expect("valid");
+    let mut above = Vec::new();
+    for (k, &sdu) in delivered.iter().enumerate() {
+        let now = ms(k as u64);
+        rx.on_timeout(now, |sdu| above.push(sdu.0));
+        rx.receive(now, sdu as u32 % 4096, SduHandle(sdu), |sdu| above.push(sdu.0));
+    }
+    rx.on_timeout(ms(1 << 30), |sdu| above.push(sdu.0));
+    above
 }
 
 /// Ten times through all SNs of the smallest field, with loss.

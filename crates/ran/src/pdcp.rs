@@ -1,0 +1,318 @@
+//! Packet data convergence: numbers packets, says which are too old to be sent, and puts what the RLC delivers back in order.
+//!
+//! Source: TS 38.323 sections 5.2.1 (transmitting), 5.2.2 (receiving), 5.3 (discard), 6.2.2 (headers), 7.1 to 7.3; TS 36.323 has the
+//! same headers with SNs of 12 and 18 bits. Controls order and age: an SDU that waited discardTimer is not sent; what arrives out of
+//! order waits for t-Reordering at most.
+//!
+//! Formula: a COUNT is an HFN above an SN; the receiver takes, of the COUNTs with the SN that came, the one within half of the SN space
+//! from RX_DELIV.
+//!
+//! Defaults: SN of 12 bits; no discardTimer (infinity, TS 38.331 section 9.2.1); t-Reordering 100 ms, which the standard leaves to the
+//! network: more than t-Reassembly and a few retransmissions, so that RLC gives up first.
+//! Known weaknesses: in order delivery holds back everything behind a lost packet for t-Reordering.
+//! Deviations from the source: no ciphering, integrity, header compression or status reports, which change no time here; any time
+//! between the standard's least and greatest is taken; infinity is written 0 (discardTimer) and t-Reordering is never infinite; a
+//! COUNT has 64 bits, so that it need not be protected from wrapping.
+
+use crate::rlc::SduHandle;
+use alloc::collections::VecDeque;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant};
+
+/// Settings of both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct PdcpConfig {
+    /// Bits of the SN: 12 or 18.
+    pub sn_bits: u8,
+    /// discardTimer: age at which a packet is not sent any more; 0 for infinity.
+    pub discard_timer: Duration,
+    /// t-Reordering: most time that a packet waits for one before it.
+    pub t_reordering: Duration,
+    /// outOfOrderDelivery: packets do not wait for one another.
+    pub out_of_order: bool,
+}
+
+impl Default for PdcpConfig {
+    fn default() -> Self {
+        Self {
+            sn_bits: 12,
+            discard_timer: Duration::ZERO,
+            t_reordering: Duration::from_millis(100),
+            out_of_order: false,
+        }
+    }
+}
+
+/// Description for users.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "pdcp",
+    kind: "PDCP",
+    title: "Packet data convergence: order and age",
+    text: "Each packet gets a number and a header. One that waited longer than discardTimer is not sent. The UE delivers in order and \
+           waits t-Reordering at most for what is missing.",
+    sources: "TS 38.323 sections 5.2, 5.3 and 6.2",
+    deviations: "no ciphering, integrity, header compression or status reports; any time between the standard's least and greatest; 0 \
+                 stands for an infinite discardTimer, and t-Reordering is never infinite",
+    params: &[
+        ParamDoc::new("sn_bits", "bits", "12 or 18", "12", "Length of the sequence number."),
+        ParamDoc::new(
+            "discard_timer",
+            "time",
+            "0s (infinity), 0.5ms to 1.5s",
+            "0s",
+            "Age at which a packet is not sent any more.",
+        ),
+        ParamDoc::new(
+            "t_reordering",
+            "time",
+            "0s to 3s",
+            "100ms",
+            "Most time that a packet waits for one before it.",
+        ),
+        ParamDoc::new("out_of_order", "bool", "true, false", "false", "Packets do not wait for one another."),
+    ],
+};
+
+impl PdcpConfig {
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let (discard, reordering) = (self.discard_timer, self.t_reordering);
+        let sn = "TS 38.323 section 6.3.2";
+        ensure(matches!(self.sn_bits, 12 | 18), "sn_bits", &self.sn_bits, "12 or 18", sn)?;
+        let allowed = Duration::from_micros(500)..=Duration::from_millis(1500);
+        ensure(
+            discard.is_zero() || allowed.contains(&discard),
+            "discard_timer",
+            &discard,
+            "0s (infinity), or 0.5ms to 1.5s",
+            "TS 38.331 discardTimer",
+        )?;
+        ensure(
+            reordering <= Duration::from_secs(3),
+            "t_reordering",
+            &reordering,
+            "0s to 3s",
+            "TS 38.331 t-Reordering",
+        )
+    }
+
+    /// Bytes of the header (TS 38.323 section 6.2.2): 2 or 3.
+    #[must_use]
+    pub const fn header_bytes(&self) -> u32 {
+        if self.sn_bits == 12 { 2 } else { 3 }
+    }
+}
+
+/// Transmitting side; 24 B.
+#[derive(Clone, Debug)]
+pub struct PdcpTx {
+    /// TX_NEXT.
+    next: u64,
+    discard: Duration,
+    sn_bits: u8,
+}
+
+impl PdcpTx {
+    /// A side that has numbered nothing.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn new(config: &PdcpConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let discard = if config.discard_timer.is_zero() { Duration::MAX } else { config.discard_timer };
+        Ok(Self { next: 0, discard, sn_bits: config.sn_bits })
+    }
+
+    /// The SN of the packet that is handed to the RLC now. Of 2^(sn_bits - 1) packets in flight the oldest must arrive before another
+    /// is numbered (TS 38.323 section 5.2.1), or the receiver takes one for another.
+    #[inline]
+    pub fn number(&mut self) -> u32 {
+        let sn = (self.next & ((1 << self.sn_bits) - 1)) as u32;
+        self.next += 1;
+        sn
+    }
+
+    /// Bytes of the header of each packet.
+    #[must_use]
+    #[inline]
+    pub const fn header_bytes(&self) -> u32 {
+        if self.sn_bits == 12 { 2 } else { 3 }
+    }
+
+    /// True when a packet that came from above at `arrived` must not be sent any more (TS 38.323 section 5.3).
+    #[must_use]
+    #[inline]
+    pub fn is_too_old(&self, now: Instant, arrived: Instant) -> bool {
+        now.since(arrived) >= self.discard
+    }
+}
+
+/// What became of a packet that the RLC delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PdcpOutcome {
+    /// Delivered, or waiting for one before it.
+    Accepted,
+    /// Dropped: its number was received before, or was given up.
+    Dropped,
+}
+
+/// A place behind RX_DELIV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Missing,
+    Waiting(SduHandle),
+    Delivered,
+}
+
+/// Receiving side; 96 B, and 16 B for each number from the first missing to the highest received, at most half of the SN space.
+#[derive(Clone, Debug)]
+pub struct PdcpRx {
+    /// RX_DELIV: the first COUNT that is not delivered.
+    deliv: u64,
+    /// RX_REORD: the COUNT after the one that started t-Reordering.
+    reord: u64,
+    /// What came from RX_DELIV on; RX_NEXT is behind its end.
+    places: VecDeque<Place>,
+    t_reordering: Duration,
+    timer: Instant,
+    sn_bits: u8,
+    out_of_order: bool,
+}
+
+impl PdcpRx {
+    /// A side that has received nothing.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn new(config: &PdcpConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            deliv: 0,
+            reord: 0,
+            places: VecDeque::new(),
+            t_reordering: config.t_reordering,
+            timer: Instant::NEVER,
+            sn_bits: config.sn_bits,
+            out_of_order: config.out_of_order,
+        })
+    }
+
+    /// How far the COUNT of a packet with `sn` is ahead of RX_DELIV; none when it is behind (section 5.2.2.1: it is within half of the
+    /// SN space either way).
+    #[inline]
+    fn ahead(&self, sn: u32) -> Option<usize> {
+        let mask = (1 << self.sn_bits) - 1;
+        let ahead = u64::from(sn).wrapping_sub(self.deliv) & mask;
+        (ahead <= mask / 2).then_some(ahead as usize)
+    }
+
+    /// Takes a packet from the RLC; `deliver` gets it, and those that waited for it, in order. An SN beyond its field is dropped.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        sn: u32,
+        sdu: SduHandle,
+        mut deliver: impl FnMut(SduHandle),
+    ) -> PdcpOutcome {
+        if sn >> self.sn_bits != 0 {
+            return PdcpOutcome::Dropped;
+        }
+        let Some(at) = self.ahead(sn) else { return PdcpOutcome::Dropped };
+        if at == 0 && self.places.is_empty() {
+            self.deliv += 1;
+            deliver(sdu);
+            return PdcpOutcome::Accepted;
+        }
+        if self.places.get(at).is_some_and(|&place| place != Place::Missing) {
+            return PdcpOutcome::Dropped;
+        }
+        if self.places.len() <= at {
+            self.places.resize(at + 1, Place::Missing);
+        }
+        if self.out_of_order {
+            deliver(sdu);
+            self.places[at] = Place::Delivered;
+        } else {
+            self.places[at] = Place::Waiting(sdu);
+        }
+        self.deliver_in_order(&mut deliver);
+        self.update_timer(now);
+        PdcpOutcome::Accepted
+    }
+
+    /// RX_DELIV moves to the first COUNT that did not come.
+    fn deliver_in_order(&mut self, deliver: &mut impl FnMut(SduHandle)) {
+        while let Some(&place) = self.places.front().filter(|&&place| place != Place::Missing) {
+            self.pop(place, deliver);
+        }
+    }
+
+    fn pop(&mut self, place: Place, deliver: &mut impl FnMut(SduHandle)) {
+        if let Place::Waiting(sdu) = place {
+            deliver(sdu);
+        }
+        self.places.pop_front();
+        self.deliv += 1;
+    }
+
+    fn update_timer(&mut self, now: Instant) {
+        if self.timer != Instant::NEVER && self.deliv >= self.reord {
+            self.timer = Instant::NEVER;
+        }
+        if self.timer == Instant::NEVER && !self.places.is_empty() {
+            self.timer = now + self.t_reordering;
+            self.reord = self.deliv + self.places.len() as u64;
+        }
+    }
+
+    /// When [`Self::on_timeout`] has something to do: the end of t-Reordering.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        Some(self.timer).filter(|&at| at != Instant::NEVER)
+    }
+
+    /// t-Reordering may have ended: what misses before RX_REORD is given up, what waited for it is delivered (section 5.2.2.2).
+    pub fn on_timeout(&mut self, now: Instant, mut deliver: impl FnMut(SduHandle)) {
+        if now < self.timer || self.timer == Instant::NEVER {
+            return;
+        }
+        self.timer = Instant::NEVER;
+        while let Some(&place) = self.places.front().filter(|_| self.deliv < self.reord) {
+            self.pop(place, &mut deliver);
+        }
+        self.deliver_in_order(&mut deliver);
+        self.update_timer(now);
+    }
+}
+
+/// Appends the header of a data PDU with `sn` (TS 38.323 figures 6.2.2.2-1 and 6.2.2.3-1).
+pub fn encode(sn_bits: u8, sn: u32, out: &mut alloc::vec::Vec<u8>) {
+    // D/C is 1; three or five reserved bits follow.
+    let [_, high, middle, low] = sn.to_be_bytes();
+    if sn_bits == 12 {
+        out.extend_from_slice(&[0x80 | (middle & 0x0f), low]);
+    } else {
+        out.extend_from_slice(&[0x80 | (high & 0x03), middle, low]);
+    }
+}
+
+/// The SN of a data PDU; none when it is a control PDU, or too short for its header and a byte.
+#[must_use]
+pub fn decode(sn_bits: u8, bytes: &[u8]) -> Option<u32> {
+    let sn = match (sn_bits, bytes) {
+        (12, [a, b, _, ..]) => u32::from_be_bytes([0, 0, a & 0x0f, *b]),
+        (18, [a, b, c, _, ..]) => u32::from_be_bytes([0, a & 0x03, *b, *c]),
+        _ => return None,
+    };
+    (bytes[0] & 0x80 != 0).then_some(sn)
+}
+
+#[cfg(test)]
+mod tests;
