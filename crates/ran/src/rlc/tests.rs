@@ -2,6 +2,7 @@
 
 mod am;
 mod bad_input;
+mod oracle;
 mod properties;
 mod um;
 
