@@ -8,52 +8,22 @@ use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{ChannelConfig, PatternConfig};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig,
-    TieOrder, UeConfig, UpfConfig,
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig, Window};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts allocations.
-struct Counting;
+#[path = "support/mod.rs"]
+mod support;
+use support::{AfterWarmup, Line};
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+/// Tells the counter how far the run is.
+struct Warm(AfterWarmup);
 
-// SAFETY: every call goes to the system's allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// counts the allocations of the event loop after two thirds of the run: queues have reached their size by then. Making the
-/// results after the last event is not counted.
-#[derive(Default)]
-struct AfterWarmup {
-    warm: Option<u64>,
-    last: u64,
-}
-
-impl Progress for AfterWarmup {
+impl Progress for Warm {
     fn advanced(&mut self, now: Instant) -> bool {
-        self.last = ALLOCATIONS.load(Ordering::Relaxed);
-        if now >= Instant::ZERO + Duration::from_secs(40) {
-            self.warm.get_or_insert(self.last);
-        }
+        self.0.reached(now);
         true
     }
 }
@@ -93,7 +63,10 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
                 rules: vec![PacketDetectionRule::any(qfi)],
                 channel: None,
+                slice: 0,
             }],
+            pdcp: PdcpConfig::default(),
+            slices: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,
             seed: 1,
@@ -114,18 +87,6 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
     }
 }
 
-/// Peak resident memory of this process in KiB, from the kernel.
-fn rss_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
-}
-
-/// FNV-1a over the results: equal digests mean equal runs.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -138,22 +99,15 @@ fn main() {
         let config = s1(rlc_bytes);
         let start = std::time::Instant::now();
         let world = World::new(&config).expect("the workload is sound");
-        let mut warm = AfterWarmup::default();
+        let mut warm = Warm(AfterWarmup::new(Instant::ZERO + Duration::from_secs(40)));
         let result = world.run(&mut warm).expect("nobody ends it");
         let wall_ms = start.elapsed().as_secs_f64() * 1e3;
-        let after = warm.last - warm.warm.unwrap_or(0);
         let packets = result.conservation.delivered;
         let drops = result.conservation.dropped;
         let calls = result.component_calls as f64 / packets as f64;
         let goodput = result.flows[0].goodput_mbit_s;
-        let digest = digest(&format!("{result:?}"));
         if json {
-            println!(
-                "{{\"name\":\"{name}\",\"wall_ms\":{wall_ms:.3},\"packets\":{packets},\"drops\":{drops},\
-                 \"calls_per_packet\":{calls:.3},\"allocations_after_warmup\":{after},\"rss_kib\":{},\
-                 \"digest\":\"{digest:016x}\"}}",
-                rss_kib()
-            );
+            Line { name, wall_ms, packets, drops, calls, allocations: warm.0.allocations() }.print(&result);
         } else {
             println!(
                 "{name}: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, {goodput:.2} Mbit/s, {calls:.2} calls per packet"

@@ -1,0 +1,100 @@
+//! What the workloads share: an allocator that counts, memory, digests, and the line of JSON that `cargo xtask bench` reads.
+
+use justfull_base::Instant;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts allocations.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Counts the allocations of the event loop after two thirds of the run: queues have reached their size by then. Making the
+/// results after the last event is not counted.
+pub(crate) struct AfterWarmup {
+    from: Instant,
+    warm: Option<u64>,
+    last: u64,
+}
+
+impl AfterWarmup {
+    /// Counts from `from` on.
+    pub(crate) fn new(from: Instant) -> Self {
+        Self { from, warm: None, last: 0 }
+    }
+
+    /// The run has reached `now`.
+    pub(crate) fn reached(&mut self, now: Instant) {
+        self.last = ALLOCATIONS.load(Ordering::Relaxed);
+        if now >= self.from {
+            self.warm.get_or_insert(self.last);
+        }
+    }
+
+    /// Allocations since the warm-up.
+    pub(crate) fn allocations(&self) -> u64 {
+        self.last - self.warm.unwrap_or(0)
+    }
+}
+
+/// What a run reports.
+pub(crate) struct Line<'a> {
+    /// Name of the workload.
+    pub(crate) name: &'a str,
+    /// Wall-clock time.
+    pub(crate) wall_ms: f64,
+    /// Packets delivered.
+    pub(crate) packets: u64,
+    /// Packets dropped anywhere.
+    pub(crate) drops: u64,
+    /// Component calls for each packet.
+    pub(crate) calls: f64,
+    /// Allocations after the warm-up.
+    pub(crate) allocations: u64,
+}
+
+impl Line<'_> {
+    /// Prints the line of JSON; equal digests of `result` mean equal runs.
+    pub(crate) fn print(&self, result: &impl Debug) {
+        let Self { name, wall_ms, packets, drops, calls, allocations } = self;
+        println!(
+            "{{\"name\":\"{name}\",\"wall_ms\":{wall_ms:.3},\"packets\":{packets},\"drops\":{drops},\
+             \"calls_per_packet\":{calls:.3},\"allocations_after_warmup\":{allocations},\"rss_kib\":{},\
+             \"digest\":\"{:016x}\"}}",
+            rss_kib(),
+            digest(&format!("{result:?}"))
+        );
+    }
+}
+
+/// Peak resident memory of this process in KiB, from the kernel.
+pub(crate) fn rss_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+/// FNV-1a.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+}
