@@ -42,20 +42,44 @@ pub enum DropReason {
     AqmDequeue,
     /// The AQM signalled on a timeout.
     AqmTimeout,
+    /// It waited longer than PDCP's discard timer allows (TS 38.323 section 5.3).
+    DiscardTimer,
     /// No packet detection rule matched the packet.
     NoRule,
+    /// A transport block with a part of it was not decoded at its last transmission, and no RLC sends it again.
+    Harq,
+    /// RLC AM sent a part of it as often as it may (TS 38.322 section 5.3.2).
+    MaxRetransmissions,
+    /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for a missing packet before it.
+    Reassembly,
 }
 
 impl DropReason {
     /// All reasons, in the order of columns.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::Overflow,
         Self::OverflowVictim,
         Self::AqmEnqueue,
         Self::AqmDequeue,
         Self::AqmTimeout,
+        Self::DiscardTimer,
         Self::NoRule,
+        Self::Harq,
+        Self::MaxRetransmissions,
+        Self::Reassembly,
     ];
+
+    /// True when the packet had waited in the queue that it was dropped from.
+    #[must_use]
+    pub const fn waited(self) -> bool {
+        matches!(self, Self::OverflowVictim | Self::AqmDequeue | Self::AqmTimeout | Self::DiscardTimer)
+    }
+
+    /// True when the packet had left all queues: it was lost on the air or given up by the receiver.
+    #[must_use]
+    pub const fn on_air(self) -> bool {
+        matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly)
+    }
 
     /// Lower-case name for columns and keys.
     #[must_use]
@@ -66,7 +90,11 @@ impl DropReason {
             Self::AqmEnqueue => "aqm_enqueue",
             Self::AqmDequeue => "aqm_dequeue",
             Self::AqmTimeout => "aqm_timeout",
+            Self::DiscardTimer => "discard_timer",
             Self::NoRule => "no_rule",
+            Self::Harq => "harq",
+            Self::MaxRetransmissions => "max_retransmissions",
+            Self::Reassembly => "reassembly",
         }
     }
 }

@@ -114,6 +114,14 @@ pub trait Discipline: Debug {
         self.head(self.turn()?)
     }
 
+    /// Shows the packets that wait, in the order in which they would leave if nothing else came and none were dropped, until
+    /// `visit` answers false or the order is not known without moving it: a discipline with turns shows the first alone.
+    fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
+        if let Some(queued) = self.first() {
+            visit(&queued.packet);
+        }
+    }
+
     /// Takes the head of `lane`. The turn stays with the lane while it is active.
     fn pop(&mut self, lane: Lane) -> Option<Queued>;
 

@@ -231,6 +231,19 @@ impl ManagedQueue {
         self.check();
     }
 
+    /// The reserved `packet` is dropped for `reason` by the layer that holds it.
+    pub fn discard<P: Probe>(&mut self, now: Instant, packet: &Packet, reason: DropReason, probe: &mut P) {
+        self.account.release(packet);
+        drop_one(self.account.layer, &mut self.account.counters, now, packet, reason, probe);
+        self.check();
+    }
+
+    /// Shows the packets that wait, next first, as far as the discipline knows their order ([`Discipline::visit`]) and until
+    /// `visit` answers false. The AQM may still drop them.
+    pub fn visit_waiting(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
+        self.discipline.visit(visit);
+    }
+
     /// Gives the reserved `packet` back: it is the next of its lane again, the turn is its lane's, and the AQM is not
     /// asked about it again at the next reserve. Several packets are given back last first.
     pub fn abort(&mut self, packet: Packet) {

@@ -4,11 +4,13 @@
 //! its key and the arguments alone, never on what was sent, so that every method of an experiment meets the same
 //! channel, and [`Channel::peek`] can tell a clairvoyant method what a later slot will offer.
 //!
-//! Five kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace) and [`markov`] (chance).
+//! Six kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace), [`markov`] (chance) and [`mcs`],
+//! which answers a MAC that deals in resource blocks alone. To such a MAC the kinds with a CQI answer the MCS of their map.
 
 pub mod constant;
 pub mod cqi_rows;
 pub mod markov;
+pub mod mcs;
 pub mod pattern;
 mod quality;
 pub mod rows;
@@ -21,10 +23,13 @@ mod tests;
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, Packet};
+use justfull_phy::CqiToMcs;
+use justfull_phy::cqi::to_mcs;
 
 pub use constant::ConstantConfig;
 pub use cqi_rows::CqiRowsConfig;
 pub use markov::{Fit, MarkovConfig};
+pub use mcs::McsConfig;
 pub use pattern::PatternConfig;
 pub use rows::RowsConfig;
 pub use timeline::{AtEnd, RowLength};
@@ -78,6 +83,8 @@ pub enum ChannelConfig {
     CqiRows(CqiRowsConfig),
     /// Channel quality by chance.
     Markov(MarkovConfig),
+    /// Modulation and coding schemes, for a MAC with a carrier.
+    Mcs(McsConfig),
 }
 
 impl Default for ChannelConfig {
@@ -98,6 +105,7 @@ impl ChannelConfig {
             Self::Rows(config) => config.validate(),
             Self::CqiRows(config) => config.validate(),
             Self::Markov(config) => config.validate(),
+            Self::Mcs(config) => config.validate(),
         }
     }
 
@@ -106,16 +114,27 @@ impl ChannelConfig {
     pub const fn unit(&self) -> CapacityUnit {
         match self {
             Self::Constant(config) => config.unit,
-            Self::Pattern(_) => CapacityUnit::Bytes,
+            Self::Pattern(_) | Self::Mcs(_) => CapacityUnit::Bytes,
             Self::Rows(config) => config.unit,
             Self::CqiRows(config) => config.unit,
             Self::Markov(config) => config.unit,
         }
     }
+
+    /// From CQI to MCS; none for kinds without a CQI.
+    #[must_use]
+    pub const fn map(&self) -> Option<CqiToMcs> {
+        match self {
+            Self::CqiRows(config) => Some(config.map),
+            Self::Markov(config) => Some(config.map),
+            Self::Constant(_) | Self::Pattern(_) | Self::Rows(_) | Self::Mcs(_) => None,
+        }
+    }
 }
 
 /// Descriptions of all kinds, for the reference pages.
-pub const DOCS: [&MethodDoc; 5] = [&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC];
+pub const DOCS: [&MethodDoc; 6] =
+    [&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC, &mcs::DOC];
 
 /// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20: 10 ms).
 const MAX_SLOT: Duration = Duration::from_secs(1);
@@ -126,6 +145,8 @@ const MAX_AMOUNT: u64 = u32::MAX as u64;
 #[derive(Clone, Debug)]
 pub struct Channel {
     unit: CapacityUnit,
+    /// From CQI to MCS, for kinds with a CQI.
+    map: Option<CqiToMcs>,
     kind: Kind,
     last_pull: Instant,
 }
@@ -137,6 +158,7 @@ enum Kind {
     Rows(rows::Rows),
     CqiRows(cqi_rows::CqiRows),
     Markov(markov::Markov),
+    Mcs(mcs::McsRows),
 }
 
 impl Channel {
@@ -162,8 +184,9 @@ impl Channel {
             ChannelConfig::Rows(c) => Kind::Rows(rows::Rows::new(c, slot)),
             ChannelConfig::CqiRows(c) => Kind::CqiRows(cqi_rows::CqiRows::new(c, slot)?),
             ChannelConfig::Markov(c) => Kind::Markov(markov::Markov::new(c, seed_key, slot)?),
+            ChannelConfig::Mcs(c) => Kind::Mcs(mcs::McsRows::new(c)),
         };
-        Ok(Self { unit: config.unit(), kind, last_pull: Instant::ZERO })
+        Ok(Self { unit: config.unit(), map: config.map(), kind, last_pull: Instant::ZERO })
     }
 
     /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither argument may fall.
@@ -190,6 +213,8 @@ impl Channel {
             Kind::Rows(rows) => rows.amount(slot_index, at),
             Kind::CqiRows(rows) => rows.amount(slot_index, at),
             Kind::Markov(markov) => markov.amount(slot_index, at),
+            // Without a carrier there is nothing to carry: `StackConfig::validate` refuses it.
+            Kind::Mcs(_) => 0,
         }
     }
 
@@ -198,9 +223,31 @@ impl Channel {
     #[must_use]
     pub fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         match &self.kind {
-            Kind::Constant(_) | Kind::Pattern(_) | Kind::Rows(_) => None,
+            Kind::Constant(_) | Kind::Pattern(_) | Kind::Rows(_) | Kind::Mcs(_) => None,
             Kind::CqiRows(rows) => rows.cqi(slot_index, at),
             Kind::Markov(markov) => Some(markov.cqi(at)),
+        }
+    }
+
+    /// Moves to slot `slot_index`, pulled at `now`, and answers its MCS; none where nothing can be carried. Call once per slot;
+    /// neither argument may fall. For a MAC with a carrier.
+    #[inline]
+    pub fn next_mcs(&mut self, slot_index: u64, now: Instant) -> Option<u8> {
+        debug_assert!(now >= self.last_pull, "the MAC pulled at {now:?} after {:?}", self.last_pull);
+        self.last_pull = now;
+        if let Kind::Markov(markov) = &mut self.kind {
+            markov.advance(now);
+        }
+        self.mcs(slot_index, now)
+    }
+
+    /// The MCS of slot `slot_index` when it is pulled at `at`, not before the last pull.
+    #[inline]
+    #[must_use]
+    pub fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
+        match &self.kind {
+            Kind::Mcs(rows) => rows.mcs(slot_index, at),
+            _ => self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(self.map?, cqi)),
         }
     }
 

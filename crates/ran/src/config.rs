@@ -1,15 +1,20 @@
 //! Settings of the chain, as scenario files write them.
 
+use crate::carrier::CarrierConfig;
 use crate::channel::ChannelConfig;
+use crate::harq::HarqConfig;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
+use crate::pdcp::PdcpConfig;
+use crate::rb_scheduler::RbSchedulerConfig;
+use crate::rlc::RlcModeConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration, Lateness, Qfi, Rng, Ticker, TickerConfig};
+use justfull_base::{Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig};
 use justfull_queue::QueueConfig;
 
 /// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS 36.331; 32 leaves room).
@@ -135,6 +140,8 @@ pub struct RlcConfig {
     pub queue: QueueConfig,
     /// How much may sit in it.
     pub limiter: LimiterConfig,
+    /// How SDUs are cut, numbered and put together again; with a carrier only.
+    pub mode: RlcModeConfig,
 }
 
 /// The MAC sublayer.
@@ -144,8 +151,24 @@ pub struct RlcConfig {
 pub struct MacConfig {
     /// The slots: when the MAC pulls; the period must not be 0.
     pub slot: PollConfig,
-    /// Header bytes that each bearer with data costs per slot, where grants are in bytes.
+    /// Header bytes that each bearer with data costs per slot, where grants are in bytes without a carrier.
     pub overhead: Bytes,
+    /// The carrier; with one, the MAC deals in resource blocks, and RLC and PDCP have headers and a receiving side.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub carrier: Option<CarrierConfig>,
+    /// Who gets resource blocks; with a carrier only.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+    pub scheduler: RbSchedulerConfig,
+    /// Transport blocks that are sent again; with a carrier only.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+    pub harq: HarqConfig,
+    /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to 255; with a carrier only. A block whose
+    /// MCS is above what the channel bears by then is not decoded at its first transmission.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+    pub cqi_delay: u8,
+    /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it included; with a carrier only.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default_status_delay"))]
+    pub status_delay: Duration,
 }
 
 /// One QoS flow of a UE.
@@ -170,6 +193,16 @@ pub struct QosFlowConfig {
 }
 
 #[cfg(feature = "serde")]
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[cfg(feature = "serde")]
+fn is_default_status_delay(delay: &Duration) -> bool {
+    *delay == MacConfig::default().status_delay
+}
+
+#[cfg(feature = "serde")]
 fn one() -> u32 {
     1
 }
@@ -185,6 +218,8 @@ pub struct UeConfig {
     pub rules: Vec<PacketDetectionRule>,
     /// The UE's own channel, where UEs differ; none to share the cell's.
     pub channel: Option<ChannelConfig>,
+    /// Index of its slice among the cell's; 0 where there are none.
+    pub slice: u16,
 }
 
 /// All of the chain.
@@ -200,8 +235,12 @@ pub struct StackConfig {
     pub mac: MacConfig,
     /// The cell's channel.
     pub channel: ChannelConfig,
+    /// Packet data convergence; with a carrier only.
+    pub pdcp: PdcpConfig,
     /// User equipments; at least one.
     pub ues: Vec<UeConfig>,
+    /// Shares of the slices in the resource blocks, together at most 1; none for one slice with all of them.
+    pub slices: Vec<Ratio>,
     /// Order of events at one instant.
     pub tie_order: TieOrder,
     /// Largest packet in bytes, 68 to 65 535.
@@ -238,7 +277,15 @@ impl Default for SdapConfig {
 
 impl Default for MacConfig {
     fn default() -> Self {
-        Self { slot: PollConfig::every(Duration::from_millis(1)), overhead: Bytes(0) }
+        Self {
+            slot: PollConfig::every(Duration::from_millis(1)),
+            overhead: Bytes(0),
+            carrier: None,
+            scheduler: RbSchedulerConfig::default(),
+            harq: HarqConfig::default(),
+            cqi_delay: 0,
+            status_delay: Duration::from_millis(8),
+        }
     }
 }
 
@@ -266,6 +313,7 @@ impl StackConfig {
         )?;
         let slot = self.mac.slot.period;
         ensure(!slot.is_zero(), "mac.slot.period", &slot, "above 0s", "the radio is slotted (TS 38.211)")?;
+        self.validate_blocks()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
         let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));
@@ -280,6 +328,66 @@ impl StackConfig {
             .iter()
             .enumerate()
             .try_for_each(|(i, ue)| ue.validate().map_err(|e| e.within(&alloc::format!("ue[{i}]"))))
+    }
+}
+
+impl StackConfig {
+    /// What needs a carrier, and what does not go with one.
+    fn validate_blocks(&self) -> Result<(), ConfigError> {
+        const WHY: &str = "only a MAC that deals in resource blocks has these";
+        let own = self.ues.iter().filter_map(|ue| ue.channel.as_ref());
+        let mut channels = core::iter::once(&self.channel).chain(own);
+        let Some(carrier) = &self.mac.carrier else {
+            let mcs = channels.any(|channel| matches!(channel, ChannelConfig::Mcs(_)));
+            ensure(!mcs, "channel.kind", &"mcs", "another kind, or with mac.carrier", WHY)?;
+            let sliced = self.slices.len();
+            ensure(sliced == 0, "slice", &sliced, "none, or with mac.carrier", WHY)?;
+            let mode = self.rlc.mode == RlcModeConfig::default();
+            return ensure(mode, "rlc.mode", &"a mode", "none, or with mac.carrier", WHY);
+        };
+        carrier.validate(self.mac.slot.period).map_err(|e| match e.field.as_str() {
+            "slot.period" => e.within("mac"),
+            _ => e.within("mac.carrier"),
+        })?;
+        self.mac.harq.validate().map_err(|e| e.within("mac.harq"))?;
+        self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
+        self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
+        ensure(
+            channels.all(|channel| match (channel, channel.map()) {
+                (ChannelConfig::Mcs(_), _) => true,
+                (_, map) => map.is_some_and(|map| map.mcs_table() == carrier.table()),
+            }),
+            "channel",
+            &"another channel",
+            "kind mcs, or a kind with a CQI whose map leads to the carrier's MCS table",
+            "the MAC sizes blocks by the MCS (TS 36.213 section 7.1.7, TS 38.214 section 5.1.3)",
+        )?;
+        let mut sum = 0.0;
+        for (i, share) in self.slices.iter().enumerate() {
+            let field = alloc::format!("slice[{i}].share");
+            sum += share.0;
+            ensure(
+                share.0 > 0.0,
+                &field,
+                share,
+                "above 0",
+                "a slice without resource blocks carries nothing",
+            )?;
+            // The slack is for shares such as 0.1, which have no exact sum.
+            ensure(
+                sum <= 1.0 + 1e-9,
+                &field,
+                share,
+                "at most what the slices before it leave of 1",
+                "A21 section IV-B",
+            )?;
+        }
+        for (i, ue) in self.ues.iter().enumerate() {
+            let field = alloc::format!("ue[{i}].slice");
+            let known = usize::from(ue.slice) < self.slices.len().max(1);
+            ensure(known, &field, &ue.slice, "the index of one of the slices", "A21 section IV-B")?;
+        }
+        Ok(())
     }
 }
 

@@ -10,9 +10,13 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod carrier;
 pub mod channel;
 pub mod config;
+mod harq;
+mod in_flight;
 pub mod limiter;
+mod link;
 pub mod mac;
 pub mod pacer;
 pub mod pdcp;
@@ -25,8 +29,11 @@ pub mod sdap;
 pub mod stack;
 pub mod upf;
 
+pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
     MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
+pub use harq::HarqConfig;
+pub use pdcp::PdcpConfig;
 pub use stack::{Egress, Stack};
 pub use upf::{FiveTuple, PacketDetectionRule};

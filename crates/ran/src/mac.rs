@@ -5,6 +5,10 @@
 
 use alloc::collections::VecDeque;
 use justfull_base::Instant;
+use justfull_base::doc::MethodDoc;
+
+/// Descriptions of the parts of a MAC that deals in resource blocks.
+pub const DOCS: [&MethodDoc; 3] = [&crate::carrier::DOC, &crate::harq::DOC, &crate::pdcp::DOC];
 
 /// A bearer in the cell: UE and index among its bearers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Radio link control, transmitting side: the queue of one data radio bearer, its limiter, and the SDU that is partly sent.
 //!
 //! Where grants are in packets, whole SDUs leave, as in T20 and E19. Where they are in bytes, the SDU at the head is
-//! cut at the grant's end and goes on in the next slot (TS 38.322 section 5.2.2.1, without header bytes).
+//! cut at the grant's end and goes on in the next slot (TS 38.322 section 5.2.2.1, without header bytes). Where they are
+//! in resource blocks, a [`Link`] numbers, cuts and heads the SDUs as 3GPP says, and its receiving side puts them together.
 
 pub mod codec;
 pub mod mode;
@@ -18,9 +19,14 @@ pub use rx::RlcRx;
 pub use tx::{HeaderBytes, Pending, RlcTx};
 
 use crate::config::RlcConfig;
+use crate::in_flight::InFlight;
 use crate::limiter::{AnyLimiter, Limiter, LimiterContext, RlcView};
+use crate::link::Link;
+use crate::pdcp::PdcpTx;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use justfull_base::rng::mix;
-use justfull_base::{ConfigError, Instant, Layer, Packet, Probe, SlotReport};
+use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotReport};
 use justfull_queue::ManagedQueue;
 
 /// Number of a slot before the first.
@@ -39,6 +45,8 @@ pub(crate) struct RlcEntity {
     told_slot: u64,
     /// The last slot in which it sent, and how much, in the unit of grants.
     used: (u64, u64),
+    /// PDCP and the RLC proper, where grants are in resource blocks.
+    pub(crate) link: Option<Box<Link>>,
 }
 
 impl RlcEntity {
@@ -51,6 +59,7 @@ impl RlcEntity {
             sent: 0,
             told_slot: NO_SLOT,
             used: (NO_SLOT, 0),
+            link: None,
         })
     }
 
@@ -136,6 +145,71 @@ impl RlcEntity {
         grant - left
     }
 
+    /// Fills `content` with PDUs of up to `grant` bytes, headers of MAC included, and answers how many.
+    pub(crate) fn pull_block<P: Probe>(
+        &mut self,
+        now: Instant,
+        grant: u32,
+        sdus: &mut InFlight,
+        content: &mut TbContent,
+        probe: &mut P,
+    ) -> u32 {
+        let Self { queue, limiter, head, sending, link, .. } = self;
+        let Some(link) = link else { return 0 };
+        let mut source = Source {
+            queue,
+            limiter,
+            head,
+            sending,
+            pdcp: &mut link.pdcp_tx,
+            handle: &mut link.head,
+            sdus,
+            now,
+            probe,
+        };
+        let took = link.tx.pull(now, grant, &mut source, content);
+        self.sent = if self.sending { link.sent_of_head(self.head.size) } else { 0 };
+        took
+    }
+
+    /// Appends what each PDU here would take of a transport block, headers of MAC and RLC included, as far as `most` bytes, and
+    /// answers what all of them would.
+    pub(crate) fn list_sdus(&self, most: u32, out: &mut Vec<u32>) -> u64 {
+        let Some(link) = &self.link else { return 0 };
+        let mut listed = 0;
+        let mut list = |bytes: u32| {
+            listed += u64::from(bytes);
+            out.push(bytes);
+            listed < u64::from(most)
+        };
+        let mut unlisted = self.queue.waiting_bytes();
+        let more = link.list_begun(self.sending.then_some(self.head.size), &mut list);
+        if link.tx.is_stalled() {
+            return listed;
+        }
+        if more {
+            self.queue.visit_waiting(&mut |packet| {
+                unlisted -= u64::from(packet.size);
+                list(link.bytes_of(packet.size))
+            });
+        }
+        listed + unlisted
+    }
+
+    /// It has something to send: SDUs, or what its RLC has to repeat.
+    pub(crate) fn wants_to_send(&self) -> bool {
+        !self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.tx.pending().total() > 0)
+    }
+
+    /// How long the SDU that goes next has been here.
+    pub(crate) fn head_age(&self, now: Instant) -> Duration {
+        if self.sending {
+            now.since(self.head.enqueued)
+        } else {
+            self.queue.head_age(now).unwrap_or_default()
+        }
+    }
+
     /// Tells the limiter of slot `k`.
     #[inline]
     pub(crate) fn report(&mut self, k: u64, report: &SlotReport) {
@@ -159,5 +233,48 @@ impl RlcEntity {
     #[inline]
     pub(crate) fn used_in(&self, k: u64) -> u64 {
         if self.used.0 == k { self.used.1 } else { 0 }
+    }
+}
+
+/// The queue as the RLC proper pulls from it. PDCP numbers an SDU here, at the moment at which its first byte may leave: what the
+/// queue's AQM drops before gets no number, so that the receiver waits for none of it.
+struct Source<'a, P> {
+    queue: &'a mut ManagedQueue,
+    limiter: &'a mut AnyLimiter,
+    head: &'a mut Packet,
+    sending: &'a mut bool,
+    handle: &'a mut SduHandle,
+    pdcp: &'a mut PdcpTx,
+    sdus: &'a mut InFlight,
+    now: Instant,
+    probe: &'a mut P,
+}
+
+impl<P: Probe> SduSource for Source<'_, P> {
+    fn head(&mut self) -> Option<SduRef> {
+        while !*self.sending {
+            if !self.queue.reserve_into(self.now, self.head, self.probe) {
+                return None;
+            }
+            if self.pdcp.is_too_old(self.now, self.head.enqueued) {
+                self.queue.discard(self.now, self.head, DropReason::DiscardTimer, self.probe);
+                continue;
+            }
+            *self.sending = true;
+            *self.handle = self.sdus.open(self.head, self.pdcp.number());
+        }
+        Some(SduRef { handle: *self.handle, size: self.head.size + self.pdcp.header_bytes() })
+    }
+
+    fn take(&mut self) {
+        self.queue.commit(self.now, self.head, self.probe);
+        if !self.limiter.is_unlimited() {
+            self.limiter.on_departed(self.now, self.now.since(self.head.enqueued));
+        }
+        *self.sending = false;
+        if let Some(packet) = self.sdus.launch(*self.handle) {
+            let reason = DropReason::Harq;
+            self.probe.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+        }
     }
 }

@@ -11,6 +11,7 @@
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::{StackConfig, TieOrder};
 use crate::limiter::{Limiter, LimiterContext, RlcView};
+use crate::link::Link;
 use crate::mac::{Bearer, LastSlot, SlotBudget, Turns};
 use crate::pacer::{Pacer, PacerContext, SdapPoll};
 use crate::poll::Poll;
@@ -19,13 +20,17 @@ use crate::scheduler::SdapScheduler;
 use crate::sdap::UeSdap;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
 use alloc::vec::Vec;
+use blocks::Blocks;
 use justfull_base::rng::{mix, stream_key};
 use justfull_base::{
     ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotForecast, SlotReport,
 };
 
+mod blocks;
 mod build;
 mod slot;
+
+pub(crate) use blocks::Upward;
 
 /// Where packets go when the radio has taken their last byte.
 pub trait Egress {
@@ -51,6 +56,11 @@ struct Ue {
     qfis: Vec<justfull_base::Qfi>,
     rules: Vec<PacketDetectionRule>,
     channel: Option<Channel>,
+    /// Its channel as the MAC knows it, where that is older than the slot.
+    reported: Option<Channel>,
+    slice: u16,
+    /// The UE is in the list of UEs that resource blocks are given to.
+    block_listed: bool,
     /// The UE is in the list of UEs with packets in the UPF, in SDAP.
     upf_listed: bool,
     sdap_listed: bool,
@@ -65,7 +75,7 @@ pub struct Conserved {
     pub delivered: u64,
     /// Dropped in any layer.
     pub dropped: u64,
-    /// In a queue now.
+    /// In a queue or on the air now.
     pub queued: u64,
 }
 
@@ -82,6 +92,9 @@ pub struct Stack {
     sdap_busy: Vec<u32>,
     turns: Turns,
     channel: Channel,
+    /// The cell's channel as the MAC knows it, where that is older than the slot.
+    reported: Option<Channel>,
+    blocks: Option<alloc::boxed::Box<Blocks>>,
     per_ue_channels: bool,
     unit: CapacityUnit,
     slot: Duration,
@@ -117,6 +130,12 @@ impl Stack {
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         self.unit
+    }
+
+    /// What [`Event::Slot`] counts: `packets`, `bytes` or `resource_blocks`.
+    #[must_use]
+    pub fn slot_unit(&self) -> &'static str {
+        if self.blocks.is_some() { "resource_blocks" } else { self.unit.name() }
     }
 
     /// A packet arrives from the data network at `now`. Its flow, size, ECN bits, protocol, payload handle and tracked flag
@@ -213,6 +232,9 @@ impl Stack {
             counts.dropped += queue.counters().dropped_total().packets;
             counts.queued += u64::from(queue.backlog_packets());
         }
+        let (flying, lost) = self.blocks.as_ref().map_or((0, 0), |mac| mac.in_the_air());
+        counts.queued += flying;
+        counts.dropped += lost;
         counts
     }
 
@@ -223,6 +245,12 @@ impl Stack {
     pub fn assert_conserved(&self) {
         let c = self.conserved();
         assert_eq!(c.entered, c.delivered + c.dropped + c.queued, "packets are conserved: {c:?}");
+    }
+
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent.
+    #[must_use]
+    pub fn quantum(&self, slice: usize) -> Option<f64> {
+        self.blocks.as_ref()?.quantum(slice)
     }
 
     /// Packets waiting in UPF, SDAP and RLC over all UEs.
@@ -377,20 +405,23 @@ impl Stack {
     /// A poll of a UE with one QoS flow, no pacer and a bearer that takes everything: nothing to choose and nobody to ask.
     #[inline]
     fn forward<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
+        let Ue { sdap: UeSdap { queues, .. }, rlc, block_listed, .. } = &mut self.ues[ue_index as usize];
         let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return };
         let before = rlc.view();
         rlc.take_from(&mut queue.queue, now, self.sdap_batch, driver);
         let after = rlc.view();
         self.backlog.change(&before, &after);
         if before.packets == 0 && after.packets > 0 {
-            self.turns.join(Bearer { ue: ue_index, drb: 0 });
+            match &mut self.blocks {
+                None => self.turns.join(Bearer { ue: ue_index, drb: 0 }),
+                Some(mac) => mac.join(ue_index, block_listed),
+            }
         }
     }
 
     /// A poll that lets the scheduler choose among the queues and asks the bearers' limiters.
     fn schedule<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        let Ue { sdap, rlc, .. } = &mut self.ues[ue_index as usize];
+        let Ue { sdap, rlc, block_listed, .. } = &mut self.ues[ue_index as usize];
         sdap.begin_poll();
         // A queue that is refused costs the others nothing of the batch.
         let mut sent = 0;
@@ -422,7 +453,10 @@ impl Stack {
             let after = rlc.view();
             self.backlog.change(&before, &after);
             if before.packets == 0 && after.packets > 0 {
-                self.turns.join(Bearer { ue: ue_index, drb });
+                match &mut self.blocks {
+                    None => self.turns.join(Bearer { ue: ue_index, drb }),
+                    Some(mac) => mac.join(ue_index, block_listed),
+                }
             }
         }
         if !self.unpaced {
@@ -448,12 +482,14 @@ impl Stack {
         let forecast = if self.clairvoyant.is_some() { Some(self.forecast(now)) } else { None };
         let Some(k) = self.last_slot.number else { return self.forecast_first(ue_index, forecast) };
         let at = self.last_slot.at;
-        let shared = self.channel.peek(k, at);
-        let sharers = self.turns.len() as u64 + 1;
+        let sharers = self.blocks.as_ref().map_or(self.turns.len(), |mac| mac.busy_ues()) as u64 + 1;
+        let ue = &self.ues[ue_index as usize];
+        let channel = ue.channel.as_ref().unwrap_or(&self.channel);
+        let capacity =
+            if ue.rlc.iter().any(|rlc| rlc.misses(k)) { self.whole_slot(channel, k, at) } else { 0 };
         let ue = &mut self.ues[ue_index as usize];
         for rlc in &mut ue.rlc {
             if rlc.misses(k) {
-                let capacity = ue.channel.as_ref().map_or(shared, |c| c.peek(k, at));
                 let remaining = rlc.view().backlog(self.unit);
                 let starved = capacity > 0;
                 rlc.report(
@@ -473,6 +509,14 @@ impl Stack {
         self.forecast_first(ue_index, forecast);
     }
 
+    /// What slot `k` could carry if it is pulled at `at` and all of it belongs to one UE with this `channel`.
+    fn whole_slot(&self, channel: &Channel, k: u64, at: Instant) -> u64 {
+        match &self.blocks {
+            None => channel.peek(k, at),
+            Some(mac) => mac.most(k, channel.mcs(k, at)),
+        }
+    }
+
     fn forecast_first(&mut self, ue_index: u32, forecast: Option<SlotForecast>) {
         if let (Some(forecast), Some(rlc)) = (forecast, self.ues[ue_index as usize].rlc.first_mut())
             && rlc.limiter.wants_forecast()
@@ -484,12 +528,13 @@ impl Stack {
     /// The pull that a packet leaving SDAP at `now` meets, and the polls of SDAP before it.
     fn forecast(&self, now: Instant) -> SlotForecast {
         let (k, next_pull) = self.mac_poll.first(now, !self.top_down);
-        let most = 1 + (self.channel.peek(k, next_pull) / u64::from(self.sdap_batch).max(1)) as u32;
+        let capacity = self.whole_slot(&self.channel, k, next_pull);
+        let most = 1 + (capacity / u64::from(self.sdap_batch).max(1)) as u32;
         // Top-down, a poll at the instant of the pull is in time for it.
         let too_late = if self.top_down { next_pull + Duration::from_nanos(1) } else { next_pull };
         SlotForecast {
             next_pull,
-            capacity: self.channel.peek(k, next_pull),
+            capacity,
             polls_left: self.sdap_poll.count_between(now, too_late, most.saturating_add(1)),
             packets_per_poll: self.sdap_batch,
         }

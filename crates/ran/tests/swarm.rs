@@ -9,20 +9,26 @@ use justfull_base::{
 use justfull_phy::CqiToMcs;
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig, PatternConfig,
-    RowLength, RowsConfig,
+    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig, McsConfig,
+    PatternConfig, RowLength, RowsConfig,
 };
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
     Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, FixedConfig, LimiterConfig,
 };
 use justfull_ran::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig, UspVariant};
+use justfull_ran::rb_scheduler::{
+    EqpConfig, EqpInflation, FixedPartitionConfig, ProportionalFairConfig, RbSchedulerConfig,
+};
+use justfull_ran::rlc::RlcModeConfig;
+use justfull_ran::rlc::mode::{AmConfig, Generation, UmConfig};
 use justfull_ran::scheduler::{
     DrrConfig, FifoConfig, RoundRobinConfig, SdapSchedulerConfig, StrictPriorityConfig,
 };
 use justfull_ran::{
-    Egress, FiveTuple, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    Stack, StackConfig, TieOrder, UeConfig, UpfConfig,
+    AllocationType, CarrierConfig, CarrierKind, Egress, FiveTuple, HarqConfig, MacConfig,
+    PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, Stack, StackConfig,
+    TieOrder, UeConfig, UpfConfig,
 };
 use std::collections::BTreeSet;
 
@@ -79,7 +85,7 @@ impl Witness {
         Self {
             fates: Vec::new(),
             unit: config.channel.unit(),
-            work_conserving: shared && plain,
+            work_conserving: shared && plain && config.mac.carrier.is_none(),
             rlc_limit,
             last_of_flow: vec![None; flows],
             last_slot: Instant::ZERO,
@@ -211,6 +217,9 @@ fn run(config: &StackConfig, flows: &[(u32, FiveTuple)], arrivals: &[Arrival], w
         stack.assert_conserved();
         idle_slots = if witness.fates.len() == ended { idle_slots + 64 } else { 0 };
         ended = witness.fates.len();
+    }
+    if stack.conserved().queued > 0 {
+        eprintln!("LEFT {:?} {:?}", stack.backlog_packets(), stack.conserved());
     }
     let conserved = stack.conserved();
     assert_eq!(conserved.entered, arrivals.len() as u64);
@@ -402,7 +411,7 @@ fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -
         destination_port: Some(i),
         ..PacketDetectionRule::any(flow.qfi)
     });
-    UeConfig { drbs, rules: rules.collect(), qos_flows, channel: own_channel }
+    UeConfig { drbs, rules: rules.collect(), qos_flows, channel: own_channel, slice: 0 }
 }
 
 fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
@@ -431,9 +440,15 @@ fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
             scheduler: scheduler(rng),
             pacer,
         },
-        rlc: RlcConfig { queue: queue(rng, bare), limiter },
-        mac: MacConfig { slot: with_law(rng, slot, 0.2), overhead: Bytes(pick(rng, &[0, 0, 3])) },
+        rlc: RlcConfig { queue: queue(rng, bare), limiter, ..RlcConfig::default() },
+        mac: MacConfig {
+            slot: with_law(rng, slot, 0.2),
+            overhead: Bytes(pick(rng, &[0, 0, 3])),
+            ..MacConfig::default()
+        },
         channel: channel(rng, unit, slot),
+        pdcp: PdcpConfig::default(),
+        slices: Vec::new(),
         ues: (0..ues)
             .map(|_| {
                 let own = own_channels && rng.chance(0.7);
@@ -447,6 +462,85 @@ fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
         seed,
         assert_bound: true,
     }
+}
+
+/// Some cells in bytes deal in resource blocks instead: carrier, scheduler, slices, HARQ, modes of RLC and old reports by chance.
+fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
+    let lte = rng.chance(0.5);
+    let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
+    config.mac.slot = with_law(rng, Duration::from_micros(slot), 0.2);
+    let n_prb = 6 + rng.below(if lte { 95 } else { 268 }) as u16;
+    let tables = if lte { 2 } else { 3 };
+    config.mac.carrier = Some(CarrierConfig {
+        kind: if lte { CarrierKind::Lte } else { CarrierKind::Nr },
+        n_prb,
+        mcs_table: 1 + rng.below(tables) as u8,
+        layers: if lte { 1 } else { 1 + rng.below(4) as u8 },
+        allocation: pick(rng, &[AllocationType::Type0, AllocationType::Type0Config2, AllocationType::Type1]),
+        offered: pick(rng, &[vec![], vec![n_prb, n_prb / 2, 0], vec![n_prb - 1, n_prb]]),
+        tdd: pick(rng, if lte { &["", "DDU"] } else { &["", "DDDSU", "DSUUU"] }).into(),
+        ..CarrierConfig::default()
+    });
+    config.mac.harq = HarqConfig {
+        bler: Ratio(pick(rng, &[0.0, 0.1, 0.6])),
+        combining: Ratio(pick(rng, &[0.1, 1.0])),
+        round_trip: 1 + rng.below(16) as u8,
+        transmissions: 1 + rng.below(4) as u8,
+    };
+    config.mac.cqi_delay = pick(rng, &[0, 0, 1, 40]);
+    config.mac.status_delay = micros(rng, 0, 20_000);
+    config.mac.scheduler = rb_scheduler(rng);
+    config.rlc.mode = rlc_mode(rng);
+    config.slices =
+        pick(rng, &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]]);
+    let mcs = |rng: &mut Rng| {
+        let mcs = (0..1 + rng.below(4)).map(|_| rng.below(28) as u8).collect();
+        ChannelConfig::Mcs(McsConfig {
+            mcs,
+            row: RowLength::Slots(1 + rng.below(90) as u32),
+            at_end: AtEnd::Loop,
+        })
+    };
+    config.channel = mcs(rng);
+    for ue in &mut config.ues {
+        ue.slice = rng.below(config.slices.len().max(1) as u64) as u16;
+        ue.channel = rng.chance(0.4).then(|| mcs(rng));
+    }
+    config
+}
+
+fn rb_scheduler(rng: &mut Rng) -> RbSchedulerConfig {
+    let inflation = pick(rng, &[EqpInflation::Added, EqpInflation::Clamped]);
+    let quantum_limit = 1 + rng.below(300) as u32;
+    pick(
+        rng,
+        &[
+            RbSchedulerConfig::default(),
+            RbSchedulerConfig::FixedPartition(FixedPartitionConfig::default()),
+            RbSchedulerConfig::ProportionalFair(ProportionalFairConfig::default()),
+            RbSchedulerConfig::Eqp(EqpConfig { quantum_limit, inflation, ..EqpConfig::default() }),
+        ],
+    )
+}
+
+fn rlc_mode(rng: &mut Rng) -> RlcModeConfig {
+    let generation = pick(rng, &[Generation::Nr, Generation::Lte]);
+    let nr = generation == Generation::Nr;
+    let t_reassembly = micros(rng, 0, 100_000);
+    if rng.chance(0.5) {
+        let sn_bits = pick(rng, if nr { &[6, 12] } else { &[5, 10] });
+        return RlcModeConfig::Um(UmConfig { generation, sn_bits, t_reassembly });
+    }
+    RlcModeConfig::Am(AmConfig {
+        generation,
+        sn_bits: if nr { pick(rng, &[12, 18]) } else { 10 },
+        t_reassembly,
+        t_status_prohibit: micros(rng, 0, 30_000),
+        t_poll_retransmit: micros(rng, 1_000, 100_000),
+        poll_pdu: rng.below(40) as u32,
+        max_retx_threshold: 32,
+        ..AmConfig::default()
+    })
 }
 
 /// Flows to every QoS flow, several to some, and one that no rule matches.
@@ -491,7 +585,10 @@ fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
 fn random_cells_conserve_packets_keep_order_and_never_beat_the_bound() {
     for seed in seeds() {
         let mut rng = Rng::stream(seed, "swarm");
-        let config = cell(&mut rng, seed);
+        let mut config = cell(&mut rng, seed);
+        if config.channel.unit() == CapacityUnit::Bytes && rng.chance(0.6) {
+            config = in_blocks(&mut rng, config);
+        }
         let _named = Named(seed, format!("{config:?}"));
         let flows = flows(&mut rng, &config);
         let arrivals = arrivals(&mut rng, &config, flows.len());

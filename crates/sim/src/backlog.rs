@@ -4,7 +4,7 @@
 //! moments over the measured window are sums of N dt and N^2 dt. Off by default: it costs time at each event.
 
 use crate::results::EntityResult;
-use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
+use justfull_base::{Event, Instant, Layer, Packet, Probe};
 use justfull_ran::Egress;
 use justfull_ran::UeConfig;
 
@@ -133,7 +133,7 @@ impl Probe for Backlogs {
         match event {
             Event::Enqueued { layer, packet, .. } => self.change(now, *layer, packet, true),
             Event::Departed { layer, packet, .. } => self.change(now, *layer, packet, false),
-            Event::Dropped { layer, packet, reason } if waited(*reason) => {
+            Event::Dropped { layer, packet, reason } if reason.waited() => {
                 self.change(now, *layer, packet, false);
             }
             Event::Dropped { .. } | Event::Marked { .. } | Event::Slot { .. } => {}
@@ -158,9 +158,4 @@ impl<D: Egress> Egress for Measured<'_, D> {
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.driver.deliver(now, packet, bound);
     }
-}
-
-/// True when a packet dropped for `reason` had been in the queue.
-pub(crate) fn waited(reason: DropReason) -> bool {
-    matches!(reason, DropReason::OverflowVictim | DropReason::AqmDequeue | DropReason::AqmTimeout)
 }

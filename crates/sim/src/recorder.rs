@@ -1,7 +1,6 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
 use crate::app::{App, Told, sent_at};
-use crate::backlog::waited;
 use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series};
 use hdrhistogram::Histogram;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
@@ -510,7 +509,7 @@ impl Probe for Recorder {
             }
             Event::Dropped { layer, packet, reason } => {
                 let count = &mut self.layers[*layer as usize];
-                count.backlog -= u64::from(waited(*reason));
+                count.backlog -= u64::from(reason.waited());
                 if packet.entered >= self.warmup {
                     count.drops[*reason as usize] += 1;
                     self.class(packet).result.dropped_packets += 1;

@@ -21,7 +21,6 @@ use crate::traffic::FlowConfig;
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet, Probe};
-use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{Egress, Stack, StackConfig};
 use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
@@ -538,10 +537,6 @@ impl<T: Tap> World<T> {
             let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
             self.driver.recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
         }
-        let unit = match self.stack.unit() {
-            CapacityUnit::Packets => "packets",
-            CapacityUnit::Bytes => "bytes",
-        };
         let end = Instant::ZERO + self.config.duration;
         let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let recorder = &self.driver.recorder;
@@ -555,7 +550,7 @@ impl<T: Tap> World<T> {
             layers: recorder.layers(),
             entities,
             uplink: self.uplink.finish(),
-            cell: recorder.cell(unit),
+            cell: recorder.cell(self.stack.slot_unit()),
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
             component_calls: self.calls,

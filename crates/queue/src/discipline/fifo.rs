@@ -76,6 +76,10 @@ impl Discipline for Fifo {
         self.ring.front()
     }
 
+    fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
+        self.ring.iter().all(|queued| visit(&queued.packet));
+    }
+
     #[inline]
     fn pop(&mut self, _lane: Lane) -> Option<Queued> {
         self.ring.pop_front()

@@ -17,7 +17,7 @@ mod nr_um;
 mod ring;
 
 use super::mode::{Generation, RlcModeConfig};
-use super::pdu::{PduHeader, SduHandle, StatusPdu, TbContent};
+use super::pdu::{Part, PduHeader, SduHandle, StatusPdu, TbContent};
 use alloc::boxed::Box;
 use am::{Am, LtePdus, NrSdus};
 use justfull_base::{ConfigError, Instant};
@@ -69,8 +69,22 @@ impl RlcRx {
         &mut self,
         now: Instant,
         content: &TbContent,
+        deliver: impl FnMut(SduHandle),
+        abandoned: impl FnMut(SduHandle),
+    ) {
+        self.receive_noting(now, content, deliver, abandoned, |_| {});
+    }
+
+    /// As [`Self::receive`]; `discarded` gets the data field of each PDU that is discarded: for one who must know what becomes of
+    /// every SDU, since in unacknowledged mode a PDU that comes after the window has moved on is lost without another trace.
+    #[inline]
+    pub fn receive_noting(
+        &mut self,
+        now: Instant,
+        content: &TbContent,
         mut deliver: impl FnMut(SduHandle),
         mut abandoned: impl FnMut(SduHandle),
+        mut discarded: impl FnMut(&[Part]),
     ) {
         for pdu in &content.pdus {
             let parts = content.parts_of(pdu);
@@ -97,7 +111,10 @@ impl RlcRx {
                 }
                 _ => false,
             };
-            self.discarded += u64::from(!accepted);
+            if !accepted {
+                self.discarded += 1;
+                discarded(parts);
+            }
         }
     }
 

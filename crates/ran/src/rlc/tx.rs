@@ -75,7 +75,7 @@ pub struct RlcTx {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Tm,
+    Tm { below: u8 },
     NrUm(NrUm),
     LteUm(LteUm),
     NrAm(Box<NrAm>),
@@ -88,16 +88,25 @@ impl RlcTx {
     /// # Errors
     /// The first setting that is out of bounds.
     pub fn new(config: &RlcModeConfig) -> Result<Self, ConfigError> {
+        Self::above(0, config)
+    }
+
+    /// The same, above a layer that puts `below` bytes before each PDU (at most 8; MAC's subheader): these count as header bytes, also
+    /// within the grant.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn above(below: u8, config: &RlcModeConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let kind = match config {
-            RlcModeConfig::Tm(_) => Kind::Tm,
+            RlcModeConfig::Tm(_) => Kind::Tm { below },
             RlcModeConfig::Um(um) => match um.generation {
-                Generation::Nr => Kind::NrUm(NrUm::new(um.sn_bits)),
-                Generation::Lte => Kind::LteUm(LteUm::new(um.sn_bits)),
+                Generation::Nr => Kind::NrUm(NrUm::new(um.sn_bits, below)),
+                Generation::Lte => Kind::LteUm(LteUm::new(um.sn_bits, below)),
             },
             RlcModeConfig::Am(am) => match am.generation {
-                Generation::Nr => Kind::NrAm(Box::new(NrAm::new(am))),
-                Generation::Lte => Kind::LteAm(Box::new(LteAm::new(am))),
+                Generation::Nr => Kind::NrAm(Box::new(NrAm::new(am, below))),
+                Generation::Lte => Kind::LteAm(Box::new(LteAm::new(am, below))),
             },
         };
         Ok(Self { kind })
@@ -115,7 +124,7 @@ impl RlcTx {
         out: &mut TbContent,
     ) -> u32 {
         match &mut self.kind {
-            Kind::Tm => pull_transparent(grant, source, out),
+            Kind::Tm { below } => pull_transparent(u32::from(*below), grant, source, out),
             Kind::NrUm(um) => um.pull(grant, source, out),
             Kind::LteUm(um) => um.pull(grant, source, out),
             Kind::NrAm(am) => am.pull(now, grant, source, out),
@@ -127,7 +136,10 @@ impl RlcTx {
     #[must_use]
     pub fn headers(&self) -> HeaderBytes {
         match &self.kind {
-            Kind::Tm => HeaderBytes { whole: 0, first: 0, later: 0, further_bits: None },
+            Kind::Tm { below } => {
+                let below = u32::from(*below);
+                HeaderBytes { whole: below, first: below, later: below, further_bits: None }
+            }
             Kind::NrUm(um) => um.headers(),
             Kind::LteUm(um) => um.headers(),
             Kind::NrAm(am) => am.headers(),
@@ -139,7 +151,7 @@ impl RlcTx {
     #[must_use]
     pub fn pending(&self) -> Pending {
         match &self.kind {
-            Kind::Tm => Pending::default(),
+            Kind::Tm { .. } => Pending::default(),
             Kind::NrUm(um) => Pending { rest_of_head: um.rest_of_head(), ..Pending::default() },
             Kind::LteUm(um) => Pending { rest_of_head: um.rest_of_head(), ..Pending::default() },
             Kind::NrAm(am) => am.pending(),
@@ -152,7 +164,7 @@ impl RlcTx {
     pub fn next_sizes(&self, most: usize, sizes: &mut Vec<u32>) {
         let end = sizes.len().saturating_add(most);
         match &self.kind {
-            Kind::Tm => {}
+            Kind::Tm { .. } => {}
             Kind::NrUm(um) => sizes.extend(Some(um.rest_of_head()).filter(|&rest| rest > 0)),
             Kind::LteUm(um) => sizes.extend(Some(um.rest_of_head()).filter(|&rest| rest > 0)),
             Kind::NrAm(am) => am.next_sizes(most, sizes),
@@ -165,7 +177,7 @@ impl RlcTx {
     #[must_use]
     pub fn head_left(&self) -> Option<u32> {
         let left = match &self.kind {
-            Kind::Tm => 0,
+            Kind::Tm { .. } => 0,
             Kind::NrUm(um) => um.left,
             Kind::LteUm(um) => um.left,
             Kind::NrAm(am) => am.head_left(),
@@ -244,12 +256,12 @@ impl RlcTx {
 }
 
 /// Whole SDUs, each a PDU without header.
-fn pull_transparent(grant: u32, source: &mut impl SduSource, out: &mut TbContent) -> u32 {
+fn pull_transparent(below: u32, grant: u32, source: &mut impl SduSource, out: &mut TbContent) -> u32 {
     let mut used = 0;
-    while let Some(head) = source.head().filter(|head| head.size <= grant - used) {
-        out.push_single(PduHeader::Tm, 0, segment::part(head.handle, head.size, 0, head.size));
+    while let Some(head) = source.head().filter(|head| head.size + below <= grant - used) {
+        out.push_single(PduHeader::Tm, below, segment::part(head.handle, head.size, 0, head.size));
         source.take();
-        used += head.size;
+        used += head.size + below;
     }
     used
 }

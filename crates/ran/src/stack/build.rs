@@ -3,6 +3,11 @@
 use super::*;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
+use alloc::boxed::Box;
+
+/// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section 6.1.2; TS 36.321 section 6.1.2). A21's
+/// transport blocks of 1572 and 2292 B leave 1569 and 2289 B.
+const MAC_HEADER: u8 = 3;
 
 impl Stack {
     /// A cell by `config`.
@@ -26,6 +31,8 @@ impl Stack {
             || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let mut mac_poll = Poll::new(mac_ticker);
         mac_poll.arm(Instant::ZERO, false);
+        let blocks = Blocks::new(config)?;
+        let reported = (config.mac.cqi_delay > 0 && blocks.is_some()).then(|| channel.clone());
         let mut stack = Self {
             ues: Vec::with_capacity(config.ues.len()),
             flows: Vec::new(),
@@ -38,6 +45,8 @@ impl Stack {
             sdap_busy: Vec::new(),
             turns: Turns::default(),
             channel,
+            reported,
+            blocks,
             per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
             unit,
             slot,
@@ -82,7 +91,13 @@ impl Stack {
             UeUpf::new(&config.upf.queue, ue.qos_flows.len(), mix(key ^ 1))
                 .map_err(|e| e.within("upf.queue"))?
         };
-        let rlc = (0..ue.drbs).map(|drb| RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb)));
+        let rlc = (0..ue.drbs).map(|drb| {
+            let mut rlc = RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
+            if config.mac.carrier.is_some() {
+                rlc.link = Some(Box::new(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?));
+            }
+            Ok(rlc)
+        });
         let channel =
             ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
@@ -104,7 +119,10 @@ impl Stack {
             rlc: rlc.collect::<Result<_, ConfigError>>().map_err(|e| e.within("rlc"))?,
             qfis: ue.qos_flows.iter().map(|flow| flow.qfi).collect(),
             rules: ue.rules.clone(),
+            reported: channel.as_ref().filter(|_| self.reported.is_some()).cloned(),
             channel,
+            slice: ue.slice,
+            block_listed: false,
             upf_listed: false,
             sdap_listed: false,
         })

@@ -7,8 +7,12 @@ impl Stack {
         let Some((k, now)) = self.mac_poll.take() else { return };
         self.mac_poll.arm(now, false);
         self.last_slot = LastSlot { number: Some(k), at: now };
-        let shared = self.channel.capacity(k, now);
         let before = self.backlog;
+        if self.blocks.is_some() {
+            let (capacity, used) = self.serve_blocks(now, k, driver);
+            return self.end_slot(now, [capacity, used], before, driver);
+        }
+        let shared = self.channel.capacity(k, now);
         let mut budget =
             if self.per_ue_channels { SlotBudget::PerUe(1.0) } else { SlotBudget::Shared(shared) };
         let used = if self.turns.is_empty() {
@@ -27,6 +31,18 @@ impl Stack {
         if self.limiters_listen {
             self.report_waiting(now, k, shared, budget);
         }
+        self.end_slot(now, [capacity, used], before, driver);
+    }
+
+    /// Tells of a slot, which found `before` in the RLC, and lets an SDAP that is not polled follow it.
+    #[inline]
+    fn end_slot<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        [capacity, used]: [u64; 2],
+        before: RlcView,
+        driver: &mut D,
+    ) {
         let (rlc_packets, rlc_bytes) = (before.packets, before.bytes);
         driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
         if self.sdap_poll.is_event_driven() && !self.sdap_busy.is_empty() {
@@ -153,7 +169,7 @@ impl Stack {
 
     /// The RLC entity of `bearer`, and the way out for what it sends.
     #[inline]
-    fn bearer(&mut self, bearer: Bearer) -> (&mut RlcEntity, Exit<'_>) {
+    pub(super) fn bearer(&mut self, bearer: Bearer) -> (&mut RlcEntity, Exit<'_>) {
         let exit = Exit {
             polls: [&self.upf_poll, &self.sdap_poll, &self.mac_poll],
             strictly: !self.top_down,
@@ -195,7 +211,7 @@ impl Stack {
     }
 
     /// Tells the limiter of `bearer` what it was offered: what it used and its share, `offer.left`, of what was not.
-    fn report(&mut self, now: Instant, k: u64, bearer: Bearer, offer: Offer) {
+    pub(super) fn report(&mut self, now: Instant, k: u64, bearer: Bearer, offer: Offer) {
         let Offer { capacity, left } = offer;
         let rlc = &mut self.ues[bearer.ue as usize].rlc[bearer.drb as usize];
         let used = rlc.used_in(k);
@@ -215,13 +231,13 @@ impl Stack {
 
 /// A slot from the point of view of one bearer: what it could carry for it alone, and what is left of that.
 #[derive(Clone, Copy)]
-struct Offer {
-    capacity: u64,
-    left: u64,
+pub(super) struct Offer {
+    pub(super) capacity: u64,
+    pub(super) left: u64,
 }
 
 /// The way out of the stack. It borrows nothing that a bearer is part of.
-struct Exit<'a> {
+pub(crate) struct Exit<'a> {
     polls: [&'a Poll; 3],
     strictly: bool,
     assert_bound: bool,
@@ -230,7 +246,7 @@ struct Exit<'a> {
 
 impl Exit<'_> {
     #[inline]
-    fn deliver<D: Probe + Egress>(&mut self, now: Instant, packet: &Packet, driver: &mut D) {
+    pub(super) fn deliver<D: Probe + Egress>(&mut self, now: Instant, packet: &Packet, driver: &mut D) {
         *self.delivered += 1;
         let bound = if packet.tracked || self.assert_bound { self.checked_bound(now, packet) } else { None };
         driver.deliver(now, packet, bound);

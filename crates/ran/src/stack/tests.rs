@@ -6,7 +6,7 @@ use crate::config::{Phase, Skew};
 use crate::limiter::{Bdp5gConfig, ClairvoyantConfig, DrqlConfig, FixedConfig, LimiterConfig};
 use crate::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig};
 use crate::scheduler::{DrrConfig, SdapSchedulerConfig, StrictPriorityConfig};
-use crate::{MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, UeConfig, UpfConfig};
+use crate::{MacConfig, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, UeConfig, UpfConfig};
 use alloc::string::String;
 use alloc::vec;
 use justfull_base::packet::Protocol;
@@ -91,6 +91,7 @@ fn ue(drbs: &[u8]) -> UeConfig {
             })
             .collect(),
         channel: None,
+        slice: 0,
     }
 }
 
@@ -101,9 +102,11 @@ fn cell(per_slot: u64, unit: CapacityUnit, ues: Vec<UeConfig>) -> StackConfig {
         upf: UpfConfig { poll: poll(0, 0), queue: unlimited.clone(), ..UpfConfig::default() },
         sdap: SdapConfig { poll: poll(0, 0), queue: unlimited.clone(), ..SdapConfig::default() },
         rlc: RlcConfig { queue: unlimited, ..RlcConfig::default() },
-        mac: MacConfig { slot: poll(10_000, 0), overhead: Bytes(0) },
+        mac: MacConfig { slot: poll(10_000, 0), ..MacConfig::default() },
         channel: constant(per_slot, unit),
         ues,
+        pdcp: PdcpConfig::default(),
+        slices: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: 1500,
         seed: 1,

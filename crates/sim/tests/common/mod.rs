@@ -7,8 +7,8 @@ use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig,
-    TieOrder, UeConfig, UpfConfig,
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::results::RunResult;
 use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, UplinkConfig, World, WorldConfig};
@@ -39,7 +39,7 @@ pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> Stack
         upf: UpfConfig::default(),
         sdap: SdapConfig::default(),
         rlc: RlcConfig { queue: QueueConfig::tail_drop(rlc_limit), ..RlcConfig::default() },
-        mac: MacConfig { slot: on_time(ms(1)), overhead: Bytes(0) },
+        mac: MacConfig { slot: on_time(ms(1)), ..MacConfig::default() },
         channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit }),
         ues: vec![UeConfig {
             drbs: 1,
@@ -49,7 +49,10 @@ pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> Stack
                 PacketDetectionRule::any(qfi(9)),
             ],
             channel: None,
+            slice: 0,
         }],
+        pdcp: PdcpConfig::default(),
+        slices: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: 1500,
         seed: 1,

@@ -37,13 +37,18 @@ pub(super) struct LteAm {
     first_piece: u32,
     /// Bytes of the source's head that are not sent; 0 when none of them is.
     left: u32,
+    /// Header bytes of an AMD PDU and of a segment of one, those of the layer below among them.
+    whole: u32,
+    segment: u32,
     indicators: Indicators,
     format: Format,
 }
 
 impl LteAm {
-    pub(super) fn new(config: &AmConfig) -> Self {
+    pub(super) fn new(config: &AmConfig, below: u8) -> Self {
         Self {
+            whole: WHOLE + u32::from(below),
+            segment: SEGMENT + u32::from(below),
             arq: Arq::new(config),
             pieces: VecDeque::new(),
             first_piece: 0,
@@ -55,7 +60,7 @@ impl LteAm {
 
     pub(super) fn headers(&self) -> HeaderBytes {
         let further_bits = Some(self.indicators.bits_each());
-        HeaderBytes { whole: WHOLE, first: WHOLE, later: WHOLE, further_bits }
+        HeaderBytes { whole: self.whole, first: self.whole, later: self.whole, further_bits }
     }
 
     pub(super) fn head_left(&self) -> u32 {
@@ -87,12 +92,12 @@ impl LteAm {
     fn size_of(&self, portion: Portion, unit: &Unit<Pieces>) -> u32 {
         let len = portion.end - portion.start;
         let pieces = self.pieces_within(unit, portion.start, portion.end).count() as u32;
-        let fixed = if len == unit.size { WHOLE } else { SEGMENT };
+        let fixed = if len == unit.size { self.whole } else { self.segment };
         fixed + self.indicators.bytes(pieces.saturating_sub(1)) + len
     }
 
     fn rest_of_head(&self) -> u32 {
-        if self.left == 0 { 0 } else { self.left + WHOLE }
+        if self.left == 0 { 0 } else { self.left + self.whole }
     }
 
     pub(super) fn pending(&self) -> Pending {
@@ -144,7 +149,7 @@ impl LteAm {
     ) -> u32 {
         let Some((portion, unit)) = self.arq.again().next() else { return 0 };
         let is_whole = portion.end - portion.start == unit.size && self.size_of(portion, unit) <= grant;
-        let fixed = if is_whole { WHOLE } else { SEGMENT };
+        let fixed = if is_whole { self.whole } else { self.segment };
         let mut filling = Filling::new(self.indicators, fixed, grant, MAX_DATA);
         let first = out.parts.len() as u32;
         for piece in self.pieces_within(unit, portion.start, portion.end) {
@@ -184,7 +189,7 @@ impl LteAm {
             return 0;
         }
         let first = out.parts.len();
-        let mut filling = Filling::new(self.indicators, WHOLE, grant, MAX_DATA);
+        let mut filling = Filling::new(self.indicators, self.whole, grant, MAX_DATA);
         filling.fill(source, &mut self.left, out);
         if filling.data == 0 {
             return 0;

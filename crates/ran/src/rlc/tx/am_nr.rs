@@ -18,8 +18,8 @@ pub(super) struct NrAm {
 }
 
 impl NrAm {
-    pub(super) fn new(config: &AmConfig) -> Self {
-        let fixed = if config.sn_bits == 18 { 3 } else { 2 };
+    pub(super) fn new(config: &AmConfig, below: u8) -> Self {
+        let fixed = u32::from(below) + if config.sn_bits == 18 { 3 } else { 2 };
         Self {
             arq: Arq::new(config),
             format: Format::NrAm { sn_bits: config.sn_bits },

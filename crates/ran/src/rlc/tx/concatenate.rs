@@ -119,8 +119,9 @@ pub(super) struct LteUm {
 const UM_INDICATORS: Indicators = Indicators::new(11);
 
 impl LteUm {
-    pub(super) fn new(sn_bits: u8) -> Self {
-        Self { next: 0, sn: SnSpace::new(sn_bits), left: 0, fixed: if sn_bits == 5 { 1 } else { 2 } }
+    pub(super) fn new(sn_bits: u8, below: u8) -> Self {
+        let fixed = below + if sn_bits == 5 { 1 } else { 2 };
+        Self { next: 0, sn: SnSpace::new(sn_bits), left: 0, fixed }
     }
 
     pub(super) fn headers(&self) -> HeaderBytes {

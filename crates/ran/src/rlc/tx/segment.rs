@@ -46,17 +46,20 @@ pub(super) struct NrUm {
     pub(super) left: u32,
     /// Bytes of the header of a segment's SN and SI: 1 or 2.
     fixed: u8,
+    /// Bytes that the layer below puts before each PDU.
+    below: u8,
 }
 
 impl NrUm {
-    pub(super) fn new(sn_bits: u8) -> Self {
-        Self { next: 0, sn: SnSpace::new(sn_bits), left: 0, fixed: if sn_bits == 6 { 1 } else { 2 } }
+    pub(super) fn new(sn_bits: u8, below: u8) -> Self {
+        Self { next: 0, sn: SnSpace::new(sn_bits), left: 0, fixed: if sn_bits == 6 { 1 } else { 2 }, below }
     }
 
     #[inline]
     pub(super) fn headers(&self) -> HeaderBytes {
-        let first = u32::from(self.fixed);
-        HeaderBytes { whole: 1, first, later: first + 2, further_bits: None }
+        let below = u32::from(self.below);
+        let first = below + u32::from(self.fixed);
+        HeaderBytes { whole: below + 1, first, later: first + 2, further_bits: None }
     }
 
     pub(super) fn rest_of_head(&self) -> u32 {

@@ -1,0 +1,437 @@
+//! The carrier of a MAC that deals in resource blocks: how many each slot offers, in what grains they are given out, and
+//! what n of them carry at each modulation and coding scheme.
+//!
+//! Sources: TS 36.213 sections 7.1.6.1 (groups) and 7.1.7 (transport blocks); TS 38.214 sections 5.1.2.2 and 5.1.3; TS 38.213
+//! section 11.1 (slot patterns). A21 section V-A: 25 resource blocks, of which two subframes of ten offer 17, since system
+//! information takes the others.
+//!
+//! A slot of an NR block has 14 symbols less those of control, one front-loaded reference symbol with both CDM groups and
+//! no further overhead. A special slot carries the downlink symbols that the pattern leaves it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration};
+use justfull_phy::rbg::RbgLayout;
+use justfull_phy::{cqi, lte, nr};
+
+/// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS 38.211 section 7.4.1.1.2).
+const DMRS_RES: u8 = 12;
+/// Symbols of a slot.
+const SYMBOLS: u8 = 14;
+/// Modulation and coding schemes of a table.
+const MCS_ROWS: usize = 29;
+
+/// Whose tables size the transport blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum CarrierKind {
+    /// LTE (TS 36.213).
+    #[default]
+    Lte,
+    /// NR (TS 38.214).
+    Nr,
+}
+
+/// In what grains resource blocks are given out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum AllocationType {
+    /// Resource block groups (LTE and NR type 0, NR configuration 1).
+    #[default]
+    Type0,
+    /// Groups of NR configuration 2; as `type0` for LTE, which has one size.
+    Type0Config2,
+    /// Single resource blocks (NR type 1).
+    Type1,
+}
+
+/// Settings of a carrier.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct CarrierConfig {
+    /// Whose tables size the transport blocks.
+    pub kind: CarrierKind,
+    /// Resource blocks, 1 to 110 (LTE), 55 (LTE with two layers) or 275 (NR).
+    pub n_prb: u16,
+    /// Table of modulation and coding schemes: 1 to 2 (LTE: 64QAM, 256QAM) or 3 (NR).
+    pub mcs_table: u8,
+    /// Spatial layers: 1 to 2 (LTE) or 4 (NR).
+    pub layers: u8,
+    /// In what grains blocks are given out.
+    pub allocation: AllocationType,
+    /// Blocks left for data, slot by slot, repeated; each at most `n_prb`. Empty for all of them in every slot.
+    pub offered: Vec<u16>,
+    /// Slot pattern, repeated: `D` downlink, `S` special, `U` uplink. Empty for downlink only.
+    pub tdd: String,
+    /// Downlink symbols of a special slot, 0 to 13, control among them (NR).
+    pub special_symbols: u8,
+    /// Symbols of control in each downlink slot, 0 to 3 (NR).
+    pub control_symbols: u8,
+}
+
+impl Default for CarrierConfig {
+    fn default() -> Self {
+        Self {
+            kind: CarrierKind::Lte,
+            n_prb: 25,
+            mcs_table: 1,
+            layers: 1,
+            allocation: AllocationType::Type0,
+            offered: Vec::new(),
+            tdd: String::new(),
+            special_symbols: 6,
+            control_symbols: 1,
+        }
+    }
+}
+
+impl CarrierConfig {
+    /// Checks the bounds, for slots of length `slot`.
+    ///
+    /// # Errors
+    /// The first field outside the bounds stated at the fields.
+    pub fn validate(&self, slot: Duration) -> Result<(), ConfigError> {
+        let lte = self.kind == CarrierKind::Lte;
+        let (tables, tables_bound) = if lte { (2, "1 to 2 for LTE") } else { (3, "1 to 3 for NR") };
+        let tables_ok = (1..=tables).contains(&self.mcs_table);
+        ensure(
+            tables_ok,
+            "mcs_table",
+            &self.mcs_table,
+            tables_bound,
+            "TS 36.213 7.1.7.1, TS 38.214 5.1.3.1",
+        )?;
+        let (layers, layers_bound) = if lte { (2, "1 to 2 for LTE") } else { (4, "1 to 4 for NR") };
+        let layers_ok = (1..=layers).contains(&self.layers);
+        ensure(layers_ok, "layers", &self.layers, layers_bound, "TS 36.213 7.1.7.2.2, TS 38.211 7.3.1.3")?;
+        let (most, most_bound) = if lte {
+            (lte::MAX_PRBS / u16::from(self.layers), "1 to 110 for LTE, 1 to 55 with two layers")
+        } else {
+            (nr::MAX_PRBS, "1 to 275 for NR")
+        };
+        let blocks_ok = (1..=most).contains(&self.n_prb);
+        ensure(blocks_ok, "n_prb", &self.n_prb, most_bound, "TS 36.213 Table 7.1.7.2.1-1, TS 38.211 4.4.2")?;
+        for (i, &n) in self.offered.iter().enumerate() {
+            let field = alloc::format!("offered[{i}]");
+            ensure(
+                n <= self.n_prb,
+                &field,
+                &n,
+                "at most n_prb",
+                "a slot offers no more than the carrier has",
+            )?;
+        }
+        self.validate_pattern(slot, lte)
+    }
+
+    fn validate_pattern(&self, slot: Duration, lte: bool) -> Result<(), ConfigError> {
+        let letter = self.tdd.chars().find(|c| !matches!(c, 'D' | 'S' | 'U'));
+        let found = letter.map_or_else(|| self.tdd.clone(), String::from);
+        ensure(letter.is_none(), "tdd", &found, "the letters D, S and U", "TS 38.213 section 11.1")?;
+        let special_ok = self.special_symbols < SYMBOLS && self.control_symbols <= 3;
+        ensure(
+            special_ok,
+            if self.control_symbols > 3 { "control_symbols" } else { "special_symbols" },
+            if self.control_symbols > 3 { &self.control_symbols } else { &self.special_symbols },
+            if self.control_symbols > 3 { "0 to 3" } else { "0 to 13" },
+            "TS 38.211 section 7.3.2.2, TS 38.213 section 11.1",
+        )?;
+        ensure(
+            !(lte && self.tdd.contains('S')),
+            "tdd",
+            &self.tdd,
+            "D and U for LTE",
+            "the shortened blocks of LTE's special subframes (TS 36.213 section 7.1.7) are not built",
+        )?;
+        let carries = (0..self.period()).any(|k| self.shape(k as u64).n_prb > 0);
+        ensure(
+            carries,
+            if self.tdd.is_empty() { "offered" } else { "tdd" },
+            if self.tdd.is_empty() { &"only zeros" } else { &self.tdd },
+            "a pattern in which some slot carries data",
+            "a carrier without downlink carries nothing",
+        )?;
+        let slots: &[u8] = if lte { &[0] } else { &[0, 1, 2, 3] };
+        let known = slots.iter().any(|&mu| nr::Numerology::new(mu).is_some_and(|n| n.slot() == slot));
+        let bound =
+            if lte { "1ms with an LTE carrier" } else { "1ms, 500us, 250us or 125us with an NR carrier" };
+        ensure(known, "slot.period", &slot, bound, "TS 36.211 section 4.1, TS 38.211 section 4.3.2")
+    }
+
+    /// Slots after which both patterns begin again.
+    fn period(&self) -> usize {
+        self.offered.len().max(1) * self.tdd.len().max(1)
+    }
+
+    /// What slot `k` offers.
+    fn shape(&self, k: u64) -> SlotShape {
+        let letter = self.tdd.as_bytes().get((k % self.tdd.len().max(1) as u64) as usize);
+        let n_prb = self.offered.get((k % self.offered.len().max(1) as u64) as usize);
+        let data_symbols = self.special_symbols.saturating_sub(self.control_symbols);
+        let n_prb = n_prb.copied().unwrap_or(self.n_prb);
+        match letter {
+            None | Some(b'D') => SlotShape { n_prb, special: false },
+            // One symbol of reference signals alone carries nothing.
+            Some(b'S') if data_symbols > 1 => SlotShape { n_prb, special: true },
+            _ => SlotShape::default(),
+        }
+    }
+
+    /// Bits of a block of `n_prb` resource blocks and `symbols` symbols at `mcs`.
+    fn bits(&self, mcs: u8, n_prb: u16, symbols: u8) -> Option<u32> {
+        match self.kind {
+            CarrierKind::Lte => {
+                let table = if self.mcs_table == 1 { lte::McsTable::Qam64 } else { lte::McsTable::Qam256 };
+                let i_tbs = lte::mcs(table, mcs)?.i_tbs;
+                if self.layers == 2 {
+                    lte::tbs_bits_two_layers(i_tbs, n_prb)
+                } else {
+                    lte::tbs_bits(i_tbs, n_prb)
+                }
+            }
+            CarrierKind::Nr => {
+                let mcs = nr::mcs(self.nr_table(), mcs)?;
+                nr::tbs_bits(&nr::NrTbsInput {
+                    n_prb,
+                    symbols,
+                    dmrs_res: DMRS_RES,
+                    overhead_res: 0,
+                    modulation: mcs.modulation,
+                    code_rate: mcs.code_rate,
+                    layers: self.layers,
+                })
+            }
+        }
+    }
+
+    const fn nr_table(&self) -> nr::McsTable {
+        match self.mcs_table {
+            1 => nr::McsTable::Table1,
+            2 => nr::McsTable::Table2,
+            _ => nr::McsTable::Table3,
+        }
+    }
+
+    /// The table that MCSs of the cell's channels index.
+    #[must_use]
+    pub const fn table(&self) -> cqi::McsTable {
+        match self.kind {
+            CarrierKind::Lte if self.mcs_table == 1 => cqi::McsTable::Lte(lte::McsTable::Qam64),
+            CarrierKind::Lte => cqi::McsTable::Lte(lte::McsTable::Qam256),
+            CarrierKind::Nr => cqi::McsTable::Nr(self.nr_table()),
+        }
+    }
+}
+
+/// Description.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "carrier",
+    kind: "MAC",
+    title: "a carrier of resource blocks",
+    text: "With mac.carrier the MAC deals in resource blocks: each slot offers so many, the scheduler gives them to UEs in whole \
+           groups, and n of them carry what the tables say at the UE's MCS. RLC and PDCP then have headers and a receiving side.",
+    sources: "TS 36.213 sections 7.1.6.1 and 7.1.7; TS 38.214 sections 5.1.2.2 and 5.1.3; TS 38.213 section 11.1; A21 section V-A",
+    deviations: "LTE's special subframes are not built; an NR block has one front-loaded reference symbol and no further overhead",
+    params: &[
+        ParamDoc::new("kind", "`lte` or `nr`", "lte, nr", "lte", "Whose tables size the transport blocks."),
+        ParamDoc::new(
+            "n_prb",
+            "resource blocks",
+            "1 to 110 (LTE), 55 (two layers), 275 (NR)",
+            "25",
+            "Blocks of the carrier.",
+        ),
+        ParamDoc::new(
+            "mcs_table",
+            "table",
+            "LTE 1 or 2, NR 1 to 3",
+            "1",
+            "LTE: 64QAM, 256QAM. NR: TS 38.214 Tables 5.1.3.1-1 to -3.",
+        ),
+        ParamDoc::new("layers", "layers", "LTE 1 or 2, NR 1 to 4", "1", "Spatial layers."),
+        ParamDoc::new(
+            "allocation",
+            "type",
+            "type0, type0_config2, type1",
+            "type0",
+            "Groups of blocks (NR: configuration 1 or 2), or single blocks.",
+        ),
+        ParamDoc::new(
+            "offered",
+            "list of resource blocks",
+            "each at most n_prb",
+            "[]",
+            "Blocks left for data, slot by slot, repeated; empty for all of them.",
+        ),
+        ParamDoc::new(
+            "tdd",
+            "letters",
+            "D, S, U; no S for LTE",
+            "",
+            "Slot pattern, repeated; empty for downlink only.",
+        ),
+        ParamDoc::new(
+            "special_symbols",
+            "symbols",
+            "0 to 13",
+            "6",
+            "Downlink symbols of a special slot, control among them (NR).",
+        ),
+        ParamDoc::new(
+            "control_symbols",
+            "symbols",
+            "0 to 3",
+            "1",
+            "Symbols of control in each downlink slot (NR).",
+        ),
+    ],
+};
+
+/// What a slot offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotShape {
+    /// Resource blocks for data.
+    pub n_prb: u16,
+    /// It is a special slot, with fewer symbols.
+    pub special: bool,
+}
+
+/// A carrier in being: 30 kB of block sizes for 25 LTE blocks, at most 64 kB for 275 NR blocks with special slots.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    shapes: Vec<SlotShape>,
+    /// Bytes of a block by kind of slot, MCS and number of resource blocks.
+    bytes: Vec<u32>,
+    n_prb: u16,
+    group: u16,
+}
+
+impl Carrier {
+    /// The carrier of `config` for slots of length `slot`.
+    ///
+    /// # Errors
+    /// The first field out of bounds.
+    pub fn new(config: &CarrierConfig, slot: Duration) -> Result<Self, ConfigError> {
+        config.validate(slot)?;
+        let shapes: Vec<SlotShape> = (0..config.period()).map(|k| config.shape(k as u64)).collect();
+        let normal = SYMBOLS - config.control_symbols;
+        let special = config.special_symbols.saturating_sub(config.control_symbols);
+        let kinds: &[u8] = if config.tdd.contains('S') { &[normal, special] } else { &[normal] };
+        let mut bytes = Vec::with_capacity(kinds.len() * MCS_ROWS * (usize::from(config.n_prb) + 1));
+        for &symbols in kinds {
+            for mcs in 0..MCS_ROWS as u8 {
+                // Zero where the table defines none: reserved indices carry nothing.
+                bytes.extend((0..=config.n_prb).map(|n| config.bits(mcs, n, symbols).unwrap_or(0) / 8));
+            }
+        }
+        let group = match (config.allocation, config.kind) {
+            (AllocationType::Type1, _) => Some(1),
+            (_, CarrierKind::Lte) => lte::rbg_size(config.n_prb),
+            (AllocationType::Type0, _) => nr::rbg_size(config.n_prb, nr::RbgConfig::One),
+            (AllocationType::Type0Config2, _) => nr::rbg_size(config.n_prb, nr::RbgConfig::Two),
+        };
+        Ok(Self { shapes, bytes, n_prb: config.n_prb, group: group.unwrap_or(1) })
+    }
+
+    /// What slot `k` offers.
+    #[inline]
+    #[must_use]
+    pub fn shape(&self, k: u64) -> SlotShape {
+        self.shapes[(k % self.shapes.len() as u64) as usize]
+    }
+
+    /// Bytes that 0, 1, 2, ... resource blocks carry at `mcs` in a slot of `shape`; all zero for an MCS that the table
+    /// does not define.
+    #[inline]
+    #[must_use]
+    pub fn sizes(&self, shape: SlotShape, mcs: u8) -> &[u32] {
+        let row = usize::from(shape.special) * MCS_ROWS + usize::from(mcs).min(MCS_ROWS - 1);
+        let width = usize::from(self.n_prb) + 1;
+        &self.bytes[row * width..][..width]
+    }
+
+    /// Resource blocks of a group; the last group of a slot has what is left.
+    #[must_use]
+    pub const fn group(&self) -> u16 {
+        self.group
+    }
+
+    /// The groups of a slot that offers `n_prb` blocks; none when it offers none.
+    #[must_use]
+    pub const fn layout(&self, n_prb: u16) -> Option<RbgLayout> {
+        RbgLayout::new(0, n_prb, self.group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a21s_cell_carries_2292_bytes_in_25_blocks_and_1572_in_17() {
+        let config = CarrierConfig {
+            offered: alloc::vec![17, 25, 25, 25, 25, 17, 25, 25, 25, 25],
+            ..CarrierConfig::default()
+        };
+        let carrier = Carrier::new(&config, MS).expect("a carrier");
+        let offered: Vec<u32> = (0..10)
+            .map(|k| {
+                let shape = carrier.shape(k);
+                carrier.sizes(shape, 28)[usize::from(shape.n_prb)]
+            })
+            .collect();
+        assert_eq!(offered, [1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292]);
+        assert_eq!(carrier.group(), 2);
+        assert_eq!(carrier.layout(25).map(|l| (l.count(), l.prbs(12))), Some((13, 1)));
+    }
+
+    #[test]
+    fn a_tdd_pattern_has_full_special_and_empty_slots() {
+        let config = CarrierConfig {
+            kind: CarrierKind::Nr,
+            n_prb: 273,
+            mcs_table: 2,
+            layers: 4,
+            tdd: "DDDSU".into(),
+            ..CarrierConfig::default()
+        };
+        let carrier = Carrier::new(&config, Duration::from_micros(500)).expect("a carrier");
+        let bytes = |k| {
+            let shape = carrier.shape(k);
+            carrier.sizes(shape, 27)[usize::from(shape.n_prb)]
+        };
+        assert_eq!(bytes(0), bytes(7));
+        assert!(bytes(3) > 0 && bytes(3) * 2 < bytes(0), "{} of {}", bytes(3), bytes(0));
+        assert_eq!(bytes(4), 0);
+        assert_eq!(carrier.group(), 16);
+    }
+
+    #[test]
+    fn sizes_never_fall_as_blocks_are_added() {
+        for kind in [CarrierKind::Lte, CarrierKind::Nr] {
+            let config = CarrierConfig { kind, n_prb: 100, ..CarrierConfig::default() };
+            let carrier = Carrier::new(&config, MS).expect("a carrier");
+            for mcs in 0..=28 {
+                let sizes = carrier.sizes(carrier.shape(0), mcs);
+                // I_TBS 6 with one block is out of line in the standard itself.
+                assert!(sizes[2..].windows(2).all(|w| w[0] <= w[1]), "{kind:?} {mcs}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_carrier_that_carries_nothing_or_has_another_slot_is_refused() {
+        let refused = |config: &CarrierConfig, slot| Carrier::new(config, slot).expect_err("refused").field;
+        let base = CarrierConfig::default();
+        assert_eq!(refused(&CarrierConfig { tdd: "UUU".into(), ..base.clone() }, MS), "tdd");
+        assert_eq!(refused(&CarrierConfig { tdd: "DX".into(), ..base.clone() }, MS), "tdd");
+        assert_eq!(refused(&CarrierConfig { offered: alloc::vec![26], ..base.clone() }, MS), "offered[0]");
+        assert_eq!(refused(&CarrierConfig { n_prb: 0, ..base.clone() }, MS), "n_prb");
+        assert_eq!(refused(&base, Duration::from_micros(500)), "slot.period");
+    }
+}

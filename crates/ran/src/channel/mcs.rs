@@ -1,0 +1,103 @@
+//! Modulation and coding schemes, row by row: the channel of a MAC that deals in resource blocks.
+//!
+//! Source: A21 section V-C: an LTE cell whose MCS is fixed (28), or is set once a second from a phone's log.
+//! Controls the MCS of a UE's transport blocks; what n resource blocks then carry is the carrier's business
+//! ([`carrier`](crate::carrier)). An index that the carrier's table does not define carries nothing.
+//!
+//! Default: MCS 28, the highest of LTE's first table.
+//! Weakness: no errors of its own; the block error rate is a setting of HARQ that does not follow the MCS.
+//! Deviations: none.
+
+use super::rows::{AT_END_DOC, ROW_DOC};
+use super::timeline::{AtEnd, RowLength, Timeline, ensure_row};
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Instant};
+
+/// Highest index of any MCS table (TS 36.213 Table 7.1.7.1-1; TS 38.214 Table 5.1.3.1-1).
+const MAX_MCS: u8 = 28;
+
+/// Settings of a row of modulation and coding schemes. A door fills `mcs` from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct McsConfig {
+    /// MCS of each row, 0 to 28; at least one entry.
+    pub mcs: Vec<u8>,
+    /// How long a row is in force.
+    pub row: RowLength,
+    /// What follows the last row.
+    pub at_end: AtEnd,
+}
+
+impl Default for McsConfig {
+    fn default() -> Self {
+        Self { mcs: vec![MAX_MCS], row: RowLength::default(), at_end: AtEnd::Loop }
+    }
+}
+
+impl McsConfig {
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// The first field outside the bounds stated at the fields.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        const SOURCE: &str = "TS 36.213 Table 7.1.7.1-1, TS 38.214 section 5.1.3.1";
+        ensure(!self.mcs.is_empty(), "mcs", &"no entry", "at least one entry", SOURCE)?;
+        let largest = self.mcs.iter().copied().max().unwrap_or(0);
+        ensure(largest <= MAX_MCS, "mcs", &largest, "entries of 0 to 28", SOURCE)?;
+        ensure_row(self.row)
+    }
+}
+
+/// A row of modulation and coding schemes in being.
+#[derive(Clone, Debug)]
+pub(super) struct McsRows {
+    mcs: Arc<[u8]>,
+    timeline: Timeline,
+}
+
+impl McsRows {
+    pub(super) fn new(config: &McsConfig) -> Self {
+        Self {
+            mcs: config.mcs.as_slice().into(),
+            timeline: Timeline::new(config.row, config.at_end, config.mcs.len()),
+        }
+    }
+
+    /// The MCS of slot `slot_index` when it is pulled at `at`; none after the end of rows that stop.
+    #[inline]
+    pub(super) fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
+        if let [only] = *self.mcs {
+            return Some(only);
+        }
+        self.timeline.row(slot_index, at).map(|row| self.mcs[row])
+    }
+}
+
+/// Description.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "mcs",
+    kind: "channel",
+    title: "modulation and coding schemes, row by row",
+    text: "Each row is an MCS. It needs a carrier (mac.carrier), which says what n resource blocks carry at it.",
+    sources: "A21 section V-C; TS 36.213 section 7.1.7; TS 38.214 section 5.1.3",
+    deviations: "none",
+    params: &[
+        ParamDoc {
+            name: "mcs",
+            unit: "list of MCS",
+            bounds: "at least one entry, each 0 to 28",
+            default: "[28]",
+            text: "The rows; a single one is in force for ever. A trace file named in the scenario fills them.",
+        },
+        ROW_DOC,
+        AT_END_DOC,
+    ],
+};

@@ -1,0 +1,203 @@
+//! Hybrid automatic repeat request: transport blocks that were not decoded are sent again.
+//!
+//! Sources: TS 36.321 section 5.3.2, TS 38.321 section 5.3.2; A21 section V-E (retransmissions use resource blocks that slices
+//! then do not share). A block fails with probability `bler` at its first transmission and `bler x combining` at each
+//! further one, since the receiver combines what it has (incremental redundancy); one whose MCS follows a measurement that is
+//! old and too good fails for certain at first. It is sent again `round_trip` slots
+//! later, before all new data and on as many resource blocks; after `transmissions` in all it is lost.
+//!
+//! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4 transmissions, combining 0.1.
+//! Known weaknesses: the error rate is a setting: it follows neither MCS nor distance. Deviations: a process is not
+//! modelled as a resource; with a round trip of at most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
+
+use crate::rlc::TbContent;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::rng::mix;
+use justfull_base::{ConfigError, Ratio};
+
+/// Settings of HARQ.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct HarqConfig {
+    /// Share of first transmissions that are not decoded, 0 to 1.
+    pub bler: Ratio,
+    /// Factor of the error rate from one transmission to the next, 0 to 1.
+    pub combining: Ratio,
+    /// Slots from a transmission to the next of the same block, 1 to 16.
+    pub round_trip: u8,
+    /// Most transmissions of a block, 1 to 16.
+    pub transmissions: u8,
+}
+
+impl Default for HarqConfig {
+    fn default() -> Self {
+        Self { bler: Ratio(0.0), combining: Ratio(0.1), round_trip: 8, transmissions: 4 }
+    }
+}
+
+impl HarqConfig {
+    /// Checks the bounds.
+    ///
+    /// # Errors
+    /// The first field outside the bounds stated at the fields.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        const SOURCE: &str = "TS 36.321 and 38.321 section 5.3.2";
+        let share = 0.0..=1.0;
+        ensure(share.contains(&self.bler.0), "bler", &self.bler, "0 to 1", "a share")?;
+        ensure(share.contains(&self.combining.0), "combining", &self.combining, "0 to 1", "a share")?;
+        ensure((1..=16).contains(&self.round_trip), "round_trip", &self.round_trip, "1 to 16 slots", SOURCE)?;
+        ensure(
+            (1..=16).contains(&self.transmissions),
+            "transmissions",
+            &self.transmissions,
+            "1 to 16",
+            SOURCE,
+        )
+    }
+}
+
+/// Description.
+pub(crate) const DOC: MethodDoc = MethodDoc {
+    name: "harq",
+    kind: "MAC",
+    title: "HARQ: transport blocks that are sent again",
+    text: "A block that is not decoded is sent again a round trip later, before all new data and on as many resource blocks, which \
+           count as used; each time it is less likely to fail. After its last transmission it is lost.",
+    sources: "TS 36.321 and 38.321 section 5.3.2",
+    deviations: "the error rate is a setting, which follows neither MCS nor distance; the number of processes does not limit",
+    params: &[
+        ParamDoc::new("bler", "ratio", "0 to 1", "0.0", "Share of first transmissions that are not decoded."),
+        ParamDoc::new(
+            "combining",
+            "ratio",
+            "0 to 1",
+            "0.1",
+            "Factor of that share from one transmission to the next.",
+        ),
+        ParamDoc::new(
+            "round_trip",
+            "slots",
+            "1 to 16",
+            "8",
+            "From a transmission to the next of the same block.",
+        ),
+        ParamDoc::new("transmissions", "number", "1 to 16", "4", "Most transmissions of a block."),
+    ],
+};
+
+/// A transport block under way: what it holds of each bearer of one UE.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    pub(crate) ue: u32,
+    pub(crate) n_prb: u16,
+    /// Transmissions so far.
+    pub(crate) sent: u8,
+    /// Its MCS was above what the channel bore at its first transmission.
+    stale: bool,
+    /// What it holds by bearer; only the first `bearers` are in use, the others keep their memory.
+    contents: Vec<(u8, TbContent)>,
+    bearers: usize,
+}
+
+impl Block {
+    /// An empty share for bearer `drb`, to be filled.
+    pub(crate) fn add(&mut self, drb: u8) -> &mut TbContent {
+        if self.bearers == self.contents.len() {
+            self.contents.push((drb, TbContent::default()));
+        }
+        let (bearer, content) = &mut self.contents[self.bearers];
+        self.bearers += 1;
+        *bearer = drb;
+        content.clear();
+        content
+    }
+
+    /// What it holds, bearer by bearer.
+    pub(crate) fn contents(&self) -> &[(u8, TbContent)] {
+        &self.contents[..self.bearers]
+    }
+
+    fn reset(&mut self, ue: u32) {
+        self.ue = ue;
+        self.sent = 0;
+        self.stale = false;
+        self.bearers = 0;
+    }
+}
+
+/// How a transmission ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Decoded,
+    /// It will be sent again.
+    Again,
+    /// It was the last, and failed.
+    Lost,
+}
+
+/// The blocks of a cell that wait for their next transmission. Memory: one block for each that failed and not yet passed, at
+/// most `round_trip` slots of them, and one spare.
+pub(crate) struct Harq {
+    config: HarqConfig,
+    key: u64,
+    /// By the slot in which they are due; in order, since the round trip is one for all.
+    waiting: VecDeque<(u64, Block)>,
+    spare: Vec<Block>,
+}
+
+impl Harq {
+    pub(crate) fn new(config: &HarqConfig, key: u64) -> Self {
+        Self { config: config.clone(), key, waiting: VecDeque::new(), spare: Vec::new() }
+    }
+
+    /// An empty block for `ue`.
+    pub(crate) fn open(&mut self, ue: u32) -> Block {
+        let mut block = self.spare.pop().unwrap_or_default();
+        block.reset(ue);
+        block
+    }
+
+    /// Gives the memory of `block` back.
+    pub(crate) fn close(&mut self, block: Block) {
+        self.spare.push(block);
+    }
+
+    /// The block that is first in line to be sent again in slot `k`, if it fits `n_prb` resource blocks.
+    pub(crate) fn due(&mut self, k: u64, n_prb: u16) -> Option<Block> {
+        let (at, block) = self.waiting.front()?;
+        if *at > k || block.n_prb > n_prb {
+            return None;
+        }
+        self.waiting.pop_front().map(|(_, block)| block)
+    }
+
+    /// `block` is sent in slot `k`: how it ends. `stale`: its MCS is above what the channel bears, and a first transmission
+    /// cannot be decoded. What is to be sent again must be handed to [`Self::keep`].
+    pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, stale: bool) -> Outcome {
+        block.sent += 1;
+        block.stale |= stale;
+        if self.config.bler.0 <= 0.0 && !block.stale {
+            return Outcome::Decoded;
+        }
+        let first = if block.stale { 1.0 } else { self.config.bler.0 };
+        let error = (1..block.sent).fold(first, |rate, _| rate * self.config.combining.0);
+        // A hash of (slot, UE) instead of the next draw: one UE's luck moves no other's.
+        let draw = mix(self.key ^ mix(k).wrapping_add(u64::from(block.ue)));
+        if (draw >> 11) as f64 / (1u64 << 53) as f64 >= error {
+            Outcome::Decoded
+        } else if block.sent < self.config.transmissions {
+            Outcome::Again
+        } else {
+            Outcome::Lost
+        }
+    }
+
+    /// `block`, sent in slot `k`, waits for its next transmission.
+    pub(crate) fn keep(&mut self, k: u64, block: Block) {
+        self.waiting.push_back((k + u64::from(self.config.round_trip), block));
+    }
+}
