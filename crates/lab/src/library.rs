@@ -16,6 +16,8 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
     ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
     ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
+    ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
+    ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
 ];
 
 /// The claims of the papers: short name, and the text of the file.
@@ -40,6 +42,8 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::pacer::DOCS);
     docs.extend(justfull_ran::scheduler::DOCS);
     docs.extend(justfull_ran::rb_scheduler::DOCS);
+    docs.extend(justfull_ran::mac::DOCS);
+    docs.extend(justfull_ran::rlc::mode::MODE_DOCS);
     docs.extend(justfull_ran::channel::DOCS);
     docs.extend(justfull_tcp::cc::CONTROLS);
     docs.push(&justfull_tcp::config::DOC);

@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::error::{Locator, ScenarioError};
-use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile};
+use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
 use super::trace_channel;
 use crate::trace::{Format, TracePaths, Values};
 use justfull_base::Duration;
@@ -33,8 +33,13 @@ pub(super) fn world(
             .as_ref()
             .map(|c| channel(c, slot, traces, &format!("ue[{i}].channel"), locator))
             .transpose()?;
-        let config =
-            UeConfig { drbs: ue.drbs, qos_flows: ue.qos_flow.clone(), rules: ue.rule.clone(), channel: own };
+        let config = UeConfig {
+            drbs: ue.drbs,
+            qos_flows: ue.qos_flow.clone(),
+            rules: ue.rule.clone(),
+            channel: own,
+            slice: slice(file, i, ue, locator)?,
+        };
         if ue.count == 0 || ues.len() + ue.count as usize > MOST {
             return Err(locator.plain(
                 &format!("ue[{i}].count"),
@@ -55,9 +60,11 @@ pub(super) fn world(
             upf: file.upf.clone(),
             sdap: file.sdap.clone(),
             rlc: file.rlc.clone(),
+            pdcp: file.pdcp.clone(),
             mac: file.mac.clone(),
             channel: channel(&file.channel, slot, traces, "channel", locator)?,
             ues,
+            slices: file.slice.iter().map(|slice| slice.share).collect(),
             tie_order: file.tie_order,
             mtu: file.mtu,
             seed: job.seed,
@@ -77,6 +84,17 @@ pub(super) fn world(
         warmup: file.warmup,
         series_bins: file.series_bins,
         entity_backlog: file.entity_backlog,
+    })
+}
+
+/// Index of the slice that entry `i` of the UEs names.
+fn slice(file: &ScenarioFile, i: usize, ue: &UeFile, locator: &Locator) -> Result<u16, ScenarioError> {
+    let Some(name) = &ue.slice else { return Ok(0) };
+    let names = || file.slice.iter().map(|slice| slice.name.as_str());
+    names().position(|slice| slice == name).map(|at| at as u16).ok_or_else(|| {
+        let known = names().collect::<Vec<_>>().join(", ");
+        let allowed = if known.is_empty() { "none: there is no [[slice]]".into() } else { known };
+        locator.plain(&format!("ue[{i}].slice"), name, &allowed)
     })
 }
 
@@ -244,6 +262,10 @@ fn channel(
             };
             ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
         }
+        ChannelFile::Mcs(c) => ChannelConfig::Mcs(c.clone()),
+        ChannelFile::McsTrace(t) => {
+            ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)
+        }
     })
 }
 
@@ -253,8 +275,7 @@ pub(super) fn trace_warnings(
     traces: &TracePaths,
     locator: &Locator,
 ) -> Result<Vec<String>, ScenarioError> {
-    let own =
-        |(i, ue): (usize, &super::file::UeFile)| Some((format!("ue[{i}].channel"), ue.channel.clone()?));
+    let own = |(i, ue): (usize, &UeFile)| Some((format!("ue[{i}].channel"), ue.channel.clone()?));
     let all = std::iter::once(("channel".to_string(), file.channel.clone()));
     let mut warnings = Vec::new();
     for (field, channel) in all.chain(file.ue.iter().enumerate().filter_map(own)) {

@@ -3,12 +3,13 @@
 use super::error::{Locator, ScenarioError};
 use super::method::Settings;
 use crate::trace::{Column, Gaps, Idle, Repeated};
-use justfull_base::{BitRate, Bytes, Duration};
+use justfull_base::{BitRate, Bytes, Duration, Ratio};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, PatternConfig, RowLength, RowsConfig,
+    AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig, RowLength,
+    RowsConfig,
 };
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
+    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
 };
 use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_sim::{GrantConfig, Interval, PingConfig, UplinkConfig};
@@ -81,9 +82,15 @@ pub struct ScenarioFile {
     /// Radio link control.
     #[serde(default)]
     pub rlc: RlcConfig,
+    /// Packet data convergence; with a carrier only.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pdcp: PdcpConfig,
     /// Medium access control.
     #[serde(default)]
     pub mac: MacConfig,
+    /// Slices; one with all of the resource blocks when none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slice: Vec<SliceFile>,
     /// User equipments; one with QFI 9 when none is named.
     #[serde(default = "one_ue")]
     pub ue: Vec<UeFile>,
@@ -172,6 +179,10 @@ pub enum ChannelFile {
     Trace(TraceFile),
     /// Channel qualities from a file.
     CqiTrace(CqiTraceFile),
+    /// Modulation and coding schemes written in the scenario itself, for a MAC with a carrier.
+    Mcs(McsConfig),
+    /// Modulation and coding schemes from a file, for a MAC with a carrier.
+    McsTrace(McsTraceFile),
 }
 
 /// Capacities from a file.
@@ -257,6 +268,36 @@ pub struct CqiTraceFile {
     pub quality: CqiRowsConfig,
 }
 
+/// Modulation and coding schemes from a file of T20's packets per 10 ms: the least MCS that makes as many of 25 blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct McsTraceFile {
+    /// Name of the file; looked up beside the scenario, then in the folder that `JUSTFULL_DATA` names.
+    pub file: PathBuf,
+    /// First row that is used, counted from 1.
+    #[serde(default = "one_usize")]
+    pub first: usize,
+    /// Rows that are used; all from the first on when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<usize>,
+    /// How long a row is in force.
+    #[serde(default)]
+    pub row: RowLength,
+    /// What follows the last row.
+    #[serde(default)]
+    pub at_end: AtEnd,
+}
+
+/// A share of the cell's resource blocks that user equipments are put in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SliceFile {
+    /// Its name, once.
+    pub name: String,
+    /// Share of the resource blocks, above 0; all shares together at most 1.
+    pub share: Ratio,
+}
+
 /// User equipments, alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -276,6 +317,9 @@ pub struct UeFile {
     /// A channel of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelFile>,
+    /// Name of its slice; the first when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<String>,
 }
 
 /// Flows, alike.
@@ -382,10 +426,16 @@ impl ScenarioFile {
     }
 }
 
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 fn is_down(direction: &Direction) -> bool {
     *direction == Direction::Down
 }
 fn one_u64() -> u64 {
+    1
+}
+fn one_usize() -> usize {
     1
 }
 fn one_u32() -> u32 {
@@ -411,5 +461,12 @@ fn default_qos_flow() -> Vec<QosFlowConfig> {
     vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }]
 }
 fn one_ue() -> Vec<UeFile> {
-    vec![UeFile { count: 1, drbs: 1, qos_flow: default_qos_flow(), rule: Vec::new(), channel: None }]
+    vec![UeFile {
+        count: 1,
+        drbs: 1,
+        qos_flow: default_qos_flow(),
+        rule: Vec::new(),
+        channel: None,
+        slice: None,
+    }]
 }

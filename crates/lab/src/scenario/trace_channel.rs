@@ -1,12 +1,14 @@
 //! From a trace file to the rows of a channel.
 
 use super::error::{Locator, ScenarioError};
-use super::file::{AmountFormat, TraceFile};
+use super::file::{AmountFormat, McsTraceFile, TraceFile};
 use crate::trace::{
     self, FileFormat, Format, Loaded, ReadOptions, Repairs, Timeline, Trace, TracePaths, Values,
 };
 use justfull_base::{Bytes, ConfigError, Duration};
-use justfull_ran::channel::{CapacityUnit, RowLength, RowsConfig};
+use justfull_phy::cqi::{self, CqiToMcs};
+use justfull_phy::lte;
+use justfull_ran::channel::{CapacityUnit, McsConfig, RowLength, RowsConfig};
 use std::path::Path;
 
 /// T20's packets, and the time in which a row of its traces counts them.
@@ -38,6 +40,42 @@ pub(super) fn rows(
         packet_bytes: file.packet_bytes.unwrap_or(T20.0),
         unit: file.unit,
     })
+}
+
+/// The MCSs of `file`: for each row the least MCS of T20's map whose blocks of 25 PRBs hold as many packets as the row says,
+/// which is the inverse of the rule that made the rows. Where several CQIs made the same number, the least is taken.
+pub(super) fn mcs(
+    file: &McsTraceFile,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<McsConfig, ScenarioError> {
+    let trace = read(&file.file, traces, Format::Packets, None, field, locator)?;
+    let Values::Amounts(packets) = trace.values else {
+        return Err(locator.plain(field, "channel qualities", "packets per 10 ms"));
+    };
+    let first = file.first.wrapping_sub(1);
+    if first >= packets.len() {
+        let allowed = format!("1 to the {} rows of the trace", packets.len());
+        return Err(locator.plain(&field.replace(".file", ".first"), &file.first.to_string(), &allowed));
+    }
+    let rows = file.rows.unwrap_or(packets.len() - first);
+    ensure_rows(rows, packets.len() - first, field, locator)?;
+    let per_cqi: Vec<(u64, u8)> = (1..=cqi::MAX_CQI).filter_map(t20_packets).collect();
+    let mcs = packets[first..first + rows].iter().map(|packets| {
+        let found = per_cqi.iter().find(|(of_cqi, _)| of_cqi == packets).map(|(_, mcs)| *mcs);
+        let allowed = "numbers of packets that T20's rule makes: 1 to 4, 6, 7, 9, 10, 12, 15";
+        found.ok_or_else(|| locator.plain(field, &format!("a row of {packets} packets"), allowed))
+    });
+    Ok(McsConfig { mcs: mcs.collect::<Result<_, _>>()?, row: file.row, at_end: file.at_end })
+}
+
+/// Packets per 10 ms that T20's rule makes of `cqi`, and the MCS they went over.
+fn t20_packets(cqi: u8) -> Option<(u64, u8)> {
+    let mcs = cqi::to_mcs(CqiToMcs::Tmc, cqi)?;
+    let bits = lte::tbs_bits(lte::mcs(lte::McsTable::Qam64, mcs)?.i_tbs, 25)?;
+    let packets = u64::from(bits) * 10 / (8 * T20.0.0);
+    Some((packets.clamp(1, 15), mcs))
 }
 
 /// Reads a file of one column, its first `rows` rows if so many are named.
@@ -174,6 +212,26 @@ mod tests {
 
     fn trace_file(text: &str) -> TraceFile {
         toml::from_str(text).expect("a trace's settings")
+    }
+
+    #[test]
+    fn rows_of_packets_become_the_least_mcs_that_makes_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("p.csv"), "packets_per_10ms\n1\n2\n3\n6\n15\n5\n").expect("a file");
+        let traces = TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        let locator = Locator::new("", Path::new("x.toml"));
+        let read = |text: &str| {
+            let file: McsTraceFile = toml::from_str(&format!("file = \"p.csv\"\n{text}")).expect("settings");
+            mcs(&file, &traces, "channel.file", &locator).map_err(|e| e.to_string())
+        };
+        assert_eq!(read("first = 2\nrows = 4").expect("rows").mcs, [6, 9, 16, 28]);
+        assert_eq!(read("rows = 1").expect("a row").mcs, [0]);
+        for (text, said) in
+            [("", "5 packets"), ("first = 7", "1 to the 6 rows"), ("first = 0", "1 to the 6 rows")]
+        {
+            let error = read(text).expect_err("refused");
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -181,7 +181,8 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
     column!(
         "drop_reason",
         "text",
-        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout or no_rule.",
+        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, discard_timer, no_rule, harq, \
+         max_retransmissions or reassembly.",
         true,
         Read::Name(Names::Reasons, |r| r.reason.map(|reason| reason as u32))
     ),

@@ -163,7 +163,7 @@ impl SlotTap {
                 self.bytes[*layer as usize] += u64::from(packet.size);
             }
             Event::Departed { layer, packet, .. } => self.leaves(*layer, packet),
-            Event::Dropped { layer, packet, reason } if waited(*reason) => self.leaves(*layer, packet),
+            Event::Dropped { layer, packet, reason } if reason.waited() => self.leaves(*layer, packet),
             Event::Dropped { .. } | Event::Marked { .. } => {}
             Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
                 return Some(SlotRecord {
@@ -179,9 +179,4 @@ impl SlotTap {
         }
         None
     }
-}
-
-/// True when a packet that is dropped for `reason` had been in the queue.
-const fn waited(reason: DropReason) -> bool {
-    matches!(reason, DropReason::OverflowVictim | DropReason::AqmDequeue | DropReason::AqmTimeout)
 }
