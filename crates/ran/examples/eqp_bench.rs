@@ -228,7 +228,8 @@ fn main() {
         } else {
             let Workload { rbs, unit, slices, ues, drbs_per_ue, depth } = workload;
             println!(
-                "{rbs:>3} {unit:>4} {slices:>6} {ues:>5} x {drbs_per_ue:>7} x {depth:>4} {mean_us:>9.1} {worst_us:>9.1} {allocations:>12} {:>11.0} {:>11.1}",
+                "{rbs:>3} {unit:>4} {slices:>6} {ues:>5} x {drbs_per_ue:>7} x {depth:>4} {mean_us:>9.1} {worst_us:>9.1} \
+                 {allocations:>12} {:>11.0} {:>11.1}",
                 memory as f64 / 1024.0,
                 whole_sdus as f64 / SLOTS as f64
             );

@@ -105,6 +105,38 @@ proptest! {
     }
 }
 
+/// Serves random cells with `scheduler` and a clone of it that was made on the way.
+fn assert_clone_behaves_as_its_original<S: RbScheduler + Clone>(mut scheduler: S) {
+    let mut rng = Rng::stream(5, "clones");
+    let (mut ours, mut its) = (RbAllocation::default(), RbAllocation::default());
+    let mut twin = None;
+    for slot in 0..60 {
+        let mut cell = random_cell(&mut rng);
+        cell.slot = slot;
+        let mut same = cell.clone();
+        if slot == 20 {
+            twin = Some(scheduler.clone());
+        }
+        step(&mut scheduler, &mut cell, &mut ours);
+        if let Some(twin) = &mut twin {
+            step(twin, &mut same, &mut its);
+            assert_eq!(ours, its, "slot {slot}");
+            assert!((0..3).all(|slice| scheduler.quantum(slice) == twin.quantum(slice)));
+        }
+    }
+}
+
+#[test]
+fn a_clone_behaves_as_its_original() {
+    let shares = shares(&[0.5, 0.25, 0.25]);
+    assert_clone_behaves_as_its_original(RbRoundRobin::default());
+    assert_clone_behaves_as_its_original(FixedPartition::new(&shares).expect("sound"));
+    assert_clone_behaves_as_its_original(
+        ProportionalFair::new(&ProportionalFairConfig::default()).expect("sound"),
+    );
+    assert_clone_behaves_as_its_original(Eqp::new(&EqpConfig::default(), &shares).expect("sound"));
+}
+
 #[test]
 fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
     let ues = (0..3).map(|i| Ue::new(i, 0, 10, vec![vec![100_000]])).collect();

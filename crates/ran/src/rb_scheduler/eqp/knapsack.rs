@@ -122,7 +122,8 @@ impl Knapsack {
     /// slot. Of choices with the same units only the most SDUs are kept.
     pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
-        let full = self.units.full();
+        let Some(slice) = self.slices.last_mut() else { return };
+        let most = slice.most.max(slice.most_beside_short.unwrap_or(0));
         self.choices.resize(start + least.len(), Choice::default());
         let own = &mut self.choices[start..];
         // A choice is overwritten by the next that needs no more units.
@@ -130,7 +131,7 @@ impl Knapsack {
         for (sdus, &bytes) in (1..i16::MAX).zip(&least[1..]) {
             let Some(blocks) = blocks(bytes) else { break };
             let (units, beside_short) = self.units_of[usize::from(blocks)];
-            if units > full && beside_short >= units {
+            if beside_short > most {
                 break;
             }
             kept += usize::from((units, beside_short) != last);
@@ -139,9 +140,7 @@ impl Knapsack {
         }
         self.choices.truncate(start + kept);
         self.spans.push(start as u32..self.choices.len() as u32);
-        if let Some(slice) = self.slices.last_mut() {
-            slice.ues.end = self.spans.len() as u32;
-        }
+        slice.ues.end = self.spans.len() as u32;
     }
 
     /// Finds the best choices of all UEs.
