@@ -123,7 +123,9 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let count = match arguments.as_slice() {
         [_] => 1,
-        [_, flag, number] if flag == "--bearers" => number.parse().expect("a number"),
+        [_, flag, number] if flag == "--bearers" => {
+            number.parse::<std::num::NonZeroUsize>().expect("a number above 0").get()
+        }
         _ => panic!("usage: rlc_bench [--bearers N]"),
     };
     let um = |generation, sn_bits| RlcModeConfig::Um(UmConfig { generation, sn_bits, ..UmConfig::default() });
@@ -135,13 +137,13 @@ fn main() {
     for load in [
         load("NR UM, one whole SDU", um(nr, 12), 72, 73, 0),
         load("NR UM, SDUs cut", um(nr, 12), 1500, 4000, 0),
-        load("NR UM, 1 in 100 lost", um(nr, 12), 1500, 4000, 100),
+        load("NR UM, 1 in 101 lost", um(nr, 12), 1500, 4000, 101),
         load("LTE UM, SDUs cut", um(lte, 10), 1500, 4000, 0),
-        load("LTE UM, 1 in 100 lost", um(lte, 10), 1500, 4000, 100),
+        load("LTE UM, 1 in 101 lost", um(lte, 10), 1500, 4000, 101),
         load("NR AM, SDUs cut", am(nr, 18), 1500, 40_000, 0),
-        load("NR AM, 1 in 100 lost", am(nr, 18), 1500, 40_000, 100),
+        load("NR AM, 1 in 101 lost", am(nr, 18), 1500, 40_000, 101),
         load("LTE AM, SDUs cut", am(lte, 10), 1500, 4000, 0),
-        load("LTE AM, 1 in 100 lost", am(lte, 10), 1500, 4000, 100),
+        load("LTE AM, 1 in 101 lost", am(lte, 10), 1500, 4000, 101),
     ] {
         run(&load, count);
     }

@@ -4,7 +4,7 @@
 //! own: it pulls from an [`SduSource`] at the moment of the grant, so that what the standards call its transmission buffer is the
 //! source, and only the SDU that is partly sent, and in acknowledged mode what is not acknowledged, is remembered here.
 //!
-//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR) or 32 B for each PDU and 24 B for each piece of an SDU (LTE) that is not
+//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR) or 20 B for each PDU and 24 B for each piece of an SDU (LTE) that is not
 //! acknowledged, up to the window (2048 or 131 072 SDUs; 512 PDUs), and 12 B for each piece that waits to be sent again.
 
 mod am_lte;
