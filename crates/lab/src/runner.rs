@@ -98,6 +98,17 @@ pub fn run_all(
     run_each(runs.len(), threads, watch, one)
 }
 
+/// Ends all runs when the thread that holds it panics: a broken assertion is told now, not after hours of other runs.
+struct EndsAllOnPanic<'a>(&'a Watch);
+
+impl Drop for EndsAllOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Makes run 0 to `runs` - 1, each by `one`, as [`run_all`] does.
 fn run_each<E: Send + Sync>(
     runs: usize,
@@ -108,6 +119,7 @@ fn run_each<E: Send + Sync>(
     let next = AtomicUsize::new(0);
     let results: Vec<OnceLock<Result<RunResult, E>>> = (0..runs).map(|_| OnceLock::new()).collect();
     let work = || {
+        let _guard = EndsAllOnPanic(watch);
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= runs || watch.cancel.load(Ordering::Relaxed) {
@@ -209,4 +221,27 @@ pub fn compare(
 fn describe(scenario: &Scenario, job: &Job) -> String {
     let x = scenario.x(job.point).map(|(label, value)| format!(", {label} {value}")).unwrap_or_default();
     format!("{}: {}{x}, seed {}", scenario.name, job.method, job.seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_run_that_panics_ends_the_others() {
+        let watch = Watch::default();
+        let made = AtomicUsize::new(0);
+        let one = |i: usize| -> Result<Option<RunResult>, ()> {
+            assert!(i != 3, "as a broken assertion of the simulator");
+            made.fetch_add(1, Ordering::Relaxed);
+            // Waits as long as it takes, as a run does that looks at the watch.
+            while i > 3 && !watch.cancel.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            Ok(None)
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| run_each(1000, 2, &watch, one))).is_err());
+        assert!(made.into_inner() <= 4, "three before it, and one beside it");
+    }
 }

@@ -267,7 +267,7 @@ impl Stack {
     }
 
     /// Runs the ticks before `now`, and those at `now` when `inclusive`, in order of time and stage.
-    #[inline]
+    #[inline(always)]
     fn advance<D: Probe + Egress>(&mut self, now: Instant, inclusive: bool, driver: &mut D) {
         loop {
             let due = self.next_wake();

@@ -1,5 +1,6 @@
 //! Trace files of every format, read into one [`Timeline`].
 
+mod caught;
 mod cellreplay;
 mod intervals;
 mod mahimahi;

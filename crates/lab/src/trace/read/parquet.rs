@@ -1,9 +1,12 @@
 //! justfull's own columns in Parquet: `start_ns`, `end_ns`, `bytes` and perhaps `cqi`, all of 32 or 64 bits and without nulls.
+//!
+//! The library answers some damaged files with a panic: it trusts lengths and indices of the file. Such a panic is told as the
+//! damaged file that it is.
 
 use super::super::rows::At;
 use super::super::{TraceError, lines::Marks};
 use super::intervals::Intervals;
-use super::{Parsed, Source};
+use super::{Parsed, Source, caught};
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::column::reader::ColumnReader;
 use ::parquet::errors::ParquetError;
@@ -11,6 +14,7 @@ use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::serialized_reader::SerializedFileReader;
 use bytes::Bytes;
+use std::fmt::Display;
 use std::io::Read;
 
 /// Largest file, in bytes: eight bytes for each of three columns of the longest timeline.
@@ -21,15 +25,22 @@ const COLUMNS: [(&str, bool); 4] = [("start_ns", true), ("end_ns", true), ("byte
 
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let mut whole = Vec::new();
-    let failed = |error: &dyn std::fmt::Display| {
-        source.unusable(&format!("a read error: {error}"), "a whole Parquet file")
-    };
+    let failed =
+        |error: &dyn Display| source.unusable(&format!("a read error: {error}"), "a whole Parquet file");
     reader.take(MOST_BYTES + 1).read_to_end(&mut whole).map_err(|error| failed(&error))?;
     if whole.len() as u64 > MOST_BYTES {
         return Err(source.unusable("a larger file", "a Parquet file of at most 1 GiB"));
     }
-    let damaged =
-        |error: ParquetError| source.unusable(&format!("a damaged file: {error}"), "a whole Parquet file");
+    caught::quietly(|| read_whole(whole, source))
+        .unwrap_or_else(|| Err(damaged("its parts contradict each other", source)))
+}
+
+fn damaged(what: impl Display, source: &Source<'_>) -> TraceError {
+    source.unusable(&format!("a damaged file: {what}"), "a whole Parquet file")
+}
+
+fn read_whole(whole: Vec<u8>, source: &Source<'_>) -> Result<Parsed, TraceError> {
+    let damaged = |error: ParquetError| damaged(error, source);
     let length = whole.len() as u64;
     let file = SerializedFileReader::new(Bytes::from(whole)).map_err(damaged)?;
     let mut rows = Intervals::default();
