@@ -4,7 +4,7 @@
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer, Rng};
 use justfull_lab::export::RunFacts;
-use justfull_lab::export::records::{Format, PACKET_COLUMNS, PacketRecord, RecordFile};
+use justfull_lab::export::records::{Format, PACKET_COLUMNS, PacketRecord, RecordFile, Stamp};
 use justfull_lab::library;
 use justfull_lab::scenario::{Overrides, Scenario};
 use std::path::Path;
@@ -17,7 +17,7 @@ fn record(id: u64, rng: &mut Rng) -> PacketRecord {
     let entered = id * 600_000 + rng.below(100_000);
     let left_upf = entered + rng.below(200_000);
     let left_sdap = left_upf + rng.below(20_000_000);
-    let dropped = id.is_multiple_of(100).then_some(left_sdap);
+    let dropped = id.is_multiple_of(100);
     PacketRecord {
         id,
         flow: u32::from(call),
@@ -28,12 +28,10 @@ fn record(id: u64, rng: &mut Rng) -> PacketRecord {
         size: if call { 200 } else { 1500 },
         protocol: if call { Protocol::Udp } else { Protocol::Tcp },
         entered,
-        left_upf: Some(left_upf),
-        left_sdap: dropped.is_none().then_some(left_sdap),
-        delivered: dropped.is_none().then_some(left_sdap + rng.below(5_000_000)),
-        dropped,
-        dropped_at: dropped.map(|_| Layer::Sdap),
-        reason: dropped.map(|_| DropReason::AqmDequeue),
+        left_upf: Stamp::at(left_upf),
+        left_sdap: if dropped { Stamp::NONE } else { Stamp::at(left_sdap) },
+        ended: Stamp::at(if dropped { left_sdap } else { left_sdap + rng.below(5_000_000) }),
+        dropped: dropped.then_some((Layer::Sdap, DropReason::AqmDequeue)),
         marked_at: id.is_multiple_of(50).then_some(Layer::Rlc),
     }
 }

@@ -176,7 +176,7 @@ impl Tap for OutputTap {
         if let Some((tap, file)) = &mut self.packets
             && let Some(record) = tap.hear(now, event)
         {
-            let outcome = file.push(record);
+            let outcome = file.push(*record);
             self.check(|o| o.packets.as_ref().map(|(path, _)| path.clone()), outcome);
         }
         if let Some((tap, file)) = &mut self.slots

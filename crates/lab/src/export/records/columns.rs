@@ -1,8 +1,10 @@
 //! What the columns of packet and slot records are called, mean and hold.
 
+use super::cells::Cells;
 use crate::export::facts::PROTOCOLS;
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer};
+use std::fmt;
 
 /// How wide a whole number is in Parquet; both are signed there, because few readers know others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +58,48 @@ pub struct RecordColumn<R> {
     pub meaning: &'static str,
     /// A record may lack it.
     pub optional: bool,
-    /// Its content.
+    /// Its content in one record.
     pub read: Read<R>,
+    /// Adds its content in many records: `read` in a loop of its own, so that the call is not made for each cell.
+    pub(super) append: fn(&[R], &mut Cells),
 }
 
-/// What became of one packet. Instants and times are in ns of simulated time.
+/// An instant in ns of simulated time, or none; half as large as an `Option`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// It did not happen.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// It happened at `ns`, which is below 2^64 - 1.
+    #[must_use]
+    pub const fn at(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// The instant in ns.
+    #[must_use]
+    pub const fn get(self) -> Option<u64> {
+        if self.0 == u64::MAX { None } else { Some(self.0) }
+    }
+}
+
+impl Default for Stamp {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl fmt::Debug for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+/// What became of one packet. Instants are in ns of simulated time. One line of the cache: as many are kept as packets wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct PacketRecord {
     /// Number in order of entry.
     pub id: u64,
@@ -82,19 +120,25 @@ pub struct PacketRecord {
     /// Entry into the UPF.
     pub entered: u64,
     /// Left the UPF.
-    pub left_upf: Option<u64>,
+    pub left_upf: Stamp,
     /// Left SDAP.
-    pub left_sdap: Option<u64>,
-    /// The pull that took the last byte.
-    pub delivered: Option<u64>,
-    /// Dropped.
-    pub dropped: Option<u64>,
-    /// Where it was dropped.
-    pub dropped_at: Option<Layer>,
-    /// Why it was dropped.
-    pub reason: Option<DropReason>,
+    pub left_sdap: Stamp,
+    /// Left the chain: the pull that took the last byte, or the drop.
+    pub ended: Stamp,
+    /// Where and why it was dropped.
+    pub dropped: Option<(Layer, DropReason)>,
     /// Where it was first marked congestion experienced.
     pub marked_at: Option<Layer>,
+}
+
+const _: () = assert!(size_of::<PacketRecord>() == 64, "a record is one line of the cache");
+
+impl PacketRecord {
+    /// The pull that took the last byte.
+    #[must_use]
+    pub fn delivered(&self) -> Option<u64> {
+        self.ended.get().filter(|_| self.dropped.is_none())
+    }
 }
 
 /// One slot of the MAC.
@@ -115,29 +159,41 @@ pub struct SlotRecord {
 }
 
 macro_rules! column {
+    ($name:literal, $unit:literal, $meaning:literal, maybe name $names:ident $value:expr) => {
+        column!($name, $unit, $meaning, true, Read::Name(Names::$names, $value), $value)
+    };
     ($name:literal, $unit:literal, $meaning:literal, whole $width:ident $value:expr) => {
-        column!($name, $unit, $meaning, false, Read::Whole(Width::$width, $value))
+        column!($name, $unit, $meaning, false, Read::Whole(Width::$width, $value), $value)
     };
     ($name:literal, $unit:literal, $meaning:literal, maybe $width:ident $value:expr) => {
-        column!($name, $unit, $meaning, true, Read::Whole(Width::$width, $value))
+        column!($name, $unit, $meaning, true, Read::Whole(Width::$width, $value), $value)
     };
-    ($name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr) => {
-        RecordColumn { name: $name, unit: $unit, meaning: $meaning, optional: $optional, read: $read }
+    ($name:literal, $unit:literal, $meaning:literal, name $names:ident $value:expr) => {
+        column!($name, $unit, $meaning, false, Read::Name(Names::$names, $value), $value)
+    };
+    ($name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr, $value:expr) => {
+        RecordColumn {
+            name: $name,
+            unit: $unit,
+            meaning: $meaning,
+            optional: $optional,
+            read: $read,
+            append: |rows, cells| cells.append(rows, $value),
+        }
     };
 }
 
 /// Columns of packet records.
 pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
     column!("packet", "number", "Number of the packet in order of entry.", whole Eight |r| Some(r.id)),
-    column!("flow", "number", "Number of the flow.", whole Four |r| Some(r.flow.into())),
+    column!("flow", "number", "Number of the flow.", whole Four |r| Some(u64::from(r.flow))),
     column!(
         "class",
         "text",
         "Name of the flow; flows of one name are of one class.",
-        false,
-        Read::Name(Names::Classes, |r| Some(r.class))
+        name Classes |r| Some(r.class)
     ),
-    column!("ue", "number", "User equipment.", whole Four |r| Some(r.ue.into())),
+    column!("ue", "number", "User equipment.", whole Four |r| Some(u64::from(r.ue))),
     column!(
         "qfi", "number", "QoS flow identifier; none when no rule matched.",
         maybe Four |r| r.qfi.map(u64::from)
@@ -146,52 +202,48 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
         "drb", "number", "Data radio bearer of the UE, from 0; none when no rule matched.",
         maybe Four |r| r.drb.map(u64::from)
     ),
-    column!("size_bytes", "bytes", "Size on the IP layer.", whole Four |r| Some(r.size.into())),
+    column!("size_bytes", "bytes", "Size on the IP layer.", whole Four |r| Some(u64::from(r.size))),
     column!(
         "protocol",
         "text",
         "tcp, udp or icmp.",
-        false,
-        Read::Name(Names::Protocols, |r| Some(r.protocol as u32))
+        name Protocols |r| Some(r.protocol as u32)
     ),
     column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.", whole Eight |r| Some(r.entered)),
-    column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.", maybe Eight |r| r.left_upf),
-    column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.", maybe Eight |r| r.left_sdap),
-    column!("delivered_ns", "ns", "The pull that took its last byte.", maybe Eight |r| r.delivered),
+    column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.", maybe Eight |r| r.left_upf.get()),
+    column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.", maybe Eight |r| r.left_sdap.get()),
+    column!("delivered_ns", "ns", "The pull that took its last byte.", maybe Eight |r| r.delivered()),
     column!(
         "sojourn_upf_ns", "ns", "Time in the UPF.",
-        maybe Eight |r| r.left_upf.map(|left| left - r.entered)
+        maybe Eight |r| r.left_upf.get().map(|left| left - r.entered)
     ),
     column!(
         "sojourn_sdap_ns", "ns", "Time in SDAP.",
-        maybe Eight |r| Some(r.left_sdap? - r.left_upf?)
+        maybe Eight |r| Some(r.left_sdap.get()? - r.left_upf.get()?)
     ),
     column!(
         "sojourn_rlc_ns", "ns", "Time in the RLC, up to the pull that took its last byte.",
-        maybe Eight |r| Some(r.delivered? - r.left_sdap?)
+        maybe Eight |r| Some(r.delivered()? - r.left_sdap.get()?)
     ),
-    column!("dropped_ns", "ns", "When it was dropped.", maybe Eight |r| r.dropped),
+    column!("dropped_ns", "ns", "When it was dropped.", maybe Eight |r| r.ended.get().filter(|_| r.dropped.is_some())),
     column!(
         "dropped_at",
         "text",
         "Layer that dropped it: upf, sdap or rlc.",
-        true,
-        Read::Name(Names::Layers, |r| r.dropped_at.map(|layer| layer as u32))
+        maybe name Layers |r| r.dropped.map(|(layer, _)| layer as u32)
     ),
     column!(
         "drop_reason",
         "text",
         "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, discard_timer, no_rule, harq, \
          max_retransmissions or reassembly.",
-        true,
-        Read::Name(Names::Reasons, |r| r.reason.map(|reason| reason as u32))
+        maybe name Reasons |r| r.dropped.map(|(_, reason)| reason as u32)
     ),
     column!(
         "marked_at",
         "text",
         "Layer that first marked it congestion experienced (ECN): upf, sdap or rlc.",
-        true,
-        Read::Name(Names::Layers, |r| r.marked_at.map(|layer| layer as u32))
+        maybe name Layers |r| r.marked_at.map(|layer| layer as u32)
     ),
 ];
 

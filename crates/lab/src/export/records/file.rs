@@ -5,10 +5,16 @@ use super::{parquet, text};
 use crate::export::facts::RunFacts;
 use crate::export::sink::{ExportError, Sink};
 use std::io;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
-/// Records that are kept before a row group is written; the rows of all columns of a group are in memory at once.
-const GROUP: usize = 1 << 17;
+/// Records that are handed to the writer at once.
+const BLOCK: usize = 1 << 10;
+
+/// Blocks that may wait for the writer: what a run makes while a row group is encoded, so that neither waits for the other.
+const WAITING: usize = 64;
 
 /// Form of a file of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +47,81 @@ enum Form {
     JsonLines(Sink),
 }
 
-/// A file of records of kind `R` that is being written.
-pub struct RecordFile<R: 'static> {
+/// The end of a file of records of kind `R` that does the work.
+struct Writer<R: 'static> {
     form: Form,
     columns: &'static [RecordColumn<R>],
     /// Names by column; empty for whole numbers.
     names: Vec<Vec<String>>,
-    rows: Vec<R>,
 }
 
-impl<R> RecordFile<R> {
+/// What the run tells the writer. A channel that is closed without `Finish` belongs to a file that nobody wants.
+enum Message<R> {
+    Block(Vec<R>),
+    Finish,
+}
+
+/// A file of records of kind `R` that is being written, by a thread of its own: encoding takes about as long as the run that makes
+/// the records. What is written does not depend on when.
+pub struct RecordFile<R: 'static> {
+    block: Vec<R>,
+    to_writer: Option<SyncSender<Message<R>>>,
+    /// Blocks that were written, for use again.
+    emptied: Receiver<Vec<R>>,
+    writer: Option<JoinHandle<io::Result<Option<Sink>>>>,
+}
+
+impl<R> Writer<R> {
+    fn new(
+        mut sink: Sink,
+        format: Format,
+        columns: &'static [RecordColumn<R>],
+        facts: &RunFacts,
+    ) -> io::Result<Self> {
+        let names = columns.iter().map(|column| match column.read {
+            Read::Whole(..) => Vec::new(),
+            Read::Name(names, _) => names_of(names, &facts.classes),
+        });
+        let names: Vec<Vec<String>> = names.collect();
+        let form = match format {
+            Format::Parquet => {
+                Form::Parquet(Box::new(parquet::Writer::new(sink, columns, &names, &facts.provenance)?))
+            }
+            Format::Csv => {
+                text::csv_header(&mut sink, columns, &facts.provenance)?;
+                Form::Csv(sink)
+            }
+            Format::JsonLines => {
+                text::json_header(&mut sink, columns, &facts.provenance)?;
+                Form::JsonLines(sink)
+            }
+        };
+        Ok(Self { form, columns, names })
+    }
+
+    /// Writes what comes until it is told to finish; the sink of the whole file then, none when nobody wants it any more.
+    fn run(mut self, blocks: &Receiver<Message<R>>, emptied: &Sender<Vec<R>>) -> io::Result<Option<Sink>> {
+        while let Ok(message) = blocks.recv() {
+            let Message::Block(mut block) = message else {
+                return match self.form {
+                    Form::Parquet(writer) => writer.finish().map(Some),
+                    Form::Csv(sink) | Form::JsonLines(sink) => Ok(Some(sink)),
+                };
+            };
+            match &mut self.form {
+                Form::Parquet(writer) => writer.write(self.columns, &block)?,
+                Form::Csv(sink) => text::csv_rows(sink, self.columns, &self.names, &block)?,
+                Form::JsonLines(sink) => text::json_rows(sink, self.columns, &self.names, &block)?,
+            }
+            block.clear();
+            // A run that is over needs no more blocks.
+            let _ = emptied.send(block);
+        }
+        Ok(None)
+    }
+}
+
+impl<R: Send> RecordFile<R> {
     /// Opens `path` for records of the run of `facts`.
     ///
     /// # Errors
@@ -61,49 +132,49 @@ impl<R> RecordFile<R> {
         columns: &'static [RecordColumn<R>],
         facts: &RunFacts,
     ) -> Result<Self, ExportError> {
-        let mut sink = Sink::create(path)?;
-        let form = match format {
-            Format::Parquet => {
-                let failed = |what| ExportError { path: path.into(), what };
-                let writer = parquet::Writer::new(sink, columns, &facts.provenance).map_err(failed)?;
-                Form::Parquet(Box::new(writer))
-            }
-            Format::Csv => {
-                text::csv_header(&mut sink, columns, &facts.provenance).map_err(|e| sink.error(e))?;
-                Form::Csv(sink)
-            }
-            Format::JsonLines => {
-                text::json_header(&mut sink, columns, &facts.provenance).map_err(|e| sink.error(e))?;
-                Form::JsonLines(sink)
-            }
-        };
-        let names = columns.iter().map(|column| match column.read {
-            Read::Whole(..) => Vec::new(),
-            Read::Name(names, _) => names_of(names, &facts.classes),
-        });
-        Ok(Self { form, columns, names: names.collect(), rows: Vec::new() })
+        let failed = |what| ExportError { path: path.into(), what };
+        let writer = Writer::new(Sink::create(path)?, format, columns, facts).map_err(failed)?;
+        let (to_writer, blocks) = sync_channel(WAITING);
+        let (give_back, emptied) = channel();
+        let thread = Builder::new().name("records".into()).spawn(move || writer.run(&blocks, &give_back));
+        Ok(Self {
+            block: Vec::with_capacity(BLOCK),
+            to_writer: Some(to_writer),
+            emptied,
+            writer: Some(thread.map_err(failed)?),
+        })
     }
 
     /// Adds a record.
     ///
     /// # Errors
-    /// What the disk answers; records may be kept for a while before they are written.
+    /// What the disk answers, perhaps to a record before this one: records are kept for a while before they are written.
+    #[inline]
     pub fn push(&mut self, record: R) -> io::Result<()> {
-        self.rows.push(record);
-        if self.rows.len() < GROUP { Ok(()) } else { self.write_rows() }
+        self.block.push(record);
+        if self.block.len() < BLOCK { Ok(()) } else { self.hand_on() }
     }
 
-    fn write_rows(&mut self) -> io::Result<()> {
-        if self.rows.is_empty() {
-            return Ok(());
+    #[cold]
+    fn hand_on(&mut self) -> io::Result<()> {
+        let next = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(BLOCK));
+        let full = std::mem::replace(&mut self.block, next);
+        self.tell(Message::Block(full))
+    }
+
+    fn tell(&mut self, message: Message<R>) -> io::Result<()> {
+        let told = self.to_writer.as_ref().is_some_and(|to| to.send(message).is_ok());
+        if told { Ok(()) } else { self.join().map(drop) }
+    }
+
+    /// What the writer ended with.
+    fn join(&mut self) -> io::Result<Option<Sink>> {
+        self.to_writer = None;
+        match self.writer.take().map(JoinHandle::join) {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(panic)) => resume_unwind(panic),
+            None => Err(io::Error::other("the file could not be written before")),
         }
-        match &mut self.form {
-            Form::Parquet(writer) => writer.write(self.columns, &self.names, &self.rows)?,
-            Form::Csv(sink) => text::csv_rows(sink, self.columns, &self.names, &self.rows)?,
-            Form::JsonLines(sink) => text::json_rows(sink, self.columns, &self.names, &self.rows)?,
-        }
-        self.rows.clear();
-        Ok(())
     }
 
     /// Writes what is left and puts the file in its place.
@@ -111,12 +182,20 @@ impl<R> RecordFile<R> {
     /// # Errors
     /// Names the file when the disk refuses; nothing is left behind then.
     pub fn commit(mut self, path: &Path) -> Result<(), ExportError> {
-        let failed = |what| ExportError { path: path.into(), what };
-        self.write_rows().map_err(failed)?;
-        let sink = match self.form {
-            Form::Parquet(writer) => writer.finish().map_err(failed)?,
-            Form::Csv(sink) | Form::JsonLines(sink) => sink,
-        };
-        sink.commit()
+        let written = self.hand_on().and_then(|()| self.tell(Message::Finish)).and_then(|()| self.join());
+        match written.map_err(|what| ExportError { path: path.into(), what })? {
+            Some(sink) => sink.commit(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<R> Drop for RecordFile<R> {
+    fn drop(&mut self) {
+        self.to_writer = None;
+        if let Some(writer) = self.writer.take() {
+            // The half of a file is gone when its writer is; how that went interests nobody any more.
+            let _ = writer.join();
+        }
     }
 }

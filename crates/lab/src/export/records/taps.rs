@@ -1,6 +1,6 @@
 //! From the events of a run to its records.
 
-use super::columns::{PacketRecord, SlotRecord};
+use super::columns::{PacketRecord, SlotRecord, Stamp};
 use crate::export::facts::RunFacts;
 use justfull_base::{DropReason, Event, Instant, Layer, Packet};
 use justfull_ran::channel::CapacityUnit;
@@ -66,7 +66,9 @@ impl PacketTap {
         }
         if self.places[at] == NONE {
             let mut record = self.fresh(packet, matched);
-            record.left_upf = (layer != Layer::Upf).then_some(record.entered);
+            if layer != Layer::Upf {
+                record.left_upf = Stamp::at(record.entered);
+            }
             self.places[at] = self.keep(record);
         }
         &mut self.records[self.places[at] as usize]
@@ -82,21 +84,20 @@ impl PacketTap {
         }
     }
 
-    /// The record of `packet`, which has left the chain.
-    fn take(&mut self, packet: &Packet) -> Option<PacketRecord> {
-        let place = self.places.get_mut((packet.id - self.first) as usize)?;
-        let record = self.records[*place as usize];
-        self.free.push(std::mem::replace(place, NONE));
+    /// The record of `packet`, which has left the chain; its place is free for the next.
+    fn take(&mut self, packet: &Packet) -> Option<&PacketRecord> {
+        let place = std::mem::replace(self.places.get_mut((packet.id - self.first) as usize)?, NONE);
+        self.free.push(place);
         while self.places.front() == Some(&NONE) {
             self.places.pop_front();
             self.first += 1;
         }
-        Some(record)
+        self.records.get(place as usize)
     }
 
     /// Hears `event`; the record of the packet that it took out of the chain.
-    pub fn hear(&mut self, now: Instant, event: &Event) -> Option<PacketRecord> {
-        let at = Some(now.as_nanos());
+    pub fn hear(&mut self, now: Instant, event: &Event) -> Option<&PacketRecord> {
+        let at = Stamp::at(now.as_nanos());
         match event {
             Event::Enqueued { layer, packet, .. } => {
                 self.record(packet, *layer, true);
@@ -115,14 +116,13 @@ impl PacketTap {
                 None
             }
             Event::Departed { layer: Layer::Rlc, packet, .. } => {
-                self.record(packet, Layer::Rlc, true).delivered = at;
+                self.record(packet, Layer::Rlc, true).ended = at;
                 self.take(packet)
             }
             Event::Dropped { layer, packet, reason } => {
                 let record = self.record(packet, *layer, *reason != DropReason::NoRule);
-                record.dropped = at;
-                record.dropped_at = Some(*layer);
-                record.reason = Some(*reason);
+                record.ended = at;
+                record.dropped = Some((*layer, *reason));
                 self.take(packet)
             }
             Event::Slot { .. } => None,
