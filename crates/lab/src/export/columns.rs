@@ -1,9 +1,8 @@
 //! What every column of the result files is called, means and holds: the one source of headers, reference and values.
 
 use super::value::Value;
-use crate::report::Group;
 use crate::report::summary::Metric;
-use justfull_sim::results::{Distribution, EntityResult, FlowResult, RunResult};
+use justfull_sim::results::{Distribution, FlowResult, RunResult};
 
 /// A table of the result files.
 pub trait Table {
@@ -51,56 +50,6 @@ pub struct Column<T: Table> {
     pub value: for<'a> fn(&T::Row<'a>) -> Value,
 }
 
-/// A row of `runs.csv` and `runs.jsonl`: one flow of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowRow<'a> {
-    /// Where the run belongs.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The flow.
-    pub flow: &'a FlowResult,
-}
-
-/// A row of `series.csv`: one bin of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct SeriesPoint<'a> {
-    /// Where the run belongs.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// Number of the bin.
-    pub bin: usize,
-}
-
-/// A row of `cdf.csv`: one point of one distribution.
-#[derive(Clone, Copy, Debug)]
-pub struct CdfPoint<'a> {
-    /// Where the run belongs.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or `other_sojourn`.
-    pub quantity: &'a str,
-    /// Name of the flow or of the layer.
-    pub of: &'a str,
-    /// Time in ms.
-    pub time_ms: f64,
-    /// Share of values at or below it.
-    pub share: f64,
-}
-
-/// A row of `entities.csv`: one queue of one run.
-#[derive(Clone, Copy, Debug)]
-pub struct EntityRow<'a> {
-    /// Where the run belongs.
-    pub group: &'a Group,
-    /// The run.
-    pub run: &'a RunResult,
-    /// The queue.
-    pub entity: &'a EntityResult,
-}
-
 /// One number of a distribution, absent when it has no values.
 fn ms(d: &Distribution, pick: fn(&Distribution) -> f64) -> Value {
     if d.count == 0 { Value::Absent } else { Value::Real(pick(d)) }
@@ -136,18 +85,27 @@ macro_rules! column {
     };
 }
 
+/// A table of which each row belongs to a run: its columns after those that say to which.
+macro_rules! in_runs {
+    ($($column:expr),* $(,)?) => {
+        [
+            column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
+            column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
+            column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
+                .group
+                .x
+                .as_ref()
+                .map_or(Value::Absent, |x| Value::text(&x.0))),
+            column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+            column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
+            column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+            $($column,)*
+        ]
+    };
+}
+
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 105] = [
-    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
-    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
-    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
-        .group
-        .x
-        .as_ref()
-        .map_or(Value::Absent, |x| Value::text(&x.0))),
-    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
-    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
-    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+pub static COLUMNS: [Column<Runs>; 105] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -587,58 +545,10 @@ pub static COLUMNS: [Column<Runs>; 105] = [
     }),
 ];
 
+mod rows;
 mod tables;
+pub use rows::{CdfPoint, EntityRow, FlowRow, SeriesPoint};
 pub use tables::{CDF_COLUMNS, ENTITY_COLUMNS, SERIES_COLUMNS};
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check<T: Table>(columns: &[Column<T>]) {
-        let suffixes = [
-            ("ms", &["_ms", "_ms_mean", "_ms_sd", "_ms_min", "_ms_max", "_ms_p"][..]),
-            ("s", &["_s"]),
-            ("Mbit/s", &["_mbit_s"]),
-            ("packets", &["_packets", "_packets_mean", "_packets_sd"]),
-            ("bytes", &["_bytes", "_bytes_mean", "_bytes_sd"]),
-            ("packets per slot", &["_packets_per_slot"]),
-            ("bytes per slot", &["_bytes_per_slot"]),
-            ("slots", &["slots"]),
-            ("segments", &["_segments"]),
-        ];
-        for (i, column) in columns.iter().enumerate() {
-            let name = column.name;
-            assert!(columns[..i].iter().all(|other| other.name != name), "{name} is there twice");
-            assert!(column.meaning.ends_with('.') && !column.unit.is_empty(), "{name}");
-            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
-            if let Some((_, ends)) = suffixes.iter().find(|(unit, _)| *unit == column.unit) {
-                let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-                assert!(ends.iter().any(|end| stem.ends_with(end)), "{name} does not end in {}", column.unit);
-            }
-        }
-    }
-
-    #[test]
-    fn names_are_unique_and_end_in_their_unit_and_meanings_are_sentences() {
-        check(&COLUMNS);
-        check(&SERIES_COLUMNS);
-        check(&CDF_COLUMNS);
-        check(&ENTITY_COLUMNS);
-    }
-
-    #[test]
-    fn numbers_that_are_not_finite_are_absent() {
-        assert_eq!(Value::Real(f64::NAN).to_string(), "");
-        assert_eq!(serde_json::to_string(&Value::Real(f64::INFINITY)).ok().as_deref(), Some("null"));
-        assert_eq!(Value::Real(0.1 + 0.2).to_string(), "0.30000000000000004");
-    }
-
-    #[test]
-    fn capacity_stands_in_the_column_of_its_unit_alone() {
-        let comparison = crate::report::example::comparison(1);
-        let group = &comparison.groups[0];
-        let row = SeriesPoint { group, run: &group.runs[0], bin: 0 };
-        assert_eq!(capacity(&row, "bytes"), Value::Absent);
-        assert_eq!(capacity(&row, "packets"), Value::Real(group.runs[0].series.capacity_per_slot[0]));
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! The chain at work: worked examples of time, order, mapping and backpressure, and what a stack refuses to be.
+//! The chain at work: worked examples of time, order, mapping and backpressure.
 
 use super::*;
 use crate::channel::{ChannelConfig, ConstantConfig, PatternConfig};
@@ -12,6 +12,8 @@ use alloc::vec;
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Lateness, Qfi, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
+
+mod refused;
 
 const MS: u64 = 1_000_000;
 
@@ -543,88 +545,3 @@ fn the_clairvoyant_policy_meets_the_bound_for_urgent_packets_and_fills_every_slo
 }
 
 type Change<'a> = &'a dyn Fn(&mut StackConfig);
-
-fn assert_refused(cases: &[(&str, Change<'_>)]) {
-    for (field, change) in cases {
-        let mut config = packets(4, vec![ue(&[0, 1]), ue(&[0])]);
-        assert!(Stack::new(&config).is_ok());
-        change(&mut config);
-        let refused = Stack::new(&config).map(|_| ()).map_err(|e| e.field);
-        assert_eq!(refused, Err(String::from(*field)));
-    }
-}
-
-#[test]
-fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
-    let polled = || poll(1_000, 0);
-    assert_refused(&[
-        ("ue", &|c| c.ues.clear()),
-        ("mtu", &|c| c.mtu = 67),
-        ("upf.batch", &|c| c.upf.batch = 0),
-        ("sdap.batch", &|c| c.sdap.batch = 0),
-        ("mac.slot.period", &|c| c.mac.slot.period = Duration::ZERO),
-        ("mac.slot.phase", &|c| c.mac.slot.phase = Phase::Fixed(Duration::from_secs(1))),
-        ("upf.poll.period", &|c| c.upf.poll.period = Duration::from_nanos(999)),
-        ("sdap.poll.skew_ppm", &|c| c.sdap.poll = PollConfig { skew: Skew::Ppm(1001.0), ..polled() }),
-        ("sdap.poll.lateness.probability", &|c| {
-            c.sdap.poll = PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
-        }),
-        ("channel.per_slot", &|c| c.channel = constant(0, CapacityUnit::Packets)),
-        ("ue[1].drbs", &|c| c.ues[1].drbs = 33),
-        ("ue[1].drbs", &|c| c.ues[1].drbs = 0),
-        ("ue[0].qos_flow", &|c| c.ues[0].qos_flows.clear()),
-        ("ue[0].qos_flow[1].qfi", &|c| c.ues[0].qos_flows[1].qfi = qfi(0)),
-        ("ue[0].qos_flow[1].drb", &|c| c.ues[0].qos_flows[1].drb = 2),
-        ("ue[0].qos_flow[0].weight", &|c| c.ues[0].qos_flows[0].weight = 0),
-        ("ue[0].qos_flow[1].queue.limit", &|c| {
-            c.ues[0].qos_flows[1].queue = Some(QueueConfig::tail_drop(Limit::Packets(0)));
-        }),
-        ("ue[0].qos_flow[1].queue.aqm", &|c| {
-            let discipline = DisciplineConfig::FqCoDel(Default::default());
-            let aqm = AqmConfig::CoDel(Default::default());
-            c.ues[0].qos_flows[1].queue = Some(QueueConfig { discipline, aqm, ..QueueConfig::default() });
-        }),
-        ("ue[0].rule[1].qfi", &|c| c.ues[0].rules[1].qfi = qfi(63)),
-        ("ue[1].channel.unit", &|c| {
-            c.ues[1].channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
-        }),
-        ("ue[1].channel.per_slot", &|c| c.ues[1].channel = Some(constant(0, CapacityUnit::Packets))),
-    ]);
-}
-
-#[test]
-fn layers_that_cannot_work_together_are_refused_by_the_name_of_the_field() {
-    let usp = || PacerConfig::Usp(UspConfig::default());
-    let clairvoyant = || LimiterConfig::Clairvoyant(ClairvoyantConfig {});
-    let polled = || poll(1_000, 0);
-    assert_refused(&[
-        ("upf.queue.limit", &|c| {
-            c.upf.poll = polled();
-            c.upf.queue.limit = Limit::Packets(0);
-        }),
-        ("sdap.queue.limit", &|c| c.sdap.queue.limit = Limit::Bytes(0)),
-        ("sdap.scheduler.quantum", &|c| {
-            c.sdap.scheduler = SdapSchedulerConfig::Drr(DrrConfig { quantum: Bytes(63) });
-        }),
-        ("sdap.pacer.max", &|c| {
-            c.upf.poll = polled();
-            c.sdap.pacer = PacerConfig::Usp(UspConfig { min: 3, max: 2, ..UspConfig::default() });
-        }),
-        ("rlc.queue.limit", &|c| c.rlc.queue.limit = Limit::Packets(0)),
-        ("rlc.limiter.min", &|c| {
-            c.rlc.limiter = LimiterConfig::Drql(DrqlConfig { min: 0, ..Default::default() })
-        }),
-        ("rlc.limiter", &|c| (c.rlc.limiter, c.sdap.poll) = (clairvoyant(), polled())),
-        ("sdap.poll.period", &|c| c.rlc.limiter = LimiterConfig::Bdp5g(Bdp5gConfig::default())),
-        ("sdap.poll.period", &|c| {
-            c.ues = vec![ue(&[0])];
-            c.rlc.limiter = clairvoyant();
-        }),
-        ("sdap.poll.period", &|c| {
-            c.ues = vec![ue(&[0])];
-            c.upf.poll = polled();
-            c.sdap.pacer = PacerConfig::Clairvoyant(ClairvoyantPacerConfig {});
-        }),
-        ("upf.poll.period", &|c| (c.sdap.pacer, c.sdap.poll) = (usp(), polled())),
-    ]);
-}

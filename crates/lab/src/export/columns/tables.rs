@@ -3,17 +3,7 @@
 use super::{Cdfs, Column, Entities, SeriesOverTime, Value, bin, capacity};
 
 /// Columns of `series.csv`.
-pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 14] = [
-    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
-    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
-    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
-        .group
-        .x
-        .as_ref()
-        .map_or(Value::Absent, |x| Value::text(&x.0))),
-    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
-    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
-    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 14] = in_runs![
     column!("time_s", "s", "Start of the bin, from the start of the run.", |r| Value::Real(
         r.bin as f64 * r.run.series.bin_s
     )),
@@ -49,17 +39,7 @@ pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 14] = [
 ];
 
 /// Columns of `cdf.csv`.
-pub static CDF_COLUMNS: [Column<Cdfs>; 10] = [
-    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
-    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
-    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
-        .group
-        .x
-        .as_ref()
-        .map_or(Value::Absent, |x| Value::text(&x.0))),
-    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
-    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
-    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+pub static CDF_COLUMNS: [Column<Cdfs>; 10] = in_runs![
     column!(
         "quantity",
         "text",
@@ -72,17 +52,7 @@ pub static CDF_COLUMNS: [Column<Cdfs>; 10] = [
 ];
 
 /// Columns of `entities.csv`.
-pub static ENTITY_COLUMNS: [Column<Entities>; 12] = [
-    column!("scenario", "text", "Name of the scenario.", |r| Value::text(&r.run.scenario)),
-    column!("group", "text", "Name of the group of runs.", |r| Value::text(&r.group.label)),
-    column!("x_name", "text", "What is swept; the name ends in the unit.", |r| r
-        .group
-        .x
-        .as_ref()
-        .map_or(Value::Absent, |x| Value::text(&x.0))),
-    column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
-    column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
-    column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
+pub static ENTITY_COLUMNS: [Column<Entities>; 12] = in_runs![
     column!(
         "entity",
         "text",
