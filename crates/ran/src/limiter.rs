@@ -9,6 +9,7 @@ mod clairvoyant;
 mod dql;
 mod drql;
 mod dyn_rlc;
+mod e_bdp_5g;
 mod fixed;
 mod unlimited;
 
@@ -17,6 +18,7 @@ pub use clairvoyant::{Clairvoyant, ClairvoyantConfig};
 pub use dql::{Dql, DqlConfig};
 pub use drql::{Drql, DrqlConfig};
 pub use dyn_rlc::{DynRlc, DynRlcConfig};
+pub use e_bdp_5g::{EBdp5g, EBdp5gConfig};
 pub use fixed::{Fixed, FixedConfig};
 pub use unlimited::{Unlimited, UnlimitedConfig};
 
@@ -30,8 +32,16 @@ use justfull_base::{ConfigError, Duration, Instant, Packet, SlotForecast, SlotRe
 pub use crate::channel::CapacityUnit;
 
 /// Every limiter's description.
-pub const DOCS: &[&MethodDoc] =
-    &[&unlimited::DOC, &fixed::DOC, &dyn_rlc::DOC, &drql::DOC, &dql::DOC, &bdp_5g::DOC, &clairvoyant::DOC];
+pub const DOCS: &[&MethodDoc] = &[
+    &unlimited::DOC,
+    &fixed::DOC,
+    &dyn_rlc::DOC,
+    &drql::DOC,
+    &dql::DOC,
+    &bdp_5g::DOC,
+    &e_bdp_5g::DOC,
+    &clairvoyant::DOC,
+];
 
 /// What a bearer's RLC queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +129,31 @@ pub trait Limiter {
     fn on_forecast(&mut self, _forecast: &SlotForecast) {}
 }
 
+/// For limiters that A21 forwards in a burst: open at the first poll after each pull, shut until the next pull.
+#[derive(Clone, Copy, Debug)]
+struct FirstPoll {
+    only: bool,
+    poll: Option<Instant>,
+}
+
+impl FirstPoll {
+    /// Shut after the first poll where `only`, otherwise always open.
+    const fn new(only: bool) -> Self {
+        Self { only, poll: None }
+    }
+
+    /// True while `now` is the instant of the first question after the last pull.
+    #[inline]
+    fn is_open(&mut self, now: Instant) -> bool {
+        !self.only || *self.poll.get_or_insert(now) == now
+    }
+
+    #[inline]
+    fn on_slot(&mut self) {
+        self.poll = None;
+    }
+}
+
 /// Which limiter, with its settings.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -137,6 +172,9 @@ pub enum LimiterConfig {
     /// 5G bandwidth-delay product (T20 Algorithm 2).
     #[cfg_attr(feature = "serde", serde(rename = "bdp_5g"))]
     Bdp5g(Bdp5gConfig),
+    /// Enhanced 5G-BDP (A21 Algorithms 1 to 3).
+    #[cfg_attr(feature = "serde", serde(rename = "e_bdp_5g"))]
+    EBdp5g(EBdp5gConfig),
     /// Knows the grants, not the arrivals.
     Clairvoyant(ClairvoyantConfig),
 }
@@ -163,6 +201,8 @@ pub enum AnyLimiter {
     Dql(Dql),
     /// See [`Bdp5g`].
     Bdp5g(Bdp5g),
+    /// See [`EBdp5g`].
+    EBdp5g(EBdp5g),
     /// See [`Clairvoyant`].
     Clairvoyant(Clairvoyant),
     /// A user's own.
@@ -182,6 +222,7 @@ impl AnyLimiter {
             LimiterConfig::Drql(c) => Self::Drql(Drql::new(c, context)?),
             LimiterConfig::Dql(c) => Self::Dql(Dql::new(c, context)?),
             LimiterConfig::Bdp5g(c) => Self::Bdp5g(Bdp5g::new(c, context)?),
+            LimiterConfig::EBdp5g(c) => Self::EBdp5g(EBdp5g::new(c, context)?),
             LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Clairvoyant::new(context)),
         })
     }
@@ -217,6 +258,7 @@ macro_rules! each {
             AnyLimiter::Drql($l) => $body,
             AnyLimiter::Dql($l) => $body,
             AnyLimiter::Bdp5g($l) => $body,
+            AnyLimiter::EBdp5g($l) => $body,
             AnyLimiter::Clairvoyant($l) => $body,
             AnyLimiter::Custom($l) => $body,
         }

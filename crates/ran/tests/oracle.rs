@@ -1,4 +1,4 @@
-//! T20's three algorithms, written out once more from their pseudo-code and followed step by step on random loads.
+//! T20's three algorithms and A21's e5G-BDP, written out once more from their pseudo-code and followed step by step on random loads.
 //!
 //! Each oracle keeps its state as the pseudo-code does (running totals, snapshots, its own copy of the queue), not as the
 //! production code does, so that a slip in one is not repeated in the other.
@@ -6,7 +6,7 @@
 use justfull_base::{Duration, Instant, Packet, Ratio, SlotReport};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5g, Bdp5gConfig, Drql, DrqlConfig, Limiter, LimiterContext, RlcView,
+    AnyLimiter, Bdp5g, Bdp5gConfig, Drql, DrqlConfig, EBdp5g, EBdp5gConfig, Limiter, LimiterContext, RlcView,
 };
 use justfull_ran::pacer::{Pacer, PacerContext, SdapPoll, Usp, UspConfig};
 use proptest::prelude::*;
@@ -221,6 +221,67 @@ impl BdpOracle {
     }
 }
 
+/// A21 Algorithms 1 to 3, asked per packet. It counts the queue by what it was told, as the pseudo-code does.
+struct EBdpOracle {
+    srs_bytes: f64,
+    last_acc_bytes: f64,
+    acc_bytes: f64,
+    max_bytes: f64,
+    bandwidth: f64,
+    last_tti: u64,
+    reduce_const: f64,
+    new: f64,
+    mtu: f64,
+    byte: f64,
+}
+
+impl EBdpOracle {
+    /// None where the numbers are so near that the order of floating-point operations decides.
+    fn limit_reached(&self, now: u64, data_size: f64) -> Option<bool> {
+        if self.srs_bytes + self.last_acc_bytes > self.max_bytes {
+            return Some(true); // 6
+        }
+        let paced_bytes = self.calculate_paced_bytes(now); // 8
+        let decide = |left: f64, right: f64| ((left - right).abs() > 1e-6).then_some(left > right);
+        if decide(paced_bytes * self.reduce_const, data_size + self.srs_bytes)? {
+            return Some(false); // 10
+        }
+        let mut extra_bytes = data_size / 5.0; // 12
+        if self.srs_bytes != 0.0 && self.last_acc_bytes != 0.0 {
+            extra_bytes = data_size / 3.0; // 14
+        }
+        decide(self.srs_bytes + self.last_acc_bytes + extra_bytes, paced_bytes) // 16
+    }
+
+    fn update_bw_est(&mut self, now: u64) {
+        let rms_bytes = self.srs_bytes - (self.acc_bytes - self.last_acc_bytes);
+        // The load's slots are a little longer than a TTI, and one in between would be an idle one.
+        let mut missed = ((now - self.last_tti) as f64 / TTI_NS as f64 + 0.5) as u64;
+        let old = 1.0 - self.new;
+        let seen = |bandwidth: f64| if bandwidth < self.byte { 0.0 } else { bandwidth };
+        while missed > 1 {
+            self.bandwidth = seen(self.bandwidth * old);
+            missed -= 1;
+        }
+        self.bandwidth = seen(self.new * rms_bytes + old * self.bandwidth);
+        self.srs_bytes = 0.0;
+        self.last_acc_bytes = self.acc_bytes;
+        self.last_tti = now;
+    }
+
+    fn calculate_paced_bytes(&self, now: u64) -> f64 {
+        let elapsed = (now - self.last_tti) as f64 / TTI_NS as f64;
+        let incr = if elapsed < 0.5 { 1.2 } else { 1.33 };
+        if self.bandwidth != 0.0 {
+            incr * elapsed * self.bandwidth + self.mtu / 7.0
+        } else if self.last_acc_bytes == 0.0 && elapsed > 0.5 {
+            self.mtu / 4.0
+        } else {
+            0.0
+        }
+    }
+}
+
 /// T20 Algorithm 3.
 struct UspOracle {
     num_ticks: u64,
@@ -329,6 +390,52 @@ proptest! {
                 assert!(admitted <= most, "{admitted} in one slot, allowed were {most}");
                 admitted = 0;
                 oracle.set_values(now.as_nanos(), remaining, capacity);
+            }
+        });
+    }
+
+    #[test]
+    fn e_bdp_5g_follows_algorithms_1_to_3(
+        (unit, load) in load(),
+        reduce in 1u32..=8,
+        new in 1u32..=7,
+    ) {
+        let (reduce, new) = (f64::from(reduce) / 8.0, f64::from(new) / 8.0);
+        let config =
+            EBdp5gConfig { reduce: Ratio(reduce), ewma_new: new, ewma_old: [1.0 - new, 0.0, 0.0], ..EBdp5gConfig::default() };
+        let mut limiter = AnyLimiter::EBdp5g(EBdp5g::new(&config, &context(unit)).expect("in bounds"));
+        let mtu = worth(unit, 1) as f64;
+        let mut oracle = EBdpOracle {
+            srs_bytes: 0.0,
+            last_acc_bytes: 0.0,
+            acc_bytes: 0.0,
+            max_bytes: f64::INFINITY,
+            bandwidth: 0.0,
+            last_tti: 0,
+            reduce_const: reduce,
+            new,
+            mtu,
+            byte: mtu / MTU as f64,
+        };
+        let sizes: Vec<u64> = if unit == CapacityUnit::Packets { vec![1] } else { (1..=MTU).step_by(7).collect() };
+        follow(&mut limiter, &load, &mut |limiter, step| match step {
+            Step::Asked { now, .. } => {
+                let room = limiter.room(now, &RlcView::default());
+                for size in &sizes {
+                    if let Some(held) = oracle.limit_reached(now.as_nanos(), *size as f64) {
+                        assert_eq!(room < *size, held, "{size} of {unit:?}, room {room}");
+                    }
+                }
+            }
+            Step::Admitted { amount } => {
+                oracle.srs_bytes += amount as f64;
+                oracle.acc_bytes += amount as f64;
+            }
+            Step::Pulled { now, used, remaining, capacity } => {
+                oracle.acc_bytes -= used as f64;
+                assert!((oracle.acc_bytes - remaining as f64).abs() < 0.5, "the load drops nothing");
+                oracle.max_bytes = capacity as f64;
+                oracle.update_bw_est(now.as_nanos());
             }
         });
     }

@@ -14,7 +14,8 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
-    Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, FixedConfig, LimiterConfig,
+    Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
+    LimiterConfig,
 };
 use justfull_ran::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
@@ -344,7 +345,7 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
 }
 
 fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
-    match rng.below(if one_bearer { 7 } else { 6 }) {
+    match rng.below(if one_bearer { 8 } else { 7 }) {
         0 => LimiterConfig::default(),
         1 => {
             let limit =
@@ -372,6 +373,11 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
             let hold = pick(rng, &[Duration::from_secs(1), Duration::from_millis(20)]);
             LimiterConfig::Dql(DqlConfig { hold, min: Bytes(min), max: Bytes(max) })
         }
+        6 => LimiterConfig::EBdp5g(EBdp5gConfig {
+            reduce: Ratio(0.1 + 0.9 * rng.unit()),
+            ewma_old: [0.4 * rng.unit(), 0.2 * rng.unit(), 0.2 * rng.unit()],
+            ..EBdp5gConfig::default()
+        }),
         _ => LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
     }
 }
@@ -424,7 +430,9 @@ fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let limiter = limiter(rng, one_bearer);
     let pacer = pacer(rng, one_bearer);
     let foresees = matches!(pacer, PacerConfig::Clairvoyant(_));
-    let paces = foresees || matches!(limiter, LimiterConfig::Bdp5g(_) | LimiterConfig::Clairvoyant(_));
+    let opens_with_time =
+        matches!(limiter, LimiterConfig::Bdp5g(_) | LimiterConfig::EBdp5g(_) | LimiterConfig::Clairvoyant(_));
+    let paces = foresees || opens_with_time;
     let paced = !matches!(pacer, PacerConfig::Unpaced(_));
     let bare = rng.chance(0.5);
     StackConfig {

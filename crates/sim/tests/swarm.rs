@@ -9,7 +9,9 @@ use common::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration, Lateness, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, Fit, MarkovConfig, RowsConfig};
-use justfull_ran::limiter::{Bdp5gConfig, DrqlConfig, DynRlcConfig, FixedConfig, LimiterConfig};
+use justfull_ran::limiter::{
+    Bdp5gConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig, LimiterConfig,
+};
 use justfull_ran::pacer::{PacerConfig, UspConfig};
 use justfull_ran::scheduler::{DrrConfig, RoundRobinConfig, SdapSchedulerConfig, StrictPriorityConfig};
 use justfull_ran::{PollConfig, StackConfig, TieOrder};
@@ -81,11 +83,12 @@ fn stack(rng: &mut Rng, seed: u64) -> StackConfig {
         _ => ChannelConfig::Markov(MarkovConfig { unit, interval: slot, ..MarkovConfig::default() }),
     };
     stack.rlc.queue = queue(rng);
-    stack.rlc.limiter = match rng.below(5) {
+    stack.rlc.limiter = match rng.below(6) {
         0 => LimiterConfig::default(),
         1 => LimiterConfig::Fixed(FixedConfig::default()),
         2 => LimiterConfig::DynRlc(DynRlcConfig::default()),
         3 => LimiterConfig::Drql(DrqlConfig::default()),
+        4 => LimiterConfig::EBdp5g(EBdp5gConfig::default()),
         _ => LimiterConfig::Bdp5g(Bdp5gConfig::default()),
     };
     stack.sdap.poll = poll(rng, 50);

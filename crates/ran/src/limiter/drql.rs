@@ -9,12 +9,14 @@
 //!
 //! Defaults: hold = one slot and start at the maximum, as the paper; growth 1.2 as the program (the paper says
 //! only "increase"). T20's program holds 100 ms, starts at 25 packets, and allows 1 to 512.
+//! A21 runs it with one packet kept (it "tries to maintain the equivalent of one MTU") and forwards in a burst just after the
+//! pull, so that what arrives later waits for the next: `keep` and `first_poll_only`.
 //! Known weaknesses: reacts to a rise of the channel by a fifth per slot; the queue stays just full at the pull, so
 //! a packet that arrives between pulls waits for the next but one.
 //! Deviations from the source: Algorithm 1 prints the same comparison in lines 13 and 17, the wrong way round; what its
 //! text says is built. The program's count of queued packets goes wrong after a drop; here the queue itself is asked.
 
-use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, SlotReport};
@@ -36,11 +38,24 @@ pub struct DrqlConfig {
     pub start: u32,
     /// Let an SDU that is larger than the room enter when there is any room.
     pub overdraw: bool,
+    /// Packets that may always remain without shrinking the limit.
+    pub keep: u32,
+    /// Forward at the first poll after each pull and at no other (A21).
+    pub first_poll_only: bool,
 }
 
 impl Default for DrqlConfig {
     fn default() -> Self {
-        Self { hold: Duration::ZERO, growth: 1.2, min: 1, max: 1024, start: 1024, overdraw: true }
+        Self {
+            hold: Duration::ZERO,
+            growth: 1.2,
+            min: 1,
+            max: 1024,
+            start: 1024,
+            overdraw: true,
+            keep: 0,
+            first_poll_only: false,
+        }
     }
 }
 
@@ -78,6 +93,20 @@ pub(super) const DOC: MethodDoc = MethodDoc {
             "true",
             "Let an SDU larger than what is left enter when anything is left.",
         ),
+        ParamDoc::new(
+            "keep",
+            "packets",
+            "0 or more",
+            "0",
+            "Packets that may always remain without shrinking the limit (A21: 1).",
+        ),
+        ParamDoc::new(
+            "first_poll_only",
+            "bool",
+            "true, false",
+            "false",
+            "Forward at the first poll after each pull and at no other, as A21 describes it.",
+        ),
     ],
 };
 
@@ -94,6 +123,8 @@ pub struct Drql {
     limit_reached: bool,
     hold_since: Instant,
     least_remaining: u64,
+    keep: u64,
+    first_poll: FirstPoll,
 }
 
 impl Drql {
@@ -119,6 +150,8 @@ impl Drql {
             limit_reached: false,
             hold_since: Instant::ZERO,
             least_remaining: u64::MAX,
+            keep: context.amount(u64::from(c.keep)),
+            first_poll: FirstPoll::new(c.first_poll_only),
         })
     }
 
@@ -139,7 +172,10 @@ impl Limiter for Drql {
         self.unit
     }
 
-    fn room(&mut self, _now: Instant, queue: &RlcView) -> u64 {
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        if !self.first_poll.is_open(now) {
+            return 0;
+        }
         self.limit.saturating_sub(queue.backlog(self.unit))
     }
 
@@ -155,13 +191,15 @@ impl Limiter for Drql {
 
     fn on_slot(&mut self, report: &SlotReport) {
         let now = report.pulled_at;
+        self.first_poll.on_slot();
         if report.remaining == 0 && self.limit_reached {
             self.limit = (libm::ceil(self.growth * self.limit as f64) as u64).min(self.max);
             self.restart_hold(now);
         } else if report.remaining > 0 {
             self.least_remaining = self.least_remaining.min(report.remaining);
             if now.since(self.hold_since) >= self.hold {
-                self.limit = self.limit.saturating_sub(self.least_remaining).max(self.min);
+                self.limit =
+                    self.limit.saturating_sub(self.least_remaining.saturating_sub(self.keep)).max(self.min);
                 self.restart_hold(now);
             }
         } else {
@@ -169,6 +207,10 @@ impl Limiter for Drql {
         }
         // What remains still stands at the limit when the limit shrank to it.
         self.limit_reached = report.remaining >= self.limit;
+    }
+
+    fn paces(&self) -> bool {
+        self.first_poll.only
     }
 }
 
@@ -214,6 +256,31 @@ mod tests {
             assert_eq!(slot(&mut limiter, ms * 10, 7 + ms % 3), grown);
         }
         assert_eq!(slot(&mut limiter, 110, 9), grown - 7);
+    }
+
+    #[test]
+    fn what_is_kept_does_not_shrink_the_limit() {
+        let context =
+            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(10), mtu: 1500 };
+        let config = DrqlConfig { start: 4, keep: 1, ..DrqlConfig::default() };
+        let mut limiter = Drql::new(&config, &context).expect("in bounds");
+        assert_eq!(slot(&mut limiter, 10, 1500), 6000);
+        assert_eq!(slot(&mut limiter, 20, 2300), 5200);
+    }
+
+    #[test]
+    fn a_limiter_for_bursts_is_shut_from_the_second_poll_to_the_next_pull() {
+        let context =
+            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let config = DrqlConfig { start: 4, first_poll_only: true, ..DrqlConfig::default() };
+        let mut limiter = Drql::new(&config, &context).expect("in bounds");
+        let one = RlcView { packets: 1, bytes: 1500 };
+        for ms in [10, 20] {
+            slot(&mut limiter, ms, 0);
+            let rooms = [1, 1, 2, 9]
+                .map(|later| limiter.room(Instant::ZERO + Duration::from_millis(ms + later), &one));
+            assert_eq!(rooms, [3, 3, 0, 0]);
+        }
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! time of the packets that left is compared with `target`:
 //! above, `limit -= max(1, alpha (limit - min))`; else `limit += max(1, alpha (max - limit))`.
 //! Defaults are those of T20's program: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha 0.1, 2 to 20 packets,
-//! start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10. With such small ranges alpha's step is nearly always 1.
+//! start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst just after the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
 //! Known weaknesses: slow (one packet per interval), never told of the channel, four settings that depend on the slot.
 //! Deviations from the source: the maximum is enforced; T20's program goes on adding 1 past it (`clamp_max = false`).
 
-use super::{CapacityUnit, Limiter, RlcView};
+use super::{CapacityUnit, FirstPoll, Limiter, RlcView};
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
@@ -32,6 +32,8 @@ pub struct DynRlcConfig {
     pub start: u32,
     /// Enforce `max`.
     pub clamp_max: bool,
+    /// Forward at the first poll after each pull and at no other (A21).
+    pub first_poll_only: bool,
 }
 
 impl Default for DynRlcConfig {
@@ -44,6 +46,7 @@ impl Default for DynRlcConfig {
             max: 20,
             start: 10,
             clamp_max: true,
+            first_poll_only: false,
         }
     }
 }
@@ -77,6 +80,13 @@ pub(super) const DOC: MethodDoc = MethodDoc {
             "true",
             "Enforce max; false goes on adding 1 past it, as T20's program.",
         ),
+        ParamDoc::new(
+            "first_poll_only",
+            "bool",
+            "true, false",
+            "false",
+            "Forward at the first poll after each pull and at no other, as A21 describes it.",
+        ),
     ],
 };
 
@@ -88,6 +98,7 @@ pub struct DynRlc {
     next_adjustment: Option<Instant>,
     sojourn_ns: u64,
     departed: u64,
+    first_poll: FirstPoll,
 }
 
 impl DynRlc {
@@ -104,7 +115,14 @@ impl DynRlc {
         ensure(c.min >= 1, "min", &c.min, "at least 1", "a limit of 0 forwards nothing for ever")?;
         ensure(c.max >= c.min, "max", &c.max, "at least min", SOURCE)?;
         ensure((c.min..=c.max).contains(&c.start), "start", &c.start, "min to max", SOURCE)?;
-        Ok(Self { config: c.clone(), limit: c.start, next_adjustment: None, sojourn_ns: 0, departed: 0 })
+        Ok(Self {
+            config: c.clone(),
+            limit: c.start,
+            next_adjustment: None,
+            sojourn_ns: 0,
+            departed: 0,
+            first_poll: FirstPoll::new(c.first_poll_only),
+        })
     }
 
     /// The limit in force, in packets.
@@ -131,7 +149,10 @@ impl Limiter for DynRlc {
     fn unit(&self) -> CapacityUnit {
         CapacityUnit::Packets
     }
-    fn room(&mut self, _now: Instant, queue: &RlcView) -> u64 {
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        if !self.first_poll.is_open(now) {
+            return 0;
+        }
         u64::from(self.limit).saturating_sub(queue.packets)
     }
     fn overdraws(&self) -> bool {
@@ -145,6 +166,7 @@ impl Limiter for DynRlc {
     }
 
     fn on_slot(&mut self, report: &SlotReport) {
+        self.first_poll.on_slot();
         let due = *self.next_adjustment.get_or_insert(report.pulled_at + self.config.interval);
         if report.pulled_at >= due {
             if self.departed > 0 {
@@ -154,6 +176,10 @@ impl Limiter for DynRlc {
             let whole = report.pulled_at.since(due).as_nanos() / self.config.interval.as_nanos();
             self.next_adjustment = Some(due + self.config.interval.times(whole + 1));
         }
+    }
+
+    fn paces(&self) -> bool {
+        self.first_poll.only
     }
 }
 

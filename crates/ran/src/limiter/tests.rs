@@ -34,6 +34,14 @@ fn configs() -> Vec<LimiterConfig> {
         }),
         LimiterConfig::Bdp5g(Bdp5gConfig::default()),
         LimiterConfig::Bdp5g(Bdp5gConfig { floor: 1, clamp: false, ..Bdp5gConfig::default() }),
+        LimiterConfig::EBdp5g(EBdp5gConfig::default()),
+        LimiterConfig::EBdp5g(EBdp5gConfig {
+            ewma_new: 0.7,
+            ewma_old: [0.3, 0.09, 0.027],
+            ..EBdp5gConfig::default()
+        }),
+        LimiterConfig::DynRlc(DynRlcConfig { first_poll_only: true, ..DynRlcConfig::default() }),
+        LimiterConfig::Drql(DrqlConfig { keep: 1, first_poll_only: true, ..DrqlConfig::default() }),
         LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
     ]
 }

@@ -1,0 +1,397 @@
+//! e5G-BDP: pace into the RLC what an average of the last pulls says, small SDUs before large ones.
+//!
+//! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, with `srs` bytes submitted since the pull, `acc` bytes left over by
+//! it and `bw` the average of what pulls took, an SDU of `size` may enter at `elapsed` slots after the pull unless
+//! `srs + acc > max_bytes` (the slot's capacity at the MCS in force), when
+//!
+//! - `paced x reduce > size + srs` (what is left over is ignored: no bearer is starved because it was left out once), or
+//! - `srs + acc + size / k <= paced`, k = 5, but 3 when `srs` and `acc` are both above 0 (small SDUs first),
+//!
+//! where `paced = incr x elapsed x bw + MTU / 7`, `incr` 1.2 in the first half of the slot and 1.33 from then on. Without an
+//! average, `paced` is MTU / 4 once half of the slot has passed over an empty queue, else 0. Both conditions are bounds on
+//! `size`, so the answer is a room: the greater of the two.
+//!
+//! Defaults: the constants of the algorithms. The paper gives neither `reduce_const`, only (0, 1], nor the average's
+//! weights: `reduce` and `ewma_new`, `ewma_old` are fitted on the static case with one call alone (see the reproduction of
+//! A21). A later program of the authors feeds the average its own last three outputs with weights that sum to more than 1
+//! (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and has the two divisors the other way round.
+//! Known weaknesses: the room at the start of a slot is taken by bulk SDUs that could have waited; the second half paces a
+//! third more than the average; one SDU of a fifth of its size in room is let in whole, and is then cut and waits for the
+//! next slot, with it all that comes behind it.
+//! Deviations from the source: bytes pulled are what the MAC reports, not what a count of submissions leaves (the count goes
+//! wrong after a drop in the RLC); an average below one byte is none, as in integers; pulls at which the bearer was idle
+//! count as 0 bytes all at once, when it is next asked.
+
+use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+
+/// Settings of [`EBdp5g`].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct EBdp5gConfig {
+    /// Share of the paced amount that may enter whatever is left over (reduce_const); above 0, at most 1.
+    pub reduce: Ratio,
+    /// Weight of the last pull in the average; above 0, at most 2.
+    pub ewma_new: f64,
+    /// Weights of the average's last three values, latest first; each at least 0, together at most 0.95.
+    pub ewma_old: [f64; 3],
+    /// Factor of the pace before `switch_at` (incr); 0 to 4.
+    pub pace_early: f64,
+    /// Factor of the pace from `switch_at` on; 0 to 4.
+    pub pace_late: f64,
+    /// Share of the slot after which the late factor holds, 0 to 1.
+    pub switch_at: Ratio,
+    /// The paced amount starts at the MTU over this; 1 to 100.
+    pub start_divisor: f64,
+    /// Without an average, the paced amount is the MTU over this; 1 to 100.
+    pub idle_divisor: f64,
+    /// An SDU counts by its size over this; 1 to 100.
+    pub size_divisor: f64,
+    /// The same when bytes were left over and others have been submitted since; 1 to 100.
+    pub backlogged_divisor: f64,
+}
+
+impl Default for EBdp5gConfig {
+    fn default() -> Self {
+        Self {
+            reduce: Ratio(0.5),
+            ewma_new: 0.5,
+            ewma_old: [0.5, 0.0, 0.0],
+            pace_early: 1.2,
+            pace_late: 1.33,
+            switch_at: Ratio(0.5),
+            start_divisor: 7.0,
+            idle_divisor: 4.0,
+            size_divisor: 5.0,
+            backlogged_divisor: 3.0,
+        }
+    }
+}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "e_bdp_5g",
+    kind: "limiter",
+    title: "e5G-BDP: an average pull's worth in the RLC, paced over the slot, small packets first",
+    text: "An average of what the last pulls took opens in proportion to the time since the pull, somewhat faster in the second half \
+           of the slot. A packet enters when it fits into a reduced share of that whatever is left over, or when what is left over, \
+           what was submitted and a fraction of its size fit into all of it. SDAP must be polled several times a slot.",
+    sources: "A21 section IV-A, Algorithms 1 to 3",
+    deviations: "bytes pulled are reported by the MAC, not counted along; an average below one byte is none; reduce and the average's \
+                 weights, which the paper does not give, are fitted",
+    params: &[
+        ParamDoc::new(
+            "reduce",
+            "ratio",
+            "above 0 to 1",
+            "0.5",
+            "Share of the paced amount that may enter whatever is left over (reduce_const).",
+        ),
+        ParamDoc::new("ewma_new", "weight", "above 0 to 2", "0.5", "Weight of the last pull in the average."),
+        ParamDoc::new(
+            "ewma_old",
+            "weights",
+            "three, at least 0, together at most 0.95",
+            "[0.5, 0.0, 0.0]",
+            "Weights of the average's last three values, latest first.",
+        ),
+        ParamDoc::new("pace_early", "factor", "0 to 4", "1.2", "Factor of the pace before switch_at."),
+        ParamDoc::new("pace_late", "factor", "0 to 4", "1.33", "Factor of the pace from switch_at on."),
+        ParamDoc::new(
+            "switch_at",
+            "ratio",
+            "0 to 1",
+            "0.5",
+            "Share of the slot after which the late factor holds.",
+        ),
+        ParamDoc::new(
+            "start_divisor",
+            "divisor",
+            "1 to 100",
+            "7.0",
+            "The paced amount starts at the MTU over this.",
+        ),
+        ParamDoc::new(
+            "idle_divisor",
+            "divisor",
+            "1 to 100",
+            "4.0",
+            "Without an average, the paced amount from switch_at on is the MTU over this.",
+        ),
+        ParamDoc::new("size_divisor", "divisor", "1 to 100", "5.0", "An SDU counts by its size over this."),
+        ParamDoc::new(
+            "backlogged_divisor",
+            "divisor",
+            "1 to 100",
+            "3.0",
+            "The same when bytes were left over and others have been submitted since.",
+        ),
+    ],
+};
+
+/// See the module's page. Amounts are in the unit of grants, as floats: all of them are whole and far below 2^53.
+#[derive(Clone, Debug)]
+pub struct EBdp5g {
+    unit: CapacityUnit,
+    slot_ns: f64,
+    config: EBdp5gConfig,
+    /// The time of `switch_at`.
+    switch_ns: f64,
+    /// MTU over the start and idle divisors, and one byte, below which an average is none.
+    start: f64,
+    idle: f64,
+    least: f64,
+    /// Submitted since the last pull (srs_bytes).
+    submitted: f64,
+    /// Left over by the last pull (last_acc_bytes).
+    left_over: f64,
+    /// What a slot can carry at the MCS in force (max_bytes).
+    most: f64,
+    /// The average's last values, latest first.
+    average: [f64; 3],
+    /// What the average opens per nanosecond, early and late: its product with the pace is taken once per pull.
+    opens: [f64; 2],
+    pulled_at: Instant,
+}
+
+impl EBdp5g {
+    /// An e5G-BDP limiter on the bearer that `context` describes.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub fn new(config: &EBdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        const SOURCE: &str = "A21 Algorithms 1 to 3";
+        let c = config;
+        ensure(c.reduce.0 > 0.0 && c.reduce.0 <= 1.0, "reduce", &c.reduce, "above 0 to 1", SOURCE)?;
+        ensure(c.ewma_new > 0.0 && c.ewma_new <= 2.0, "ewma_new", &c.ewma_new, "above 0 to 2", SOURCE)?;
+        let old: f64 = c.ewma_old.iter().sum();
+        let sound = c.ewma_old.iter().all(|w| *w >= 0.0) && old <= 0.95;
+        ensure(
+            sound,
+            "ewma_old",
+            &old,
+            "three weights of at least 0, together at most 0.95",
+            "an average forgets",
+        )?;
+        for (field, value) in [("pace_early", c.pace_early), ("pace_late", c.pace_late)] {
+            ensure((0.0..=4.0).contains(&value), field, &value, "0 to 4", SOURCE)?;
+        }
+        ensure((0.0..=1.0).contains(&c.switch_at.0), "switch_at", &c.switch_at, "0 to 1", SOURCE)?;
+        for (field, value) in [
+            ("start_divisor", c.start_divisor),
+            ("idle_divisor", c.idle_divisor),
+            ("size_divisor", c.size_divisor),
+            ("backlogged_divisor", c.backlogged_divisor),
+        ] {
+            ensure((1.0..=100.0).contains(&value), field, &value, "1 to 100", SOURCE)?;
+        }
+        let mtu = context.amount(1) as f64;
+        Ok(Self {
+            unit: context.unit,
+            slot_ns: context.slot.as_nanos() as f64,
+            config: c.clone(),
+            switch_ns: c.switch_at.0 * context.slot.as_nanos() as f64,
+            start: mtu / c.start_divisor,
+            idle: mtu / c.idle_divisor,
+            least: mtu / f64::from(context.mtu),
+            submitted: 0.0,
+            left_over: 0.0,
+            most: f64::INFINITY,
+            average: [0.0; 3],
+            opens: [0.0; 2],
+            pulled_at: Instant::ZERO,
+        })
+    }
+
+    /// Algorithm 3.
+    #[inline]
+    fn paced(&self, now: Instant) -> f64 {
+        let elapsed = now.since(self.pulled_at).as_nanos().cast_signed() as f64;
+        if self.average[0] > 0.0 {
+            self.opens[usize::from(elapsed >= self.switch_ns)] * elapsed + self.start
+        } else if self.left_over <= 0.0 && elapsed > self.switch_ns {
+            self.idle
+        } else {
+            0.0
+        }
+    }
+
+    /// Algorithm 2, line 3.
+    fn average_in(&mut self, pulled: f64) {
+        let [a, b, c] = self.average;
+        let [x, y, z] = self.config.ewma_old;
+        let next = self.config.ewma_new * pulled + x * a + y * b + z * c;
+        self.average = [if next < self.least { 0.0 } else { next }, a, b];
+    }
+}
+
+impl Limiter for EBdp5g {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+
+    #[inline]
+    fn room(&mut self, now: Instant, _queue: &RlcView) -> u64 {
+        if self.submitted + self.left_over > self.most {
+            return 0;
+        }
+        let paced = self.paced(now);
+        // Line 9 is strict: the largest whole size below the bound, which is a whole number itself now and then.
+        let below = paced * self.config.reduce.0 - self.submitted;
+        let whole = below as i64;
+        let whatever_is_left = whole - i64::from(whole as f64 >= below);
+        let backlogged = self.submitted > 0.0 && self.left_over > 0.0;
+        let divisor = if backlogged { self.config.backlogged_divisor } else { self.config.size_divisor };
+        let by_fraction = (divisor * (paced - self.submitted - self.left_over)) as i64;
+        whatever_is_left.max(by_fraction).max(0).cast_unsigned()
+    }
+
+    fn overdraws(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn on_admitted(&mut self, _now: Instant, amount: u64, _queue: &RlcView) {
+        self.submitted += amount as f64;
+    }
+
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+
+    fn on_slot(&mut self, report: &SlotReport) {
+        // One report stands for all the slots in which the bearer was idle.
+        let passed = report.pulled_at.since(self.pulled_at).as_nanos() as f64 / self.slot_ns;
+        let mut idle = (passed + 0.5) as u64;
+        while idle > 1 && self.average.iter().any(|value| *value > 0.0) {
+            self.average_in(0.0);
+            idle -= 1;
+        }
+        self.average_in(report.used as f64);
+        self.submitted = 0.0;
+        self.left_over = report.remaining as f64;
+        self.most = report.capacity as f64;
+        self.pulled_at = report.pulled_at;
+        self.opens =
+            [self.config.pace_early, self.config.pace_late].map(|pace| pace * self.average[0] / self.slot_ns);
+    }
+
+    fn paces(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOT_US: u64 = 1000;
+
+    fn limiter(config: &EBdp5gConfig) -> EBdp5g {
+        let context =
+            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_micros(SLOT_US), mtu: 1500 };
+        EBdp5g::new(config, &context).expect("in bounds")
+    }
+
+    fn pull(limiter: &mut EBdp5g, slot: u64, used: u64, remaining: u64, capacity: u64) {
+        let pulled_at = Instant::ZERO + Duration::from_micros(slot * SLOT_US);
+        limiter.on_slot(&SlotReport { pulled_at, used, remaining, capacity, ..SlotReport::default() });
+    }
+
+    fn passes(limiter: &mut EBdp5g, us: u64, size: u64) -> bool {
+        let room = limiter.room(Instant::ZERO + Duration::from_micros(us), &RlcView::default());
+        let passes = size <= room;
+        if passes {
+            limiter.on_admitted(Instant::ZERO, size, &RlcView::default());
+        }
+        passes
+    }
+
+    /// The last pull took 1000 bytes and left `left_over`.
+    fn after_1000_bytes(reduce: f64, left_over: u64) -> EBdp5g {
+        let config = EBdp5gConfig {
+            reduce: Ratio(reduce),
+            ewma_new: 1.0,
+            ewma_old: [0.0; 3],
+            ..EBdp5gConfig::default()
+        };
+        let mut l = limiter(&config);
+        pull(&mut l, 1, 1000, left_over, 2292);
+        l
+    }
+
+    #[test]
+    fn the_worked_example_of_section_iv_a() {
+        for reduce in [0.1, 0.166, 0.5, 0.9, 1.0] {
+            let mut l = after_1000_bytes(reduce, 600);
+            assert!(!passes(&mut l, 1250, 1500), "514 < 900");
+            assert!(!passes(&mut l, 1500, 1500), "814 or 879 < 900");
+            assert!(passes(&mut l, 1750, 200), "1211.5 >= 640");
+            assert!(!passes(&mut l, 1750, 1500), "1211.5 < 1300");
+            assert!(passes(&mut l, 1999, 1500), "1543 >= 1300");
+        }
+    }
+
+    #[test]
+    fn what_is_left_over_counts_only_beyond_the_reduced_share() {
+        // At half a slot paced is 1.33 x 500 + 214.3 = 879.3.
+        let mut l = after_1000_bytes(1.0, 2000);
+        assert_eq!(l.room(Instant::ZERO + Duration::from_micros(1500), &RlcView::default()), 879);
+        let mut l = after_1000_bytes(0.5, 2000);
+        assert_eq!(l.room(Instant::ZERO + Duration::from_micros(1500), &RlcView::default()), 439);
+        let mut l = after_1000_bytes(0.5, 0);
+        assert_eq!(l.room(Instant::ZERO + Duration::from_micros(1500), &RlcView::default()), 4396);
+    }
+
+    #[test]
+    fn nothing_enters_above_the_slots_capacity() {
+        let mut l = after_1000_bytes(1.0, 2292);
+        assert!(passes(&mut l, 1990, 1), "2292 are not above 2292");
+        assert!(!passes(&mut l, 1990, 1));
+    }
+
+    #[test]
+    fn without_an_average_one_sdu_enters_an_empty_queue_after_half_a_slot() {
+        let mut l = limiter(&EBdp5gConfig::default());
+        pull(&mut l, 1, 0, 0, 2292);
+        assert!(!passes(&mut l, 1500, 40));
+        assert!(passes(&mut l, 1501, 1500), "375 >= 300");
+        assert!(!passes(&mut l, 1999, 40), "375 < 1500");
+        pull(&mut l, 2, 0, 900, 2292);
+        assert!(!passes(&mut l, 2999, 40), "left over, and the radio took nothing");
+    }
+
+    #[test]
+    fn the_later_programs_average_has_a_gain_of_a_fifth() {
+        let config = EBdp5gConfig { ewma_new: 0.7, ewma_old: [0.3, 0.09, 0.027], ..EBdp5gConfig::default() };
+        let mut l = limiter(&config);
+        for slot in 1..100 {
+            pull(&mut l, slot, 1000, 0, 2292);
+        }
+        assert!((l.average[0] - 1000.0 * 0.7 / 0.583).abs() < 1e-6, "{:?}", l.average);
+    }
+
+    #[test]
+    fn settings_out_of_bounds_are_refused_by_name() {
+        let refused = |change: fn(&mut EBdp5gConfig)| {
+            let mut config = EBdp5gConfig::default();
+            change(&mut config);
+            let context =
+                LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
+            EBdp5g::new(&config, &context).map(|_| ()).map_err(|e| e.field)
+        };
+        assert_eq!(refused(|c| c.reduce = Ratio(0.0)), Err("reduce".into()));
+        assert_eq!(refused(|c| c.reduce = Ratio(f64::NAN)), Err("reduce".into()));
+        assert_eq!(refused(|c| c.ewma_new = 0.0), Err("ewma_new".into()));
+        assert_eq!(refused(|c| c.ewma_old = [0.5, 0.5, 0.0]), Err("ewma_old".into()));
+        assert_eq!(refused(|c| c.ewma_old = [f64::NAN; 3]), Err("ewma_old".into()));
+        assert_eq!(refused(|c| c.pace_early = -0.1), Err("pace_early".into()));
+        assert_eq!(refused(|c| c.pace_late = 5.0), Err("pace_late".into()));
+        assert_eq!(refused(|c| c.switch_at = Ratio(1.1)), Err("switch_at".into()));
+        assert_eq!(refused(|c| c.start_divisor = 0.0), Err("start_divisor".into()));
+        assert_eq!(refused(|c| c.idle_divisor = 0.5), Err("idle_divisor".into()));
+        assert_eq!(refused(|c| c.size_divisor = f64::INFINITY), Err("size_divisor".into()));
+        assert_eq!(refused(|c| c.backlogged_divisor = 0.0), Err("backlogged_divisor".into()));
+    }
+}
