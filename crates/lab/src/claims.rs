@@ -12,6 +12,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Name of the trace that leaves a scenario its own channel.
+pub const OWN_CHANNEL: &str = "scenario";
+
 /// The claims of one paper, as its file says them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,11 +31,13 @@ pub struct ClaimsFile {
     pub duration: String,
     /// Start of the measured window.
     pub warmup: String,
-    /// Points of the sweep.
+    /// Points of the sweep; left out, those of each scenario's own sweep.
+    #[serde(default)]
     pub intervals: Vec<String>,
     /// Points of the sweep of a short run.
+    #[serde(default)]
     pub intervals_short: Vec<String>,
-    /// Channels by the name of the trace.
+    /// Channels by the name of the trace; [`OWN_CHANNEL`] is the scenario's own.
     pub traces: BTreeMap<String, toml::Value>,
     /// The claims.
     pub claim: Vec<Claim>,
@@ -97,6 +102,9 @@ pub struct Claim {
     /// Scenario of `base`, where it is another.
     #[serde(default)]
     pub base_scenario: Option<String>,
+    /// The flow that it is about, where not all that the metric counts.
+    #[serde(default)]
+    pub flow: Option<String>,
     /// How a ratio is taken.
     #[serde(default)]
     pub rule: Option<Rule>,
@@ -277,7 +285,7 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     };
     let mut notes = vec![format!("variant {}: {source}", file.variant)];
     notes.push(format!("{} seeds", file.runs(options)));
-    if options.short {
+    if options.short && !file.intervals.is_empty() {
         notes.push(format!(
             "short: intervals {} of {}",
             file.intervals_short.join(", "),
@@ -304,8 +312,13 @@ impl Claim {
 }
 
 impl ClaimsFile {
-    fn points(&self, short: bool) -> &[String] {
-        if short { &self.intervals_short } else { &self.intervals }
+    /// Points of the sweep of `scenario`; one without a name where it has no sweep.
+    fn points(&self, scenario: &str, short: bool) -> Vec<String> {
+        match (self.intervals.is_empty(), short) {
+            (true, _) => library::sweep_points(scenario),
+            (false, true) => self.intervals_short.clone(),
+            (false, false) => self.intervals.clone(),
+        }
     }
 
     fn runs(&self, options: &Options) -> u32 {
@@ -324,17 +337,20 @@ impl ClaimsFile {
         let set =
             |path: &str, value: toml::Value| Setting::new(path, value).expect("a constant path is sound");
         let text_value = |text: &str| toml::Value::String(text.into());
+        let mut base =
+            vec![set("duration", text_value(&self.duration)), set("warmup", text_value(&self.warmup))];
+        if trace != OWN_CHANNEL {
+            let channel = self.traces.get(trace).cloned().unwrap_or(toml::Value::Boolean(false));
+            base.push(set("channel", channel));
+        }
+        let points = || self.points(name, options.short).iter().map(|p| text_value(p)).collect();
         let overrides = Overrides {
-            base: vec![
-                set("channel", self.traces.get(trace).cloned().unwrap_or(toml::Value::Boolean(false))),
-                set("duration", text_value(&self.duration)),
-                set("warmup", text_value(&self.warmup)),
-            ],
+            base,
             variant: Some(self.variant.clone()),
             methods: (!methods.is_empty()).then(|| methods.to_vec()),
             switches: if switch.is_empty() { Vec::new() } else { vec![switch.clone()] },
             runs: Some(self.runs(options)),
-            sweep_values: Some(self.points(options.short).iter().map(|p| text_value(p)).collect()),
+            sweep_values: (!self.intervals.is_empty()).then(points),
             ..Overrides::default()
         };
         let file = format!("scenarios/{name}.toml");

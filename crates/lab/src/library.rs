@@ -31,6 +31,15 @@ pub fn scenario(name: &str) -> Option<&'static str> {
     SCENARIOS.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
 }
 
+/// Points of the sweep of the shipped scenario called `name`, as text; one without a name where it sweeps nothing.
+#[must_use]
+pub fn sweep_points(name: &str) -> Vec<String> {
+    let tree = scenario(name).and_then(|text| text.parse::<toml::Table>().ok());
+    let values = tree.as_ref().and_then(|t| t.get("sweep")?.get("values")?.as_array());
+    let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    values.map_or_else(|| vec![String::new()], |values| values.iter().map(text).collect())
+}
+
 /// Every algorithm's description, by kind and then by name.
 #[must_use]
 pub fn algorithms() -> Vec<&'static MethodDoc> {

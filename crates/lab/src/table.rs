@@ -76,6 +76,11 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::RlcBacklog
         | Metric::RlcBacklogSd
         | Metric::RlcAtEntry
+        | Metric::Within1
+        | Metric::Within2
+        | Metric::Within3
+        | Metric::Within4
+        | Metric::Within50
         | Metric::FrameP95 => 1,
         Metric::DelayMean
         | Metric::DelaySd
@@ -86,6 +91,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::DropsOfAll
         | Metric::Bound
         | Metric::PingRtt
+        | Metric::PingRttLeast
+        | Metric::Unused
         | Metric::Mos
         | Metric::PageLoad => 2,
     }
@@ -131,6 +138,8 @@ fn heading(metric: Metric, name: &str, low_latency: bool) -> String {
         | Metric::PdvP99
         | Metric::Ipdv
         | Metric::Late
+        | Metric::Within1
+        | Metric::Within4
         | Metric::Drops
             if low_latency =>
         {
@@ -149,7 +158,10 @@ fn heading(metric: Metric, name: &str, low_latency: bool) -> String {
 }
 
 /// Columns of the wide table beyond [`COLUMNS`].
-const WIDE_COLUMNS: [(Metric, &str, bool); 5] = [
+const WIDE_COLUMNS: [(Metric, &str, bool); 8] = [
+    (Metric::Within1, "within\n1 ms", true),
+    (Metric::Within4, "within\n4 ms", false),
+    (Metric::Unused, "unused", true),
     (Metric::DelayP999, "delay\np99.9", false),
     (Metric::PdvP99, "PDV\np99", false),
     (Metric::Ipdv, "IPDV\nmean", false),
@@ -164,7 +176,7 @@ pub fn methods(group: &GroupSummary) -> Grid {
     grid(group, COLUMNS.iter())
 }
 
-/// [`methods`] with high percentiles, jitter, missed delay budgets and fairness.
+/// [`methods`] with shares within TTIs, unused capacity, high percentiles, jitter, missed delay budgets and fairness.
 #[must_use]
 pub fn wide(group: &GroupSummary) -> Grid {
     grid(group, COLUMNS.iter().chain(&WIDE_COLUMNS))

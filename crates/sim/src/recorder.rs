@@ -1,7 +1,7 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
 use crate::app::{App, Told, sent_at};
-use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series};
+use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series, WITHIN_MS};
 use hdrhistogram::Histogram;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 
@@ -77,6 +77,11 @@ impl Times {
     pub(crate) fn above(&self, ms: f64) -> u64 {
         let (us, histogram) = ((ms * 1e3) as u64, self.histogram());
         histogram.count_between(histogram.next_non_equivalent(us), HIGHEST_US)
+    }
+
+    /// Number of values up to `ms`, to within a cell: 1 us up to 2 ms, 0.1 % beyond.
+    fn within(&self, ms: u64) -> u64 {
+        self.cells[..=cell_of(ms * 1_000)].iter().copied().map(u64::from).sum()
     }
 
     pub(crate) fn finish(&self) -> Distribution {
@@ -408,6 +413,9 @@ impl Recorder {
                 jain_index: self.jain(i),
                 goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
                 delay: class.delay.finish(),
+                within_percent: WITHIN_MS.map(|ms| {
+                    100.0 * class.delay.within(ms) as f64 / class.result.delivered_packets.max(1) as f64
+                }),
                 bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
                 rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
                 rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
@@ -535,6 +543,14 @@ mod tests {
         assert!((found.p50_ms / 50.0 - 1.0).abs() < 1e-3, "{}", found.p50_ms);
         assert!((found.p99_ms / 99.0 - 1.0).abs() < 1e-3, "{}", found.p99_ms);
         assert_eq!(found.cdf.last().map(|(_, share)| *share), Some(1.0));
+    }
+
+    #[test]
+    fn what_is_within_a_time_is_told_to_a_cell() {
+        let mut times = Times::new();
+        (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us)));
+        assert_eq!([1, 2, 10, 50].map(|ms| times.within(ms)), [1_000, 2_000, 10_000, 10_000]);
+        assert!(times.within(4).abs_diff(4_000) < 4, "{}", times.within(4));
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub struct RunResult {
     pub component_calls: u64,
 }
 
+/// The waits in milliseconds of which [`FlowResult::within_percent`] tells: A21 counts by TTIs of 1 ms.
+pub const WITHIN_MS: [u64; 5] = [1, 2, 3, 4, 50];
+
 /// A distribution of times in milliseconds. All zero and empty when `count` is 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
@@ -93,6 +96,8 @@ pub struct FlowResult {
     pub goodput_mbit_s: f64,
     /// UPF entry to the pull that took the last byte.
     pub delay: Distribution,
+    /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros without any.
+    pub within_percent: [f64; WITHIN_MS.len()],
     /// The least delay any policy could have given the same packets (tracked flows only).
     pub bound: Distribution,
     /// Mean difference, without its sign, between the delays of packets delivered one after the other within a flow (IPDV, RFC 5481

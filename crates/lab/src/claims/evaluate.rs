@@ -4,6 +4,7 @@ use super::{Basis, Case, Claim, ClaimsFile, Kind, Options, Rule, Runs, Status};
 use crate::report::summary::Metric;
 use crate::report::{ClaimRow, Expected, SwitchValue, Verdict};
 use crate::stats::{Summary, mean, paired_difference};
+use justfull_sim::results::RunResult;
 
 /// True unless the verdict is worse than the one recorded, or the claim was not run.
 pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
@@ -65,14 +66,14 @@ impl Runs {
 
     /// The claim under one switch, or none for `""`; none when its runs are not there.
     fn find(&self, file: &ClaimsFile, claim: &Claim, switch: &str, options: &Options) -> Option<Finding> {
-        let all = file.points(options.short);
-        let wanted = claim.intervals.as_deref().unwrap_or(all);
+        let all = file.points(&claim.scenario, options.short);
+        let wanted = claim.intervals.as_deref().unwrap_or(&all);
         let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
         let values = |scenario: &str, method: &str| -> Option<Vec<(usize, u64, f64)>> {
             let case: Case = (scenario.into(), claim.trace.clone(), switch.into());
             let runs = self.by_case.get(&case)?;
             let own = runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
-            own.map(|(job, run)| Some((job.point, job.seed, claim.metric.of(run)?))).collect()
+            own.map(|(job, run)| Some((job.point, job.seed, claim.value(run)?))).collect()
         };
         let in_band = |ours: &[Summary]| {
             let near =
@@ -149,8 +150,16 @@ fn ratios(over: &[(usize, u64, f64)], base: &[(usize, u64, f64)], rule: Rule) ->
 }
 
 impl Claim {
+    /// What a run says of it.
+    fn value(&self, run: &RunResult) -> Option<f64> {
+        let Some(name) = &self.flow else { return self.metric.of(run) };
+        let flows = run.flows.iter().filter(|flow| flow.name == *name).cloned().collect();
+        self.metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
+    }
+
     fn words(&self) -> String {
-        let on = format!("{}, {}", self.trace, self.scenario);
+        let of = self.flow.as_ref().map(|flow| format!("{flow}, ")).unwrap_or_default();
+        let on = format!("{of}{}, {}", self.trace, self.scenario);
         let (method, what) = (&self.method, self.metric.words());
         match (self.kind, &self.base_scenario) {
             (Kind::Range, _) => format!("{method}: {what} ({on})"),

@@ -68,11 +68,25 @@ pub enum Metric {
     FrameP95,
     /// Mean time in which a page is loaded, in s.
     PageLoad,
+    /// Packets of the subject flows that waited at most 1 ms, in percent of those delivered.
+    Within1,
+    /// The same for 2 ms.
+    Within2,
+    /// The same for 3 ms.
+    Within3,
+    /// The same for 4 ms.
+    Within4,
+    /// The same for 50 ms.
+    Within50,
+    /// Capacity that was offered and not used, in percent.
+    Unused,
+    /// Least round-trip time of a ping, in ms.
+    PingRttLeast,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 31] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -97,6 +111,13 @@ impl Metric {
         Self::Mos,
         Self::FrameP95,
         Self::PageLoad,
+        Self::Within1,
+        Self::Within2,
+        Self::Within3,
+        Self::Within4,
+        Self::Within50,
+        Self::Unused,
+        Self::PingRttLeast,
     ];
 
     /// Key with its unit, as claims and files write it.
@@ -127,6 +148,13 @@ impl Metric {
             Self::Mos => "mos",
             Self::FrameP95 => "frame_ms_p95",
             Self::PageLoad => "page_load_s_mean",
+            Self::Within1 => "within_1ms_percent",
+            Self::Within2 => "within_2ms_percent",
+            Self::Within3 => "within_3ms_percent",
+            Self::Within4 => "within_4ms_percent",
+            Self::Within50 => "within_50ms_percent",
+            Self::Unused => "unused_percent",
+            Self::PingRttLeast => "ping_rtt_ms_min",
         }
     }
 
@@ -162,6 +190,13 @@ impl Metric {
             Self::Mos => "mean opinion score of calls",
             Self::FrameP95 => "95th percentile of the completion of frames",
             Self::PageLoad => "mean page load time",
+            Self::Within1 => "packets within 1 ms",
+            Self::Within2 => "packets within 2 ms",
+            Self::Within3 => "packets within 3 ms",
+            Self::Within4 => "packets within 4 ms",
+            Self::Within50 => "packets within 50 ms",
+            Self::Unused => "capacity left unused",
+            Self::PingRttLeast => "least round-trip time of pings",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
         }
@@ -181,11 +216,20 @@ impl Metric {
             | Self::Rtt
             | Self::Bound
             | Self::PingRtt
+            | Self::PingRttLeast
             | Self::FrameP95 => "ms",
             Self::Utilisation | Self::Jain | Self::Mos => "",
             Self::PageLoad => "s",
             Self::Goodput => "Mbit/s",
-            Self::Drops | Self::DropsOfAll | Self::Late => "%",
+            Self::Drops
+            | Self::DropsOfAll
+            | Self::Late
+            | Self::Within1
+            | Self::Within2
+            | Self::Within3
+            | Self::Within4
+            | Self::Within50
+            | Self::Unused => "%",
             Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcBacklogSd | Self::RlcAtEntry => {
                 "packets"
             }
@@ -242,6 +286,13 @@ impl Metric {
                 "95 % of the frames were complete after no longer; with several names of videos, the greatest."
             }
             Self::PageLoad => "From a page's first request to its last object's last byte, mean over pages.",
+            Self::Within1 => "Packets that waited at most 1 ms, in percent of those delivered.",
+            Self::Within2 => "Packets that waited at most 2 ms, in percent of those delivered.",
+            Self::Within3 => "Packets that waited at most 3 ms, in percent of those delivered.",
+            Self::Within4 => "Packets that waited at most 4 ms, in percent of those delivered.",
+            Self::Within50 => "Packets that waited at most 50 ms, in percent of those delivered.",
+            Self::Unused => "What the slots could have carried and did not, in percent of what they could.",
+            Self::PingRttLeast => "Least time from an echo request's departure to its reply's return.",
         }
     }
 
@@ -289,6 +340,16 @@ impl Metric {
                 let frames = run.flows.iter().filter_map(|f| f.frames.as_ref());
                 frames.filter(|f| f.completed > 0).map(|f| f.completion.p95_ms).reduce(f64::max)
             }
+            Self::Within1 => within(run, 0),
+            Self::Within2 => within(run, 1),
+            Self::Within3 => within(run, 2),
+            Self::Within4 => within(run, 3),
+            Self::Within50 => within(run, 4),
+            Self::Unused => (run.cell.offered > 0).then(|| 100.0 * (1.0 - run.cell.utilisation)),
+            Self::PingRttLeast => {
+                let pings = run.flows.iter().filter(|f| f.ping.is_some() && f.rtt.count > 0);
+                pings.map(|f| f.rtt.min_ms).reduce(f64::min)
+            }
             Self::PageLoad => {
                 let pages = |f: &FlowResult| f.pages.as_ref().map_or((0, 0.0), |p| mean_of(&p.load));
                 weighted(run.flows.iter(), pages).map(|ms| ms * 1e-3)
@@ -320,6 +381,11 @@ fn bulk(run: &RunResult) -> impl Iterator<Item = &FlowResult> {
 
 fn mean_of(d: &Distribution) -> (u64, f64) {
     (d.count, d.mean_ms)
+}
+
+/// Entry `i` of [`FlowResult::within_percent`] over the subject flows.
+fn within(run: &RunResult, i: usize) -> Option<f64> {
+    weighted(subject(run), |f| (f.delivered_packets, f.within_percent[i]))
 }
 
 fn drop_percent(flow: &FlowResult) -> (u64, f64) {
