@@ -10,6 +10,8 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("t20-shared-two-flows", include_str!("../../../scenarios/t20-shared-two-flows.toml")),
     ("e19-one-qfi", include_str!("../../../scenarios/e19-one-qfi.toml")),
     ("e19-two-qfis", include_str!("../../../scenarios/e19-two-qfis.toml")),
+    ("a21-one-call", include_str!("../../../scenarios/a21-one-call.toml")),
+    ("a21-calls", include_str!("../../../scenarios/a21-calls.toml")),
     ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
     ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
     ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
@@ -21,8 +23,11 @@ pub const SCENARIOS: &[(&str, &str)] = &[
 ];
 
 /// The claims of the papers: short name, and the text of the file.
-pub const CLAIMS: &[(&str, &str)] =
-    &[("E19", include_str!("../../../claims/E19.toml")), ("T20", include_str!("../../../claims/T20.toml"))];
+pub const CLAIMS: &[(&str, &str)] = &[
+    ("E19", include_str!("../../../claims/E19.toml")),
+    ("T20", include_str!("../../../claims/T20.toml")),
+    ("A21", include_str!("../../../claims/A21.toml")),
+];
 
 /// The shipped scenario called `name`.
 #[must_use]

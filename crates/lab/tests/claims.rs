@@ -54,9 +54,38 @@ fn the_bands_of_words_are_the_same_everywhere() {
     }
 }
 
+/// A21: points of a CDF +-5 points, unused blocks +-1 point, goodput +-4 %, ratios +20 %; "more than 95 %" is open upwards.
+#[test]
+fn the_bands_of_a21_follow_from_its_numbers() {
+    for claim in load("A21").expect("the claims ship").claim {
+        use Metric::{DelayP99, Goodput, PingRttLeast, Unused, Within1, Within2, Within3, Within4, Within50};
+        let most = claim.paper.iter().copied().reduce(f64::max);
+        let expected = match (claim.kind, claim.metric, most) {
+            (Kind::Order | Kind::Trend, _, None) => None,
+            (Kind::Range, Within1 | Within2 | Within3, Some(95.0)) => Some([90.0, 100.0]),
+            (Kind::Range, Within1 | Within2 | Within3 | Within4 | Within50, Some(share)) => {
+                Some([share - 5.0, share + 5.0])
+            }
+            (Kind::Range, Unused, Some(share)) => Some([f64::max(claim.paper[0] - 1.0, 0.0), share + 1.0]),
+            (Kind::Range, Goodput, Some(rate)) => Some([0.96 * rate, 1.04 * rate]),
+            (Kind::Range, PingRttLeast, Some(floor)) => Some([0.9 * floor, 1.1 * floor]),
+            // "In the order of seconds", and "at least 5 times".
+            (Kind::Range, DelayP99, Some(1_000.0)) => Some([1_000.0, 10_000.0]),
+            (Kind::Ratio, _, Some(factor)) => Some([0.0, 1.2 * factor]),
+            _ => panic!("{}: no rule for it", claim.id),
+        };
+        let same = match (claim.band, expected) {
+            (Some(a), Some(b)) => near(a[0], b[0]) && near(a[1], b[1]),
+            (a, b) => a == b,
+        };
+        assert!(same, "{}: {:?}, expected {expected:?}", claim.id, claim.band);
+        assert!(claim.changed.is_none(), "{}", claim.id);
+    }
+}
+
 #[test]
 fn every_claim_names_what_there_is() {
-    for paper in ["t20", "e19"] {
+    for paper in ["t20", "e19", "a21"] {
         names_what_there_is(&load(paper).expect("upper and lower case are one"));
     }
 }
