@@ -280,6 +280,9 @@ pub struct McsTraceFile {
     /// Rows that are used; all from the first on when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<usize>,
+    /// How many rows longer the first is in force, 0 to 3600: what a flow meets that starts before the trace.
+    #[serde(default)]
+    pub lead: u16,
     /// How long a row is in force.
     #[serde(default)]
     pub row: RowLength,

@@ -15,6 +15,8 @@ use std::path::Path;
 const T20: (Bytes, Duration) = (Bytes(1460), Duration::from_millis(10));
 /// Size of a packet where a trace in bytes is to be counted in packets and none is named: a full IP packet.
 const FULL_PACKET: u64 = 1500;
+/// Most rows by which the first row of MCSs can be longer.
+const MAX_LEAD: u16 = 3600;
 
 /// The rows of `file` for slots of nominal length `slot`; `field` names the file for messages.
 pub(super) fn rows(
@@ -67,7 +69,13 @@ pub(super) fn mcs(
         let allowed = "numbers of packets that T20's rule makes: 1 to 4, 6, 7, 9, 10, 12, 15";
         found.ok_or_else(|| locator.plain(field, &format!("a row of {packets} packets"), allowed))
     });
-    Ok(McsConfig { mcs: mcs.collect::<Result<_, _>>()?, row: file.row, at_end: file.at_end })
+    let mut mcs = mcs.collect::<Result<Vec<u8>, _>>()?;
+    if file.lead > MAX_LEAD {
+        let allowed = format!("0 to {MAX_LEAD}");
+        return Err(locator.plain(&field.replace(".file", ".lead"), &file.lead.to_string(), &allowed));
+    }
+    mcs.splice(0..0, std::iter::repeat_n(mcs[0], usize::from(file.lead)).collect::<Vec<_>>());
+    Ok(McsConfig { mcs, row: file.row, at_end: file.at_end })
 }
 
 /// Packets per 10 ms that T20's rule makes of `cqi`, and the MCS they went over.
@@ -226,6 +234,7 @@ mod tests {
         };
         assert_eq!(read("first = 2\nrows = 4").expect("rows").mcs, [6, 9, 16, 28]);
         assert_eq!(read("rows = 1").expect("a row").mcs, [0]);
+        assert_eq!(read("first = 4\nrows = 2\nlead = 3").expect("rows").mcs, [16, 16, 16, 16, 28]);
         for (text, said) in
             [("", "5 packets"), ("first = 7", "1 to the 6 rows"), ("first = 0", "1 to the 6 rows")]
         {
