@@ -7,8 +7,8 @@
 use justfull_base::{Duration, Instant, Packet, SlotReport};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig, Limiter,
-    LimiterConfig, LimiterContext, RlcView,
+    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig, LastPollConfig,
+    Limiter, LimiterConfig, LimiterContext, RlcView,
 };
 use std::hint::black_box;
 
@@ -63,6 +63,7 @@ fn main() {
         ("dql", LimiterConfig::Dql(DqlConfig::default())),
         ("bdp_5g", LimiterConfig::Bdp5g(Bdp5gConfig::default())),
         ("e_bdp_5g", LimiterConfig::EBdp5g(EBdp5gConfig::default())),
+        ("last_poll", LimiterConfig::LastPoll(LastPollConfig::default())),
     ] {
         let mut limiter = AnyLimiter::new(&config, &context).expect("defaults are in bounds");
         let times = (0..RUNS).map(|_| {

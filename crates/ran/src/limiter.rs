@@ -11,6 +11,7 @@ mod drql;
 mod dyn_rlc;
 mod e_bdp_5g;
 mod fixed;
+mod last_poll;
 mod unlimited;
 
 pub use bdp_5g::{Bdp5g, Bdp5gConfig};
@@ -20,6 +21,7 @@ pub use drql::{Drql, DrqlConfig};
 pub use dyn_rlc::{DynRlc, DynRlcConfig};
 pub use e_bdp_5g::{EBdp5g, EBdp5gConfig};
 pub use fixed::{Fixed, FixedConfig};
+pub use last_poll::{LastPoll, LastPollConfig};
 pub use unlimited::{Unlimited, UnlimitedConfig};
 
 pub(crate) use clairvoyant::wanted as clairvoyant_wanted;
@@ -40,6 +42,7 @@ pub const DOCS: &[&MethodDoc] = &[
     &dql::DOC,
     &bdp_5g::DOC,
     &e_bdp_5g::DOC,
+    &last_poll::DOC,
     &clairvoyant::DOC,
 ];
 
@@ -175,6 +178,8 @@ pub enum LimiterConfig {
     /// Enhanced 5G-BDP (A21 Algorithms 1 to 3).
     #[cfg_attr(feature = "serde", serde(rename = "e_bdp_5g"))]
     EBdp5g(EBdp5gConfig),
+    /// Fills at the last safe poll (this project).
+    LastPoll(LastPollConfig),
     /// Knows the grants, not the arrivals.
     Clairvoyant(ClairvoyantConfig),
 }
@@ -203,6 +208,8 @@ pub enum AnyLimiter {
     Bdp5g(Bdp5g),
     /// See [`EBdp5g`].
     EBdp5g(EBdp5g),
+    /// See [`LastPoll`]; boxed, since what it has learnt takes ten times the room of the others.
+    LastPoll(Box<LastPoll>),
     /// See [`Clairvoyant`].
     Clairvoyant(Clairvoyant),
     /// A user's own.
@@ -223,6 +230,7 @@ impl AnyLimiter {
             LimiterConfig::Dql(c) => Self::Dql(Dql::new(c, context)?),
             LimiterConfig::Bdp5g(c) => Self::Bdp5g(Bdp5g::new(c, context)?),
             LimiterConfig::EBdp5g(c) => Self::EBdp5g(EBdp5g::new(c, context)?),
+            LimiterConfig::LastPoll(c) => Self::LastPoll(Box::new(LastPoll::new(c, context)?)),
             LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Clairvoyant::new(context)),
         })
     }
@@ -259,6 +267,7 @@ macro_rules! each {
             AnyLimiter::Dql($l) => $body,
             AnyLimiter::Bdp5g($l) => $body,
             AnyLimiter::EBdp5g($l) => $body,
+            AnyLimiter::LastPoll($l) => $body,
             AnyLimiter::Clairvoyant($l) => $body,
             AnyLimiter::Custom($l) => $body,
         }

@@ -128,6 +128,7 @@ fn every_variant_of_a_choice_is_in_the_list_that_explains_it() {
         LimiterConfig::Dql(l::DqlConfig::default()),
         LimiterConfig::Bdp5g(l::Bdp5gConfig::default()),
         LimiterConfig::EBdp5g(l::EBdp5gConfig::default()),
+        LimiterConfig::LastPoll(l::LastPollConfig::default()),
         LimiterConfig::Clairvoyant(l::ClairvoyantConfig {}),
     ];
     let found: Vec<_> = limiters.iter().map(|c| name(serde_json::to_value(c).expect("written"))).collect();

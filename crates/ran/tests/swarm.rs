@@ -15,7 +15,7 @@ use justfull_ran::channel::{
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
     Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
-    LimiterConfig,
+    LastPollConfig, LimiterConfig,
 };
 use justfull_ran::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
@@ -78,7 +78,9 @@ struct Witness {
 impl Witness {
     fn new(config: &StackConfig, flows: usize) -> Self {
         let shared = config.ues.iter().all(|ue| ue.channel.is_none());
-        let plain = matches!(config.rlc.queue.aqm, AqmConfig::None(_)) && config.mac.overhead.0 == 0;
+        let drops_on_the_way_out = !matches!(config.rlc.queue.aqm, AqmConfig::None(_))
+            || matches!(config.rlc.queue.discipline, DisciplineConfig::FqCoDel(_));
+        let plain = !drops_on_the_way_out && config.mac.overhead.0 == 0;
         let rlc_limit = match &config.rlc.limiter {
             LimiterConfig::Fixed(fixed) => Some(fixed.limit),
             _ => None,
@@ -345,7 +347,7 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
 }
 
 fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
-    match rng.below(if one_bearer { 8 } else { 7 }) {
+    match rng.below(if one_bearer { 9 } else { 8 }) {
         0 => LimiterConfig::default(),
         1 => {
             let limit =
@@ -377,6 +379,10 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
             reduce: Ratio(0.1 + 0.9 * rng.unit()),
             ewma_old: [0.4 * rng.unit(), 0.2 * rng.unit(), 0.2 * rng.unit()],
             ..EBdp5gConfig::default()
+        }),
+        7 => LimiterConfig::LastPoll(LastPollConfig {
+            risk: Ratio(0.05 * rng.unit()),
+            ..LastPollConfig::default()
         }),
         _ => LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
     }
@@ -430,8 +436,13 @@ fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let limiter = limiter(rng, one_bearer);
     let pacer = pacer(rng, one_bearer);
     let foresees = matches!(pacer, PacerConfig::Clairvoyant(_));
-    let opens_with_time =
-        matches!(limiter, LimiterConfig::Bdp5g(_) | LimiterConfig::EBdp5g(_) | LimiterConfig::Clairvoyant(_));
+    let opens_with_time = matches!(
+        limiter,
+        LimiterConfig::Bdp5g(_)
+            | LimiterConfig::EBdp5g(_)
+            | LimiterConfig::LastPoll(_)
+            | LimiterConfig::Clairvoyant(_)
+    );
     let paces = foresees || opens_with_time;
     let paced = !matches!(pacer, PacerConfig::Unpaced(_));
     let bare = rng.chance(0.5);

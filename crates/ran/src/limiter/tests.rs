@@ -40,6 +40,8 @@ fn configs() -> Vec<LimiterConfig> {
             ewma_old: [0.3, 0.09, 0.027],
             ..EBdp5gConfig::default()
         }),
+        LimiterConfig::LastPoll(LastPollConfig::default()),
+        LimiterConfig::LastPoll(LastPollConfig { risk: Ratio(0.05), ..LastPollConfig::default() }),
         LimiterConfig::DynRlc(DynRlcConfig { first_poll_only: true, ..DynRlcConfig::default() }),
         LimiterConfig::Drql(DrqlConfig { keep: 1, first_poll_only: true, ..DrqlConfig::default() }),
         LimiterConfig::Clairvoyant(ClairvoyantConfig {}),

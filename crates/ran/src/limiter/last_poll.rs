@@ -1,0 +1,460 @@
+//! LastPoll: bulk enters the RLC at the last poll of SDAP that is safely before the pull, and no more than the pull takes.
+//!
+//! Source: this project. What waits in SDAP can still be overtaken by a more urgent packet, what is in the RLC cannot (A21
+//! section III-A). So the RLC should hold, at each pull, just what the pull takes, and get it as late as the polls allow:
+//!
+//! - **When the next poll comes** is learnt from the polls: how many of the last gaps between polls were longer than each
+//!   64th of a slot. A clock on time, one that is late and one that misses polls each give their own law. A gap counts when
+//!   SDAP was refused at its start: otherwise SDAP may have been idle in between.
+//! - **What the next pull takes** is learnt from the slots' reports: what was offered 1, 2, 4, 5, 8, 10, 20 or 40 slots ago,
+//!   whichever has foretold best of late (subframes with system information, TDD patterns), and what that fell short by on
+//!   average.
+//! - **Due.** With `short` the share of the pull that the queue cannot fill, waiting for the next poll leaves P(gap > time to the
+//!   pull) x `short` of it unused on average. Where that is more than `risk`, an SDU enters even where it will be cut. Where
+//!   polls are rarer than pulls, the same holds for each pull before the next poll.
+//! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes for urgent packets still to
+//!   come, which costs those nothing; one of at most a `small` share of the MTU may use the reserve too. The reserve follows the
+//!   greatest amount of small SDUs in a slot and fades. Where the MAC grants packets, small and large are one, and nothing
+//!   enters early.
+//! - **Patience.** On a slow channel an SDU of the MTU occupies `serial` = MTU / pull slots, and whatever comes behind it waits.
+//!   There the next one waits until what was left unused since the last one reaches `patience x serial x (serial - 3)` slots:
+//!   0 up to 3 slots per SDU, 0.2 slots at 4.6, 8 at 18. That is little capacity, since the channel is slow when it is given up.
+//!
+//! Defaults: `risk` and `patience` are chosen on A21's cell so that no more is left unused than e5G-BDP leaves.
+//! Known weaknesses: with gaps near a slot it fills at once after each pull and is no better than a queue limit (with a fifth
+//! of the polls missed it reckons with two or three in a row); an urgent packet larger than `small` is not told from bulk;
+//! foretelling fails where other bearers' traffic decides the grants (the shortfall's average then keeps more in the RLC).
+//! Deviations from the source: none.
+
+use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::error::ensure;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+
+/// Distances in slots at which amounts may repeat: LTE's frame of 10 subframes, TDD patterns (TS 38.331, tdd-UL-DL-Pattern) and
+/// their multiples.
+const PERIODS: [usize; 8] = [1, 2, 4, 5, 8, 10, 20, 40];
+/// Slots remembered: the longest period.
+const MEMORY: usize = 40;
+/// Steps of a slot in which gaps between polls are counted, and the longest gap, in steps.
+const STEPS_PER_SLOT: u64 = 64;
+const GAP_STEPS: usize = 256;
+/// Gaps that are counted before half of them are forgotten, and the least that are needed to go by them.
+const GAPS_COUNTED: u16 = 2048;
+const GAPS_NEEDED: u16 = 16;
+/// Slots that an SDU of the MTU may occupy before patience begins.
+const SWIFT: f32 = 3.0;
+/// Most pulls before the next poll that are filled for.
+const MOST_PULLS: u32 = 8;
+/// Weight of the last slot in the averages of errors.
+const NEWS: f32 = 1.0 / 16.0;
+
+/// Settings of [`LastPoll`].
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct LastPollConfig {
+    /// Share of a pull that may be left unused on average by waiting for the next poll, 0 to 0.05.
+    pub risk: Ratio,
+    /// Share of the MTU up to which an SDU may use the reserve, 0 to 1.
+    pub small: Ratio,
+    /// Factor of the slots that are left unused between bulk SDUs on a slow channel, 0 to 1.
+    pub patience: Ratio,
+}
+
+impl Default for LastPollConfig {
+    fn default() -> Self {
+        Self { risk: Ratio(0.0035), small: Ratio(0.25), patience: Ratio(0.03) }
+    }
+}
+
+/// Description for users.
+pub(super) const DOC: MethodDoc = MethodDoc {
+    name: "last_poll",
+    kind: "limiter",
+    title: "LastPoll: bulk enters the RLC at the last poll that is safely before the pull",
+    text: "Learns when SDAP is polled and what the pulls take, fills the RLC to what the next pull takes at the last poll that is \
+           safe, and until then only as far as urgent packets still fit. On a slow channel bulk packets keep a distance. SDAP must \
+           be polled several times a slot.",
+    sources: "this project; A21 section III-A",
+    deviations: "none",
+    params: &[
+        ParamDoc::new(
+            "risk",
+            "ratio",
+            "0 to 0.05",
+            "0.0035",
+            "Share of a pull that may be left unused on average by waiting for the next poll.",
+        ),
+        ParamDoc::new(
+            "small",
+            "ratio",
+            "0 to 1",
+            "0.25",
+            "Share of the MTU up to which an SDU may use the reserve.",
+        ),
+        ParamDoc::new(
+            "patience",
+            "ratio",
+            "0 to 1",
+            "0.03",
+            "Factor of the slots left unused between bulk packets that take more than 3 slots each.",
+        ),
+    ],
+};
+
+/// What a bearer will be offered, by what it was offered.
+#[derive(Clone, Debug)]
+struct Foreteller {
+    offered: [u32; MEMORY],
+    /// Place of the slot to come.
+    next: usize,
+    /// Average error of each of [`PERIODS`].
+    errors: [f32; PERIODS.len()],
+    /// What the foretold amount fell short by, on average.
+    shortfall: f32,
+    foretold: u32,
+}
+
+impl Foreteller {
+    const fn new() -> Self {
+        Self { offered: [0; MEMORY], next: 0, errors: [0.0; PERIODS.len()], shortfall: 0.0, foretold: 0 }
+    }
+
+    fn ago(&self, slots: usize) -> u32 {
+        self.offered[(self.next + MEMORY - slots) % MEMORY]
+    }
+
+    /// The slot after `passed` slots offered `amount`.
+    fn learn(&mut self, passed: u64, amount: u64) {
+        self.next = (self.next + (passed.saturating_sub(1) % MEMORY as u64) as usize) % MEMORY;
+        let amount = u32::try_from(amount).unwrap_or(u32::MAX);
+        for (i, period) in PERIODS.into_iter().enumerate() {
+            let error = amount.abs_diff(self.ago(period)) as f32;
+            self.errors[i] += NEWS * (error - self.errors[i]);
+        }
+        self.shortfall += NEWS * (amount.saturating_sub(self.foretold) as f32 - self.shortfall);
+        self.offered[self.next] = amount;
+        self.next = (self.next + 1) % MEMORY;
+        let mut best = 0;
+        for i in 1..PERIODS.len() {
+            if self.errors[i] < self.errors[best] {
+                best = i;
+            }
+        }
+        self.foretold = self.ago(PERIODS[best]);
+    }
+
+    /// What the next slot will offer.
+    fn amount(&self) -> u64 {
+        u64::from(self.foretold) + self.shortfall as u64
+    }
+}
+
+/// How long after a poll the next one comes.
+#[derive(Clone, Debug)]
+struct Gaps {
+    /// How many of the counted gaps were longer than each number of steps.
+    longer: [u16; GAP_STEPS],
+    counted: u16,
+    step_ns: u64,
+}
+
+impl Gaps {
+    fn count(&mut self, gap_ns: u64) {
+        if self.counted == GAPS_COUNTED {
+            self.counted /= 2;
+            self.longer.iter_mut().for_each(|n| *n /= 2);
+        }
+        self.counted += 1;
+        let steps = (gap_ns.div_ceil(self.step_ns) as usize).min(GAP_STEPS);
+        self.longer[..steps].iter_mut().for_each(|n| *n += 1);
+    }
+
+    /// Share of gaps longer than `time_ns`. Beyond the longest that is told apart all count; until some have been counted, half
+    /// a slot is taken for the gap.
+    fn share_longer(&self, time_ns: u64) -> f32 {
+        let steps = (time_ns / self.step_ns) as usize;
+        if self.counted < GAPS_NEEDED {
+            return if steps < (STEPS_PER_SLOT / 2) as usize { 1.0 } else { 0.0 };
+        }
+        f32::from(self.longer[steps.min(GAP_STEPS - 1)]) / f32::from(self.counted)
+    }
+}
+
+/// See the module's page. Amounts are in the unit of grants.
+#[derive(Clone, Debug)]
+pub struct LastPoll {
+    unit: CapacityUnit,
+    slot_ns: u64,
+    risk: f32,
+    patience: f32,
+    /// Slots' worth left unused since the last large SDU entered.
+    idle: f32,
+    small: u64,
+    mtu: u64,
+    foreteller: Foreteller,
+    /// What the next pull will take, at least 1.
+    takes: u64,
+    reserve: u64,
+    /// Small SDUs that entered since the pull.
+    small_entered: u64,
+    gaps: Gaps,
+    polled_at: Instant,
+    /// The last question was not followed by an admission: SDAP has more, and its next poll is its next.
+    refused: bool,
+    pulled_at: Instant,
+}
+
+impl LastPoll {
+    /// A LastPoll limiter on the bearer that `context` describes.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub fn new(config: &LastPollConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        const SOURCE: &str = "a share";
+        let c = config;
+        ensure((0.0..=0.05).contains(&c.risk.0), "risk", &c.risk, "0 to 0.05", SOURCE)?;
+        ensure((0.0..=1.0).contains(&c.small.0), "small", &c.small, "0 to 1", SOURCE)?;
+        ensure((0.0..=1.0).contains(&c.patience.0), "patience", &c.patience, "0 to 1", SOURCE)?;
+        let slot_ns = context.slot.as_nanos();
+        let small = match context.unit {
+            CapacityUnit::Packets => 0,
+            CapacityUnit::Bytes => (c.small.0 * f64::from(context.mtu)) as u64,
+        };
+        let step_ns = (slot_ns / STEPS_PER_SLOT).max(1);
+        Ok(Self {
+            unit: context.unit,
+            slot_ns,
+            risk: c.risk.0 as f32,
+            patience: c.patience.0 as f32,
+            idle: 0.0,
+            small,
+            mtu: context.amount(1),
+            foreteller: Foreteller::new(),
+            takes: context.amount(1),
+            reserve: small,
+            small_entered: 0,
+            gaps: Gaps { longer: [0; GAP_STEPS], counted: 0, step_ns },
+            polled_at: Instant::ZERO,
+            refused: false,
+            pulled_at: Instant::ZERO,
+        })
+    }
+
+    /// Slots that must have been left unused since the last bulk SDU before the next one enters; below 0 on a swift channel.
+    fn distance(&self) -> f32 {
+        let serial = self.mtu as f32 / self.takes as f32;
+        self.patience * serial * (serial - SWIFT)
+    }
+
+    /// What the queue must hold now, since to wait for the next poll would leave too much unused on average.
+    fn due(&self, now: Instant, backlog: u64) -> u64 {
+        let since = now.since(self.pulled_at).as_nanos();
+        // Where a pull is late, it is due now.
+        let mut to_pull = self.slot_ns.saturating_sub(since);
+        let short_at = |due: u64| due.saturating_sub(backlog).min(self.takes) as f32 / self.takes as f32;
+        if self.idle + short_at(self.takes) < self.distance() {
+            return 0;
+        }
+        let (mut due, mut taken) = (0, 0);
+        for _ in 0..MOST_PULLS {
+            let share = self.gaps.share_longer(to_pull);
+            if share <= self.risk {
+                break;
+            }
+            taken += self.takes;
+            if share * short_at(taken) > self.risk {
+                due = taken;
+            }
+            to_pull += self.slot_ns;
+        }
+        due
+    }
+}
+
+impl Limiter for LastPoll {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+
+    fn room(&mut self, now: Instant, queue: &RlcView) -> u64 {
+        if now != self.polled_at {
+            if self.refused {
+                self.gaps.count(now.since(self.polled_at).as_nanos());
+            }
+            self.polled_at = now;
+        }
+        self.refused = true;
+        let backlog = queue.backlog(self.unit);
+        let due = self.due(now, backlog);
+        if backlog < due {
+            return due - backlog + self.mtu - 1;
+        }
+        let fits = self.takes.max(due).saturating_sub(backlog);
+        let early = if self.unit == CapacityUnit::Packets { 0 } else { fits.saturating_sub(self.reserve) };
+        if backlog < self.takes.saturating_add(self.reserve) { early.max(self.small) } else { early }
+    }
+
+    fn overdraws(&self) -> bool {
+        false
+    }
+
+    fn on_admitted(&mut self, _now: Instant, amount: u64, _queue: &RlcView) {
+        self.refused = false;
+        if amount <= self.small {
+            self.small_entered += amount;
+        } else {
+            self.idle = 0.0;
+        }
+    }
+
+    fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
+
+    fn on_slot(&mut self, report: &SlotReport) {
+        let since = report.pulled_at.since(self.pulled_at).as_nanos();
+        self.pulled_at = report.pulled_at;
+        let passed = (since + self.slot_ns / 2) / self.slot_ns;
+        // An idle slot says what the cell could carry, not what the bearer would have got, and one report stands for many.
+        if report.used == 0 && report.remaining == 0 {
+            self.idle += passed as f32;
+            return;
+        }
+        self.foreteller.learn(passed, report.granted);
+        if report.used < report.granted {
+            self.idle += (report.granted - report.used) as f32 / report.granted as f32;
+        }
+        self.takes = self.foreteller.amount().max(1);
+        let faded = self.reserve - self.reserve.div_ceil(256);
+        self.reserve = self.small_entered.max(faded).min(self.takes);
+        self.small_entered = 0;
+    }
+
+    fn paces(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use justfull_base::Rng;
+
+    const SLOT: Duration = Duration::from_millis(1);
+    const BULK: u64 = 1500;
+
+    fn limiter() -> LastPoll {
+        let context = LimiterContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
+        LastPoll::new(&LastPollConfig::default(), &context).expect("in bounds")
+    }
+
+    /// Slots of `capacity(k)` bytes from `slots.start` to `slots.end`, polls at `polls(k)` us after each pull with bulk waiting without
+    /// end. Answers the bytes of the last slot's polls and what was left unused over all slots.
+    fn run(
+        l: &mut LastPoll,
+        slots: core::ops::Range<u64>,
+        capacity: impl Fn(u64) -> u64,
+        polls: impl Fn(u64) -> Vec<u64>,
+    ) -> (Vec<u64>, u64) {
+        let (mut view, mut unused, mut entered) = (RlcView::default(), 0, Vec::new());
+        for k in slots {
+            let pulled_at = Instant::ZERO + SLOT.times(k);
+            entered.clear();
+            for us in polls(k) {
+                let now = pulled_at + Duration::from_micros(us);
+                let before = view.bytes;
+                while l.room(now, &view) >= BULK {
+                    view.bytes += BULK;
+                    l.on_admitted(now, BULK, &view);
+                }
+                entered.push(view.bytes - before);
+            }
+            let offered = capacity(k);
+            let used = view.bytes.min(offered);
+            view.bytes -= used;
+            unused += offered - used;
+            let (pulled_at, remaining) = (pulled_at + SLOT, view.bytes);
+            l.on_slot(&SlotReport {
+                pulled_at,
+                granted: offered,
+                used,
+                remaining,
+                capacity: offered,
+                ..SlotReport::default()
+            });
+        }
+        (entered, unused)
+    }
+
+    fn every_200_us(_: u64) -> Vec<u64> {
+        vec![50, 250, 450, 650, 850]
+    }
+
+    #[test]
+    fn bulk_that_leaves_no_room_for_urgent_packets_enters_at_the_last_poll_and_nothing_is_left_unused() {
+        let mut l = limiter();
+        run(&mut l, 0..100, |_| 1500, every_200_us);
+        let (entered, unused) = run(&mut l, 100..200, |_| 1500, every_200_us);
+        assert_eq!((entered, unused), (vec![0, 0, 0, 0, 1500], 0));
+        let now = Instant::ZERO + SLOT.times(200) + Duration::from_micros(50);
+        let room = l.room(now, &RlcView::default());
+        assert!((200..BULK).contains(&room), "an urgent packet may enter at any poll: {room}");
+    }
+
+    #[test]
+    fn where_a_fifth_of_the_polls_is_missed_bulk_enters_earlier_and_little_is_left_unused() {
+        let polls = |k: u64| {
+            let mut rng = Rng::stream(k, "missed polls");
+            every_200_us(k).into_iter().filter(|_| !rng.chance(0.2)).collect::<Vec<_>>()
+        };
+        let mut l = limiter();
+        run(&mut l, 0..300, |_| 1500, polls);
+        let (_, unused) = run(&mut l, 300..1300, |_| 1500, polls);
+        assert!(unused < 1000 * 1500 / 50, "{unused}");
+    }
+
+    #[test]
+    fn a_pattern_of_ten_slots_is_foretold() {
+        let pattern = |k: u64| if k.is_multiple_of(5) { 1572 } else { 2292 };
+        let mut l = limiter();
+        run(&mut l, 0..200, pattern, every_200_us);
+        for k in 200..220 {
+            assert_eq!(l.takes, pattern(k), "slot {k}");
+            run(&mut l, k..k + 1, pattern, every_200_us);
+        }
+    }
+
+    #[test]
+    fn polls_rarer_than_pulls_fill_for_all_pulls_to_come() {
+        let mut l = limiter();
+        let seldom = |k: u64| if k.is_multiple_of(3) { vec![500] } else { Vec::new() };
+        run(&mut l, 0..300, |_| 3000, seldom);
+        let (_, unused) = run(&mut l, 300..600, |_| 3000, seldom);
+        assert!(unused <= 3000, "{unused}");
+    }
+
+    #[test]
+    fn on_a_slow_channel_bulk_keeps_a_distance_and_on_a_swift_one_none() {
+        let mut l = limiter();
+        let (_, unused) = run(&mut l, 0..3000, |_| 85, every_200_us);
+        // 0.03 x 17.6 x 14.6 = 7.7 slots in 25.4.
+        assert!((20..40).contains(&(unused * 100 / (3000 * 85))), "{unused}");
+        let mut l = limiter();
+        run(&mut l, 0..100, |_| 501, every_200_us);
+        assert_eq!(run(&mut l, 100..3000, |_| 501, every_200_us).1, 0);
+    }
+
+    #[test]
+    fn settings_out_of_bounds_are_refused_by_name() {
+        let refused = |config: LastPollConfig| {
+            let context = LimiterContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
+            LastPoll::new(&config, &context).map(|_| ()).map_err(|e| e.field)
+        };
+        let config = LastPollConfig::default;
+        assert_eq!(refused(LastPollConfig { risk: Ratio(f64::NAN), ..config() }), Err("risk".into()));
+        assert_eq!(refused(LastPollConfig { small: Ratio(-0.1), ..config() }), Err("small".into()));
+        assert_eq!(refused(LastPollConfig { patience: Ratio(1.1), ..config() }), Err("patience".into()));
+    }
+}
