@@ -165,11 +165,13 @@ impl RbDemand<'_> {
         &self.sdus[drb.sdus.start as usize..drb.sdus.end as usize]
     }
 
-    /// Resource blocks that carry everything of UE `index`, or all of the slot when that is not enough.
+    /// Fewest resource blocks that carry everything of UE `index`, or as much of it as the slot can: 0 where its channel carries
+    /// nothing.
     #[must_use]
     pub fn rbs_needed(&self, index: usize) -> u16 {
         let backlog = self.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog));
-        self.ues[index].rbs_for(backlog, self.units.rbs()).unwrap_or(self.units.rbs())
+        let (ue, all) = (&self.ues[index], self.units.rbs());
+        ue.rbs_for(backlog.min(u64::from(ue.tbs[usize::from(all)])), all).unwrap_or(all)
     }
 }
 

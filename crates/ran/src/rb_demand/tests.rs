@@ -28,6 +28,8 @@ fn a_ue_needs_the_fewest_blocks_that_carry_its_backlog() {
         assert_eq!(demand.ues[0].rbs_for(1500, 25), Some(18));
         assert_eq!(demand.ues[0].rbs_for(1500, 17), None);
         assert_eq!(demand.ues[0].rbs_for(0, 25), Some(0));
+        let less = RbDemand { units: RbUnits::new(7, 1).expect("a block"), ..*demand };
+        assert_eq!(less.rbs_needed(0), 7, "all that there are");
         assert_eq!(demand.drbs_of(0).len(), 2, "an empty bearer is left out");
     });
 }

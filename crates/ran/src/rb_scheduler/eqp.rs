@@ -350,15 +350,11 @@ impl Eqp {
         waits
     }
 
-    /// Moves the cursor of `slice` to the next UE whose blocks do not carry all that it has; false when there is none.
+    /// Moves the cursor of `slice` to the next UE that more blocks would serve; false when there is none.
     fn find_unmet(&mut self, demand: &RbDemand, slice: usize, out: &RbAllocation) -> bool {
         while self.cursors[slice] < self.starts[slice + 1] {
             let index = self.members[self.cursors[slice] as usize] as usize;
-            let ue = &demand.ues[index];
-            let carried = ue.tbs[usize::from(out.grant(index).rbs)];
-            if demand.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog))
-                > u64::from(carried)
-            {
+            if out.grant(index).rbs < demand.rbs_needed(index) {
                 return true;
             }
             self.cursors[slice] += 1;

@@ -127,6 +127,19 @@ fn assert_clone_behaves_as_its_original<S: RbScheduler + Clone>(mut scheduler: S
 }
 
 #[test]
+fn a_ue_whose_channel_carries_nothing_is_given_nothing() {
+    for (name, mut scheduler) in all() {
+        let mut far = Ue::new(0, 0, 0, vec![vec![1500]]);
+        far.tbs.fill(0);
+        let mut cell = Cell::new(25, 2, vec![far, Ue::new(1, 0, 88, vec![vec![1500; 4]])]);
+        let mut out = RbAllocation::default();
+        step(&mut scheduler, &mut cell, &mut out);
+        assert_eq!(out.grant(0).rbs, 0, "{name}");
+        assert!(out.grant(1).rbs >= 12, "{name}");
+    }
+}
+
+#[test]
 fn a_clone_behaves_as_its_original() {
     let shares = shares(&[0.5, 0.25, 0.25]);
     assert_clone_behaves_as_its_original(RbRoundRobin::default());
