@@ -261,4 +261,8 @@ fn random_worlds_are_sound_and_the_same_when_run_again() {
         kinds.extend(config.flows.iter().map(|f| f.traffic.kind()));
     }
     assert!(delivered > 0, "something is sent in some world");
+    if seeds().len() >= WORLDS as usize {
+        let all = ["cbr", "on_off", "page", "ping", "tcp", "udp", "upload", "video", "voip"];
+        assert_eq!(Vec::from_iter(kinds), all, "every kind of traffic is in some world");
+    }
 }
