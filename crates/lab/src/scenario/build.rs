@@ -18,6 +18,12 @@ const MOST: usize = 1_000_000;
 /// First port of the flows at the UE; each flow of a scenario has its own.
 const FIRST_PORT: u32 = 10_000;
 
+/// Ports that there are; after the last comes the first.
+const PORTS: u32 = 1 << 16;
+
+/// From the first port of an entry to that of the next, where so many are enough.
+const PORTS_APART: u32 = 997;
+
 pub(super) fn world(
     file: &ScenarioFile,
     name: &str,
@@ -104,6 +110,7 @@ fn flows(
     locator: &Locator,
 ) -> Result<Vec<FlowConfig>, ScenarioError> {
     let mut flows = Vec::new();
+    let ports = ports(file);
     for (i, flow) in file.flow.iter().enumerate() {
         let at = |field: &str| format!("flow[{i}].{field}");
         let first = flow.ue as usize;
@@ -121,11 +128,19 @@ fn flows(
         if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
             return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
         }
+        let port = ports.as_ref().map(|ports| ports[i]).ok_or_else(|| {
+            let sum: u64 = file.flow.iter().map(|flow| u64::from(flow.count)).sum();
+            locator.plain(
+                &at("count"),
+                &format!("{sum} with the other flows"),
+                "at most 65536: each has a port",
+            )
+        })?;
         let traffic = traffic(flow, &at, locator)?;
         let delay_budget = delay_budget(flow, &at, locator)?;
         for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
             for k in 0..flow.count {
-                let tuple = tuple(&traffic, ue_index, (i as u32) * 997 + k);
+                let tuple = tuple(&traffic, ue_index, port + k);
                 if let Some(qfi) = flow.qfi {
                     let rule = PacketDetectionRule {
                         protocol: Some(tuple.protocol),
@@ -212,6 +227,21 @@ fn traffic(
     }
 }
 
+/// Where the ports of each entry begin, counted from [`FIRST_PORT`], such that no two entries share one; none when there are not
+/// enough. Entries stand apart, so that a flow that is added to one moves no port, and with it no hash, of those after it.
+fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
+    let with = |apart: u32| -> Option<Vec<u32>> {
+        let mut free = 0_u32;
+        let begin = |(i, flow): (u32, &FlowFile)| {
+            let first = free.max(i.checked_mul(apart)?);
+            free = first.checked_add(flow.count).filter(|&end| end <= PORTS)?;
+            Some(first)
+        };
+        (0..).zip(&file.flow).map(begin).collect()
+    };
+    with(PORTS_APART).or_else(|| with(0))
+}
+
 /// Addresses of the documentation range (RFC 5737) as IPv4-mapped IPv6 addresses.
 fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
     let mapped = |v4: [u8; 4]| {
@@ -231,7 +261,7 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
             Protocol::Icmp => 0,
         },
         // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell pings apart.
-        destination_port: ((FIRST_PORT + flow) % 65_536) as u16,
+        destination_port: ((FIRST_PORT + flow) % PORTS) as u16,
         protocol,
     }
 }

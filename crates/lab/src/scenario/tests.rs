@@ -242,3 +242,31 @@ fn a_path_reads_what_an_error_writes() {
     assert_eq!(path.keys(), ["ue", "0", "qos_flow", "1", "qfi"]);
     assert!("a..b".parse::<Path>().is_err());
 }
+
+#[test]
+fn no_two_flows_of_a_ue_share_a_port_however_many_an_entry_has() {
+    let flows = |counts: &[u32]| {
+        let entries = counts.iter().enumerate().map(|(i, count)| {
+            format!("[[flow]]\nname = \"f{i}\"\ncount = {count}\nudp = {{ payload = \"100B\", interval = \"1s\" }}\n")
+        });
+        let head = "title = \"ports\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n";
+        let text = format!(
+            "{head}channel = {{ kind = \"constant\", per_slot = 4 }}\n{}",
+            entries.collect::<String>()
+        );
+        parse(&text, Overrides::default())
+    };
+    let ports = |counts: &[u32]| -> Vec<u16> {
+        let scenario = flows(counts).expect("a sound scenario");
+        let world = scenario.world(&scenario.jobs()[0]).expect("a sound scenario");
+        world.flows.iter().map(|flow| flow.tuple.destination_port).collect()
+    };
+    assert_eq!(ports(&[1, 2, 1]), [10_000, 10_997, 10_998, 11_994], "entries stand apart");
+    for counts in [&[998, 1, 1][..], &[2000, 3, 1], &[1; 80]] {
+        let mut found = ports(counts);
+        found.sort_unstable();
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+    }
+    let error = flows(&[65_000, 600]).map(|_| ()).expect_err("ports are used up").to_string();
+    assert!(error.contains("found 65600 with the other flows, allowed is at most 65536"), "{error}");
+}
