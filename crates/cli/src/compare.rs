@@ -54,6 +54,7 @@ fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
 pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
     for file in files {
         let scenario = load(file, Overrides::default())?;
+        scenario.check_alternatives().map_err(|e| Failure::usage(&e))?;
         let (methods, points) = (scenario.methods().len(), scenario.points().len());
         println!(
             "{}: sound; {} runs ({methods} methods, {points} points)",

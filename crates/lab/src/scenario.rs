@@ -334,6 +334,43 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Checks what [`Scenario::parse`] leaves until it is asked for: the scenario under each of its variants, and under each switch
+    /// in some variant, since a switch may belong to one alone.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the scenario under one of them.
+    pub fn check_alternatives(&self) -> Result<(), ScenarioError> {
+        let variants: Vec<&str> =
+            [file::SOUND].into_iter().chain(self.base.variants.keys().map(String::as_str)).collect();
+        for variant in &variants {
+            self.under(variant, &[])?;
+        }
+        for switch in self.base.switches.keys() {
+            let mut first = None;
+            let works = variants.iter().any(|variant| {
+                self.under(variant, std::slice::from_ref(switch))
+                    .map_err(|error| first.get_or_insert(error))
+                    .is_ok()
+            });
+            match first {
+                Some(error) if !works => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the scenario under a variant and switches of its own.
+    fn under(&self, variant: &str, switches: &[String]) -> Result<(), ScenarioError> {
+        let mut other = self.clone();
+        other.overrides.variant = Some(variant.into());
+        other.overrides.switches.extend_from_slice(switches);
+        other.base = other.resolve(None, None)?.0;
+        other.check()
+    }
+}
+
 /// A swept value as a number in the unit that `label` ends in (`_s`, `_ms`, `_us`, `_ns`, `_B`, `_kB`, `_MB`,
 /// `_kbit`, and Mbit/s for any other rate); plain numbers as they are.
 fn sweep_number(value: &Value, label: &str) -> f64 {

@@ -270,3 +270,33 @@ fn no_two_flows_of_a_ue_share_a_port_however_many_an_entry_has() {
     let error = flows(&[65_000, 600]).map(|_| ()).expect_err("ports are used up").to_string();
     assert!(error.contains("found 65600 with the other flows, allowed is at most 65536"), "{error}");
 }
+
+#[test]
+fn variants_and_switches_are_checked_before_they_are_used() {
+    let alone = LAYERS.replace("sweep = {", "#");
+    let check =
+        |text: &str| parse(text, Overrides::default()).expect("sound as it stands").check_alternatives();
+    assert!(check(&alone).is_ok());
+    for (right, wrong, told) in [
+        ("[variants.v]\nmtu", "[variants.v]\nmtx", "mtx"),
+        ("[switches.t]\nmtu", "[switches.t]\nmtx", "mtx"),
+        ("mtu = 1006", "mtu = 60", "MTU"),
+    ] {
+        let error = check(&alone.replace(right, wrong)).expect_err("wrong").to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let of_one_variant =
+        alone.replace("[variants.v]\n", "[variants.v]\n\"rlc.limiter\" = { kind = \"drql\" }\n");
+    assert!(check(&of_one_variant.replace("mtu = 1005", "\"rlc.limiter.kind\" = \"drql\"")).is_ok());
+}
+
+#[test]
+fn shipped_scenarios_that_read_no_trace_are_sound_under_their_variants_and_switches() {
+    for name in
+        ["cloud-gaming", "e19-one-qfi", "e19-two-qfis", "page-loads", "rrul-like", "several-ues", "voip-g711"]
+    {
+        let scenario = parse(crate::library::scenario(name).expect("it ships"), Overrides::default());
+        let sound = scenario.and_then(|scenario| scenario.check_alternatives());
+        assert!(sound.is_ok(), "{name}: {}", sound.expect_err("it is not sound"));
+    }
+}
