@@ -55,6 +55,9 @@ pub enum Kind {
     Order,
     /// Each method's value is greater at the last point of the sweep than at the first.
     Trend,
+    /// The first method is worse than the second in none of [`Metric::CONTENDED`] and better in at least two, each with a 95 %
+    /// interval of the paired difference.
+    Dominates,
 }
 
 /// How a ratio is taken over the points of the sweep.
@@ -102,6 +105,9 @@ pub struct Claim {
     /// Scenario of `base`, where it is another.
     #[serde(default)]
     pub base_scenario: Option<String>,
+    /// The switch under which it holds.
+    #[serde(default)]
+    pub under: Option<String>,
     /// The flow that it is about, where not all that the metric counts.
     #[serde(default)]
     pub flow: Option<String>,
@@ -246,10 +252,13 @@ pub fn reproduce(
         }
         wanted
     };
-    let mut first = cases(&|_| vec![String::new()], &claims);
+    let mut first = cases(&|c| vec![c.under.clone().unwrap_or_default()], &claims);
     if options.figure.is_none() {
         // The whole reproduction shows every method of each scenario, claimed or not.
-        first.values_mut().for_each(Vec::clear);
+        first
+            .iter_mut()
+            .filter(|((_, _, switch), _)| switch.is_empty())
+            .for_each(|(_, methods)| methods.clear());
     }
     runs.make(&file, first, options, watch, announce)?;
     let unmet: Vec<&Claim> =

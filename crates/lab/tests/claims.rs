@@ -85,7 +85,7 @@ fn the_bands_of_a21_follow_from_its_numbers() {
 
 #[test]
 fn every_claim_names_what_there_is() {
-    for paper in ["t20", "e19", "a21"] {
+    for paper in ["t20", "e19", "a21", "lastpoll"] {
         names_what_there_is(&load(paper).expect("upper and lower case are one"));
     }
 }
@@ -99,7 +99,7 @@ fn names_what_there_is(file: &ClaimsFile) {
     for claim in &file.claim {
         let text = library::scenario(&claim.scenario).unwrap_or_else(|| panic!("{}", claim.scenario));
         assert!(file.traces.contains_key(&claim.trace), "{}", claim.id);
-        for switch in &claim.switches {
+        for switch in claim.switches.iter().chain(&claim.under) {
             assert!(text.contains(&format!("[switches.{switch}]")), "{}: {switch}", claim.id);
         }
         for method in claim.order.iter().chain([&claim.method, &claim.base]).filter(|m| !m.is_empty()) {

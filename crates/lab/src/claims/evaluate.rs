@@ -16,6 +16,9 @@ pub(super) fn as_recorded(claim: &Claim, verdict: Verdict) -> bool {
     }
 }
 
+/// What a run gave: its point of the sweep, its seed, and the value.
+type Value = (usize, u64, f64);
+
 /// What a claim came to with one switch or none.
 struct Finding {
     ours: Vec<Summary>,
@@ -50,7 +53,8 @@ impl Runs {
             id: claim.id.clone(),
             place: claim.figure.clone(),
             what: claim.words(),
-            unit: if claim.kind == Kind::Ratio { "" } else { claim.metric.unit() }.into(),
+            unit: if matches!(claim.kind, Kind::Ratio | Kind::Dominates) { "" } else { claim.metric.unit() }
+                .into(),
             paper: expected(&claim.paper, claim),
             anchor: expected(&claim.anchor, claim),
             ours: found.map(|f| f.ours).unwrap_or_default(),
@@ -69,12 +73,14 @@ impl Runs {
         let all = file.points(&claim.scenario, options.short);
         let wanted = claim.intervals.as_deref().unwrap_or(&all);
         let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
-        let values = |scenario: &str, method: &str| -> Option<Vec<(usize, u64, f64)>> {
-            let case: Case = (scenario.into(), claim.trace.clone(), switch.into());
+        let under = claim.under.as_deref().filter(|_| switch.is_empty()).unwrap_or(switch);
+        let values_of = |metric: Metric, scenario: &str, method: &str| -> Option<Vec<Value>> {
+            let case: Case = (scenario.into(), claim.trace.clone(), under.into());
             let runs = self.by_case.get(&case)?;
             let own = runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
-            own.map(|(job, run)| Some((job.point, job.seed, claim.value(run)?))).collect()
+            own.map(|(job, run)| Some((job.point, job.seed, claim.value(metric, run)?))).collect()
         };
+        let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method);
         let in_band = |ours: &[Summary]| {
             let near =
                 claim.band.is_some_and(|[low, high]| ours.iter().all(|s| (low..=high).contains(&s.mean)));
@@ -99,17 +105,16 @@ impl Runs {
             }
             Kind::Order => {
                 let lists: Option<Vec<_>> = claim.order.iter().map(|m| values(&claim.scenario, m)).collect();
-                // The pairs are the runs of one seed at one point: key them as one number.
-                let keyed = |list: &[(usize, u64, f64)]| -> Vec<(u64, f64)> {
-                    list.iter()
-                        .map(|(point, seed, value)| (*point as u64 * 1_000_003 + seed, *value))
-                        .collect()
-                };
                 let lists: Vec<Vec<(u64, f64)>> = lists?.iter().map(|l| keyed(l)).collect();
                 let ours: Option<Vec<Summary>> =
                     lists.windows(2).map(|pair| paired_difference(&pair[0], &pair[1])).collect();
                 let ours = ours?;
                 Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
+            }
+            Kind::Dominates => {
+                let [ours, rival] = claim.order.as_slice() else { return None };
+                let of = |metric, method: &String| values_of(metric, &claim.scenario, method);
+                contest(|metric| Some((of(metric, ours)?, of(metric, rival)?)))
             }
             Kind::Trend => {
                 let (first, last) = (*points.first()?, *points.last()?);
@@ -127,12 +132,32 @@ impl Runs {
     }
 }
 
+/// Whether the first of two methods dominates; `values` are theirs in a metric.
+fn contest(values: impl Fn(Metric) -> Option<(Vec<Value>, Vec<Value>)>) -> Option<Finding> {
+    let difference = |metric: Metric| {
+        let (ours, rival) = values(metric)?;
+        let (ours, rival) = (keyed(&ours), keyed(&rival));
+        let difference = paired_difference(&ours, &rival)?;
+        let gain = if metric.grows_better() { difference } else { paired_difference(&rival, &ours)? };
+        Some((difference, gain))
+    };
+    let found: Vec<_> = Metric::CONTENDED.into_iter().map(difference).collect::<Option<_>>()?;
+    let better = found.iter().filter(|(_, gain)| gain.is_above(0.0)).count();
+    let meets = better >= 2 && !found.iter().any(|(_, gain)| gain.is_below(0.0));
+    Some(Finding { meets, ours: found.into_iter().map(|(difference, _)| difference).collect() })
+}
+
+/// Values of runs with one seed at one point, which make pairs, keyed by both as one number.
+fn keyed(list: &[Value]) -> Vec<(u64, f64)> {
+    list.iter().map(|(point, seed, value)| (*point as u64 * 1_000_003 + seed, *value)).collect()
+}
+
 /// One ratio for each seed.
-fn ratios(over: &[(usize, u64, f64)], base: &[(usize, u64, f64)], rule: Rule) -> Vec<f64> {
+fn ratios(over: &[Value], base: &[Value], rule: Rule) -> Vec<f64> {
     let mut seeds: Vec<u64> = over.iter().map(|v| v.1).collect();
     seeds.sort_unstable();
     seeds.dedup();
-    let of_seed = |list: &[(usize, u64, f64)], seed: u64| -> Vec<f64> {
+    let of_seed = |list: &[Value], seed: u64| -> Vec<f64> {
         list.iter().filter(|v| v.1 == seed).map(|v| v.2).collect()
     };
     let ratio = |seed: u64| {
@@ -151,15 +176,16 @@ fn ratios(over: &[(usize, u64, f64)], base: &[(usize, u64, f64)], rule: Rule) ->
 
 impl Claim {
     /// What a run says of it.
-    fn value(&self, run: &RunResult) -> Option<f64> {
-        let Some(name) = &self.flow else { return self.metric.of(run) };
+    fn value(&self, metric: Metric, run: &RunResult) -> Option<f64> {
+        let Some(name) = &self.flow else { return metric.of(run) };
         let flows = run.flows.iter().filter(|flow| flow.name == *name).cloned().collect();
-        self.metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
+        metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
     }
 
     fn words(&self) -> String {
         let of = self.flow.as_ref().map(|flow| format!("{flow}, ")).unwrap_or_default();
-        let on = format!("{of}{}, {}", self.trace, self.scenario);
+        let under = self.under.as_ref().map(|switch| format!(", {switch}")).unwrap_or_default();
+        let on = format!("{of}{}, {}{under}", self.trace, self.scenario);
         let (method, what) = (&self.method, self.metric.words());
         match (self.kind, &self.base_scenario) {
             (Kind::Range, _) => format!("{method}: {what} ({on})"),
@@ -168,6 +194,11 @@ impl Claim {
             }
             (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),
             (Kind::Order, _) => format!("{}: {what} ({on})", self.order.join(" < ")),
+            (Kind::Dominates, _) => {
+                let metrics: Vec<String> =
+                    Metric::CONTENDED.iter().map(|m| format!("{} {}", m.words(), m.unit())).collect();
+                format!("{}: {} ({on})", self.order.join(" dominates "), metrics.join(", "))
+            }
             (Kind::Trend, _) => format!("{}: {what}, first point < last ({on})", self.order.join(", ")),
         }
     }
@@ -193,7 +224,7 @@ fn expected(values: &[f64], claim: &Claim) -> Expected {
     let low = values.iter().copied().reduce(f64::min);
     let high = values.iter().copied().reduce(f64::max);
     match (claim.kind, low, high) {
-        (Kind::Order | Kind::Trend, _, _) => Expected::Absent,
+        (Kind::Order | Kind::Trend | Kind::Dominates, _, _) => Expected::Absent,
         (_, Some(low), Some(high)) => Expected::Range(low, high),
         _ => Expected::Absent,
     }

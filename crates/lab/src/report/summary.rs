@@ -120,6 +120,16 @@ impl Metric {
         Self::PingRttLeast,
     ];
 
+    /// What one method must not be worse in to dominate another.
+    pub const CONTENDED: [Self; 6] =
+        [Self::DelayMean, Self::DelayP95, Self::DelayP99, Self::Within1, Self::Unused, Self::Goodput];
+
+    /// True when more of it is better, for those of [`Metric::CONTENDED`].
+    #[must_use]
+    pub const fn grows_better(self) -> bool {
+        matches!(self, Self::Within1 | Self::Goodput)
+    }
+
     /// Key with its unit, as claims and files write it.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -13,7 +13,7 @@
 //!
 //! Defaults: the constants of the algorithms. The paper gives neither `reduce_const`, only (0, 1], nor the average's weights.
 //! The static case with one call, on which alone they may be fitted, does not tell them apart as long as the weights sum to
-//! 1 (47 to 49 % within 1 ms, the same capacity left unused): halves are taken. With a sum of 0.85 it is 58 %, at 0.8 a tenth of the
+//! 1 (47 to 49 % within 1 ms, the same capacity left unused): halves are taken. With a gain of 0.85 it is 58 %, with 0.8 a tenth of the
 //! capacity is lost. A later program of the authors feeds the average its own last three outputs with weights that sum to more
 //! than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and has the two divisors the other way round.
 //! Known weaknesses: the room at the start of a slot is taken by bulk SDUs that could have waited; the second half paces a
