@@ -73,6 +73,18 @@ pub struct FlowFacts {
     pub core_delay: Duration,
 }
 
+/// What the capacity of a slot counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlotUnit {
+    /// Whole packets.
+    #[default]
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// Resource blocks, with a carrier.
+    ResourceBlocks,
+}
+
 /// One run, as far as the writers need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFacts {
@@ -82,8 +94,8 @@ pub struct RunFacts {
     pub classes: Vec<String>,
     /// The flows by number.
     pub flows: Vec<FlowFacts>,
-    /// Unit of the MAC's grants.
-    pub unit: CapacityUnit,
+    /// What slots count.
+    pub slots_in: SlotUnit,
     /// From the pull to the UE.
     pub air_delay: Duration,
     /// Simulated time.
@@ -134,7 +146,11 @@ impl RunFacts {
             },
             classes,
             flows,
-            unit: config.stack.channel.unit(),
+            slots_in: match (&config.stack.mac.carrier, config.stack.channel.unit()) {
+                (Some(_), _) => SlotUnit::ResourceBlocks,
+                (None, CapacityUnit::Packets) => SlotUnit::Packets,
+                (None, CapacityUnit::Bytes) => SlotUnit::Bytes,
+            },
             air_delay: config.air_delay,
             duration: config.duration,
         }

@@ -76,10 +76,14 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
         .collect();
     let tracks: Vec<Track> = firsts.iter().filter_map(|run| track(run)).collect();
     let first = firsts.first().filter(|_| !tracks.is_empty())?;
-    let unit = if first.cell.unit == "bytes" { "kB" } else { "packets" };
+    let (unit, offered) = match first.cell.unit.as_str() {
+        "bytes" => ("kB", "kB"),
+        "resource_blocks" => ("packets", "resource blocks"),
+        _ => ("packets", "packets"),
+    };
     let entries = [
         (format!("RLC backlog, {unit}"), Glyph::Area(RGBColor(0x80, 0x80, 0x80))),
-        (format!("capacity of a slot, {unit}"), Glyph::Line(CAPACITY)),
+        (format!("capacity of a slot, {offered}"), Glyph::Line(CAPACITY)),
     ];
     let head = legend_height(&entries) + LINE / 2;
     let rows = count(tracks.len().div_ceil(2));

@@ -355,7 +355,7 @@ impl Metric {
             Self::Within3 => within(run, 2),
             Self::Within4 => within(run, 3),
             Self::Within50 => within(run, 4),
-            Self::Unused => (run.cell.offered > 0).then(|| 100.0 * (1.0 - run.cell.utilisation)),
+            Self::Unused => (run.cell.offered > 0).then_some(100.0 * (1.0 - run.cell.utilisation)),
             Self::PingRttLeast => {
                 let pings = run.flows.iter().filter(|f| f.ping.is_some() && f.rtt.count > 0);
                 pings.map(|f| f.rtt.min_ms).reduce(f64::min)

@@ -3,7 +3,7 @@
 use super::{Cdfs, Column, Entities, SeriesOverTime, Value, bin, capacity};
 
 /// Columns of `series.csv`.
-pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 14] = in_runs![
+pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 15] = in_runs![
     column!("time_s", "s", "Start of the bin, from the start of the run.", |r| Value::Real(
         r.bin as f64 * r.run.series.bin_s
     )),
@@ -18,6 +18,12 @@ pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 14] = in_runs![
         "bytes per slot",
         "Mean capacity of a slot where the MAC counts bytes.",
         |r| capacity(r, "bytes")
+    ),
+    column!(
+        "capacity_rbs_per_slot",
+        "resource blocks per slot",
+        "Mean offer of a slot where the MAC deals in resource blocks.",
+        |r| capacity(r, "resource_blocks")
     ),
     column!("upf_packets", "packets", "Mean UPF backlog before a pull.", |r| bin(
         r,

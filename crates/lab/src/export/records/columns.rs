@@ -1,7 +1,7 @@
 //! What the columns of packet and slot records are called, mean and hold.
 
 use super::cells::Cells;
-use crate::export::facts::PROTOCOLS;
+use crate::export::facts::{PROTOCOLS, SlotUnit};
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer};
 use std::fmt;
@@ -146,8 +146,8 @@ impl PacketRecord {
 pub struct SlotRecord {
     /// The pull, in ns of simulated time.
     pub time: u64,
-    /// The MAC counts bytes, not packets.
-    pub in_bytes: bool,
+    /// What the next two count.
+    pub unit: SlotUnit,
     /// What the cell could have carried.
     pub capacity: u64,
     /// What it carried.
@@ -248,23 +248,31 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
 ];
 
 /// Columns of slot records.
-pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 11] = [
+pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 13] = [
     column!("time_ns", "ns", "The pull, from the start of the run.", whole Eight |r| Some(r.time)),
     column!(
         "capacity_packets", "packets", "What the cell could have carried, where the MAC counts packets.",
-        maybe Eight |r| (!r.in_bytes).then_some(r.capacity)
+        maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.capacity)
     ),
     column!(
         "capacity_bytes", "bytes", "What the cell could have carried, where the MAC counts bytes.",
-        maybe Eight |r| r.in_bytes.then_some(r.capacity)
+        maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.capacity)
+    ),
+    column!(
+        "capacity_rbs", "resource blocks", "What the cell offered, where the MAC deals in resource blocks.",
+        maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.capacity)
     ),
     column!(
         "used_packets", "packets", "What it carried, where the MAC counts packets.",
-        maybe Eight |r| (!r.in_bytes).then_some(r.used)
+        maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.used)
     ),
     column!(
         "used_bytes", "bytes", "What it carried, where the MAC counts bytes.",
-        maybe Eight |r| r.in_bytes.then_some(r.used)
+        maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.used)
+    ),
+    column!(
+        "used_rbs", "resource blocks", "What it used, where the MAC deals in resource blocks.",
+        maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.used)
     ),
     column!("upf_packets", "packets", "Packets in the UPF before the pull.", whole Eight |r| Some(r.packets[0])),
     column!("upf_bytes", "bytes", "Bytes in the UPF before the pull.", whole Eight |r| Some(r.bytes[0])),

@@ -1,9 +1,8 @@
 //! From the events of a run to its records.
 
 use super::columns::{PacketRecord, SlotRecord, Stamp};
-use crate::export::facts::RunFacts;
+use crate::export::facts::{RunFacts, SlotUnit};
 use justfull_base::{DropReason, Event, Instant, Layer, Packet};
-use justfull_ran::channel::CapacityUnit;
 use std::collections::VecDeque;
 
 /// In the ring of places: no record waits under that number.
@@ -119,6 +118,8 @@ impl PacketTap {
                 self.record(packet, Layer::Rlc, true).ended = at;
                 self.take(packet)
             }
+            // It has left the chain: its record says when. What is lost on the air after that is the cell's account.
+            Event::Dropped { reason, .. } if reason.on_air() => None,
             Event::Dropped { layer, packet, reason } => {
                 let record = self.record(packet, *layer, *reason != DropReason::NoRule);
                 record.ended = at;
@@ -138,7 +139,7 @@ impl PacketTap {
 
 /// Counts what waits in UPF and SDAP, and makes a record of each slot.
 pub struct SlotTap {
-    in_bytes: bool,
+    unit: SlotUnit,
     packets: [u64; 3],
     bytes: [u64; 3],
 }
@@ -147,7 +148,7 @@ impl SlotTap {
     /// For the run of `facts`.
     #[must_use]
     pub fn new(facts: &RunFacts) -> Self {
-        Self { in_bytes: facts.unit == CapacityUnit::Bytes, packets: [0; 3], bytes: [0; 3] }
+        Self { unit: facts.slots_in, packets: [0; 3], bytes: [0; 3] }
     }
 
     fn leaves(&mut self, layer: Layer, packet: &Packet) {
@@ -168,7 +169,7 @@ impl SlotTap {
             Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
                 return Some(SlotRecord {
                     time: now.as_nanos(),
-                    in_bytes: self.in_bytes,
+                    unit: self.unit,
                     capacity: *capacity,
                     used: *used,
                     // The RLC's own count is of before the pull, and of the bytes of a cut SDU only what is left.
