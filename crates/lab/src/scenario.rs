@@ -222,6 +222,8 @@ impl Scenario {
     pub fn resolved_toml(&self, method: Option<&str>) -> Result<String, ScenarioError> {
         let (mut file, _) = self.resolve(method, None)?;
         file.methods = method.map_or_else(|| self.methods().to_vec(), |m| vec![m.to_string()]);
+        // Its settings are in the file already, and the file names no variants.
+        file.variant = file::SOUND.into();
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
 
