@@ -83,7 +83,7 @@ fn tests(root: &Path) -> Outcome {
 }
 
 fn claims(root: &Path) -> Outcome {
-    for paper in ["T20", "E19"] {
+    for paper in ["T20", "E19", "A21"] {
         let arguments = ["run", "--release", "-q", "-p", "justfull", "--", "reproduce", paper, "--short"];
         process::must_succeed(process::cargo(root).args(arguments))?;
     }

@@ -1,5 +1,6 @@
 //! Settings of the chain, as scenario files write them.
 
+use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
 use crate::channel::ChannelConfig;
 use crate::harq::HarqConfig;
@@ -7,7 +8,6 @@ use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
 use crate::pdcp::PdcpConfig;
 use crate::rb_scheduler::RbSchedulerConfig;
-use crate::rlc::RlcModeConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;
 use alloc::vec::Vec;

@@ -35,5 +35,6 @@ pub use config::{
 };
 pub use harq::HarqConfig;
 pub use pdcp::PdcpConfig;
+pub use rlc::RlcModeConfig;
 pub use stack::{Egress, Stack};
 pub use upf::{FiveTuple, PacketDetectionRule};
