@@ -111,6 +111,7 @@ fn main() {
         let config = s3(ues);
         let start = std::time::Instant::now();
         let world = World::new(&config).expect("the workload is sound");
+        drop(config);
         let mut warm = Warm(AfterWarmup::new(Instant::ZERO + Duration::from_secs(40)));
         let result = world.run(&mut warm).expect("nobody ends it");
         let wall_ms = start.elapsed().as_secs_f64() * 1e3;

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     /// Voice.
     Call,
     /// Parts of frames.
-    Frames(Video),
+    Frames(Box<Video>),
 }
 
 /// A source of datagrams at a server.
@@ -27,7 +27,7 @@ pub(crate) struct Source {
     payload: u32,
     header: u32,
     interval: Interval,
-    gate: Option<Gate>,
+    gate: Option<Box<Gate>>,
     rng: Rng,
     skew: f64,
 }
@@ -43,7 +43,7 @@ fn law(traffic: &Traffic, start: Instant) -> Option<Law> {
         Traffic::OnOff(c) => (Kind::Plain, c.payload, c.cbr().interval(), Some((c.on, c.off))),
         Traffic::Voip(voip) => (Kind::Call, VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
         Traffic::Video(video) => {
-            let frames = Kind::Frames(Video::new(video, start));
+            let frames = Kind::Frames(Box::new(Video::new(video, start)));
             (frames, video.payload, Interval::Constant(video.period()), None)
         }
         Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::Page(_) => return None,
@@ -63,7 +63,7 @@ impl Source {
             None => (None, first),
             Some((on, off)) => {
                 let (gate, opens) = Gate::new(on, off, first, &mut rng);
-                (Some(gate), opens)
+                (Some(Box::new(gate)), opens)
             }
         };
         let (kind, payload, interval, _) = law(traffic, first)?;

@@ -30,6 +30,8 @@ mod apps;
 mod build;
 mod upload;
 
+use build::Members;
+
 /// Bytes of an acknowledgement on the uplink: headers with timestamps.
 const ACK_BYTES: u32 = HEADER_BYTES;
 
@@ -163,9 +165,32 @@ enum Timed {
     Page(u32),
 }
 
+/// What a run needs of its settings once everything is built; not the settings of each UE and flow.
+struct Plan {
+    scenario: String,
+    method: String,
+    seed: u64,
+    duration: Duration,
+    warmup: Duration,
+    air_delay: Duration,
+}
+
+impl Plan {
+    fn of(config: &WorldConfig) -> Self {
+        Self {
+            scenario: config.scenario.clone(),
+            method: config.method.clone(),
+            seed: config.stack.seed,
+            duration: config.duration,
+            warmup: config.warmup,
+            air_delay: config.air_delay,
+        }
+    }
+}
+
 /// A world that has been built and can be run once. `T` listens to the run.
 pub struct World<T = ()> {
-    config: WorldConfig,
+    plan: Plan,
     stack: Stack,
     driver: Driver<T>,
     /// Backlog of each queue, where the scenario asks for it.
@@ -214,7 +239,7 @@ impl<T: Tap> World<T> {
         build::validate(config)?;
         let seed = config.stack.seed;
         let mut stack = Stack::new(&config.stack)?;
-        let members = config.flows.iter().map(|f| f.traffic.connections() as usize).sum();
+        let Members { flows, tcp, sources } = build::members(config);
         let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
         delays.sort_unstable();
         delays.dedup();
@@ -224,14 +249,14 @@ impl<T: Tap> World<T> {
         let bins = config.series_bins as usize;
         let recorder = Recorder::new([warmup, end], bins, config.air_delay, classes, class_of_flow);
         let mut world = Self {
-            ends: Vec::with_capacity(members),
+            ends: Vec::with_capacity(flows),
             tcp: Vec::new(),
-            sources: Vec::new(),
+            sources: Vec::with_capacity(sources),
             pages: Vec::new(),
-            timed: Vec::new(),
-            sender_timers: Timers::new(members),
-            receiver_timers: Timers::new(members),
-            source_timers: Timers::new(members),
+            timed: Vec::with_capacity(sources),
+            sender_timers: Timers::new(tcp),
+            receiver_timers: Timers::new(tcp),
+            source_timers: Timers::new(sources),
             core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
             air: Pipe::new(BitRate(0), config.air_delay),
             uplink: Uplink::new(&config.uplink, config.stack.ues.len(), &delays, warmup, seed),
@@ -242,7 +267,7 @@ impl<T: Tap> World<T> {
                 segments: Arena::new(FIRST_SEGMENTS),
                 acks: Arena::new(0),
             },
-            config: config.clone(),
+            plan: Plan::of(config),
             backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(&config.stack.ues, warmup))),
             calls: 0,
             stack: {
@@ -272,8 +297,8 @@ impl<T: Tap> World<T> {
     /// # Panics
     /// When packets are not conserved or one beats the bound: bugs, not outcomes.
     pub fn run_tapped<P: Progress>(mut self, progress: &mut P) -> Option<(RunResult, T)> {
-        let end = Instant::ZERO + self.config.duration;
-        let report_every = Duration::from_nanos((self.config.duration.as_nanos() / 100).max(1));
+        let end = Instant::ZERO + self.plan.duration;
+        let report_every = Duration::from_nanos((self.plan.duration.as_nanos() / 100).max(1));
         let mut report_at = (Instant::ZERO + report_every).min(end);
         loop {
             let now = self.step(end);
@@ -472,7 +497,7 @@ impl<T: Tap> World<T> {
     #[inline]
     fn drain_stack(&mut self, now: Instant) {
         while let Some(arrival) = self.driver.delivered.pop_front() {
-            if self.config.air_delay.is_zero() {
+            if self.plan.air_delay.is_zero() {
                 self.receive(now, arrival);
             } else {
                 self.air.push(now, arrival.size, arrival);
@@ -537,15 +562,15 @@ impl<T: Tap> World<T> {
             let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
             self.driver.recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
         }
-        let end = Instant::ZERO + self.config.duration;
+        let end = Instant::ZERO + self.plan.duration;
         let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let recorder = &self.driver.recorder;
         let result = RunResult {
-            scenario: self.config.scenario,
-            method: self.config.method,
-            seed: self.config.stack.seed,
-            duration_s: self.config.duration.as_secs_f64(),
-            warmup_s: self.config.warmup.as_secs_f64(),
+            scenario: self.plan.scenario,
+            method: self.plan.method,
+            seed: self.plan.seed,
+            duration_s: self.plan.duration.as_secs_f64(),
+            warmup_s: self.plan.warmup.as_secs_f64(),
             flows: recorder.flows(),
             layers: recorder.layers(),
             entities,

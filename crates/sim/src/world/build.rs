@@ -54,7 +54,7 @@ impl<T: Tap> World<T> {
     ) -> Result<&mut TcpFlow, ConfigError> {
         let mut sender = sender.clone();
         if let CcConfig::Bbr(bbr) = &mut sender.cc {
-            bbr.seed = stream_key(self.config.stack.seed, &format!("tcp.{}", route.flow));
+            bbr.seed = stream_key(self.plan.seed, &format!("tcp.{}", route.flow));
         }
         self.tcp.push(TcpFlow {
             route,
@@ -92,6 +92,27 @@ pub(super) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         flow.validate(config.stack.mtu).map_err(|e| e.within(&at))?;
     }
     Ok(())
+}
+
+/// How many there are of what the world holds.
+pub(super) struct Members {
+    /// Flows of packets.
+    pub(super) flows: usize,
+    /// TCP connections.
+    pub(super) tcp: usize,
+    /// Sources of datagrams, and pages.
+    pub(super) sources: usize,
+}
+
+pub(super) fn members(config: &WorldConfig) -> Members {
+    let mut all = Members { flows: 0, tcp: 0, sources: 0 };
+    for traffic in config.flows.iter().map(|flow| &flow.traffic) {
+        let connections = traffic.connections() as usize;
+        all.flows += connections;
+        all.tcp += if traffic.protocol() == Protocol::Tcp { connections } else { 0 };
+        all.sources += usize::from(!matches!(traffic, Traffic::Tcp { .. } | Traffic::Upload { .. }));
+    }
+    all
 }
 
 /// Flows of one name are counted together.
