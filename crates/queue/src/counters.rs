@@ -1,5 +1,6 @@
 //! What became of the packets of one queue.
 
+use alloc::boxed::Box;
 use core::ops::AddAssign;
 use justfull_base::DropReason;
 
@@ -33,29 +34,41 @@ impl AddAssign for Count {
 const REASONS: usize = DropReason::NoRule as usize;
 
 /// Counters of one queue since it was built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that were offered, admitted or not.
     pub arrived: Count,
     /// Packets that left downwards.
     pub departed: Count,
-    /// Packets that were marked congestion experienced; they also count where they end.
-    pub marked: Count,
+    /// Made at the first signal: most queues of a large cell never give one.
+    signals: Option<Box<Signals>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Signals {
+    marked: Count,
     dropped: [Count; REASONS],
 }
 
 impl Counters {
+    /// Packets that were marked congestion experienced; they also count where they end.
+    #[must_use]
+    pub fn marked(&self) -> Count {
+        self.signals.as_ref().map_or_else(Count::default, |signals| signals.marked)
+    }
+
     /// Packets dropped for `reason`.
     #[must_use]
     pub fn dropped(&self, reason: DropReason) -> Count {
-        self.dropped.get(reason as usize).copied().unwrap_or_default()
+        let dropped = self.signals.as_ref().and_then(|signals| signals.dropped.get(reason as usize));
+        dropped.copied().unwrap_or_default()
     }
 
     /// Packets dropped for any reason.
     #[must_use]
     pub fn dropped_total(&self) -> Count {
         let mut total = Count::default();
-        for count in self.dropped {
+        for count in self.signals.iter().flat_map(|signals| signals.dropped) {
             total += count;
         }
         total
@@ -66,7 +79,12 @@ impl Counters {
     /// # Panics
     /// On a reason that is not a queue's.
     pub(crate) fn drop_one(&mut self, reason: DropReason, size: u32) {
-        self.dropped[reason as usize].add(size);
+        self.signals.get_or_insert_default().dropped[reason as usize].add(size);
+    }
+
+    /// Counts a mark.
+    pub(crate) fn mark_one(&mut self, size: u32) {
+        self.signals.get_or_insert_default().marked.add(size);
     }
 }
 

@@ -184,6 +184,22 @@ impl ManagedQueue {
         below.check();
     }
 
+    /// Offers `packet` and hands it on to `below` at once: [`Self::enqueue`] and [`Self::forward`], without storing it in
+    /// between. False, and nothing happens, where something is before it or the queue is of a kind that must hold it.
+    #[inline(always)]
+    pub fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, below: &mut Self, probe: &mut P) -> bool {
+        if !self.is_empty() {
+            return false;
+        }
+        let Some(mut queue) = self.plain() else { return false };
+        let packet = Packet { enqueued: now, ..*packet };
+        if queue.pass(now, &packet, probe) {
+            below.enqueue(now, packet, probe);
+        }
+        self.check();
+        true
+    }
+
     /// Takes the next packet that the AQM passes. It counts as backlog until it is committed or aborted.
     #[inline(always)]
     pub fn reserve<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
@@ -489,7 +505,7 @@ fn mark_one<P: Probe>(
     probe: &mut P,
 ) {
     packet.ecn = Ecn::Ce;
-    counters.marked.add(packet.size);
+    counters.mark_one(packet.size);
     probe.on_event(now, &Event::Marked { layer, packet: *packet });
 }
 

@@ -143,7 +143,7 @@ fn packets_that_can_carry_a_mark_are_marked_and_delivered_at_the_times_of_the_dr
     assert!(marks.dropped.is_empty() && marks.marked.len() > 10);
     assert_eq!(marks.marked.iter().map(|m| m.0).collect::<Vec<_>>(), times(&drops));
     assert_eq!(times(&refusals), times(&drops));
-    assert_eq!(marking.counters().marked.packets, marks.marked.len() as u64);
+    assert_eq!(marking.counters().marked().packets, marks.marked.len() as u64);
     marking.assert_conserved();
 }
 

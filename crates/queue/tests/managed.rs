@@ -189,7 +189,7 @@ fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
     while queue.dequeue(now, &mut ledger).is_some() {}
     assert!(queue.is_empty() && ledger.inside.is_empty());
     let c = queue.counters();
-    assert_eq!((c.arrived.packets, c.marked.packets), (ledger.arrived, ledger.marked.len() as u64));
+    assert_eq!((c.arrived.packets, c.marked().packets), (ledger.arrived, ledger.marked.len() as u64));
     assert_eq!(c.dropped_total().packets, ledger.dropped.len() as u64);
     for order in ledger.left.values() {
         assert!(order.is_sorted(), "a flow left out of order: {order:?}");

@@ -190,7 +190,7 @@ impl Default for LimiterConfig {
     }
 }
 
-/// One of the limiters, chosen at start; closed for speed, with one door for users' own.
+/// One of the limiters, chosen at start; closed for speed, with one door for users' own. The large ones are boxed.
 // A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
 #[repr(u8)]
 pub enum AnyLimiter {
@@ -199,16 +199,16 @@ pub enum AnyLimiter {
     /// See [`Fixed`].
     Fixed(Fixed),
     /// See [`DynRlc`].
-    DynRlc(DynRlc),
+    DynRlc(Box<DynRlc>),
     /// See [`Drql`].
-    Drql(Drql),
+    Drql(Box<Drql>),
     /// See [`Dql`].
-    Dql(Dql),
+    Dql(Box<Dql>),
     /// See [`Bdp5g`].
-    Bdp5g(Bdp5g),
+    Bdp5g(Box<Bdp5g>),
     /// See [`EBdp5g`].
-    EBdp5g(EBdp5g),
-    /// See [`LastPoll`]; boxed, since what it has learnt takes ten times the room of the others.
+    EBdp5g(Box<EBdp5g>),
+    /// See [`LastPoll`].
     LastPoll(Box<LastPoll>),
     /// See [`Clairvoyant`].
     Clairvoyant(Clairvoyant),
@@ -225,11 +225,11 @@ impl AnyLimiter {
         Ok(match config {
             LimiterConfig::Unlimited(_) => Self::Unlimited(Unlimited::new(context)),
             LimiterConfig::Fixed(c) => Self::Fixed(Fixed::new(c, context)?),
-            LimiterConfig::DynRlc(c) => Self::DynRlc(DynRlc::new(c)?),
-            LimiterConfig::Drql(c) => Self::Drql(Drql::new(c, context)?),
-            LimiterConfig::Dql(c) => Self::Dql(Dql::new(c, context)?),
-            LimiterConfig::Bdp5g(c) => Self::Bdp5g(Bdp5g::new(c, context)?),
-            LimiterConfig::EBdp5g(c) => Self::EBdp5g(EBdp5g::new(c, context)?),
+            LimiterConfig::DynRlc(c) => Self::DynRlc(Box::new(DynRlc::new(c)?)),
+            LimiterConfig::Drql(c) => Self::Drql(Box::new(Drql::new(c, context)?)),
+            LimiterConfig::Dql(c) => Self::Dql(Box::new(Dql::new(c, context)?)),
+            LimiterConfig::Bdp5g(c) => Self::Bdp5g(Box::new(Bdp5g::new(c, context)?)),
+            LimiterConfig::EBdp5g(c) => Self::EBdp5g(Box::new(EBdp5g::new(c, context)?)),
             LimiterConfig::LastPoll(c) => Self::LastPoll(Box::new(LastPoll::new(c, context)?)),
             LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Clairvoyant::new(context)),
         })

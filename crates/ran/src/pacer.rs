@@ -88,14 +88,14 @@ impl Default for PacerConfig {
     }
 }
 
-/// One of the pacers, chosen at start; closed for speed, with one door for users' own.
+/// One of the pacers, chosen at start; closed for speed, with one door for users' own. The large one is boxed.
 // A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
 #[repr(u8)]
 pub enum AnyPacer {
     /// See [`Unpaced`].
     Unpaced(Unpaced),
     /// See [`Usp`].
-    Usp(Usp),
+    Usp(Box<Usp>),
     /// See [`ClairvoyantPacer`].
     Clairvoyant(ClairvoyantPacer),
     /// A user's own.
@@ -110,7 +110,7 @@ impl AnyPacer {
     pub fn new(config: &PacerConfig, context: &PacerContext) -> Result<Self, ConfigError> {
         Ok(match config {
             PacerConfig::Unpaced(_) => Self::Unpaced(Unpaced),
-            PacerConfig::Usp(c) => Self::Usp(Usp::new(c, context)?),
+            PacerConfig::Usp(c) => Self::Usp(Box::new(Usp::new(c, context)?)),
             PacerConfig::Clairvoyant(_) => Self::Clairvoyant(ClairvoyantPacer::default()),
         })
     }

@@ -102,6 +102,20 @@ impl RlcEntity {
         sdap.forward(now, most, &mut self.queue, probe);
     }
 
+    /// Takes `packet`, which has come to a queue of SDAP, through that queue; false where it must wait there. For a bearer that
+    /// takes everything.
+    #[inline(always)]
+    pub(crate) fn take_through<P: Probe>(
+        &mut self,
+        sdap: &mut ManagedQueue,
+        now: Instant,
+        packet: &Packet,
+        probe: &mut P,
+    ) -> bool {
+        debug_assert!(self.limiter.is_unlimited());
+        sdap.pass(now, packet, &mut self.queue, probe)
+    }
+
     /// Gives one whole SDU to the radio.
     #[inline]
     pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {

@@ -75,7 +75,7 @@ pub enum AnySdapScheduler {
     /// See [`StrictPriority`].
     StrictPriority(StrictPriority),
     /// See [`Drr`].
-    Drr(Drr),
+    Drr(Box<Drr>),
     /// A user's own.
     Custom(Box<dyn SdapScheduler + Send>),
 }
@@ -90,7 +90,7 @@ impl AnySdapScheduler {
             SdapSchedulerConfig::Fifo(_) => Self::Fifo(Fifo),
             SdapSchedulerConfig::RoundRobin(_) => Self::RoundRobin(RoundRobin::default()),
             SdapSchedulerConfig::StrictPriority(_) => Self::StrictPriority(StrictPriority),
-            SdapSchedulerConfig::Drr(c) => Self::Drr(Drr::new(c, queues)?),
+            SdapSchedulerConfig::Drr(c) => Self::Drr(Box::new(Drr::new(c, queues)?)),
         })
     }
 }

@@ -47,7 +47,7 @@ impl UeSdap {
             Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
         };
         Ok(Self {
-            queues: flows.iter().enumerate().map(build).collect::<Result<_, ConfigError>>()?,
+            queues: crate::stack::collect_exactly(flows.iter().enumerate().map(build))?,
             scheduler: AnySdapScheduler::new(&config.scheduler, flows.len())
                 .map_err(|e| e.within("scheduler"))?,
             candidates: Vec::new(),

@@ -19,18 +19,20 @@ use crate::rlc::RlcEntity;
 use crate::scheduler::SdapScheduler;
 use crate::sdap::UeSdap;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use blocks::Blocks;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{
-    ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotForecast, SlotReport,
-};
+use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotReport};
 
 mod blocks;
 mod build;
+mod forecast;
 mod slot;
 
 pub(crate) use blocks::Upward;
+pub(crate) use build::collect_exactly;
 
 /// Where packets go when the radio has taken their last byte.
 pub trait Egress {
@@ -46,6 +48,8 @@ struct Flow {
     hash: u32,
     /// Index of the QoS flow among the UE's; none when no rule matched.
     qos: Option<u8>,
+    /// Its QFI, where it has one.
+    qfi: justfull_base::Qfi,
 }
 
 /// One UE's part of the chain.
@@ -53,11 +57,12 @@ struct Ue {
     upf: UeUpf,
     sdap: UeSdap,
     rlc: Vec<RlcEntity>,
-    qfis: Vec<justfull_base::Qfi>,
-    rules: Vec<PacketDetectionRule>,
-    channel: Option<Channel>,
+    /// QFIs of its QoS flows and its rules; UEs that have the same share them.
+    qfis: Arc<[justfull_base::Qfi]>,
+    rules: Arc<[PacketDetectionRule]>,
+    channel: Option<Box<Channel>>,
     /// Its channel as the MAC knows it, where that is older than the slot.
-    reported: Option<Channel>,
+    reported: Option<Box<Channel>>,
     slice: u16,
     /// The UE is in the list of UEs that resource blocks are given to.
     block_listed: bool,
@@ -94,7 +99,7 @@ pub struct Stack {
     channel: Channel,
     /// The cell's channel as the MAC knows it, where that is older than the slot.
     reported: Option<Channel>,
-    blocks: Option<alloc::boxed::Box<Blocks>>,
+    blocks: Option<Box<Blocks>>,
     per_ue_channels: bool,
     unit: CapacityUnit,
     slot: Duration,
@@ -121,8 +126,9 @@ impl Stack {
     /// When `ue` is not a UE of the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple) -> u32 {
         let Ue { rules, qfis, .. } = &self.ues[ue as usize];
-        let qos = detect(rules, tuple).and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
-        self.flows.push(Flow { ue, hash: tuple.hash(self.hash_key), qos });
+        let qfi = detect(rules, tuple);
+        let qos = qfi.and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
+        self.flows.push(Flow { ue, hash: tuple.hash(self.hash_key), qos, qfi: qfi.unwrap_or_default() });
         (self.flows.len() - 1) as u32
     }
 
@@ -154,12 +160,12 @@ impl Stack {
             driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason: DropReason::NoRule });
             return;
         };
-        let ue = &mut self.ues[flow.ue as usize];
-        packet.qfi = ue.qfis[qos as usize];
+        packet.qfi = flow.qfi;
         if self.upf_passes_through {
             self.enter_sdap(now, flow.ue, qos as usize, &packet, driver);
             return;
         }
+        let ue = &mut self.ues[flow.ue as usize];
         if ue.upf.queues[qos as usize].queue.enqueue(now, packet, driver) && !ue.upf_listed {
             ue.upf_listed = true;
             self.upf_busy.push(flow.ue);
@@ -340,6 +346,9 @@ impl Stack {
         packet: &Packet,
         driver: &mut D,
     ) {
+        if self.sdap_poll.is_event_driven() && self.pass_sdap(now, ue_index, packet, driver) {
+            return;
+        }
         let ue = &mut self.ues[ue_index as usize];
         let queue = &mut ue.sdap.queues[qos];
         if queue.queue.enqueue(now, *packet, driver) {
@@ -405,16 +414,45 @@ impl Stack {
     /// A poll of a UE with one QoS flow, no pacer and a bearer that takes everything: nothing to choose and nobody to ask.
     #[inline]
     fn forward<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        let Ue { sdap: UeSdap { queues, .. }, rlc, block_listed, .. } = &mut self.ues[ue_index as usize];
+        let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
         let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return };
         let before = rlc.view();
         rlc.take_from(&mut queue.queue, now, self.sdap_batch, driver);
-        let after = rlc.view();
+        self.settle_entries(Bearer { ue: ue_index, drb: 0 }, before);
+    }
+
+    /// `packet` goes through an SDAP that is not polled and has nothing to choose and nobody to ask; false where it must wait.
+    #[inline]
+    fn pass_sdap<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue_index: u32,
+        packet: &Packet,
+        driver: &mut D,
+    ) -> bool {
+        let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
+        let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return false };
+        if !self.unpaced || !rlc.limiter.is_unlimited() {
+            return false;
+        }
+        let before = rlc.view();
+        let passes = rlc.take_through(&mut queue.queue, now, packet, driver);
+        if passes {
+            self.settle_entries(Bearer { ue: ue_index, drb: 0 }, before);
+        }
+        passes
+    }
+
+    /// After packets have entered the RLC of `bearer`, which held `before`: the cell's backlog, and that it takes turns.
+    #[inline]
+    fn settle_entries(&mut self, bearer: Bearer, before: RlcView) {
+        let Ue { rlc, block_listed, .. } = &mut self.ues[bearer.ue as usize];
+        let after = rlc[bearer.drb as usize].view();
         self.backlog.change(&before, &after);
         if before.packets == 0 && after.packets > 0 {
             match &mut self.blocks {
-                None => self.turns.join(Bearer { ue: ue_index, drb: 0 }),
-                Some(mac) => mac.join(ue_index, block_listed),
+                None => self.turns.join(bearer),
+                Some(mac) => mac.join(bearer.ue, block_listed),
             }
         }
     }
@@ -484,7 +522,7 @@ impl Stack {
         let at = self.last_slot.at;
         let sharers = self.blocks.as_ref().map_or(self.turns.len(), |mac| mac.busy_ues()) as u64 + 1;
         let ue = &self.ues[ue_index as usize];
-        let channel = ue.channel.as_ref().unwrap_or(&self.channel);
+        let channel = ue.channel.as_deref().unwrap_or(&self.channel);
         let capacity =
             if ue.rlc.iter().any(|rlc| rlc.misses(k)) { self.whole_slot(channel, k, at) } else { 0 };
         let ue = &mut self.ues[ue_index as usize];
@@ -515,53 +553,6 @@ impl Stack {
             None => channel.peek(k, at),
             Some(mac) => mac.most(k, channel.mcs(k, at)),
         }
-    }
-
-    fn forecast_first(&mut self, ue_index: u32, forecast: Option<SlotForecast>) {
-        if let (Some(forecast), Some(rlc)) = (forecast, self.ues[ue_index as usize].rlc.first_mut())
-            && rlc.limiter.wants_forecast()
-        {
-            rlc.limiter.on_forecast(&forecast);
-        }
-    }
-
-    /// The pull that a packet leaving SDAP at `now` meets, and the polls of SDAP before it.
-    fn forecast(&self, now: Instant) -> SlotForecast {
-        let (k, next_pull) = self.mac_poll.first(now, !self.top_down);
-        let capacity = self.whole_slot(&self.channel, k, next_pull);
-        let most = 1 + (capacity / u64::from(self.sdap_batch).max(1)) as u32;
-        // Top-down, a poll at the instant of the pull is in time for it.
-        let too_late = if self.top_down { next_pull + Duration::from_nanos(1) } else { next_pull };
-        SlotForecast {
-            next_pull,
-            capacity,
-            polls_left: self.sdap_poll.count_between(now, too_late, most.saturating_add(1)),
-            packets_per_poll: self.sdap_batch,
-        }
-    }
-
-    /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the pulls before it.
-    fn clairvoyant_need(&self, now: Instant) -> u64 {
-        let Some(context) = &self.clairvoyant else { return 0 };
-        let strictly = !self.top_down;
-        let next_upf = self.upf_poll.first(now, true).1;
-        let mut poll = self.sdap_poll.first(now, strictly).1;
-        let mut need = 0;
-        let mut counted_pull = None;
-        // At one instant SDAP is before the UPF bottom-up and after it top-down.
-        while poll < next_upf || (strictly && poll == next_upf) {
-            let forecast = self.forecast(poll);
-            let wanted = crate::limiter::clairvoyant_wanted(context, &forecast);
-            need = match counted_pull {
-                Some((pull, before)) if pull == forecast.next_pull => before + wanted,
-                _ => need + wanted,
-            };
-            if counted_pull.is_none_or(|(pull, _)| pull != forecast.next_pull) {
-                counted_pull = Some((forecast.next_pull, need - wanted));
-            }
-            poll = self.sdap_poll.first(poll, true).1;
-        }
-        need.saturating_sub(self.backlog.backlog(self.unit))
     }
 }
 

@@ -101,7 +101,7 @@ impl UeUpf {
             let queue = ManagedQueue::new(justfull_base::Layer::Upf, config, mix(key ^ i as u64))?;
             Ok(UpfQueue { queue, allowance: 0 })
         });
-        Ok(Self { queues: queues.collect::<Result<_, ConfigError>>()?, turn: 0 })
+        Ok(Self { queues: crate::stack::collect_exactly(queues)?, turn: 0 })
     }
 
     /// True when any queue holds a packet.

@@ -345,7 +345,7 @@ proptest! {
     ) {
         let hold = Duration::from_nanos(hold_slots * TTI_NS);
         let config = DrqlConfig { start, max: 64, hold, ..DrqlConfig::default() };
-        let mut limiter = AnyLimiter::Drql(Drql::new(&config, &context(unit)).expect("in bounds"));
+        let mut limiter = AnyLimiter::Drql(Box::new(Drql::new(&config, &context(unit)).expect("in bounds")));
         let bounds = (worth(unit, 1), worth(unit, 64));
         let mut oracle = DrqlOracle::new(worth(unit, u64::from(start)), bounds, hold_slots.max(1) * TTI_NS);
         let mut slots = 0;
@@ -372,7 +372,7 @@ proptest! {
     fn bdp_5g_follows_algorithm_2((unit, load) in load(), percent in 0u32..100) {
         let offset = f64::from(percent) / 100.0;
         let config = Bdp5gConfig { offset: Ratio(offset), start: 0, ..Bdp5gConfig::default() };
-        let mut limiter = AnyLimiter::Bdp5g(Bdp5g::new(&config, &context(unit)).expect("in bounds"));
+        let mut limiter = AnyLimiter::Bdp5g(Box::new(Bdp5g::new(&config, &context(unit)).expect("in bounds")));
         let mut oracle = BdpOracle { offset, bytes_tx: 0, bytes_to_send: 0, last_time: 0 };
         let mut admitted = 0u64;
         follow(&mut limiter, &load, &mut |limiter, step| match step {
@@ -403,7 +403,7 @@ proptest! {
         let (reduce, new) = (f64::from(reduce) / 8.0, f64::from(new) / 8.0);
         let config =
             EBdp5gConfig { reduce: Ratio(reduce), ewma_new: new, ewma_old: [1.0 - new, 0.0, 0.0], ..EBdp5gConfig::default() };
-        let mut limiter = AnyLimiter::EBdp5g(EBdp5g::new(&config, &context(unit)).expect("in bounds"));
+        let mut limiter = AnyLimiter::EBdp5g(Box::new(EBdp5g::new(&config, &context(unit)).expect("in bounds")));
         let mtu = worth(unit, 1) as f64;
         let mut oracle = EBdpOracle {
             srs_bytes: 0.0,

@@ -34,11 +34,14 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Four places at first, for flows that send little; from then on at least 64, so that bursts do not grow it again.
+    /// One place at first and then four, for flows that send little; from then on at least 64, so that bursts do not grow it again.
     #[cold]
     fn make_room(&mut self) {
-        let places = self.ring.capacity();
-        self.ring.reserve(if places == 0 { 4 } else { places.max(64) });
+        match self.ring.capacity() {
+            0 => self.ring.reserve_exact(1),
+            1 => self.ring.reserve_exact(4),
+            places => self.ring.reserve(places.max(64)),
+        }
     }
 }
 
@@ -63,6 +66,9 @@ impl Discipline for Fifo {
 
     #[inline]
     fn push_front(&mut self, _lane: Lane, queued: Queued) {
+        if self.ring.len() == self.ring.capacity() {
+            self.make_room();
+        }
         self.ring.push_front(queued);
     }
 

@@ -53,6 +53,20 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         true
     }
 
+    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass); for an empty queue with a single lane whose AQM need not be asked.
+    #[inline(always)]
+    pub(super) fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) -> bool {
+        self.account.counters.arrived.add(packet.size);
+        if !self.fits(0, packet.size) {
+            self.refuse(now, 0, *packet, DropReason::Overflow, probe);
+            return false;
+        }
+        let (layer, packet) = (self.account.layer, *packet);
+        probe.on_event(now, &Event::Enqueued { layer, packet, backlog_packets: 0, backlog_bytes: 0 });
+        self.account.depart(now, &packet, probe);
+        true
+    }
+
     /// True when the limits of the queue and of `lane` leave room for `size` bytes.
     #[inline(always)]
     fn fits(&self, lane: Lane, size: u32) -> bool {

@@ -69,14 +69,14 @@ fn recycle<'b>(mut vec: Vec<UeDemand<'_>>) -> Vec<UeDemand<'b>> {
 
 impl Blocks {
     /// The resource-block part of `config`'s cell; none without a carrier.
-    pub(super) fn new(config: &StackConfig) -> Result<Option<alloc::boxed::Box<Self>>, ConfigError> {
+    pub(super) fn new(config: &StackConfig) -> Result<Option<Box<Self>>, ConfigError> {
         let Some(carrier) = &config.mac.carrier else { return Ok(None) };
         let carrier = Carrier::new(carrier, config.mac.slot.period).map_err(|e| e.within("mac.carrier"))?;
         let whole = [Ratio(1.0)];
         let shares = if config.slices.is_empty() { &whole[..] } else { &config.slices };
         let scheduler =
             AnyRbScheduler::new(&config.mac.scheduler, shares).map_err(|e| e.within("mac.scheduler"))?;
-        Ok(Some(alloc::boxed::Box::new(Self {
+        Ok(Some(Box::new(Self {
             carrier,
             scheduler: CheckedRbScheduler::new(scheduler),
             lag: u64::from(config.mac.cqi_delay),
@@ -416,17 +416,20 @@ impl Stack {
 
     /// The MCS that `ue`'s channel bears in slot `k`.
     fn channel_mcs(&mut self, ue: u32, k: u64, now: Instant) -> Option<u8> {
-        self.ues[ue as usize].channel.as_mut().unwrap_or(&mut self.channel).next_mcs(k, now)
+        self.ues[ue as usize].channel.as_deref_mut().unwrap_or(&mut self.channel).next_mcs(k, now)
     }
 
     /// The MCS that the MAC knows for `ue` in slot `k`: that of `lag` slots before.
     fn known_mcs(&mut self, ue: u32, k: u64, now: Instant, lag: u64) -> Option<u8> {
         let Ue { channel, reported, .. } = &mut self.ues[ue as usize];
         if lag == 0 {
-            return channel.as_mut().unwrap_or(&mut self.channel).next_mcs(k, now);
+            return channel.as_deref_mut().unwrap_or(&mut self.channel).next_mcs(k, now);
         }
         let then = Instant::ZERO + now.since(Instant::ZERO).saturating_sub(self.slot.times(lag));
-        reported.as_mut().or(self.reported.as_mut()).and_then(|c| c.next_mcs(k.saturating_sub(lag), then))
+        reported
+            .as_deref_mut()
+            .or(self.reported.as_mut())
+            .and_then(|c| c.next_mcs(k.saturating_sub(lag), then))
     }
 }
 

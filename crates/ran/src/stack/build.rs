@@ -3,11 +3,21 @@
 use super::*;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
-use alloc::boxed::Box;
 
 /// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section 6.1.2; TS 36.321 section 6.1.2). A21's
 /// transport blocks of 1572 and 2292 B leave 1569 and 2289 B.
 const MAC_HEADER: u8 = 3;
+
+/// What was built, in a vector of its exact length: collecting results leaves room for four of them.
+pub(crate) fn collect_exactly<T>(
+    items: impl ExactSizeIterator<Item = Result<T, ConfigError>>,
+) -> Result<Vec<T>, ConfigError> {
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        all.push(item?);
+    }
+    Ok(all)
+}
 
 impl Stack {
     /// A cell by `config`.
@@ -116,16 +126,28 @@ impl Stack {
             upf,
             sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2))
                 .map_err(|e| e.within("sdap"))?,
-            rlc: rlc.collect::<Result<_, ConfigError>>().map_err(|e| e.within("rlc"))?,
-            qfis: ue.qos_flows.iter().map(|flow| flow.qfi).collect(),
-            rules: ue.rules.clone(),
-            reported: channel.as_ref().filter(|_| self.reported.is_some()).cloned(),
-            channel,
+            rlc: collect_exactly(rlc).map_err(|e| e.within("rlc"))?,
+            qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
+            rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
+            reported: channel.as_ref().filter(|_| self.reported.is_some()).cloned().map(Box::new),
+            channel: channel.map(Box::new),
             slice: ue.slice,
             block_listed: false,
             upf_listed: false,
             sdap_listed: false,
         })
+    }
+
+    /// What `items` are, shared with the UE before where that one has the same.
+    fn shared<T: PartialEq>(
+        &self,
+        of: impl Fn(&Ue) -> &Arc<[T]>,
+        items: impl ExactSizeIterator<Item = T> + Clone,
+    ) -> Arc<[T]> {
+        match self.ues.last().map(of) {
+            Some(before) if before.iter().eq(items.clone().collect::<Vec<_>>().iter()) => Arc::clone(before),
+            _ => items.collect(),
+        }
     }
 
     /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them again.
