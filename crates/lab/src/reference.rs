@@ -8,7 +8,7 @@ use justfull_base::doc::MethodDoc;
 use std::fmt::Write;
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 11] = [
+const KINDS: [(&str, &str); 14] = [
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
     (
@@ -21,6 +21,9 @@ const KINDS: [(&str, &str); 11] = [
     ("scheduler", "SDAP schedulers: `sdap.scheduler`"),
     ("limiter", "Limiters of the RLC queue: `rlc.limiter`"),
     ("resource block scheduler", "Schedulers of resource blocks: `mac.scheduler`"),
+    ("MAC", "The MAC in resource blocks: `mac.carrier`, `mac.harq`"),
+    ("RLC mode", "RLC modes: `rlc.mode`"),
+    ("PDCP", "PDCP: `pdcp`"),
     ("channel", "Channels: `channel`, `ue.channel`"),
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
 ];
