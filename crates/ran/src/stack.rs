@@ -525,6 +525,10 @@ impl Stack {
         let channel = ue.channel.as_deref().unwrap_or(&self.channel);
         let capacity =
             if ue.rlc.iter().any(|rlc| rlc.misses(k)) { self.whole_slot(channel, k, at) } else { 0 };
+        if self.blocks.is_some() && capacity == 0 {
+            // A slot of the uplink offered nothing that a limiter could judge.
+            return self.forecast_first(ue_index, forecast);
+        }
         let ue = &mut self.ues[ue_index as usize];
         for rlc in &mut ue.rlc {
             if rlc.misses(k) {
