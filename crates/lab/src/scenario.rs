@@ -355,9 +355,14 @@ impl Scenario {
         for switch in self.base.switches.keys() {
             let mut first = None;
             let works = variants.iter().any(|variant| {
-                self.under(variant, std::slice::from_ref(switch))
-                    .map_err(|error| first.get_or_insert(error))
-                    .is_ok()
+                let switched = self.under(variant, std::slice::from_ref(switch));
+                match switched.and_then(|switched| switched.check()) {
+                    Err(error) if !error.needs_data => {
+                        first.get_or_insert(error);
+                        false
+                    }
+                    _ => true,
+                }
             });
             match first {
                 Some(error) if !works => return Err(error),
