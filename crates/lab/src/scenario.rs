@@ -338,7 +338,7 @@ impl Scenario {
 
 impl Scenario {
     /// Checks what [`Scenario::parse`] leaves until it is asked for: the scenario under each of its variants, and that each switch
-    /// can be applied in some variant. A switch need not go with every method, so its worlds are built only when it is used.
+    /// goes with some variant and method.
     ///
     /// # Errors
     /// The first thing that is wrong with the scenario under one of them.
@@ -356,13 +356,10 @@ impl Scenario {
             let mut first = None;
             let works = variants.iter().any(|variant| {
                 let switched = self.under(variant, std::slice::from_ref(switch));
-                match switched.and_then(|switched| switched.check()) {
-                    Err(error) if !error.needs_data => {
-                        first.get_or_insert(error);
-                        false
-                    }
-                    _ => true,
-                }
+                switched
+                    .and_then(|switched| switched.goes_with_some_method())
+                    .map_err(|error| first.get_or_insert(error))
+                    .is_ok()
             });
             match first {
                 Some(error) if !works => return Err(error),
@@ -370,6 +367,19 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Builds the world of one method after another until one is sound; the error is that of the first.
+    fn goes_with_some_method(&self) -> Result<(), ScenarioError> {
+        let seed = self.overrides.seed.unwrap_or(self.base.seed);
+        let mut first = None;
+        for method in self.methods() {
+            match self.built(&Job { method: method.clone(), point: 0, seed }) {
+                Err(error) if !error.needs_data => _ = first.get_or_insert(error),
+                _ => return Ok(()),
+            }
+        }
+        first.map_or(Ok(()), Err)
     }
 
     /// The scenario under a variant and switches of its own.
