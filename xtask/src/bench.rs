@@ -15,7 +15,6 @@ mod eqp;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::Message;
 use serde::Deserialize;
 
 use crate::{Failure, Outcome, process};
@@ -115,16 +114,7 @@ pub(crate) fn run_eqp(root: &Path, enforce: bool) -> Outcome {
 fn build(root: &Path, package: &str, name: &str) -> Outcome<PathBuf> {
     let mut command = process::cargo(root);
     command.args(["build", "--release", "-p", package, "--example", name]);
-    command.arg("--message-format=json-render-diagnostics");
-    let output = process::stdout_of(&mut command)?;
-    Message::parse_stream(output.as_bytes())
-        .filter_map(Result::ok)
-        .find_map(|message| match message {
-            Message::CompilerArtifact(artifact) if artifact.target.name == name => artifact.executable,
-            _ => None,
-        })
-        .map(PathBuf::from)
-        .ok_or_else(|| Failure::Environment(format!("cargo built no {name}")))
+    process::built(&mut command, name)
 }
 
 fn measure(program: &Path, workload: Workload) -> Outcome<Run> {

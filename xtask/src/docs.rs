@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{fs, io};
 
 use crate::{Failure, Outcome, process};
@@ -28,11 +29,19 @@ pub(crate) enum Mode {
 /// Relative path -> contents of every file of a folder.
 type Pages = BTreeMap<PathBuf, Vec<u8>>;
 
+/// Makes the pages with the release build, which is built first.
 pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
-    SETS.iter().try_for_each(|set| run_set(root, mode, set))
+    let mut build = process::cargo(root);
+    build.args(["build", "-q", "-p", "justfull", "--release"]);
+    run_with(root, mode, &process::built(&mut build, "justfull")?)
 }
 
-fn run_set(root: &Path, mode: Mode, set: &Set) -> Outcome {
+/// Makes the pages with the `justfull` that is given.
+pub(crate) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
+    SETS.iter().try_for_each(|set| run_set(root, mode, set, justfull))
+}
+
+fn run_set(root: &Path, mode: Mode, set: &Set, justfull: &Path) -> Outcome {
     let folder = set.folder;
     let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();
     let fresh_folder = target.join("xtask").join(folder);
@@ -41,10 +50,8 @@ fn run_set(root: &Path, mode: Mode, set: &Set) -> Outcome {
         fs::remove_dir_all(&fresh_folder).map_err(io_failure)?;
     }
     fs::create_dir_all(&fresh_folder).map_err(io_failure)?;
-    let mut generate = process::cargo(root);
-    // Validation simulates for long enough that the optimised build pays, and the claims need that build anyway.
-    generate.args(["run", "-q", "-p", "justfull", "--release"]);
-    generate.arg("--").args(set.arguments).arg("--out").arg(&fresh_folder);
+    let mut generate = Command::new(justfull);
+    generate.current_dir(root).args(set.arguments).arg("--out").arg(&fresh_folder);
     process::must_succeed(&mut generate)?;
 
     let fresh = read_pages(&fresh_folder)?;

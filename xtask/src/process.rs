@@ -1,10 +1,10 @@
 //! Running other programs: what is run is printed, and a failure says what failed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{Message, Metadata, MetadataCommand};
 
 use crate::{Failure, Outcome};
 
@@ -38,6 +38,21 @@ pub(crate) fn stdout_of(command: &mut Command) -> Outcome<String> {
     }
     String::from_utf8(output.stdout)
         .map_err(|_| Failure::Check(format!("`{line}` wrote something that is not UTF-8")))
+}
+
+/// Builds with `command`, a cargo that builds, and returns where the program `name` is.
+pub(crate) fn built(command: &mut Command, name: &str) -> Outcome<PathBuf> {
+    let output = stdout_of(command.arg("--message-format=json-render-diagnostics"))?;
+    Message::parse_stream(output.as_bytes())
+        .filter_map(Result::ok)
+        .find_map(|message| match message {
+            Message::CompilerArtifact(artifact) if artifact.target.name == name && !artifact.profile.test => {
+                artifact.executable
+            }
+            _ => None,
+        })
+        .map(PathBuf::from)
+        .ok_or_else(|| Failure::Environment(format!("cargo built no {name}")))
 }
 
 /// Whether `program` can be started at all.
