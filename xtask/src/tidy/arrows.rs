@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
     ("sim", &PURE),
-    ("live", &PURE),
+    ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim"]),
     ("proxy", &PURE),
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "live", "proxy"]),
     ("cli", &["lab", "sim", "live", "proxy"]),

@@ -1,0 +1,27 @@
+//! What can go wrong between us and the machine.
+
+use std::fmt;
+
+/// One clear sentence about what could not be done, and what is needed for it.
+#[derive(Debug)]
+pub struct LiveError {
+    /// What was being done, with the name of the thing: "open /dev/net/tun".
+    pub doing: String,
+    /// What the machine answered, or what is missing.
+    pub reason: String,
+}
+
+impl LiveError {
+    /// `doing` failed for `reason`.
+    pub fn new(doing: impl Into<String>, reason: impl fmt::Display) -> Self {
+        Self { doing: doing.into(), reason: reason.to_string() }
+    }
+}
+
+impl fmt::Display for LiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot {}: {}", self.doing, self.reason)
+    }
+}
+
+impl std::error::Error for LiveError {}

@@ -1,0 +1,26 @@
+//! The stack of [`justfull_ran`] on real packets in real time.
+//!
+//! Two namespaces or more, each with a TUN device, and this process between them: what the server side sends goes down
+//! through the stack to a UE's side, what a UE sends goes up through the simulator's uplink. The algorithms are those of the
+//! simulator, unchanged; what is added here is a clock, packet buffers and the kernel's interfaces.
+
+mod error;
+
+pub use error::LiveError;
+
+use std::io;
+
+/// A way in and out for IP datagrams of at most the MTU. Neither call waits.
+pub trait Port {
+    /// Reads one datagram into `buffer` and returns its length in bytes; `None` when none waits.
+    ///
+    /// # Errors
+    /// The interface has gone, or fails.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Writes one datagram; false when the interface takes no more now.
+    ///
+    /// # Errors
+    /// The interface has gone, or fails.
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool>;
+}
