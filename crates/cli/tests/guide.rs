@@ -7,14 +7,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The lines of the shell blocks of `page`.
-fn commands(page: &str) -> Vec<String> {
+/// The lines of the blocks of `page` that are in `language`.
+fn lines_in(page: &str, language: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page is there");
     let mut inside = false;
     let mut found = Vec::new();
     for line in text.lines() {
-        if let Some(language) = line.strip_prefix("```") {
-            inside = language == "sh";
+        if let Some(mark) = line.strip_prefix("```") {
+            inside = mark == language;
         } else if inside && !line.is_empty() {
             found.push(line.to_string());
         }
@@ -32,7 +32,7 @@ fn run_all(page: &str, least: usize) -> tempfile::TempDir {
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )
     .expect("the folder's name is sound");
-    let commands = commands(page);
+    let commands = lines_in(page, "sh");
     assert!(commands.len() >= least, "the guide shows commands: {commands:?}");
     for command in commands {
         let tool = command.split(' ').next().unwrap_or_default();
@@ -66,6 +66,22 @@ fn every_command_of_the_results_works_as_written() {
         let size = std::fs::metadata(folder.path().join(name)).map(|found| found.len());
         assert!(size.is_ok_and(|size| size > 1000), "{name}");
     }
+}
+
+#[test]
+fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario() {
+    let folder = run_all("docs/guide/radio.md", 5);
+    let packets = std::fs::read_to_string(folder.path().join("radio.csv")).expect("records are written");
+    assert!(packets.lines().count() > 1000, "{} lines", packets.lines().count());
+
+    let settings = lines_in("docs/guide/radio.md", "toml").join("\n");
+    let around = "title = \"the guide's\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n";
+    let flow = "\n[[flow]]\nname = \"bulk\"\ntcp = {}\n";
+    let scenario = folder.path().join("radio.toml");
+    std::fs::write(&scenario, format!("{around}{settings}{flow}")).expect("a file can be written");
+    let checked = Command::new(env!("CARGO_BIN_EXE_justfull")).arg("check").arg(&scenario).output();
+    let checked = checked.expect("the program starts");
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 }
 
 #[test]
