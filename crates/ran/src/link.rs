@@ -115,7 +115,7 @@ impl Link {
 
     /// The UE's status report, when one is due at `now`.
     pub(crate) fn status(&mut self, now: Instant) -> Option<StatusPdu> {
-        if self.rx.status_due().is_none_or(|at| at > now) {
+        if !self.acknowledged || self.rx.status_due().is_none_or(|at| at > now) {
             return None;
         }
         self.rx.status(now, STATUS_GRANT).cloned()
@@ -134,12 +134,14 @@ impl Link {
     }
 
     /// When a timer of either end has something to do, or a status report may be sent.
+    #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
-        [self.tx.next_timeout(), self.rx.next_timeout(), self.rx.status_due(), self.pdcp_rx.next_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
-            .unwrap_or(Instant::NEVER)
+        let at = |timer: Option<Instant>| timer.unwrap_or(Instant::NEVER);
+        let receiver = at(self.rx.next_timeout()).min(at(self.pdcp_rx.next_timeout()));
+        if !self.acknowledged {
+            return receiver;
+        }
+        receiver.min(at(self.tx.next_timeout())).min(at(self.rx.status_due()))
     }
 }
 

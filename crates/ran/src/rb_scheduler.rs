@@ -33,6 +33,13 @@ pub trait RbScheduler {
     /// Fills `out` for the slot of `demand`. Slots are asked for in order of time; slots without demand may be left out.
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
 
+    /// The units of a slot with `units` that a UE of slice `slice` gets when nobody else waits and its one bearer has more than all of
+    /// them carry: what [`Self::schedule`] would answer to that demand, which then need not be listed. None where it must be.
+    fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
+        let _ = (ue, slice, units);
+        None
+    }
+
     /// Told at `now` what the UEs that were granted something sent with it.
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
         let _ = (now, served);
@@ -107,6 +114,17 @@ impl RbScheduler for AnyRbScheduler {
         }
     }
 
+    #[inline]
+    fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
+        match self {
+            Self::FixedPartition(s) => s.schedule_sole(ue, slice, units),
+            Self::RoundRobin(s) => s.schedule_sole(ue, slice, units),
+            Self::ProportionalFair(s) => s.schedule_sole(ue, slice, units),
+            Self::Eqp(s) => s.schedule_sole(ue, slice, units),
+            Self::Custom(s) => s.schedule_sole(ue, slice, units),
+        }
+    }
+
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
         match self {
             Self::FixedPartition(s) => s.on_served(now, served),
@@ -176,6 +194,16 @@ impl RbScheduler for CheckedRbScheduler {
         assert!(demand.ues.windows(2).all(|pair| pair[0].ue < pair[1].ue), "UEs come in ascending order");
         self.inner.schedule(demand, out);
         check(demand, out);
+    }
+
+    /// # Panics
+    /// When the scheduler hands out what is not there.
+    #[inline]
+    fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
+        let given = self.inner.schedule_sole(ue, slice, units)?;
+        let whole = given.size() == units.size() && (given.short() == 0 || given.short() == units.short());
+        assert!(whole && given.full() <= units.full(), "UE {ue} was given {given:?} of {units:?}");
+        Some(given)
     }
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
@@ -249,6 +277,14 @@ impl Turns {
             });
         }
         self.waiting.clear();
+    }
+
+    /// As if UE `ue` had joined alone, in need of more than `units`, and been served.
+    #[inline]
+    fn serve_sole(&mut self, ue: u32, units: RbUnits) {
+        if units.count() > 0 {
+            self.next = ue.wrapping_add(1);
+        }
     }
 }
 

@@ -210,6 +210,13 @@ impl RlcEntity {
         listed + unlisted
     }
 
+    /// At least `most` bytes wait here, headers not counted, and may be sent.
+    pub(crate) fn fills(&self, most: u32) -> bool {
+        let Some(link) = &self.link else { return false };
+        let begun = if self.sending { link.tx.head_left().unwrap_or(0) } else { 0 };
+        !link.tx.is_stalled() && self.queue.waiting_bytes() + u64::from(begun) >= u64::from(most)
+    }
+
     /// It has something to send: SDUs, or what its RLC has to repeat.
     pub(crate) fn wants_to_send(&self) -> bool {
         !self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.tx.pending().total() > 0)

@@ -1,15 +1,16 @@
 //! The workload S1: one greedy CUBIC flow and one VoIP flow over a 5 MHz LTE cell for 60 simulated seconds.
 //!
-//! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb]` prints, for each case, the wall time and
-//! the counters that must come out equal, whatever the speed. `cargo xtask bench` runs it many times.
+//! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb | s1_blocks]` prints, for each case, the
+//! wall time and the counters that must come out equal, whatever the speed. `s1_blocks` is the first case with the slots in
+//! resource blocks: RLC UM segments, and the UE puts together. `cargo xtask bench` runs it many times.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{ChannelConfig, PatternConfig};
+use justfull_ran::channel::{ChannelConfig, McsConfig, PatternConfig};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    StackConfig, TieOrder, UeConfig, UpfConfig,
+    CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig,
+    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig, Window};
@@ -87,16 +88,25 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
     }
 }
 
+/// The same cell in resource blocks: 25 of them at MCS 28, of which two subframes of ten offer 17 (A21 section V-A).
+fn in_blocks(mut config: WorldConfig) -> WorldConfig {
+    let offered = vec![17, 25, 25, 25, 25, 17, 25, 25, 25, 25];
+    config.stack.mac.carrier = Some(CarrierConfig { offered, ..CarrierConfig::default() });
+    config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![28], ..McsConfig::default() });
+    config
+}
+
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let json = arguments.iter().any(|a| a == "--json");
     let asked = |name: &str| arguments.iter().all(|a| a.starts_with("--") || a == name);
-    for (name, rlc_bytes) in [("s1_10mb", 10_000_000), ("s1_1mb", 1_000_000)] {
+    let cases =
+        [("s1_10mb", s1(10_000_000)), ("s1_1mb", s1(1_000_000)), ("s1_blocks", in_blocks(s1(10_000_000)))];
+    for (name, config) in cases {
         if !asked(name) {
             continue;
         }
-        let config = s1(rlc_bytes);
         let start = std::time::Instant::now();
         let world = World::new(&config).expect("the workload is sound");
         let mut warm = Warm(AfterWarmup::new(Instant::ZERO + Duration::from_secs(40)));

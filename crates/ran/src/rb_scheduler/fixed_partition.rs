@@ -10,7 +10,7 @@
 //! a slice whose blocks cover no unit never sends. Deviations from the source: none; shares are counted in millionths.
 
 use super::{RbScheduler, Turns, share_parts};
-use crate::rb_demand::{RbAllocation, RbDemand};
+use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
 use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
@@ -75,5 +75,15 @@ impl RbScheduler for FixedPartition {
                 out.split_in_turn(demand, index);
             }
         }
+    }
+
+    fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
+        let mut free = units;
+        let mut own = RbUnits::default();
+        for &part in self.parts.get(..=usize::from(slice))? {
+            own = free.split_off(super::floor_of_share(part, units.rbs()));
+        }
+        self.turns[usize::from(slice)].serve_sole(ue, own);
+        Some(own)
     }
 }

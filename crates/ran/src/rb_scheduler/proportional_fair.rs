@@ -12,7 +12,7 @@
 //! instead of slots (above); a whole slot counts as the rate, since the channel here is flat over the carrier; slices do not count.
 
 use super::RbScheduler;
-use crate::rb_demand::{RbAllocation, RbDemand, UeServed};
+use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -116,6 +116,10 @@ impl RbScheduler for ProportionalFair {
             }
         }
         self.order = heap.into_vec();
+    }
+
+    fn schedule_sole(&mut self, _ue: u32, _slice: u16, units: RbUnits) -> Option<RbUnits> {
+        Some(units)
     }
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {

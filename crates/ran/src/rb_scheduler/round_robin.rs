@@ -8,7 +8,7 @@
 //! slot. Deviations from the source: none.
 
 use super::{RbScheduler, Turns};
-use crate::rb_demand::{RbAllocation, RbDemand};
+use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
 use justfull_base::doc::MethodDoc;
 
 /// No settings.
@@ -47,5 +47,11 @@ impl RbScheduler for RbRoundRobin {
                 out.split_in_turn(demand, index);
             }
         }
+    }
+
+    #[inline]
+    fn schedule_sole(&mut self, ue: u32, _slice: u16, units: RbUnits) -> Option<RbUnits> {
+        self.turns.serve_sole(ue, units);
+        Some(units)
     }
 }

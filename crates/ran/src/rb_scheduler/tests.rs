@@ -105,6 +105,48 @@ proptest! {
     }
 }
 
+/// Serves random cells with `scheduler` and a clone of it that is shown a sole UE with much to send without a list.
+fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
+    let mut rng = Rng::stream(6, "sole");
+    let mut twin = scheduler.clone();
+    let (mut listed, mut unlisted) = (RbAllocation::default(), RbAllocation::default());
+    for slot in 0..300 {
+        let mut cell = random_cell(&mut rng);
+        cell.slot = slot;
+        let ue = Ue::new(rng.below(30) as u32, rng.below(3) as u16, 88, vec![vec![1 << 20]]);
+        let sole = Cell { ues: vec![ue.clone()], ..cell.clone() };
+        sole.demand(|demand| scheduler.schedule(demand, &mut listed));
+        let given = twin.schedule_sole(ue.number, ue.slice, sole.units).expect("it needs no list");
+        let grant = listed.grant(0);
+        assert_eq!((grant.units, grant.rbs), (given.count(), given.rbs()), "slot {slot}");
+        assert_eq!(listed.bytes()[0], 88 * u32::from(given.rbs()));
+        // Nothing is left that somebody could have used: what a limiter is told of such a slot.
+        assert_eq!(u32::from(sole.units.rbs()), listed.rbs() + u32::from(listed.withheld()));
+        // Both have the same in mind for later.
+        let mut same = cell.clone();
+        step(&mut scheduler, &mut cell, &mut listed);
+        step(&mut twin, &mut same, &mut unlisted);
+        assert_eq!(listed, unlisted, "after slot {slot}");
+    }
+}
+
+#[test]
+fn a_sole_ue_gets_without_a_list_what_it_would_get_with_one() {
+    assert_a_sole_ue_gets_what_its_demand_would_get(RbRoundRobin::default());
+    assert_a_sole_ue_gets_what_its_demand_would_get(
+        FixedPartition::new(&shares(&[0.5, 0.3, 0.15])).expect("sound"),
+    );
+    assert_a_sole_ue_gets_what_its_demand_would_get(
+        ProportionalFair::new(&ProportionalFairConfig::default()).expect("sound"),
+    );
+    let eqp = Eqp::new(&EqpConfig::default(), &shares(&[1.0])).expect("sound").schedule_sole(
+        0,
+        0,
+        RbUnits::default(),
+    );
+    assert_eq!(eqp, None, "it chooses by the SDUs");
+}
+
 /// Serves random cells with `scheduler` and a clone of it that was made on the way.
 fn assert_clone_behaves_as_its_original<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(5, "clones");

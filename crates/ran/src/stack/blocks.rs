@@ -16,6 +16,8 @@ use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 use justfull_base::Ratio;
 
+mod sole;
+
 /// What a cell has that deals in resource blocks.
 pub(super) struct Blocks {
     carrier: Carrier,
@@ -158,8 +160,11 @@ impl Stack {
         mac: &mut Blocks,
         driver: &mut D,
     ) -> u16 {
+        let Some(units) = RbUnits::new(free, mac.carrier.group()) else { return 0 };
+        if let Some(used) = self.serve_sole(now, k, shape, units, mac, driver) {
+            return used;
+        }
         let Blocks { carrier, scheduler, lag, air, demand, allocation, served } = mac;
-        let Some(units) = RbUnits::new(free, carrier.group()) else { return 0 };
         air.active.sort_unstable();
         let mut ues = recycle(core::mem::take(&mut demand.ues));
         self.gather(now, Slot { k, shape, units, lag: *lag }, carrier, &air.active, &mut ues, demand);
@@ -185,7 +190,7 @@ impl Stack {
                 continue;
             }
             used += rbs;
-            let stale = self.channel_mcs(ue.ue, k, now).is_none_or(|bears| bears < demand.mcs[i]);
+            let stale = *lag > 0 && self.channel_mcs(ue.ue, k, now).is_none_or(|bears| bears < demand.mcs[i]);
             self.transmit(now, k, block, stale, air, driver);
         }
         scheduler.on_served(now, served);
@@ -259,7 +264,10 @@ impl Stack {
         if self.limiters_listen {
             rlc.add_used(k, before.bytes - after.bytes);
         }
-        self.arm_timer(bearer, air);
+        // Of the sender's timers only acknowledged mode has one.
+        if rlc.link.as_ref().is_some_and(|link| link.is_acknowledged()) {
+            self.arm_timer(bearer, air);
+        }
         took
     }
 
