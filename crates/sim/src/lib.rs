@@ -8,6 +8,7 @@
 mod app;
 mod arena;
 mod backlog;
+mod calendar;
 pub mod dumbbell;
 pub mod hosts;
 pub mod link;

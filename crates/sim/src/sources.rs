@@ -1,7 +1,9 @@
 //! Sources of datagrams: when each sends, and what becomes of a datagram at its UE.
 
 use crate::hosts::Route;
-use crate::traffic::{Gate, ICMP_HEADER_BYTES, Interval, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video};
+use crate::traffic::{
+    Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
+};
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Rng};
 
@@ -15,37 +17,69 @@ pub(crate) enum Kind {
     /// Voice.
     Call,
     /// Parts of frames.
-    Frames(Box<Video>),
+    Frames(Box<Frames>),
 }
 
-/// A source of datagrams at a server.
+/// A video, its clock's skew and its chance.
 #[derive(Clone, Debug)]
+pub(crate) struct Frames {
+    pub(crate) video: Video,
+    skew: f64,
+    rng: Rng,
+}
+
+/// Time from a datagram to the next.
+#[derive(Clone, Debug)]
+enum Pace {
+    /// Always the same, by the source's clock.
+    Constant(Duration),
+    /// Drawn, or broken by pauses.
+    Drawn(Box<Drawn>),
+}
+
+#[derive(Clone, Debug)]
+struct Drawn {
+    interval: Interval,
+    gate: Option<Gate>,
+    skew: f64,
+    rng: Rng,
+}
+
+impl Drawn {
+    fn after(&mut self, now: Instant) -> Instant {
+        let at = now + self.interval.draw(&mut self.rng).scaled(self.skew).max(LEAST_GAP);
+        match &mut self.gate {
+            Some(gate) => gate.pass(at, &mut self.rng),
+            None => at,
+        }
+    }
+}
+
+/// Least time between two datagrams of a source.
+const LEAST_GAP: Duration = Duration::from_nanos(1);
+
+/// A source of datagrams at a server: a line of the cache, since a large cell has one for each UE.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Source {
     pub(crate) route: Route,
-    pub(crate) protocol: Protocol,
     pub(crate) kind: Kind,
+    pace: Pace,
     payload: u32,
-    header: u32,
-    interval: Interval,
-    gate: Option<Box<Gate>>,
-    rng: Rng,
-    skew: f64,
+    pub(crate) protocol: Protocol,
 }
 
-/// What the kinds differ in: what they are, payload, interval, times on and off.
-type Law = (Kind, Bytes, Interval, Option<(crate::traffic::Span, crate::traffic::Span)>);
+/// What the kinds differ in: payload, interval, times on and off.
+type Law = (Bytes, Interval, Option<(Span, Span)>);
 
-fn law(traffic: &Traffic, start: Instant) -> Option<Law> {
+fn law(traffic: &Traffic) -> Option<Law> {
     Some(match traffic {
-        Traffic::Udp { payload, interval } => (Kind::Plain, *payload, *interval, None),
-        Traffic::Ping(ping) => (Kind::Echo, ping.payload, ping.interval, None),
-        Traffic::Cbr(cbr) => (Kind::Plain, cbr.payload, cbr.interval(), None),
-        Traffic::OnOff(c) => (Kind::Plain, c.payload, c.cbr().interval(), Some((c.on, c.off))),
-        Traffic::Voip(voip) => (Kind::Call, VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
-        Traffic::Video(video) => {
-            let frames = Kind::Frames(Box::new(Video::new(video, start)));
-            (frames, video.payload, Interval::Constant(video.period()), None)
-        }
+        Traffic::Udp { payload, interval } => (*payload, *interval, None),
+        Traffic::Ping(ping) => (ping.payload, ping.interval, None),
+        Traffic::Cbr(cbr) => (cbr.payload, cbr.interval(), None),
+        Traffic::OnOff(c) => (c.payload, c.cbr().interval(), Some((c.on, c.off))),
+        Traffic::Voip(voip) => (VOIP_PAYLOAD, voip.interval(), voip.talk.zip(voip.silence)),
+        Traffic::Video(video) => (video.payload, Interval::Constant(video.period()), None),
         Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::Page(_) => return None,
     })
 }
@@ -56,48 +90,56 @@ impl Source {
     /// poll. None when `traffic` is no datagrams.
     pub(crate) fn new(route: Route, traffic: &Traffic, start: Instant, seed: u64) -> Option<(Self, Instant)> {
         let mut rng = Rng::stream(seed, &format!("{}.{}", traffic.kind(), route.flow));
-        let (_, _, interval, spans) = law(traffic, start)?;
+        let (payload, interval, spans) = law(traffic)?;
         let first = start + interval.mean().scaled(rng.unit());
         let skew = 1.0 + (rng.unit() * 2.0 - 1.0) * 50e-6;
         let (gate, first) = match spans {
             None => (None, first),
             Some((on, off)) => {
                 let (gate, opens) = Gate::new(on, off, first, &mut rng);
-                (Some(Box::new(gate)), opens)
+                (Some(gate), opens)
             }
         };
-        let (kind, payload, interval, _) = law(traffic, first)?;
-        let protocol = traffic.protocol();
-        let header = if protocol == Protocol::Icmp { ICMP_HEADER_BYTES } else { UDP_HEADER_BYTES };
-        let payload = payload.0 as u32;
-        Some((Self { route, protocol, kind, payload, header, interval, gate, rng, skew }, first))
+        let pace = match interval {
+            Interval::Constant(gap) if gate.is_none() => Pace::Constant(gap.scaled(skew).max(LEAST_GAP)),
+            _ => Pace::Drawn(Box::new(Drawn { interval, gate, skew, rng: rng.clone() })),
+        };
+        let kind = match traffic {
+            Traffic::Ping(_) => Kind::Echo,
+            Traffic::Voip(_) => Kind::Call,
+            Traffic::Video(c) => Kind::Frames(Box::new(Frames { video: Video::new(c, first), skew, rng })),
+            _ => Kind::Plain,
+        };
+        let (protocol, payload) = (traffic.protocol(), payload.0 as u32);
+        Some((Self { route, kind, pace, payload, protocol }, first))
+    }
+
+    /// Bytes of the headers of a datagram.
+    fn header(&self) -> u32 {
+        if self.protocol == Protocol::Icmp { ICMP_HEADER_BYTES } else { UDP_HEADER_BYTES }
     }
 
     /// What a datagram of `size` bytes on the IP layer carries.
     pub(crate) fn payload_of(&self, size: u32) -> u64 {
-        u64::from(size - self.header)
+        u64::from(size - self.header())
     }
 
     /// Sends what is due: `push` is given each datagram's size on the IP layer and its payload handle, which is the instant
     /// of sending, or the number of the frame.
     pub(crate) fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
+        let size = self.payload + self.header();
         match &mut self.kind {
-            Kind::Frames(video) => video.send(now, &mut self.rng, push),
-            Kind::Plain | Kind::Echo | Kind::Call => push(self.payload + self.header, now.as_nanos()),
+            Kind::Frames(frames) => frames.video.send(now, &mut frames.rng, push),
+            Kind::Plain | Kind::Echo | Kind::Call => push(size, now.as_nanos()),
         }
     }
 
     /// When it sends again after `now`; none when it has stopped by then.
     pub(crate) fn after(&mut self, now: Instant) -> Option<Instant> {
-        let at = match &mut self.kind {
-            Kind::Frames(video) => video.next(now, self.skew, &mut self.rng),
-            Kind::Plain | Kind::Echo | Kind::Call => {
-                let gap = self.interval.draw(&mut self.rng).scaled(self.skew).max(Duration::from_nanos(1));
-                match &mut self.gate {
-                    Some(gate) => gate.pass(now + gap, &mut self.rng),
-                    None => now + gap,
-                }
-            }
+        let at = match (&mut self.kind, &mut self.pace) {
+            (Kind::Frames(frames), _) => frames.video.next(now, frames.skew, &mut frames.rng),
+            (_, Pace::Constant(gap)) => now + *gap,
+            (_, Pace::Drawn(drawn)) => drawn.after(now),
         };
         Some(at).filter(|at| *at < self.route.stop)
     }
@@ -106,7 +148,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::{CbrConfig, OnOffConfig, Span, VideoConfig, VoipConfig};
+    use crate::traffic::{CbrConfig, OnOffConfig, VideoConfig, VoipConfig};
     use justfull_base::BitRate;
 
     /// Datagrams and bytes on the IP layer that `traffic` sends in 200 s.
@@ -128,6 +170,11 @@ mod tests {
 
     fn close(found: u64, wanted: f64, share: f64) {
         assert!((found as f64 / wanted - 1.0).abs() < share, "{found}, wanted {wanted} within {share}");
+    }
+
+    #[test]
+    fn a_source_is_a_line_of_the_cache() {
+        assert_eq!(size_of::<Source>(), 64);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 use crate::app::Told;
 use crate::arena::Arena;
 use crate::backlog::{Backlogs, Measured};
+use crate::calendar::Calendar;
 use crate::hosts::{Route, TcpFlow, Timers};
 use crate::link::Pipe;
 use crate::recorder::{Recorder, conservation};
@@ -203,7 +204,7 @@ pub struct World<T = ()> {
     timed: Vec<Timed>,
     sender_timers: Timers,
     receiver_timers: Timers,
-    source_timers: Timers,
+    source_timers: Calendar,
     /// One pipe per distinct delay between server and UPF.
     core: Vec<Pipe<Packet>>,
     air: Pipe<Arrival>,
@@ -256,7 +257,7 @@ impl<T: Tap> World<T> {
             timed: Vec::with_capacity(sources),
             sender_timers: Timers::new(tcp),
             receiver_timers: Timers::new(tcp),
-            source_timers: Timers::new(sources),
+            source_timers: Calendar::new(sources),
             core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
             air: Pipe::new(BitRate(0), config.air_delay),
             uplink: Uplink::new(&config.uplink, config.stack.ues.len(), &delays, warmup, seed),

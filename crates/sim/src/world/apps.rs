@@ -40,9 +40,10 @@ impl<T: Tap> World<T> {
                 let sent = sent_at(arrival.payload);
                 recorder.app(arrival.flow, sent, Told::Done(now.since(sent)));
             }
-            Kind::Frames(video) => {
+            Kind::Frames(frames) => {
                 let broken = |sent| recorder.app(arrival.flow, sent, Told::Lost);
-                if let FrameProgress::Complete(sent) = video.arrived(arrival.payload, payload, broken) {
+                if let FrameProgress::Complete(sent) = frames.video.arrived(arrival.payload, payload, broken)
+                {
                     recorder.app(arrival.flow, sent, Told::Done(now.since(sent)));
                 }
             }

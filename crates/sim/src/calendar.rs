@@ -1,0 +1,215 @@
+//! A queue of timers for many members that are called often: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority
+//! queue implementation for the simulation event set problem", 1988).
+//!
+//! Time is cut into days of a fixed length. An entry of a later day is hung into that day's chain, which takes the same time
+//! however many there are; a heap keeps the order of the present day alone. What is beyond the last day waits in a heap of
+//! its own. Members are called in the order of (instant, number), as by a heap of all of them. Deviations from the source:
+//! the length of a day does not follow the number of entries.
+
+use justfull_base::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A day has 2^15 ns; 1024 of them are 33.6 ms, more than the interval of voice.
+const DAY_BITS: u32 = 15;
+const DAYS: usize = 1024;
+const WORDS: usize = DAYS / 64;
+
+/// End of a chain.
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Instant,
+    member: u32,
+    /// The next of the same day, or of the free ones.
+    next: u32,
+}
+
+/// Lazy timers of many members, as [`Timers`](crate::hosts::Timers). Memory: 24 B a member, 4 KiB for the days.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar {
+    /// The present day; the entries of it, and those that are due before it, are in `near`.
+    day: u64,
+    near: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// First entry of each of the days after it.
+    days: Box<[u32; DAYS]>,
+    /// A bit for each of them that has an entry.
+    busy: [u64; WORDS],
+    entries: Vec<Entry>,
+    free: u32,
+    far: BinaryHeap<Reverse<(Instant, u32)>>,
+    armed: Vec<Instant>,
+    next: Instant,
+}
+
+fn day_of(at: Instant) -> u64 {
+    at.as_nanos() >> DAY_BITS
+}
+
+impl Calendar {
+    pub(crate) fn new(members: usize) -> Self {
+        Self {
+            day: 0,
+            near: BinaryHeap::with_capacity(64),
+            days: Box::new([NIL; DAYS]),
+            busy: [0; WORDS],
+            entries: Vec::with_capacity(members),
+            free: NIL,
+            far: BinaryHeap::new(),
+            armed: vec![Instant::NEVER; members],
+            next: Instant::NEVER,
+        }
+    }
+
+    /// Member `i` wants to be called at `at` or earlier.
+    #[inline]
+    pub(crate) fn arm(&mut self, i: u32, at: Instant) {
+        let armed = &mut self.armed[i as usize];
+        if at < *armed {
+            *armed = at;
+            self.next = self.next.min(at);
+            self.insert(at, i);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// The member whose entry is due. Its entry is gone: arm it again.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
+        if self.next > now {
+            return None;
+        }
+        if self.near.is_empty() {
+            self.turn_page();
+        }
+        let Reverse((at, i)) = self.near.pop()?;
+        if self.near.is_empty() {
+            self.turn_page();
+        }
+        self.next = self.near.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        let armed = &mut self.armed[i as usize];
+        if *armed == at {
+            *armed = Instant::NEVER;
+        }
+        Some(i)
+    }
+
+    fn insert(&mut self, at: Instant, member: u32) {
+        let day = day_of(at);
+        if day <= self.day {
+            self.near.push(Reverse((at, member)));
+        } else if day - self.day < DAYS as u64 {
+            let place = day as usize % DAYS;
+            let entry = Entry { at, member, next: self.days[place] };
+            self.busy[place / 64] |= 1 << (place % 64);
+            self.days[place] = self.keep(entry);
+        } else {
+            self.far.push(Reverse((at, member)));
+        }
+    }
+
+    /// Puts `entry` in a free place and answers which.
+    fn keep(&mut self, entry: Entry) -> u32 {
+        let place = self.free;
+        if let Some(free) = self.entries.get_mut(place as usize) {
+            self.free = free.next;
+            *free = entry;
+            return place;
+        }
+        self.entries.push(entry);
+        (self.entries.len() - 1) as u32
+    }
+
+    /// The next day that has an entry becomes the present one, if there is any.
+    fn turn_page(&mut self) {
+        let far = self.far.peek().map(|Reverse((at, _))| day_of(*at));
+        let Some(day) = self.first_busy().or(far) else { return };
+        self.day = day;
+        let place = day as usize % DAYS;
+        self.busy[place / 64] &= !(1 << (place % 64));
+        let mut link = std::mem::replace(&mut self.days[place], NIL);
+        while let Some(entry) = self.entries.get_mut(link as usize) {
+            self.near.push(Reverse((entry.at, entry.member)));
+            let next = std::mem::replace(&mut entry.next, self.free);
+            self.free = std::mem::replace(&mut link, next);
+        }
+        while let Some(&Reverse((at, member))) = self.far.peek()
+            && day_of(at) - day < DAYS as u64
+        {
+            self.far.pop();
+            self.insert(at, member);
+        }
+    }
+
+    /// The first day after the present one with an entry in its chain.
+    fn first_busy(&self) -> Option<u64> {
+        let start = (self.day + 1) as usize % DAYS;
+        let from_start = u64::MAX << (start % 64);
+        // The word with the first day comes twice: its later days first, its earlier ones last.
+        let place = (0..=WORDS).find_map(|n| {
+            let word = (start / 64 + n) % WORDS;
+            let mask = if n == 0 { from_start } else { u64::MAX };
+            let bits = self.busy[word] & if n == WORDS { !from_start } else { mask };
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        })?;
+        Some(self.day + 1 + ((place + DAYS - start) % DAYS) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::Timers;
+    use justfull_base::{Duration, Rng};
+
+    /// Calls `members` members by a calendar and by a heap, each again after a random time up to `most`, and now and then one
+    /// that wants to be called earlier than it said.
+    fn assert_as_a_heap(members: u32, most: Duration, calls: u32) {
+        let mut rng = Rng::stream(1, "calendar");
+        let (mut calendar, mut heap) = (Calendar::new(members as usize), Timers::new(members as usize));
+        let arm = |calendar: &mut Calendar, heap: &mut Timers, i: u32, now: Instant, rng: &mut Rng| {
+            let at = now + Duration::from_nanos(rng.below(most.as_nanos()));
+            calendar.arm(i, at);
+            heap.arm(i, at);
+        };
+        for i in 0..members {
+            arm(&mut calendar, &mut heap, i, Instant::ZERO, &mut rng);
+        }
+        for call in 0..calls {
+            let now = heap.next();
+            assert_eq!(calendar.next(), now, "call {call}");
+            let called = calendar.pop(now);
+            assert_eq!(called, heap.pop(now), "call {call}");
+            arm(&mut calendar, &mut heap, called.expect("somebody is due"), now, &mut rng);
+            if rng.below(8) == 0 {
+                arm(&mut calendar, &mut heap, rng.below(u64::from(members)) as u32, now, &mut rng);
+            }
+        }
+    }
+
+    #[test]
+    fn members_are_called_in_the_order_of_a_heap() {
+        for (members, most_us) in [(1, 50_000), (3, 10), (1000, 20_000), (200, 500_000), (20, 3_000_000)] {
+            assert_as_a_heap(members, Duration::from_micros(most_us), 20_000);
+        }
+    }
+
+    #[test]
+    fn after_a_silence_it_begins_where_it_is_armed() {
+        let mut calendar = Calendar::new(2);
+        for second in [1, 2, 7_200] {
+            let at = Instant::from_nanos(second * 1_000_000_000);
+            calendar.arm(1, at + Duration::from_nanos(1));
+            calendar.arm(0, at + Duration::from_millis(40));
+            assert_eq!(calendar.pop(at), None);
+            assert_eq!(calendar.pop(at + Duration::from_millis(41)), Some(1));
+            assert_eq!(calendar.next(), at + Duration::from_millis(40));
+            assert_eq!(calendar.pop(at + Duration::from_millis(41)), Some(0));
+            assert_eq!(calendar.next(), Instant::NEVER);
+        }
+    }
+}
