@@ -10,6 +10,7 @@ use crate::pdcp::PdcpConfig;
 use crate::rb_scheduler::RbSchedulerConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
@@ -189,7 +190,7 @@ pub struct QosFlowConfig {
     pub weight: u32,
     /// A queue of its own instead of `sdap.queue`.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub queue: Option<QueueConfig>,
+    pub queue: Option<Box<QueueConfig>>,
 }
 
 #[cfg(feature = "serde")]

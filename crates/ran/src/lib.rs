@@ -13,6 +13,7 @@ extern crate std;
 pub mod carrier;
 pub mod channel;
 pub mod config;
+mod few;
 mod harq;
 mod in_flight;
 pub mod limiter;

@@ -23,7 +23,6 @@ use crate::in_flight::InFlight;
 use crate::limiter::{AnyLimiter, Limiter, LimiterContext, RlcView};
 use crate::link::Link;
 use crate::pdcp::PdcpTx;
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
 use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotReport};
@@ -46,7 +45,7 @@ pub(crate) struct RlcEntity {
     /// The last slot in which it sent, and how much, in the unit of grants.
     used: (u64, u64),
     /// PDCP and the RLC proper, where grants are in resource blocks.
-    pub(crate) link: Option<Box<Link>>,
+    pub(crate) link: Option<Link>,
 }
 
 impl RlcEntity {

@@ -1,6 +1,7 @@
 //! Service data adaptation: a queue per QFI, mapped to a data radio bearer (TS 37.324 section 5.3).
 
 use crate::config::{QosFlowConfig, SdapConfig};
+use crate::few::Few;
 use crate::limiter::CapacityUnit;
 use crate::pacer::{AnyPacer, PacerContext};
 use crate::scheduler::{AnySdapScheduler, Candidate};
@@ -25,7 +26,7 @@ pub(crate) struct SdapQueue {
 
 /// SDAP of one UE. Index of a queue = index of the QoS flow in the UE's configuration.
 pub(crate) struct UeSdap {
-    pub(crate) queues: Vec<SdapQueue>,
+    pub(crate) queues: Few<SdapQueue>,
     pub(crate) scheduler: AnySdapScheduler,
     candidates: Vec<Candidate>,
     unit: CapacityUnit,
@@ -39,7 +40,7 @@ impl UeSdap {
         key: u64,
     ) -> Result<Self, ConfigError> {
         let build = |(i, flow): (usize, &QosFlowConfig)| {
-            let own = flow.queue.as_ref().unwrap_or(&config.queue);
+            let own = flow.queue.as_deref().unwrap_or(&config.queue);
             let queue =
                 ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64)).map_err(|e| e.within("queue"))?;
             let pacer = AnyPacer::new(&config.pacer, context).map_err(|e| e.within("pacer"))?;
@@ -47,7 +48,7 @@ impl UeSdap {
             Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
         };
         Ok(Self {
-            queues: crate::stack::collect_exactly(flows.iter().enumerate().map(build))?,
+            queues: crate::stack::collect_exactly(flows.iter().enumerate().map(build))?.into(),
             scheduler: AnySdapScheduler::new(&config.scheduler, flows.len())
                 .map_err(|e| e.within("scheduler"))?,
             candidates: Vec::new(),
@@ -74,7 +75,7 @@ impl UeSdap {
     /// A new poll begins: nothing moved, nobody refused.
     #[inline]
     pub(crate) fn begin_poll(&mut self) {
-        for q in &mut self.queues {
+        for q in &mut *self.queues {
             q.moved = 0;
             q.refused = false;
         }
@@ -83,7 +84,7 @@ impl UeSdap {
     /// The queue that sends next.
     #[inline]
     pub(crate) fn pick(&mut self) -> Option<usize> {
-        if let [only] = self.queues.as_slice() {
+        if let [only] = &*self.queues {
             return (only.queue.backlog_packets() > 0 && !only.refused).then_some(0);
         }
         self.pick_by_schedule()

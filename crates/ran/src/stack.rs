@@ -10,6 +10,7 @@
 
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::{StackConfig, TieOrder};
+use crate::few::Few;
 use crate::limiter::{Limiter, LimiterContext, RlcView};
 use crate::link::Link;
 use crate::mac::{Bearer, LastSlot, SlotBudget, Turns};
@@ -56,7 +57,7 @@ struct Flow {
 struct Ue {
     upf: UeUpf,
     sdap: UeSdap,
-    rlc: Vec<RlcEntity>,
+    rlc: Few<RlcEntity>,
     /// QFIs of its QoS flows and its rules; UEs that have the same share them.
     qfis: Arc<[justfull_base::Qfi]>,
     rules: Arc<[PacketDetectionRule]>,
@@ -405,7 +406,7 @@ impl Stack {
             self.prepare_limiters(now, ue_index);
         }
         let ue = &mut self.ues[ue_index as usize];
-        match (ue.sdap.queues.as_slice(), ue.rlc.as_slice()) {
+        match (&*ue.sdap.queues, &*ue.rlc) {
             ([_], [rlc]) if self.unpaced && rlc.limiter.is_unlimited() => self.forward(now, ue_index, driver),
             _ => self.schedule(now, ue_index, driver),
         }
@@ -415,7 +416,7 @@ impl Stack {
     #[inline]
     fn forward<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
-        let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return };
+        let ([queue], [rlc]) = (&mut **queues, &mut **rlc) else { return };
         let before = rlc.view();
         rlc.take_from(&mut queue.queue, now, self.sdap_batch, driver);
         self.settle_entries(Bearer { ue: ue_index, drb: 0 }, before);
@@ -431,7 +432,7 @@ impl Stack {
         driver: &mut D,
     ) -> bool {
         let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
-        let ([queue], [rlc]) = (queues.as_mut_slice(), rlc.as_mut_slice()) else { return false };
+        let ([queue], [rlc]) = (&mut **queues, &mut **rlc) else { return false };
         if !self.unpaced || !rlc.limiter.is_unlimited() {
             return false;
         }
@@ -530,7 +531,7 @@ impl Stack {
             return self.forecast_first(ue_index, forecast);
         }
         let ue = &mut self.ues[ue_index as usize];
-        for rlc in &mut ue.rlc {
+        for rlc in &mut *ue.rlc {
             if rlc.misses(k) {
                 let remaining = rlc.view().backlog(self.unit);
                 let starved = capacity > 0;

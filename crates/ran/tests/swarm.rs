@@ -416,7 +416,7 @@ fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -
         drb: rng.below(u64::from(drbs)) as u8,
         priority: rng.below(3) as u8,
         weight: 1 + rng.below(4) as u32,
-        queue: rng.chance(0.2).then(|| queue(rng, bare)),
+        queue: rng.chance(0.2).then(|| Box::new(queue(rng, bare))),
     };
     let qos_flows: Vec<QosFlowConfig> = (0..flows).map(qos_flow).collect();
     let rules = qos_flows.iter().zip(0u16..).map(|(flow, i)| PacketDetectionRule {

@@ -104,7 +104,7 @@ impl Stack {
         let rlc = (0..ue.drbs).map(|drb| {
             let mut rlc = RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
             if config.mac.carrier.is_some() {
-                rlc.link = Some(Box::new(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?));
+                rlc.link = Some(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?);
             }
             Ok(rlc)
         });
@@ -126,7 +126,7 @@ impl Stack {
             upf,
             sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2))
                 .map_err(|e| e.within("sdap"))?,
-            rlc: collect_exactly(rlc).map_err(|e| e.within("rlc"))?,
+            rlc: collect_exactly(rlc).map_err(|e| e.within("rlc"))?.into(),
             qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
             rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
             reported: channel.as_ref().filter(|_| self.reported.is_some()).cloned().map(Box::new),
@@ -152,7 +152,7 @@ impl Stack {
 
     /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
-        let paces = self.ues.iter().flat_map(|ue| &ue.rlc).any(|rlc| rlc.limiter.paces());
+        let paces = self.ues.iter().flat_map(|ue| &*ue.rlc).any(|rlc| rlc.limiter.paces());
         // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
         let foresees = matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let why = "the method opens with time and must be asked several times a slot";

@@ -35,12 +35,13 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("ue[0].qos_flow[1].drb", &|c| c.ues[0].qos_flows[1].drb = 2),
         ("ue[0].qos_flow[0].weight", &|c| c.ues[0].qos_flows[0].weight = 0),
         ("ue[0].qos_flow[1].queue.limit", &|c| {
-            c.ues[0].qos_flows[1].queue = Some(QueueConfig::tail_drop(Limit::Packets(0)));
+            c.ues[0].qos_flows[1].queue = Some(Box::new(QueueConfig::tail_drop(Limit::Packets(0))));
         }),
         ("ue[0].qos_flow[1].queue.aqm", &|c| {
             let discipline = DisciplineConfig::FqCoDel(Default::default());
             let aqm = AqmConfig::CoDel(Default::default());
-            c.ues[0].qos_flows[1].queue = Some(QueueConfig { discipline, aqm, ..QueueConfig::default() });
+            c.ues[0].qos_flows[1].queue =
+                Some(Box::new(QueueConfig { discipline, aqm, ..QueueConfig::default() }));
         }),
         ("ue[0].rule[1].qfi", &|c| c.ues[0].rules[1].qfi = qfi(63)),
         ("ue[1].channel.unit", &|c| {

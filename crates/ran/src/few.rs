@@ -1,0 +1,65 @@
+//! What there is mostly one of: QoS flows and bearers of a UE.
+
+use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
+use core::slice;
+
+/// A list that keeps a sole item in place: in a cell of many UEs the way to it is what a packet costs most.
+#[allow(clippy::large_enum_variant, reason = "the large variant is the common one")]
+pub(crate) enum Few<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> From<Vec<T>> for Few<T> {
+    fn from(mut items: Vec<T>) -> Self {
+        match items.pop() {
+            Some(only) if items.is_empty() => Self::One(only),
+            last => {
+                items.extend(last);
+                Self::Many(items)
+            }
+        }
+    }
+}
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::One(only) => slice::from_ref(only),
+            Self::Many(items) => items,
+        }
+    }
+}
+
+impl<T> DerefMut for Few<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Self::One(only) => slice::from_mut(only),
+            Self::Many(items) => items,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn it_holds_none_one_or_many_in_their_order() {
+        for n in 0..4 {
+            let items: Vec<u32> = (0..n).collect();
+            let mut few = Few::from(items.clone());
+            assert_eq!(*few, *items);
+            assert_eq!(matches!(few, Few::One(_)), n == 1);
+            few.iter_mut().for_each(|item| *item += 1);
+            assert_eq!(*few, *(1..=n).collect::<Vec<_>>());
+        }
+        assert_eq!(*Few::from(vec![7]), [7]);
+    }
+}
