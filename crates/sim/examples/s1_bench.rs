@@ -13,7 +13,7 @@ use justfull_ran::{
     RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
-use justfull_tcp::{ReceiverConfig, SenderConfig, Window};
+use justfull_tcp::{ReceiverConfig, Window};
 
 #[path = "support/mod.rs"]
 mod support;
@@ -45,7 +45,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         delay_budget: None,
     };
     let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
-    let bulk = Traffic::Tcp { sender: SenderConfig::default(), receiver, size: None };
+    let bulk = Traffic::Tcp { sender: Box::default(), receiver: Box::new(receiver), size: None };
     let voip = Traffic::Udp { payload: Bytes(172), interval: Interval::Constant(ms(20)) };
     let (full, less) = (2292, 1572);
     WorldConfig {

@@ -104,15 +104,15 @@ impl<'de> Deserialize<'de> for Interval {
     }
 }
 
-/// What a flow sends.
+/// What a flow sends. The large settings are boxed: most flows of a large cell are calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// A TCP transfer.
     Tcp {
         /// The server's end.
-        sender: SenderConfig,
+        sender: Box<SenderConfig>,
         /// The UE's end.
-        receiver: ReceiverConfig,
+        receiver: Box<ReceiverConfig>,
         /// Bytes to transfer; none for a greedy flow.
         size: Option<Bytes>,
     },
@@ -126,9 +126,9 @@ pub enum Traffic {
     /// A TCP transfer from the UE: segments go up, acknowledgements come down the chain.
     Upload {
         /// The UE's end.
-        sender: SenderConfig,
+        sender: Box<SenderConfig>,
         /// The server's end.
-        receiver: ReceiverConfig,
+        receiver: Box<ReceiverConfig>,
         /// Bytes to transfer; none for a greedy flow.
         size: Option<Bytes>,
     },
@@ -143,7 +143,7 @@ pub enum Traffic {
     /// Frames of a rendered video.
     Video(VideoConfig),
     /// Pages that the UE loads.
-    Page(PageConfig),
+    Page(Box<PageConfig>),
 }
 
 impl Traffic {

@@ -144,7 +144,7 @@ fn flow(rng: &mut Rng, i: u64, ues: u64) -> FlowConfig {
         }
         4 => app(Traffic::Voip(VoipConfig { talk: spans, silence: spans, ..VoipConfig::default() })),
         5 => app(Traffic::Video(VideoConfig { rate: BitRate(2_000_000), ..VideoConfig::default() })),
-        6 => app(Traffic::Page(pages(rng, cc))),
+        6 => app(Traffic::Page(Box::new(pages(rng, cc)))),
         7 | 8 => upload(&format!("up{i}"), cc, size),
         _ => tcp(&format!("tcp{i}"), cc, size),
     };

@@ -158,7 +158,7 @@ fn a_page_loads_in_its_round_trips() {
         connections: 6,
         ..PageConfig::default()
     };
-    let result = run(&over(10, vec![app(Traffic::Page(page))], 30));
+    let result = run(&over(10, vec![app(Traffic::Page(Box::new(page)))], 30));
     let pages = result.flows[0].pages.as_ref().expect("pages");
     // A round trip of 20 ms and a slot for the main object and for each half of the others, and the parsing.
     assert!(pages.load.min_ms >= 110.0 && pages.load.max_ms <= 114.0, "{:?}", pages.load);
@@ -175,7 +175,7 @@ fn a_page_loads_in_its_round_trips() {
 #[test]
 fn requests_for_which_there_is_no_room_are_repeated() {
     let page = PageConfig { reading: Span::Constant(ms(100)), ..PageConfig::default() };
-    let mut config = over(10, vec![app(Traffic::Page(page)), upload("up", cubic(), None)], 60);
+    let mut config = over(10, vec![app(Traffic::Page(Box::new(page))), upload("up", cubic(), None)], 60);
     config.uplink.rate = BitRate(1_000_000);
     config.uplink.limit = Bytes(6_000);
     config.warmup = Duration::ZERO;

@@ -199,7 +199,8 @@ fn traffic(
     locator: &Locator,
 ) -> Result<Traffic, ScenarioError> {
     let tcp = |tcp: &TcpFile| {
-        let (sender, receiver, size) = (tcp.sender.clone(), tcp.receiver.clone(), tcp.size);
+        let (sender, receiver) = (Box::new(tcp.sender.clone()), Box::new(tcp.receiver.clone()));
+        let size = tcp.size;
         match tcp.direction {
             Direction::Down => Traffic::Tcp { sender, receiver, size },
             Direction::Up => Traffic::Upload { sender, receiver, size },
@@ -214,7 +215,7 @@ fn traffic(
         ("on_off", flow.on_off.clone().map(Traffic::OnOff)),
         ("voip", flow.voip.clone().map(Traffic::Voip)),
         ("video", flow.video.clone().map(Traffic::Video)),
-        ("page", flow.page.clone().map(Traffic::Page)),
+        ("page", flow.page.clone().map(|page| Traffic::Page(Box::new(page)))),
     ];
     let all = kinds.each_ref().map(|(name, _)| format!("`{name}`")).join(", ");
     let mut said = kinds.into_iter().filter_map(|(name, traffic)| Some((name, traffic?)));

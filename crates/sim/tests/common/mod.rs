@@ -84,9 +84,9 @@ pub(crate) fn ping(name: &str, payload: u64, interval: Interval) -> FlowConfig {
     flow(name, Protocol::Icmp, Traffic::Ping(PingConfig { payload: Bytes(payload), interval }))
 }
 
-fn ends(cc: CcConfig) -> (SenderConfig, ReceiverConfig) {
+fn ends(cc: CcConfig) -> (Box<SenderConfig>, Box<ReceiverConfig>) {
     let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
-    (SenderConfig { cc, ..SenderConfig::default() }, receiver)
+    (Box::new(SenderConfig { cc, ..SenderConfig::default() }), Box::new(receiver))
 }
 
 /// A TCP transfer to the UE; greedy without a size.
