@@ -138,6 +138,13 @@ pub enum Event {
         /// Why.
         reason: DropReason,
     },
+    /// After a slot: what a slice has lent, under a scheduler that lets slices lend. Told before the slot itself.
+    Quantum {
+        /// Index of the slice.
+        slice: u16,
+        /// Resource blocks that it has lent (positive) or borrowed (negative) until now.
+        rbs: f64,
+    },
     /// The MAC served a slot.
     Slot {
         /// What the cell could have carried, in the MAC's unit (packets or bytes).

@@ -55,6 +55,8 @@ pub enum Kind {
     Order,
     /// Each method's value is greater at the last point of the sweep than at the first.
     Trend,
+    /// What the method's value at the last point of the sweep is above that at the first lies in the band.
+    Change,
     /// The first method is worse than the second in none of [`Metric::CONTENDED`] and better in at least two, each with a 95 %
     /// interval of the paired difference.
     Dominates,
@@ -111,6 +113,12 @@ pub struct Claim {
     /// The flow that it is about, where not all that the metric counts.
     #[serde(default)]
     pub flow: Option<String>,
+    /// The index of the slice that it is about, for metrics of slices.
+    #[serde(default)]
+    pub slice: Option<u32>,
+    /// The band holds the whole 95 % interval, not only the mean: a sign.
+    #[serde(default)]
+    pub strictly: bool,
     /// How a ratio is taken.
     #[serde(default)]
     pub rule: Option<Rule>,

@@ -7,6 +7,7 @@ mod palette;
 mod panel;
 pub mod plot;
 mod png;
+mod quantum;
 mod scatter;
 pub mod trace;
 
@@ -42,6 +43,7 @@ pub fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<F
     let figures = [
         scatter::delay_against_utilisation(family, number, palette),
         scatter::delay_against_backlog(family, number, palette),
+        quantum::quantum_boxes(family, number),
     ];
     figures.into_iter().flatten().collect()
 }

@@ -81,6 +81,9 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::Within3
         | Metric::Within4
         | Metric::Within50
+        | Metric::QuantumMedian
+        | Metric::QuantumMedianDistance
+        | Metric::QuantumMost
         | Metric::FrameP95 => 1,
         Metric::DelayMean
         | Metric::DelaySd

@@ -54,7 +54,7 @@ impl Probe for Ledger {
                 assert!(self.inside.contains_key(&packet.id));
                 self.marked.push(packet.id);
             }
-            Event::Slot { .. } => unreachable!("not of a queue"),
+            Event::Quantum { .. } | Event::Slot { .. } => unreachable!("not of a queue"),
         }
     }
 }

@@ -45,7 +45,8 @@ pub trait RbScheduler {
         let _ = (now, served);
     }
 
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent.
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent or
+    /// there is no such slice.
     fn quantum(&self, slice: usize) -> Option<f64> {
         let _ = slice;
         None

@@ -136,7 +136,7 @@ impl Probe for Backlogs {
             Event::Dropped { layer, packet, reason } if reason.waited() => {
                 self.change(now, *layer, packet, false);
             }
-            Event::Dropped { .. } | Event::Marked { .. } | Event::Slot { .. } => {}
+            Event::Dropped { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {}
         }
     }
 }

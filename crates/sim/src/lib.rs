@@ -12,6 +12,7 @@ mod calendar;
 pub mod dumbbell;
 pub mod hosts;
 pub mod link;
+mod quanta;
 pub mod recorder;
 pub mod results;
 mod sources;

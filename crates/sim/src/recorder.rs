@@ -1,7 +1,10 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
 use crate::app::{App, Told, sent_at};
-use crate::results::{CellResult, Conservation, Distribution, FlowResult, LayerResult, Series, WITHIN_MS};
+use crate::quanta::SliceQuantum;
+use crate::results::{
+    CellResult, Conservation, Distribution, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS,
+};
 use hdrhistogram::Histogram;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 
@@ -193,6 +196,8 @@ pub(crate) struct Recorder {
     class_of_flow: Vec<u32>,
     singles: Vec<Single>,
     layers: [LayerCount; 3],
+    /// Empty under a scheduler that lends nothing.
+    slices: Vec<SliceQuantum>,
     offered: u64,
     used: u64,
     slots: u64,
@@ -252,6 +257,7 @@ impl Recorder {
             singles: vec![Single::default(); class_of_flow.len()],
             class_of_flow,
             layers: [layer(), layer(), layer()],
+            slices: Vec::new(),
             offered: 0,
             used: 0,
             slots: 0,
@@ -403,6 +409,25 @@ impl Recorder {
         }
     }
 
+    /// `slice` has lent `rbs` blocks until the slot at `now`.
+    #[cold]
+    fn quantum(&mut self, now: Instant, slice: u16, rbs: f64) {
+        if now >= self.warmup {
+            let slices = usize::from(slice) + 1;
+            if self.slices.len() < slices {
+                self.slices.resize_with(slices, SliceQuantum::default);
+            }
+            self.slices[usize::from(slice)].record(rbs);
+        }
+    }
+
+    /// The results of slices that lend each other blocks and have these `shares`.
+    pub(crate) fn slices(&self, shares: &[f64]) -> Vec<SliceResult> {
+        // A cell without slices is one slice with all of it.
+        let share = |i: usize| shares.get(i).copied().unwrap_or(1.0);
+        self.slices.iter().enumerate().map(|(i, slice)| slice.finish(i as u32, share(i))).collect()
+    }
+
     /// The flows' results.
     pub(crate) fn flows(&self) -> Vec<FlowResult> {
         let window_s = self.end.since(self.warmup).as_secs_f64();
@@ -523,6 +548,7 @@ impl Probe for Recorder {
                     self.class(packet).result.dropped_packets += 1;
                 }
             }
+            Event::Quantum { slice, rbs } => self.quantum(now, *slice, *rbs),
             Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
                 self.slot(now, *capacity, *used, (*rlc_packets, *rlc_bytes));
             }

@@ -25,6 +25,8 @@ pub struct RunResult {
     pub uplink: UplinkResult,
     /// The radio.
     pub cell: CellResult,
+    /// Per slice; empty unless the scheduler of resource blocks lets slices lend each other blocks.
+    pub slices: Vec<SliceResult>,
     /// Backlog and capacity over time.
     pub series: Series,
     /// Fate of every packet over the whole run, warm-up included.
@@ -253,6 +255,32 @@ pub struct CellResult {
     pub slots: u64,
     /// Slots that could have carried more than was there.
     pub starved_slots: u64,
+}
+
+/// What a slice had lent the others after each slot of the measured window (A21 section IV-B, its quantum): resource blocks,
+/// below 0 when it had borrowed. Percentiles are good to a hundredth of a block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SliceResult {
+    /// Index in the scenario.
+    pub slice: u32,
+    /// Its share of the cell's resource blocks.
+    pub share: f64,
+    /// Slots.
+    pub slots: u64,
+    /// Arithmetic mean.
+    pub quantum_mean: f64,
+    /// Standard deviation over slots.
+    pub quantum_sd: f64,
+    /// Least value: the greatest debt.
+    pub quantum_min: f64,
+    /// 25th percentile.
+    pub quantum_p25: f64,
+    /// Median.
+    pub quantum_p50: f64,
+    /// 75th percentile.
+    pub quantum_p75: f64,
+    /// Greatest value.
+    pub quantum_max: f64,
 }
 
 /// State over time: one value per bin of `bin_s` seconds, from the start of the run.

@@ -28,7 +28,7 @@ impl Tap for () {
     const ACTIVE: bool = false;
 }
 
-/// The packet that `event` is about; none for a slot.
+/// The packet that `event` is about; none for a slot and a slice.
 #[must_use]
 pub fn packet_of(event: &Event) -> Option<&justfull_base::Packet> {
     match event {
@@ -36,6 +36,6 @@ pub fn packet_of(event: &Event) -> Option<&justfull_base::Packet> {
         | Event::Departed { packet, .. }
         | Event::Marked { packet, .. }
         | Event::Dropped { packet, .. } => Some(packet),
-        Event::Slot { .. } => None,
+        Event::Quantum { .. } | Event::Slot { .. } => None,
     }
 }

@@ -174,6 +174,7 @@ struct Plan {
     duration: Duration,
     warmup: Duration,
     air_delay: Duration,
+    shares: Vec<f64>,
 }
 
 impl Plan {
@@ -185,6 +186,7 @@ impl Plan {
             duration: config.duration,
             warmup: config.warmup,
             air_delay: config.air_delay,
+            shares: config.stack.slices.iter().map(|share| share.0).collect(),
         }
     }
 }
@@ -577,6 +579,7 @@ impl<T: Tap> World<T> {
             entities,
             uplink: self.uplink.finish(),
             cell: recorder.cell(self.stack.slot_unit()),
+            slices: recorder.slices(&self.plan.shares),
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
             component_calls: self.calls,

@@ -82,8 +82,10 @@ impl Runs {
         };
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method);
         let in_band = |ours: &[Summary]| {
-            let near =
-                claim.band.is_some_and(|[low, high]| ours.iter().all(|s| (low..=high).contains(&s.mean)));
+            let near = claim.band.is_some_and(|[low, high]| {
+                let half = |s: &Summary| if claim.strictly { s.ci95.unwrap_or(0.0) } else { 0.0 };
+                ours.iter().all(|s| low <= s.mean - half(s) && s.mean + half(s) <= high)
+            });
             near || (!switch.is_empty() && claim.at_anchor(ours))
         };
         match claim.kind {
@@ -117,19 +119,25 @@ impl Runs {
                 contest(|metric| Some((of(metric, ours)?, of(metric, rival)?)))
             }
             Kind::Trend => {
-                let (first, last) = (*points.first()?, *points.last()?);
-                let change = |method: &String| {
-                    let values = values(&claim.scenario, method)?;
-                    let at = |point: usize| -> Vec<(u64, f64)> {
-                        values.iter().filter(|v| v.0 == point).map(|v| (v.1, v.2)).collect()
-                    };
-                    paired_difference(&at(first), &at(last))
-                };
-                let ours = claim.order.iter().map(change).collect::<Option<Vec<Summary>>>()?;
+                let rise = |method: &String| falls_by(&values(&claim.scenario, method)?, &points);
+                let ours = claim.order.iter().map(rise).collect::<Option<Vec<Summary>>>()?;
                 Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
+            }
+            Kind::Change => {
+                let backwards: Vec<usize> = points.iter().rev().copied().collect();
+                let ours = vec![falls_by(&values(&claim.scenario, &claim.method)?, &backwards)?];
+                Some(Finding { meets: in_band(&ours), ours })
             }
         }
     }
+}
+
+/// By how much `values` are greater at the first of `points` than at the last, seed by seed.
+fn falls_by(values: &[Value], points: &[usize]) -> Option<Summary> {
+    let at = |point: usize| -> Vec<(u64, f64)> {
+        values.iter().filter(|v| v.0 == point).map(|v| (v.1, v.2)).collect()
+    };
+    paired_difference(&at(*points.first()?), &at(*points.last()?))
 }
 
 /// Whether the first of two methods dominates; `values` are theirs in a metric.
@@ -177,13 +185,18 @@ fn ratios(over: &[Value], base: &[Value], rule: Rule) -> Vec<f64> {
 impl Claim {
     /// What a run says of it.
     fn value(&self, metric: Metric, run: &RunResult) -> Option<f64> {
+        if let Some(index) = self.slice {
+            let slices = run.slices.iter().filter(|slice| slice.slice == index).cloned().collect();
+            return metric.of(&RunResult { slices, ..RunResult::default() });
+        }
         let Some(name) = &self.flow else { return metric.of(run) };
         let flows = run.flows.iter().filter(|flow| flow.name == *name).cloned().collect();
         metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
     }
 
     fn words(&self) -> String {
-        let of = self.flow.as_ref().map(|flow| format!("{flow}, ")).unwrap_or_default();
+        let slice = self.slice.map(|slice| format!("slice {slice}, "));
+        let of = self.flow.as_ref().map(|flow| format!("{flow}, ")).or(slice).unwrap_or_default();
         let under = self.under.as_ref().map(|switch| format!(", {switch}")).unwrap_or_default();
         let on = format!("{of}{}, {}{under}", self.trace, self.scenario);
         let (method, what) = (&self.method, self.metric.words());
@@ -200,6 +213,10 @@ impl Claim {
                 format!("{}: {} ({on})", self.order.join(" dominates "), metrics.join(", "))
             }
             (Kind::Trend, _) => format!("{}: {what}, first point < last ({on})", self.order.join(", ")),
+            (Kind::Change, _) => {
+                let points = self.intervals.as_deref().unwrap_or_default().join(" to ");
+                format!("{method}: change of {what} from {points} ({on})")
+            }
         }
     }
 

@@ -291,7 +291,9 @@ impl Capture {
                 self.counts[*layer as usize].1 += 1;
                 self.put(*layer as usize, now, &built, &comment)
             }
-            Event::Enqueued { .. } | Event::Marked { .. } | Event::Slot { .. } => Ok(()),
+            Event::Enqueued { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {
+                Ok(())
+            }
         }
     }
 

@@ -96,6 +96,7 @@ fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f
             slots: 20_000,
             starved_slots: 210,
         },
+        slices: Vec::new(),
         series,
         conservation: Conservation { entered: 361_000, delivered: 359_000, dropped: 1_500, queued: 500 },
         component_calls: 5_000_000,

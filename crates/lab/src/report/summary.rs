@@ -1,7 +1,7 @@
 //! What a group of runs says about each method: the numbers behind every table, figure and claim.
 
 use crate::stats::Summary;
-use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult};
+use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Name of the policy that knows the grants ahead of time; tables and figures set it apart.
@@ -82,11 +82,17 @@ pub enum Metric {
     Unused,
     /// Least round-trip time of a ping, in ms.
     PingRttLeast,
+    /// Median over slots of what the slice had lent, in resource blocks; only where there is one slice to speak of.
+    QuantumMedian,
+    /// Its distance from 0, of the slice where it is greatest.
+    QuantumMedianDistance,
+    /// Most that a slice had lent or borrowed after a slot, in resource blocks.
+    QuantumMost,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 34] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -118,6 +124,9 @@ impl Metric {
         Self::Within50,
         Self::Unused,
         Self::PingRttLeast,
+        Self::QuantumMedian,
+        Self::QuantumMedianDistance,
+        Self::QuantumMost,
     ];
 
     /// What one method must not be worse in to dominate another.
@@ -165,6 +174,9 @@ impl Metric {
             Self::Within50 => "within_50ms_percent",
             Self::Unused => "unused_percent",
             Self::PingRttLeast => "ping_rtt_ms_min",
+            Self::QuantumMedian => "quantum_rbs_p50",
+            Self::QuantumMedianDistance => "quantum_rbs_p50_distance",
+            Self::QuantumMost => "quantum_rbs_most",
         }
     }
 
@@ -207,6 +219,9 @@ impl Metric {
             Self::Within50 => "packets within 50 ms",
             Self::Unused => "capacity left unused",
             Self::PingRttLeast => "least round-trip time of pings",
+            Self::QuantumMedian => "median of the quantum",
+            Self::QuantumMedianDistance => "distance of the quantum's median from 0",
+            Self::QuantumMost => "most blocks lent or borrowed",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
         }
@@ -243,6 +258,7 @@ impl Metric {
             Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcBacklogSd | Self::RlcAtEntry => {
                 "packets"
             }
+            Self::QuantumMedian | Self::QuantumMedianDistance | Self::QuantumMost => "RBs",
         }
     }
 
@@ -303,6 +319,13 @@ impl Metric {
             Self::Within50 => "Packets that waited at most 50 ms, in percent of those delivered.",
             Self::Unused => "What the slots could have carried and did not, in percent of what they could.",
             Self::PingRttLeast => "Least time from an echo request's departure to its reply's return.",
+            Self::QuantumMedian => {
+                "Resource blocks that a slice had lent (negative: borrowed), median over slots."
+            }
+            Self::QuantumMedianDistance => {
+                "How far the median of what a slice had lent is from 0; with several slices, the greatest."
+            }
+            Self::QuantumMost => "Most resource blocks that any slice had lent or borrowed after a slot.",
         }
     }
 
@@ -359,6 +382,17 @@ impl Metric {
             Self::PingRttLeast => {
                 let pings = run.flows.iter().filter(|f| f.ping.is_some() && f.rtt.count > 0);
                 pings.map(|f| f.rtt.min_ms).reduce(f64::min)
+            }
+            Self::QuantumMedian => match run.slices.as_slice() {
+                [only] => Some(only.quantum_p50),
+                _ => None,
+            },
+            Self::QuantumMedianDistance => {
+                run.slices.iter().map(|slice| slice.quantum_p50.abs()).reduce(f64::max)
+            }
+            Self::QuantumMost => {
+                let most = |slice: &SliceResult| slice.quantum_max.max(-slice.quantum_min);
+                run.slices.iter().map(most).reduce(f64::max)
             }
             Self::PageLoad => {
                 let pages = |f: &FlowResult| f.pages.as_ref().map_or((0, 0.0), |p| mean_of(&p.load));
@@ -553,6 +587,27 @@ mod tests {
         assert_eq!(Metric::Rtt.of(&run), None, "no sample");
         run.flows.retain(|f| !f.low_latency);
         assert_eq!(Metric::DelayMean.of(&run), Some(900.0));
+    }
+
+    #[test]
+    fn the_quantum_of_one_slice_has_a_sign_and_of_several_a_distance() {
+        let slice = |slice, p50, min, max| SliceResult {
+            slice,
+            quantum_p50: p50,
+            quantum_min: min,
+            quantum_max: max,
+            ..SliceResult::default()
+        };
+        let mut run = RunResult {
+            slices: vec![slice(0, -7.0, -30.0, 3.0), slice(1, 6.0, -4.0, 29.0)],
+            ..RunResult::default()
+        };
+        let three = [Metric::QuantumMedian, Metric::QuantumMedianDistance, Metric::QuantumMost];
+        assert_eq!(three.map(|m| m.of(&run)), [None, Some(7.0), Some(30.0)]);
+        run.slices.remove(0);
+        assert_eq!(three.map(|m| m.of(&run)), [Some(6.0), Some(6.0), Some(29.0)]);
+        run.slices.clear();
+        assert_eq!(three.map(|m| m.of(&run)), [None; 3], "nothing is lent");
     }
 
     #[test]

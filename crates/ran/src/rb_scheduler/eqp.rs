@@ -414,7 +414,7 @@ impl RbScheduler for Eqp {
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {
-        Some(self.quanta.rbs(slice))
+        (slice < self.quanta.slices()).then(|| self.quanta.rbs(slice))
     }
 }
 

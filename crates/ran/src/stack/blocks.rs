@@ -146,6 +146,9 @@ impl Stack {
         if free > 0 && !mac.air.active.is_empty() {
             free -= self.serve_new(now, k, shape, free, &mut mac, driver);
         }
+        for (slice, rbs) in (0..).map_while(|slice| Some((slice, mac.quantum(slice.into())?))) {
+            driver.on_event(now, &Event::Quantum { slice, rbs });
+        }
         self.blocks = Some(mac);
         (u64::from(shape.n_prb), u64::from(shape.n_prb - free))
     }

@@ -126,7 +126,7 @@ impl PacketTap {
                 record.dropped = Some((*layer, *reason));
                 self.take(packet)
             }
-            Event::Slot { .. } => None,
+            Event::Quantum { .. } | Event::Slot { .. } => None,
         }
     }
 
@@ -165,7 +165,7 @@ impl SlotTap {
             }
             Event::Departed { layer, packet, .. } => self.leaves(*layer, packet),
             Event::Dropped { layer, packet, reason } if reason.waited() => self.leaves(*layer, packet),
-            Event::Dropped { .. } | Event::Marked { .. } => {}
+            Event::Dropped { .. } | Event::Marked { .. } | Event::Quantum { .. } => {}
             Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
                 return Some(SlotRecord {
                     time: now.as_nanos(),
