@@ -59,6 +59,7 @@ fn the_bands_of_words_are_the_same_everywhere() {
 fn the_bands_of_a21_follow_from_its_numbers() {
     for claim in load("A21").expect("the claims ship").claim {
         use Metric::{DelayP99, Goodput, PingRttLeast, Unused, Within1, Within2, Within3, Within4, Within50};
+        use Metric::{QuantumMedian, QuantumMedianDistance, QuantumMost};
         let most = claim.paper.iter().copied().reduce(f64::max);
         let expected = match (claim.kind, claim.metric, most) {
             (Kind::Order | Kind::Trend, _, None) => None,
@@ -72,6 +73,12 @@ fn the_bands_of_a21_follow_from_its_numbers() {
             // "In the order of seconds", and "at least 5 times".
             (Kind::Range, DelayP99, Some(1_000.0)) => Some([1_000.0, 10_000.0]),
             (Kind::Ratio, _, Some(factor)) => Some([0.0, 1.2 * factor]),
+            (Kind::Change, Within1, Some(0.0)) => Some([-5.0, 5.0]),
+            // A sign, up to the greatest limit; "slightly" is one slot of 25 blocks; nobody passes the limit.
+            (Kind::Range, QuantumMedian, None) if claim.slice == Some(0) => Some([-500.0, -0.01]),
+            (Kind::Range, QuantumMedian, None) => Some([0.01, 500.0]),
+            (Kind::Range, QuantumMedianDistance, Some(0.0)) => Some([0.0, 25.0]),
+            (Kind::Range, QuantumMost, Some(limit)) => Some([0.0, limit]),
             _ => panic!("{}: no rule for it", claim.id),
         };
         let same = match (claim.band, expected) {
