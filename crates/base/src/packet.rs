@@ -35,6 +35,8 @@ pub enum Protocol {
     Udp,
     /// ICMP and ICMPv6.
     Icmp,
+    /// Any other, such as SCTP or IPsec ESP: known by its addresses alone.
+    Other,
 }
 
 /// Metadata of one IP packet (an SDU of the stack).

@@ -4,7 +4,9 @@
 //! through the stack to a UE's side, what a UE sends goes up through the simulator's uplink. The algorithms are those of the
 //! simulator, unchanged; what is added here is a clock, packet buffers and the kernel's interfaces.
 
+pub mod arena;
 mod error;
+pub mod packet;
 
 pub use error::LiveError;
 

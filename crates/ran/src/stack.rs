@@ -213,6 +213,12 @@ impl Stack {
         self.upf_poll.due().min(self.sdap_poll.due()).min(self.mac_poll.due())
     }
 
+    /// When the MAC serves a slot next.
+    #[must_use]
+    pub fn next_slot(&self) -> Instant {
+        self.mac_poll.due()
+    }
+
     /// The earliest instant at which a packet that arrives at `entered` could be delivered whole by any policy: the first
     /// slot after the first SDAP poll after the first opportunity of the UPF, with no queue anywhere.
     #[must_use]

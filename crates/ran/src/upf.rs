@@ -17,9 +17,9 @@ pub struct FiveTuple {
     pub source: [u8; 16],
     /// Destination address.
     pub destination: [u8; 16],
-    /// Source port; 0 for ICMP.
+    /// Source port; 0 where there are no ports (ICMP, other protocols, fragments whose first has not been seen).
     pub source_port: u16,
-    /// Destination port; 0 for ICMP.
+    /// Destination port; 0 likewise.
     pub destination_port: u16,
     /// Transport protocol.
     pub protocol: Protocol,
@@ -45,7 +45,7 @@ impl FiveTuple {
 pub struct PacketDetectionRule {
     /// QoS flow of the packets that match.
     pub qfi: Qfi,
-    /// Transport protocol (`tcp`, `udp`, `icmp`).
+    /// Transport protocol (`tcp`, `udp`, `icmp`, `other`).
     #[cfg_attr(
         feature = "serde",
         serde(default, with = "protocol_name", skip_serializing_if = "Option::is_none")
@@ -132,6 +132,7 @@ mod protocol_name {
         Tcp,
         Udp,
         Icmp,
+        Other,
     }
 
     pub(super) fn serialize<S: Serializer>(protocol: &Option<Protocol>, s: S) -> Result<S::Ok, S::Error> {
@@ -139,6 +140,7 @@ mod protocol_name {
             Protocol::Tcp => Name::Tcp,
             Protocol::Udp => Name::Udp,
             Protocol::Icmp => Name::Icmp,
+            Protocol::Other => Name::Other,
         });
         name.serialize(s)
     }
@@ -148,6 +150,7 @@ mod protocol_name {
             Name::Tcp => Protocol::Tcp,
             Name::Udp => Protocol::Udp,
             Name::Icmp => Protocol::Icmp,
+            Name::Other => Protocol::Other,
         }))
     }
 }

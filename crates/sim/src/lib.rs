@@ -13,6 +13,7 @@ pub mod dumbbell;
 pub mod hosts;
 pub mod link;
 mod quanta;
+pub mod record;
 pub mod recorder;
 pub mod results;
 mod sources;

@@ -147,6 +147,33 @@ struct Class {
     goodput_bytes: u64,
 }
 
+impl Class {
+    fn new(info: ClassInfo, air_delay: Duration) -> Self {
+        Self {
+            delay: Times::new(),
+            bound: info.low_latency.then(Times::new),
+            rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
+            app: info.app,
+            variation: (0, 0),
+            budget: info.delay_budget.map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
+            rlc_backlog_sum: 0,
+            sdap_entries: 0,
+            goodput_bytes: 0,
+            result: FlowResult {
+                name: info.name,
+                protocol: info.protocol.into(),
+                control: info.control,
+                flows: info.flows,
+                ue: info.ue,
+                qfi: info.qfi,
+                low_latency: info.low_latency,
+                delay_budget_ms: info.delay_budget.map(Duration::as_millis_f64),
+                ..FlowResult::default()
+            },
+        }
+    }
+}
+
 /// What is counted of one flow.
 #[derive(Clone, Copy, Default)]
 struct Single {
@@ -192,6 +219,7 @@ pub(crate) struct ClassInfo {
 pub(crate) struct Recorder {
     warmup: Instant,
     end: Instant,
+    air_delay: Duration,
     classes: Vec<Class>,
     class_of_flow: Vec<u32>,
     singles: Vec<Single>,
@@ -220,28 +248,7 @@ impl Recorder {
         class_of_flow: Vec<u32>,
     ) -> Self {
         let bin = Duration::from_nanos((end.as_nanos() / bins as u64).max(1));
-        let classes = classes.into_iter().map(|info| Class {
-            delay: Times::new(),
-            bound: info.low_latency.then(Times::new),
-            rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
-            app: info.app,
-            variation: (0, 0),
-            budget: info.delay_budget.map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
-            rlc_backlog_sum: 0,
-            sdap_entries: 0,
-            goodput_bytes: 0,
-            result: FlowResult {
-                name: info.name,
-                protocol: info.protocol.into(),
-                control: info.control,
-                flows: info.flows,
-                ue: info.ue,
-                qfi: info.qfi,
-                low_latency: info.low_latency,
-                delay_budget_ms: info.delay_budget.map(Duration::as_millis_f64),
-                ..FlowResult::default()
-            },
-        });
+        let classes = classes.into_iter().map(|info| Class::new(info, air_delay));
         let layer = || LayerCount {
             low_latency: Times::new(),
             other: Times::new(),
@@ -253,6 +260,7 @@ impl Recorder {
         Self {
             warmup,
             end,
+            air_delay,
             classes: classes.collect(),
             singles: vec![Single::default(); class_of_flow.len()],
             class_of_flow,
@@ -268,6 +276,25 @@ impl Recorder {
             current_from: Instant::ZERO,
             current_to: Instant::ZERO + bin,
         }
+    }
+
+    /// Adds a class to which no flow belongs yet, and gives its number.
+    pub(crate) fn add_class(&mut self, info: ClassInfo) -> u32 {
+        self.classes.push(Class::new(info, self.air_delay));
+        (self.classes.len() - 1) as u32
+    }
+
+    /// The flow whose number comes next is one of `class`.
+    pub(crate) fn open(&mut self, class: u32) {
+        self.class_of_flow.push(class);
+        self.singles.push(Single::default());
+        self.classes[class as usize].result.flows += 1;
+    }
+
+    /// The run ends at `end`, which may be earlier than planned; the end of the measured window, which is never empty.
+    pub(crate) fn end_at(&mut self, end: Instant) -> Instant {
+        self.end = self.end.min(end).max(self.warmup + Duration::from_nanos(1));
+        self.end
     }
 
     #[inline]

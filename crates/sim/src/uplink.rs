@@ -136,17 +136,17 @@ impl UplinkConfig {
 
 /// A packet that waits at its UE.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct Waiting<T> {
     entered: Instant,
     size: u32,
     pipe: u32,
-    item: Up,
+    item: T,
 }
 
 /// A UE's queue.
 #[derive(Clone, Debug)]
-struct Buffer {
-    queue: VecDeque<Waiting>,
+struct Buffer<T> {
+    queue: VecDeque<Waiting<T>>,
     /// Bytes in the queue, without what has been sent of the first packet.
     bytes: u64,
     /// What has been sent of the first packet.
@@ -168,31 +168,26 @@ struct Counts {
     dropped_bytes: u64,
 }
 
-/// All UEs' ways back.
-pub(crate) struct Uplink {
+/// All UEs' ways back. `T` is what a driver knows of a packet.
+pub struct Uplink<T> {
     rate: BitRate,
     limit: u64,
     grants: Option<GrantConfig>,
     warmup: Instant,
-    buffers: Vec<Buffer>,
+    buffers: Vec<Buffer<T>>,
     opportunities: Timers,
     /// One wire per distinct delay.
-    wires: Vec<Pipe<Up>>,
+    wires: Vec<Pipe<T>>,
     /// When something happens next.
     next: Instant,
     counts: Counts,
     waits: Times,
 }
 
-impl Uplink {
+impl<T: Copy> Uplink<T> {
     /// The ways back of `ues` UEs to servers whose distance is `delays` on top of the configured delay.
-    pub(crate) fn new(
-        config: &UplinkConfig,
-        ues: usize,
-        delays: &[Duration],
-        warmup: Instant,
-        seed: u64,
-    ) -> Self {
+    #[must_use]
+    pub fn new(config: &UplinkConfig, ues: usize, delays: &[Duration], warmup: Instant, seed: u64) -> Self {
         let free = config.rate.0 == 0 && config.grants.is_none();
         let buffer = |ue: usize| Buffer {
             queue: VecDeque::new(),
@@ -222,13 +217,14 @@ impl Uplink {
 
     /// When something happens next: a UE may send, or a packet reaches its server.
     #[inline]
-    pub(crate) fn next(&self) -> Instant {
+    #[must_use]
+    pub fn next(&self) -> Instant {
         self.next
     }
 
     /// UE `ue` sends `item` of `size` bytes to the servers behind wire `pipe`. False when its queue is full: it is dropped.
     #[inline(always)]
-    pub(crate) fn push(&mut self, now: Instant, (ue, pipe): (u32, u32), size: u32, item: Up) -> bool {
+    pub fn push(&mut self, now: Instant, (ue, pipe): (u32, u32), size: u32, item: T) -> bool {
         self.counts.entered += 1;
         if self.buffers.is_empty() {
             let wire = &mut self.wires[pipe as usize];
@@ -240,7 +236,7 @@ impl Uplink {
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, now: Instant, ue: u32, packet: Waiting) -> bool {
+    fn enqueue(&mut self, now: Instant, ue: u32, packet: Waiting<T>) -> bool {
         let buffer = &mut self.buffers[ue as usize];
         if buffer.bytes + u64::from(packet.size) > self.limit {
             self.counts.dropped += 1;
@@ -267,7 +263,7 @@ impl Uplink {
 
     /// What has reached its server by `now`.
     #[inline]
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<Up> {
+    pub fn pop(&mut self, now: Instant) -> Option<T> {
         if self.next > now {
             return None;
         }
@@ -321,7 +317,8 @@ impl Uplink {
     ///
     /// # Panics
     /// When they are not conserved: a bug of this module.
-    pub(crate) fn finish(&self) -> UplinkResult {
+    #[must_use]
+    pub fn finish(&self) -> UplinkResult {
         let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
         let waiting: usize = self.buffers.iter().map(|b| b.queue.len()).sum();
         let flying: usize = self.wires.iter().map(Pipe::len).sum();

@@ -32,6 +32,7 @@ mod build;
 mod upload;
 
 use build::Members;
+pub(crate) use build::{classes, protocol_name, validate};
 
 /// Bytes of an acknowledgement on the uplink: headers with timestamps.
 const ACK_BYTES: u32 = HEADER_BYTES;
@@ -134,7 +135,9 @@ impl<T: Tap> Probe for Driver<T> {
                 Protocol::Tcp => {
                     self.segments.take(packet.payload);
                 }
-                Protocol::Icmp | Protocol::Udp => self.recorder.datagram_lost(packet.flow, packet.payload),
+                Protocol::Icmp | Protocol::Udp | Protocol::Other => {
+                    self.recorder.datagram_lost(packet.flow, packet.payload);
+                }
             }
         }
     }
@@ -211,7 +214,7 @@ pub struct World<T = ()> {
     core: Vec<Pipe<Packet>>,
     air: Pipe<Arrival>,
     /// The ways back, with a wire per pipe of the core.
-    uplink: Uplink,
+    uplink: Uplink<Up>,
     calls: u64,
 }
 
@@ -239,14 +242,14 @@ impl<T: Tap> World<T> {
     /// # Errors
     /// The first field that is out of bounds.
     pub fn tapped(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
-        build::validate(config)?;
+        validate(config)?;
         let seed = config.stack.seed;
         let mut stack = Stack::new(&config.stack)?;
         let Members { flows, tcp, sources } = build::members(config);
         let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
         delays.sort_unstable();
         delays.dedup();
-        let (classes, class_of_flow) = build::classes(config);
+        let (classes, class_of_flow) = classes(config);
         let end = Instant::ZERO + config.duration;
         let warmup = Instant::ZERO + config.warmup;
         let bins = config.series_bins as usize;

@@ -259,7 +259,7 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
         source_port: match protocol {
             Protocol::Tcp => 5201,
             Protocol::Udp => 2112,
-            Protocol::Icmp => 0,
+            Protocol::Icmp | Protocol::Other => 0,
         },
         // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell pings apart.
         destination_port: ((FIRST_PORT + flow) % PORTS) as u16,

@@ -8,7 +8,7 @@ fn at(ms_from_start: u64) -> Instant {
     Instant::ZERO + ms(ms_from_start)
 }
 
-fn uplink(grants: GrantConfig, limit: u64) -> Uplink {
+fn uplink(grants: GrantConfig, limit: u64) -> Uplink<Up> {
     let config = UplinkConfig { rate: BitRate(0), delay: ms(10), limit: Bytes(limit), grants: Some(grants) };
     config.validate(1500).expect("sound settings");
     Uplink::new(&config, 2, &[Duration::ZERO], Instant::ZERO, 1)
@@ -19,7 +19,7 @@ fn requests() -> GrantConfig {
 }
 
 /// Instants, in ms, at which packets reach their servers.
-fn arrivals(uplink: &mut Uplink) -> Vec<f64> {
+fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
     let mut found = Vec::new();
     while uplink.next() < Instant::NEVER {
         let now = uplink.next();
@@ -30,7 +30,7 @@ fn arrivals(uplink: &mut Uplink) -> Vec<f64> {
     found
 }
 
-fn send(uplink: &mut Uplink, now: Instant, ue: u32, size: u32) -> bool {
+fn send(uplink: &mut Uplink<Up>, now: Instant, ue: u32, size: u32) -> bool {
     uplink.push(now, (ue, 0), size, Up::Reply(0, now))
 }
 

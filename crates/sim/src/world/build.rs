@@ -70,7 +70,7 @@ impl<T: Tap> World<T> {
     }
 }
 
-pub(super) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
+pub(crate) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
     let day = Duration::from_secs(86_400);
     let ok = !config.duration.is_zero() && config.duration <= day;
     ensure(ok, "duration", &config.duration, "above 0s, at most 24h", "a run ends")?;
@@ -115,19 +115,25 @@ pub(super) fn members(config: &WorldConfig) -> Members {
     all
 }
 
+/// Name of `protocol` in results.
+pub(crate) const fn protocol_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+        Protocol::Icmp => "icmp",
+        Protocol::Other => "other",
+    }
+}
+
 /// Flows of one name are counted together.
-pub(super) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
+pub(crate) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
     let mut classes: Vec<ClassInfo> = Vec::new();
     let mut class_of_flow = Vec::with_capacity(config.flows.len());
     for flow in &config.flows {
         let found = classes.iter().rposition(|c| c.name == flow.name);
         let i = found.unwrap_or_else(|| {
             let control = flow.traffic.sender().map_or_else(String::new, |s| s.cc.name().to_string());
-            let protocol = match flow.traffic.protocol() {
-                Protocol::Tcp => "tcp",
-                Protocol::Udp => "udp",
-                Protocol::Icmp => "icmp",
-            };
+            let protocol = protocol_name(flow.traffic.protocol());
             let app = App::of(&flow.traffic);
             let rules = &config.stack.ues[flow.ue as usize].rules;
             let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);

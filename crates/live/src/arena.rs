@@ -1,0 +1,111 @@
+//! Where packets are while the chain deals with their metadata: a fixed number of buffers of one size.
+//!
+//! The buffers are one allocation of `buffers * stride` bytes, made at the start (the kernel gives pages as they are first
+//! used); with the list of free ones and the lengths, 8 bytes a buffer, that is all the memory that packets ever take.
+
+/// Buffers for packets, by the handle in [`justfull_base::Packet::payload`].
+pub struct Arena {
+    bytes: Box<[u8]>,
+    stride: usize,
+    lengths: Box<[u32]>,
+    free: Vec<u32>,
+    least_free: usize,
+}
+
+impl Arena {
+    /// `buffers` buffers for packets of up to `mtu` bytes, with one byte to spare at least, so that a longer packet shows.
+    #[must_use]
+    pub fn new(buffers: u32, mtu: u32) -> Self {
+        let (count, stride) = (buffers as usize, (mtu as usize + 1).next_multiple_of(64));
+        Self {
+            bytes: vec![0; count * stride].into_boxed_slice(),
+            stride,
+            lengths: vec![0; count].into_boxed_slice(),
+            free: (0..buffers).rev().collect(),
+            least_free: count,
+        }
+    }
+
+    /// Takes a free buffer; none when all are in use.
+    #[inline]
+    pub fn take(&mut self) -> Option<u64> {
+        let handle = self.free.pop()?;
+        self.least_free = self.least_free.min(self.free.len());
+        Some(u64::from(handle))
+    }
+
+    /// All of buffer `handle`, to be filled.
+    #[inline]
+    pub fn space(&mut self, handle: u64) -> &mut [u8] {
+        let start = handle as usize * self.stride;
+        &mut self.bytes[start..start + self.stride]
+    }
+
+    /// Buffer `handle` holds `length` bytes.
+    #[inline]
+    pub fn set_length(&mut self, handle: u64, length: u32) {
+        self.lengths[handle as usize] = length;
+    }
+
+    /// The packet in buffer `handle`.
+    #[inline]
+    pub fn packet(&mut self, handle: u64) -> &mut [u8] {
+        let start = handle as usize * self.stride;
+        &mut self.bytes[start..start + self.lengths[handle as usize] as usize]
+    }
+
+    /// Buffer `handle` is free again.
+    #[inline]
+    pub fn give_back(&mut self, handle: u64) {
+        debug_assert!(self.free.len() < self.lengths.len(), "a buffer is given back once");
+        self.free.push(handle as u32);
+    }
+
+    /// Buffers in use now.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        self.lengths.len() - self.free.len()
+    }
+
+    /// Most buffers that were ever in use at a time.
+    #[must_use]
+    pub fn most_used(&self) -> usize {
+        self.lengths.len() - self.least_free
+    }
+
+    /// Bytes of memory that it holds.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + 8 * self.lengths.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_buffers_as_configured_and_each_keeps_its_own_packet() {
+        let mut arena = Arena::new(3, 1500);
+        let handles: Vec<u64> = std::iter::from_fn(|| arena.take()).collect();
+        assert_eq!((handles.len(), arena.in_use()), (3, 3));
+        for (i, &handle) in handles.iter().enumerate() {
+            arena.space(handle)[..1500].fill(i as u8 + 1);
+            arena.set_length(handle, 1500 - i as u32);
+        }
+        for (i, &handle) in handles.iter().enumerate() {
+            assert_eq!(arena.packet(handle), vec![i as u8 + 1; 1500 - i]);
+            arena.give_back(handle);
+        }
+        assert_eq!((arena.in_use(), arena.most_used()), (0, 3));
+        assert_eq!(arena.take(), Some(handles[2]), "the one that was used last is warm");
+    }
+
+    #[test]
+    fn a_buffer_takes_one_byte_more_than_the_mtu() {
+        let mut arena = Arena::new(1, 1536);
+        let handle = arena.take().expect("one is free");
+        assert!(arena.space(handle).len() > 1536);
+        assert_eq!(arena.memory(), 1600 + 8);
+    }
+}
