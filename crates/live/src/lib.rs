@@ -6,6 +6,7 @@
 
 pub mod arena;
 mod error;
+pub mod net;
 pub mod packet;
 
 pub use error::LiveError;

@@ -1,0 +1,376 @@
+//! Namespaces, TUN devices, addresses, routes and commands.
+//!
+//! ```text
+//!   ue0: 10.45.0.1, fd45::1 -- tun -+
+//!   ue1: 10.45.0.2, fd45::2 -- tun -+-- this process -- tun -- 10.46.0.1, fd46::1 :server
+//!   ...                             |
+//! ```
+//!
+//! Each side is a namespace of its own with one TUN device and its loopback interface; there is no other way between two
+//! sides, and none to the rest of the machine. What was made is gone when [`Network`] is dropped; what a killed process left
+//! is removed by [`sweep`].
+
+mod command;
+mod namespace;
+mod netlink;
+mod privilege;
+mod proc;
+mod state;
+mod stop;
+mod tun;
+
+use std::ffi::OsString;
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+pub use command::Running;
+pub use privilege::{Capability, Privilege, capabilities, privilege};
+pub use state::{Swept, sweep};
+pub use stop::Stop;
+pub use tun::Tun;
+
+use crate::LiveError;
+use namespace::{Namespace, NamespaceId};
+use netlink::{LinkName, Netlink, Prefix};
+use proc::{Mark, end_marked};
+use state::RunFolder;
+
+/// The name of the TUN device on each side.
+pub const LINK: &str = "jf0";
+/// The MTU of an Ethernet, bytes.
+pub const DEFAULT_MTU: u32 = 1500;
+/// The least MTU that IPv6 allows (RFC 8200, section 5), bytes.
+pub const MIN_MTU: u32 = 1280;
+/// The greatest that a TUN device takes, bytes: an IPv4 datagram's greatest length.
+pub const MAX_MTU: u32 = 65_535;
+/// Packets that wait between the kernel and this process. The kernel's 500 overflow at the first stall of the slot loop: at
+/// 1 Gbit/s 5000 packets of 1500 bytes last 60 ms.
+pub const DEFAULT_QUEUE_PACKETS: u32 = 5000;
+/// As many UEs have an address in 10.45.0.0/16 without its first and last.
+pub const MAX_UES: usize = 65_534;
+/// What a command may take to end by itself.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// A side of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Where the servers are.
+    Server,
+    /// A UE, numbered from 0 as in the results.
+    Ue(usize),
+}
+
+impl Side {
+    /// Its addresses, IPv4 and IPv6. Distinct for all UEs below [`MAX_UES`].
+    #[must_use]
+    pub fn addresses(self) -> [IpAddr; 2] {
+        match self {
+            Self::Server => {
+                [Ipv4Addr::new(10, 46, 0, 1).into(), Ipv6Addr::new(0xfd46, 0, 0, 0, 0, 0, 0, 1).into()]
+            }
+            Self::Ue(ue) => {
+                let number = u16::try_from(ue + 1).unwrap_or(u16::MAX);
+                let [high, low] = number.to_be_bytes();
+                [
+                    Ipv4Addr::new(10, 45, high, low).into(),
+                    Ipv6Addr::new(0xfd45, 0, 0, 0, 0, 0, 0, number).into(),
+                ]
+            }
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server => f.write_str("server"),
+            Self::Ue(ue) => write!(f, "ue{ue}"),
+        }
+    }
+}
+
+impl FromStr for Side {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ue = match text {
+            "server" => return Ok(Self::Server),
+            "ue" => Some(0),
+            _ => text.strip_prefix("ue").and_then(|number| number.parse().ok()),
+        };
+        ue.map(Self::Ue)
+            .ok_or_else(|| format!("{text:?} is no side: `server`, `ue` (the first UE), or `ue0`, `ue1` ..."))
+    }
+}
+
+/// What to build.
+#[derive(Debug, Clone)]
+pub struct NetworkConfig {
+    /// A UE each.
+    pub ues: Vec<UeNetwork>,
+    /// MTU of every TUN device, bytes: [`MIN_MTU`] to [`MAX_MTU`].
+    pub mtu: u32,
+    /// Packets that a TUN device holds for this process; 1 or more.
+    pub queue_packets: u32,
+}
+
+/// One UE's network.
+#[derive(Debug, Clone, Default)]
+pub struct UeNetwork {
+    /// Congestion control of TCP senders at the server towards this UE; None: the kernel's default.
+    pub down: Option<String>,
+    /// Congestion control of TCP senders at this UE; None: the kernel's default.
+    pub up: Option<String>,
+}
+
+impl NetworkConfig {
+    /// `ues` UEs without a congestion control of their own, and the defaults of this module.
+    #[must_use]
+    pub fn new(ues: usize) -> Self {
+        Self { ues: vec![UeNetwork::default(); ues], mtu: DEFAULT_MTU, queue_packets: DEFAULT_QUEUE_PACKETS }
+    }
+
+    fn validate(&self) -> Result<(), LiveError> {
+        let refuse = |what: String| Err(LiveError::new("build the network", what));
+        if !(1..=MAX_UES).contains(&self.ues.len()) {
+            return refuse(format!("{} UEs; 1 to {MAX_UES} are allowed", self.ues.len()));
+        }
+        if !(MIN_MTU..=MAX_MTU).contains(&self.mtu) {
+            return refuse(format!("an MTU of {} bytes; {MIN_MTU} to {MAX_MTU} are allowed", self.mtu));
+        }
+        if self.queue_packets == 0 {
+            return refuse("a TUN device that holds no packet; 1 or more are allowed".into());
+        }
+        let named = self.ues.iter().flat_map(|ue| [&ue.down, &ue.up]).flatten();
+        let mut known = None;
+        for name in named {
+            let known = known.get_or_insert_with(privilege::congestion_controls);
+            // A module that is not loaded yet is in no list; the kernel loads it when the route is made.
+            if name.is_empty()
+                || name.len() > 15
+                || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            {
+                return refuse(format!("congestion control {name:?}; this kernel has {}", known.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct End {
+    namespace: Namespace,
+    tun: Option<Tun>,
+}
+
+/// The namespaces of a run. Dropping it ends every command in them and removes all that was made.
+#[derive(Debug)]
+pub struct Network {
+    // The order is that of removal after `drop`: interfaces and namespaces, then the note that they existed.
+    server: End,
+    ues: Vec<End>,
+    hosts: Option<PathBuf>,
+    folder: RunFolder,
+}
+
+impl Network {
+    /// Builds it. What was made before an error is removed again.
+    ///
+    /// # Errors
+    /// A value of `config` that is not allowed; a capability that is missing, by name; what the kernel refuses.
+    pub fn build(config: &NetworkConfig) -> Result<Self, LiveError> {
+        config.validate()?;
+        let folder = RunFolder::create()?;
+        let server = build_end(Side::Server, config)?;
+        let ues =
+            (0..config.ues.len()).map(|ue| build_end(Side::Ue(ue), config)).collect::<Result<Vec<_>, _>>()?;
+        let hosts = write_hosts(&folder, config.ues.len())?;
+        let network = Self { server, ues, hosts, folder };
+        network.folder.note(&network.namespaces())?;
+        Ok(network)
+    }
+
+    /// How many UEs it has.
+    #[must_use]
+    pub fn ues(&self) -> usize {
+        self.ues.len()
+    }
+
+    /// The TUN device of a side, once: the interface is gone when it is dropped. None for a side that is not there.
+    pub fn take_tun(&mut self, side: Side) -> Option<Tun> {
+        match side {
+            Side::Server => self.server.tun.take(),
+            Side::Ue(ue) => self.ues.get_mut(ue)?.tun.take(),
+        }
+    }
+
+    /// Starts a command on a side, with `environment` added to that of this process. There the names `server`, `ue` (the
+    /// first UE) and `ue0`, `ue1` ... stand for the sides' addresses.
+    ///
+    /// # Errors
+    /// There is no such side, or the command cannot be started.
+    pub fn run(
+        &self,
+        side: Side,
+        argv: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<Running, LiveError> {
+        let name = side.to_string();
+        command::start(
+            &self.end(side)?.namespace,
+            &name,
+            self.folder.name(),
+            self.hosts.as_deref(),
+            argv,
+            environment,
+        )
+    }
+
+    /// Starts an interactive shell on a side, whose prompt begins with the side's name.
+    ///
+    /// # Errors
+    /// As for [`Network::run`]; there is no `bash`.
+    pub fn shell(&self, side: Side) -> Result<Running, LiveError> {
+        let settings = format!("[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='[justfull {side}] '\"$PS1\"\n");
+        let file = self.folder.write(&format!("shell-{side}"), &settings)?;
+        let argv = ["bash".into(), "--rcfile".into(), file.into_os_string(), "-i".into()];
+        self.run(side, &argv, &[])
+    }
+
+    /// Does `work` in the namespace of a side, on a thread of its own that ends with it.
+    ///
+    /// # Errors
+    /// There is no such side, or what `work` returns.
+    pub fn inside<T: Send>(
+        &self,
+        side: Side,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> Result<T, LiveError> {
+        let end = self.end(side)?;
+        end.namespace.enter(work).map_err(|error| LiveError::new(format!("work on {side}"), error))
+    }
+
+    /// Ends all commands on all sides, and what they started, wherever it went: first by SIGTERM, then by SIGKILL. Returns how
+    /// many processes there were. Dropping the network does the same without telling.
+    ///
+    /// # Errors
+    /// Processes that do not end within some seconds.
+    pub fn end_commands(&self) -> Result<usize, LiveError> {
+        let namespaces = self.namespaces();
+        let mark = Mark { run: self.folder.name(), namespaces: &namespaces, stale: false };
+        let (found, left) = end_marked(&mark, GRACE);
+        if left.is_empty() {
+            Ok(found)
+        } else {
+            Err(LiveError::new("end the commands", format!("processes {left:?} stay")))
+        }
+    }
+
+    fn end(&self, side: Side) -> Result<&End, LiveError> {
+        let end = match side {
+            Side::Server => Some(&self.server),
+            Side::Ue(ue) => self.ues.get(ue),
+        };
+        let last = self.ues.len() - 1;
+        end.ok_or_else(|| {
+            LiveError::new(format!("find {side}"), format!("the sides are `server` and `ue0` to `ue{last}`"))
+        })
+    }
+
+    fn namespaces(&self) -> Vec<NamespaceId> {
+        std::iter::once(&self.server).chain(&self.ues).map(|end| end.namespace.id()).collect()
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        // What does not end stays noted nowhere, but its namespace has lost its only way out.
+        let _ended = self.end_commands();
+    }
+}
+
+fn build_end(side: Side, config: &NetworkConfig) -> Result<End, LiveError> {
+    let namespace = Namespace::create().map_err(|error| {
+        LiveError::new(
+            format!("make a network namespace for {side}"),
+            privilege::with_capability(&error, "CAP_SYS_ADMIN"),
+        )
+    })?;
+    let link = LinkName::new(LINK).map_err(|reason| LiveError::new("name the TUN device", reason))?;
+    let tun = namespace.enter(|| Tun::create(link)).map_err(|error| {
+        LiveError::new(
+            format!("open {} for {side}", tun::DEVICE),
+            privilege::with_capability(&error, "CAP_NET_ADMIN"),
+        )
+    })?;
+    namespace.enter(|| configure(side, config, &link)).map_err(|error| {
+        LiveError::new(
+            format!("set up {LINK} of {side}"),
+            privilege::with_capability(&error, "CAP_NET_ADMIN"),
+        )
+    })?;
+    Ok(End { namespace, tun: Some(tun) })
+}
+
+/// Links, addresses and routes of a side, in whose namespace the calling thread is.
+fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<()> {
+    let mut netlink = Netlink::open()?;
+    let link = netlink::index_of(name)?;
+    netlink.up(netlink::index_of(&LinkName::new("lo").map_err(io::Error::other)?)?)?;
+    netlink.shape(link, config.mtu, config.queue_packets)?;
+    netlink.up(link)?;
+    // Each connection must find the path as the first one did, without what the kernel remembers of ended ones.
+    fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
+    for own in side.addresses() {
+        netlink.add_address(link, own)?;
+        match side {
+            Side::Ue(ue) => route(&mut netlink, link, Prefix::all(own), own, config.ues[ue].up.as_deref())?,
+            Side::Server => {
+                for (ue, settings) in config.ues.iter().enumerate() {
+                    let [v4, v6] = Side::Ue(ue).addresses();
+                    let peer = if own.is_ipv4() { v4 } else { v6 };
+                    route(&mut netlink, link, Prefix::host(peer), own, settings.down.as_deref())?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn route(
+    netlink: &mut Netlink,
+    link: u32,
+    prefix: Prefix,
+    own: IpAddr,
+    congestion: Option<&str>,
+) -> io::Result<()> {
+    netlink.add_route(link, prefix, own, congestion).map_err(|error| match congestion {
+        Some(name) if error.kind() == io::ErrorKind::InvalidInput => {
+            let known = privilege::congestion_controls().join(", ");
+            io::Error::new(
+                error.kind(),
+                format!("congestion control {name:?} is not known; this kernel has {known}"),
+            )
+        }
+        _ => error,
+    })
+}
+
+/// The file that commands see as `/etc/hosts`: the sides' names first, since the first line wins. None on a machine without.
+fn write_hosts(folder: &RunFolder, ues: usize) -> Result<Option<PathBuf>, LiveError> {
+    let Ok(existing) = fs::read_to_string(Path::new(command::HOSTS)) else { return Ok(None) };
+    let mut text = String::new();
+    for side in std::iter::once(Side::Server).chain((0..ues).map(Side::Ue)) {
+        let alias = if side == Side::Ue(0) { " ue" } else { "" };
+        for address in side.addresses() {
+            writeln!(text, "{address} {side}{alias}").expect("a string takes all");
+        }
+    }
+    text.push_str(&existing);
+    folder.write("hosts", &text).map(Some)
+}

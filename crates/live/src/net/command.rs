@@ -1,0 +1,158 @@
+//! A command inside a namespace.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, IsTerminal};
+use std::marker::PhantomData;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use nix::unistd::{Pid, getpgrp, getpid, getppid, tcsetpgrp};
+
+use super::namespace::Namespace;
+use super::proc::RUN_VARIABLE;
+use crate::LiveError;
+
+/// Where the names `server` and `ue0` are looked up.
+pub(super) const HOSTS: &str = "/etc/hosts";
+
+/// A command that was started inside a namespace. It stays with the thread that started it, for it is killed when that
+/// thread ends (`PR_SET_PDEATHSIG`); dropping the value kills it too.
+///
+/// It is in the process group of this process, so that a terminal's Ctrl-C reaches both and a shell gets the terminal.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    what: String,
+    _on_this_thread: PhantomData<*const ()>,
+}
+
+impl Running {
+    /// The number of its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its exit status, once it has ended; does not wait.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, LiveError> {
+        self.child.try_wait().map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
+    }
+
+    /// Waits until it ends.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn wait(&mut self) -> Result<ExitStatus, LiveError> {
+        self.child.wait().map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
+    }
+
+    /// A status as a shell tells it: the code, or 128 + the number of the signal that ended the command.
+    #[must_use]
+    pub fn exit_code(status: ExitStatus) -> u8 {
+        let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended, and then there is nothing to kill.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+        take_terminal_back();
+    }
+}
+
+/// Starts `argv` in `namespace`. Its children carry `run` in their environment. It sees `hosts` as `/etc/hosts`.
+pub(super) fn start(
+    namespace: &Namespace,
+    side: &str,
+    run: &str,
+    hosts: Option<&Path>,
+    argv: &[OsString],
+    environment: &[(OsString, OsString)],
+) -> Result<Running, LiveError> {
+    let (program, arguments) =
+        argv.split_first().ok_or_else(|| LiveError::new("run a command", "there is none"))?;
+    let what = format!("`{}` on {side}", program.display());
+    let failed = |error: io::Error| LiveError::new(format!("run {what}"), error);
+
+    let mut command = Command::new(program);
+    command.args(arguments).env(RUN_VARIABLE, run).env("JUSTFULL_SIDE", side);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    let namespace = namespace.raw();
+    let hosts = hosts.map(|path| c_string(path.as_os_str())).transpose().map_err(failed)?;
+    let target = c_string(OsStr::new(HOSTS)).map_err(failed)?;
+    let parent = getpid();
+    // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are allowed: `enter` makes
+    // system calls and allocates nothing; the descriptor of the namespace is open, since the caller holds the namespace.
+    unsafe {
+        command.pre_exec(move || {
+            enter(BorrowedFd::borrow_raw(namespace), hosts.as_deref(), &target, parent)?;
+            Ok(())
+        });
+    }
+    let child = command.spawn().map_err(failed)?;
+    Ok(Running { child, what, _on_this_thread: PhantomData })
+}
+
+fn enter(
+    namespace: BorrowedFd<'_>,
+    hosts: Option<&std::ffi::CStr>,
+    target: &std::ffi::CStr,
+    parent: Pid,
+) -> nix::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    if getppid() != parent {
+        // Killed between `fork` and here: nobody waits for the command.
+        return Err(Errno::ESRCH);
+    }
+    normal_priority()?;
+    setns(namespace, CloneFlags::CLONE_NEWNET)?;
+    if let Some(hosts) = hosts {
+        unshare(CloneFlags::CLONE_NEWNS)?;
+        let nothing = None::<&std::ffi::CStr>;
+        mount(nothing, c"/", nothing, MsFlags::MS_REC | MsFlags::MS_SLAVE, nothing)?;
+        mount(Some(hosts), target, nothing, MsFlags::MS_BIND, nothing)?;
+    }
+    Ok(())
+}
+
+/// The slot loop may have real-time priority; what it measures must not.
+fn normal_priority() -> nix::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the calling process.
+    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) }).map(drop)
+}
+
+/// A shell that was killed leaves the terminal to its own process group, which is gone.
+fn take_terminal_back() {
+    let terminal = io::stdin();
+    if !terminal.is_terminal() {
+        return;
+    }
+    let mut blocked = SigSet::empty();
+    blocked.add(Signal::SIGTTOU);
+    let mut before = SigSet::empty();
+    if pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&blocked), Some(&mut before)).is_ok() {
+        // Fails when the terminal is not the one that controls us: then there is nothing to take.
+        let _not_ours = tcsetpgrp(&terminal, getpgrp());
+        let _same = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
+    }
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(io::Error::other)
+}

@@ -1,0 +1,216 @@
+//! Links, addresses and routes of the calling thread's namespace, through rtnetlink (RFC 3549).
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::link::{
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::libc;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket};
+
+/// An answer to one request is an error code and the head of the request.
+const ANSWER_BYTES: usize = 4096;
+
+/// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero), as the kernel takes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct LinkName {
+    bytes: [u8; libc::IFNAMSIZ],
+    length: usize,
+}
+
+impl LinkName {
+    /// Takes `name` if the kernel would.
+    pub(super) fn new(name: &str) -> Result<Self, String> {
+        let fits = (1..libc::IFNAMSIZ).contains(&name.len());
+        if !fits || name.bytes().any(|byte| byte == 0 || byte == b'/' || byte.is_ascii_whitespace()) {
+            return Err(format!(
+                "{name:?} is no name of an interface; 1 to {} bytes, no blanks, no `/`",
+                libc::IFNAMSIZ - 1
+            ));
+        }
+        let mut bytes = [0; libc::IFNAMSIZ];
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        Ok(Self { bytes, length: name.len() })
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).expect("made from a str")
+    }
+
+    pub(super) fn as_c_chars(&self) -> [libc::c_char; libc::IFNAMSIZ] {
+        self.bytes.map(u8::cast_signed)
+    }
+}
+
+impl fmt::Debug for LinkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+/// A socket on which one request at a time is made and answered.
+#[derive(Debug)]
+pub(super) struct Netlink {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// Opens a socket in the namespace of the calling thread.
+    pub(super) fn open() -> io::Result<Self> {
+        let socket = socket(
+            nix::sys::socket::AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::NetlinkRoute,
+        )?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Sets a link up.
+    pub(super) fn up(&mut self, link: u32) -> io::Result<()> {
+        self.set_link(link, LinkFlags::Up, vec![])
+    }
+
+    /// Sets MTU in bytes and the device queue's length in packets, and keeps the kernel from giving the link an IPv6
+    /// address of its own: with no link-local address there is no router solicitation and no duplicate address detection
+    /// on a link whose packets are counted.
+    pub(super) fn shape(&mut self, link: u32, mtu: u32, queue_packets: u32) -> io::Result<()> {
+        let quiet = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
+        let attributes = vec![
+            LinkAttribute::Mtu(mtu),
+            LinkAttribute::TxQueueLen(queue_packets),
+            LinkAttribute::AfSpecUnspec(vec![quiet]),
+        ];
+        self.set_link(link, LinkFlags::empty(), attributes)
+    }
+
+    fn set_link(&mut self, link: u32, flags: LinkFlags, attributes: Vec<LinkAttribute>) -> io::Result<()> {
+        let mut message = LinkMessage::default();
+        message.header.index = link;
+        message.header.flags = flags;
+        message.header.change_mask = flags;
+        message.attributes = attributes;
+        self.request(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    /// Gives a link one address, alone in its prefix. An IPv6 address is usable at once (`nodad`).
+    pub(super) fn add_address(&mut self, link: u32, address: IpAddr) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = host_prefix(address);
+        message.header.index = link;
+        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        if address.is_ipv6() {
+            message
+                .attributes
+                .push(AddressAttribute::Flags(AddressFlags::Nodad | AddressFlags::Noprefixroute));
+        }
+        self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Sends what goes to `prefix` out of a link, from `source`. TCP senders to there use the congestion control
+    /// `congestion` unless the socket names its own (`RTAX_CC_ALGO`; the socket option wins over the route).
+    pub(super) fn add_route(
+        &mut self,
+        link: u32,
+        prefix: Prefix,
+        source: IpAddr,
+        congestion: Option<&str>,
+    ) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: family(prefix.address),
+            destination_prefix_length: prefix.length,
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: if source.is_ipv4() { RouteScope::Link } else { RouteScope::Universe },
+            kind: RouteType::Unicast,
+            ..RouteHeader::default()
+        };
+        message.attributes =
+            vec![RouteAttribute::Oif(link), RouteAttribute::PrefSource(RouteAddress::from(source))];
+        if prefix.length > 0 {
+            message.attributes.push(RouteAttribute::Destination(RouteAddress::from(prefix.address)));
+        }
+        if let Some(name) = congestion {
+            message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]));
+        }
+        self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let mut message = NetlinkMessage::from(message);
+        self.sequence += 1;
+        message.header.sequence_number = self.sequence;
+        message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        sendto(self.socket.as_raw_fd(), &bytes, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
+
+        let mut answer = [0; ANSWER_BYTES];
+        let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer[..length])
+            .map_err(io::Error::other)?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_none() => Ok(()),
+            NetlinkPayload::Error(error) => Err(io::Error::from_raw_os_error(-error.raw_code())),
+            other => Err(io::Error::other(format!(
+                "an answer of type {}, not an acknowledgement",
+                other.message_type()
+            ))),
+        }
+    }
+}
+
+/// The addresses whose first `length` bits are those of `address`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prefix {
+    address: IpAddr,
+    length: u8,
+}
+
+impl Prefix {
+    /// One address alone.
+    pub(super) const fn host(address: IpAddr) -> Self {
+        Self { address, length: host_prefix(address) }
+    }
+
+    /// All addresses of the family of `like`.
+    pub(super) const fn all(like: IpAddr) -> Self {
+        Self { address: like, length: 0 }
+    }
+}
+
+/// The kernel's number of the interface `name` in the calling thread's namespace.
+pub(super) fn index_of(name: &LinkName) -> io::Result<u32> {
+    Ok(if_nametoindex(name.as_str())?)
+}
+
+const fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}
+
+const fn host_prefix(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => 32,
+        IpAddr::V6(_) => 128,
+    }
+}

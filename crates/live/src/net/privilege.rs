@@ -1,0 +1,150 @@
+//! What the kernel lets this process do, and what that needs.
+
+use std::fs;
+use std::io;
+use std::thread;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getegid, geteuid};
+
+use super::namespace::Namespace;
+use super::netlink::LinkName;
+use super::tun::{self, Tun};
+use crate::LiveError;
+
+/// Bits of `CapEff` (capabilities(7)).
+const CAP_NET_ADMIN: u64 = 1 << 12;
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+
+/// With what right the network is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// The process has `CAP_NET_ADMIN` and `CAP_SYS_ADMIN`.
+    Own,
+    /// It has them inside a user namespace only: no real-time priority, and only the congestion controls of
+    /// `net.ipv4.tcp_allowed_congestion_control`.
+    UserNamespace,
+}
+
+/// Finds the right to build a network: the process's own, or that of a new user namespace, which it enters. To be called while
+/// the process has one thread: the kernel lets no other enter a user namespace.
+///
+/// # Errors
+/// Neither is to be had; says which capabilities are missing and what forbids a user namespace.
+pub fn privilege() -> Result<Privilege, LiveError> {
+    let needed = CAP_NET_ADMIN | CAP_SYS_ADMIN;
+    if effective()? & needed == needed {
+        return Ok(Privilege::Own);
+    }
+    let (user, group) = (geteuid(), getegid());
+    let entered = unshare(CloneFlags::CLONE_NEWUSER).map_err(io::Error::from).and_then(|()| {
+        fs::write("/proc/self/setgroups", "deny")?;
+        fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+        fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+    });
+    match entered {
+        Ok(()) => Ok(Privilege::UserNamespace),
+        Err(error) => Err(LiveError::new(
+            "build network namespaces",
+            format!(
+                "CAP_SYS_ADMIN and CAP_NET_ADMIN are needed (run as root), or a user namespace, which the kernel refuses: {error}; \
+                 see user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
+            ),
+        )),
+    }
+}
+
+fn effective() -> Result<u64, LiveError> {
+    let refuse = |reason: String| LiveError::new("read CapEff of /proc/self/status", reason);
+    let status = fs::read_to_string("/proc/self/status").map_err(|error| refuse(error.to_string()))?;
+    let bits = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .ok_or_else(|| refuse("not there".into()))?;
+    u64::from_str_radix(bits.trim(), 16).map_err(|error| refuse(error.to_string()))
+}
+
+/// One thing that a live run needs or likes to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capability {
+    /// What it is: "real-time priority".
+    pub name: &'static str,
+    /// A run cannot do without.
+    pub required: bool,
+    /// What there is, or why there is none and what would help.
+    pub found: Result<String, String>,
+}
+
+/// Tries everything that a run needs, in a namespace that is gone afterwards.
+#[must_use]
+pub fn capabilities() -> Vec<Capability> {
+    let namespace = Namespace::create();
+    let entered = match &namespace {
+        Ok(namespace) => namespace.enter(|| Ok(())).map_err(|error| with_capability(&error, "CAP_SYS_ADMIN")),
+        Err(error) => Err(with_capability(error, "CAP_SYS_ADMIN")),
+    };
+    let opened = match &namespace {
+        Ok(namespace) => namespace.enter(|| {
+            let link = LinkName::new("jfcheck").map_err(io::Error::other)?;
+            Tun::create(link).map(drop)
+        }),
+        Err(_) => Err(io::Error::other("there is no namespace to make it in")),
+    };
+    let named = |name, required, found| Capability { name, required, found };
+    vec![
+        named("network namespaces", true, entered.map(|()| "can be made and entered".into())),
+        named(
+            "TUN devices",
+            true,
+            opened
+                .map(|()| format!("{} opens", tun::DEVICE))
+                .map_err(|error| with_capability(&error, "CAP_NET_ADMIN")),
+        ),
+        named("real-time priority", false, real_time()),
+        named("congestion controls", false, {
+            let known = congestion_controls();
+            if known.is_empty() {
+                Err("the kernel does not say which it has".into())
+            } else {
+                Ok(known.join(", "))
+            }
+        }),
+    ]
+}
+
+/// Tries SCHED_FIFO on a thread that ends with the attempt.
+fn real_time() -> Result<String, String> {
+    let attempt = || {
+        let parameters = libc::sched_param { sched_priority: 1 };
+        // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the calling thread.
+        Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })
+    };
+    let answer = thread::scope(|scope| scope.spawn(attempt).join())
+        .map_err(|_panic| "the attempt panicked".to_owned())?;
+    match answer {
+        Ok(_) => Ok("SCHED_FIFO".into()),
+        Err(error) => {
+            Err(format!("{error}; needs CAP_SYS_NICE or RLIMIT_RTPRIO; without it slots are late under load"))
+        }
+    }
+}
+
+/// The congestion controls that the kernel has loaded; empty when it does not tell.
+pub(super) fn congestion_controls() -> Vec<String> {
+    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    list.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// `error`, and the capability that is missing if it is a refusal.
+pub(super) fn with_capability(error: &io::Error, capability: &str) -> String {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EPERM) => format!("{error}; needs {capability}, or a user namespace"),
+        Some(Errno::EACCES) => format!("{error}; this user may not open it"),
+        Some(Errno::ENOENT | Errno::ENODEV | Errno::ENXIO) => {
+            format!("{error}; this kernel has no such device")
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,158 @@
+//! What a run leaves in the file system, and the broom for what a killed one left.
+//!
+//! A run has one folder `PID-START-N`: number and start time of its process, so that nobody takes another process that got
+//! the same number for the owner; N tells runs of one process apart. In it are the inodes and cookies of its namespaces and the
+//! files that its commands see. Namespaces and TUN devices have no name and need no broom.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use nix::unistd::geteuid;
+
+use super::namespace::NamespaceId;
+use super::proc::{Mark, end_marked, start_time};
+use crate::LiveError;
+
+const NAMESPACES: &str = "namespaces";
+
+/// What [`sweep`] removed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Swept {
+    /// Runs whose process was no more.
+    pub runs: usize,
+    /// Processes that those had left.
+    pub processes: usize,
+}
+
+/// The folder of one run; removed when this value is dropped.
+#[derive(Debug)]
+pub(super) struct RunFolder {
+    path: PathBuf,
+    name: String,
+}
+
+impl RunFolder {
+    pub(super) fn create() -> Result<Self, LiveError> {
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let pid = std::process::id();
+        let start = start_time(pid)
+            .ok_or_else(|| LiveError::new("read /proc/self/stat", "no start time; is /proc mounted?"))?;
+        let name = format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+        let path = home()?.join(&name);
+        fs::create_dir(&path).map_err(|error| LiveError::new(format!("make {}", path.display()), error))?;
+        Ok(Self { path, name })
+    }
+
+    /// The run's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Notes what the namespaces of the run are, for the broom.
+    pub(super) fn note(&self, namespaces: &[NamespaceId]) -> Result<(), LiveError> {
+        let lines: String = namespaces.iter().map(|id| format!("{} {}\n", id.inode, id.cookie)).collect();
+        self.write(NAMESPACES, &lines).map(drop)
+    }
+
+    /// Writes a file that everybody may read, and returns its path.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, LiveError> {
+        let path = self.path.join(name);
+        let written = fs::write(&path, text)
+            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o644)));
+        written.map_err(|error| LiveError::new(format!("write {}", path.display()), error))?;
+        Ok(path)
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        // What is left is found by the next sweep.
+        let _left = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes what killed runs of this user left: processes in their namespaces, and files. Runs whose process lives, and all
+/// that does not carry our mark, stay untouched.
+///
+/// # Errors
+/// The folder of runs cannot be made or read, or a process cannot be ended.
+pub fn sweep() -> Result<Swept, LiveError> {
+    let home = home()?;
+    let entries =
+        fs::read_dir(&home).map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
+    let mut swept = Swept::default();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        if owner_is_dead(name) == Some(true) {
+            swept.processes += remove(&entry.path(), name)?;
+            swept.runs += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// None when `name` is not a run's.
+fn owner_is_dead(name: &str) -> Option<bool> {
+    let mut parts = name.split('-').map(str::parse::<u64>);
+    let (Some(Ok(pid)), Some(Ok(start)), Some(Ok(_)), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    Some(start_time(u32::try_from(pid).ok()?) != Some(start))
+}
+
+fn remove(path: &Path, name: &str) -> Result<usize, LiveError> {
+    let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
+    let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
+    let (found, left) = end_marked(&Mark { run: name, namespaces: &namespaces, stale: true }, Duration::ZERO);
+    if !left.is_empty() {
+        return Err(LiveError::new(
+            format!("end what run {name} left"),
+            format!("processes {left:?} do not end"),
+        ));
+    }
+    match fs::remove_dir_all(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(found),
+        Err(error) => Err(LiveError::new(format!("remove {}", path.display()), error)),
+        Ok(()) => Ok(found),
+    }
+}
+
+fn parse(line: &str) -> Option<NamespaceId> {
+    let (inode, cookie) = line.split_once(' ')?;
+    Some(NamespaceId { inode: inode.parse().ok()?, cookie: cookie.parse().ok()? })
+}
+
+/// The folder of runs: the first of the usual places that can be ours alone. All are emptied when the machine starts.
+fn home() -> Result<PathBuf, LiveError> {
+    let session = std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
+    let fallback = std::env::temp_dir().join(format!("justfull-{}", geteuid()));
+    let mut refused = Vec::new();
+    for folder in [Some(PathBuf::from("/run/justfull")), session, Some(fallback)].into_iter().flatten() {
+        match own(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) => refused.push(format!("{}: {error}", folder.display())),
+        }
+    }
+    Err(LiveError::new("make a folder for what a run must not leave behind", refused.join("; ")))
+}
+
+/// Makes a folder into which nobody else writes, or finds that it is one.
+fn own(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let metadata = fs::symlink_metadata(folder)?;
+    if !metadata.is_dir() || metadata.uid() != geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it"));
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! A TUN device: IP datagrams of at most the MTU, one `read` each.
+//!
+//! Without `IFF_VNET_HDR` the kernel cuts segments and fills in checksums before `read` returns, and takes datagrams with
+//! any checksum from `write` as they would come from a wire. `IFF_NO_PI`: no header before the datagram.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use nix::errno::Errno;
+use nix::libc;
+
+use super::netlink::LinkName;
+use crate::Port;
+
+/// The kernel's door to TUN and TAP devices.
+pub(super) const DEVICE: &str = "/dev/net/tun";
+
+nix::ioctl_write_ptr_bad!(
+    tun_set_iff,
+    nix::request_code_write!(b'T', 202, size_of::<libc::c_int>()),
+    libc::ifreq
+);
+
+/// One end of a TUN device. The interface is gone when this value is dropped.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+    name: LinkName,
+}
+
+impl Tun {
+    /// Makes the interface `name` in the namespace of the calling thread. It is down and has no address.
+    pub(super) fn create(name: LinkName) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
+        let flags = libc::IFF_TUN | libc::IFF_NO_PI;
+        let request = libc::ifreq {
+            ifr_name: name.as_c_chars(),
+            ifr_ifru: libc::__c_anonymous_ifr_ifru {
+                ifru_flags: flags.try_into().map_err(io::Error::other)?,
+            },
+        };
+        // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns, on a descriptor that is open.
+        unsafe { tun_set_iff(file.as_raw_fd(), &raw const request) }?;
+        Ok(Self { file, name })
+    }
+
+    /// The interface's name inside its namespace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    fn explain(&self, error: io::Error) -> io::Error {
+        let name = self.name();
+        match error.raw_os_error().map(Errno::from_raw) {
+            // A descriptor whose device was deleted.
+            Some(Errno::EBADFD) => {
+                io::Error::new(io::ErrorKind::NotFound, format!("the interface {name} has gone"))
+            }
+            // A write to a device that was set down.
+            Some(Errno::EIO) => {
+                io::Error::new(io::ErrorKind::NetworkDown, format!("the interface {name} is down"))
+            }
+            _ => io::Error::new(error.kind(), format!("the interface {name}: {error}")),
+        }
+    }
+}
+
+impl Port for Tun {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match self.file.read(buffer) {
+                Ok(length) => return Ok(Some(length)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.explain(error)),
+            }
+        }
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        loop {
+            match self.file.write(packet) {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_full(&error) => return Ok(false),
+                Err(error) => return Err(self.explain(error)),
+            }
+        }
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// The kernel has no room or no memory for a packet just now.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+        || matches!(error.raw_os_error().map(Errno::from_raw), Some(Errno::ENOBUFS | Errno::ENOMEM))
+}

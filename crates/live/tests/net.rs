@@ -1,0 +1,437 @@
+//! The network on this machine: real namespaces, real TUN devices, the kernel's own TCP.
+//!
+//! Each test makes its own network and removes it. Without the right to do so a test says that it was skipped; under `CI`
+//! that is a failure.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use justfull_live::Port;
+use justfull_live::net::{Network, NetworkConfig, Running, Side, Tun, UeNetwork, capabilities, sweep};
+use nix::sys::socket::{getsockopt, sockopt};
+
+/// What this test program is asked to be when it starts itself.
+const ROLE: &str = "JUSTFULL_TEST_ROLE";
+/// How long the commands of a killed process sleep: an argument that no other process has.
+const SECONDS: &str = "JUSTFULL_TEST_SECONDS";
+const UE: Side = Side::Ue(0);
+
+/// True when this machine can build networks.
+fn can_build() -> bool {
+    let missing: Vec<String> = capabilities()
+        .into_iter()
+        .filter(|capability| capability.required)
+        .filter_map(|capability| {
+            capability.found.err().map(|reason| format!("{}: {reason}", capability.name))
+        })
+        .collect();
+    if missing.is_empty() {
+        return true;
+    }
+    println!("skipped: {}", missing.join("; "));
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "tests of live networks must not be skipped in CI: {missing:?}"
+    );
+    false
+}
+
+fn argv(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+fn shell_command(network: &Network, side: Side, script: &str) -> Running {
+    network.run(side, &argv(&["sh", "-c", script]), &[]).expect("sh starts")
+}
+
+/// The text that `script` prints on `side`, and its exit code.
+fn output(network: &Network, side: Side, script: &str) -> (String, u8) {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let script = format!("exec >{} 2>&1; {script}", file.path().display());
+    let status = shell_command(network, side, &script).wait().expect("a status");
+    (fs::read_to_string(file.path()).expect("its output"), Running::exit_code(status))
+}
+
+/// Copies what waits; returns how many datagrams.
+fn copy(from: &mut Tun, to: &mut Tun, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut copied = 0;
+    while let Some(length) = from.receive(buffer)? {
+        assert!(to.send(&buffer[..length])?, "a TUN device takes what is written to it");
+        copied += 1;
+    }
+    Ok(copied)
+}
+
+/// Builds a network with one UE, and does `work` while datagrams are copied between its two sides.
+fn joined(config: &NetworkConfig, work: impl FnOnce(&Network)) {
+    let mut network = Network::build(config).expect("a network");
+    let mut server = network.take_tun(Side::Server).expect("the server's device");
+    let mut ue = network.take_tun(UE).expect("the UE's device");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut buffer = vec![0; 65_536];
+            while !stop.load(Ordering::Relaxed) {
+                let down = copy(&mut server, &mut ue, &mut buffer).expect("the server's device works");
+                let up = copy(&mut ue, &mut server, &mut buffer).expect("the UE's device works");
+                if down + up == 0 {
+                    thread::sleep(Duration::from_micros(100));
+                }
+            }
+        });
+        let _stops = Stops(&stop);
+        work(&network);
+    });
+}
+
+/// Ends the copying on every way out, a failed assertion's too.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn waits<T>(socket: T, set: impl Fn(&T, Option<Duration>) -> io::Result<()>) -> io::Result<T> {
+    set(&socket, Some(Duration::from_secs(10)))?;
+    Ok(socket)
+}
+
+fn echo(network: &Network, family: usize) {
+    let (server, ue) = (Side::Server.addresses()[family], UE.addresses()[family]);
+    let bind = |side, address: IpAddr| {
+        network
+            .inside(side, || waits(UdpSocket::bind((address, 0))?, UdpSocket::set_read_timeout))
+            .expect("a socket")
+    };
+    let (at_server, at_ue) = (bind(Side::Server, server), bind(UE, ue));
+    let target = at_server.local_addr().expect("its address");
+    for length in [1_usize, 500, 1400] {
+        let sent = vec![0x5a; length];
+        at_ue.send_to(&sent, target).expect("sent");
+        let mut buffer = [0; 2000];
+        let (received, from) = at_server.recv_from(&mut buffer).expect("it arrives");
+        assert_eq!((&buffer[..received], from.ip()), (&sent[..], ue));
+        at_server.send_to(&buffer[..received], from).expect("sent back");
+        let (received, from) = at_ue.recv_from(&mut buffer).expect("the answer arrives");
+        assert_eq!((&buffer[..received], from), (&sent[..], target));
+    }
+}
+
+#[test]
+fn datagrams_of_both_families_go_there_and_back() {
+    if !can_build() {
+        return;
+    }
+    joined(&NetworkConfig::new(1), |network| (0..2).for_each(|family| echo(network, family)));
+}
+
+#[test]
+fn the_route_names_the_congestion_control_of_each_side() {
+    const BYTES: usize = 4_000_000;
+    if !can_build() {
+        return;
+    }
+    let mut config = NetworkConfig::new(1);
+    config.ues[0] = UeNetwork { down: Some("cubic".into()), up: Some("reno".into()) };
+    joined(&config, |network| {
+        for address in Side::Server.addresses() {
+            let listener =
+                network.inside(Side::Server, || TcpListener::bind((address, 0))).expect("a listener");
+            let target: SocketAddr = listener.local_addr().expect("its address");
+            let connect = || TcpStream::connect_timeout(&target, Duration::from_secs(10));
+            let mut at_ue =
+                network.inside(UE, || waits(connect()?, TcpStream::set_read_timeout)).expect("a connection");
+            let (mut at_server, _) = listener.accept().expect("its other end");
+            assert_eq!(getsockopt(&at_server, sockopt::TcpCongestion).expect("a name"), *"cubic");
+            assert_eq!(getsockopt(&at_ue, sockopt::TcpCongestion).expect("a name"), *"reno");
+
+            let sent: Vec<u8> = (0..BYTES).map(|i| (i % 251) as u8).collect();
+            let mut received = Vec::new();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    at_server.write_all(&sent).expect("sent");
+                    at_server.shutdown(std::net::Shutdown::Write).expect("closed");
+                });
+                at_ue.read_to_end(&mut received).expect("received");
+            });
+            assert!(received == sent, "{} bytes of {} arrived, or others", received.len(), sent.len());
+        }
+    });
+}
+
+#[test]
+fn a_network_says_nothing_by_itself() {
+    if !can_build() {
+        return;
+    }
+    let mut network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    // Router solicitations go out after a second, multicast reports within one.
+    thread::sleep(Duration::from_millis(2500));
+    for side in [Side::Server, UE] {
+        let mut tun = network.take_tun(side).expect("its device");
+        let mut buffer = [0; 2000];
+        let length = tun.receive(&mut buffer).expect("the device works");
+        assert_eq!(length.map(|length| buffer[..length].to_vec()), None, "{side}");
+    }
+}
+
+#[test]
+fn many_ues_have_addresses_of_their_own_and_a_way_to_the_server() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(5)).expect("a network");
+    for ue in 0..5 {
+        let side = Side::Ue(ue);
+        let (own, code) =
+            output(&network, side, "ip -o addr show dev jf0; ip route; ip -6 route; ip link show dev jf0");
+        assert_eq!(code, 0, "{own}");
+        for address in side.addresses() {
+            assert!(own.contains(&format!(" {address}/")), "{side} has not {address}: {own}");
+        }
+        assert!(own.contains("mtu 1500") && own.contains("qlen 5000"), "{own}");
+        let (routes, _) = output(&network, Side::Server, "ip route; ip -6 route");
+        assert!(
+            side.addresses().iter().all(|address| routes.contains(&format!("{address} dev jf0"))),
+            "{routes}"
+        );
+    }
+}
+
+#[test]
+fn commands_know_the_sides_by_name() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(2)).expect("a network");
+    let (text, code) = output(
+        &network,
+        Side::Ue(1),
+        "getent ahosts server; getent ahostsv4 ue; getent ahostsv4 ue1; echo $JUSTFULL_SIDE",
+    );
+    assert_eq!(code, 0, "{text}");
+    for word in ["10.46.0.1", "fd46::1", "10.45.0.1", "10.45.0.2", "ue1\n"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let host = fs::read_to_string("/etc/hosts").expect("the machine's own names");
+    assert!(!host.contains("10.46.0.1"), "the machine's own file is as it was");
+}
+
+#[test]
+fn a_status_is_told_as_a_shell_tells_it() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    assert_eq!(output(&network, UE, "exit 7").1, 7);
+    assert_eq!(output(&network, UE, "kill -TERM $$").1, 128 + 15);
+}
+
+#[test]
+fn a_command_that_cannot_be_run_is_one_error() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    let error = network.run(UE, &argv(&["/no/such/program", "-x"]), &[]).expect_err("there is none");
+    assert_eq!(
+        error.to_string(),
+        "cannot run `/no/such/program` on ue0: No such file or directory (os error 2)"
+    );
+    let error = network.run(UE, &[], &[]).expect_err("no command");
+    assert_eq!(error.to_string(), "cannot run a command: there is none");
+    let error = network.run(Side::Ue(3), &argv(&["true"]), &[]).expect_err("no such side");
+    assert_eq!(error.to_string(), "cannot find ue3: the sides are `server` and `ue0` to `ue0`");
+    assert_eq!(output(&network, UE, "exit 0").1, 0, "the network is still of use");
+}
+
+#[test]
+fn what_cannot_be_built_is_one_error_and_leaves_nothing() {
+    if !can_build() {
+        return;
+    }
+    let mut config = NetworkConfig::new(2);
+    config.ues[1].up = Some("nonesuch".into());
+    let error = Network::build(&config).expect_err("no such congestion control").to_string();
+    assert!(
+        error.starts_with(
+            "cannot set up jf0 of ue1: congestion control \"nonesuch\" is not known; this kernel has "
+        ),
+        "{error}"
+    );
+    assert!(error.contains("reno"), "{error}");
+    let error = Network::build(&NetworkConfig { mtu: 500, ..NetworkConfig::new(1) }).expect_err("too small");
+    assert_eq!(error.to_string(), "cannot build the network: an MTU of 500 bytes; 1280 to 65535 are allowed");
+    let error = Network::build(&NetworkConfig::new(0)).expect_err("no UE");
+    assert_eq!(error.to_string(), "cannot build the network: 0 UEs; 1 to 65534 are allowed");
+}
+
+#[test]
+fn an_interface_that_disappears_is_one_error() {
+    if !can_build() {
+        return;
+    }
+    let mut network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    let mut tun = network.take_tun(UE).expect("its device");
+    assert_eq!(output(&network, UE, "ip link set jf0 down"), (String::new(), 0));
+    let error = tun.send(&[0x45; 20]).expect_err("it is down");
+    assert_eq!(
+        (error.kind(), error.to_string()),
+        (io::ErrorKind::NetworkDown, "the interface jf0 is down".into())
+    );
+    assert_eq!(output(&network, UE, "ip link del jf0"), (String::new(), 0));
+    for error in [
+        tun.receive(&mut [0; 2000]).expect_err("it has gone"),
+        tun.send(&[0x45; 20]).expect_err("it has gone"),
+    ] {
+        assert_eq!(
+            (error.kind(), error.to_string()),
+            (io::ErrorKind::NotFound, "the interface jf0 has gone".into())
+        );
+    }
+}
+
+/// Alive: there, and more than a status that nobody has asked for.
+fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+#[test]
+fn a_command_that_forks_and_leaves_is_gone_at_the_end() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    // In a session of its own; without our environment; in another namespace; deaf to signals that may be ignored.
+    let script = "setsid sleep 1000 & echo $!
+        env -i setsid sleep 1000 & echo $!
+        unshare -n setsid sleep 1000 & echo $!
+        (trap '' TERM HUP; while :; do sleep 1; done) & echo $!
+        sleep 0.3";
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let script = format!("exec >{} 2>&1 </dev/null; {script}", file.path().display());
+    shell_command(&network, UE, &script).wait().expect("a status");
+    let text = fs::read_to_string(file.path()).expect("its output");
+    let pids: Vec<i32> = text.lines().map(|line| line.parse().expect("a number")).collect();
+    assert!(pids.len() == 4 && pids.iter().all(|pid| is_alive(*pid)), "they outlive the command: {text}");
+    assert!(network.end_commands().expect("they end") >= 4);
+    assert!(!pids.iter().any(|pid| is_alive(*pid)), "{pids:?}");
+}
+
+#[test]
+fn a_command_is_ended_with_the_network() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    let mut running = network.run(UE, &argv(&["sleep", "1000"]), &[]).expect("it starts");
+    assert_eq!(running.try_wait().expect("a status"), None);
+    drop(network);
+    assert_eq!(Running::exit_code(running.wait().expect("a status")), 128 + 15);
+}
+
+/// What this program does when it is started by a test below; without that, nothing.
+#[test]
+fn the_child_of_another_test() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let network = Network::build(&NetworkConfig::new(2)).expect("a network");
+    match role.as_str() {
+        "be killed" => {
+            let seconds = std::env::var(SECONDS).expect("how long to sleep");
+            let script = format!(
+                "setsid sleep {seconds} & env -i setsid sleep {seconds} & echo started; sleep {seconds}"
+            );
+            let _running = shell_command(&network, UE, &script);
+            thread::sleep(Duration::from_secs(1000));
+        }
+        "shell" => {
+            let status = network.shell(Side::Server).and_then(|mut shell| shell.wait()).expect("a status");
+            println!("status {}", Running::exit_code(status));
+        }
+        other => panic!("{other:?} is no role"),
+    }
+}
+
+fn child(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", "the_child_of_another_test", "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Processes whose last argument is `argument`, dead ones that nobody has asked for left out.
+fn with_argument(argument: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").expect("processes");
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let has = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes())
+    };
+    pids.filter(has).collect()
+}
+
+#[test]
+fn a_hundred_starts_and_kills_leave_nothing() {
+    if !can_build() {
+        return;
+    }
+    sweep().expect("what earlier tests left");
+    let seconds = format!("1000.{}", std::process::id());
+    let (mut ran, mut swept) = (0, 0);
+    for round in 0..100_u64 {
+        let mut child = child("be killed").env(SECONDS, &seconds).spawn().expect("this program starts");
+        if round % 4 == 0 {
+            // Somewhere on the way, before the commands run.
+            thread::sleep(Duration::from_millis(round / 2));
+        } else {
+            let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+            assert!(
+                lines.map(|line| line.expect("text")).any(|line| line.ends_with("started")),
+                "round {round}"
+            );
+            ran += 1;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("a status");
+        swept += sweep().expect("swept").runs;
+        assert_eq!(with_argument(&seconds), [0_u32; 0], "round {round}");
+    }
+    assert!(ran == 75 && swept >= ran, "{swept} runs swept of {ran} whose commands ran");
+    assert_eq!(sweep().expect("swept").runs, 0);
+}
+
+#[test]
+fn a_living_run_is_not_swept() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    let mut running = network.run(UE, &argv(&["sleep", "1000"]), &[]).expect("it starts");
+    sweep().expect("swept");
+    assert_eq!(running.try_wait().expect("a status"), None);
+    assert_eq!(output(&network, UE, "getent hosts server >/dev/null").1, 0, "its files are there");
+}
+
+#[test]
+fn a_shell_tells_its_side() {
+    if !can_build() {
+        return;
+    }
+    let mut child = child("shell").spawn().expect("this program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(b"echo \"prompt: $PS1\"; ip -o addr show dev jf0; exit 7\n").expect("typed");
+    drop(stdin);
+    let output = child.wait_with_output().expect("its output");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("prompt: [justfull server] "), "{text}");
+    assert!(text.contains(" 10.46.0.1/32 ") && text.contains("status 7"), "{text}");
+}
