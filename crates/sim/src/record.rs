@@ -51,6 +51,8 @@ pub struct Record {
     rules: Vec<Vec<PacketDetectionRule>>,
     stands: Vec<Stand>,
     others: Vec<Others>,
+    /// Share of each slice.
+    shares: Vec<f64>,
     calls: u64,
 }
 
@@ -96,6 +98,7 @@ impl Record {
             rules: ues.iter().map(|ue| ue.rules.clone()).collect(),
             stands,
             others: ues.iter().map(|_| Others { by_qfi: Vec::new() }).collect(),
+            shares: config.stack.slices.iter().map(|share| share.0).collect(),
             calls: 0,
         })
     }
@@ -190,6 +193,7 @@ impl Record {
             entities,
             uplink,
             cell: self.recorder.cell(stack.slot_unit()),
+            slices: self.recorder.slices(&self.shares),
             series: self.recorder.series(),
             conservation: conservation(&stack.conserved()),
             component_calls: self.calls,

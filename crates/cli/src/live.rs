@@ -1,0 +1,258 @@
+//! `live` and `parity`.
+
+use crate::Failure;
+use crate::args::{LiveArgs, ParityArgs, ScenarioArgs};
+use crate::compare::{self, load, print, say};
+use justfull_base::{Duration, Instant};
+use justfull_lab::export::write_whole;
+use justfull_lab::parity::{self, Parity};
+use justfull_lab::report::{Comparison, Group};
+use justfull_lab::scenario::{Job, Overrides, Scenario, Setting, Value};
+use justfull_lab::table;
+use justfull_live::clock::Priority;
+use justfull_live::driver::{LiveOptions, View, Watch};
+use justfull_live::net::{Running, Side, capabilities};
+use justfull_live::report::{Account, LiveReport};
+use justfull_live::session::{Command, Outcome, Session};
+use justfull_sim::{World, WorldConfig};
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// A scenario under one method, ready to be run.
+struct Chosen {
+    scenario: Scenario,
+    job: Job,
+    config: WorldConfig,
+}
+
+/// The first method that is asked for, at the first point of a sweep, with the first seed.
+fn choose(file: &Path, args: &ScenarioArgs) -> Result<Chosen, Failure> {
+    let mut set: Vec<Setting> = Vec::new();
+    for text in &args.set {
+        set.push(text.parse().map_err(|e| Failure::Usage(format!("--set: {e}")))?);
+    }
+    if let Some(time) = &args.time {
+        set.push(Setting::new("duration", Value::String(time.clone())).map_err(Failure::Usage)?);
+    }
+    let overrides = Overrides {
+        variant: args.variant.clone(),
+        methods: args.method.clone().map(|method| vec![method]),
+        switches: args.switches.clone(),
+        set,
+        seed: args.seed,
+        runs: Some(1),
+        ..Overrides::default()
+    };
+    let scenario = load(file, overrides)?;
+    let job = scenario.jobs().into_iter().next();
+    let job = job.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
+    let config = scenario.world(&job).map_err(|e| Failure::usage(&e))?;
+    Ok(Chosen { scenario, job, config })
+}
+
+/// Says what this machine can do.
+pub(crate) fn check() -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut lacking = Vec::new();
+    for capability in capabilities() {
+        let (word, what) = match &capability.found {
+            Ok(found) => ("yes", found),
+            Err(why) => ("no", why),
+        };
+        text.push_str(&format!("{:22} {word:3}  {what}\n", capability.name));
+        if capability.required && capability.found.is_err() {
+            lacking.push(capability.name);
+        }
+    }
+    print(&text)?;
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("a live run needs {}", lacking.join(", "))))
+}
+
+pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
+    let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
+    let chosen = choose(file, &args.scenario)?;
+    let folder = compare::folder(&args.output, &format!("live-{}", chosen.scenario.name))?;
+    let side: Side = args.on.parse().map_err(|e| Failure::Usage(format!("--on: {e}")))?;
+    let shell = args.shell.as_ref().map(|side| side.parse::<Side>()).transpose();
+    let command = match shell.map_err(|e| Failure::Usage(format!("--shell: {e}")))? {
+        Some(side) => Some((side, Command::Shell)),
+        None if args.command.is_empty() => None,
+        None => Some((side, Command::Program(args.command.clone()))),
+    };
+    let session = Session {
+        serve: args.serve.clone(),
+        own_flows: args.flows || (command.is_none() && args.serve.is_empty()),
+        command,
+        congestion_control: args.congestion_control.clone(),
+    };
+    let outcome = run(&session, &chosen, args.output.quiet)?;
+    let comparison = comparison(&chosen, &outcome)?;
+    compare::show(&comparison, args.output.wide)?;
+    if let Some(folder) = &folder {
+        write_report(folder, &outcome.report)?;
+        compare::write(folder, &comparison, args.output.png)?;
+    }
+    verdict(&outcome, args.allow_late)
+}
+
+fn run(session: &Session, chosen: &Chosen, quiet: bool) -> Result<Outcome, Failure> {
+    let mut board = Board { shown: !quiet && std::io::stderr().is_terminal(), last: Instant::ZERO, used: 0 };
+    let outcome = session
+        .run(&chosen.config, &LiveOptions::default(), &mut board)
+        .map_err(|e| Failure::Usage(e.to_string()))?;
+    if outcome.swept > 0 {
+        say(&format!("removed what {} killed runs had left", outcome.swept));
+    }
+    for flow in outcome.applications.iter().filter(|flow| flow.failed.is_some()) {
+        say(&format!("flow {}: {}", flow.flow, flow.failed.as_deref().unwrap_or_default()));
+    }
+    Ok(outcome)
+}
+
+/// The result as the simulator's are shown, with what only a live run has as notes.
+fn comparison(chosen: &Chosen, outcome: &Outcome) -> Result<Comparison, Failure> {
+    let title = format!("{}: live", chosen.scenario.base.title);
+    let group = Group { label: title.clone(), x: None, runs: vec![outcome.result.clone()] };
+    Ok(Comparison {
+        title,
+        notes: notes(&outcome.report),
+        groups: vec![group],
+        scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: compare::command(),
+        ..Comparison::default()
+    })
+}
+
+/// Timing, accounts and congestion control in words.
+fn notes(report: &LiveReport) -> Vec<String> {
+    let late = &report.lateness;
+    let mut notes = vec![format!(
+        "woken every {} for slots, late by {:.0} us (p50), {:.0} us (p99), {:.0} us (p99.9), at most {:.0} us; {} of {} slots \
+         ({:.2} %) handled after the next wake-up was due: {}",
+        late.period,
+        late.p50_us,
+        late.p99_us,
+        late.p999_us,
+        late.max_us,
+        late.missed,
+        late.slots,
+        100.0 * late.missed_share(),
+        if report.late() { "LATE" } else { "on time" }
+    )];
+    if let Priority::Normal(why) = &report.priority {
+        notes.push(format!("without real-time priority, so that other load makes it late: {why}"));
+    }
+    if report.stops > 0 {
+        notes.push(format!("held up {} times for {} in all, taken out of the run", report.stops, report.stopped));
+    }
+    notes.push(format!("down: {}; up: {}", in_words(&report.down), in_words(&report.up)));
+    notes.push(format!("{} flows; {} of {} packet buffers used", report.flows, report.buffers_used, report.buffers));
+    let controls: Vec<String> =
+        report.congestion_control.iter().take(4).map(|(side, name)| format!("{side} {name}")).collect();
+    notes.push(format!("congestion control of the kernel by route: {}", controls.join(", ")));
+    if let Some(fault) = &report.fault {
+        notes.push(format!("ended before its time: {fault}"));
+    }
+    notes
+}
+
+/// The account of one way.
+fn in_words(account: &Account) -> String {
+    let lost = [
+        (account.malformed_total(), "malformed"),
+        (account.no_ue, "for no UE"),
+        (account.no_buffer, "without a buffer"),
+        (account.dropped, "dropped"),
+        (account.refused, "refused by the interface"),
+        (account.queued, "queued at the end"),
+    ];
+    let lost: String = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    format!("{} packets came, {} delivered{lost}", account.received, account.delivered)
+}
+
+/// Writes `live.json`: what [`notes`] says, for programs.
+fn write_report(folder: &Path, report: &LiveReport) -> Result<(), Failure> {
+    let path = folder.join("live.json");
+    write_whole(&path, |out| Ok(serde_json::to_writer_pretty(out, report)?)).map_err(|e| Failure::usage(&e))
+}
+
+/// What the run's end means for the exit status.
+fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
+    if let Some(fault) = &outcome.report.fault {
+        return Err(Failure::Failed(fault.clone()));
+    }
+    if let Some(status) = outcome.status.filter(|status| !status.success()) {
+        return Err(Failure::Failed(format!("the command ended with status {}", Running::exit_code(status))));
+    }
+    if outcome.report.late() && !allow_late {
+        let why = "the run is late: its delays are this machine's, not the scenario's alone; --allow-late takes it";
+        return Err(Failure::Failed(why.into()));
+    }
+    Ok(())
+}
+
+/// A line about the run, twice a second.
+struct Board {
+    shown: bool,
+    last: Instant,
+    /// Bytes that had been delivered at the last line.
+    used: u64,
+}
+
+/// Time between two lines.
+const SHOW: Duration = Duration::from_millis(500);
+
+impl Watch for Board {
+    fn saw(&mut self, now: Instant, view: &View) {
+        let since = now.since(self.last);
+        if !self.shown || since < SHOW {
+            return;
+        }
+        let bytes = view.down.delivered_bytes;
+        let rate = (bytes - self.used) as f64 * 8e-6 / since.as_secs_f64();
+        (self.last, self.used) = (now, bytes);
+        let [upf, sdap, rlc] = view.backlog_packets;
+        let drops: u64 = view.counts.drops.iter().flatten().sum();
+        let marks: u64 = view.counts.marks.iter().sum();
+        let share = 100.0 * view.counts.used as f64 / (view.counts.offered as f64).max(1.0);
+        eprint!(
+            "\r\x1b[K{:6.1} s {rate:8.2} Mbit/s, used {share:5.1} %, UPF {upf} SDAP {sdap} RLC {rlc} packets, {drops} drops, \
+             {marks} marks, late p99 {:.0} us",
+            now.as_nanos() as f64 / 1e9,
+            view.lateness.p99_us
+        );
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
+    let chosen = choose(&args.file, &args.scenario)?;
+    let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
+    let simulated = world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
+    let session = Session { own_flows: true, ..Session::default() };
+    let outcome = run(&session, &chosen, args.quiet)?;
+    let mut text = String::new();
+    for note in notes(&outcome.report) {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    let parity = Parity::of(&simulated, &outcome.result);
+    let grid = parity::grid(&parity);
+    text.push_str(&format!("\n{}: simulated and live\n{}\n", chosen.job.method, table::terminal(&grid, table::Style::detect())));
+    print(&text)?;
+    let missed = parity.missed();
+    if missed > 0 {
+        return Err(Failure::Failed(format!("{missed} of {} comparisons are outside their bands", parity.rows.len())));
+    }
+    verdict(&outcome, args.allow_late)
+}
