@@ -61,6 +61,12 @@ impl Arena {
         self.free.push(handle as u32);
     }
 
+    /// All buffers.
+    #[must_use]
+    pub fn buffers(&self) -> usize {
+        self.lengths.len()
+    }
+
     /// Buffers in use now.
     #[must_use]
     pub fn in_use(&self) -> usize {

@@ -5,11 +5,17 @@
 //! simulator, unchanged; what is added here is a clock, packet buffers and the kernel's interfaces.
 
 pub mod arena;
+pub mod clock;
+pub mod driver;
 mod error;
+pub mod lateness;
 pub mod net;
 pub mod packet;
+mod report;
 
+pub use driver::{Ends, Live, LiveOptions, UePort};
 pub use error::LiveError;
+pub use report::{Account, LiveReport};
 
 use std::io;
 

@@ -244,9 +244,12 @@ const fn ecn_of(bits: u8) -> Ecn {
 /// Which datagram a fragment belongs to (RFC 791 section 3.2, RFC 8200 section 4.5).
 type Whole = ([u8; 16], [u8; 16], u32, Protocol);
 
+/// A fragmented datagram and its ports.
+type Known = (Whole, [u16; 2]);
+
 /// The ports of the last [`FRAGMENTED`] fragmented datagrams, by the headers of their first fragments.
 pub struct FragmentPorts {
-    ring: Box<[Option<(Whole, [u16; 2])>]>,
+    ring: Vec<Option<Known>>,
     next: usize,
 }
 
@@ -254,7 +257,7 @@ impl FragmentPorts {
     /// Knows none.
     #[must_use]
     pub fn new() -> Self {
-        Self { ring: vec![None; FRAGMENTED].into_boxed_slice(), next: 0 }
+        Self { ring: vec![None; FRAGMENTED], next: 0 }
     }
 
     /// Remembers the ports of `datagram` when it is a first fragment, and gives it those of its first when it is a later one.

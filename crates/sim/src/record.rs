@@ -1,9 +1,9 @@
 //! The recorder, for drivers whose flows are not known before they appear: what they record comes out as the same
 //! [`RunResult`].
 //!
-//! A flow is counted under the scenario's flow that it stands for: of those of its UE the first with its protocol and the
-//! server's port; else the first with its protocol and QFI; else under a name made of its UE and QFI (`ue0.qfi9`), or
-//! `ue0.no_rule` where no packet detection rule matches.
+//! A flow is counted under the scenario's flow that it stands for: of those of its UE and protocol the first with both its
+//! ports, else with the UE's port, else with the server's port, else with its QFI; else under a name made of its UE and QFI
+//! (`ue0.qfi9`), or `ue0.no_rule` where no packet detection rule matches.
 
 use crate::app::App;
 use crate::backlog::Backlogs;
@@ -19,7 +19,8 @@ use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
 struct Stand {
     ue: u32,
     protocol: Protocol,
-    server_port: u16,
+    /// The server's and the UE's; 0 for none.
+    ports: [u16; 2],
     qfi: u8,
     class: u32,
     low_latency: bool,
@@ -77,7 +78,7 @@ impl Record {
             Stand {
                 ue: flow.ue,
                 protocol: flow.traffic.protocol(),
-                server_port: flow.tuple.source_port,
+                ports: [flow.tuple.source_port, flow.tuple.destination_port],
                 qfi: detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get),
                 class,
                 low_latency: flow.low_latency,
@@ -119,8 +120,12 @@ impl Record {
     pub fn open(&mut self, ue: u32, tuple: &FiveTuple) -> Opened {
         let qfi = self.qfi(ue, tuple);
         let own = || self.stands.iter().filter(|s| s.ue == ue && s.protocol == tuple.protocol);
-        let by_port = || own().find(|s| s.server_port != 0 && s.server_port == tuple.source_port);
-        let found = by_port().or_else(|| own().find(|s| Some(s.qfi) == qfi));
+        let [server, at_ue] = [tuple.source_port, tuple.destination_port];
+        let found = own()
+            .find(|s| s.ports == [server, at_ue])
+            .or_else(|| own().find(|s| at_ue != 0 && s.ports[1] == at_ue))
+            .or_else(|| own().find(|s| server != 0 && s.ports[0] == server))
+            .or_else(|| own().find(|s| Some(s.qfi) == qfi));
         let (class, opened) = match found {
             Some(s) => (s.class, Opened { low_latency: s.low_latency, extra_delay: s.extra_delay }),
             None => {

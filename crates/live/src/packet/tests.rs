@@ -69,7 +69,7 @@ fn later_fragments_take_the_ports_of_the_first() {
     let fragment = |offset: u16, more: bool, content: &[u8]| {
         let mut out = whole[..20].to_vec();
         out.extend(content);
-        let flags = offset / 8 | u16::from(more) << 13;
+        let flags = (offset / 8) | (u16::from(more) << 13);
         let length = out.len() as u16;
         out[2..4].copy_from_slice(&length.to_be_bytes());
         out[6..8].copy_from_slice(&flags.to_be_bytes());

@@ -1,0 +1,123 @@
+//! The clock of a live run: absolute sleeps on `CLOCK_MONOTONIC`, with real-time priority where the kernel allows it.
+//!
+//! Sleeping to an absolute instant (clock_nanosleep(2), `TIMER_ABSTIME`) adds up no error. With `SCHED_FIFO` the thread runs as
+//! soon as its timer fires, whatever else is runnable; without the privilege for it (`CAP_SYS_NICE` or `RLIMIT_RTPRIO`) the
+//! timer slack of 50 us is taken away (prctl(2), `PR_SET_TIMERSLACK`), and other load makes wake-ups late by milliseconds.
+//! The priority is not inherited by processes that the thread starts (`SCHED_RESET_ON_FORK`).
+//!
+//! `CLOCK_MONOTONIC` goes on while a process is stopped, so a stop shows as one very late wake-up.
+
+use crate::LiveError;
+use justfull_base::{Duration, Instant};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+
+/// Priority among `SCHED_FIFO` threads: above the least, below the kernel's interrupt threads (50).
+const PRIORITY: i32 = 10;
+
+/// Something that tells the time of a run and waits.
+pub trait Clock {
+    /// Now.
+    fn now(&mut self) -> Instant;
+
+    /// Waits until `due` or until a signal comes, and tells the time then.
+    fn sleep_until(&mut self, due: Instant) -> Instant;
+}
+
+/// How the thread is scheduled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// `SCHED_FIFO`.
+    RealTime,
+    /// The normal policy, and why.
+    Normal(String),
+}
+
+/// The kernel's monotonic clock, counted from its making.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotClock {
+    /// `CLOCK_MONOTONIC` at the start of the run, in ns.
+    start: u64,
+}
+
+impl SlotClock {
+    /// A run that starts now.
+    ///
+    /// # Errors
+    /// The kernel has no monotonic clock.
+    pub fn start() -> Result<Self, LiveError> {
+        let now = monotonic().map_err(|e| LiveError::new("read CLOCK_MONOTONIC", e))?;
+        Ok(Self { start: now })
+    }
+}
+
+fn monotonic() -> nix::Result<u64> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
+    Ok(now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned())
+}
+
+impl Clock for SlotClock {
+    #[inline]
+    fn now(&mut self) -> Instant {
+        // It was read at the start; it does not fail later.
+        Instant::from_nanos(monotonic().map_or(0, |ns| ns - self.start))
+    }
+
+    fn sleep_until(&mut self, due: Instant) -> Instant {
+        let at = self.start.saturating_add(due.as_nanos());
+        let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
+        let request = TimeSpec::new(seconds.cast_signed(), nanos.cast_signed());
+        // Ends early on a signal, which is for the caller to look at; it fails for nothing else.
+        let _woken = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &request);
+        self.now()
+    }
+}
+
+/// Gives this thread real-time priority, or else the finest timers there are without it.
+pub fn raise_priority() -> Priority {
+    let parameters = libc::sched_param { sched_priority: PRIORITY };
+    // SAFETY: `parameters` outlives the call, which reads it; 0 names the calling thread.
+    let answer = unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters)
+    };
+    let Err(error) = Errno::result(answer) else { return Priority::RealTime };
+    let refused = format!("SCHED_FIFO needs CAP_SYS_NICE or RLIMIT_RTPRIO: {}", error.desc());
+    match prctl::set_timerslack(1) {
+        Ok(()) => Priority::Normal(refused),
+        Err(slack) => Priority::Normal(format!("{refused}; timer slack stays: {}", slack.desc())),
+    }
+}
+
+/// Time between the wake-ups of a run whose slots are `slot` apart: the least multiple of it that is at least `least`.
+#[must_use]
+pub fn wake_period(slot: Duration, least: Duration) -> Duration {
+    let slots = least.as_nanos().div_ceil(slot.as_nanos().max(1)).max(1);
+    slot.times(slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_wakes_at_or_after_the_instant_that_is_due() {
+        let mut clock = SlotClock::start().expect("Linux has one");
+        let due = clock.now() + Duration::from_millis(2);
+        let woke = clock.sleep_until(due);
+        assert!(woke >= due && clock.now() >= woke, "{woke:?} {due:?}");
+        assert!(clock.sleep_until(due) >= woke, "an instant that has passed is no wait");
+    }
+
+    #[test]
+    fn short_slots_are_handled_in_whole_batches() {
+        let us = Duration::from_micros;
+        for (slot, period) in
+            [(125, 500), (250, 500), (500, 500), (400, 800), (1_000, 1_000), (10_000, 10_000)]
+        {
+            assert_eq!(wake_period(us(slot), us(500)), us(period), "slots of {slot} us");
+        }
+    }
+}

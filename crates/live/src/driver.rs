@@ -1,0 +1,488 @@
+//! The second driver of [`justfull_ran::Stack`]: real datagrams, a real clock.
+//!
+//! ```text
+//! server's port -> core link -> Stack -> air -> UE's port
+//! server's port <------------- uplink <-------- UE's port
+//! ```
+//! At a wake-up ([`Live::turn`]) all that waits at the interfaces is read, the links and the stack do what is due up to now, and what
+//! has come through is written. Wake-ups are at slots; where slots are shorter than [`LiveOptions::wake`], at every n-th, whose
+//! packets the stack still serves slot by slot; where they are longer than [`LiveOptions::read`], the interfaces are also read
+//! in between.
+//!
+//! Interfaces do not say when a datagram came, only that it was between two readings: it is stamped with the middle of that
+//! time, so that delays are right on average and to half of [`LiveOptions::read`] each. After a late wake-up all missed slots are
+//! handled at once, and what is read then is stamped half a reading period before it: packets never use slots that passed
+//! before they may have come. Beyond [`CATCH_UP`] the rest of a gap is taken out of the run: for the stack it has not been.
+//!
+//! A link's delay ends at a wake-up, so a real datagram leaves up to one reading period after the recorded instant. Goodput counts
+//! the payload that reached the UEs; a segment that a sender repeats without need counts again.
+
+use crate::arena::Arena;
+use crate::clock::{Clock, Priority, wake_period};
+use crate::lateness::{Lateness, missed};
+use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
+use crate::report::{Account, LiveReport};
+use crate::{LiveError, Port};
+use flows::FlowTable;
+use justfull_base::{Duration, Instant, Packet};
+use justfull_ran::Stack;
+use justfull_sim::WorldConfig;
+use justfull_sim::link::Pipe;
+use justfull_sim::record::Record;
+use justfull_sim::results::RunResult;
+use justfull_sim::uplink::Uplink;
+use side::{Arrival, Side};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+mod flows;
+mod side;
+
+pub use side::Counts;
+
+/// The longest gap that is caught up: stalls of tens of milliseconds happen on any machine, and a stack that has missed more than this
+/// has been stopped.
+pub const CATCH_UP: Duration = Duration::from_millis(100);
+
+/// Most datagrams that are read from one interface at one wake-up; the rest waits for the next.
+const READ_AT_ONCE: usize = 8_192;
+
+/// Time between two views of the run.
+const VIEW_PERIOD: Duration = Duration::from_millis(100);
+
+/// What a live run needs beyond the scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveOptions {
+    /// Packet buffers, at least 1: each takes the MTU, rounded up to 64 B, and 8 B.
+    pub buffers: u32,
+    /// Flows that are told apart, at least 1: about 150 B each.
+    pub flows: u32,
+    /// Least time between wake-ups for slots.
+    pub wake: Duration,
+    /// Time between readings of the interfaces, if slots are longer.
+    pub read: Duration,
+}
+
+impl Default for LiveOptions {
+    fn default() -> Self {
+        let wake = Duration::from_micros(500);
+        Self { buffers: 32_768, flows: 16_384, wake, read: wake }
+    }
+}
+
+/// A UE's interface.
+pub struct UePort<P> {
+    /// The interface.
+    pub port: P,
+    /// The UE's addresses. Without any, it takes whatever no other UE's addresses match.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// The interfaces that a run joins.
+pub struct Ends<P> {
+    /// One for each UE of the scenario, in its order.
+    pub ues: Vec<UePort<P>>,
+    /// The servers' side.
+    pub server: P,
+}
+
+/// The run at an instant, for whoever watches it.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Packets waiting in UPF, SDAP and RLC.
+    pub backlog_packets: [u64; 3],
+    /// What was counted since the start of the run.
+    pub counts: Counts,
+    /// From the server to the UEs, without what is queued.
+    pub down: Account,
+    /// From the UEs to the server, likewise.
+    pub up: Account,
+    /// Lateness so far.
+    pub lateness: crate::lateness::LatenessReport,
+}
+
+/// Told of the run ten times a second, on the loop's own thread: it must not wait.
+pub trait Watch {
+    /// The run at `now`.
+    fn saw(&mut self, now: Instant, view: &View);
+}
+
+impl Watch for () {
+    fn saw(&mut self, _now: Instant, _view: &View) {}
+}
+
+/// A live run.
+pub struct Live<P> {
+    stack: Stack,
+    side: Side,
+    server: P,
+    ues: Vec<P>,
+    ue_of: BTreeMap<[u8; 16], u32>,
+    /// The UE for all other addresses.
+    any_ue: Option<u32>,
+    flows: FlowTable,
+    fragments_down: FragmentPorts,
+    fragments_up: FragmentPorts,
+    /// One link between server and UPF for each of these delays on top of the core's.
+    delays: Vec<Duration>,
+    core: Vec<Pipe<Packet>>,
+    /// Packets on their way up, by their buffers.
+    uplink: Uplink<u64>,
+    down: Account,
+    up: Account,
+    mtu: u32,
+    slot: Duration,
+    wake: Duration,
+    read: Duration,
+    end: Instant,
+    /// The instant up to which everything has been done.
+    done: Instant,
+    fault: Option<LiveError>,
+}
+
+impl<P: Port> Live<P> {
+    /// A run of `config` between `ends`. The flows of `config` only say under which names real ones are counted.
+    ///
+    /// # Errors
+    /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
+    pub fn new(config: &WorldConfig, options: &LiveOptions, ends: Ends<P>) -> Result<Self, LiveError> {
+        let refused = |reason: String| LiveError::new("start a live run", reason);
+        let record = Record::new(config).map_err(|e| refused(e.to_string()))?;
+        let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
+        if ends.ues.len() != config.stack.ues.len() {
+            let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
+            return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));
+        }
+        if options.buffers == 0 || options.flows == 0 || options.wake.is_zero() || options.read.is_zero() {
+            return Err(refused("buffers, flows, wake and read must be above 0".into()));
+        }
+        let (mut ue_of, mut any_ue, mut ues) = (BTreeMap::new(), None, Vec::new());
+        for (ue, end) in (0u32..).zip(ends.ues) {
+            if end.addresses.is_empty() && any_ue.replace(ue).is_some() {
+                return Err(refused("more than one UE without an address".into()));
+            }
+            for address in end.addresses {
+                let key = match address {
+                    IpAddr::V4(v4) => mapped(v4.octets()),
+                    IpAddr::V6(v6) => v6.octets(),
+                };
+                if ue_of.insert(key, ue).is_some() {
+                    return Err(refused(format!("two UEs have the address {address}")));
+                }
+            }
+            ues.push(end.port);
+        }
+        let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
+        delays.push(Duration::ZERO);
+        delays.sort_unstable();
+        delays.dedup();
+        let warmup = Instant::ZERO + config.warmup;
+        let pipe = |d: &Duration| Pipe::new(config.core_rate, config.core_delay + *d);
+        Ok(Self {
+            side: Side::new(record, Arena::new(options.buffers, config.stack.mtu), config.air_delay),
+            core: delays.iter().map(pipe).collect(),
+            uplink: Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed),
+            server: ends.server,
+            flows: FlowTable::new(options.flows),
+            fragments_down: FragmentPorts::new(),
+            fragments_up: FragmentPorts::new(),
+            down: Account::default(),
+            up: Account::default(),
+            mtu: config.stack.mtu,
+            slot: config.stack.mac.slot.period,
+            wake: options.wake,
+            read: options.read,
+            end: Instant::ZERO + config.duration,
+            done: Instant::ZERO,
+            fault: None,
+            stack,
+            ues,
+            ue_of,
+            any_ue,
+            delays,
+        })
+    }
+
+    /// Does all that is due up to `now`, which is not before the `now` of the last turn.
+    ///
+    /// # Errors
+    /// An interface has gone. What came before it is accounted for.
+    pub fn turn(&mut self, now: Instant) -> Result<(), LiveError> {
+        let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
+        let stamp = now - Duration::from_nanos(gap / 2);
+        self.read_server(stamp)?;
+        self.read_ues(stamp)?;
+        self.advance(now);
+        self.write_ues(now)?;
+        self.write_server(now)?;
+        self.done = now;
+        Ok(())
+    }
+
+    fn read_server(&mut self, stamp: Instant) -> Result<(), LiveError> {
+        for _ in 0..READ_AT_ONCE {
+            let read = receive(&mut self.server, &mut self.side.arena, self.mtu, &mut self.down);
+            let (handle, mut datagram) =
+                match read.map_err(|e| LiveError::new("read from the server's side", e))? {
+                    Read::Nothing => break,
+                    Read::Accounted => continue,
+                    Read::Packet(handle, datagram) => (handle, datagram),
+                };
+            self.fragments_down.complete(&mut datagram);
+            let Some(ue) = self.ue_of.get(&datagram.tuple.destination).copied().or(self.any_ue) else {
+                self.down.no_ue += 1;
+                self.side.arena.give_back(handle);
+                continue;
+            };
+            let members = (&mut self.stack, &mut self.side.record);
+            let flow = self.flows.find((ue, &datagram.tuple), &self.delays, members);
+            let packet = Packet {
+                payload: handle | u64::from(datagram.payload) << 32,
+                flow: flow.number,
+                size: datagram.size,
+                ecn: datagram.ecn,
+                protocol: datagram.tuple.protocol,
+                tracked: flow.tracked,
+                ..Packet::default()
+            };
+            self.core[flow.pipe as usize].push(stamp, datagram.size, packet);
+        }
+        Ok(())
+    }
+
+    fn read_ues(&mut self, stamp: Instant) -> Result<(), LiveError> {
+        for (ue, port) in (0u32..).zip(&mut self.ues) {
+            for _ in 0..READ_AT_ONCE {
+                let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
+                let (handle, mut datagram) =
+                    match read.map_err(|e| LiveError::new(format!("read from UE {ue}'s side"), e))? {
+                        Read::Nothing => break,
+                        Read::Accounted => continue,
+                        Read::Packet(handle, datagram) => (handle, datagram),
+                    };
+                let pipe = if self.delays.len() == 1 {
+                    0
+                } else {
+                    self.fragments_up.complete(&mut datagram);
+                    self.flows.pipe_up(&datagram.tuple)
+                };
+                if !self.uplink.push(stamp, (ue, pipe), datagram.size, handle) {
+                    self.up.dropped += 1;
+                    self.side.arena.give_back(handle);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The core's links and the stack, up to `now`.
+    fn advance(&mut self, now: Instant) {
+        loop {
+            let next = self.core.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
+            if next > now {
+                break;
+            }
+            for pipe in &mut self.core {
+                while let Some(packet) = pipe.pop(next) {
+                    self.side.record.entered(next, packet.flow);
+                    self.stack.input(next, packet, &mut self.side);
+                }
+            }
+        }
+        self.stack.wake(now, &mut self.side);
+    }
+
+    fn write_ues(&mut self, now: Instant) -> Result<(), LiveError> {
+        while let Some(Arrival { handle, ue }) = self.side.air.pop(now) {
+            let sent = send(&mut self.ues[ue as usize], &mut self.side.arena, handle, &mut self.down);
+            sent.map_err(|e| LiveError::new(format!("write to UE {ue}'s side"), e))?;
+        }
+        Ok(())
+    }
+
+    fn write_server(&mut self, now: Instant) -> Result<(), LiveError> {
+        while self.uplink.next() <= now {
+            let due = self.uplink.next();
+            while let Some(handle) = self.uplink.pop(due) {
+                let sent = send(&mut self.server, &mut self.side.arena, handle, &mut self.up);
+                sent.map_err(|e| LiveError::new("write to the server's side", e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// When to wake next, and whether for slots.
+    fn next_wake(&self) -> (Instant, bool) {
+        let batch = wake_period(self.slot, self.wake) - self.slot;
+        let slots = self.stack.next_slot() + batch;
+        if slots.since(self.done).as_nanos() * 2 > self.read.as_nanos() * 3 {
+            (self.done + self.read, false)
+        } else {
+            (slots, true)
+        }
+    }
+
+    /// Runs on `clock` until the scenario's end, or until `stop`.
+    ///
+    /// # Panics
+    /// When packets are not accounted for: a bug, not an outcome.
+    pub fn run<C: Clock, W: Watch>(
+        mut self,
+        clock: &mut C,
+        priority: Priority,
+        stop: &AtomicBool,
+        watch: &mut W,
+    ) -> (RunResult, LiveReport) {
+        let mut lateness = Lateness::new(wake_period(self.slot, self.wake));
+        // What lies between the clock's time and the run's: all before the start, and stops.
+        let mut outside = clock.now().since(Instant::ZERO);
+        let (mut stops, mut stopped) = (0, Duration::ZERO);
+        let mut view_at = Instant::ZERO + VIEW_PERIOD;
+        while self.done < self.end && !stop.load(Ordering::Relaxed) {
+            let (due, for_slots) = self.next_wake();
+            let due = due.min(self.end);
+            let mut now = clock.sleep_until(due + outside) - outside;
+            if now < due {
+                continue;
+            }
+            let gap = now.since(due);
+            if gap > CATCH_UP {
+                let lost = gap - CATCH_UP;
+                (stops, stopped, outside) = (stops + 1, stopped + lost, outside + lost);
+                let slots = lost.as_nanos() / self.slot.as_nanos();
+                lateness.slots(slots, slots);
+                now = now - lost;
+            }
+            if for_slots {
+                lateness.woke(due, due + gap);
+            }
+            let before = (self.stack.next_slot(), self.side.counts.slots);
+            let outcome = self.turn(now.min(self.end));
+            let handled = self.side.counts.slots - before.1;
+            let period = lateness.period();
+            let slots_due = before.0 + (period - self.slot);
+            let late = missed((before.0, handled, self.slot), (slots_due, period), clock.now() - outside);
+            lateness.slots(handled, late);
+            if let Err(fault) = outcome {
+                self.done = now;
+                self.fault = Some(fault);
+                break;
+            }
+            if now >= view_at {
+                view_at = now + VIEW_PERIOD;
+                watch.saw(now, &self.view(&lateness));
+            }
+        }
+        let (result, mut report) = self.finish(priority, &lateness);
+        (report.stops, report.stopped) = (stops, stopped);
+        (result, report)
+    }
+
+    fn view(&self, lateness: &Lateness) -> View {
+        View {
+            backlog_packets: self.stack.backlog_packets(),
+            counts: self.side.counts,
+            down: self.down,
+            up: self.up,
+            lateness: lateness.report(),
+        }
+    }
+
+    /// The results of what has been done so far.
+    ///
+    /// # Panics
+    /// When packets are not accounted for: a bug, not an outcome.
+    #[must_use]
+    pub fn finish(mut self, priority: Priority, lateness: &Lateness) -> (RunResult, LiveReport) {
+        let chain = self.stack.conserved();
+        let links = self.core.iter().map(Pipe::len).sum::<usize>() + self.side.air.len();
+        self.down.dropped = chain.dropped;
+        self.down.queued = chain.queued + links as u64;
+        let uplink = self.uplink.finish();
+        self.up.queued = uplink.queued;
+        for account in [&self.down, &self.up] {
+            assert!(account.is_balanced(), "datagrams are accounted for: {account:?}");
+        }
+        let queued = self.down.queued + self.up.queued;
+        assert_eq!(self.side.arena.in_use() as u64, queued, "each buffer in use holds a queued packet");
+        let report = LiveReport {
+            priority,
+            lateness: lateness.report(),
+            read_period: self.read.min(lateness.period()),
+            stops: 0,
+            stopped: Duration::ZERO,
+            down: self.down,
+            up: self.up,
+            flows: self.flows.opened(),
+            shared_packets: self.flows.shared_packets,
+            buffers: self.side.arena.buffers(),
+            buffers_used: self.side.arena.most_used(),
+            buffer_bytes: self.side.arena.memory(),
+            congestion_control: Vec::new(),
+            fault: self.fault.map(|fault| fault.to_string()),
+        };
+        (self.side.record.finish(self.done, &self.stack, uplink), report)
+    }
+}
+
+/// What a reading gave.
+enum Read {
+    Nothing,
+    /// A datagram that goes no further.
+    Accounted,
+    Packet(u64, Datagram),
+}
+
+/// Reads one datagram from `port` into a buffer.
+fn receive<P: Port>(
+    port: &mut P,
+    arena: &mut Arena,
+    mtu: u32,
+    account: &mut Account,
+) -> std::io::Result<Read> {
+    let Some(handle) = arena.take() else {
+        let read = port.receive(&mut [0; 64])?;
+        account.received += u64::from(read.is_some());
+        account.no_buffer += u64::from(read.is_some());
+        return Ok(if read.is_some() { Read::Accounted } else { Read::Nothing });
+    };
+    let space = arena.space(handle);
+    let length = match port.receive(space) {
+        Ok(Some(length)) => length,
+        other => {
+            arena.give_back(handle);
+            return other.map(|_| Read::Nothing);
+        }
+    };
+    account.received += 1;
+    let parsed = if length > mtu as usize { Err(Malformed::TooBig) } else { parse(&space[..length]) };
+    match parsed {
+        Ok(datagram) => {
+            arena.set_length(handle, datagram.size);
+            Ok(Read::Packet(handle, datagram))
+        }
+        Err(reason) => {
+            account.malformed[reason as usize] += 1;
+            arena.give_back(handle);
+            Ok(Read::Accounted)
+        }
+    }
+}
+
+/// Writes the packet in buffer `handle` to `port` and frees the buffer, whatever comes of it.
+fn send<P: Port>(port: &mut P, arena: &mut Arena, handle: u64, account: &mut Account) -> std::io::Result<()> {
+    let packet = arena.packet(handle);
+    let (bytes, sent) = (packet.len() as u64, port.send(packet));
+    arena.give_back(handle);
+    if matches!(sent, Ok(true)) {
+        account.delivered += 1;
+        account.delivered_bytes += bytes;
+    } else {
+        account.refused += 1;
+    }
+    sent.map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! What listens to the stack of a live run.
+
+use crate::arena::Arena;
+use crate::packet::mark_ce;
+use justfull_base::{BitRate, DropReason, Duration, Ecn, Event, Instant, Packet, Probe};
+use justfull_ran::Egress;
+use justfull_sim::link::Pipe;
+use justfull_sim::record::Record;
+
+/// A packet on the air.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) handle: u64,
+    pub(super) ue: u32,
+}
+
+/// What happened since the start of the run, the warm-up included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Slots.
+    pub slots: u64,
+    /// What they could have carried, in the unit of the MAC.
+    pub offered: u64,
+    /// What they carried.
+    pub used: u64,
+    /// Bytes waiting in the RLC before the last slot.
+    pub rlc_bytes: u64,
+    /// Drops, by layer from the top down and by reason in the order of [`DropReason::ALL`].
+    pub drops: [[u64; DropReason::ALL.len()]; 3],
+    /// Packets marked, by layer.
+    pub marks: [u64; 3],
+    /// Times in each layer: packets that left it and the sum of their sojourn times in ns.
+    pub sojourn: [(u64, u64); 3],
+}
+
+/// The recorder, the packets' buffers and the air.
+pub(super) struct Side {
+    pub(super) record: Record,
+    pub(super) arena: Arena,
+    pub(super) air: Pipe<Arrival>,
+    pub(super) counts: Counts,
+}
+
+impl Side {
+    pub(super) fn new(record: Record, arena: Arena, air_delay: Duration) -> Self {
+        Self { record, arena, air: Pipe::new(BitRate(0), air_delay), counts: Counts::default() }
+    }
+}
+
+/// The buffer in a payload handle: the half below the number of payload bytes.
+const fn buffer_of(packet: &Packet) -> u64 {
+    packet.payload & 0xffff_ffff
+}
+
+impl Probe for Side {
+    #[inline]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        self.record.on_event(now, event);
+        let counts = &mut self.counts;
+        match event {
+            Event::Slot { capacity, used, rlc_bytes, .. } => {
+                counts.slots += 1;
+                counts.offered += capacity;
+                counts.used += used;
+                counts.rlc_bytes = *rlc_bytes;
+            }
+            Event::Departed { layer, sojourn, .. } => {
+                let (packets, ns) = &mut counts.sojourn[*layer as usize];
+                *packets += 1;
+                *ns += sojourn.as_nanos();
+            }
+            Event::Marked { layer, .. } => counts.marks[*layer as usize] += 1,
+            Event::Dropped { layer, packet, reason } => {
+                counts.drops[*layer as usize][*reason as usize] += 1;
+                self.arena.give_back(buffer_of(packet));
+            }
+            Event::Enqueued { .. } => {}
+        }
+    }
+}
+
+impl Egress for Side {
+    #[inline]
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.record.delivered(now, packet, bound);
+        self.record.goodput(now, packet.flow, packet.payload >> 32);
+        let handle = buffer_of(packet);
+        if packet.ecn == Ecn::Ce {
+            mark_ce(self.arena.packet(handle));
+        }
+        self.air.push(now, packet.size, Arrival { handle, ue: packet.ue });
+    }
+}

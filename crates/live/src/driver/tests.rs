@@ -1,0 +1,411 @@
+use super::*;
+use crate::packet::mark_ce;
+use etherparse::PacketBuilder;
+use justfull_base::packet::Protocol;
+use justfull_base::{BitRate, Bytes, Ecn, Event, Lateness as PollLateness, Qfi};
+use justfull_queue::aqm::{AqmConfig, codel};
+use justfull_queue::{Limit, QueueConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::config::{Phase, Skew};
+use justfull_ran::{
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    StackConfig, TieOrder, UeConfig, UpfConfig,
+};
+use justfull_sim::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, World};
+use justfull_tcp::Segment;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+const SERVER: [u8; 4] = [10, 0, 0, 1];
+const UE: [u8; 4] = [10, 0, 1, 1];
+
+type Timed = (Instant, Vec<u8>);
+
+/// The end of a wire: what comes in at its time, what went out.
+struct Wire {
+    now: Rc<Cell<Instant>>,
+    inbox: VecDeque<Timed>,
+    outbox: Rc<RefCell<Vec<Timed>>>,
+    full: bool,
+    gone_at: Instant,
+}
+
+impl Port for Wire {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.now.get() >= self.gone_at {
+            return Err(io::Error::from_raw_os_error(77));
+        }
+        let Some((_, bytes)) = self.inbox.pop_front_if(|(at, _)| *at <= self.now.get()) else {
+            return Ok(None);
+        };
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        Ok(Some(length))
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        self.outbox.borrow_mut().push((self.now.get(), packet.to_vec()));
+        Ok(!self.full)
+    }
+}
+
+/// A clock that is always late by the same time, and stands still once.
+struct Virtual {
+    now: Rc<Cell<Instant>>,
+    late: Duration,
+    stop: Option<(Instant, Duration)>,
+}
+
+impl Clock for Virtual {
+    fn now(&mut self) -> Instant {
+        self.now.get()
+    }
+
+    fn sleep_until(&mut self, due: Instant) -> Instant {
+        let mut woke = (due + self.late).max(self.now.get());
+        if let Some((_, length)) = self.stop.take_if(|(at, _)| *at <= due) {
+            woke += length;
+        }
+        self.now.set(woke);
+        woke
+    }
+}
+
+/// All of a run but its scenario.
+struct Bench {
+    now: Rc<Cell<Instant>>,
+    late: Duration,
+    stop: Option<(Instant, Duration)>,
+    options: LiveOptions,
+    down: Vec<Timed>,
+    up: Vec<Timed>,
+    ue_full: bool,
+    gone_at: Instant,
+}
+
+/// What reached the UE, what reached the server.
+type Out = (Vec<Timed>, Vec<Timed>);
+
+impl Bench {
+    fn new(down: Vec<Timed>, up: Vec<Timed>) -> Self {
+        Self {
+            now: Rc::new(Cell::new(Instant::ZERO)),
+            late: Duration::from_micros(20),
+            stop: None,
+            options: LiveOptions::default(),
+            down,
+            up,
+            ue_full: false,
+            gone_at: Instant::NEVER,
+        }
+    }
+
+    fn run(self, config: &WorldConfig) -> (RunResult, LiveReport, Out) {
+        let wire = |inbox: Vec<Timed>, full, gone_at| {
+            let outbox = Rc::new(RefCell::new(Vec::new()));
+            let inbox = inbox.into();
+            (Wire { now: self.now.clone(), inbox, outbox: outbox.clone(), full, gone_at }, outbox)
+        };
+        let (server, at_server) = wire(self.down, false, self.gone_at);
+        let (ue, at_ue) = wire(self.up, self.ue_full, Instant::NEVER);
+        let ends = Ends { ues: vec![UePort { port: ue, addresses: vec![IpAddr::from(UE)] }], server };
+        let live = Live::new(config, &self.options, ends).expect("sound settings");
+        let mut clock = Virtual { now: self.now.clone(), late: self.late, stop: self.stop };
+        let stop = AtomicBool::new(false);
+        let (result, report) = live.run(&mut clock, Priority::RealTime, &stop, &mut ());
+        (result, report, (at_ue.take(), at_server.take()))
+    }
+}
+
+fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+fn at(us: u64) -> Instant {
+    Instant::from_nanos(us * 1_000)
+}
+
+fn udp(from: [u8; 4], to: [u8; 4], port: u16, payload: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    PacketBuilder::ipv4(from, to, 64)
+        .udp(2112, port)
+        .write(&mut out, &vec![0; payload])
+        .expect("memory takes it");
+    out
+}
+
+/// A cell of one UE that carries `per_slot` bytes in each slot; its flows are `flows` of UDP, by port from 6000 on.
+fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) -> WorldConfig {
+    let qfi = |n| Qfi::new(n).expect("below 64");
+    let poll = PollConfig {
+        period: slot,
+        phase: Phase::Fixed(Duration::ZERO),
+        skew: Skew::Ppm(0.0),
+        lateness: PollLateness::Exact,
+    };
+    let flow = |(i, traffic): (usize, Traffic)| FlowConfig {
+        name: format!("udp{i}"),
+        ue: 0,
+        tuple: FiveTuple {
+            source: mapped(SERVER),
+            destination: mapped(UE),
+            source_port: 2112,
+            destination_port: 6000 + i as u16,
+            protocol: Protocol::Udp,
+        },
+        traffic,
+        low_latency: i == 0,
+        start: Duration::ZERO,
+        stop: None,
+        extra_delay: Duration::ZERO,
+        delay_budget: None,
+    };
+    WorldConfig {
+        scenario: "test".into(),
+        method: "test".into(),
+        stack: StackConfig {
+            upf: UpfConfig::default(),
+            sdap: SdapConfig::default(),
+            rlc: RlcConfig { queue: rlc, ..RlcConfig::default() },
+            mac: MacConfig { slot: poll, ..MacConfig::default() },
+            channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
+            ues: vec![UeConfig {
+                drbs: 1,
+                qos_flows: vec![QosFlowConfig { qfi: qfi(1), drb: 0, priority: 0, weight: 1, queue: None }],
+                rules: vec![PacketDetectionRule {
+                    protocol: Some(Protocol::Udp),
+                    ..PacketDetectionRule::any(qfi(1))
+                }],
+                channel: None,
+                slice: 0,
+            }],
+            pdcp: PdcpConfig::default(),
+            slices: Vec::new(),
+            tie_order: TieOrder::TopDown,
+            mtu: 1500,
+            seed: 1,
+            assert_bound: true,
+        },
+        flows: flows.into_iter().enumerate().map(flow).collect(),
+        core_rate: BitRate(0),
+        core_delay: Duration::ZERO,
+        air_delay: Duration::ZERO,
+        uplink: UplinkConfig { rate: BitRate(0), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None },
+        duration: ms(2_000),
+        warmup: Duration::ZERO,
+        series_bins: 10,
+        entity_backlog: false,
+    }
+}
+
+fn source(payload: u64, us: u64) -> Traffic {
+    let interval = Interval::Constant(Duration::from_micros(us));
+    Traffic::Udp { payload: Bytes(payload), interval }
+}
+
+fn droptail() -> QueueConfig {
+    QueueConfig::tail_drop(Limit::Bytes(60_000))
+}
+
+/// When each packet entered the simulator's stack, its flow and its size.
+#[derive(Default)]
+struct Entries(BTreeMap<u64, (Instant, u32, u32)>);
+
+impl Tap for Entries {
+    fn on_event(&mut self, _now: Instant, event: &Event, _segment: Option<&Segment>) {
+        if let Some(packet) = justfull_sim::tap::packet_of(event) {
+            self.0.entry(packet.id).or_insert((packet.entered, packet.flow, packet.size));
+        }
+    }
+}
+
+#[test]
+fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live() {
+    // 15.3 Mbit/s offered to 12 Mbit/s: the queue is full most of the time.
+    let config = config(ms(1), 1_500, droptail(), vec![source(172, 20_000), source(1_400, 750)]);
+    let world = World::tapped(&config, Entries::default()).expect("sound settings");
+    let (simulated, entries) = world.run_tapped(&mut ()).expect("it ends");
+    let packets = entries
+        .0
+        .values()
+        .map(|&(entered, flow, size)| (entered, udp(SERVER, UE, 6000 + flow as u16, size as usize - 28)));
+    let (live, report, (at_ue, _)) = Bench::new(packets.collect(), Vec::new()).run(&config);
+    assert!(!report.late(), "{report:?}");
+    assert_eq!(live.conservation.entered, simulated.conservation.entered);
+    assert!((live.cell.utilisation - simulated.cell.utilisation).abs() < 0.01, "{:?}", live.cell);
+    for (found, expected) in live.flows.iter().zip(&simulated.flows) {
+        assert_eq!((&found.name, found.entered_packets), (&expected.name, expected.entered_packets));
+        let lost = found.dropped_packets.abs_diff(expected.dropped_packets);
+        assert!(
+            lost * 50 <= expected.dropped_packets,
+            "{} {}",
+            found.dropped_packets,
+            expected.dropped_packets
+        );
+        assert!(
+            (found.goodput_mbit_s / expected.goodput_mbit_s - 1.0).abs() < 0.01,
+            "{}",
+            found.goodput_mbit_s
+        );
+        let shares =
+            |d: &justfull_sim::results::Distribution| [d.mean_ms, d.p25_ms, d.p50_ms, d.p95_ms, d.p99_ms];
+        for (a, b) in shares(&found.delay).into_iter().zip(shares(&expected.delay)) {
+            assert!(
+                (a - b).abs() <= 1.0,
+                "{}: {:?} {:?}",
+                found.name,
+                shares(&found.delay),
+                shares(&expected.delay)
+            );
+        }
+    }
+    assert_eq!(at_ue.len() as u64, report.down.delivered);
+    assert_eq!(live.layers[2].drops[0].0, "overflow");
+}
+
+#[test]
+fn what_no_load_delays_waits_for_half_a_slot_on_average() {
+    let config = config(ms(10), 15_000, droptail(), vec![source(100, 7_000)]);
+    let packets = (0..280).map(|i| (at(i * 7_003), udp(SERVER, UE, 6000, 100)));
+    let (live, _, _) = Bench::new(packets.collect(), Vec::new()).run(&config);
+    let delay = &live.flows[0].delay;
+    assert!((delay.mean_ms - 5.0).abs() < 0.3, "slots of 10 ms are read every 500 us: {}", delay.mean_ms);
+    assert!(delay.max_ms <= 10.25 && delay.min_ms < 0.5, "{} to {}", delay.min_ms, delay.max_ms);
+}
+
+#[test]
+fn every_datagram_is_accounted_for_whatever_becomes_of_it() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    let good = udp(SERVER, UE, 6000, 100);
+    let change = |at: usize, to: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = to;
+        bytes
+    };
+    let bad = [change(0, 0x15), good[..60].to_vec(), change(0, 0x41), change(8, 1), udp(SERVER, UE, 1, 1473)];
+    let mut down: Vec<Timed> = bad.into_iter().map(|b| (at(100), b)).collect();
+    down.push((at(100), Vec::new()));
+    down.push((at(200), udp(SERVER, [10, 0, 9, 9], 6000, 10)));
+    let mut sctp = Vec::new();
+    PacketBuilder::ipv4(SERVER, UE, 64).write(&mut sctp, 132.into(), &[0; 12]).expect("memory takes it");
+    down.push((at(300), sctp));
+    down.extend((0..100).map(|i| (at(1_000 + i), udp(SERVER, UE, 6000 + i as u16, 1_400))));
+    let up = vec![(at(50), change(8, 1)), (at(60), udp(UE, SERVER, 9, 9))];
+    let mut bench = Bench::new(down, up);
+    (bench.options.buffers, bench.options.flows) = (50, 10);
+    let (result, report, (at_ue, at_server)) = bench.run(&config);
+    let account = report.down;
+    assert_eq!(
+        account.malformed,
+        [1, 2, 1, 1, 0, 1],
+        "version, truncated, header, checksum, transport, too big"
+    );
+    assert_eq!((account.received, account.no_ue, account.no_buffer), (108, 1, 50));
+    // SCTP matches no rule; what overflows the RLC queue of 60 kB is dropped there.
+    assert_eq!(result.layers[0].drops, [("no_rule".to_string(), 1)]);
+    assert_eq!(account.delivered + account.dropped, 51);
+    assert_eq!((at_ue.len() as u64, account.refused, account.queued), (account.delivered, 0, 0));
+    assert_eq!((report.up.received, report.up.malformed[3], report.up.delivered), (2, 1, 1));
+    assert_eq!(at_server[0].1, udp(UE, SERVER, 9, 9));
+    assert!(at_server[0].0 >= at(10_000) && at_server[0].0 < at(11_000), "10 ms up: {:?}", at_server[0].0);
+    assert_eq!((report.flows, report.buffers_used, report.buffers), (11, 50, 50));
+    assert_eq!(
+        report.shared_packets, 41,
+        "the SCTP packet and nine ports have flows of their own, the rest has one"
+    );
+}
+
+#[test]
+fn an_interface_that_takes_no_more_is_accounted_for() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    let packets = (0..10).map(|i| (at(i), udp(SERVER, UE, 6000, 100)));
+    let mut bench = Bench::new(packets.collect(), Vec::new());
+    bench.ue_full = true;
+    let (_, report, _) = bench.run(&config);
+    assert_eq!((report.down.received, report.down.refused, report.down.delivered), (10, 10, 0));
+}
+
+#[test]
+fn an_interface_that_goes_ends_the_run_with_its_packets_accounted_for() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    let packets = (0..100).map(|i| (at(i * 10), udp(SERVER, UE, 6000, 1_400)));
+    let mut bench = Bench::new(packets.collect(), Vec::new());
+    bench.gone_at = at(5_000);
+    let (result, report, _) = bench.run(&config);
+    assert!(report.fault.is_some_and(|f| f.starts_with("cannot read from the server's side")));
+    assert!(result.duration_s < 0.01 && report.down.received == 100 && report.down.queued > 30);
+}
+
+#[test]
+fn a_mark_of_the_chain_is_in_the_datagram_with_a_right_checksum() {
+    let codel = QueueConfig { aqm: AqmConfig::CoDel(codel::Config::default()), ..droptail() };
+    let config = config(ms(1), 1_500, codel, vec![source(1_400, 750)]);
+    let mut capable = udp(SERVER, UE, 6000, 1_400);
+    mark_ce(&mut capable);
+    // ECT(0): the mark and its change of the checksum, taken back by one.
+    capable[1] = 0b10;
+    let checksum = u16::from_be_bytes([capable[10], capable[11]]) + 1;
+    capable[10..12].copy_from_slice(&checksum.to_be_bytes());
+    assert_eq!(parse(&capable).map(|d| d.ecn), Ok(Ecn::Ect0));
+    let packets = (0..2_600).map(|i| (at(i * 750), capable.clone()));
+    let (result, _, (at_ue, _)) = Bench::new(packets.collect(), Vec::new()).run(&config);
+    let codepoints: Vec<Ecn> = at_ue.iter().map(|(_, b)| parse(b).expect("sound").ecn).collect();
+    let marked = codepoints.iter().filter(|e| **e == Ecn::Ce).count() as u64;
+    assert!(marked > 5 && codepoints.contains(&Ecn::Ect0), "{marked}");
+    assert!(result.flows[0].marked_packets >= marked, "some still wait");
+}
+
+#[test]
+fn a_process_that_was_stopped_catches_up_a_bounded_time_and_leaves_the_rest_out() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    let packets = (0..1_000).map(|i| (at(i * 1_000), udp(SERVER, UE, 6000, 100)));
+    let mut bench = Bench::new(packets.collect(), Vec::new());
+    bench.stop = Some((at(300_000), Duration::from_secs(3_600)));
+    let (result, report, _) = bench.run(&config);
+    assert_eq!((report.stops, result.duration_s), (1, 2.0));
+    assert!(report.stopped > Duration::from_secs(3_599) && report.lateness.max_us > 3.5e9, "{report:?}");
+    assert!(report.late() && result.cell.slots <= 2_001, "slots that were left out are missed, not served");
+    assert_eq!((report.down.received, report.down.delivered + report.down.dropped), (1_000, 1_000));
+}
+
+#[test]
+fn a_stall_of_tens_of_milliseconds_is_caught_up_whole() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
+    let packets = (0..100).map(|i| (at(i), udp(SERVER, UE, 6000, 500)));
+    let mut bench = Bench::new(packets.collect(), Vec::new());
+    bench.stop = Some((at(10_000), ms(50)));
+    let (result, report, (at_ue, _)) = bench.run(&config);
+    assert_eq!((report.stops, report.lateness.missed), (0, 50));
+    assert_eq!((result.cell.slots, at_ue.len()), (2_001, 100));
+    let together = at_ue.iter().filter(|(when, _)| *when > at(60_000) && *when < at(60_900)).count();
+    assert!(together > 60, "all that was served in the stall leaves at its end: {together}");
+}
+
+#[test]
+fn short_slots_are_handled_in_batches_of_a_wake_up() {
+    let config = config(Duration::from_micros(125), 1_500, droptail(), vec![source(100, 1_000)]);
+    let (result, report, _) = Bench::new(Vec::new(), Vec::new()).run(&config);
+    assert_eq!(report.lateness.period, Duration::from_micros(500));
+    assert_eq!((result.cell.slots, report.lateness.wakes), (16_001, 4_001));
+    assert!(!report.late());
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_ends_at_once() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    let now = Rc::new(Cell::new(Instant::ZERO));
+    let wire = || Wire {
+        now: now.clone(),
+        inbox: VecDeque::new(),
+        outbox: Rc::default(),
+        full: false,
+        gone_at: Instant::NEVER,
+    };
+    let ends = Ends { ues: vec![UePort { port: wire(), addresses: Vec::new() }], server: wire() };
+    let live = Live::new(&config, &LiveOptions::default(), ends).expect("sound settings");
+    let mut clock = Virtual { now: now.clone(), late: Duration::ZERO, stop: None };
+    let (result, _) = live.run(&mut clock, Priority::RealTime, &AtomicBool::new(true), &mut ());
+    assert!(result.duration_s < 1e-6, "{}", result.duration_s);
+}

@@ -1,0 +1,188 @@
+//! How late the clock is.
+//!
+//! A wake-up is late by the time from the instant it was due to the instant at which we run. A slot is *missed* when it is
+//! handled after the next wake-up was due: its packets then leave with those of its successor. A run is late when 1 % of its
+//! slots were missed, or when the 99th percentile of lateness exceeds a quarter of the wake-up period: beyond that, the clock
+//! and not the scenario shapes the delays of a slot.
+
+use crate::clock::Clock;
+use hdrhistogram::Histogram;
+use justfull_base::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Share of missed slots from which on a run is late.
+pub const MISSED_SHARE: f64 = 0.01;
+
+/// Greatest lateness that the histogram tells apart: an hour.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+
+/// What a clock's lateness came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatenessReport {
+    /// Time between wake-ups.
+    pub period: Duration,
+    /// Wake-ups.
+    pub wakes: u64,
+    /// Median lateness in microseconds.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// 99.9th percentile.
+    pub p999_us: f64,
+    /// Greatest.
+    pub max_us: f64,
+    /// Slots that were due.
+    pub slots: u64,
+    /// Slots that were handled after the next wake-up was due, or never.
+    pub missed: u64,
+    /// The rule above.
+    pub late: bool,
+}
+
+impl LatenessReport {
+    /// Missed slots over all slots; 0 without any.
+    #[must_use]
+    pub fn missed_share(&self) -> f64 {
+        if self.slots == 0 { 0.0 } else { self.missed as f64 / self.slots as f64 }
+    }
+}
+
+/// Counts lateness. Memory is constant: a histogram of about 40 kB.
+pub struct Lateness {
+    period: Duration,
+    times: Histogram<u64>,
+    slots: u64,
+    missed: u64,
+}
+
+impl Lateness {
+    /// Of wake-ups that are `period` apart.
+    #[must_use]
+    pub fn new(period: Duration) -> Self {
+        let times = Histogram::new_with_bounds(1, HIGHEST_NS, 2).expect("constant bounds are sound");
+        Self { period, times, slots: 0, missed: 0 }
+    }
+
+    /// Time between wake-ups.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// A wake-up that was due at `due` came at `woke`.
+    #[inline]
+    pub fn woke(&mut self, due: Instant, woke: Instant) {
+        self.times.saturating_record(woke.since(due).as_nanos());
+    }
+
+    /// `count` slots were handled, of which `missed` after the next wake-up was due.
+    #[inline]
+    pub fn slots(&mut self, count: u64, missed: u64) {
+        self.slots += count;
+        self.missed += missed;
+    }
+
+    /// What it came to so far.
+    #[must_use]
+    pub fn report(&self) -> LatenessReport {
+        let us = |share| self.times.value_at_quantile(share) as f64 * 1e-3;
+        let missed_share = self.missed as f64 / self.slots.max(1) as f64;
+        let p99_us = us(0.99);
+        LatenessReport {
+            period: self.period,
+            wakes: self.times.len(),
+            p50_us: us(0.5),
+            p99_us,
+            p999_us: us(0.999),
+            max_us: self.times.max() as f64 * 1e-3,
+            slots: self.slots,
+            missed: self.missed,
+            late: missed_share >= MISSED_SHARE || p99_us * 4e3 > self.period.as_nanos() as f64,
+        }
+    }
+}
+
+/// Slots of `slot`, the first of them at `first` and `count` in all, that were done at `done` and missed their wake-up: one is
+/// due every `period`, and one was at `due`, which is not before `first`.
+#[must_use]
+pub(crate) fn missed(
+    (first, count, slot): (Instant, u64, Duration),
+    (due, period): (Instant, Duration),
+    done: Instant,
+) -> u64 {
+    let behind = done.since(due);
+    if count == 0 || behind < period {
+        return 0;
+    }
+    // A slot belongs to the first wake-up not before it: the last whose successor was due by `done`.
+    let whole = behind.as_nanos() / period.as_nanos() - 1;
+    let last = due + period.times(whole);
+    if last < first {
+        return 0;
+    }
+    (last.since(first).as_nanos() / slot.as_nanos() + 1).min(count)
+}
+
+/// A loop that does nothing but wake every `period` for `length`, or until `stop`: what the machine's timers are good for.
+pub fn bare_loop<C: Clock>(
+    clock: &mut C,
+    period: Duration,
+    length: Duration,
+    stop: &AtomicBool,
+) -> LatenessReport {
+    let mut lateness = Lateness::new(period);
+    let mut due = clock.now() + period;
+    let end = due + length;
+    while due < end && !stop.load(Ordering::Relaxed) {
+        let woke = clock.sleep_until(due);
+        if woke < due {
+            continue;
+        }
+        lateness.woke(due, woke);
+        let count = 1 + woke.since(due).as_nanos() / period.as_nanos();
+        lateness.slots(count, missed((due, count, period), (due, period), woke));
+        due += period.times(count);
+    }
+    lateness.report()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Instant {
+        Instant::from_nanos(n * 1_000)
+    }
+
+    const SLOT: Duration = Duration::from_micros(125);
+    const PERIOD: Duration = Duration::from_micros(500);
+
+    #[test]
+    fn a_slot_is_missed_when_it_is_handled_after_the_next_wake_up_was_due() {
+        // Four slots up to the wake-up at 500 us.
+        let batch = (us(125), 4, SLOT);
+        assert_eq!(missed(batch, (us(500), PERIOD), us(999)), 0);
+        assert_eq!(missed(batch, (us(500), PERIOD), us(1_000)), 4);
+        // At 1100 us eight slots are handled: those of the wake-up of 500 us are missed, those of 1000 us are not.
+        assert_eq!(missed((us(125), 8, SLOT), (us(500), PERIOD), us(1_100)), 4);
+        assert_eq!(missed((us(125), 12, SLOT), (us(500), PERIOD), us(1_500)), 8);
+        assert_eq!(missed((us(125), 0, SLOT), (us(500), PERIOD), us(9_000)), 0);
+    }
+
+    #[test]
+    fn a_run_is_late_by_missed_slots_or_by_the_percentile() {
+        let ms = Duration::from_millis(1);
+        let mut on_time = Lateness::new(ms);
+        let mut slow = Lateness::new(ms);
+        for i in 0..1_000 {
+            on_time.woke(us(i * 1_000), us(i * 1_000 + 240));
+            slow.woke(us(i * 1_000), us(i * 1_000 + if i % 50 == 0 { 300 } else { 20 }));
+        }
+        on_time.slots(1_000, 9);
+        slow.slots(1_000, 0);
+        assert!(!on_time.report().late, "{:?}", on_time.report());
+        assert!(slow.report().late, "2 % are 300 us late: {:?}", slow.report());
+        on_time.slots(0, 1);
+        assert!(on_time.report().late, "1 % missed");
+    }
+}
