@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Keep the queues of cellular networks just full, but no fuller.
@@ -34,6 +35,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short"
     )]
     Reproduce(ReproduceArgs),
+    /// Put real applications behind the stack, in real time, over the kernel's own TCP
+    #[command(after_help = LIVE_EXAMPLES)]
+    Live(LiveArgs),
+    /// Run a scenario's flows simulated and live, and compare
+    #[command(
+        after_help = "Example:\n  justfull parity live-lte --method DRQL --time 20s\n\nExit 1 when a figure is outside its band."
+    )]
+    Parity(ParityArgs),
     /// Compare TCP controls with published formulas and figures
     #[command(after_help = "Examples:\n  justfull validate cubic --no-files\n  \
                       justfull validate all --out docs/validation\n\nWrites CONTROL.md and figures/*.svg.")]
@@ -88,6 +97,89 @@ Examples:
   justfull run t20-shared --runs 5 --jobs 2 --set flow.bulk.tcp.sender.cc.kind=new_reno
   justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files
   justfull run voip-over-lte --method CoDel --no-files --pcapng call.pcapng --packets call.parquet";
+
+const LIVE_EXAMPLES: &str = "\
+Examples:
+  justfull live --check
+  justfull live live-lte --serve 'iperf3 -s' -- iperf3 -c server -R
+  justfull live live-lte --method CoDel --flows -- ping -c 20 server
+  justfull live live-lte --shell ue --time 1h
+  justfull live live-lte --time 20s
+
+Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces `server`, `ue`, `ue0`, `ue1` ...
+are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start.";
+
+/// Which scenario, and how.
+#[derive(Args)]
+pub(crate) struct ScenarioArgs {
+    /// Method [default: the file's first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Option<String>,
+    /// Variant: sound, or one that the file defines
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Switch of the file to turn on; may be given several times
+    #[arg(long = "switch", value_name = "NAME")]
+    pub(crate) switches: Vec<String>,
+    /// Change a setting, e.g. rlc.queue.limit=10MB; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of the cell's chance
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's duration]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct LiveArgs {
+    /// Scenario file, or the name of a shipped one
+    #[arg(required_unless_present = "check")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Where the command runs: server, ue (the first), ue0, ue1 ...
+    #[arg(long, value_name = "SIDE", default_value = "ue")]
+    pub(crate) on: String,
+    /// A line for a shell on the server's side, started before the command and ended after it; may be given several times
+    #[arg(long, value_name = "LINE")]
+    pub(crate) serve: Vec<OsString>,
+    /// An interactive shell on this side instead of a command
+    #[arg(long, value_name = "SIDE", conflicts_with = "command")]
+    pub(crate) shell: Option<String>,
+    /// Send the scenario's own flows beside the command
+    #[arg(long)]
+    pub(crate) flows: bool,
+    /// Congestion control of both sides by route, as the kernel names it [default: that of each UE's first flow]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) congestion_control: Option<String>,
+    /// Exit 0 though slots were handled too late
+    #[arg(long)]
+    pub(crate) allow_late: bool,
+    /// Say what this machine can do, and nothing else
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Command to run, after --
+    #[arg(last = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct ParityArgs {
+    /// Scenario file, or the name of a shipped one
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Judge a late run too
+    #[arg(long)]
+    pub(crate) allow_late: bool,
+    /// No line about the run
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
 
 #[derive(Args)]
 pub(crate) struct RunArgs {

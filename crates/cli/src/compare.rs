@@ -18,7 +18,7 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
 }
 
 /// The scenario in the file `name`, or the shipped one of that name when there is no such file.
-fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
+pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
     let shipped = name.to_str().and_then(library::scenario).filter(|_| !name.exists());
     let loaded = match shipped {
         Some(text) => {
@@ -224,7 +224,7 @@ pub(crate) fn folder(output: &OutputArgs, name: &str) -> Result<Option<PathBuf>,
 }
 
 /// Prints the tables.
-fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
+pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
     for note in &comparison.notes {
         text.push_str(&format!("note: {note}\n"));

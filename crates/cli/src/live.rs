@@ -147,10 +147,16 @@ fn notes(report: &LiveReport) -> Vec<String> {
         notes.push(format!("without real-time priority, so that other load makes it late: {why}"));
     }
     if report.stops > 0 {
-        notes.push(format!("held up {} times for {} in all, taken out of the run", report.stops, report.stopped));
+        notes.push(format!(
+            "held up {} times for {} in all, taken out of the run",
+            report.stops, report.stopped
+        ));
     }
     notes.push(format!("down: {}; up: {}", in_words(&report.down), in_words(&report.up)));
-    notes.push(format!("{} flows; {} of {} packet buffers used", report.flows, report.buffers_used, report.buffers));
+    notes.push(format!(
+        "{} flows; {} of {} packet buffers used",
+        report.flows, report.buffers_used, report.buffers
+    ));
     let controls: Vec<String> =
         report.congestion_control.iter().take(4).map(|(side, name)| format!("{side} {name}")).collect();
     notes.push(format!("congestion control of the kernel by route: {}", controls.join(", ")));
@@ -189,7 +195,8 @@ fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
         return Err(Failure::Failed(format!("the command ended with status {}", Running::exit_code(status))));
     }
     if outcome.report.late() && !allow_late {
-        let why = "the run is late: its delays are this machine's, not the scenario's alone; --allow-late takes it";
+        let why =
+            "the run is late: its delays are this machine's, not the scenario's alone; --allow-late takes it";
         return Err(Failure::Failed(why.into()));
     }
     Ok(())
@@ -239,7 +246,8 @@ impl Drop for Board {
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let chosen = choose(&args.file, &args.scenario)?;
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
-    let simulated = world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
+    let simulated =
+        world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
     let session = Session { own_flows: true, ..Session::default() };
     let outcome = run(&session, &chosen, args.quiet)?;
     let mut text = String::new();
@@ -248,11 +256,18 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     }
     let parity = Parity::of(&simulated, &outcome.result);
     let grid = parity::grid(&parity);
-    text.push_str(&format!("\n{}: simulated and live\n{}\n", chosen.job.method, table::terminal(&grid, table::Style::detect())));
+    text.push_str(&format!(
+        "\n{}: simulated and live\n{}\n",
+        chosen.job.method,
+        table::terminal(&grid, table::Style::detect())
+    ));
     print(&text)?;
     let missed = parity.missed();
     if missed > 0 {
-        return Err(Failure::Failed(format!("{missed} of {} comparisons are outside their bands", parity.rows.len())));
+        return Err(Failure::Failed(format!(
+            "{missed} of {} comparisons are outside their bands",
+            parity.rows.len()
+        )));
     }
     verdict(&outcome, args.allow_late)
 }

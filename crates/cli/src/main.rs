@@ -7,6 +7,7 @@
 mod args;
 mod compare;
 mod explain;
+mod live;
 mod progress;
 mod reproduce;
 mod run_files;
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         Command::Run(args) => compare::run(args),
         Command::Demo(args) => compare::demo(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        Command::Live(args) => live::live(args),
+        Command::Parity(args) => live::parity(args),
         Command::Validate(args) => validate::validate(args),
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),

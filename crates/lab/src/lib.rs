@@ -7,6 +7,7 @@ pub mod claims;
 pub mod export;
 pub mod figure;
 pub mod library;
+pub mod parity;
 pub mod reference;
 pub mod report;
 pub mod runner;

@@ -133,6 +133,10 @@ mod tests {
         assert_eq!(apart(&run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.92)), ["utilisation"]);
         assert_eq!(apart(&run(2.2, &[(1.0, 0.5), (2.0, 1.0)], 0.90)), ["call: goodput, Mbit/s"]);
         assert_eq!(apart(&run(2.0, &[(1.0, 0.3), (2.0, 1.0)], 0.90)), ["call: delay, median ms"]);
-        assert_eq!(apart(&RunResult { flows: Vec::new(), ..one.clone() }).len(), 2, "a flow that is not there");
+        assert_eq!(
+            apart(&RunResult { flows: Vec::new(), ..one.clone() }).len(),
+            2,
+            "a flow that is not there"
+        );
     }
 }

@@ -14,6 +14,7 @@ use nix::libc;
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use serde::Serialize;
 
 /// Priority among `SCHED_FIFO` threads: above the least, below the kernel's interrupt threads (50).
 const PRIORITY: i32 = 10;
@@ -28,7 +29,8 @@ pub trait Clock {
 }
 
 /// How the thread is scheduled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// `SCHED_FIFO`.
     RealTime,

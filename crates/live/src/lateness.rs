@@ -8,6 +8,7 @@
 use crate::clock::Clock;
 use hdrhistogram::Histogram;
 use justfull_base::{Duration, Instant};
+use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Share of missed slots from which on a run is late.
@@ -17,7 +18,7 @@ pub const MISSED_SHARE: f64 = 0.01;
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// What a clock's lateness came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatenessReport {
     /// Time between wake-ups.
     pub period: Duration,

@@ -4,6 +4,7 @@
 //! through the stack to a UE's side, what a UE sends goes up through the simulator's uplink. The algorithms are those of the
 //! simulator, unchanged; what is added here is a clock, packet buffers and the kernel's interfaces.
 
+pub mod applications;
 pub mod arena;
 pub mod clock;
 pub mod driver;
@@ -11,11 +12,13 @@ mod error;
 pub mod lateness;
 pub mod net;
 pub mod packet;
-mod report;
+pub mod report;
+pub mod session;
 
 pub use driver::{Ends, Live, LiveOptions, UePort};
 pub use error::LiveError;
 pub use report::{Account, LiveReport};
+pub use session::{Outcome, Session};
 
 use std::io;
 

@@ -4,10 +4,11 @@ use crate::clock::Priority;
 use crate::lateness::LatenessReport;
 use crate::packet::Malformed;
 use justfull_base::Duration;
+use serde::Serialize;
 
 /// Datagrams that came from one side, and what became of them:
 /// `received = malformed + no_ue + no_buffer + dropped + delivered + refused + queued`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
     /// Read from the interface.
     pub received: u64,
@@ -45,7 +46,7 @@ impl Account {
 }
 
 /// What a live run says of its timing, its packets and its memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveReport {
     /// How the loop's thread was scheduled.
     pub priority: Priority,

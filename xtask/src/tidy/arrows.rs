@@ -19,7 +19,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim"]),
     ("proxy", &PURE),
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "live", "proxy"]),
-    ("cli", &["lab", "sim", "live", "proxy"]),
+    ("cli", &["base", "lab", "sim", "live", "proxy"]),
     ("py", &["lab"]),
     ("xtask", &[]),
 ];

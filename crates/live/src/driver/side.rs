@@ -74,7 +74,7 @@ impl Probe for Side {
                 counts.drops[*layer as usize][*reason as usize] += 1;
                 self.arena.give_back(buffer_of(packet));
             }
-            Event::Enqueued { .. } => {}
+            Event::Enqueued { .. } | Event::Quantum { .. } => {}
         }
     }
 }

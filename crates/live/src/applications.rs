@@ -1,0 +1,419 @@
+//! The scenario's own flows as applications over the kernel's sockets: what the simulator models is here the kernel's TCP.
+//!
+//! Every flow has the ports that it has in the simulator, so that the same packet detection rules find its QFI. Downloads and
+//! uploads are TCP connections that the UE opens, with the congestion control that the scenario names; datagrams leave the
+//! server at instants `start + n x interval` and are counted at the UE. Each end of a flow has a thread, so that a scenario of
+//! hundreds of flows is refused.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use justfull_sim::{FlowConfig, Traffic};
+use nix::sys::socket::{setsockopt, sockopt};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::LiveError;
+use crate::net::{Network, Side};
+
+/// Most flows of a scenario: two threads each.
+pub const MOST_FLOWS: usize = 256;
+/// How often a thread that waits looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bytes that are written or read at once.
+const CHUNK: usize = 64 * 1024;
+/// How long a connection may take to open.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What a flow's application did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApplicationReport {
+    /// Name of the flow in the scenario.
+    pub flow: String,
+    /// Payload bytes that its sender gave to the kernel.
+    pub sent_bytes: u64,
+    /// Payload bytes that its receiver took from the kernel.
+    pub received_bytes: u64,
+    /// Why one of its ends stopped early.
+    pub failed: Option<String>,
+}
+
+/// What the threads of a flow share: when it begins and ends, and what they have done.
+#[derive(Debug)]
+struct Flow {
+    name: String,
+    start: Instant,
+    end: Option<Instant>,
+    /// Ends all flows.
+    stop: Arc<AtomicBool>,
+    sent: AtomicU64,
+    received: AtomicU64,
+    failed: OnceLock<String>,
+}
+
+impl Flow {
+    fn ended(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.end.is_some_and(|end| now() >= end)
+    }
+
+    /// Waits for `when`. False when the end came first.
+    fn wait_until(&self, when: Instant) -> bool {
+        loop {
+            if self.ended() {
+                return false;
+            }
+            let left = when.saturating_duration_since(now());
+            if left.is_zero() {
+                return true;
+            }
+            thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// Keeps the first failure of an end.
+    fn note(&self, outcome: io::Result<()>) {
+        if let Err(error) = outcome {
+            let _earlier = self.failed.set(error.to_string());
+        }
+    }
+
+    /// Sends `size` bytes, or as many as go until the end.
+    fn pour(&self, mut stream: TcpStream, size: Option<u64>) -> io::Result<()> {
+        stream.set_write_timeout(Some(LOOK))?;
+        let buffer = vec![0; CHUNK];
+        let mut left = size.unwrap_or(u64::MAX);
+        while left > 0 && !self.ended() {
+            let chunk = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            match stream.write(&buffer[..chunk]) {
+                Ok(bytes) => {
+                    left -= bytes as u64;
+                    self.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+                }
+                Err(error) if waits(&error) => {}
+                Err(error) => return ended_by_peer(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what comes until the other end closes.
+    fn sink(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(LOOK))?;
+        let mut buffer = vec![0; CHUNK];
+        while !self.stop.load(Ordering::Relaxed) {
+            match stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(bytes) => _ = self.received.fetch_add(bytes as u64, Ordering::Relaxed),
+                Err(error) if waits(&error) => {}
+                Err(error) => return ended_by_peer(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a datagram of `payload` bytes each `interval`.
+    fn tick(&self, socket: &UdpSocket, payload: usize, interval: Duration) -> io::Result<()> {
+        let buffer = vec![0; payload];
+        let mut due = self.start;
+        while self.wait_until(due) {
+            match socket.send(&buffer) {
+                Ok(bytes) => _ = self.sent.fetch_add(bytes as u64, Ordering::Relaxed),
+                Err(error) if refused_before(&error) => {}
+                Err(error) => return Err(error),
+            }
+            due += interval;
+        }
+        Ok(())
+    }
+
+    /// Counts the datagrams that come.
+    fn count(&self, socket: &UdpSocket, payload: usize) -> io::Result<()> {
+        let mut buffer = vec![0; payload];
+        while !self.stop.load(Ordering::Relaxed) {
+            match socket.recv(&mut buffer) {
+                Ok(bytes) => _ = self.received.fetch_add(bytes as u64, Ordering::Relaxed),
+                Err(error) if waits(&error) || refused_before(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A TCP connection that a server waits for.
+#[derive(Clone, Debug)]
+struct Expected {
+    flow: Arc<Flow>,
+    /// Whose connection it is.
+    side: Side,
+    control: &'static str,
+    upload: bool,
+    size: Option<u64>,
+}
+
+impl Expected {
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        if self.upload {
+            return self.flow.sink(stream);
+        }
+        setsockopt(&stream, sockopt::TcpCongestion, &self.control.into())?;
+        self.flow.pour(stream, self.size)
+    }
+
+    fn open(&self, socket: Socket, server: SocketAddr) -> io::Result<()> {
+        if !self.flow.wait_until(self.flow.start) {
+            return Ok(());
+        }
+        if self.upload {
+            setsockopt(&socket, sockopt::TcpCongestion, &self.control.into())?;
+        }
+        socket.connect_timeout(&SockAddr::from(server), CONNECT)?;
+        if self.upload { self.flow.pour(socket.into(), self.size) } else { self.flow.sink(socket.into()) }
+    }
+}
+
+/// The running applications of a scenario. Dropping them tells them to end.
+#[derive(Debug)]
+pub struct Applications {
+    flows: Vec<Arc<Flow>>,
+    threads: Vec<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Applications {
+    /// Refuses what cannot be sent live.
+    ///
+    /// # Errors
+    /// The first flow of a kind that only the simulator has, or too many flows.
+    pub fn check(flows: &[FlowConfig]) -> Result<(), LiveError> {
+        if flows.len() > MOST_FLOWS {
+            let found = format!("{} flows; at most {MOST_FLOWS} are allowed live", flows.len());
+            return Err(LiveError::new("start the scenario's flows", found));
+        }
+        flows.iter().find(|flow| !is_sent(&flow.traffic)).map_or(Ok(()), |flow| {
+            let kind = flow.traffic.kind();
+            Err(LiveError::new(
+                format!("start flow {:?}", flow.name),
+                format!(
+                    "`{kind}` is simulated only; live are tcp, upload, udp, cbr, and voip without pauses"
+                ),
+            ))
+        })
+    }
+
+    /// Starts all flows; `begin` is second 0 of the scenario. The stack must run already, or no connection opens.
+    ///
+    /// # Errors
+    /// A flow that cannot be sent live, a socket that cannot be made.
+    pub fn start(network: &Network, flows: &[FlowConfig], begin: Instant) -> Result<Self, LiveError> {
+        Self::check(flows)?;
+        let mut all = Self { flows: Vec::new(), threads: Vec::new(), stop: Arc::default() };
+        let mut doors: BTreeMap<SocketAddr, BTreeMap<SocketAddr, Expected>> = BTreeMap::new();
+        for flow in flows {
+            let shared = all.admit(flow, begin);
+            match &flow.traffic {
+                Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
+                    let expected = Expected {
+                        flow: shared,
+                        side: Side::Ue(flow.ue as usize),
+                        control: kernel_name(sender.cc.name()),
+                        upload: matches!(flow.traffic, Traffic::Upload { .. }),
+                        size: size.map(|bytes| bytes.0),
+                    };
+                    let (server, ue) = ends(flow);
+                    doors.entry(server).or_default().insert(ue, expected);
+                }
+                _ => all.start_datagrams(network, flow, &shared)?,
+            }
+        }
+        for (server, expected) in doors {
+            all.start_connections(network, server, expected)?;
+        }
+        Ok(all)
+    }
+
+    /// Ends all flows and tells what they did.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<ApplicationReport> {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A panic of its own was told on standard error; the flow's counters stand.
+            let _panicked = thread.join();
+        }
+        let report = |flow: &Arc<Flow>| ApplicationReport {
+            flow: flow.name.clone(),
+            sent_bytes: flow.sent.load(Ordering::Relaxed),
+            received_bytes: flow.received.load(Ordering::Relaxed),
+            failed: flow.failed.get().cloned(),
+        };
+        self.flows.iter().map(report).collect()
+    }
+
+    fn admit(&mut self, flow: &FlowConfig, begin: Instant) -> Arc<Flow> {
+        let after = |time: justfull_base::Duration| begin + Duration::from_nanos(time.as_nanos());
+        let shared = Arc::new(Flow {
+            name: flow.name.clone(),
+            start: after(flow.start),
+            end: flow.stop.map(after),
+            stop: Arc::clone(&self.stop),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            failed: OnceLock::new(),
+        });
+        self.flows.push(Arc::clone(&shared));
+        shared
+    }
+
+    fn spawn(
+        &mut self,
+        flow: &Arc<Flow>,
+        work: impl FnOnce(&Flow) -> io::Result<()> + Send + 'static,
+    ) -> Result<(), LiveError> {
+        let own = Arc::clone(flow);
+        let thread = thread::Builder::new().name("application".into()).spawn(move || own.note(work(&own)));
+        self.threads.push(thread.map_err(|error| failed(&flow.name, error))?);
+        Ok(())
+    }
+
+    /// Datagrams from the server to the UE.
+    fn start_datagrams(
+        &mut self,
+        network: &Network,
+        flow: &FlowConfig,
+        shared: &Arc<Flow>,
+    ) -> Result<(), LiveError> {
+        let Some((payload, interval)) = flow.traffic.datagrams() else { return Ok(()) };
+        let (payload, interval) = (payload.0 as usize, Duration::from_nanos(interval.as_nanos()));
+        let (server, ue) = ends(flow);
+        let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);
+        let (from, to) = (udp(Side::Server, server)?, udp(Side::Ue(flow.ue as usize), ue)?);
+        let link = || {
+            from.connect(&SockAddr::from(ue))?;
+            to.connect(&SockAddr::from(server))?;
+            to.set_read_timeout(Some(LOOK))
+        };
+        link().map_err(|error| failed(&flow.name, error))?;
+        let (from, to): (UdpSocket, UdpSocket) = (from.into(), to.into());
+        self.spawn(shared, move |flow| flow.count(&to, payload))?;
+        self.spawn(shared, move |flow| flow.tick(&from, payload, interval))
+    }
+
+    /// The connections of one port of the server, each opened by its UE.
+    fn start_connections(
+        &mut self,
+        network: &Network,
+        server: SocketAddr,
+        expected: BTreeMap<SocketAddr, Expected>,
+    ) -> Result<(), LiveError> {
+        let Some(first) = expected.values().next().map(|first| Arc::clone(&first.flow)) else {
+            return Ok(());
+        };
+        let door = bound(network, Side::Server, Type::STREAM, Protocol::TCP, server)?;
+        let open = || {
+            door.listen(MOST_FLOWS as i32)?;
+            door.set_nonblocking(true)
+        };
+        open().map_err(|error| failed(&first.name, error))?;
+        let door: TcpListener = door.into();
+        for (ue, one) in &expected {
+            let socket = bound(network, one.side, Type::STREAM, Protocol::TCP, *ue)?;
+            let one = one.clone();
+            self.spawn(&Arc::clone(&one.flow), move |_| one.open(socket, server))?;
+        }
+        self.spawn(&first, move |flow| {
+            let mut served = Vec::new();
+            while !flow.stop.load(Ordering::Relaxed) {
+                match door.accept() {
+                    Ok((stream, peer)) => {
+                        stream.set_nonblocking(false)?;
+                        let Some(one) = expected.get(&peer).cloned() else { continue };
+                        served.push(thread::spawn(move || one.flow.note(one.serve(stream))));
+                    }
+                    Err(error) if waits(&error) => thread::sleep(Duration::from_millis(2)),
+                    Err(error) => return Err(error),
+                }
+            }
+            served.into_iter().try_for_each(|thread| {
+                thread.join().map_err(|_| io::Error::other("the thread of a connection panicked"))
+            })
+        })
+    }
+}
+
+impl Drop for Applications {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether there is an application for it.
+fn is_sent(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::Udp { .. } | Traffic::Cbr(_) => true,
+        Traffic::Voip(voip) => voip.talk.is_none(),
+        Traffic::OnOff(_) | Traffic::Ping(_) | Traffic::Video(_) | Traffic::Page(_) => false,
+    }
+}
+
+/// The IPv4 addresses and ports of a flow: the server's, the UE's.
+fn ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
+    let v4 =
+        |side: Side| side.addresses().into_iter().find(IpAddr::is_ipv4).unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let server = SocketAddr::new(v4(Side::Server), flow.tuple.source_port);
+    (server, SocketAddr::new(v4(Side::Ue(flow.ue as usize)), flow.tuple.destination_port))
+}
+
+/// A socket bound to `own` on `side`. Sockets for datagrams of one server port stand side by side, each with its peer.
+fn bound(
+    network: &Network,
+    side: Side,
+    kind: Type,
+    protocol: Protocol,
+    own: SocketAddr,
+) -> Result<Socket, LiveError> {
+    network.inside(side, || {
+        let socket = Socket::new(Domain::IPV4, kind, Some(protocol))?;
+        socket.set_reuse_address(true)?;
+        if kind == Type::DGRAM {
+            socket.set_reuse_port(true)?;
+        }
+        socket.bind(&SockAddr::from(own))?;
+        Ok(socket)
+    })
+}
+
+fn failed(flow: &str, error: io::Error) -> LiveError {
+    LiveError::new(format!("start flow {flow:?}"), error)
+}
+
+/// What Linux calls a congestion control.
+#[must_use]
+pub fn kernel_name(control: &'static str) -> &'static str {
+    if control == "new_reno" { "reno" } else { control }
+}
+
+/// The other end closes first at times, with data on the way: no fault at the end of a run.
+fn ended_by_peer(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// Told of an earlier datagram, whose receiver was not there: the next may arrive.
+fn refused_before(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused
+}
+
+fn waits(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+#[expect(clippy::disallowed_methods, reason = "applications live on the machine's clock")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}

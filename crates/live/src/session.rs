@@ -1,0 +1,189 @@
+//! A live run from building the network to removing it.
+
+use std::ffi::OsString;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use justfull_sim::WorldConfig;
+use justfull_sim::results::RunResult;
+
+use crate::LiveError;
+use crate::applications::{ApplicationReport, Applications, kernel_name};
+use crate::clock::{SlotClock, raise_priority};
+use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
+use crate::net::{Network, NetworkConfig, Running, Side, Stop, UeNetwork, privilege, sweep};
+use crate::report::LiveReport;
+
+/// How often the command is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What runs beside the stack.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// Commands for a shell on the servers' side, started first.
+    pub serve: Vec<OsString>,
+    /// What is run, and where. The run ends with it.
+    pub command: Option<(Side, Command)>,
+    /// The scenario's own flows are sent too.
+    pub own_flows: bool,
+    /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'; none: that of the first flow of
+    /// the UE in the scenario, as far as it has one.
+    pub congestion_control: Option<String>,
+}
+
+/// What is run inside a namespace.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// A program and its arguments.
+    Program(Vec<OsString>),
+    /// An interactive shell.
+    Shell,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// As a simulated run's.
+    pub result: RunResult,
+    /// Timing and accounts.
+    pub report: LiveReport,
+    /// How the command ended; none without one, or when the run ended before it.
+    pub status: Option<ExitStatus>,
+    /// The run was asked to end by a signal.
+    pub interrupted: bool,
+    /// What the scenario's own flows did.
+    pub applications: Vec<ApplicationReport>,
+    /// Runs of killed processes that were removed first.
+    pub swept: usize,
+}
+
+impl Session {
+    /// Runs `config` live until its command has ended, its time is over or a signal comes. What was made is removed.
+    ///
+    /// # Errors
+    /// What is missing on this machine, a command that cannot be started, a scenario whose flows cannot be sent.
+    ///
+    /// # Panics
+    /// When packets are not accounted for.
+    pub fn run<W: Watch + Send>(
+        &self,
+        config: &WorldConfig,
+        options: &LiveOptions,
+        watch: &mut W,
+    ) -> Result<Outcome, LiveError> {
+        if self.own_flows {
+            Applications::check(&config.flows)?;
+        }
+        // Alone in the process, as a user namespace wants it.
+        privilege()?;
+        let swept = sweep()?.runs;
+        let stop = Stop::listen()?;
+        let networks = self.networks(config);
+        let congestion_control = congestion_controls(&networks);
+        let settings = NetworkConfig { ues: networks, mtu: config.stack.mtu, ..NetworkConfig::new(0) };
+        let mut network = Network::build(&settings)?;
+        let live = Live::new(config, options, ends(&mut network)?)?;
+        let over = Arc::new(AtomicBool::new(false));
+        let (result, mut report, status, applications) = thread::scope(|scope| {
+            let told = Arc::clone(&over);
+            let clock = SlotClock::start();
+            let begin = crate::applications::now();
+            let driver = scope.spawn(move || {
+                let priority = raise_priority();
+                let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));
+                told.store(true, Ordering::Relaxed);
+                run
+            });
+            let beside = self.beside(config, &network, begin, &stop, &over);
+            over.store(true, Ordering::Relaxed);
+            let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let ((result, report), (status, applications)) = (driven?, beside?);
+            Ok::<_, LiveError>((result, report, status, applications))
+        })?;
+        network.end_commands()?;
+        report.congestion_control = congestion_control;
+        Ok(Outcome { result, report, status, interrupted: stop.requested(), applications, swept })
+    }
+
+    /// The congestion controls of each UE's routes.
+    fn networks(&self, config: &WorldConfig) -> Vec<UeNetwork> {
+        let of = |ue: usize| {
+            let named = self.congestion_control.clone();
+            let own = || {
+                let mut senders = config
+                    .flows
+                    .iter()
+                    .filter(|flow| flow.ue as usize == ue)
+                    .filter_map(|flow| flow.traffic.sender());
+                senders.next().map(|sender| kernel_name(sender.cc.name()).to_owned())
+            };
+            let control = named.or_else(own);
+            UeNetwork { down: control.clone(), up: control }
+        };
+        (0..config.stack.ues.len()).map(of).collect()
+    }
+
+    /// Starts what runs beside the stack and waits until the run is over.
+    fn beside(
+        &self,
+        config: &WorldConfig,
+        network: &Network,
+        begin: std::time::Instant,
+        stop: &Stop,
+        over: &AtomicBool,
+    ) -> Result<(Option<ExitStatus>, Vec<ApplicationReport>), LiveError> {
+        let mut servers = Vec::new();
+        for line in &self.serve {
+            let argv = ["sh".into(), "-c".into(), line.clone()];
+            servers.push(network.run(Side::Server, &argv, &[])?);
+        }
+        let flows = if self.own_flows { config.flows.as_slice() } else { &[] };
+        let applications = Applications::start(network, flows, begin)?;
+        let mut command = match &self.command {
+            None => None,
+            Some((side, Command::Shell)) => Some(network.shell(*side)?),
+            Some((side, Command::Program(argv))) => Some(network.run(*side, argv, &[])?),
+        };
+        let mut status = None;
+        while status.is_none() && !stop.requested() && !over.load(Ordering::Relaxed) {
+            thread::sleep(LOOK);
+            status = command.as_mut().map(Running::try_wait).transpose()?.flatten();
+        }
+        Ok((status, applications.finish()))
+    }
+}
+
+/// Congestion control by side, for the report.
+fn congestion_controls(ues: &[UeNetwork]) -> Vec<(String, String)> {
+    let default = || "the kernel's default".to_owned();
+    let of = |ue: usize, network: &UeNetwork| {
+        let side = Side::Ue(ue);
+        [
+            (format!("server to {side}"), network.down.clone().unwrap_or_else(default)),
+            (format!("{side} to server"), network.up.clone().unwrap_or_else(default)),
+        ]
+    };
+    ues.iter().enumerate().flat_map(|(ue, network)| of(ue, network)).collect()
+}
+
+/// The TUN devices as the driver wants them.
+fn ends(network: &mut Network) -> Result<Ends<crate::net::Tun>, LiveError> {
+    let mut take = |side: Side| {
+        network
+            .take_tun(side)
+            .ok_or_else(|| LiveError::new(format!("take the TUN device of {side}"), "it is gone"))
+    };
+    let server = take(Side::Server)?;
+    let mut ues = Vec::new();
+    for ue in 0..network.ues() {
+        let side = Side::Ue(ue);
+        let port = network
+            .take_tun(side)
+            .ok_or_else(|| LiveError::new(format!("take the TUN device of {side}"), "it is gone"))?;
+        ues.push(UePort { port, addresses: side.addresses().to_vec() });
+    }
+    Ok(Ends { ues, server })
+}
