@@ -13,8 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use justfull_live::Port;
-use justfull_live::net::{Network, NetworkConfig, Running, Side, Tun, UeNetwork, capabilities, sweep};
+use justfull_live::net::{Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, capabilities, sweep};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt};
+use nix::unistd::Pid;
 
 /// What this test program is asked to be when it starts itself.
 const ROLE: &str = "JUSTFULL_TEST_ROLE";
@@ -353,6 +355,19 @@ fn the_child_of_another_test() {
             let _running = shell_command(&network, UE, &script);
             thread::sleep(Duration::from_secs(1000));
         }
+        "be asked to end" => {
+            let stop = Stop::listen().expect("it listens");
+            let seconds = std::env::var(SECONDS).expect("how long to sleep");
+            let _running = shell_command(
+                &network,
+                UE,
+                &format!("echo started; setsid sleep {seconds} & sleep {seconds}"),
+            );
+            while !stop.requested() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            println!("ended {:?}", network.end_commands());
+        }
         "shell" => {
             let status = network.shell(Side::Server).and_then(|mut shell| shell.wait()).expect("a status");
             println!("status {}", Running::exit_code(status));
@@ -407,6 +422,28 @@ fn a_hundred_starts_and_kills_leave_nothing() {
     }
     assert!(ran == 75 && swept >= ran, "{swept} runs swept of {ran} whose commands ran");
     assert_eq!(sweep().expect("swept").runs, 0);
+}
+
+#[test]
+fn a_request_to_end_ends_in_order() {
+    if !can_build() {
+        return;
+    }
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let seconds = format!("2000.{}", std::process::id());
+        let mut child = child("be asked to end").env(SECONDS, &seconds).spawn().expect("this program starts");
+        let mut lines =
+            BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+        assert!(lines.any(|line| line.ends_with("started")));
+        kill(Pid::from_raw(child.id().cast_signed()), signal).expect("sent");
+        let ended = lines.find(|line| line.starts_with("ended")).expect("it says so");
+        assert!(
+            ["ended Ok(2)", "ended Ok(3)"].contains(&&*ended),
+            "the shell and one or two of its commands: {ended}"
+        );
+        assert!(child.wait().expect("a status").success());
+        assert_eq!(with_argument(&seconds), [0_u32; 0], "{signal}");
+    }
 }
 
 #[test]

@@ -23,8 +23,7 @@ const CAP_SYS_ADMIN: u64 = 1 << 21;
 pub enum Privilege {
     /// The process has `CAP_NET_ADMIN` and `CAP_SYS_ADMIN`.
     Own,
-    /// It has them inside a user namespace only: no real-time priority, and only the congestion controls of
-    /// `net.ipv4.tcp_allowed_congestion_control`.
+    /// It has them inside a user namespace only, where there is no real-time priority.
     UserNamespace,
 }
 
@@ -39,7 +38,11 @@ pub fn privilege() -> Result<Privilege, LiveError> {
         return Ok(Privilege::Own);
     }
     let (user, group) = (geteuid(), getegid());
-    let entered = unshare(CloneFlags::CLONE_NEWUSER).map_err(io::Error::from).and_then(|()| {
+    let entered = unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| match error {
+        Errno::EINVAL => io::Error::other("this process has more than one thread by now"),
+        other => other.into(),
+    });
+    let entered = entered.and_then(|()| {
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
         fs::write("/proc/self/gid_map", format!("0 {group} 1"))

@@ -42,9 +42,15 @@ impl RunFolder {
         let start = start_time(pid)
             .ok_or_else(|| LiveError::new("read /proc/self/stat", "no start time; is /proc mounted?"))?;
         let name = format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed));
-        let path = home()?.join(&name);
-        fs::create_dir(&path).map_err(|error| LiveError::new(format!("make {}", path.display()), error))?;
-        Ok(Self { path, name })
+        loop {
+            let path = home()?.join(&name);
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self { path, name }),
+                // Another run ended in between and took the empty home along.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(LiveError::new(format!("make {}", path.display()), error)),
+            }
+        }
     }
 
     /// The run's name.
@@ -72,6 +78,9 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         // What is left is found by the next sweep.
         let _left = fs::remove_dir_all(&self.path);
+        if let Some(home) = self.path.parent() {
+            remove_if_empty(home);
+        }
     }
 }
 
@@ -82,8 +91,14 @@ impl Drop for RunFolder {
 /// The folder of runs cannot be made or read, or a process cannot be ended.
 pub fn sweep() -> Result<Swept, LiveError> {
     let home = home()?;
+    let swept = sweep_home(&home);
+    remove_if_empty(&home);
+    swept
+}
+
+fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
     let entries =
-        fs::read_dir(&home).map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
+        fs::read_dir(home).map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
     let mut swept = Swept::default();
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -94,6 +109,11 @@ pub fn sweep() -> Result<Swept, LiveError> {
         }
     }
     Ok(swept)
+}
+
+fn remove_if_empty(home: &Path) {
+    // The runs of others keep it.
+    let _used = fs::remove_dir(home);
 }
 
 /// None when `name` is not a run's.
@@ -130,10 +150,11 @@ fn parse(line: &str) -> Option<NamespaceId> {
     Some(NamespaceId { inode: inode.parse().ok()?, cookie: cookie.parse().ok()? })
 }
 
-/// The folder of runs: the first of the usual places that can be ours alone. All are emptied when the machine starts.
+/// The folder of runs: the first of the usual places that can be ours alone. The first two are emptied when
+/// the machine starts.
 fn home() -> Result<PathBuf, LiveError> {
     let session = std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
-    let fallback = std::env::temp_dir().join(format!("justfull-{}", geteuid()));
+    let fallback = std::env::temp_dir().join(format!("justfull-{}", user_outside()));
     let mut refused = Vec::new();
     for folder in [Some(PathBuf::from("/run/justfull")), session, Some(fallback)].into_iter().flatten() {
         match own(&folder) {
@@ -142,6 +163,19 @@ fn home() -> Result<PathBuf, LiveError> {
         }
     }
     Err(LiveError::new("make a folder for what a run must not leave behind", refused.join("; ")))
+}
+
+/// The number of this user outside of a user namespace of our own, in which it is 0 for everybody.
+fn user_outside() -> u32 {
+    let user = geteuid().as_raw();
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    // Each line: first number inside, first number outside, how many.
+    let outside = map.lines().find_map(|line| {
+        let mut numbers = line.split_ascii_whitespace().map(|number| number.parse::<u32>().ok());
+        let (inside, outside, count) = (numbers.next()??, numbers.next()??, numbers.next()??);
+        user.checked_sub(inside).filter(|offset| *offset < count).map(|offset| outside + offset)
+    });
+    outside.unwrap_or(user)
 }
 
 /// Makes a folder into which nobody else writes, or finds that it is one.
