@@ -10,6 +10,7 @@
 //! sides, and none to the rest of the machine. What was made is gone when [`Network`] is dropped; what a killed process left
 //! is removed by [`sweep`].
 
+mod attach;
 mod command;
 mod namespace;
 mod netlink;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+pub use attach::{Attached, attach};
 pub use command::Running;
 pub use privilege::{Capability, Privilege, capabilities, privilege};
 pub use state::{Swept, sweep};

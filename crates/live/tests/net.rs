@@ -13,7 +13,9 @@ use std::thread;
 use std::time::Duration;
 
 use justfull_live::Port;
-use justfull_live::net::{Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, capabilities, sweep};
+use justfull_live::net::{
+    Attached, Network, NetworkConfig, Running, Side, Stop, UeNetwork, attach, capabilities, sweep,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::{getsockopt, sockopt};
 use nix::unistd::Pid;
@@ -61,10 +63,10 @@ fn output(network: &Network, side: Side, script: &str) -> (String, u8) {
 }
 
 /// Copies what waits; returns how many datagrams.
-fn copy(from: &mut Tun, to: &mut Tun, buffer: &mut [u8]) -> io::Result<usize> {
+fn copy(from: &mut impl Port, to: &mut impl Port, buffer: &mut [u8]) -> io::Result<usize> {
     let mut copied = 0;
     while let Some(length) = from.receive(buffer)? {
-        assert!(to.send(&buffer[..length])?, "a TUN device takes what is written to it");
+        assert!(to.send(&buffer[..length])?, "an idle interface takes what is written to it");
         copied += 1;
     }
     Ok(copied)
@@ -438,8 +440,8 @@ fn a_request_to_end_ends_in_order() {
         kill(Pid::from_raw(child.id().cast_signed()), signal).expect("sent");
         let ended = lines.find(|line| line.starts_with("ended")).expect("it says so");
         assert!(
-            ["ended Ok(2)", "ended Ok(3)"].contains(&&*ended),
-            "the shell and one or two of its commands: {ended}"
+            ["ended Ok(1)", "ended Ok(2)", "ended Ok(3)"].contains(&&*ended),
+            "the shell and what it had started: {ended}"
         );
         assert!(child.wait().expect("a status").success());
         assert_eq!(with_argument(&seconds), [0_u32; 0], "{signal}");
@@ -471,4 +473,115 @@ fn a_shell_tells_its_side() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("prompt: [justfull server] "), "{text}");
     assert!(text.contains(" 10.46.0.1/32 ") && text.contains("status 7"), "{text}");
+}
+
+/// A host on each side of a third namespace, in which `a0` and `b0` are the ends of their cables.
+fn cabled(network: &Network) -> [Running; 2] {
+    let hosts = [Side::Ue(0), Side::Ue(2)]
+        .map(|side| network.run(side, &argv(&["sleep", "1000"]), &[]).expect("it starts"));
+    let [a, b] = [hosts[0].pid(), hosts[1].pid()];
+    let script = format!(
+        "set -e; ip link add a0 type veth peer name a1 netns {a}; ip link add b0 type veth peer name b1 netns {b}
+         ip link set a0 up; ip link set b0 up"
+    );
+    assert_eq!(output(network, Side::Ue(1), &script), (String::new(), 0));
+    for (side, link, host) in [(Side::Ue(0), "a1", 1), (Side::Ue(2), "b1", 2)] {
+        let script = format!(
+            "set -e; ip addr add 10.99.0.{host}/24 dev {link}; ip addr add fd99::{host}/64 dev {link} nodad
+             ip link set {link} up"
+        );
+        assert_eq!(output(network, side, &script), (String::new(), 0));
+    }
+    hosts
+}
+
+/// Copies between two interfaces until `stop`; how many datagrams were not known.
+fn bridge(a: &mut Attached, b: &mut Attached, stop: &AtomicBool) -> io::Result<u64> {
+    let mut buffer = vec![0; 65_536];
+    while !stop.load(Ordering::Relaxed) {
+        let moved = copy(a, b, &mut buffer)? + copy(b, a, &mut buffer)?;
+        if moved == 0 {
+            thread::sleep(Duration::from_micros(100));
+        }
+    }
+    Ok(a.unknown() + b.unknown())
+}
+
+#[test]
+fn segments_that_were_joined_are_one_error_that_says_what_to_turn_off() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(3)).expect("a network");
+    let _hosts = cabled(&network);
+    let attached = network.inside(Side::Ue(1), || attach("a0", "b0").map_err(io::Error::other));
+    let (mut a, mut b) = attached.expect("both are there");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let bridge = scope.spawn(|| bridge(&mut a, &mut b, &stop));
+        let _stops = Stops(&stop);
+        let listener = network.inside(Side::Ue(2), || TcpListener::bind("10.99.0.2:0")).expect("a listener");
+        let target = listener.local_addr().expect("its address");
+        let connect = || TcpStream::connect_timeout(&target, Duration::from_secs(10));
+        let mut sender = network.inside(Side::Ue(0), connect).expect("a connection");
+        // More than a segment, less than the socket holds.
+        sender.write_all(&[0; 50_000]).expect("queued");
+        let error = bridge.join().expect("no panic").expect_err("it was not cut").to_string();
+        assert!(
+            error.starts_with("the interface a0 gives ")
+                && error.contains("`ethtool -K a0 gro off tso off gso off`"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn two_interfaces_are_bridged_with_checksums_that_hold() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(3)).expect("a network");
+    let _hosts = cabled(&network);
+    let attached = network.inside(Side::Ue(1), || attach("a0", "b0").map_err(io::Error::other));
+    let (mut a, mut b) = attached.expect("both are there");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let bridge = scope.spawn(|| bridge(&mut a, &mut b, &stop));
+        let stops = Stops(&stop);
+        for address in ["10.99.0.2", "fd99::2"] {
+            let at = |side, address: &str| {
+                let address: IpAddr = address.parse().expect("an address");
+                network
+                    .inside(side, || waits(UdpSocket::bind((address, 0))?, UdpSocket::set_read_timeout))
+                    .expect("a socket")
+            };
+            let (from, to) = (at(Side::Ue(0), address.replace('2', "1").as_str()), at(Side::Ue(2), address));
+            from.send_to(b"over the cable", to.local_addr().expect("its address")).expect("sent");
+            let mut buffer = [0; 100];
+            let (length, back) = to.recv_from(&mut buffer).expect("it arrives, and its checksum is right");
+            assert_eq!(
+                (&buffer[..length], back),
+                (&b"over the cable"[..], from.local_addr().expect("its address"))
+            );
+        }
+        drop(stops);
+        assert_eq!(bridge.join().expect("no panic").expect("both interfaces work"), 0);
+    });
+}
+
+#[test]
+fn an_interface_that_cannot_be_attached_is_one_error() {
+    if !can_build() {
+        return;
+    }
+    let network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    let refusal = |one: &str, two: &str| {
+        let error =
+            network.inside(UE, || attach(one, two).map(drop).map_err(io::Error::other)).expect_err("refused");
+        error.reason
+    };
+    assert_eq!(refusal("nonesuch0", "lo"), "cannot attach to nonesuch0: there is no such interface");
+    assert_eq!(refusal("jf0", "lo"), "cannot attach to jf0: it is no Ethernet interface");
+    assert_eq!(refusal("lo", "lo"), "cannot attach to lo: two different interfaces are needed");
+    assert!(refusal("a name that is too long", "lo").contains("is no name of an interface; 1 to 15 bytes"));
 }

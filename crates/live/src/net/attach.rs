@@ -1,0 +1,375 @@
+//! Two existing Ethernet interfaces with this process between them, as a bridge would be (packet(7)).
+//!
+//! IP datagrams come out of [`Attached::receive`] and go into the other interface's [`Attached::send`] under the Ethernet header
+//! that they came with, which is remembered by source and destination. All other frames (ARP above all) are passed on at once.
+//!
+//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` tells, and it is filled in here. What the
+//! kernel has put together from several frames cannot be a unit of a queue: an error that says how to turn that off.
+//!
+//! Known weaknesses: a VLAN's tag is lost; an interface that has an address of its own answers beside us.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, SockaddrStorage, getsockname, recv, send,
+    setsockopt, socket, sockopt,
+};
+
+use super::netlink::LinkName;
+use super::privilege::with_capability;
+use super::tun::is_full;
+use crate::{LiveError, Port};
+
+/// `struct virtio_net_hdr` before each frame: flags, kind of segments, four numbers of 16 bits in the machine's order.
+const OFFLOAD_BYTES: usize = 10;
+/// Two addresses and a type.
+const ETHERNET_BYTES: usize = 14;
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
+const NEEDS_CHECKSUM: u8 = 1;
+const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
+const ETHERTYPE_IPV6: [u8; 2] = [0x86, 0xdd];
+/// The socket's buffer, bytes of the kernel's count: some 2000 frames.
+const RECEIVE_BUFFER: usize = 8 << 20;
+/// Pairs of addresses in a [`Headers`]' younger half.
+const PAIRS: usize = 16_384;
+
+type Header = [u8; ETHERNET_BYTES];
+/// Source and destination as in the datagram.
+type Pair = [u8; 32];
+
+/// Ethernet headers by pair of addresses: of the last 16 384 pairs at least, of twice as many at most.
+#[derive(Debug, Default)]
+struct Headers {
+    young: BTreeMap<Pair, Header>,
+    old: BTreeMap<Pair, Header>,
+}
+
+impl Headers {
+    fn learn(&mut self, pair: Pair, header: Header) {
+        if self.young.get(&pair) == Some(&header) {
+            return;
+        }
+        if self.young.len() == PAIRS {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(pair, header);
+    }
+
+    fn find(&self, pair: &Pair) -> Option<Header> {
+        self.young.get(pair).or_else(|| self.old.get(pair)).copied()
+    }
+}
+
+/// One of the two interfaces.
+#[derive(Debug)]
+pub struct Attached {
+    name: LinkName,
+    own: Arc<OwnedFd>,
+    other: Arc<OwnedFd>,
+    /// Of datagrams that came in here.
+    came: Arc<Mutex<Headers>>,
+    /// Of datagrams that came in at the other.
+    to_go: Arc<Mutex<Headers>>,
+    frame: Vec<u8>,
+    unknown: u64,
+}
+
+/// Takes everything that arrives at two Ethernet interfaces of the calling thread's namespace. They should have no address, and
+/// belong to no bridge.
+///
+/// # Errors
+/// There is no such interface, it is no Ethernet, twice the same, or `CAP_NET_RAW` is missing.
+pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveError> {
+    if first == second {
+        return Err(LiveError::new(format!("attach to {first}"), "two different interfaces are needed"));
+    }
+    let ((one, at_one), (two, at_two)) = (open(first)?, open(second)?);
+    let (down, up) = (Arc::new(Mutex::new(Headers::default())), Arc::new(Mutex::new(Headers::default())));
+    let side = |name, own: &Arc<OwnedFd>, other: &Arc<OwnedFd>, came: &Arc<_>, to_go: &Arc<_>| Attached {
+        name,
+        own: Arc::clone(own),
+        other: Arc::clone(other),
+        came: Arc::clone(came),
+        to_go: Arc::clone(to_go),
+        frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + usize::from(u16::MAX)],
+        unknown: 0,
+    };
+    Ok((side(one, &at_one, &at_two, &down, &up), side(two, &at_two, &at_one, &up, &down)))
+}
+
+fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>), LiveError> {
+    let refuse = |reason: String| LiveError::new(format!("attach to {name}"), reason);
+    let link = LinkName::new(name).map_err(refuse)?;
+    let index = if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
+    let opened = || -> io::Result<OwnedFd> {
+        // Without a protocol nothing is received before the socket knows its interface.
+        let socket = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
+            None,
+        )?;
+        set(&socket, libc::PACKET_VNET_HDR, &1_i32)?;
+        set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
+        let index = i32::try_from(index).map_err(io::Error::other)?;
+        let all = libc::packet_mreq {
+            mr_ifindex: index,
+            mr_type: libc::PACKET_MR_PROMISC.try_into().map_err(io::Error::other)?,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        set(&socket, libc::PACKET_ADD_MEMBERSHIP, &all)?;
+        if setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER).is_err() {
+            setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER)?;
+        }
+        bind(&socket, index)?;
+        Ok(socket)
+    };
+    let socket = opened().map_err(|error| refuse(with_capability(&error, "CAP_NET_RAW")))?;
+    let address: SockaddrStorage =
+        getsockname(socket.as_raw_fd()).map_err(|error| refuse(error.to_string()))?;
+    if address.as_link_addr().map(LinkAddr::hatype) != Some(libc::ARPHRD_ETHER) {
+        return Err(refuse("it is no Ethernet interface".into()));
+    }
+    Ok((link, Arc::new(socket)))
+}
+
+fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    let value = std::ptr::from_ref(value).cast::<libc::c_void>();
+    // SAFETY: the kernel reads `length` bytes, the size of the value that lives until the call returns.
+    Errno::result(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, value, length) })?;
+    Ok(())
+}
+
+fn bind(socket: &OwnedFd, index: i32) -> io::Result<()> {
+    let every = u16::try_from(libc::ETH_P_ALL).map_err(io::Error::other)?;
+    let address = libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET.try_into().map_err(io::Error::other)?,
+        sll_protocol: every.to_be(),
+        sll_ifindex: index,
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    };
+    let length = libc::socklen_t::try_from(size_of_val(&address)).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads `length` bytes, the size of the address that lives until the call returns.
+    Errno::result(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(())
+}
+
+impl Attached {
+    /// The interface's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// Datagrams that were to be sent and had not come from the other interface lately: they were dropped.
+    #[must_use]
+    pub const fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
+    fn explain(&self, error: io::Error) -> io::Error {
+        let name = self.name();
+        match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::ENETDOWN) => {
+                io::Error::new(io::ErrorKind::NetworkDown, format!("the interface {name} is down"))
+            }
+            Some(Errno::ENXIO | Errno::ENODEV) => {
+                io::Error::new(io::ErrorKind::NotFound, format!("the interface {name} has gone"))
+            }
+            _ => io::Error::new(error.kind(), format!("the interface {name}: {error}")),
+        }
+    }
+
+    /// Reads one frame behind its offload header; its length, or none.
+    fn read(&mut self) -> io::Result<Option<usize>> {
+        match recv(self.own.as_raw_fd(), &mut self.frame, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
+            Ok(length) => Ok(Some(length)),
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
+            Err(error) => Err(self.explain(error.into())),
+        }
+    }
+
+    fn refuse_joined_frames(&self, length: usize) -> io::Result<()> {
+        if self.frame[1] == 0 && length <= self.frame.len() {
+            return Ok(());
+        }
+        let name = self.name();
+        Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "the interface {name} gives {length} bytes joined from several frames; `ethtool -K {name} gro off tso off gso off`, and so at a veth's other end"
+            ),
+        ))
+    }
+}
+
+impl Port for Attached {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        while let Some(length) = self.read()? {
+            if length < OFFLOAD_BYTES + ETHERNET_BYTES {
+                continue;
+            }
+            self.refuse_joined_frames(length)?;
+            complete_checksum(&mut self.frame[..length]);
+            self.frame[..OFFLOAD_BYTES].fill(0);
+            let (header, datagram) = self.frame[OFFLOAD_BYTES..length].split_at(ETHERNET_BYTES);
+            let header: Header = header.try_into().expect("split at its length");
+            let Some((pair, datagram_bytes)) = addresses(&header, datagram) else {
+                // A full interface loses it, as any bridge would.
+                let _lost = send(self.other.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT);
+                continue;
+            };
+            self.came.lock().unwrap_or_else(PoisonError::into_inner).learn(pair, header);
+            let room = buffer.len();
+            let Some(place) = buffer.get_mut(..datagram_bytes) else {
+                let error = format!(
+                    "the interface {} gives a datagram of {datagram_bytes} bytes, at most {room} fit",
+                    self.name()
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            };
+            place.copy_from_slice(&datagram[..datagram_bytes]);
+            return Ok(Some(datagram_bytes));
+        }
+        Ok(None)
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        let header = pair_of(packet)
+            .and_then(|pair| self.to_go.lock().unwrap_or_else(PoisonError::into_inner).find(&pair));
+        let room = self.frame.len() - OFFLOAD_BYTES - ETHERNET_BYTES;
+        let Some(header) = header.filter(|_| packet.len() <= room) else {
+            self.unknown += 1;
+            return Ok(true);
+        };
+        let length = OFFLOAD_BYTES + ETHERNET_BYTES + packet.len();
+        self.frame[..OFFLOAD_BYTES].fill(0);
+        self.frame[OFFLOAD_BYTES..][..ETHERNET_BYTES].copy_from_slice(&header);
+        self.frame[OFFLOAD_BYTES + ETHERNET_BYTES..length].copy_from_slice(packet);
+        match send(self.own.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT) {
+            Ok(_) => Ok(true),
+            Err(error) if error == Errno::EINTR || is_full(&error.into()) => Ok(false),
+            Err(error) => Err(self.explain(error.into())),
+        }
+    }
+}
+
+/// The addresses of an IP datagram, and its length without the frame's padding; None for all else.
+fn addresses(header: &Header, datagram: &[u8]) -> Option<(Pair, usize)> {
+    let kind = [header[12], header[13]];
+    let version = datagram.first()? >> 4;
+    if !(kind == ETHERTYPE_IPV4 && version == 4 || kind == ETHERTYPE_IPV6 && version == 6) {
+        return None;
+    }
+    let pair = pair_of(datagram)?;
+    let told = match version {
+        4 => usize::from(u16::from_be_bytes([datagram[2], datagram[3]])),
+        _ => 40 + usize::from(u16::from_be_bytes([datagram[4], datagram[5]])),
+    };
+    // A length that cannot be is left to whoever reads the datagram.
+    let whole = datagram.len();
+    Some((pair, if (20..=whole).contains(&told) { told } else { whole }))
+}
+
+fn pair_of(datagram: &[u8]) -> Option<Pair> {
+    let both = match datagram.first()? >> 4 {
+        4 => datagram.get(12..20)?,
+        6 => datagram.get(8..40)?,
+        _ => return None,
+    };
+    let mut pair = [0; 32];
+    pair[..both.len()].copy_from_slice(both);
+    Some(pair)
+}
+
+/// Fills in the checksum that the sender's kernel left to its interface: the field holds the pseudo-header's sum so far
+/// (RFC 1071; virtio 1.2, section 5.1.6.2).
+fn complete_checksum(frame: &mut [u8]) {
+    let (offload, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
+    if offload[0] & NEEDS_CHECKSUM == 0 {
+        return;
+    }
+    let start = usize::from(u16::from_ne_bytes([offload[6], offload[7]]));
+    let offset = usize::from(u16::from_ne_bytes([offload[8], offload[9]]));
+    let Some(covered) = ethernet.get_mut(start..) else { return };
+    if covered.len() < offset + 2 {
+        return;
+    }
+    let mut sum = covered.chunks(2).fold(0_u32, |sum, pair| {
+        let word = u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]);
+        sum + u32::from(word)
+    });
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    // In UDP zero says "no checksum"; the same sum in its other form stands for it (RFC 768).
+    let complement = !(sum as u16);
+    let field = if complement == 0 { 0xffff } else { complement };
+    covered[offset..offset + 2].copy_from_slice(&field.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(number: u32) -> Pair {
+        let mut pair = [0; 32];
+        pair[..4].copy_from_slice(&number.to_be_bytes());
+        pair
+    }
+
+    #[test]
+    fn the_last_pairs_are_remembered_and_the_first_forgotten() {
+        let mut headers = Headers::default();
+        let last = 3 * PAIRS as u32;
+        for number in 0..last {
+            headers.learn(pair(number), [1; ETHERNET_BYTES]);
+        }
+        assert!((last - PAIRS as u32..last).all(|number| headers.find(&pair(number)).is_some()));
+        assert_eq!(headers.find(&pair(0)), None);
+        assert!(headers.young.len() + headers.old.len() <= 2 * PAIRS);
+    }
+
+    #[test]
+    fn padding_is_no_part_of_a_datagram() {
+        let mut header = [0; ETHERNET_BYTES];
+        header[12..].copy_from_slice(&ETHERTYPE_IPV4);
+        let mut datagram = [0; 46];
+        datagram[0] = 0x45;
+        datagram[3] = 28;
+        assert_eq!(addresses(&header, &datagram).map(|(_, length)| length), Some(28));
+        datagram[3] = 200;
+        assert_eq!(
+            addresses(&header, &datagram).map(|(_, length)| length),
+            Some(46),
+            "a length that cannot be"
+        );
+        datagram[0] = 0x65;
+        assert_eq!(addresses(&header, &datagram), None, "not what the frame says");
+        assert_eq!(addresses(&header, &[]), None);
+    }
+
+    #[test]
+    fn a_checksum_left_to_the_interface_is_filled_in() {
+        // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 sum to ddf2; here they stand around a field of zero.
+        let mut frame =
+            [NEEDS_CHECKSUM, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x00, 0x01, 0xf2, 0x03, 0, 0, 0xf4, 0xf5, 0xf6, 0xf7];
+        frame[8..10].copy_from_slice(&4_u16.to_ne_bytes());
+        complete_checksum(&mut frame);
+        assert_eq!(frame[14..16], (!0xddf2_u16).to_be_bytes());
+        let mut short = [NEEDS_CHECKSUM, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 1, 2, 3];
+        complete_checksum(&mut short);
+        assert_eq!(short[10..], [1, 2, 3], "what points outside of the frame changes nothing");
+    }
+}
