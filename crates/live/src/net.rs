@@ -55,6 +55,8 @@ pub const MAX_MTU: u32 = 65_535;
 pub const DEFAULT_QUEUE_PACKETS: u32 = 5000;
 /// As many UEs have an address in 10.45.0.0/16 without its first and last.
 pub const MAX_UES: usize = 65_534;
+/// `TCP_CA_NAME_MAX` less the closing zero, bytes.
+const LONGEST_CONGESTION: usize = 15;
 /// What a command may take to end by itself.
 const GRACE: Duration = Duration::from_millis(300);
 
@@ -148,16 +150,12 @@ impl NetworkConfig {
         if self.queue_packets == 0 {
             return refuse("a TUN device that holds no packet; 1 or more are allowed".into());
         }
-        let named = self.ues.iter().flat_map(|ue| [&ue.down, &ue.up]).flatten();
-        let mut known = None;
-        for name in named {
-            let known = known.get_or_insert_with(privilege::congestion_controls);
-            // A module that is not loaded yet is in no list; the kernel loads it when the route is made.
-            if name.is_empty()
-                || name.len() > 15
-                || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
-            {
-                return refuse(format!("congestion control {name:?}; this kernel has {}", known.join(", ")));
+        // Whether the kernel has it is seen when the route is made: it may load a module then.
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+        for name in self.ues.iter().flat_map(|ue| [&ue.down, &ue.up]).flatten() {
+            if !(1..=LONGEST_CONGESTION).contains(&name.len()) || !name.bytes().all(allowed) {
+                let known = privilege::congestion_controls().join(", ");
+                return refuse(format!("congestion control {name:?}; this kernel has {known}"));
             }
         }
         Ok(())
@@ -212,7 +210,8 @@ impl Network {
     }
 
     /// Starts a command on a side, with `environment` added to that of this process. There the names `server`, `ue` (the
-    /// first UE) and `ue0`, `ue1` ... stand for the sides' addresses.
+    /// first UE) and `ue0`, `ue1` ... stand for the sides' addresses, and `JUSTFULL_SIDE` tells the side. It has the normal
+    /// scheduling policy, whatever the caller's is.
     ///
     /// # Errors
     /// There is no such side, or the command cannot be started.
@@ -291,7 +290,7 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // What does not end stays noted nowhere, but its namespace has lost its only way out.
+        // A process that SIGKILL does not end waits for a device; its namespace loses its only way out all the same.
         let _ended = self.end_commands();
     }
 }

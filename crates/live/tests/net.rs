@@ -272,6 +272,12 @@ fn what_cannot_be_built_is_one_error_and_leaves_nothing() {
         "{error}"
     );
     assert!(error.contains("reno"), "{error}");
+    config.ues[1].up = Some("cubic; reboot".into());
+    let error = Network::build(&config).expect_err("no name").to_string();
+    assert!(
+        error.starts_with("cannot build the network: congestion control \"cubic; reboot\"; this kernel has "),
+        "{error}"
+    );
     let error = Network::build(&NetworkConfig { mtu: 500, ..NetworkConfig::new(1) }).expect_err("too small");
     assert_eq!(error.to_string(), "cannot build the network: an MTU of 500 bytes; 1280 to 65535 are allowed");
     let error = Network::build(&NetworkConfig::new(0)).expect_err("no UE");

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::errno::Errno;
@@ -208,9 +208,16 @@ impl Attached {
         Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!(
-                "the interface {name} gives {length} bytes joined from several frames; `ethtool -K {name} gro off tso off gso off`, and so at a veth's other end"
+                "the interface {name} gives {length} bytes joined from several frames; \
+                 `ethtool -K {name} gro off tso off gso off`, and so at a veth's other end"
             ),
         ))
+    }
+}
+
+impl AsFd for Attached {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.own.as_fd()
     }
 }
 
