@@ -212,10 +212,10 @@ impl Clock for Feeding {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let seconds = match (arguments.next().as_deref(), arguments.next().map(|n| n.parse())) {
-        (Some("--seconds"), Some(Ok(n))) => n,
+        (Some("--seconds"), Some(Ok(n))) if n > 0 => n,
         (None, _) => 3,
         _ => {
-            eprintln!("usage: live_bench [--seconds N]");
+            eprintln!("usage: live_bench [--seconds N], N above 0");
             std::process::exit(2);
         }
     };

@@ -109,7 +109,7 @@ pub static COLUMNS: [Column<Runs>; 105] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
-    column!("protocol", "text", "tcp, udp or icmp.", |r| Value::text(&r.flow.protocol)),
+    column!("protocol", "text", "tcp, udp, icmp or, live only, other.", |r| Value::text(&r.flow.protocol)),
     column!("control", "text", "Congestion control of a TCP flow.", |r| Value::text(&r.flow.control)),
     column!("ue", "number", "User equipment.", |r| Value::Whole(u64::from(r.flow.ue))),
     column!("qfi", "number", "QoS flow identifier.", |r| Value::Whole(u64::from(r.flow.qfi))),

@@ -170,4 +170,4 @@ pub const fn protocol_name(protocol: Protocol) -> &'static str {
 }
 
 /// Names of protocols by their number.
-pub(crate) const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];
+pub(crate) const PROTOCOLS: [&str; 4] = ["tcp", "udp", "icmp", "other"];

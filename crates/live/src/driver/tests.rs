@@ -13,6 +13,7 @@ use justfull_ran::{
 };
 use justfull_sim::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, World};
 use justfull_tcp::Segment;
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
@@ -408,4 +409,77 @@ fn a_run_that_is_told_to_stop_ends_at_once() {
     let mut clock = Virtual { now: now.clone(), late: Duration::ZERO, stop: None };
     let (result, _) = live.run(&mut clock, Priority::RealTime, &AtomicBool::new(true), &mut ());
     assert!(result.duration_s < 1e-6, "{}", result.duration_s);
+}
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter neither allocates nor has a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are the system's.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: as above.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Gives the same datagram `left` times.
+struct Same(Vec<u8>, Rc<Cell<u32>>);
+
+impl Port for Same {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(left) = self.1.get().checked_sub(1) else { return Ok(None) };
+        self.1.set(left);
+        buffer[..self.0.len()].copy_from_slice(&self.0);
+        Ok(Some(self.0.len()))
+    }
+
+    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+#[test]
+fn no_packet_allocates_once_the_queues_have_their_size() {
+    let config = config(ms(1), 60_000, droptail(), vec![source(100, 1_000)]);
+    let (down, up) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let ends = Ends {
+        ues: vec![UePort { port: Same(udp(UE, SERVER, 7, 40), up.clone()), addresses: Vec::new() }],
+        server: Same(udp(SERVER, UE, 6000, 1_400), down.clone()),
+    };
+    let mut live = Live::new(&config, &LiveOptions::default(), ends).expect("sound settings");
+    let mut turns = |from: u64, to: u64| {
+        let before = ALLOCATIONS.get();
+        for i in from..to {
+            down.set(50);
+            up.set(25);
+            live.turn(at(i * 1_000)).expect("memory does not fail");
+        }
+        ALLOCATIONS.get() - before
+    };
+    assert!(turns(0, 100) > 0, "queues grow at first");
+    assert_eq!(turns(100, 1_000), 0);
+    let (result, report) = live.finish(Priority::RealTime, &Lateness::new(ms(1)));
+    assert_eq!((report.down.received, report.up.received), (50_000, 25_000));
+    assert!(
+        result.layers[2].drops[0].1 > 5_000,
+        "drops give their buffers back: {:?}",
+        result.layers[2].drops
+    );
 }

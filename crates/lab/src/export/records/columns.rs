@@ -28,7 +28,7 @@ pub enum Read<R> {
 pub enum Names {
     /// Of the flows.
     Classes,
-    /// `tcp`, `udp`, `icmp`.
+    /// `tcp`, `udp`, `icmp`, `other`.
     Protocols,
     /// `upf`, `sdap`, `rlc`.
     Layers,
@@ -206,7 +206,7 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
     column!(
         "protocol",
         "text",
-        "tcp, udp or icmp.",
+        "tcp, udp, icmp or, live only, other.",
         name Protocols |r| Some(r.protocol as u32)
     ),
     column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.", whole Eight |r| Some(r.entered)),
