@@ -254,6 +254,13 @@ impl ManagedQueue {
         self.check();
     }
 
+    /// True where packets leave in the order of their arrival: then [`Self::visit_waiting`] can show all of them.
+    #[inline]
+    #[must_use]
+    pub const fn is_fifo(&self) -> bool {
+        matches!(self.discipline, AnyDiscipline::Fifo(_))
+    }
+
     /// Shows the packets that wait, next first, as far as the discipline knows their order ([`Discipline::visit`]) and until
     /// `visit` answers false. The AQM may still drop them.
     pub fn visit_waiting(&self, visit: &mut dyn FnMut(&Packet) -> bool) {

@@ -143,7 +143,7 @@ pub struct DrbDemand {
     /// Its number in the UE.
     pub drb: u8,
     /// Its first SDUs: indexes into [`RbDemand::sdus`]. The first may be the rest of a segmented one. No more need be listed
-    /// than the whole slot could carry.
+    /// than the whole slot could carry, and none for a scheduler that does not ask for them.
     pub sdus: Range<u32>,
     /// Bytes on the air of all that waits, at least those of the SDUs listed.
     pub backlog: u64,
@@ -171,6 +171,13 @@ impl RbDemand<'_> {
     pub fn rbs_needed(&self, index: usize) -> u16 {
         let backlog = self.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog));
         let (ue, all) = (&self.ues[index], self.units.rbs());
+        // A small backlog, as of a call, in one block.
+        if all > 0
+            && (1..=u64::from(ue.tbs[1])).contains(&backlog)
+            && ue.tbs[1] <= ue.tbs[usize::from(all.min(2))]
+        {
+            return 1;
+        }
         ue.rbs_for(backlog.min(u64::from(ue.tbs[usize::from(all)])), all).unwrap_or(all)
     }
 }
@@ -267,6 +274,11 @@ impl RbAllocation {
     /// what one does not need for the others. The bearer that comes first moves on by one each slot.
     pub fn split_in_turn(&mut self, demand: &RbDemand, index: usize) {
         let (ue, drbs) = (&demand.ues[index], demand.drbs_of(index));
+        if let [only] = drbs {
+            let carried = ue.tbs[usize::from(self.grants[index].rbs)];
+            self.bytes[ue.drbs.start as usize] = clip(only.backlog).min(carried);
+            return;
+        }
         let bytes = &mut self.bytes[ue.drbs.start as usize..ue.drbs.end as usize];
         let mut left = ue.tbs[usize::from(self.grants[index].rbs)];
         let (n, first) = (drbs.len(), (demand.slot % drbs.len().max(1) as u64) as usize);

@@ -33,6 +33,11 @@ pub trait RbScheduler {
     /// Fills `out` for the slot of `demand`. Slots are asked for in order of time; slots without demand may be left out.
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
 
+    /// It chooses by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog alone.
+    fn wants_sdus(&self) -> bool {
+        true
+    }
+
     /// The units of a slot with `units` that a UE of slice `slice` gets when nobody else waits and its one bearer has more than all of
     /// them carry: what [`Self::schedule`] would answer to that demand, which then need not be listed. None where it must be.
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
@@ -112,6 +117,14 @@ impl RbScheduler for AnyRbScheduler {
             Self::ProportionalFair(s) => s.schedule(demand, out),
             Self::Eqp(s) => s.schedule(demand, out),
             Self::Custom(s) => s.schedule(demand, out),
+        }
+    }
+
+    fn wants_sdus(&self) -> bool {
+        match self {
+            Self::FixedPartition(_) | Self::RoundRobin(_) | Self::ProportionalFair(_) => false,
+            Self::Eqp(_) => true,
+            Self::Custom(s) => s.wants_sdus(),
         }
     }
 
@@ -195,6 +208,10 @@ impl RbScheduler for CheckedRbScheduler {
         assert!(demand.ues.windows(2).all(|pair| pair[0].ue < pair[1].ue), "UEs come in ascending order");
         self.inner.schedule(demand, out);
         check(demand, out);
+    }
+
+    fn wants_sdus(&self) -> bool {
+        self.inner.wants_sdus()
     }
 
     /// # Panics

@@ -209,6 +209,22 @@ impl RlcEntity {
         listed + unlisted
     }
 
+    /// What all PDUs here would take of transport blocks: as [`Self::list_sdus`] answers where it lists all of them, and at least
+    /// `most` where it stops there.
+    pub(crate) fn backlog_on_air(&self) -> u64 {
+        let Some(link) = &self.link else { return 0 };
+        let mut begun = 0;
+        link.list_begun(self.sending.then_some(self.head.size), &mut |bytes| {
+            begun += u64::from(bytes);
+            true
+        });
+        if link.tx.is_stalled() {
+            return begun;
+        }
+        let headers = u64::from(self.queue.waiting_packets()) * u64::from(link.bytes_of(0));
+        begun + self.queue.waiting_bytes() + headers
+    }
+
     /// At least `most` bytes wait here, headers not counted, and may be sent.
     pub(crate) fn fills(&self, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
@@ -218,7 +234,9 @@ impl RlcEntity {
 
     /// It has something to send: SDUs, or what its RLC has to repeat.
     pub(crate) fn wants_to_send(&self) -> bool {
-        !self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.tx.pending().total() > 0)
+        // An SDU that is partly sent counts as backlog of the queue; only acknowledged mode keeps more.
+        let repeats = |link: &Link| link.is_acknowledged() && link.tx.pending().total() > 0;
+        !self.queue.is_empty() || self.link.as_ref().is_some_and(repeats)
     }
 
     /// How long the SDU that goes next has been here.

@@ -84,7 +84,7 @@ impl UeSdap {
     /// The queue that sends next.
     #[inline]
     pub(crate) fn pick(&mut self) -> Option<usize> {
-        if let [only] = &*self.queues {
+        if let Few::One(only) = &self.queues {
             return (only.queue.backlog_packets() > 0 && !only.refused).then_some(0);
         }
         self.pick_by_schedule()

@@ -412,8 +412,10 @@ impl Stack {
             self.prepare_limiters(now, ue_index);
         }
         let ue = &mut self.ues[ue_index as usize];
-        match (&*ue.sdap.queues, &*ue.rlc) {
-            ([_], [rlc]) if self.unpaced && rlc.limiter.is_unlimited() => self.forward(now, ue_index, driver),
+        match (&ue.sdap.queues, &ue.rlc) {
+            (Few::One(_), Few::One(rlc)) if self.unpaced && rlc.limiter.is_unlimited() => {
+                self.forward(now, ue_index, driver)
+            }
             _ => self.schedule(now, ue_index, driver),
         }
     }
@@ -422,7 +424,7 @@ impl Stack {
     #[inline]
     fn forward<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
-        let ([queue], [rlc]) = (&mut **queues, &mut **rlc) else { return };
+        let (Few::One(queue), Few::One(rlc)) = (queues, rlc) else { return };
         let before = rlc.view();
         rlc.take_from(&mut queue.queue, now, self.sdap_batch, driver);
         self.settle_entries(Bearer { ue: ue_index, drb: 0 }, before);
@@ -438,7 +440,7 @@ impl Stack {
         driver: &mut D,
     ) -> bool {
         let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
-        let ([queue], [rlc]) = (&mut **queues, &mut **rlc) else { return false };
+        let (Few::One(queue), Few::One(rlc)) = (queues, rlc) else { return false };
         if !self.unpaced || !rlc.limiter.is_unlimited() {
             return false;
         }

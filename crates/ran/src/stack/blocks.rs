@@ -49,9 +49,8 @@ struct Demand {
     ues: Vec<UeDemand<'static>>,
     drbs: Vec<DrbDemand>,
     sdus: Vec<u32>,
-    /// MCS of each UE, and what its bearers held before the slot.
+    /// MCS of each UE.
     mcs: Vec<u8>,
-    before: Vec<RlcView>,
 }
 
 /// The slot that is served.
@@ -61,6 +60,8 @@ struct Slot {
     shape: SlotShape,
     units: RbUnits,
     lag: u64,
+    /// The scheduler wants to be shown SDUs.
+    lists_sdus: bool,
 }
 
 /// An empty vector in the memory of `vec`, for elements that borrow something else: collecting in place keeps the allocation.
@@ -170,7 +171,8 @@ impl Stack {
         let Blocks { carrier, scheduler, lag, air, demand, allocation, served } = mac;
         air.active.sort_unstable();
         let mut ues = recycle(core::mem::take(&mut demand.ues));
-        self.gather(now, Slot { k, shape, units, lag: *lag }, carrier, &air.active, &mut ues, demand);
+        let slot = Slot { k, shape, units, lag: *lag, lists_sdus: scheduler.wants_sdus() };
+        self.gather(now, slot, carrier, &air.active, &mut ues, demand);
         let shown = RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
         scheduler.schedule(&shown, allocation);
         served.clear();
@@ -216,21 +218,26 @@ impl Stack {
         demand.drbs.clear();
         demand.sdus.clear();
         demand.mcs.clear();
-        demand.before.clear();
+        let cells = active.first().filter(|_| !self.per_ue_channels).copied();
+        let cells = cells.map(|any| self.known_mcs(any, slot.k, now, slot.lag));
         for &index in active {
-            let Some(mcs) = self.known_mcs(index, slot.k, now, slot.lag) else { continue };
+            let mcs = cells.unwrap_or_else(|| self.known_mcs(index, slot.k, now, slot.lag));
+            let Some(mcs) = mcs else { continue };
             let tbs = &carrier.sizes(slot.shape, mcs)[..=usize::from(slot.shape.n_prb)];
             let most = tbs[usize::from(slot.units.rbs())];
             let first = demand.drbs.len() as u32;
             let ue = &self.ues[index as usize];
             for (drb, rlc) in ue.rlc.iter().enumerate() {
                 let from = demand.sdus.len() as u32;
-                let backlog = rlc.list_sdus(most, &mut demand.sdus);
+                let backlog = if slot.lists_sdus || !rlc.queue().is_fifo() {
+                    rlc.list_sdus(most, &mut demand.sdus)
+                } else {
+                    rlc.backlog_on_air()
+                };
                 if backlog > 0 {
                     let sdus = from..demand.sdus.len() as u32;
                     let head_of_line = rlc.head_age(now);
                     demand.drbs.push(DrbDemand { drb: drb as u8, sdus, backlog, head_of_line });
-                    demand.before.push(rlc.view());
                 }
             }
             let drbs = first..demand.drbs.len() as u32;
@@ -239,7 +246,6 @@ impl Stack {
                 demand.mcs.push(mcs);
             } else {
                 demand.drbs.truncate(first as usize);
-                demand.before.truncate(first as usize);
             }
         }
     }

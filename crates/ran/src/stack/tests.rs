@@ -13,6 +13,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Lateness, Qfi, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
+mod blocks;
 mod refused;
 
 const MS: u64 = 1_000_000;

@@ -20,7 +20,7 @@ impl Stack {
         let all = usize::from(units.rbs());
         let (fewer, most) = (tbs[all - 1], tbs[all]);
         let Ue { rlc, slice, .. } = &self.ues[ue as usize];
-        let [rlc] = &**rlc else { return None };
+        let Few::One(rlc) = rlc else { return None };
         // Where a block less carries as much, the scheduler leaves it.
         if fewer >= most || !rlc.fills(most) {
             return None;
