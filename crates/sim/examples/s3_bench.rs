@@ -1,8 +1,8 @@
 //! The workload S3: 10 000 UEs with one VoIP flow each on an NR cell of 100 MHz and 4 layers, for 60 simulated seconds.
 //!
-//! `cargo run --release -p justfull-sim --example s3_bench -- [--json] [s3 | s3_one_ue]` prints the wall time, the counters that must
-//! come out equal, whatever the speed, and the memory. `s3_one_ue` is the same cell with one UE: the difference
-//! of the two in memory is what the UEs cost. `cargo xtask bench` runs both.
+//! `cargo run --release -p justfull-sim --example s3_bench -- [--json] [s3 | s3_one_ue | s3_short]` prints the wall time, the counters
+//! that must come out equal, whatever the speed, and the memory. `s3_one_ue` is the same cell with one UE: the difference
+//! of the two in memory is what the UEs cost. `s3_short` has 2 000 UEs for 4 seconds: what `cargo xtask bench` runs.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
@@ -30,7 +30,7 @@ impl Progress for Warm {
 
 /// The cell with `ues` UEs: 273 blocks at 30 kHz in every slot, 256QAM at MCS 27, four layers: a packet takes one block, and a slot
 /// has 250 packets in the mean. RLC UM with segmentation and its receiving side.
-fn s3(ues: u32) -> WorldConfig {
+fn s3(ues: u32, duration: Duration) -> WorldConfig {
     let qfi = Qfi::new(1).expect("below 64");
     let ue = UeConfig {
         drbs: 1,
@@ -92,8 +92,8 @@ fn s3(ues: u32) -> WorldConfig {
             limit: UplinkConfig::LIMIT,
             grants: None,
         },
-        duration: Duration::from_secs(60),
-        warmup: Duration::from_secs(5),
+        duration,
+        warmup: duration.scaled(1.0 / 12.0),
         series_bins: 1000,
         entity_backlog: false,
     }
@@ -104,15 +104,16 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let json = arguments.iter().any(|a| a == "--json");
     let asked = |name: &str| arguments.iter().all(|a| a.starts_with("--") || a == name);
-    for (name, ues) in [("s3_one_ue", 1), ("s3", 10_000)] {
+    for (name, ues, seconds) in [("s3_one_ue", 1, 60), ("s3", 10_000, 60), ("s3_short", 2_000, 4)] {
         if !asked(name) {
             continue;
         }
-        let config = s3(ues);
+        let duration = Duration::from_secs(seconds);
+        let config = s3(ues, duration);
         let start = std::time::Instant::now();
         let world = World::new(&config).expect("the workload is sound");
         drop(config);
-        let mut warm = Warm(AfterWarmup::new(Instant::ZERO + Duration::from_secs(40)));
+        let mut warm = Warm(AfterWarmup::new(Instant::ZERO + duration.scaled(2.0 / 3.0)));
         let result = world.run(&mut warm).expect("nobody ends it");
         let wall_ms = start.elapsed().as_secs_f64() * 1e3;
         let packets = result.conservation.delivered;
