@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Live(LiveArgs),
     /// Run a scenario's flows simulated and live, and compare
     #[command(
-        after_help = "Example:\n  justfull parity live-lte --method DRQL --time 20s\n\nExit 1 when a figure is outside its band."
+        after_help = "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\nExit 1 when a figure is outside its band."
     )]
     Parity(ParityArgs),
     /// Compare TCP controls with published formulas and figures
@@ -112,9 +112,6 @@ are names. What was made is removed at the end, on Ctrl-C too; what a killed run
 /// Which scenario, and how.
 #[derive(Args)]
 pub(crate) struct ScenarioArgs {
-    /// Method [default: the file's first]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) method: Option<String>,
     /// Variant: sound, or one that the file defines
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
@@ -130,6 +127,9 @@ pub(crate) struct ScenarioArgs {
     /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's duration]
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
+    /// Time between readings of the interfaces: shorter is truer, and takes more of a core
+    #[arg(long, value_name = "TIME", default_value = "100us")]
+    pub(crate) read: justfull_base::Duration,
 }
 
 #[derive(Args)]
@@ -137,6 +137,9 @@ pub(crate) struct LiveArgs {
     /// Scenario file, or the name of a shipped one
     #[arg(required_unless_present = "check")]
     pub(crate) file: Option<PathBuf>,
+    /// Method [default: the file's first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
     /// Where the command runs: server, ue (the first), ue0, ue1 ...
@@ -171,8 +174,17 @@ pub(crate) struct LiveArgs {
 pub(crate) struct ParityArgs {
     /// Scenario file, or the name of a shipped one
     pub(crate) file: PathBuf,
+    /// Method; may be given several times [default: the file's first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    /// Live runs until one is on time; a late one says nothing about the method
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) tries: u32,
+    /// Print one line of JSON for each method instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Judge a late run too
     #[arg(long)]
     pub(crate) allow_late: bool,

@@ -26,7 +26,7 @@ struct Chosen {
 }
 
 /// The first method that is asked for, at the first point of a sweep, with the first seed.
-fn choose(file: &Path, args: &ScenarioArgs) -> Result<Chosen, Failure> {
+fn choose(file: &Path, args: &ScenarioArgs, method: Option<&String>) -> Result<Chosen, Failure> {
     let mut set: Vec<Setting> = Vec::new();
     for text in &args.set {
         set.push(text.parse().map_err(|e| Failure::Usage(format!("--set: {e}")))?);
@@ -36,7 +36,7 @@ fn choose(file: &Path, args: &ScenarioArgs) -> Result<Chosen, Failure> {
     }
     let overrides = Overrides {
         variant: args.variant.clone(),
-        methods: args.method.clone().map(|method| vec![method]),
+        methods: method.map(|method| vec![method.clone()]),
         switches: args.switches.clone(),
         set,
         seed: args.seed,
@@ -73,7 +73,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
-    let chosen = choose(file, &args.scenario)?;
+    let chosen = choose(file, &args.scenario, args.method.as_ref())?;
     let folder = compare::folder(&args.output, &format!("live-{}", chosen.scenario.name))?;
     let side: Side = args.on.parse().map_err(|e| Failure::Usage(format!("--on: {e}")))?;
     let shell = args.shell.as_ref().map(|side| side.parse::<Side>()).transpose();
@@ -88,7 +88,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         command,
         congestion_control: args.congestion_control.clone(),
     };
-    let outcome = run(&session, &chosen, args.output.quiet)?;
+    let outcome = run(&session, &chosen, args.scenario.read, args.output.quiet)?;
     let comparison = comparison(&chosen, &outcome)?;
     compare::show(&comparison, args.output.wide)?;
     if let Some(folder) = &folder {
@@ -98,10 +98,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     verdict(&outcome, args.allow_late)
 }
 
-fn run(session: &Session, chosen: &Chosen, quiet: bool) -> Result<Outcome, Failure> {
+fn run(session: &Session, chosen: &Chosen, read: Duration, quiet: bool) -> Result<Outcome, Failure> {
     let mut board = Board { shown: !quiet && std::io::stderr().is_terminal(), last: Instant::ZERO, used: 0 };
     let outcome = session
-        .run(&chosen.config, &LiveOptions::default(), &mut board)
+        .run(&chosen.config, &LiveOptions { read, ..LiveOptions::default() }, &mut board)
         .map_err(|e| Failure::Usage(e.to_string()))?;
     if outcome.swept > 0 {
         say(&format!("removed what {} killed runs had left", outcome.swept));
@@ -244,30 +244,69 @@ impl Drop for Board {
 }
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let chosen = choose(&args.file, &args.scenario)?;
+    let methods: Vec<Option<&String>> =
+        if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
+    let (mut missed, mut rows, mut late) = (0, 0, None);
+    for method in methods {
+        let chosen = choose(&args.file, &args.scenario, method)?;
+        let (parity, outcome) = compared(&chosen, args)?;
+        print(&if args.json {
+            json_line(&chosen, &parity, &outcome)?
+        } else {
+            page(&chosen, &parity, &outcome)
+        })?;
+        missed += parity.missed();
+        rows += parity.rows.len();
+        late = late.or_else(|| verdict(&outcome, args.allow_late).err());
+    }
+    match late {
+        _ if missed > 0 => {
+            Err(Failure::Failed(format!("{missed} of {rows} comparisons are outside their bands")))
+        }
+        Some(late) => Err(late),
+        None => Ok(()),
+    }
+}
+
+/// Both runs of one method; the live one is repeated while it is late.
+fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Failure> {
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated =
         world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
     let session = Session { own_flows: true, ..Session::default() };
-    let outcome = run(&session, &chosen, args.quiet)?;
+    let mut outcome = run(&session, chosen, args.scenario.read, args.quiet)?;
+    for attempt in 2..=args.tries {
+        if !outcome.report.late() || outcome.interrupted || args.allow_late {
+            break;
+        }
+        say(&format!("{}: late; try {attempt} of {}", chosen.job.method, args.tries));
+        outcome = run(&session, chosen, args.scenario.read, args.quiet)?;
+    }
+    if outcome.interrupted {
+        return Err(Failure::Failed("ended by a signal".into()));
+    }
+    Ok((Parity::of(&simulated, &outcome.result), outcome))
+}
+
+fn page(chosen: &Chosen, parity: &Parity, outcome: &Outcome) -> String {
     let mut text = String::new();
     for note in notes(&outcome.report) {
         text.push_str(&format!("note: {note}\n"));
     }
-    let parity = Parity::of(&simulated, &outcome.result);
-    let grid = parity::grid(&parity);
-    text.push_str(&format!(
-        "\n{}: simulated and live\n{}\n",
-        chosen.job.method,
-        table::terminal(&grid, table::Style::detect())
-    ));
-    print(&text)?;
-    let missed = parity.missed();
-    if missed > 0 {
-        return Err(Failure::Failed(format!(
-            "{missed} of {} comparisons are outside their bands",
-            parity.rows.len()
-        )));
-    }
-    verdict(&outcome, args.allow_late)
+    let grid = table::terminal(&parity::grid(parity), table::Style::detect());
+    text.push_str(&format!("\n{}: simulated and live\n{grid}\n", chosen.job.method));
+    text
+}
+
+fn json_line(chosen: &Chosen, parity: &Parity, outcome: &Outcome) -> Result<String, Failure> {
+    let line = serde_json::json!({
+        "scenario": chosen.scenario.name,
+        "method": chosen.job.method,
+        "rows": parity.rows,
+        "missed": parity.missed(),
+        "late": outcome.report.late(),
+        "live": outcome.report,
+    });
+    let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;
+    Ok(format!("{text}\n"))
 }

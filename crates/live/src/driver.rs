@@ -66,8 +66,8 @@ pub struct LiveOptions {
 
 impl Default for LiveOptions {
     fn default() -> Self {
-        let wake = Duration::from_micros(500);
-        Self { buffers: 32_768, flows: 16_384, wake, read: wake }
+        let (wake, read) = (Duration::from_micros(500), Duration::from_micros(100));
+        Self { buffers: 32_768, flows: 16_384, wake, read }
     }
 }
 
