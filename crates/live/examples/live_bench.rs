@@ -6,7 +6,7 @@
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
-use justfull_live::clock::{Clock, Priority, SlotClock, raise_priority, wake_period};
+use justfull_live::clock::{Clock, PRIORITY, Priority, SlotClock, raise_priority, wake_period};
 use justfull_live::lateness::{Lateness, LatenessReport, bare_loop};
 use justfull_live::{Ends, Live, LiveOptions, Port, UePort};
 use justfull_queue::{Limit, QueueConfig};
@@ -223,7 +223,7 @@ fn main() {
     for batch in [10, 100, 1_000] {
         throughput(&mut clock, batch, 2_000_000 / u64::from(batch) / 10);
     }
-    let priority = raise_priority();
+    let priority = raise_priority(PRIORITY);
     if let Priority::Normal(why) = &priority {
         eprintln!("{why}");
     }

@@ -2,8 +2,9 @@
 //!
 //! Every flow has the ports that it has in the simulator, so that the same packet detection rules find its QFI. Downloads and
 //! uploads are TCP connections that the UE opens, with the congestion control that the scenario names; datagrams leave the
-//! server at instants `start + n x interval` and are counted at the UE. Each end of a flow has a thread, so that a scenario of
-//! hundreds of flows is refused.
+//! server when the simulator's would, drawn by the same law from the same seed, and are counted at the UE. Each end of a flow has
+//! a thread, so that a scenario of hundreds of flows is refused. Threads that send datagrams have real-time priority, below that of
+//! the stack, where the kernel allows it: a late datagram would be the machine's jitter in the scenario's traffic.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -13,11 +14,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use justfull_sim::{FlowConfig, Traffic};
+use justfull_sim::{Departures, FlowConfig, Traffic};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::LiveError;
+use crate::clock::raise_priority;
 use crate::net::{Network, Side};
 
 /// Most flows of a scenario: two threads each.
@@ -26,6 +28,8 @@ pub const MOST_FLOWS: usize = 256;
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes that are written or read at once.
 const CHUNK: usize = 64 * 1024;
+/// Real-time priority of a thread that sends datagrams.
+const SENDER_PRIORITY: i32 = 5;
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -115,24 +119,30 @@ impl Flow {
         Ok(())
     }
 
-    /// Sends a datagram of `payload` bytes each `interval`.
-    fn tick(&self, socket: &UdpSocket, payload: usize, interval: Duration) -> io::Result<()> {
-        let buffer = vec![0; payload];
-        let mut due = self.start;
-        while self.wait_until(due) {
-            match socket.send(&buffer) {
-                Ok(bytes) => _ = self.sent.fetch_add(bytes as u64, Ordering::Relaxed),
-                Err(error) if refused_before(&error) => {}
-                Err(error) => return Err(error),
+    /// Sends the datagrams that the simulator would send, when it would.
+    fn tick(&self, socket: &UdpSocket, begin: Instant, mut departures: Departures) -> io::Result<()> {
+        let _as_good_as_there_is = raise_priority(SENDER_PRIORITY);
+        let buffer = vec![0; usize::from(u16::MAX)];
+        let mut payloads = Vec::new();
+        while let Some(at) = departures.next() {
+            if !self.wait_until(begin + Duration::from_nanos(at.as_nanos())) {
+                break;
             }
-            due += interval;
+            departures.depart(|payload| payloads.push(payload as usize));
+            for payload in payloads.drain(..) {
+                match socket.send(&buffer[..payload]) {
+                    Ok(bytes) => _ = self.sent.fetch_add(bytes as u64, Ordering::Relaxed),
+                    Err(error) if refused_before(&error) => {}
+                    Err(error) => return Err(error),
+                }
+            }
         }
         Ok(())
     }
 
     /// Counts the datagrams that come.
-    fn count(&self, socket: &UdpSocket, payload: usize) -> io::Result<()> {
-        let mut buffer = vec![0; payload];
+    fn count(&self, socket: &UdpSocket) -> io::Result<()> {
+        let mut buffer = vec![0; usize::from(u16::MAX)];
         while !self.stop.load(Ordering::Relaxed) {
             match socket.recv(&mut buffer) {
                 Ok(bytes) => _ = self.received.fetch_add(bytes as u64, Ordering::Relaxed),
@@ -198,22 +208,24 @@ impl Applications {
             let kind = flow.traffic.kind();
             Err(LiveError::new(
                 format!("start flow {:?}", flow.name),
-                format!(
-                    "`{kind}` is simulated only; live are tcp, upload, udp, cbr, and voip without pauses"
-                ),
+                format!("`{kind}` is simulated only; live are tcp, upload, udp, cbr, on_off, voip and video"),
             ))
         })
     }
 
-    /// Starts all flows; `begin` is second 0 of the scenario. The stack must run already, or no connection opens.
+    /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The stack must run already, or no connection opens.
     ///
     /// # Errors
     /// A flow that cannot be sent live, a socket that cannot be made.
-    pub fn start(network: &Network, flows: &[FlowConfig], begin: Instant) -> Result<Self, LiveError> {
+    pub fn start(
+        network: &Network,
+        (flows, seed): (&[FlowConfig], u64),
+        begin: Instant,
+    ) -> Result<Self, LiveError> {
         Self::check(flows)?;
         let mut all = Self { flows: Vec::new(), threads: Vec::new(), stop: Arc::default() };
         let mut doors: BTreeMap<SocketAddr, BTreeMap<SocketAddr, Expected>> = BTreeMap::new();
-        for flow in flows {
+        for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
             match &flow.traffic {
                 Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
@@ -227,7 +239,7 @@ impl Applications {
                     let (server, ue) = ends(flow);
                     doors.entry(server).or_default().insert(ue, expected);
                 }
-                _ => all.start_datagrams(network, flow, &shared)?,
+                _ => all.start_datagrams(network, (flow, &shared), (number, seed), begin)?,
             }
         }
         for (server, expected) in doors {
@@ -283,11 +295,11 @@ impl Applications {
     fn start_datagrams(
         &mut self,
         network: &Network,
-        flow: &FlowConfig,
-        shared: &Arc<Flow>,
+        (flow, shared): (&FlowConfig, &Arc<Flow>),
+        (number, seed): (u32, u64),
+        begin: Instant,
     ) -> Result<(), LiveError> {
-        let Some((payload, interval)) = flow.traffic.datagrams() else { return Ok(()) };
-        let (payload, interval) = (payload.0 as usize, Duration::from_nanos(interval.as_nanos()));
+        let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
         let (server, ue) = ends(flow);
         let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);
         let (from, to) = (udp(Side::Server, server)?, udp(Side::Ue(flow.ue as usize), ue)?);
@@ -298,8 +310,8 @@ impl Applications {
         };
         link().map_err(|error| failed(&flow.name, error))?;
         let (from, to): (UdpSocket, UdpSocket) = (from.into(), to.into());
-        self.spawn(shared, move |flow| flow.count(&to, payload))?;
-        self.spawn(shared, move |flow| flow.tick(&from, payload, interval))
+        self.spawn(shared, move |flow| flow.count(&to))?;
+        self.spawn(shared, move |flow| flow.tick(&from, begin, departures))
     }
 
     /// The connections of one port of the server, each opened by its UE.
@@ -352,11 +364,7 @@ impl Drop for Applications {
 
 /// Whether there is an application for it.
 fn is_sent(traffic: &Traffic) -> bool {
-    match traffic {
-        Traffic::Tcp { .. } | Traffic::Upload { .. } | Traffic::Udp { .. } | Traffic::Cbr(_) => true,
-        Traffic::Voip(voip) => voip.talk.is_none(),
-        Traffic::OnOff(_) | Traffic::Ping(_) | Traffic::Video(_) | Traffic::Page(_) => false,
-    }
+    !matches!(traffic, Traffic::Ping(_) | Traffic::Page(_))
 }
 
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.

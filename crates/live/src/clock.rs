@@ -16,8 +16,8 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use serde::Serialize;
 
-/// Priority among `SCHED_FIFO` threads: above the least, below the kernel's interrupt threads (50).
-const PRIORITY: i32 = 10;
+/// Priority of the stack's thread among `SCHED_FIFO` threads: above the least, below the kernel's interrupt threads (50).
+pub const PRIORITY: i32 = 10;
 
 /// Something that tells the time of a run and waits.
 pub trait Clock {
@@ -78,9 +78,9 @@ impl Clock for SlotClock {
     }
 }
 
-/// Gives this thread real-time priority, or else the finest timers there are without it.
-pub fn raise_priority() -> Priority {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
+/// Gives this thread real-time priority `level`, or else the finest timers there are without it.
+pub fn raise_priority(level: i32) -> Priority {
+    let parameters = libc::sched_param { sched_priority: level };
     // SAFETY: `parameters` outlives the call, which reads it; 0 names the calling thread.
     let answer = unsafe {
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters)

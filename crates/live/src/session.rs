@@ -12,7 +12,7 @@ use justfull_sim::results::RunResult;
 
 use crate::LiveError;
 use crate::applications::{ApplicationReport, Applications, kernel_name};
-use crate::clock::{SlotClock, raise_priority};
+use crate::clock::{PRIORITY, SlotClock, raise_priority};
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
 use crate::net::{Network, NetworkConfig, Running, Side, Stop, UeNetwork, privilege, sweep};
 use crate::report::LiveReport;
@@ -92,7 +92,7 @@ impl Session {
             let clock = SlotClock::start();
             let begin = crate::applications::now();
             let driver = scope.spawn(move || {
-                let priority = raise_priority();
+                let priority = raise_priority(PRIORITY);
                 let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));
                 told.store(true, Ordering::Relaxed);
                 run
@@ -141,7 +141,7 @@ impl Session {
             servers.push(network.run(Side::Server, &argv, &[])?);
         }
         let flows = if self.own_flows { config.flows.as_slice() } else { &[] };
-        let applications = Applications::start(network, flows, begin)?;
+        let applications = Applications::start(network, (flows, config.stack.seed), begin)?;
         let mut command = match &self.command {
             None => None,
             Some((side, Command::Shell)) => Some(network.shell(*side)?),

@@ -23,6 +23,7 @@ pub mod uplink;
 pub mod world;
 
 pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
+pub use sources::Departures;
 pub use tap::Tap;
 pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};
 pub use uplink::{GrantConfig, UplinkConfig};

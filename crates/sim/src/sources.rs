@@ -2,7 +2,7 @@
 
 use crate::hosts::Route;
 use crate::traffic::{
-    Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
+    FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
 };
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Rng};
@@ -145,11 +145,46 @@ impl Source {
     }
 }
 
+/// When a flow's datagrams leave and what they carry, one after another: for a second driver, which sends the same ones.
+#[derive(Clone, Debug)]
+pub struct Departures {
+    source: Source,
+    next: Option<Instant>,
+}
+
+impl Departures {
+    /// The departures of `flow`, which is number `number` among the flows of packets of its world, as that world draws them with
+    /// `seed`. None for what is no datagrams.
+    #[must_use]
+    pub fn new(flow: &FlowConfig, number: u32, seed: u64) -> Option<Self> {
+        let stop = flow.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
+        let route = Route { flow: number, ue: flow.ue, pipe: 0, tracked: flow.low_latency, stop };
+        let (source, first) = Source::new(route, &flow.traffic, Instant::ZERO + flow.start, seed)?;
+        Some(Self { source, next: Some(first) })
+    }
+
+    /// When the next departure is; none after the last.
+    #[must_use]
+    pub const fn next(&self) -> Option<Instant> {
+        self.next
+    }
+
+    /// The next departure: calls `push` with the payload bytes of each of its datagrams and says when they leave.
+    pub fn depart(&mut self, mut push: impl FnMut(u32)) -> Option<Instant> {
+        let now = self.next?;
+        let header = self.source.header();
+        self.source.send(now, |size, _| push(size - header));
+        self.next = self.source.after(now);
+        Some(now)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::traffic::{CbrConfig, OnOffConfig, VideoConfig, VoipConfig};
     use justfull_base::BitRate;
+    use justfull_ran::FiveTuple;
 
     /// Datagrams and bytes on the IP layer that `traffic` sends in 200 s.
     fn sent(traffic: &Traffic) -> (u64, u64) {
@@ -201,6 +236,36 @@ mod tests {
         let silence = Some(Span::Exponential { exponential: Duration::from_millis(1_171) });
         let (packets, _) = sent(&Traffic::Voip(VoipConfig { talk, silence, ..VoipConfig::default() }));
         close(packets, 10_000.0 * 1_026.0 / 2_197.0, 0.2);
+    }
+
+    #[test]
+    fn departures_are_those_of_the_world_and_end_with_the_flow() {
+        let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
+        let flow = FlowConfig {
+            name: "game".into(),
+            ue: 0,
+            tuple: FiveTuple::default(),
+            traffic: Traffic::Udp { payload: Bytes(200), interval },
+            low_latency: true,
+            start: Duration::from_secs(1),
+            stop: Some(Duration::from_secs(2)),
+            extra_delay: Duration::ZERO,
+            delay_budget: None,
+        };
+        let mut departures = Departures::new(&flow, 3, 7).expect("datagrams");
+        let mut times = Vec::new();
+        let mut sizes = Vec::new();
+        while let Some(at) = departures.depart(|payload| sizes.push(payload)) {
+            times.push(at);
+        }
+        assert!(times.is_sorted() && times.len() > 40 && times.len() < 60, "{}", times.len());
+        assert!(sizes.iter().all(|size| *size == 200) && sizes.len() == times.len());
+        let (first, last) = (times[0], times[times.len() - 1]);
+        assert!(first >= Instant::ZERO + flow.start && last < Instant::ZERO + Duration::from_secs(2));
+        assert!(
+            times.windows(2).any(|pair| pair[1].since(pair[0]) != pair[0].since(first)),
+            "drawn, not regular"
+        );
     }
 
     #[test]
