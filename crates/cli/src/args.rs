@@ -182,6 +182,10 @@ pub(crate) struct ParityArgs {
     /// Live runs until one is on time; a late one says nothing about the method
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) tries: u32,
+    /// Compare delays that miss again, taking for equal what differs by no more than this: tells a machine's 50 us on delays that
+    /// come in steps from a difference of substance
+    #[arg(long, value_name = "TIME")]
+    pub(crate) explain: Option<justfull_base::Duration>,
     /// Print one line of JSON for each method instead of tables
     #[arg(long)]
     pub(crate) json: bool,

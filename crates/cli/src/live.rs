@@ -285,7 +285,11 @@ fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Fai
     if outcome.interrupted {
         return Err(Failure::Failed("ended by a signal".into()));
     }
-    Ok((Parity::of(&simulated, &outcome.result), outcome))
+    let mut parity = Parity::of(&simulated, &outcome.result);
+    if let Some(time) = args.explain {
+        parity.explain((&simulated, &outcome.result), time);
+    }
+    Ok((parity, outcome))
 }
 
 fn page(chosen: &Chosen, parity: &Parity, outcome: &Outcome) -> String {
