@@ -13,6 +13,7 @@
 //! is what the floors hold, since everything else on a shared machine can only add time.
 
 mod eqp;
+mod live;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -115,6 +116,11 @@ pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench eqp`.
 pub(crate) fn run_eqp(root: &Path, enforce: bool) -> Outcome {
     eqp::run(root, enforce)
+}
+
+/// `cargo xtask bench live`.
+pub(crate) fn run_live(root: &Path, enforce: bool) -> Outcome {
+    live::run(root, enforce)
 }
 
 /// Builds the example `name` of `package` and returns where cargo put it.

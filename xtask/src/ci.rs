@@ -17,7 +17,7 @@ struct Step {
     run: fn(&Path) -> Outcome,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
     Step { name: "tidy", fast: true, run: tidy::run },
@@ -27,6 +27,7 @@ const STEPS: [Step; 9] = [
     Step { name: "generated docs", fast: false, run: generated_docs },
     Step { name: "claims, short", fast: false, run: claims },
     Step { name: "bench floors", fast: false, run: |root| bench::run(root, true) },
+    Step { name: "live bench floors", fast: false, run: |root| bench::run_live(root, true) },
 ];
 
 /// Runs every step, or stops at the first that fails and says which were not run.

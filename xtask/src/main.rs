@@ -24,6 +24,7 @@ cargo xtask <command>
   golden [--check|--bless]     run the golden tests, or accept their present output
   bench [--ci]                 time workloads S1 and S2; --ci fails above the floors
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
+  bench live [--ci]            throughput and lateness of live runs against a plain forwarder and a bare loop
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
   help                         this text
 ";
@@ -58,6 +59,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "--ci"] => bench::run(&root(), true),
         ["bench", "eqp"] => bench::run_eqp(&root(), false),
         ["bench", "eqp", "--ci"] => bench::run_eqp(&root(), true),
+        ["bench", "live"] => bench::run_live(&root(), false),
+        ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

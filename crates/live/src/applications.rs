@@ -326,7 +326,7 @@ impl Applications {
         };
         let door = bound(network, Side::Server, Type::STREAM, Protocol::TCP, server)?;
         let open = || {
-            door.listen(MOST_FLOWS as i32)?;
+            door.listen(i32::try_from(MOST_FLOWS).unwrap_or(i32::MAX))?;
             door.set_nonblocking(true)
         };
         open().map_err(|error| failed(&first.name, error))?;

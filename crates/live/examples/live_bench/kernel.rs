@@ -1,0 +1,152 @@
+//! Through the kernel: two namespaces with a TUN device each, TCP between them, and something that carries its datagrams.
+
+use super::{SIZE, config, line};
+use justfull_base::{BitRate, Duration};
+use justfull_live::applications::Applications;
+use justfull_live::clock::{PRIORITY, Priority, SlotClock, raise_priority};
+use justfull_live::net::{Network, NetworkConfig, Side, Tun, UeNetwork, privilege};
+use justfull_live::{Ends, Live, LiveError, LiveOptions, LiveReport, Port, UePort};
+use justfull_sim::{Traffic, WorldConfig};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::time::{ClockId, clock_gettime};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Most datagrams that the forwarder takes from one side before it looks at the other.
+const TURN: usize = 256;
+
+/// What carried the datagrams has to say.
+struct Carried {
+    /// In both directions.
+    packets: u64,
+    /// Time that its thread was on a core, with what the kernel did for it.
+    cpu: Duration,
+    priority: Priority,
+}
+
+/// A greedy download with CUBIC.
+fn download() -> Traffic {
+    Traffic::Tcp { sender: Box::default(), receiver: Box::default(), size: None }
+}
+
+/// Time that this thread has been on a core.
+fn cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has one for each thread");
+    Duration::from_nanos((now.tv_sec() * 1_000_000_000 + now.tv_nsec()).cast_unsigned())
+}
+
+/// Runs the flows of `config` for its duration while `carry` is between the sides. Returns what it returns, and the payload
+/// that arrived at the UE in Gbit/s.
+fn joined<T: Send>(
+    config: &WorldConfig,
+    carry: impl FnOnce(Tun, Tun, &AtomicBool) -> Result<T, LiveError> + Send,
+) -> Result<(T, f64), LiveError> {
+    privilege()?;
+    let control = Some("cubic".to_owned());
+    let ues = vec![UeNetwork { down: control.clone(), up: control }];
+    let mut network = Network::build(&NetworkConfig { ues, ..NetworkConfig::new(1) })?;
+    let mut take = |side| network.take_tun(side).expect("each is taken once");
+    let (server, ue) = (take(Side::Server), take(Side::Ue(0)));
+    let stop = AtomicBool::new(false);
+    let (carried, received) = thread::scope(|scope| {
+        let carrier = scope.spawn(|| carry(server, ue, &stop));
+        let received = send(&network, config);
+        stop.store(true, Ordering::Relaxed);
+        (carrier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), received)
+    });
+    Ok((carried?, received? as f64 * 8e-9 / config.duration.as_secs_f64()))
+}
+
+/// The payload bytes that arrive in the duration of `config`.
+#[expect(clippy::disallowed_methods, reason = "the kernel's TCP lives on the machine's clock")]
+fn send(network: &Network, config: &WorldConfig) -> Result<u64, LiveError> {
+    let flows = Applications::start(network, &config.flows, std::time::Instant::now())?;
+    thread::sleep(std::time::Duration::from_nanos(config.duration.as_nanos()));
+    Ok(flows.finish().iter().map(|flow| flow.received_bytes).sum())
+}
+
+/// Copies what waits at `from`, up to [`TURN`] datagrams; returns how many.
+fn copy(from: &mut Tun, to: &mut Tun, buffer: &mut [u8]) -> io::Result<u64> {
+    for copied in 0..TURN as u64 {
+        let Some(length) = from.receive(buffer)? else { return Ok(copied) };
+        to.send(&buffer[..length])?;
+    }
+    Ok(TURN as u64)
+}
+
+fn forward_until(stop: &AtomicBool, [mut server, mut ue]: [Tun; 2]) -> io::Result<u64> {
+    let mut buffer = vec![0; 2 * SIZE];
+    let mut packets = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let copied = copy(&mut server, &mut ue, &mut buffer)? + copy(&mut ue, &mut server, &mut buffer)?;
+        packets += copied;
+        if copied == 0 {
+            let waiting = |tun| PollFd::new(tun, PollFlags::POLLIN);
+            poll(&mut [waiting(server.as_fd()), waiting(ue.as_fd())], PollTimeout::from(10_u8))?;
+        }
+    }
+    Ok(packets)
+}
+
+fn throughput_line(name: &str, gbit_per_s: f64, carried: &Carried) {
+    println!(
+        "{{\"bench\":\"{name}\",\"real_time\":{},\"gbit_per_s\":{gbit_per_s:.3},\"packets\":{},\"cpu_us_per_packet\":{:.3}}}",
+        carried.priority == Priority::RealTime,
+        carried.packets,
+        carried.cpu.as_nanos() as f64 * 1e-3 / carried.packets.max(1) as f64
+    );
+}
+
+/// A cell that is not the limit: 10 Gbit/s.
+fn wide(seconds: u64) -> WorldConfig {
+    config(Duration::from_millis(1), BitRate(10_000_000_000), Duration::from_secs(seconds), download())
+}
+
+/// Throughput of a forwarder with nothing between its two reads and writes.
+pub(super) fn forward(seconds: u64) -> Result<(), LiveError> {
+    let (carried, rate) = joined(&wide(seconds), |server, ue, stop| {
+        let (priority, before) = (raise_priority(PRIORITY), cpu_time());
+        let packets = forward_until(stop, [server, ue]).map_err(|e| LiveError::new("forward", e))?;
+        Ok(Carried { packets, cpu: cpu_time() - before, priority })
+    })?;
+    throughput_line("forward", rate, &carried);
+    Ok(())
+}
+
+/// A live run of `config`, until its end or `stop`.
+fn run(
+    config: &WorldConfig,
+    (server, ue): (Tun, Tun),
+    stop: &AtomicBool,
+) -> Result<(LiveReport, Duration), LiveError> {
+    let (priority, before) = (raise_priority(PRIORITY), cpu_time());
+    let ends = Ends { ues: vec![UePort { port: ue, addresses: Vec::new() }], server };
+    let live = Live::new(config, &LiveOptions::default(), ends)?;
+    let (result, report) = live.run(&mut SlotClock::start()?, priority, stop, &mut ());
+    assert_eq!(result.conservation.delivered, result.flows.iter().map(|f| f.delivered_packets).sum::<u64>());
+    Ok((report, cpu_time() - before))
+}
+
+/// Throughput of the whole stack.
+pub(super) fn stack(seconds: u64) -> Result<(), LiveError> {
+    let config = wide(seconds);
+    let longer = WorldConfig { duration: config.duration.times(2), ..config.clone() };
+    let ((report, cpu), rate) = joined(&config, |server, ue, stop| run(&longer, (server, ue), stop))?;
+    let packets = report.down.received + report.up.received;
+    throughput_line("stack", rate, &Carried { packets, cpu, priority: report.priority });
+    Ok(())
+}
+
+/// Lateness of the loop with slots of `slot` and a full cell of 100 Mbit/s.
+pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), LiveError> {
+    let mut config = config(slot, BitRate(100_000_000), Duration::from_secs(seconds), download());
+    config.stack.rlc.queue.limit = justfull_queue::Limit::Bytes(500_000);
+    let ((report, _), rate) = joined(&config, |server, ue, stop| run(&config, (server, ue), stop))?;
+    if rate < 0.05 {
+        return Err(LiveError::new("measure lateness", format!("only {rate:.3} Gbit/s were carried")));
+    }
+    line("slots", slot, &report.priority, &report.lateness);
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! What the live driver costs, one measurement for each call, so that others can come in between:
+//!
+//! ```text
+//! live_bench check                          what this machine lacks for the others; nothing when they can run
+//! live_bench memory [SECONDS]               throughput and lateness between two ports in memory
+//! live_bench forward [SECONDS]              TCP through two namespaces and a forwarder that only copies datagrams
+//! live_bench stack [SECONDS]                the same through the whole stack
+//! live_bench bare SLOT_US [SECONDS]         how late a loop is that does nothing but wake
+//! live_bench slots SLOT_US [SECONDS]        how late the loop of a live run is that carries 100 Mbit/s
+//! ```
+//! Each prints lines of JSON. For timings that mean something it wants the right to `SCHED_FIFO`; whether it had it is in each
+//! line. All but the second are run by `cargo xtask bench live`.
+
+mod kernel;
+mod memory;
+
+use justfull_base::{BitRate, Duration, Qfi};
+use justfull_live::clock::{PRIORITY, Priority, SlotClock, raise_priority, wake_period};
+use justfull_live::lateness::{LatenessReport, bare_loop};
+use justfull_live::net::capabilities;
+use justfull_live::{LiveError, LiveOptions};
+use justfull_queue::{Limit, QueueConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::{
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    StackConfig, TieOrder, UeConfig, UpfConfig,
+};
+use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use std::sync::atomic::AtomicBool;
+
+/// Bytes of a datagram.
+const SIZE: usize = 1_500;
+
+/// Limit of the RLC queue.
+const RLC_BYTES: u64 = 20_000_000;
+
+/// A cell of one UE with slots of `slot` that carry `rate`, and one flow.
+fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -> WorldConfig {
+    let qfi = Qfi::new(9).expect("below 64");
+    let per_slot = rate.bytes_in_floor(slot);
+    WorldConfig {
+        scenario: "live_bench".into(),
+        method: "Vanilla".into(),
+        stack: StackConfig {
+            upf: UpfConfig::default(),
+            sdap: SdapConfig::default(),
+            rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(RLC_BYTES)), ..RlcConfig::default() },
+            mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
+            channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
+            ues: vec![UeConfig {
+                drbs: 1,
+                qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
+                rules: vec![PacketDetectionRule::any(qfi)],
+                channel: None,
+                slice: 0,
+            }],
+            pdcp: PdcpConfig::default(),
+            slices: Vec::new(),
+            tie_order: TieOrder::TopDown,
+            mtu: SIZE as u32,
+            seed: 1,
+            assert_bound: false,
+        },
+        flows: vec![FlowConfig {
+            name: "flow".into(),
+            ue: 0,
+            tuple: FiveTuple {
+                source_port: 5_201,
+                destination_port: 40_000,
+                protocol: traffic.protocol(),
+                ..FiveTuple::default()
+            },
+            traffic,
+            low_latency: false,
+            start: Duration::ZERO,
+            stop: None,
+            extra_delay: Duration::ZERO,
+            delay_budget: None,
+        }],
+        core_rate: BitRate(0),
+        core_delay: Duration::ZERO,
+        air_delay: Duration::ZERO,
+        uplink: UplinkConfig {
+            rate: BitRate(0),
+            delay: Duration::ZERO,
+            limit: UplinkConfig::LIMIT,
+            grants: None,
+        },
+        duration,
+        warmup: Duration::ZERO,
+        series_bins: 100,
+        entity_backlog: false,
+    }
+}
+
+/// The period of wake-ups for slots of `slot`.
+fn period(slot: Duration) -> Duration {
+    wake_period(slot, LiveOptions::default().wake)
+}
+
+/// Prints how late a loop was.
+fn line(name: &str, slot: Duration, priority: &Priority, found: &LatenessReport) {
+    let real_time = *priority == Priority::RealTime;
+    println!(
+        "{{\"bench\":\"{name}\",\"slot\":\"{slot}\",\"period\":\"{}\",\"real_time\":{real_time},\"wakes\":{},\"p50_us\":{:.1},\
+         \"p99_us\":{:.1},\"p999_us\":{:.1},\"max_us\":{:.1},\"slots\":{},\"missed\":{},\"late\":{}}}",
+        found.period,
+        found.wakes,
+        found.p50_us,
+        found.p99_us,
+        found.p999_us,
+        found.max_us,
+        found.slots,
+        found.missed,
+        found.late,
+    );
+}
+
+/// A loop that only wakes, as often as that of a run with slots of `slot`.
+fn bare(slot: Duration, seconds: u64) -> Result<(), LiveError> {
+    let priority = raise_priority(PRIORITY);
+    let mut clock = SlotClock::start()?;
+    let length = Duration::from_secs(seconds);
+    let found = bare_loop(&mut clock, period(slot), length, &AtomicBool::new(false));
+    line("bare", slot, &priority, &found);
+    Ok(())
+}
+
+/// Says what is missing.
+fn check() -> Result<(), LiveError> {
+    for capability in capabilities().into_iter().filter(|capability| capability.required) {
+        if let Err(reason) = capability.found {
+            println!("{}: {reason}", capability.name);
+        }
+    }
+    Ok(())
+}
+
+const USAGE: &str =
+    "live_bench check, memory|forward|stack [SECONDS] or bare|slots SLOT_US [SECONDS]; numbers above 0";
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default| match words.get(i).map(|word| word.parse::<u64>()) {
+        None => default,
+        Some(Ok(n)) if n > 0 => Some(n),
+        Some(_) => None,
+    };
+    let slot = || number(1, None).map(Duration::from_micros);
+    let done = match (words.first().map(String::as_str), number(1, Some(3)), number(2, Some(3)), slot()) {
+        (Some("check"), ..) => check(),
+        (Some("memory"), Some(seconds), ..) => memory::run(seconds),
+        (Some("forward"), Some(seconds), ..) => kernel::forward(seconds),
+        (Some("stack"), Some(seconds), ..) => kernel::stack(seconds),
+        (Some("bare"), _, Some(seconds), Some(slot)) => bare(slot, seconds),
+        (Some("slots"), _, Some(seconds), Some(slot)) => kernel::slots(slot, seconds),
+        _ => {
+            eprintln!("usage: {USAGE}");
+            std::process::exit(2);
+        }
+    };
+    if let Err(error) = done {
+        eprintln!("live_bench: {error}");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,260 @@
+//! `cargo xtask bench live`: what the live driver carries and how late it is, on this machine as it is now.
+//!
+//! The program is `live_bench` in `crates/live/examples`. Each round runs all its measurements in turn, so that what else the
+//! machine does falls on all of them; what is held against a limit are medians over the rounds and their ratios. Throughput is
+//! TCP with CUBIC between two namespaces, whose sender and receiver share the machine's cores with what is measured: once with
+//! a forwarder that only copies datagrams in between, once with the whole stack. Lateness is that of the loop of a live run which
+//! carries 100 Mbit/s, against a loop that does nothing but wake as often.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Failure, Outcome, process};
+
+/// Rounds by hand, and where the floors are enforced.
+const ROUNDS: [usize; 2] = [5, 3];
+
+/// Least throughput through the stack, in Gbit/s; the goal is 1.
+const FLOOR_GBIT_PER_S: f64 = 0.3;
+
+/// Least share of the forwarder's throughput; the goal is 0.8.
+const FLOOR_RATIO: f64 = 0.4;
+
+/// The 99th percentile of lateness at slots of 1 ms may be this much of the bare loop's, for a goal of 1.5, or a quarter
+/// of the period: a run beyond that is late.
+const CEILING_P99_RATIO: f64 = 3.0;
+const CEILING_P99_US: f64 = 250.0;
+
+/// Largest share of slots of 125 us that miss their wake-up, on top of the bare loop's.
+const CEILING_MISSED: f64 = 0.05;
+
+/// What `forward` and `stack` print.
+#[derive(Clone, Debug, Deserialize)]
+struct Throughput {
+    real_time: bool,
+    /// Payload that arrived.
+    gbit_per_s: f64,
+    /// Datagrams of both directions.
+    packets: u64,
+    /// Time on a core of the thread in between, with what the kernel did for it.
+    cpu_us_per_packet: f64,
+}
+
+/// What `bare` and `slots` print.
+#[derive(Clone, Debug, Deserialize)]
+struct Lateness {
+    /// Time between wake-ups, with its unit.
+    period: String,
+    real_time: bool,
+    wakes: u64,
+    p50_us: f64,
+    p99_us: f64,
+    slots: u64,
+    missed: u64,
+}
+
+impl Lateness {
+    fn missed_share(&self) -> f64 {
+        self.missed as f64 / self.slots.max(1) as f64
+    }
+}
+
+/// A measurement and the one that it is held against, in every round.
+struct Pair<T> {
+    stack: Vec<T>,
+    plain: Vec<T>,
+}
+
+impl<T> Pair<T> {
+    /// The medians of `figure`: the stack's, the plain one's.
+    fn medians(&self, figure: impl Fn(&T) -> f64) -> [f64; 2] {
+        [&self.stack, &self.plain].map(|all| super::min_and_median(all.iter().map(&figure)).1)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &T> {
+        self.stack.iter().chain(&self.plain)
+    }
+}
+
+impl<T: DeserializeOwned> Pair<T> {
+    fn new() -> Self {
+        Self { stack: Vec::new(), plain: Vec::new() }
+    }
+
+    /// One round of the measurements with these arguments.
+    fn measure(&mut self, program: &Path, [plain, stack]: [&[&str]; 2]) -> Outcome {
+        self.plain.push(one(program, plain)?);
+        self.stack.push(one(program, stack)?);
+        Ok(())
+    }
+}
+
+/// All that is measured.
+struct Found {
+    throughput: Pair<Throughput>,
+    /// Slots of 1 ms and of 125 us.
+    slots: [(&'static str, Pair<Lateness>); 2],
+}
+
+pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
+    let program = super::build(root, "justfull-live", "live_bench")?;
+    let lacking = process::stdout_of(Command::new(&program).arg("check"))?;
+    if !lacking.trim().is_empty() {
+        return skipped(lacking.trim());
+    }
+    let mut found = Found { throughput: Pair::new(), slots: [("1000", Pair::new()), ("125", Pair::new())] };
+    for _ in 0..ROUNDS[usize::from(enforce)] {
+        found.throughput.measure(&program, [&["forward", "2"], &["stack", "2"]])?;
+        for (slot, pair) in &mut found.slots {
+            pair.measure(&program, [&["bare", slot, "2"], &["slots", slot, "2"]])?;
+        }
+    }
+    print!("{}", report(&found));
+    let violations = violations(&found);
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let list = format!("outside the bench floors:\n  {}", violations.join("\n  "));
+    if enforce {
+        return Err(Failure::Check(list));
+    }
+    println!("{list}");
+    Ok(())
+}
+
+/// What this machine cannot run is said aloud, and is a failure where it must run (`CI=true`).
+fn skipped(reason: &str) -> Outcome {
+    let message = format!("bench live: SKIPPED: {reason}");
+    if std::env::var_os("CI").is_some_and(|value| value == "true") {
+        return Err(Failure::Environment(message));
+    }
+    println!("{message}");
+    Ok(())
+}
+
+fn one<T: DeserializeOwned>(program: &Path, arguments: &[&str]) -> Outcome<T> {
+    let output = process::stdout_of(Command::new(program).args(arguments))?;
+    let wrong = |error| Failure::Check(format!("live_bench {}: {error}", arguments.join(" ")));
+    serde_json::from_str(output.trim()).map_err(wrong)
+}
+
+fn report(found: &Found) -> String {
+    let [stack, plain] = found.throughput.medians(|one| one.gbit_per_s);
+    let [cpu, plain_cpu] = found.throughput.medians(|one| one.cpu_us_per_packet);
+    let mut text = format!(
+        "throughput: {stack:.2} Gbit/s through the stack, {plain:.2} through a plain forwarder, ratio {:.2}; {cpu:.2} and \
+         {plain_cpu:.2} us of CPU for a datagram\n",
+        stack / plain
+    );
+    for (slot, pair) in &found.slots {
+        let Some(run) = pair.stack.first() else { continue };
+        let [p50, plain_p50] = pair.medians(|one| one.p50_us);
+        let [p99, plain_p99] = pair.medians(|one| one.p99_us);
+        let [missed, plain_missed] = pair.medians(|one| 100.0 * one.missed_share());
+        text += &format!(
+            "slots of {slot} us: woken every {}, {:.1} slots a wake-up; late by {p50:.0} us (p50) and {p99:.0} us (p99), a bare loop \
+             by {plain_p50:.0} and {plain_p99:.0}, ratio of p99 {:.2}; missed {missed:.2} % and {plain_missed:.2} %\n",
+            run.period,
+            run.slots as f64 / run.wakes.max(1) as f64,
+            p99 / plain_p99
+        );
+    }
+    if !real_time(found) {
+        text += "without real-time priority\n";
+    }
+    text + &format!("medians of {} interleaved rounds\n", found.throughput.stack.len())
+}
+
+fn real_time(found: &Found) -> bool {
+    found.throughput.all().all(|one| one.real_time)
+        && found.slots.iter().all(|(_, pair)| pair.all().all(|one| one.real_time))
+}
+
+/// Everything that is outside its limit, one sentence each. Without real-time priority lateness is the machine's affair.
+fn violations(found: &Found) -> Vec<String> {
+    let mut list = Vec::new();
+    let [stack, plain] = found.throughput.medians(|one| one.gbit_per_s);
+    if stack < FLOOR_GBIT_PER_S {
+        list.push(format!("{stack:.2} Gbit/s through the stack, at least {FLOOR_GBIT_PER_S}"));
+    }
+    if stack < FLOOR_RATIO * plain {
+        list.push(format!("{:.2} of a plain forwarder's throughput, at least {FLOOR_RATIO}", stack / plain));
+    }
+    if found.throughput.all().any(|one| one.packets == 0) {
+        list.push("a run carried no datagram".into());
+    }
+    if !real_time(found) {
+        return list;
+    }
+    let [(_, long), (_, short)] = &found.slots;
+    let [p99, plain_p99] = long.medians(|one| one.p99_us);
+    if p99 > CEILING_P99_US.max(CEILING_P99_RATIO * plain_p99) {
+        list.push(format!(
+            "p99 lateness of {p99:.0} us at slots of 1 ms, at most {CEILING_P99_US} us or {CEILING_P99_RATIO} times the bare \
+             loop's {plain_p99:.0} us"
+        ));
+    }
+    let [missed, plain_missed] = short.medians(Lateness::missed_share);
+    if missed > CEILING_MISSED + plain_missed {
+        list.push(format!(
+            "{:.1} % of slots of 125 us missed their wake-up, at most {:.1} % more than the bare loop's {:.1} %",
+            100.0 * missed,
+            100.0 * CEILING_MISSED,
+            100.0 * plain_missed
+        ));
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn throughput(gbit_per_s: f64) -> Throughput {
+        Throughput { real_time: true, gbit_per_s, packets: 1_000, cpu_us_per_packet: 2.0 }
+    }
+
+    fn lateness(p99_us: f64, missed: u64) -> Lateness {
+        let period = "1ms".into();
+        Lateness { period, real_time: true, wakes: 1_000, p50_us: 10.0, p99_us, slots: 1_000, missed }
+    }
+
+    fn found(stack: f64, p99_us: f64, missed: u64) -> Found {
+        let late = |p99_us, missed| vec![lateness(p99_us, missed); 3];
+        Found {
+            throughput: Pair { stack: vec![throughput(stack); 3], plain: vec![throughput(1.2); 3] },
+            slots: [
+                ("1000", Pair { stack: late(p99_us, 0), plain: late(100.0, 0) }),
+                ("125", Pair { stack: late(50.0, missed), plain: late(50.0, 10) }),
+            ],
+        }
+    }
+
+    #[test]
+    fn rounds_inside_every_limit_pass_though_one_was_slow() {
+        let mut one_slow = found(1.0, 290.0, 60);
+        one_slow.throughput.stack[1] = throughput(0.01);
+        assert_eq!(violations(&one_slow), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_limit_is_enforced() {
+        let mut bad = found(0.2, 301.0, 61);
+        bad.throughput.plain[0].packets = 0;
+        let list = violations(&bad);
+        for words in ["0.20 Gbit/s", "0.17 of a plain", "no datagram", "301 us", "6.1 %"] {
+            assert!(list.iter().any(|line| line.contains(words)), "{words} is missing in {list:?}");
+        }
+    }
+
+    #[test]
+    fn lateness_without_real_time_priority_is_reported_and_no_failure() {
+        let mut normal = found(1.0, 9_000.0, 900);
+        normal.slots[0].1.stack[0].real_time = false;
+        assert_eq!(violations(&normal), Vec::<String>::new());
+        assert!(report(&normal).contains("without real-time priority"));
+    }
+}
