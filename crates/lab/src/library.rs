@@ -69,5 +69,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_tcp::cc::CONTROLS);
     docs.push(&justfull_tcp::config::DOC);
     docs.push(&justfull_tcp::receiver::DOC);
+    docs.extend(justfull_sim::uplink::DOCS);
+    docs.extend(justfull_sim::traffic::DOCS);
     docs
 }

@@ -8,7 +8,8 @@ use justfull_base::doc::MethodDoc;
 use std::fmt::Write;
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 14] = [
+const KINDS: [(&str, &str); 16] = [
+    ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
     (
@@ -25,6 +26,7 @@ const KINDS: [(&str, &str); 14] = [
     ("RLC mode", "RLC modes: `rlc.mode`"),
     ("PDCP", "PDCP: `pdcp`"),
     ("channel", "Channels: `channel`, `ue.channel`"),
+    ("uplink", "The uplink: `uplink`, `uplink.grants`"),
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
 ];
 

@@ -1,5 +1,6 @@
 //! What flows through the world.
 
+mod docs;
 mod emodel;
 mod on_off;
 mod page;
@@ -7,6 +8,7 @@ mod ping;
 mod video;
 mod voip;
 
+pub use docs::DOCS;
 pub use on_off::{CbrConfig, OnOffConfig, Span};
 pub use page::{Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount};
 pub use ping::PingConfig;

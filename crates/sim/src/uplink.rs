@@ -17,6 +17,10 @@
 //! Not modelled: HARQ retransmissions, power headroom, more than one logical channel (no prioritisation among QoS flows), and
 //! UEs that compete for uplink resources. The grant delay stands for all processing.
 
+mod docs;
+
+pub use docs::DOCS;
+
 use crate::hosts::Timers;
 use crate::link::Pipe;
 use crate::recorder::Times;

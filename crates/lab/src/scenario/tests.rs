@@ -300,3 +300,70 @@ fn shipped_scenarios_that_read_no_trace_are_sound_under_their_variants_and_switc
         assert!(sound.is_ok(), "{name}: {}", sound.expect_err("it is not sound"));
     }
 }
+
+/// Pages of things that have no kind of their own in a scenario: their settings are its keys.
+#[test]
+fn the_pages_of_traffic_and_uplink_name_the_keys_of_a_scenario() {
+    use super::file::{TcpFile, UdpFile, UplinkFile};
+    use justfull_base::{BitRate, Bytes, Duration};
+    use justfull_sim::traffic::{self, CbrConfig, OnOffConfig, Span, VideoConfig, VoipConfig};
+    use justfull_sim::{GrantConfig, Interval, PingConfig, uplink};
+
+    fn keys<C: serde::Serialize>(config: &C) -> Vec<String> {
+        let table = toml::Table::try_from(config).expect("a configuration is a table");
+        let mut keys: Vec<String> = table.keys().cloned().collect();
+        keys.sort_unstable();
+        keys
+    }
+    let ms = Duration::from_millis(20);
+    let (rate, payload, interval, span) =
+        (BitRate(1_000_000), Bytes(100), Interval::Constant(ms), Span::Constant(ms));
+    let tcp = TcpFile { direction: super::file::Direction::Up, size: Some(payload), ..TcpFile::default() };
+    let voip = VoipConfig { talk: Some(span), silence: Some(span), ..VoipConfig::default() };
+    let grants = GrantConfig { sr_offset: Some(ms), ..GrantConfig::default() };
+    let all = [
+        ("tcp", keys(&tcp)),
+        ("udp", keys(&UdpFile { payload, interval })),
+        ("ping", keys(&PingConfig { payload, interval })),
+        ("cbr", keys(&CbrConfig { rate, payload })),
+        ("on_off", keys(&OnOffConfig { rate, payload, on: span, off: span })),
+        ("voip", keys(&voip)),
+        ("video", keys(&VideoConfig::default())),
+        ("page", keys(&traffic::PageConfig::default())),
+        ("uplink", keys(&UplinkFile { grants: Some(grants.clone()), ..UplinkFile::default() })),
+        ("grants", keys(&grants)),
+    ];
+    let docs: Vec<_> = traffic::DOCS.iter().chain(uplink::DOCS).collect();
+    assert_eq!(docs.len(), all.len(), "a page for each");
+    for (name, keys) in all {
+        let doc = docs.iter().find(|doc| doc.name == name).unwrap_or_else(|| panic!("{name}"));
+        let mut documented: Vec<&str> = doc.params.iter().map(|p| p.name).collect();
+        documented.sort_unstable();
+        assert_eq!(documented, keys, "{name}");
+    }
+}
+
+#[test]
+fn the_pages_of_traffic_and_uplink_state_the_defaults() {
+    use super::file::UplinkFile;
+    use justfull_sim::GrantConfig;
+    use justfull_sim::traffic::{self, VideoConfig, VoipConfig};
+
+    let table = |config: Result<toml::Table, _>| config.expect("a configuration is a table");
+    let all = [
+        ("voip", table(toml::Table::try_from(VoipConfig::default()))),
+        ("video", table(toml::Table::try_from(VideoConfig::default()))),
+        ("uplink", table(toml::Table::try_from(UplinkFile::default()))),
+        ("grants", table(toml::Table::try_from(GrantConfig::default()))),
+    ];
+    for (name, defaults) in all {
+        let docs = traffic::DOCS.iter().chain(justfull_sim::uplink::DOCS);
+        let doc = docs.into_iter().find(|doc| doc.name == name).unwrap_or_else(|| panic!("{name}"));
+        for param in doc.params {
+            let default = defaults
+                .get(param.name)
+                .map_or_else(|| "none".into(), |v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+            assert_eq!(param.default, default, "{name}.{}", param.name);
+        }
+    }
+}
