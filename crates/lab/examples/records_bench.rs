@@ -18,6 +18,7 @@ fn record(id: u64, rng: &mut Rng) -> PacketRecord {
     let left_upf = entered + rng.below(200_000);
     let left_sdap = left_upf + rng.below(20_000_000);
     let dropped = id.is_multiple_of(100);
+    let left_rlc = left_sdap + rng.below(5_000_000);
     PacketRecord {
         id,
         flow: u32::from(call),
@@ -30,7 +31,8 @@ fn record(id: u64, rng: &mut Rng) -> PacketRecord {
         entered,
         left_upf: Stamp::at(left_upf),
         left_sdap: if dropped { Stamp::NONE } else { Stamp::at(left_sdap) },
-        ended: Stamp::at(if dropped { left_sdap } else { left_sdap + rng.below(5_000_000) }),
+        left_rlc: if dropped { Stamp::NONE } else { Stamp::at(left_rlc) },
+        ended: Stamp::at(if dropped { left_sdap } else { left_rlc }),
         dropped: dropped.then_some((Layer::Sdap, DropReason::AqmDequeue)),
         marked_at: id.is_multiple_of(50).then_some(Layer::Rlc),
     }

@@ -96,6 +96,7 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::PingRtt
         | Metric::PingRttLeast
         | Metric::Unused
+        | Metric::ToUe
         | Metric::Mos
         | Metric::PageLoad => 2,
     }
@@ -161,10 +162,11 @@ fn heading(metric: Metric, name: &str, low_latency: bool) -> String {
 }
 
 /// Columns of the wide table beyond [`COLUMNS`].
-const WIDE_COLUMNS: [(Metric, &str, bool); 8] = [
+const WIDE_COLUMNS: [(Metric, &str, bool); 9] = [
     (Metric::Within1, "within\n1 ms", true),
     (Metric::Within4, "within\n4 ms", false),
     (Metric::Unused, "unused", true),
+    (Metric::ToUe, "pull\nto UE", false),
     (Metric::DelayP999, "delay\np99.9", false),
     (Metric::PdvP99, "PDV\np99", false),
     (Metric::Ipdv, "IPDV\nmean", false),

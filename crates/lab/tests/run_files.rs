@@ -189,6 +189,37 @@ fn packet_records_agree_with_the_results_of_the_run() {
     }
 }
 
+/// The same with a MAC that deals in resource blocks, sends a block twice at most and loses some for good.
+fn lossy() -> String {
+    let cell = "[channel]\nkind = \"mcs\"\nmcs = [28]\n[mac.carrier]\nkind = \"lte\"\n\
+                [mac.harq]\nbler = 0.3\ncombining = 1.0\ntransmissions = 2\n";
+    SCENARIO.replace("[channel]\nkind = \"constant\"\nper_slot = 2500\nunit = \"bytes\"\n", cell)
+}
+
+#[test]
+fn what_is_lost_on_the_air_is_recorded_as_dropped_and_what_arrives_with_its_time_on_the_air() {
+    let made = make(&lossy(), records("p.csv", "s.csv", Format::Csv));
+    let run = &made.comparison.groups[0].runs[0];
+    let (rows, _) = csv_rows(&made.path("p.csv"));
+    let has = |row: &BTreeMap<String, String>, name: &str| row.get(name).is_some_and(|cell| !cell.is_empty());
+    let count =
+        |is: &dyn Fn(&BTreeMap<String, String>) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
+    let c = &run.conservation;
+    assert_eq!(count(&|row| has(row, "delivered_ns")), c.delivered);
+    assert_eq!(count(&|row| has(row, "dropped_ns")), c.dropped);
+    assert_eq!(count(&|row| !has(row, "delivered_ns") && !has(row, "dropped_ns")), c.queued);
+    let on_air =
+        |row: &BTreeMap<String, String>| matches!(row["drop_reason"].as_str(), "harq" | "reassembly");
+    let lost = rows.iter().filter(|row| on_air(row)).collect::<Vec<_>>();
+    assert!(lost.len() > 20, "9 % of the blocks are lost: {}", lost.len());
+    assert!(
+        lost.iter().all(|row| has(row, "left_rlc_ns") && !has(row, "delivered_ns") && !has(row, "on_air_ns"))
+    );
+    let times = rows.iter().filter_map(|row| row["on_air_ns"].parse::<u64>().ok());
+    let most = times.max().unwrap_or(0);
+    assert!(most > 7_900_000, "a block is sent again after 8 slots: {most}");
+}
+
 #[test]
 fn slot_records_agree_with_the_results_of_the_run() {
     let made = make(SCENARIO, records("p.parquet", "s.parquet", Format::Parquet));

@@ -6,7 +6,7 @@
 
 use crate::rlc::SduHandle;
 use alloc::vec::Vec;
-use justfull_base::Packet;
+use justfull_base::{Instant, Packet};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flight {
@@ -14,13 +14,20 @@ struct Flight {
     /// SN that PDCP gave it.
     pdcp_sn: u32,
     generation: u32,
-    flying: bool,
+    /// When its last byte was given to the radio; [`Instant::NEVER`] before.
+    left: Instant,
     used: bool,
     /// A part of it is lost for good while the rest has not left yet.
     lost: bool,
 }
 
-/// All SDUs of a cell that are under way. Memory: 80 B for each, as many as there ever were at one time.
+impl Flight {
+    fn is_flying(&self) -> bool {
+        self.left < Instant::NEVER
+    }
+}
+
+/// All SDUs of a cell that are under way. Memory: 88 B for each, as many as there ever were at one time.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     entries: Vec<Flight>,
@@ -38,7 +45,8 @@ impl InFlight {
         });
         let entry = &mut self.entries[index as usize];
         let generation = entry.generation.wrapping_add(1);
-        *entry = Flight { packet: *packet, pdcp_sn, generation, flying: false, used: true, lost: false };
+        *entry =
+            Flight { packet: *packet, pdcp_sn, generation, left: Instant::NEVER, used: true, lost: false };
         SduHandle(u64::from(generation) << 32 | u64::from(index))
     }
 
@@ -47,12 +55,12 @@ impl InFlight {
         (entry.used && u64::from(entry.generation) == handle.0 >> 32).then_some(entry)
     }
 
-    /// The last byte of `handle` was given to the radio: its packet has left the RLC's queue. Answers the packet when a part of it
+    /// The last byte of `handle` was given to the radio at `now`: its packet has left the RLC's queue. Answers the packet when a part of it
     /// was lost before, so that it is lost now.
-    pub(crate) fn launch(&mut self, handle: SduHandle) -> Option<Packet> {
+    pub(crate) fn launch(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
-        debug_assert!(!entry.flying, "the last byte leaves once");
-        entry.flying = true;
+        debug_assert!(!entry.is_flying(), "the last byte leaves once");
+        entry.left = now;
         let lost = entry.lost;
         self.flying += 1;
         if lost { self.lose(handle) } else { None }
@@ -67,22 +75,23 @@ impl InFlight {
     /// and [`Self::launch`] is to tell.
     pub(crate) fn lose(&mut self, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
-        if !entry.flying {
+        if !entry.is_flying() {
             entry.lost = true;
             return None;
         }
         self.lost += 1;
-        self.close(handle)
+        self.close(handle).map(|(packet, _)| packet)
     }
 
-    /// `handle` is delivered: its packet; none when it was before, or is lost.
-    pub(crate) fn close(&mut self, handle: SduHandle) -> Option<Packet> {
+    /// `handle` is delivered: its packet, and when its last byte was given to the radio; none when it was before, or is lost.
+    pub(crate) fn close(&mut self, handle: SduHandle) -> Option<(Packet, Instant)> {
         let entry = self.entry(handle)?;
+        debug_assert!(entry.is_flying(), "it is whole only when all of it was sent");
         entry.used = false;
-        let (packet, flying) = (entry.packet, entry.flying);
-        self.flying -= u64::from(flying);
+        let (packet, left) = (entry.packet, entry.left);
+        self.flying -= 1;
         self.free.push(handle.0 as u32);
-        Some(packet)
+        Some((packet, left))
     }
 
     /// SDUs whose last byte has left the RLC and that are neither delivered nor lost.
@@ -104,14 +113,16 @@ mod tests {
     fn a_stale_handle_stands_for_nothing() {
         let mut sdus = InFlight::default();
         let first = sdus.open(&Packet { id: 1, ..Packet::default() }, 7);
-        assert_eq!(sdus.launch(first), None);
+        let at = Instant::from_nanos(5);
+        assert_eq!(sdus.launch(at, first), None);
         assert_eq!((sdus.flying(), sdus.pdcp_sn(first)), (1, Some(7)));
-        assert_eq!(sdus.close(first).map(|p| p.id), Some(1));
+        assert_eq!(sdus.close(first).map(|(p, left)| (p.id, left)), Some((1, at)));
         let second = sdus.open(&Packet { id: 2, ..Packet::default() }, 8);
         assert_eq!(second.0 as u32, first.0 as u32, "its place is used again");
         assert_eq!((sdus.close(first), sdus.lose(first), sdus.pdcp_sn(first)), (None, None, None));
         assert_eq!((sdus.flying(), sdus.lost()), (0, 0));
-        assert_eq!(sdus.close(second).map(|p| p.id), Some(2));
+        assert_eq!(sdus.launch(at, second), None);
+        assert_eq!(sdus.close(second).map(|(p, _)| p.id), Some(2));
     }
 
     #[test]
@@ -120,7 +131,7 @@ mod tests {
         let handle = sdus.open(&Packet { id: 3, ..Packet::default() }, 0);
         assert_eq!(sdus.lose(handle), None);
         assert_eq!((sdus.flying(), sdus.lost()), (0, 0), "it still counts as queued");
-        assert_eq!(sdus.launch(handle).map(|p| p.id), Some(3));
+        assert_eq!(sdus.launch(Instant::ZERO, handle).map(|p| p.id), Some(3));
         assert_eq!((sdus.flying(), sdus.lost()), (0, 1));
         assert_eq!(sdus.lose(handle), None);
     }

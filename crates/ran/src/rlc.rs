@@ -310,7 +310,7 @@ impl<P: Probe> SduSource for Source<'_, P> {
             self.limiter.on_departed(self.now, self.now.since(self.head.enqueued));
         }
         *self.sending = false;
-        if let Some(packet) = self.sdus.launch(*self.handle) {
+        if let Some(packet) = self.sdus.launch(self.now, *self.handle) {
             let reason = DropReason::Harq;
             self.probe.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
         }

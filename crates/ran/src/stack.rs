@@ -40,6 +40,13 @@ pub trait Egress {
     /// `packet` left the sender's RLC whole at `now`. `bound` is the earliest instant at which any policy could have
     /// delivered it, told for tracked packets.
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
+
+    /// The same where the MAC deals in resource blocks: `packet` left the sender's RLC whole at `left`, and at `now` the UE has it
+    /// whole and in order, after HARQ's rounds and the waits of RLC and PDCP. The air's own delay is the driver's.
+    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+        let _ = left;
+        self.deliver(now, packet, bound);
+    }
 }
 
 /// A flow that was opened on the stack.

@@ -158,4 +158,8 @@ impl<D: Egress> Egress for Measured<'_, D> {
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.driver.deliver(now, packet, bound);
     }
+
+    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.driver.deliver_from_air(now, left, packet, bound);
+    }
 }

@@ -172,6 +172,18 @@ impl Record {
         self.recorder.delivered(now, packet, bound);
     }
 
+    /// The UE has a packet that left the RLC whole at `left`: [`Egress::deliver_from_air`](justfull_ran::Egress::deliver_from_air).
+    pub fn delivered_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
+        self.calls += 1;
+        self.recorder.delivered_from_air(now, left, packet, bound);
+    }
+
     /// `bytes` of payload of `flow` reached its UE.
     #[inline]
     pub fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {

@@ -135,6 +135,8 @@ fn cdf(histogram: &Histogram<u32>) -> Vec<(f64, f64)> {
 struct Class {
     result: FlowResult,
     delay: Times,
+    /// From the pull of the last byte to the UE; none before the first packet that tells of it.
+    to_ue: Option<Times>,
     bound: Option<Times>,
     rtt: Option<Times>,
     app: App,
@@ -151,6 +153,7 @@ impl Class {
     fn new(info: ClassInfo, air_delay: Duration) -> Self {
         Self {
             delay: Times::new(),
+            to_ue: None,
             bound: info.low_latency.then(Times::new),
             rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
             app: info.app,
@@ -239,7 +242,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder of the window from `warmup` to `end`; `air_delay`, from the pull to the UE, is part of delay budgets.
+    /// A recorder of the window from `warmup` to `end`; `air_delay`, from the pull to the UE, is part of delay
+    /// budgets and of the way to the UE.
     pub(crate) fn new(
         [warmup, end]: [Instant; 2],
         bins: usize,
@@ -330,6 +334,27 @@ impl Recorder {
     /// A packet left the stack whole.
     #[inline]
     pub(crate) fn delivered(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.count_delivered(now, now, packet, bound);
+    }
+
+    /// The UE has a packet that left the RLC whole at `left`.
+    pub(crate) fn delivered_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
+        self.count_delivered(now, left, packet, bound);
+        if packet.entered >= self.warmup {
+            let time = now.since(left) + self.air_delay;
+            self.class(packet).to_ue.get_or_insert_with(Times::new).record(time);
+        }
+    }
+
+    /// Budgets and differences between neighbours are of the packet's way to the UE, the rest of its way to the pull at `left`.
+    #[inline(always)]
+    fn count_delivered(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
         if packet.entered < self.warmup {
             return;
         }
@@ -338,7 +363,7 @@ impl Recorder {
             std::mem::replace(&mut self.singles[packet.flow as usize].last_delay, delay.as_nanos() + 1);
         let class = self.class(packet);
         class.result.delivered_packets += 1;
-        class.delay.record(delay);
+        class.delay.record(left.since(packet.entered));
         class.result.late_packets += u64::from(delay > class.budget);
         if last > 0 {
             class.variation.0 += (delay.as_nanos() + 1).abs_diff(last);
@@ -468,6 +493,7 @@ impl Recorder {
                 within_percent: WITHIN_MS.map(|ms| {
                     100.0 * class.delay.within(ms) as f64 / class.result.delivered_packets.max(1) as f64
                 }),
+                to_ue: class.to_ue.as_ref().map(Times::finish).unwrap_or_default(),
                 bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
                 rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
                 rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,

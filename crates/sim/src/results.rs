@@ -88,7 +88,7 @@ pub struct FlowResult {
     pub low_latency: bool,
     /// Packets that entered the UPF.
     pub entered_packets: u64,
-    /// Packets whose last byte left the RLC.
+    /// Packets whose last byte left the RLC and, where the MAC deals in resource blocks, that the UE has whole and in order.
     pub delivered_packets: u64,
     /// Packets dropped anywhere.
     pub dropped_packets: u64,
@@ -98,12 +98,15 @@ pub struct FlowResult {
     pub goodput_mbit_s: f64,
     /// UPF entry to the pull that took the last byte.
     pub delay: Distribution,
+    /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ's rounds, what RLC waits for before
+    /// it reassembles and PDCP before it delivers. Empty unless the MAC deals in resource blocks.
+    pub to_ue: Distribution,
     /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros without any.
     pub within_percent: [f64; WITHIN_MS.len()],
     /// The least delay any policy could have given the same packets (tracked flows only).
     pub bound: Distribution,
-    /// Mean difference, without its sign, between the delays of packets delivered one after the other within a flow (IPDV, RFC 5481
-    /// section 4.1; packets lost between two are passed over), in ms; none without such a pair.
+    /// Mean difference, without its sign, between the delays up to the UE of packets delivered one after the other within a flow
+    /// (IPDV, RFC 5481 section 4.1; packets lost between two are passed over), in ms; none without such a pair.
     pub ipdv_mean_ms: Option<f64>,
     /// Jain's index over the goodputs of the flows of this name; none for a single flow or without any goodput.
     pub jain_index: Option<f64>,

@@ -31,7 +31,7 @@ mod apps;
 mod build;
 mod upload;
 
-use build::Members;
+use build::{Members, Plan};
 pub(crate) use build::{classes, protocol_name, validate};
 
 /// Bytes of an acknowledgement on the uplink: headers with timestamps.
@@ -97,6 +97,14 @@ struct Arrival {
     ce: bool,
 }
 
+impl Arrival {
+    #[inline(always)]
+    fn of(packet: &Packet) -> Self {
+        let (payload, flow, size) = (packet.payload, packet.flow, packet.size);
+        Self { payload, flow, size, ce: packet.ecn == Ecn::Ce }
+    }
+}
+
 /// Packets of one slot that a world makes room for at its start.
 const FIRST_DELIVERED: usize = 1024;
 
@@ -143,12 +151,19 @@ impl<T: Tap> Probe for Driver<T> {
     }
 }
 
-impl<T> Egress for Driver<T> {
+impl<T: Tap> Egress for Driver<T> {
     #[inline(always)]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.recorder.delivered(now, packet, bound);
-        let (payload, flow, size) = (packet.payload, packet.flow, packet.size);
-        self.delivered.push_back(Arrival { payload, flow, size, ce: packet.ecn == Ecn::Ce });
+        self.delivered.push_back(Arrival::of(packet));
+    }
+
+    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.recorder.delivered_from_air(now, left, packet, bound);
+        if T::ACTIVE {
+            self.tap.delivered(now, left, packet);
+        }
+        self.delivered.push_back(Arrival::of(packet));
     }
 }
 
@@ -167,31 +182,6 @@ enum End {
 enum Timed {
     Source(u32),
     Page(u32),
-}
-
-/// What a run needs of its settings once everything is built; not the settings of each UE and flow.
-struct Plan {
-    scenario: String,
-    method: String,
-    seed: u64,
-    duration: Duration,
-    warmup: Duration,
-    air_delay: Duration,
-    shares: Vec<f64>,
-}
-
-impl Plan {
-    fn of(config: &WorldConfig) -> Self {
-        Self {
-            scenario: config.scenario.clone(),
-            method: config.method.clone(),
-            seed: config.stack.seed,
-            duration: config.duration,
-            warmup: config.warmup,
-            air_delay: config.air_delay,
-            shares: config.stack.slices.iter().map(|share| share.0).collect(),
-        }
-    }
 }
 
 /// A world that has been built and can be run once. `T` listens to the run.

@@ -7,7 +7,7 @@ use justfull_base::Ratio;
 use justfull_queue::Limit;
 use justfull_ran::channel::{AtEnd, CapacityUnit, ChannelConfig, McsConfig, RowLength};
 use justfull_ran::rb_scheduler::{EqpConfig, RbSchedulerConfig};
-use justfull_ran::{CarrierConfig, PacketDetectionRule, StackConfig};
+use justfull_ran::{CarrierConfig, HarqConfig, PacketDetectionRule, StackConfig};
 use justfull_sim::{Interval, WorldConfig};
 use justfull_tcp::CcConfig;
 
@@ -38,6 +38,35 @@ fn two_slices(scheduler: RbSchedulerConfig) -> WorldConfig {
     (bulk.name, bulk.ue, bulk.tuple.destination_port) = ("bulk-b".into(), 1, 7);
     config.flows.push(bulk);
     config
+}
+
+#[test]
+fn without_block_errors_the_way_to_the_ue_is_the_air_alone_and_a_cell_in_bytes_tells_none() {
+    let mut config = bulk_and_voice();
+    config.air_delay = ms(3);
+    let result = run(&config);
+    for flow in &result.flows {
+        assert_eq!(flow.to_ue.count, flow.delivered_packets, "{}", flow.name);
+        assert!(flow.to_ue.min_ms >= 3.0 && flow.to_ue.max_ms <= 3.0, "{}: {:?}", flow.name, flow.to_ue);
+    }
+    config.stack = cell(2_000, CapacityUnit::Bytes, Limit::Packets(300));
+    assert!(run(&config).flows.iter().all(|flow| flow.to_ue.count == 0 && flow.delay.count > 0));
+}
+
+#[test]
+fn a_block_sent_again_delays_the_way_to_the_ue_by_whole_round_trips_and_not_the_queueing() {
+    let mut config = bulk_and_voice();
+    config.flows.remove(0);
+    let clean = run(&config);
+    config.stack.mac.harq = HarqConfig { bler: Ratio(0.3), round_trip: 8, ..HarqConfig::default() };
+    let result = run(&config);
+    let (alone, voice) = (&clean.flows[0], &result.flows[0]);
+    assert_eq!(voice.dropped_packets, 0, "four transmissions are enough here");
+    // A lone call waits for the next slot in both; 3 of 10 of its blocks are sent again 8 slots later.
+    assert!((voice.delay.mean_ms - alone.delay.mean_ms).abs() < 0.05, "{:?} {:?}", voice.delay, alone.delay);
+    assert!(voice.to_ue.min_ms < 1e-9 && voice.to_ue.max_ms >= 7.99, "{:?}", voice.to_ue);
+    let again = voice.to_ue.mean_ms / 8.0;
+    assert!((0.15..=0.45).contains(&again), "{again} rounds in the mean, wanted 0.3 and a little");
 }
 
 #[test]

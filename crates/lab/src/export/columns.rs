@@ -105,7 +105,7 @@ macro_rules! in_runs {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 105] = in_runs![
+pub static COLUMNS: [Column<Runs>; 110] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -119,9 +119,12 @@ pub static COLUMNS: [Column<Runs>; 105] = in_runs![
     column!("entered_packets", "packets", "Packets that entered the UPF in the measured window.", |r| {
         Value::Whole(r.flow.entered_packets)
     }),
-    column!("delivered_packets", "packets", "Packets whose last byte left the RLC.", |r| Value::Whole(
-        r.flow.delivered_packets
-    )),
+    column!(
+        "delivered_packets",
+        "packets",
+        "Packets whose last byte left the RLC and that the UE got.",
+        |r| Value::Whole(r.flow.delivered_packets)
+    ),
     column!("dropped_packets", "packets", "Packets dropped in any layer.", |r| Value::Whole(
         r.flow.dropped_packets
     )),
@@ -204,6 +207,36 @@ pub static COLUMNS: [Column<Runs>; 105] = in_runs![
         |r| ms(&r.flow.delay, |d| d.max_ms)
     ),
     column!(
+        "to_ue_ms_mean",
+        "ms",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: mean.",
+        |r| ms(&r.flow.to_ue, |d| d.mean_ms)
+    ),
+    column!(
+        "to_ue_ms_p50",
+        "ms",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: median.",
+        |r| ms(&r.flow.to_ue, |d| d.p50_ms)
+    ),
+    column!(
+        "to_ue_ms_p95",
+        "ms",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: 95th percentile.",
+        |r| ms(&r.flow.to_ue, |d| d.p95_ms)
+    ),
+    column!(
+        "to_ue_ms_p99",
+        "ms",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: 99th percentile.",
+        |r| ms(&r.flow.to_ue, |d| d.p99_ms)
+    ),
+    column!(
+        "to_ue_ms_max",
+        "ms",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: greatest value.",
+        |r| ms(&r.flow.to_ue, |d| d.max_ms)
+    ),
+    column!(
         "pdv_ms_p95",
         "ms",
         "Packet delay variation (RFC 5481 section 4.2): delay less the least delay of the flow's packets, 95th percentile.",
@@ -218,7 +251,8 @@ pub static COLUMNS: [Column<Runs>; 105] = in_runs![
     column!(
         "ipdv_ms_mean",
         "ms",
-        "Difference between the delays of packets delivered one after the other within a flow (RFC 5481 section 4.1), mean without sign.",
+        "Difference between the delays up to the UE of a flow's packets delivered one after the other (RFC 5481 section 4.1), mean \
+         without sign.",
         |r| Value::real(r.flow.ipdv_mean_ms)
     ),
     column!(

@@ -3,7 +3,7 @@
 //!
 //! Memory grows with the number of steps and of datagrams, not with TCP segments.
 
-use super::facts::RunFacts;
+use super::facts::{RunFacts, SlotUnit};
 use justfull_base::{Duration, Event, Instant, Layer, Packet};
 use std::collections::BTreeMap;
 
@@ -62,6 +62,8 @@ pub struct Measurements {
     flows: Vec<FlowMeasure>,
     /// Flow sends datagrams, by number.
     datagrams: Vec<bool>,
+    /// What leaves the RLC may still be lost on the air.
+    by_air: bool,
     /// Datagrams that wait: number of the trip by number of the packet.
     waiting: BTreeMap<u64, usize>,
 }
@@ -77,6 +79,7 @@ impl Measurements {
             air_delay: facts.air_delay,
             flows: vec![FlowMeasure::default(); facts.flows.len()],
             datagrams: facts.flows.iter().map(|flow| flow.datagrams.is_some()).collect(),
+            by_air: facts.slots_in == SlotUnit::ResourceBlocks,
             waiting: BTreeMap::new(),
         }
     }
@@ -122,10 +125,10 @@ impl Measurements {
         if !self.datagrams[packet.flow as usize] {
             return;
         }
-        let at = now + self.air_delay;
+        let (at, by_air) = (now + self.air_delay, self.by_air);
         let trip = self.trip(packet);
         match event {
-            Event::Departed { layer: Layer::Rlc, .. } => {
+            Event::Departed { layer: Layer::Rlc, .. } if !by_air => {
                 trip.arrived = Some(at);
                 self.waiting.remove(&packet.id);
             }
@@ -134,6 +137,14 @@ impl Measurements {
                 self.waiting.remove(&packet.id);
             }
             _ => {}
+        }
+    }
+
+    /// The UE has `packet` at the slot of `now`, where what leaves the RLC may still be lost on the air.
+    pub fn delivered(&mut self, now: Instant, packet: &Packet) {
+        if self.datagrams[packet.flow as usize] {
+            self.trip(packet).arrived = Some(now + self.air_delay);
+            self.waiting.remove(&packet.id);
         }
     }
 

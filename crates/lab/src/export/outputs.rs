@@ -8,7 +8,7 @@ use super::records::{
 };
 use super::sink::ExportError;
 use super::{flent, irtt};
-use justfull_base::{Event, Instant};
+use justfull_base::{Event, Instant, Packet};
 use justfull_sim::Tap;
 use justfull_tcp::{Ack, Segment};
 use std::ffi::OsString;
@@ -191,6 +191,25 @@ impl Tap for OutputTap {
         }
         if let Some(measured) = &mut self.measured {
             measured.hear(now, event);
+        }
+    }
+
+    fn delivered(&mut self, now: Instant, left: Instant, packet: &Packet) {
+        if self.failed.get().is_some() {
+            return;
+        }
+        if let Some((tap, file)) = &mut self.packets
+            && let Some(record) = tap.end(now, packet)
+        {
+            let outcome = file.push(*record);
+            self.check(|o| o.packets.as_ref().map(|(path, _)| path.clone()), outcome);
+        }
+        if let Some(capture) = &mut self.capture {
+            let outcome = capture.delivered(now, left, packet);
+            self.check(|o| o.pcapng.clone(), outcome);
+        }
+        if let Some(measured) = &mut self.measured {
+            measured.delivered(now, packet);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Captures that Wireshark opens: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
 //!
 //! A packet stands once on the interface of each layer, at the instant at which it left that layer, downwards or by a drop; `air`
-//! has it when it reaches the UE, `uplink` has acknowledgements and echo replies when they reach the
-//! server. The comment of a packet says
+//! has it when it reaches the UE or, where the MAC deals in resource blocks, when it is lost on the way; `uplink` has
+//! acknowledgements and echo replies when they reach the server. The comment of a packet says
 //! what the layer did to it. Time 0 of the simulation is the epoch, so that equal runs give equal files.
 //!
 //! What is captured is raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it: addresses, ports, lengths, ECN bits, sequence and
@@ -12,7 +12,7 @@
 
 mod packet;
 
-use super::facts::{RunFacts, Way};
+use super::facts::{RunFacts, SlotUnit, Way};
 use super::sink::{ExportError, Sink};
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
@@ -34,7 +34,7 @@ pub const INTERFACES: [(&str, &str); 5] = [
     ("upf", "packets as they leave the UPF or are dropped there"),
     ("sdap", "packets as they leave SDAP or are dropped there"),
     ("rlc", "packets as the MAC takes their last byte, or as the RLC drops them"),
-    ("air", "packets as they reach the UE"),
+    ("air", "packets as they reach the UE or are lost on the way"),
     ("uplink", "acknowledgements and echo replies as they reach the server"),
 ];
 
@@ -124,6 +124,8 @@ pub struct Capture {
     classes: Vec<String>,
     air_delay: Duration,
     airborne: VecDeque<Airborne>,
+    /// Where what leaves the RLC may still be lost on the air: what has left, by number of the packet, until its fate is known.
+    flying: Option<BTreeMap<u64, Built>>,
     /// The last packet that left a UPF's queue: it enters SDAP next.
     from_upf: Option<u64>,
     /// Packets written and packets dropped, by interface.
@@ -153,6 +155,7 @@ impl Capture {
             classes: (0..facts.flows.len()).map(|i| facts.class_of(i as u32).to_string()).collect(),
             air_delay: facts.air_delay,
             airborne: VecDeque::new(),
+            flying: (facts.slots_in == SlotUnit::ResourceBlocks).then(BTreeMap::new),
             from_upf: None,
             counts: [(0, 0); INTERFACES.len()],
             uplink_id: 0,
@@ -269,15 +272,22 @@ impl Capture {
                 match layer {
                     Layer::Upf => self.from_upf = Some(packet.id),
                     Layer::Sdap => {}
-                    Layer::Rlc => {
-                        let at = now + self.air_delay;
-                        let total = at.since(packet.entered);
-                        let comment = format!("{whose} total={}ms", ms(total));
-                        self.airborne.push_back(Airborne { at, built, comment });
-                        self.land(now)?;
-                    }
+                    Layer::Rlc => match &mut self.flying {
+                        Some(flying) => {
+                            flying.insert(packet.id, built);
+                        }
+                        None => self.take_off(now, None, packet, built)?,
+                    },
                 }
                 Ok(())
+            }
+            Event::Dropped { packet, reason, .. } if reason.on_air() => {
+                let lost = self.flying.as_mut().and_then(|flying| flying.remove(&packet.id));
+                self.echoes.remove(&(packet.flow, packet.payload));
+                let Some(built) = lost else { return Ok(()) };
+                let comment = format!("{} dropped={}", self.whose(packet), reason.name());
+                self.counts[AIR].1 += 1;
+                self.put(AIR, now, &built, &comment)
             }
             Event::Dropped { layer, packet, reason } => {
                 if *layer == Layer::Sdap && arriving(*reason) {
@@ -294,6 +304,35 @@ impl Capture {
             Event::Enqueued { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {
                 Ok(())
             }
+        }
+    }
+
+    /// `packet`, which left the RLC at `left` where that is not `now`, is on its way to the UE.
+    fn take_off(
+        &mut self,
+        now: Instant,
+        left: Option<Instant>,
+        packet: &Packet,
+        built: Built,
+    ) -> io::Result<()> {
+        let at = now + self.air_delay;
+        let mut comment = format!("{} total={}ms", self.whose(packet), ms(at.since(packet.entered)));
+        if let Some(left) = left {
+            comment.push_str(&format!(" to_ue={}ms", ms(at.since(left))));
+        }
+        self.airborne.push_back(Airborne { at, built, comment });
+        self.land(now)
+    }
+
+    /// Hears that the UE has `packet`, which left the RLC at `left`, whole and in order.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn delivered(&mut self, now: Instant, left: Instant, packet: &Packet) -> io::Result<()> {
+        self.land(now)?;
+        match self.flying.as_mut().and_then(|flying| flying.remove(&packet.id)) {
+            Some(built) => self.take_off(now, Some(left), packet, built),
+            None => Ok(()),
         }
     }
 

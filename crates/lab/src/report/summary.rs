@@ -88,11 +88,13 @@ pub enum Metric {
     QuantumMedianDistance,
     /// Most that a slice had lent or borrowed after a slot, in resource blocks.
     QuantumMost,
+    /// Mean time from the pull of the last byte until the UE had the packet, of the subject flows, in ms.
+    ToUe,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -127,6 +129,7 @@ impl Metric {
         Self::QuantumMedian,
         Self::QuantumMedianDistance,
         Self::QuantumMost,
+        Self::ToUe,
     ];
 
     /// What one method must not be worse in to dominate another.
@@ -177,6 +180,7 @@ impl Metric {
             Self::QuantumMedian => "quantum_rbs_p50",
             Self::QuantumMedianDistance => "quantum_rbs_p50_distance",
             Self::QuantumMost => "quantum_rbs_most",
+            Self::ToUe => "to_ue_ms_mean",
         }
     }
 
@@ -222,6 +226,7 @@ impl Metric {
             Self::QuantumMedian => "median of the quantum",
             Self::QuantumMedianDistance => "distance of the quantum's median from 0",
             Self::QuantumMost => "most blocks lent or borrowed",
+            Self::ToUe => "mean time from the last byte's pull to the UE",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
         }
@@ -242,6 +247,7 @@ impl Metric {
             | Self::Bound
             | Self::PingRtt
             | Self::PingRttLeast
+            | Self::ToUe
             | Self::FrameP95 => "ms",
             Self::Utilisation | Self::Jain | Self::Mos => "",
             Self::PageLoad => "s",
@@ -325,6 +331,9 @@ impl Metric {
             Self::QuantumMedianDistance => {
                 "How far the median of what a slice had lent is from 0; with several slices, the greatest."
             }
+            Self::ToUe => {
+                "From the pull of the last byte until the UE had the packet whole and in order: air, HARQ, reassembly; mean over packets."
+            }
             Self::QuantumMost => "Most resource blocks that any slice had lent or borrowed after a slot.",
         }
     }
@@ -383,6 +392,7 @@ impl Metric {
                 let pings = run.flows.iter().filter(|f| f.ping.is_some() && f.rtt.count > 0);
                 pings.map(|f| f.rtt.min_ms).reduce(f64::min)
             }
+            Self::ToUe => weighted(subject(run), |f| mean_of(&f.to_ue)),
             Self::QuantumMedian => match run.slices.as_slice() {
                 [only] => Some(only.quantum_p50),
                 _ => None,

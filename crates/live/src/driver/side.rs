@@ -83,6 +83,19 @@ impl Egress for Side {
     #[inline]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.record.delivered(now, packet, bound);
+        self.send(now, packet);
+    }
+
+    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.record.delivered_from_air(now, left, packet, bound);
+        self.send(now, packet);
+    }
+}
+
+impl Side {
+    /// `packet` is on its way over the air's own delay.
+    #[inline]
+    fn send(&mut self, now: Instant, packet: &Packet) {
         self.record.goodput(now, packet.flow, packet.payload >> 32);
         let handle = buffer_of(packet);
         if packet.ecn == Ecn::Ce {

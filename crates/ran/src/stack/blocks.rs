@@ -466,8 +466,8 @@ impl<D: Probe + Egress> Upward<'_, '_, D> {
 
     /// PDCP gives `sdu` to the layers above.
     pub(crate) fn deliver(&mut self, sdu: SduHandle) {
-        if let Some(packet) = self.sdus.close(sdu) {
-            self.exit.deliver(self.now, &packet, self.driver);
+        if let Some((packet, left)) = self.sdus.close(sdu) {
+            self.exit.deliver_from_air(self.now, left, &packet, self.driver);
         }
     }
 

@@ -252,7 +252,20 @@ impl Exit<'_> {
         driver.deliver(now, packet, bound);
     }
 
-    /// The bound of a packet that is delivered at `now`, where the driver asks for it.
+    /// The UE has `packet` whole and in order at `now`; its last byte left the RLC at `left`.
+    pub(super) fn deliver_from_air<D: Egress>(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        driver: &mut D,
+    ) {
+        *self.delivered += 1;
+        let bound = if packet.tracked || self.assert_bound { self.checked_bound(left, packet) } else { None };
+        driver.deliver_from_air(now, left, packet, bound);
+    }
+
+    /// The bound of a packet whose last byte leaves at `now`, where the driver asks for it.
     #[inline(never)]
     fn checked_bound(&self, now: Instant, packet: &Packet) -> Option<Instant> {
         let bound = bound(self.polls, self.strictly, packet.entered);

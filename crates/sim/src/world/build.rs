@@ -13,6 +13,31 @@ use justfull_base::rng::stream_key;
 use justfull_base::{Bytes, ConfigError, Duration, Instant};
 use justfull_tcp::{CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 
+/// What a run needs of its settings once everything is built; not the settings of each UE and flow.
+pub(super) struct Plan {
+    pub(super) scenario: String,
+    pub(super) method: String,
+    pub(super) seed: u64,
+    pub(super) duration: Duration,
+    pub(super) warmup: Duration,
+    pub(super) air_delay: Duration,
+    pub(super) shares: Vec<f64>,
+}
+
+impl Plan {
+    pub(super) fn of(config: &WorldConfig) -> Self {
+        Self {
+            scenario: config.scenario.clone(),
+            method: config.method.clone(),
+            seed: config.stack.seed,
+            duration: config.duration,
+            warmup: config.warmup,
+            air_delay: config.air_delay,
+            shares: config.stack.slices.iter().map(|share| share.0).collect(),
+        }
+    }
+}
+
 impl<T: Tap> World<T> {
     pub(super) fn add_flow(&mut self, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
         let start = Instant::ZERO + flow.start;

@@ -97,9 +97,8 @@ impl fmt::Debug for Stamp {
     }
 }
 
-/// What became of one packet. Instants are in ns of simulated time. One line of the cache: as many are kept as packets wait.
+/// What became of one packet. Instants are in ns of simulated time. Kept small: as many are kept as packets wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(align(64))]
 pub struct PacketRecord {
     /// Number in order of entry.
     pub id: u64,
@@ -123,7 +122,9 @@ pub struct PacketRecord {
     pub left_upf: Stamp,
     /// Left SDAP.
     pub left_sdap: Stamp,
-    /// Left the chain: the pull that took the last byte, or the drop.
+    /// The pull that took the last byte.
+    pub left_rlc: Stamp,
+    /// Left the chain: it was delivered, or dropped.
     pub ended: Stamp,
     /// Where and why it was dropped.
     pub dropped: Option<(Layer, DropReason)>,
@@ -131,13 +132,19 @@ pub struct PacketRecord {
     pub marked_at: Option<Layer>,
 }
 
-const _: () = assert!(size_of::<PacketRecord>() == 64, "a record is one line of the cache");
+const _: () = assert!(size_of::<PacketRecord>() == 72, "a record is nine words");
 
 impl PacketRecord {
-    /// The pull that took the last byte.
+    /// The pull that took the last byte of a packet that was delivered.
     #[must_use]
     pub fn delivered(&self) -> Option<u64> {
-        self.ended.get().filter(|_| self.dropped.is_none())
+        self.left_rlc.get().filter(|_| self.dropped.is_none() && self.ended != Stamp::NONE)
+    }
+
+    /// From that pull until the UE had the packet, the air's own delay left out.
+    #[must_use]
+    pub fn on_air(&self) -> Option<u64> {
+        Some(self.ended.get()? - self.delivered()?)
     }
 }
 
@@ -184,7 +191,7 @@ macro_rules! column {
 }
 
 /// Columns of packet records.
-pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
+pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 21] = [
     column!("packet", "number", "Number of the packet in order of entry.", whole Eight |r| Some(r.id)),
     column!("flow", "number", "Number of the flow.", whole Four |r| Some(u64::from(r.flow))),
     column!(
@@ -212,7 +219,14 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
     column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.", whole Eight |r| Some(r.entered)),
     column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.", maybe Eight |r| r.left_upf.get()),
     column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.", maybe Eight |r| r.left_sdap.get()),
-    column!("delivered_ns", "ns", "The pull that took its last byte.", maybe Eight |r| r.delivered()),
+    column!(
+        "left_rlc_ns", "ns", "The pull that took its last byte, also where it was lost on the air after that.",
+        maybe Eight |r| r.left_rlc.get()
+    ),
+    column!(
+        "delivered_ns", "ns", "The pull that took its last byte, where the UE got it whole.",
+        maybe Eight |r| r.delivered()
+    ),
     column!(
         "sojourn_upf_ns", "ns", "Time in the UPF.",
         maybe Eight |r| r.left_upf.get().map(|left| left - r.entered)
@@ -223,7 +237,13 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 19] = [
     ),
     column!(
         "sojourn_rlc_ns", "ns", "Time in the RLC, up to the pull that took its last byte.",
-        maybe Eight |r| Some(r.delivered()? - r.left_sdap.get()?)
+        maybe Eight |r| Some(r.left_rlc.get()? - r.left_sdap.get()?)
+    ),
+    column!(
+        "on_air_ns", "ns",
+        "From that pull until the UE had it whole and in order, without `air.delay`: HARQ, RLC's reassembly, PDCP's order; 0 where \
+         the MAC does not deal in resource blocks.",
+        maybe Eight |r| r.on_air()
     ),
     column!("dropped_ns", "ns", "When it was dropped.", maybe Eight |r| r.ended.get().filter(|_| r.dropped.is_some())),
     column!(

@@ -19,6 +19,8 @@ pub struct PacketTap {
     free: Vec<u32>,
     /// Class and bearer by flow.
     flows: Vec<(u32, u8)>,
+    /// What leaves the RLC may still be lost on the air.
+    by_air: bool,
 }
 
 impl PacketTap {
@@ -31,6 +33,7 @@ impl PacketTap {
             records: Vec::new(),
             free: Vec::new(),
             flows: facts.flows.iter().map(|f| (f.class, f.drb)).collect(),
+            by_air: facts.slots_in == SlotUnit::ResourceBlocks,
         }
     }
 
@@ -115,11 +118,9 @@ impl PacketTap {
                 None
             }
             Event::Departed { layer: Layer::Rlc, packet, .. } => {
-                self.record(packet, Layer::Rlc, true).ended = at;
-                self.take(packet)
+                self.record(packet, Layer::Rlc, true).left_rlc = at;
+                if self.by_air { None } else { self.end(now, packet) }
             }
-            // It has left the chain: its record says when. What is lost on the air after that is the cell's account.
-            Event::Dropped { reason, .. } if reason.on_air() => None,
             Event::Dropped { layer, packet, reason } => {
                 let record = self.record(packet, *layer, *reason != DropReason::NoRule);
                 record.ended = at;
@@ -128,6 +129,12 @@ impl PacketTap {
             }
             Event::Quantum { .. } | Event::Slot { .. } => None,
         }
+    }
+
+    /// `packet` is delivered at `now`; its record.
+    pub fn end(&mut self, now: Instant, packet: &Packet) -> Option<&PacketRecord> {
+        self.record(packet, Layer::Rlc, true).ended = Stamp::at(now.as_nanos());
+        self.take(packet)
     }
 
     /// The records of the packets that still wait, in order of entry.
