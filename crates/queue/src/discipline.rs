@@ -298,6 +298,10 @@ impl Discipline for AnyDiscipline {
         each!(self, d => d.first())
     }
 
+    fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
+        each!(self, d => d.visit(visit));
+    }
+
     #[inline]
     fn pop(&mut self, lane: Lane) -> Option<Queued> {
         each!(self, d => d.pop(lane))
