@@ -2,9 +2,10 @@
 //!
 //! Every flow has the ports that it has in the simulator, so that the same packet detection rules find its QFI. Downloads and
 //! uploads are TCP connections that the UE opens, with the congestion control that the scenario names; datagrams leave the
-//! server when the simulator's would, drawn by the same law from the same seed, and are counted at the UE. Each end of a flow has
-//! a thread, so that a scenario of hundreds of flows is refused. Threads that send datagrams have real-time priority, below that of
-//! the stack, where the kernel allows it: a late datagram would be the machine's jitter in the scenario's traffic.
+//! server when the simulator's would, drawn by the same law from the same seed, and are counted at the UE; echo requests are
+//! answered by the kernel on the UE's side, and the answers are counted. Each end of a flow has a thread, so that a scenario of
+//! hundreds of flows is refused. Threads that send datagrams have real-time priority, below that of the stack, where the kernel
+//! allows it: a late datagram would be the machine's jitter in the scenario's traffic.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -21,6 +22,9 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use crate::LiveError;
 use crate::clock::raise_priority;
 use crate::net::{Network, Side};
+use echo::Echo;
+
+mod echo;
 
 /// Most flows of a scenario: two threads each.
 pub const MOST_FLOWS: usize = 256;
@@ -120,7 +124,12 @@ impl Flow {
     }
 
     /// Sends the datagrams that the simulator would send, when it would.
-    fn tick(&self, socket: &UdpSocket, begin: Instant, mut departures: Departures) -> io::Result<()> {
+    fn tick(
+        &self,
+        begin: Instant,
+        mut departures: Departures,
+        mut send: impl FnMut(&[u8]) -> io::Result<usize>,
+    ) -> io::Result<()> {
         let _as_good_as_there_is = raise_priority(SENDER_PRIORITY);
         let buffer = vec![0; usize::from(u16::MAX)];
         let mut payloads = Vec::new();
@@ -130,12 +139,21 @@ impl Flow {
             }
             departures.depart(|payload| payloads.push(payload as usize));
             for payload in payloads.drain(..) {
-                match socket.send(&buffer[..payload]) {
+                match send(&buffer[..payload]) {
                     Ok(bytes) => _ = self.sent.fetch_add(bytes as u64, Ordering::Relaxed),
                     Err(error) if refused_before(&error) => {}
                     Err(error) => return Err(error),
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Counts what comes back.
+    fn count_answers(&self, socket: &Socket, echo: Echo) -> io::Result<()> {
+        let mut buffer = vec![0; usize::from(u16::MAX)];
+        while !self.stop.load(Ordering::Relaxed) {
+            self.received.fetch_add(echo.receive(socket, &mut buffer)?, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -208,7 +226,7 @@ impl Applications {
             let kind = flow.traffic.kind();
             Err(LiveError::new(
                 format!("start flow {:?}", flow.name),
-                format!("`{kind}` is simulated only; live are tcp, upload, udp, cbr, on_off, voip and video"),
+                format!("`{kind}` is simulated only; live are all kinds but page"),
             ))
         })
     }
@@ -301,6 +319,9 @@ impl Applications {
     ) -> Result<(), LiveError> {
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
         let (server, ue) = ends(flow);
+        if matches!(flow.traffic, Traffic::Ping(_)) {
+            return self.start_echo(network, (shared, server.ip(), ue), (begin, departures));
+        }
         let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);
         let (from, to) = (udp(Side::Server, server)?, udp(Side::Ue(flow.ue as usize), ue)?);
         let link = || {
@@ -311,7 +332,27 @@ impl Applications {
         link().map_err(|error| failed(&flow.name, error))?;
         let (from, to): (UdpSocket, UdpSocket) = (from.into(), to.into());
         self.spawn(shared, move |flow| flow.count(&to))?;
-        self.spawn(shared, move |flow| flow.tick(&from, begin, departures))
+        self.spawn(shared, move |flow| flow.tick(begin, departures, |payload| from.send(payload)))
+    }
+
+    /// Echo requests from the server to the UE, and its answers.
+    fn start_echo(
+        &mut self,
+        network: &Network,
+        (shared, server, ue): (&Arc<Flow>, IpAddr, SocketAddr),
+        (begin, departures): (Instant, Departures),
+    ) -> Result<(), LiveError> {
+        let own = SocketAddr::new(server, 0);
+        let socket = bound(network, Side::Server, Type::RAW, Protocol::ICMPV4, own)?;
+        let link = || {
+            socket.connect(&SockAddr::from(SocketAddr::new(ue.ip(), 0)))?;
+            socket.set_read_timeout(Some(LOOK))?;
+            socket.try_clone()
+        };
+        let answers = link().map_err(|error| failed(&shared.name, error))?;
+        let mut echo = Echo::new(ue.port());
+        self.spawn(shared, move |flow| flow.count_answers(&answers, echo))?;
+        self.spawn(shared, move |flow| flow.tick(begin, departures, |payload| echo.send(&socket, payload)))
     }
 
     /// The connections of one port of the server, each opened by its UE.
@@ -364,7 +405,7 @@ impl Drop for Applications {
 
 /// Whether there is an application for it.
 fn is_sent(traffic: &Traffic) -> bool {
-    !matches!(traffic, Traffic::Ping(_) | Traffic::Page(_))
+    !matches!(traffic, Traffic::Page(_))
 }
 
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.

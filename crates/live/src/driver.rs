@@ -6,8 +6,7 @@
 //! ```
 //! At a wake-up ([`Live::turn`]) all that waits at the interfaces is read, the links and the stack do what is due up to now, and what
 //! has come through is written. Wake-ups are at slots; where slots are shorter than [`LiveOptions::wake`], at every n-th, whose
-//! packets the stack still serves slot by slot; where they are longer than [`LiveOptions::read`], the interfaces are also read
-//! in between.
+//! packets the stack still serves slot by slot. In between the interfaces are read every [`LiveOptions::read`].
 //!
 //! Interfaces do not say when a datagram came, only that it was between two readings: it is stamped with the middle of that
 //! time, so that delays are right on average and to half of [`LiveOptions::read`] each. After a late wake-up all missed slots are
@@ -61,7 +60,7 @@ pub struct LiveOptions {
     pub flows: u32,
     /// Least time between wake-ups for slots.
     pub wake: Duration,
-    /// Time between readings of the interfaces, if slots are longer.
+    /// Time between readings of the interfaces, where wake-ups for slots are further apart.
     pub read: Duration,
 }
 
@@ -210,11 +209,18 @@ impl<P: Port> Live<P> {
     /// # Errors
     /// An interface has gone. What came before it is accounted for.
     pub fn turn(&mut self, now: Instant) -> Result<(), LiveError> {
+        self.pass(now, true)
+    }
+
+    /// Reads, lets the stack serve its slots if `slots`, and writes what has come to the end of its way.
+    fn pass(&mut self, now: Instant, slots: bool) -> Result<(), LiveError> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
         self.read_server(stamp)?;
         self.read_ues(stamp)?;
-        self.advance(now);
+        if slots {
+            self.advance(now);
+        }
         // The kernel answers a segment within the write that brings it: what it sends then is stamped exactly.
         if self.write_ues(now)? {
             self.read_ues(now)?;
@@ -368,11 +374,12 @@ impl<P: Port> Live<P> {
                 lateness.slots(slots, slots);
                 now = now - lost;
             }
+            let for_slots = for_slots || now >= self.end;
             if for_slots {
                 lateness.woke(due, due + gap);
             }
             let before = (self.stack.next_slot(), self.side.counts.slots);
-            let outcome = self.turn(now.min(self.end));
+            let outcome = self.pass(now.min(self.end), for_slots);
             let handled = self.side.counts.slots - before.1;
             let period = lateness.period();
             let slots_due = before.0 + (period - self.slot);

@@ -186,6 +186,15 @@ impl Datagram {
                 self.tuple.source_port = u16::from_be_bytes([*a, *b]);
                 self.tuple.destination_port = u16::from_be_bytes([*c, *d]);
             }
+            // Echo requests and replies of RFC 792 and RFC 4443; their identifier stands at the end that answers.
+            if let (Protocol::Icmp, [kind, _, _, _, a, b, ..]) = (self.tuple.protocol, content) {
+                let id = u16::from_be_bytes([*a, *b]);
+                match kind {
+                    8 | 128 => self.tuple.destination_port = id,
+                    0 | 129 => self.tuple.source_port = id,
+                    _ => {}
+                }
+            }
         }
         self.payload = content.len().saturating_sub(header) as u32;
         Ok(self)

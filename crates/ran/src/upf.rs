@@ -17,9 +17,10 @@ pub struct FiveTuple {
     pub source: [u8; 16],
     /// Destination address.
     pub destination: [u8; 16],
-    /// Source port; 0 where there are no ports (ICMP, other protocols, fragments whose first has not been seen).
+    /// Source port; of an ICMP echo reply its identifier; 0 where there are no ports (other protocols, fragments whose first has
+    /// not been seen).
     pub source_port: u16,
-    /// Destination port; 0 likewise.
+    /// Destination port; of an ICMP echo request its identifier; 0 likewise.
     pub destination_port: u16,
     /// Transport protocol.
     pub protocol: Protocol,

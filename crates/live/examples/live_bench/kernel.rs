@@ -62,7 +62,7 @@ fn joined<T: Send>(
 /// The payload bytes that arrive in the duration of `config`.
 #[expect(clippy::disallowed_methods, reason = "the kernel's TCP lives on the machine's clock")]
 fn send(network: &Network, config: &WorldConfig) -> Result<u64, LiveError> {
-    let flows = Applications::start(network, &config.flows, std::time::Instant::now())?;
+    let flows = Applications::start(network, (&config.flows, config.stack.seed), std::time::Instant::now())?;
     thread::sleep(std::time::Duration::from_nanos(config.duration.as_nanos()));
     Ok(flows.finish().iter().map(|flow| flow.received_bytes).sum())
 }

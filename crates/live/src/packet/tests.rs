@@ -49,6 +49,23 @@ fn an_ipv4_datagram_shows_its_tuple_its_codepoints_and_its_length() {
 }
 
 #[test]
+fn an_echo_has_its_identifier_as_the_port_of_the_end_that_answers() {
+    let ports = |kind: u8| {
+        let mut bytes = Vec::new();
+        PacketBuilder::ipv4(FROM, TO, 64)
+            .icmpv4_echo_request(20_003, 1)
+            .write(&mut bytes, &[0; 56])
+            .expect("memory takes it");
+        bytes[20] = kind;
+        let tuple = parse(&bytes).expect("sound").tuple;
+        (tuple.source_port, tuple.destination_port)
+    };
+    assert_eq!(ports(8), (0, 20_003), "request");
+    assert_eq!(ports(0), (20_003, 0), "reply");
+    assert_eq!(ports(3), (0, 0), "destination unreachable");
+}
+
+#[test]
 fn an_ipv6_datagram_is_read_beyond_its_extension_headers() {
     let plain = tcp6(0x01, &[9; 10]);
     let found = parse(&plain).expect("sound");
