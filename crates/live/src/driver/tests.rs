@@ -2,14 +2,14 @@ use super::*;
 use crate::packet::mark_ce;
 use etherparse::PacketBuilder;
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, Bytes, Ecn, Event, Lateness as PollLateness, Qfi};
+use justfull_base::{BitRate, Bytes, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};
 use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    StackConfig, TieOrder, UeConfig, UpfConfig,
+    CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
+    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Tap, Traffic, UplinkConfig, World};
 use justfull_tcp::Segment;
@@ -274,6 +274,27 @@ fn what_no_load_delays_waits_for_half_a_slot_on_average() {
     let delay = &live.flows[0].delay;
     assert!((delay.mean_ms - 5.0).abs() < 0.3, "slots of 10 ms are read every 500 us: {}", delay.mean_ms);
     assert!(delay.max_ms <= 10.25 && delay.min_ms < 0.5, "{} to {}", delay.min_ms, delay.max_ms);
+}
+
+#[test]
+fn in_resource_blocks_the_way_to_the_ue_is_told_and_what_the_air_loses_gives_its_buffer_back() {
+    let mut config = config(ms(1), 1_500, droptail(), vec![source(100, 4_000)]);
+    config.duration = ms(4_000);
+    config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
+    config.stack.mac.carrier = Some(CarrierConfig::default());
+    config.stack.mac.harq =
+        HarqConfig { bler: Ratio(0.3), combining: Ratio(1.0), transmissions: 2, ..HarqConfig::default() };
+    config.air_delay = ms(3);
+    let packets = (0..900).map(|i| (at(i * 4_003), udp(SERVER, UE, 6000, 100)));
+    let mut bench = Bench::new(packets.collect(), Vec::new());
+    bench.options.buffers = 50;
+    let (result, report, (at_ue, _)) = bench.run(&config);
+    let (flow, down) = (&result.flows[0], &report.down);
+    assert!(down.dropped > 50, "more than there are buffers: {down:?}");
+    assert_eq!((down.no_buffer, down.delivered + down.dropped + down.queued), (0, 900));
+    assert_eq!((at_ue.len() as u64, flow.to_ue.count), (down.delivered, flow.delivered_packets));
+    assert!(flow.to_ue.min_ms >= 3.0 && flow.to_ue.max_ms >= 10.9, "{:?}", flow.to_ue);
+    assert!(flow.delay.max_ms < 5.0, "queueing alone: {:?}", flow.delay);
 }
 
 #[test]
