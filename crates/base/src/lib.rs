@@ -29,4 +29,4 @@ pub use packet::{Ecn, Packet};
 pub use rng::Rng;
 pub use ticker::{Lateness, Ticker, TickerConfig};
 pub use time::{Duration, Instant};
-pub use units::{BitRate, Bytes, Qfi, Ratio};
+pub use units::{BitRate, Bytes, Dscp, Qfi, Ratio};

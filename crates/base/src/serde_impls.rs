@@ -1,7 +1,7 @@
 //! How quantities are read from and written to scenario files: as strings with a unit.
 
 use crate::time::Duration;
-use crate::units::{BitRate, Bytes, Qfi, Ratio, UnitError};
+use crate::units::{BitRate, Bytes, Dscp, Qfi, Ratio, UnitError};
 use core::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -69,6 +69,22 @@ impl<'de> Deserialize<'de> for Qfi {
 }
 
 impl Serialize for Qfi {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_u8(self.get())
+    }
+}
+
+impl<'de> Deserialize<'de> for Dscp {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let n = i64::deserialize(d)?;
+        u8::try_from(n)
+            .ok()
+            .and_then(Self::new)
+            .ok_or_else(|| D::Error::invalid_value(Unexpected::Signed(n), &"a DSCP from 0 to 63 (RFC 2474)"))
+    }
+}
+
+impl Serialize for Dscp {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_u8(self.get())
     }

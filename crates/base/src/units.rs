@@ -38,6 +38,31 @@ impl Qfi {
     }
 }
 
+/// A differentiated services codepoint, 0 to 63 (RFC 2474 section 3): what the first six bits of an IPv4 packet's TOS byte
+/// or an IPv6 packet's traffic class ask for. 0 is the default forwarding behaviour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// The codepoint `value`, or none above 63.
+    #[must_use]
+    pub const fn new(value: u8) -> Option<Self> {
+        if value < 64 { Some(Self(value)) } else { None }
+    }
+
+    /// The codepoint as a number.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// True for the default forwarding behaviour.
+    #[must_use]
+    pub const fn is_default(&self) -> bool {
+        self.0 == 0
+    }
+}
+
 impl BitRate {
     /// Time that `bytes` need at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate 0.
     #[must_use]
@@ -199,6 +224,12 @@ impl fmt::Display for BitRate {
     }
 }
 
+impl fmt::Display for Dscp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
 impl fmt::Display for Qfi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
@@ -275,5 +306,11 @@ mod tests {
     fn a_qfi_has_six_bits() {
         assert!(Qfi::new(63).is_some());
         assert!(Qfi::new(64).is_none());
+    }
+
+    #[test]
+    fn a_dscp_has_six_bits() {
+        assert_eq!(Dscp::new(63).map(Dscp::get), Some(63));
+        assert!(Dscp::new(64).is_none());
     }
 }

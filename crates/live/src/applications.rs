@@ -15,9 +15,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use justfull_base::Dscp;
 use justfull_sim::{Departures, FlowConfig, Traffic};
 use nix::sys::socket::{setsockopt, sockopt};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 
 use crate::LiveError;
 use crate::clock::raise_priority;
@@ -181,10 +182,12 @@ struct Expected {
     control: &'static str,
     upload: bool,
     size: Option<u64>,
+    dscp: Dscp,
 }
 
 impl Expected {
     fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        set_dscp(SockRef::from(&stream), self.dscp)?;
         if self.upload {
             return self.flow.sink(stream);
         }
@@ -253,6 +256,7 @@ impl Applications {
                         control: kernel_name(sender.cc.name()),
                         upload: matches!(flow.traffic, Traffic::Upload { .. }),
                         size: size.map(|bytes| bytes.0),
+                        dscp: flow.dscp,
                     };
                     let (server, ue) = ends(flow);
                     doors.entry(server).or_default().insert(ue, expected);
@@ -320,11 +324,12 @@ impl Applications {
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
         let (server, ue) = ends(flow);
         if matches!(flow.traffic, Traffic::Ping(_)) {
-            return self.start_echo(network, (shared, server.ip(), ue), (begin, departures));
+            return self.start_echo(network, (shared, server.ip(), ue), flow.dscp, (begin, departures));
         }
         let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);
         let (from, to) = (udp(Side::Server, server)?, udp(Side::Ue(flow.ue as usize), ue)?);
         let link = || {
+            set_dscp(SockRef::from(&from), flow.dscp)?;
             from.connect(&SockAddr::from(ue))?;
             to.connect(&SockAddr::from(server))?;
             to.set_read_timeout(Some(LOOK))
@@ -340,11 +345,13 @@ impl Applications {
         &mut self,
         network: &Network,
         (shared, server, ue): (&Arc<Flow>, IpAddr, SocketAddr),
+        dscp: Dscp,
         (begin, departures): (Instant, Departures),
     ) -> Result<(), LiveError> {
         let own = SocketAddr::new(server, 0);
         let socket = bound(network, Side::Server, Type::RAW, Protocol::ICMPV4, own)?;
         let link = || {
+            set_dscp(SockRef::from(&socket), dscp)?;
             socket.connect(&SockAddr::from(SocketAddr::new(ue.ip(), 0)))?;
             socket.set_read_timeout(Some(LOOK))?;
             socket.try_clone()
@@ -362,11 +369,14 @@ impl Applications {
         server: SocketAddr,
         expected: BTreeMap<SocketAddr, Expected>,
     ) -> Result<(), LiveError> {
-        let Some(first) = expected.values().next().map(|first| Arc::clone(&first.flow)) else {
+        let Some((first, dscp)) = expected.values().next().map(|first| (Arc::clone(&first.flow), first.dscp))
+        else {
             return Ok(());
         };
         let door = bound(network, Side::Server, Type::STREAM, Protocol::TCP, server)?;
         let open = || {
+            // Its answer to a SYN has the codepoint of the first, the connection then its own.
+            set_dscp(SockRef::from(&door), dscp)?;
             door.listen(i32::try_from(MOST_FLOWS).unwrap_or(i32::MAX))?;
             door.set_nonblocking(true)
         };
@@ -433,6 +443,11 @@ fn bound(
         socket.bind(&SockAddr::from(own))?;
         Ok(socket)
     })
+}
+
+/// Has the datagrams that leave `socket` carry `dscp`.
+fn set_dscp(socket: SockRef<'_>, dscp: Dscp) -> io::Result<()> {
+    socket.set_tos_v4(u32::from(dscp.get()) << 2)
 }
 
 fn failed(flow: &str, error: io::Error) -> LiveError {

@@ -248,7 +248,7 @@ impl<P: Port> Live<P> {
                 continue;
             };
             let members = (&mut self.stack, &mut self.side.record);
-            let flow = self.flows.find((ue, &datagram.tuple), &self.delays, members);
+            let flow = self.flows.find((ue, &(datagram.tuple, datagram.dscp)), &self.delays, members);
             let packet = Packet {
                 payload: handle | u64::from(datagram.payload) << 32,
                 flow: flow.number,

@@ -9,8 +9,8 @@
 
 use etherparse::err::ip::{HeaderError, HeadersError, SliceError};
 use etherparse::{IpNumber, IpSlice, Ipv4Slice, Ipv6ExtensionSlice, Ipv6Slice};
-use justfull_base::Ecn;
 use justfull_base::packet::Protocol;
+use justfull_base::{Dscp, Ecn};
 use justfull_ran::FiveTuple;
 
 /// Fragmented datagrams whose ports are remembered at a time.
@@ -63,8 +63,8 @@ pub struct Datagram {
     pub payload: u32,
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// Differentiated services codepoint, 0 to 63.
-    pub dscp: u8,
+    /// Differentiated services codepoint.
+    pub dscp: Dscp,
     /// Where it belongs when it is a fragment.
     pub fragment: Option<Fragment>,
 }
@@ -118,7 +118,7 @@ fn parse_v4(slice: &Ipv4Slice<'_>) -> Result<Datagram, Malformed> {
         size: u32::from(header.total_len()),
         payload: 0,
         ecn: ecn_of(header.ecn().value()),
-        dscp: header.dcp().value(),
+        dscp: dscp_of(header.dcp().value()),
         fragment,
     }
     .with_transport(content.ip_number, content.payload)
@@ -147,7 +147,7 @@ fn parse_v6(slice: &Ipv6Slice<'_>, read: usize) -> Result<Datagram, Malformed> {
         size,
         payload: 0,
         ecn: ecn_of(header.ecn().value()),
-        dscp: header.dscp().value(),
+        dscp: dscp_of(header.dscp().value()),
         fragment,
     }
     .with_transport(content.ip_number, content.payload)
@@ -239,6 +239,11 @@ fn ones_complement(header: &[u8]) -> u16 {
 #[must_use]
 pub fn mapped(address: [u8; 4]) -> [u8; 16] {
     std::net::Ipv4Addr::from(address).to_ipv6_mapped().octets()
+}
+
+/// The codepoint in six bits.
+fn dscp_of(bits: u8) -> Dscp {
+    Dscp::new(bits).unwrap_or_default()
 }
 
 const fn ecn_of(bits: u8) -> Ecn {

@@ -22,6 +22,7 @@ pub mod mac;
 pub mod pacer;
 pub mod pdcp;
 pub mod poll;
+mod prefix;
 pub mod rb_demand;
 pub mod rb_scheduler;
 pub mod rlc;
@@ -36,6 +37,7 @@ pub use config::{
 };
 pub use harq::HarqConfig;
 pub use pdcp::PdcpConfig;
+pub use prefix::Prefix;
 pub use rlc::RlcModeConfig;
 pub use stack::{Egress, Stack};
 pub use upf::{FiveTuple, PacketDetectionRule};

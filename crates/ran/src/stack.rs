@@ -25,7 +25,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use blocks::Blocks;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Layer, Packet, Probe, SlotReport};
+use justfull_base::{
+    ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, SlotReport,
+};
 
 mod blocks;
 mod build;
@@ -128,13 +130,14 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Opens a flow of `ue` and returns its number, which each of its packets carries. The rules of the UE give it its QFI once.
+    /// Opens a flow of `ue`, whose packets have one 5-tuple and one DSCP, and returns its number, which each of them carries. The
+    /// rules of the UE give it its QFI once.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell.
-    pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple) -> u32 {
+    pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> u32 {
         let Ue { rules, qfis, .. } = &self.ues[ue as usize];
-        let qfi = detect(rules, tuple);
+        let qfi = detect(rules, tuple, dscp);
         let qos = qfi.and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
         self.flows.push(Flow { ue, hash: tuple.hash(self.hash_key), qos, qfi: qfi.unwrap_or_default() });
         (self.flows.len() - 1) as u32

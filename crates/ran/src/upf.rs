@@ -4,10 +4,11 @@
 //! The flows of one QFI share a queue whose discipline may be stochastic fair queueing over the 5-tuple hash; the QFIs of a UE
 //! take turns, one packet each. T20's program puts all UDP in one queue and all TCP in another; here flows are hashed.
 
+use crate::prefix::Prefix;
 use alloc::vec::Vec;
 use justfull_base::packet::Protocol;
 use justfull_base::rng::mix;
-use justfull_base::{ConfigError, Qfi};
+use justfull_base::{ConfigError, Dscp, Qfi};
 use justfull_queue::{ManagedQueue, QueueConfig};
 
 /// What identifies a flow of packets. IPv4 addresses stand as IPv4-mapped IPv6 addresses.
@@ -39,7 +40,8 @@ impl FiveTuple {
     }
 }
 
-/// A packet detection rule: what is set must match; the first rule that matches names the QFI.
+/// A packet detection rule: what is set must match; the first rule that matches names the QFI. Its fields are those of a packet
+/// filter set (TS 23.501 section 5.7.6.2) without security parameter index and flow label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -58,28 +60,48 @@ pub struct PacketDetectionRule {
     /// UE's port.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub destination_port: Option<u16>,
+    /// Server's address or prefix, as `"192.0.2.0/24"` or `"2001:db8::/32"`.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub source: Option<Prefix>,
+    /// UE's address or prefix.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub destination: Option<Prefix>,
+    /// Differentiated services codepoint (the type of service or traffic class without its ECN bits).
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub dscp: Option<Dscp>,
 }
 
 impl PacketDetectionRule {
     /// A rule that every packet matches.
     #[must_use]
     pub const fn any(qfi: Qfi) -> Self {
-        Self { qfi, protocol: None, source_port: None, destination_port: None }
+        Self {
+            qfi,
+            protocol: None,
+            source_port: None,
+            destination_port: None,
+            source: None,
+            destination: None,
+            dscp: None,
+        }
     }
 
-    /// True when the rule matches.
+    /// True when the rule matches packets of `tuple` with `dscp`.
     #[must_use]
-    pub fn matches(&self, tuple: &FiveTuple) -> bool {
+    pub fn matches(&self, tuple: &FiveTuple, dscp: Dscp) -> bool {
         self.protocol.is_none_or(|p| p == tuple.protocol)
             && self.source_port.is_none_or(|p| p == tuple.source_port)
             && self.destination_port.is_none_or(|p| p == tuple.destination_port)
+            && self.source.is_none_or(|p| p.contains(&tuple.source))
+            && self.destination.is_none_or(|p| p.contains(&tuple.destination))
+            && self.dscp.is_none_or(|d| d == dscp)
     }
 }
 
-/// The QFI that `rules` give to `tuple`, or none.
+/// The QFI that `rules` give to packets of `tuple` with `dscp`, or none.
 #[must_use]
-pub fn detect(rules: &[PacketDetectionRule], tuple: &FiveTuple) -> Option<Qfi> {
-    rules.iter().find(|rule| rule.matches(tuple)).map(|rule| rule.qfi)
+pub fn detect(rules: &[PacketDetectionRule], tuple: &FiveTuple, dscp: Dscp) -> Option<Qfi> {
+    rules.iter().find(|rule| rule.matches(tuple, dscp)).map(|rule| rule.qfi)
 }
 
 /// The flow queues of one QFI of one UE.
@@ -171,9 +193,29 @@ mod tests {
             PacketDetectionRule { destination_port: Some(5004), ..PacketDetectionRule::any(qfi(1)) },
             PacketDetectionRule { protocol: Some(Protocol::Tcp), ..PacketDetectionRule::any(qfi(9)) },
         ];
-        assert_eq!(detect(&rules, &tuple(5004)), Some(qfi(1)));
-        assert_eq!(detect(&rules, &tuple(80)), None);
-        assert_eq!(detect(&rules, &FiveTuple { protocol: Protocol::Tcp, ..tuple(80) }), Some(qfi(9)));
+        let detect = |tuple| detect(&rules, &tuple, Dscp::default());
+        assert_eq!(detect(tuple(5004)), Some(qfi(1)));
+        assert_eq!(detect(tuple(80)), None);
+        assert_eq!(detect(FiveTuple { protocol: Protocol::Tcp, ..tuple(80) }), Some(qfi(9)));
+    }
+
+    #[test]
+    fn a_rule_asks_for_codepoint_and_prefixes() {
+        let qfi = |n| Qfi::new(n).expect("below 64");
+        let prefix = |text: &str| text.parse::<Prefix>().ok();
+        let ef = Dscp::new(46).expect("below 64");
+        let rules = [
+            PacketDetectionRule { dscp: Some(ef), ..PacketDetectionRule::any(qfi(1)) },
+            PacketDetectionRule { source: prefix("2001:db8::/32"), ..PacketDetectionRule::any(qfi(2)) },
+            PacketDetectionRule { destination: prefix("2001:db8::/32"), ..PacketDetectionRule::any(qfi(3)) },
+        ];
+        let documented = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+        let from = FiveTuple { source: documented, ..tuple(1) };
+        let to = FiveTuple { destination: documented, ..tuple(1) };
+        assert_eq!(detect(&rules, &from, ef), Some(qfi(1)));
+        assert_eq!(detect(&rules, &from, Dscp::default()), Some(qfi(2)));
+        assert_eq!(detect(&rules, &to, Dscp::default()), Some(qfi(3)));
+        assert_eq!(detect(&rules, &tuple(1), Dscp::default()), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! world alone, and `JUSTFULL_SWARM_WORLDS=n` runs the first n.
 
 use justfull_base::{
-    Bytes, DropReason, Duration, Event, Instant, Lateness, Layer, Packet, Probe, Qfi, Ratio, Rng,
+    Bytes, DropReason, Dscp, Duration, Event, Instant, Lateness, Layer, Packet, Probe, Qfi, Ratio, Rng,
 };
 use justfull_phy::CqiToMcs;
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
@@ -166,7 +166,7 @@ struct Outcome {
 fn run(config: &StackConfig, flows: &[(u32, FiveTuple)], arrivals: &[Arrival], wakes: Wakes) -> Outcome {
     let mut stack = Stack::new(config).expect("the swarm draws valid cells");
     for (ue, tuple) in flows {
-        stack.open_flow(*ue, tuple);
+        stack.open_flow(*ue, tuple, Dscp::default());
     }
     let mut witness = Witness::new(config, flows.len());
     let mut rng = Rng::stream(config.seed, "wakes");

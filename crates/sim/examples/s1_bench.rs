@@ -5,7 +5,7 @@
 //! resource blocks: RLC UM segments, and the UE puts together. `cargo xtask bench` runs it many times.
 
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
+use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{ChannelConfig, McsConfig, PatternConfig};
 use justfull_ran::{
@@ -38,6 +38,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         ue: 0,
         tuple: FiveTuple { destination_port: port, protocol, ..FiveTuple::default() },
         traffic,
+        dscp: Dscp::default(),
         low_latency,
         start,
         stop: None,

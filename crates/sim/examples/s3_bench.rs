@@ -5,7 +5,7 @@
 //! of the two in memory is what the UEs cost. `s3_short` has 2 000 UEs for 4 seconds: what `cargo xtask bench` runs.
 
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, Bytes, Duration, Instant, Qfi};
+use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
 use justfull_ran::channel::{ChannelConfig, McsConfig};
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::{
@@ -47,6 +47,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
             payload: Bytes(172),
             interval: Interval::Constant(Duration::from_millis(20)),
         },
+        dscp: Dscp::default(),
         low_latency: true,
         start: Duration::ZERO,
         stop: None,

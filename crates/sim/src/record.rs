@@ -11,7 +11,7 @@ use crate::recorder::{ClassInfo, Recorder, conservation};
 use crate::results::{RunResult, UplinkResult};
 use crate::world::{WorldConfig, classes, protocol_name, validate};
 use justfull_base::packet::Protocol;
-use justfull_base::{ConfigError, Duration, Event, Instant, Packet, Probe};
+use justfull_base::{ConfigError, Dscp, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::upf::detect;
 use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
 
@@ -79,7 +79,7 @@ impl Record {
                 ue: flow.ue,
                 protocol: flow.traffic.protocol(),
                 ports: [flow.tuple.source_port, flow.tuple.destination_port],
-                qfi: detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get),
+                qfi: detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get),
                 class,
                 low_latency: flow.low_latency,
                 extra_delay: flow.extra_delay,
@@ -104,21 +104,21 @@ impl Record {
         })
     }
 
-    /// The QFI that the rules of `ue` give to `tuple`.
+    /// The QFI that the rules of `ue` give to packets of `tuple` with `dscp`.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell.
     #[must_use]
-    pub fn qfi(&self, ue: u32, tuple: &FiveTuple) -> Option<u8> {
-        detect(&self.rules[ue as usize], tuple).map(justfull_base::Qfi::get)
+    pub fn qfi(&self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Option<u8> {
+        detect(&self.rules[ue as usize], tuple, dscp).map(justfull_base::Qfi::get)
     }
 
     /// The next flow of [`Stack::open_flow`], to `ue`.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell.
-    pub fn open(&mut self, ue: u32, tuple: &FiveTuple) -> Opened {
-        let qfi = self.qfi(ue, tuple);
+    pub fn open(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
+        let qfi = self.qfi(ue, tuple, dscp);
         let own = || self.stands.iter().filter(|s| s.ue == ue && s.protocol == tuple.protocol);
         let [server, at_ue] = [tuple.source_port, tuple.destination_port];
         let found = own()

@@ -23,7 +23,7 @@ pub(crate) use voip::{PAYLOAD as VOIP_PAYLOAD, VoipCount};
 
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
-use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng};
+use justfull_base::{Bytes, ConfigError, Dscp, Duration, Instant, Rng};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::de::value::MapAccessDeserializer;
@@ -241,6 +241,8 @@ pub struct FlowConfig {
     pub ue: u32,
     /// Addresses and ports.
     pub tuple: FiveTuple,
+    /// Codepoint of its packets towards the UE.
+    pub dscp: Dscp,
     /// What it sends.
     pub traffic: Traffic,
     /// Its delay is what the scenario asks for.

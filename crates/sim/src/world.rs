@@ -269,7 +269,7 @@ impl<T: Tap> World<T> {
             stack: {
                 for flow in &config.flows {
                     for connection in 0..flow.traffic.connections() {
-                        stack.open_flow(flow.ue, &flow.tuple_of(connection));
+                        stack.open_flow(flow.ue, &flow.tuple_of(connection), flow.dscp);
                     }
                 }
                 stack

@@ -1,8 +1,8 @@
 //! What every file of one run says of the run, and what its writers must know of its flows.
 
 use super::SCHEMA;
-use justfull_base::Duration;
 use justfull_base::packet::Protocol;
+use justfull_base::{Dscp, Duration};
 use justfull_ran::FiveTuple;
 use justfull_ran::channel::CapacityUnit;
 use justfull_sim::{Traffic, WorldConfig};
@@ -59,6 +59,8 @@ pub struct FlowFacts {
     pub class: u32,
     /// Addresses and ports, towards the UE.
     pub tuple: FiveTuple,
+    /// Codepoint of its packets towards the UE.
+    pub dscp: Dscp,
     /// Data radio bearer of its QoS flow; 0 when no rule gives it one.
     pub drb: u8,
     /// Payload of a datagram in bytes and mean time between datagrams; none for TCP and for frames, whose datagrams differ.
@@ -116,10 +118,11 @@ impl RunFacts {
             let core_delay = config.core_delay + flow.extra_delay;
             (0..flow.traffic.connections()).map(move |connection| {
                 let tuple = flow.tuple_of(connection);
-                let qfi = justfull_ran::upf::detect(&ue.rules, &tuple);
+                let qfi = justfull_ran::upf::detect(&ue.rules, &tuple, flow.dscp);
                 FlowFacts {
                     class: class as u32,
                     tuple,
+                    dscp: flow.dscp,
                     drb: ue.qos_flows.iter().find(|q| Some(q.qfi) == qfi).map_or(0, |q| q.drb),
                     datagrams: flow.traffic.datagrams().map(|(bytes, interval)| (bytes.0 as u32, interval)),
                     stream: match &flow.traffic {

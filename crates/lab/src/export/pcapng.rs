@@ -151,7 +151,7 @@ impl Capture {
         let mut capture = Self {
             sink: Sink::create(path)?,
             block: Block::default(),
-            flows: facts.flows.iter().map(|flow| Addressed::new(&flow.tuple)).collect(),
+            flows: facts.flows.iter().map(|flow| Addressed::new(&flow.tuple, flow.dscp)).collect(),
             classes: (0..facts.flows.len()).map(|i| facts.class_of(i as u32).to_string()).collect(),
             air_delay: facts.air_delay,
             airborne: VecDeque::new(),

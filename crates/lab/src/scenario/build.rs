@@ -153,6 +153,7 @@ fn flows(
                     name: flow.name.clone(),
                     ue: ue_index as u32,
                     tuple,
+                    dscp: flow.dscp,
                     traffic: traffic.clone(),
                     low_latency: flow.low_latency,
                     start: flow.start,

@@ -340,6 +340,9 @@ pub struct FlowFile {
     /// Number of UEs that have it, from `ue` on; all of them when 0.
     #[serde(default = "one_u32")]
     pub ues: u32,
+    /// Differentiated services codepoint of its packets towards the UE (RFC 2474), 0 to 63.
+    #[serde(default, skip_serializing_if = "justfull_base::Dscp::is_default")]
+    pub dscp: justfull_base::Dscp,
     /// QFI; left out, the UE's own rules decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qfi: Option<justfull_base::Qfi>,

@@ -304,13 +304,13 @@ fn shipped_scenarios_that_read_no_trace_are_sound_under_their_variants_and_switc
 /// Pages of things that have no kind of their own in a scenario: their settings are its keys.
 #[test]
 fn the_pages_of_traffic_and_uplink_name_the_keys_of_a_scenario() {
-    use super::file::{TcpFile, UdpFile, UplinkFile};
+    use super::file::{Direction, TcpFile, UdpFile, UplinkFile};
     use justfull_base::{BitRate, Bytes, Duration};
     use justfull_sim::traffic::{self, CbrConfig, OnOffConfig, Span, VideoConfig, VoipConfig};
     use justfull_sim::{GrantConfig, Interval, PingConfig, uplink};
 
     fn keys<C: serde::Serialize>(config: &C) -> Vec<String> {
-        let table = toml::Table::try_from(config).expect("a configuration is a table");
+        let table = Table::try_from(config).expect("a configuration is a table");
         let mut keys: Vec<String> = table.keys().cloned().collect();
         keys.sort_unstable();
         keys
@@ -318,7 +318,7 @@ fn the_pages_of_traffic_and_uplink_name_the_keys_of_a_scenario() {
     let ms = Duration::from_millis(20);
     let (rate, payload, interval, span) =
         (BitRate(1_000_000), Bytes(100), Interval::Constant(ms), Span::Constant(ms));
-    let tcp = TcpFile { direction: super::file::Direction::Up, size: Some(payload), ..TcpFile::default() };
+    let tcp = TcpFile { direction: Direction::Up, size: Some(payload), ..TcpFile::default() };
     let voip = VoipConfig { talk: Some(span), silence: Some(span), ..VoipConfig::default() };
     let grants = GrantConfig { sr_offset: Some(ms), ..GrantConfig::default() };
     let all = [
@@ -349,12 +349,12 @@ fn the_pages_of_traffic_and_uplink_state_the_defaults() {
     use justfull_sim::GrantConfig;
     use justfull_sim::traffic::{self, VideoConfig, VoipConfig};
 
-    let table = |config: Result<toml::Table, _>| config.expect("a configuration is a table");
+    let table = |config: Result<Table, _>| config.expect("a configuration is a table");
     let all = [
-        ("voip", table(toml::Table::try_from(VoipConfig::default()))),
-        ("video", table(toml::Table::try_from(VideoConfig::default()))),
-        ("uplink", table(toml::Table::try_from(UplinkFile::default()))),
-        ("grants", table(toml::Table::try_from(GrantConfig::default()))),
+        ("voip", table(Table::try_from(VoipConfig::default()))),
+        ("video", table(Table::try_from(VideoConfig::default()))),
+        ("uplink", table(Table::try_from(UplinkFile::default()))),
+        ("grants", table(Table::try_from(GrantConfig::default()))),
     ];
     for (name, defaults) in all {
         let docs = traffic::DOCS.iter().chain(justfull_sim::uplink::DOCS);
@@ -365,5 +365,33 @@ fn the_pages_of_traffic_and_uplink_state_the_defaults() {
                 .map_or_else(|| "none".into(), |v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
             assert_eq!(param.default, default, "{name}.{}", param.name);
         }
+    }
+}
+
+#[test]
+fn a_rule_asks_for_codepoint_and_prefixes_and_flows_carry_a_codepoint() {
+    let rules = r#"
+ue = [{ qos_flow = [{ qfi = 1 }, { qfi = 9 }], rule = [
+  { qfi = 1, dscp = 46, source = "192.0.2.0/24", destination = "10.0.0.0/8" },
+] }]
+[[flow]]"#;
+    let marked = LAYERS.replace("[[flow]]", rules).replace("name = \"bulk\"", "name = \"bulk\"\ndscp = 46");
+    let world = |text: &str| {
+        let scenario = parse(text, Overrides::default())?;
+        scenario.world(&scenario.jobs()[0])
+    };
+    let config = world(&marked).expect("a sound scenario");
+    let flow = &config.flows[0];
+    let detected = |tuple| justfull_ran::upf::detect(&config.stack.ues[0].rules, tuple, flow.dscp);
+    assert_eq!(detected(&flow.tuple).map(justfull_base::Qfi::get), Some(1));
+    let elsewhere = justfull_ran::FiveTuple { source: [0; 16], ..flow.tuple };
+    assert_eq!(detected(&elsewhere).map(justfull_base::Qfi::get), Some(9));
+    for (from, to, words) in [
+        ("dscp = 46, source", "dscp = 64, source", "from 0 to 63"),
+        ("192.0.2.0/24", "192.0.2.1/24", "bits after the prefix are set"),
+        ("192.0.2.0/24", "servers", "2001:db8::/32"),
+    ] {
+        let error = world(&marked.replace(from, to)).expect_err("it is refused").to_string();
+        assert!(error.contains("test.toml:") && error.contains(words), "{error}");
     }
 }

@@ -14,7 +14,7 @@
 mod kernel;
 mod memory;
 
-use justfull_base::{BitRate, Duration, Qfi};
+use justfull_base::{BitRate, Dscp, Duration, Qfi};
 use justfull_live::clock::{PRIORITY, Priority, SlotClock, raise_priority, wake_period};
 use justfull_live::lateness::{LatenessReport, bare_loop};
 use justfull_live::net::capabilities;
@@ -71,6 +71,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
                 ..FiveTuple::default()
             },
             traffic,
+            dscp: Dscp::default(),
             low_latency: false,
             start: Duration::ZERO,
             stop: None,

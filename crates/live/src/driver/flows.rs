@@ -1,9 +1,12 @@
 //! The flows of a live run: opened on the stack as their first packets appear.
 
-use justfull_base::Duration;
+use justfull_base::{Dscp, Duration};
 use justfull_ran::{FiveTuple, Stack};
 use justfull_sim::record::Record;
 use std::collections::BTreeMap;
+
+/// What the packets of a flow have in common.
+pub(super) type Key = (FiveTuple, Dscp);
 
 /// What a flow's packets need.
 #[derive(Clone, Copy, Debug)]
@@ -16,15 +19,15 @@ pub(super) struct Flow {
     pub(super) tracked: bool,
 }
 
-/// Flows by 5-tuple, up to a number; later ones share a flow for each UE and QFI, so that memory is bounded.
+/// Flows by 5-tuple and codepoint, up to a number; later ones share a flow for each UE and QFI, so that memory is bounded.
 pub(super) struct FlowTable {
-    known: BTreeMap<FiveTuple, Flow>,
+    known: BTreeMap<Key, Flow>,
     shared: BTreeMap<(u32, Option<u8>), Flow>,
     most: usize,
     /// Packets of flows that found the table full.
     pub(super) shared_packets: u64,
     /// The flow of the last packet: the next is often of the same.
-    last: Option<(FiveTuple, Flow)>,
+    last: Option<(Key, Flow)>,
 }
 
 impl FlowTable {
@@ -53,28 +56,29 @@ impl FlowTable {
             destination_port: tuple.source_port,
             protocol: tuple.protocol,
         };
-        self.known.get(&down).map_or(0, |flow| flow.pipe)
+        let first = self.known.range((down, Dscp::default())..).next();
+        first.filter(|((tuple, _), _)| *tuple == down).map_or(0, |(_, flow)| flow.pipe)
     }
 
-    /// The flow of `tuple` to `ue`, opened if need be. `delays` are those of the links.
+    /// The flow of `key` to `ue`, opened if need be. `delays` are those of the links.
     #[inline]
     pub(super) fn find(
         &mut self,
-        (ue, tuple): (u32, &FiveTuple),
+        (ue, key): (u32, &Key),
         delays: &[Duration],
         (stack, record): (&mut Stack, &mut Record),
     ) -> Flow {
         if let Some((last, flow)) = &self.last
-            && last == tuple
+            && last == key
         {
             return *flow;
         }
-        let flow = match self.known.get(tuple) {
+        let flow = match self.known.get(key) {
             Some(flow) => *flow,
-            None => self.open((ue, tuple), delays, (stack, record)),
+            None => self.open((ue, key), delays, (stack, record)),
         };
         if self.known.len() < self.most {
-            self.last = Some((*tuple, flow));
+            self.last = Some((*key, flow));
         }
         flow
     }
@@ -82,26 +86,27 @@ impl FlowTable {
     #[cold]
     fn open(
         &mut self,
-        (ue, tuple): (u32, &FiveTuple),
+        (ue, key): (u32, &Key),
         delays: &[Duration],
         (stack, record): (&mut Stack, &mut Record),
     ) -> Flow {
         let full = self.known.len() >= self.most;
-        let key = (ue, record.qfi(ue, tuple));
+        let (tuple, dscp) = key;
+        let alike = (ue, record.qfi(ue, tuple, *dscp));
         if full {
             self.shared_packets += 1;
-            if let Some(flow) = self.shared.get(&key) {
+            if let Some(flow) = self.shared.get(&alike) {
                 return *flow;
             }
         }
-        let number = stack.open_flow(ue, tuple);
-        let opened = record.open(ue, tuple);
+        let number = stack.open_flow(ue, tuple, *dscp);
+        let opened = record.open(ue, tuple, *dscp);
         let pipe = delays.iter().position(|d| *d == opened.extra_delay).unwrap_or(0) as u32;
         let flow = Flow { number, pipe, tracked: opened.low_latency };
         if full {
-            self.shared.insert(key, flow);
+            self.shared.insert(alike, flow);
         } else {
-            self.known.insert(*tuple, flow);
+            self.known.insert(*key, flow);
         }
         flow
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::packet::mark_ce;
 use etherparse::PacketBuilder;
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, Bytes, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};
+use justfull_base::{BitRate, Bytes, Dscp, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};
 use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig};
@@ -157,6 +157,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             protocol: Protocol::Udp,
         },
         traffic,
+        dscp: Dscp::default(),
         low_latency: i == 0,
         start: Duration::ZERO,
         stop: None,
@@ -377,6 +378,58 @@ fn a_mark_of_the_chain_is_in_the_datagram_with_a_right_checksum() {
     let marked = codepoints.iter().filter(|e| **e == Ecn::Ce).count() as u64;
     assert!(marked > 5 && codepoints.contains(&Ecn::Ect0), "{marked}");
     assert!(result.flows[0].marked_packets >= marked, "some still wait");
+}
+
+#[test]
+fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_families() {
+    let mut config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
+    let qfi = |n| Qfi::new(n).expect("below 64");
+    let v6 = |last| [0xfd, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
+    let ue = &mut config.stack.ues[0];
+    ue.qos_flows = (1..=3).map(|n| QosFlowConfig { qfi: qfi(n), ..ue.qos_flows[0].clone() }).collect();
+    ue.rules = vec![
+        PacketDetectionRule { dscp: Dscp::new(46), ..PacketDetectionRule::any(qfi(1)) },
+        PacketDetectionRule { source: "fd45::/64".parse().ok(), ..PacketDetectionRule::any(qfi(2)) },
+        PacketDetectionRule { destination: "10.0.1.1".parse().ok(), ..PacketDetectionRule::any(qfi(3)) },
+    ];
+    let v4_marked = |dscp: u8| {
+        let mut out = Vec::new();
+        let mut header = etherparse::Ipv4Header::new(0, 64, 17.into(), SERVER, UE).expect("short");
+        header.dscp = dscp.try_into().expect("below 64");
+        PacketBuilder::ip(etherparse::IpHeaders::Ipv4(header, Default::default()))
+            .udp(1, 2)
+            .write(&mut out, &[0; 10])
+            .expect("memory takes it");
+        out
+    };
+    let v6_marked = |dscp: u8, from: u8| {
+        let mut out = Vec::new();
+        let header = etherparse::Ipv6Header {
+            traffic_class: dscp << 2,
+            hop_limit: 64,
+            source: v6(from),
+            destination: mapped(UE),
+            ..Default::default()
+        };
+        PacketBuilder::ip(etherparse::IpHeaders::Ipv6(header, Default::default()))
+            .udp(1, 2)
+            .write(&mut out, &[0; 10])
+            .expect("memory takes it");
+        out
+    };
+    // One flow changes its codepoint on the way: EF, default, EF.
+    let sent =
+        [v4_marked(46), v4_marked(0), v4_marked(46), v6_marked(46, 1), v6_marked(0, 1), v6_marked(10, 1)];
+    let packets = (0..).zip(&sent).map(|(i, bytes)| (at(1_000 + i), bytes.clone()));
+    let (result, report, (at_ue, _)) = Bench::new(packets.collect(), Vec::new()).run(&config);
+    assert_eq!((report.down.delivered, report.flows), (6, 5));
+    let counted = |n: u8| {
+        let flows = result.flows.iter().filter(|flow| flow.qfi == n);
+        flows.map(|flow| flow.delivered_packets).sum::<u64>()
+    };
+    assert_eq!([counted(1), counted(2), counted(3)], [3, 2, 1], "{:?}", result.flows);
+    let arrived: Vec<_> = at_ue.into_iter().map(|(_, bytes)| bytes).collect();
+    assert!(sent.iter().all(|bytes| arrived.contains(bytes)), "nothing is changed on the way");
 }
 
 #[test]

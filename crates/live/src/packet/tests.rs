@@ -44,7 +44,8 @@ fn an_ipv4_datagram_shows_its_tuple_its_codepoints_and_its_length() {
         destination_port: 6000,
         protocol: Protocol::Udp,
     };
-    let expected = Datagram { tuple, size: 128, payload: 100, ecn: Ecn::Ect0, dscp: 46, fragment: None };
+    let ef = dscp_of(46);
+    let expected = Datagram { tuple, size: 128, payload: 100, ecn: Ecn::Ect0, dscp: ef, fragment: None };
     assert_eq!(found, expected);
 }
 
@@ -70,7 +71,7 @@ fn an_ipv6_datagram_is_read_beyond_its_extension_headers() {
     let plain = tcp6(0x01, &[9; 10]);
     let found = parse(&plain).expect("sound");
     assert_eq!((found.tuple.source_port, found.tuple.destination_port), (443, 50_000));
-    assert_eq!((found.ecn, found.dscp, found.size, found.payload), (Ecn::Ect1, 0, 70, 10));
+    assert_eq!((found.ecn, found.dscp, found.size, found.payload), (Ecn::Ect1, Dscp::default(), 70, 10));
     // Hop-by-hop and destination options, 8 bytes each, in front of TCP.
     let mut extended = plain[..40].to_vec();
     extended[6] = 0;

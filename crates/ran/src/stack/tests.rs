@@ -10,7 +10,7 @@ use crate::{MacConfig, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapCon
 use alloc::string::String;
 use alloc::vec;
 use justfull_base::packet::Protocol;
-use justfull_base::{Bytes, Lateness, Qfi, Ratio, Rng};
+use justfull_base::{Bytes, Dscp, Lateness, Qfi, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
 mod blocks;
@@ -136,7 +136,8 @@ impl Bench {
         let mut stack = Stack::new(config).expect("a valid cell");
         for (u, ue) in (0..).zip(&config.ues) {
             for (i, _) in ue.qos_flows.iter().enumerate() {
-                stack.open_flow(u, &FiveTuple { destination_port: i as u16, ..FiveTuple::default() });
+                let tuple = FiveTuple { destination_port: i as u16, ..FiveTuple::default() };
+                stack.open_flow(u, &tuple, Dscp::default());
             }
         }
         Self { stack, log: Log::default() }
@@ -386,7 +387,7 @@ fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
     let mut stack = Stack::new(&config).expect("a valid cell");
     let mut log = Log::default();
     let flows = [Protocol::Udp, Protocol::Tcp]
-        .map(|protocol| stack.open_flow(0, &FiveTuple { protocol, ..FiveTuple::default() }));
+        .map(|protocol| stack.open_flow(0, &FiveTuple { protocol, ..FiveTuple::default() }, Dscp::default()));
     for flow in flows {
         stack.input(Instant::from_nanos(MS), Packet { flow, size: 100, ..Packet::default() }, &mut log);
     }

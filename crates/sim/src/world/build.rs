@@ -161,7 +161,8 @@ pub(crate) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
             let protocol = protocol_name(flow.traffic.protocol());
             let app = App::of(&flow.traffic);
             let rules = &config.stack.ues[flow.ue as usize].rules;
-            let qfi = justfull_ran::upf::detect(rules, &flow.tuple).map_or(0, justfull_base::Qfi::get);
+            let qfi =
+                justfull_ran::upf::detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get);
             let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
             let delay_budget = flow.delay_budget;
             classes.push(ClassInfo {

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test program uses some of them")]
 
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, Bytes, Duration, Lateness, Qfi};
+use justfull_base::{BitRate, Bytes, Dscp, Duration, Lateness, Qfi};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::config::{Phase, Skew};
@@ -66,6 +66,7 @@ fn flow(name: &str, protocol: Protocol, traffic: Traffic) -> FlowConfig {
         ue: 0,
         tuple: FiveTuple { protocol, ..FiveTuple::default() },
         traffic,
+        dscp: Dscp::default(),
         low_latency: protocol == Protocol::Udp,
         start: Duration::ZERO,
         stop: None,

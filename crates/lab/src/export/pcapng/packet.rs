@@ -1,7 +1,7 @@
 //! IPv4, TCP, UDP and ICMP headers of packets whose payload is zeros: RFC 791, 9293, 7323, 2018, 768, 792; checksums by RFC 1071.
 
 use super::SNAPLEN;
-use justfull_base::{Ecn, Instant, Packet};
+use justfull_base::{Dscp, Ecn, Instant, Packet};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{Ack, Segment};
 
@@ -71,16 +71,18 @@ pub(super) struct Addressed {
     ue: [u8; 4],
     server_port: u16,
     ue_port: u16,
+    dscp: Dscp,
 }
 
 impl Addressed {
-    pub(super) fn new(tuple: &FiveTuple) -> Self {
+    pub(super) fn new(tuple: &FiveTuple, dscp: Dscp) -> Self {
         let v4 = |a: &[u8; 16]| [a[12], a[13], a[14], a[15]];
         Self {
             server: v4(&tuple.source),
             ue: v4(&tuple.destination),
             server_port: tuple.source_port,
             ue_port: tuple.destination_port,
+            dscp,
         }
     }
 
@@ -111,6 +113,9 @@ impl Addressed {
             }
         };
         ipv4_header(ip, packet.size, packet.id as u16, packet.ecn, protocol, [self.server, self.ue]);
+        // RFC 2474 section 3: the six bits before those of ECN.
+        ip[1] |= self.dscp.get() << 2;
+        seal_ipv4(ip);
         Built::new(&headers[..IPV4_BYTES + used], packet.size)
     }
 
@@ -175,6 +180,12 @@ fn ipv4_header(ip: &mut [u8], size: u32, id: u16, ecn: Ecn, protocol: u8, [from,
     ip[9] = protocol;
     ip[12..16].copy_from_slice(&from);
     ip[16..20].copy_from_slice(&to);
+    seal_ipv4(ip);
+}
+
+/// Puts the checksum of an IPv4 header into it.
+fn seal_ipv4(ip: &mut [u8]) {
+    put16(ip, 10, 0);
     let sum = checksum(words(ip));
     put16(ip, 10, sum);
 }

@@ -1,0 +1,222 @@
+//! Whole live runs on this machine: the stack between real namespaces, the kernel's own IPv6 and TCP at its ends.
+//!
+//! Without the right to build networks a test says that it was skipped; under `CI` that is a failure.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi};
+use justfull_live::clock::{SlotClock, raise_priority};
+use justfull_live::net::{Network, NetworkConfig, Side, capabilities};
+use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
+use justfull_queue::{Limit, QueueConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
+use justfull_ran::{
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
+    StackConfig, TieOrder, UeConfig, UpfConfig,
+};
+use justfull_sim::results::RunResult;
+use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+const UE: Side = Side::Ue(0);
+
+/// One-way delay of the uplink.
+const UP: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// How long anything may take that does come.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+fn can_build() -> bool {
+    let lacking = capabilities().into_iter().filter(|capability| capability.required);
+    let lacking: Vec<_> = lacking.filter(|capability| capability.found.is_err()).collect();
+    assert!(
+        lacking.is_empty() || std::env::var_os("CI").is_none(),
+        "tests of live runs must not be skipped in CI: {lacking:?}"
+    );
+    if !lacking.is_empty() {
+        println!("skipped: {lacking:?}");
+    }
+    lacking.is_empty()
+}
+
+fn qfi(number: u8) -> Qfi {
+    Qfi::new(number).expect("below 64")
+}
+
+/// A cell of one UE and 24 Mbit/s, in slots of 1 ms, with a QoS flow for each of `rules` and one for the rest.
+fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
+    let slot = Duration::from_millis(1);
+    let rules = rules.into_iter().chain([PacketDetectionRule::any(qfi(9))]).collect::<Vec<_>>();
+    let qos_flow = |rule: &PacketDetectionRule| QosFlowConfig {
+        qfi: rule.qfi,
+        drb: 0,
+        priority: 0,
+        weight: 1,
+        queue: None,
+    };
+    WorldConfig {
+        scenario: "test".into(),
+        method: "test".into(),
+        stack: StackConfig {
+            upf: UpfConfig::default(),
+            sdap: SdapConfig::default(),
+            rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(200_000)), ..RlcConfig::default() },
+            mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
+            channel: ChannelConfig::Constant(ConstantConfig { per_slot: 3_000, unit: CapacityUnit::Bytes }),
+            ues: vec![UeConfig {
+                drbs: 1,
+                qos_flows: rules.iter().map(qos_flow).collect(),
+                rules,
+                channel: None,
+                slice: 0,
+            }],
+            pdcp: PdcpConfig::default(),
+            slices: Vec::new(),
+            tie_order: TieOrder::TopDown,
+            mtu: 1500,
+            seed: 1,
+            assert_bound: false,
+        },
+        flows: vec![FlowConfig {
+            name: "never sent".into(),
+            ue: 0,
+            tuple: FiveTuple { source_port: 1, destination_port: 2, ..FiveTuple::default() },
+            dscp: Dscp::default(),
+            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) },
+            low_latency: false,
+            start: Duration::ZERO,
+            stop: None,
+            extra_delay: Duration::ZERO,
+            delay_budget: None,
+        }],
+        core_rate: BitRate(0),
+        core_delay: Duration::ZERO,
+        air_delay: Duration::ZERO,
+        uplink: UplinkConfig {
+            rate: BitRate(0),
+            delay: Duration::from_nanos(UP.as_nanos() as u64),
+            limit: UplinkConfig::LIMIT,
+            grants: None,
+        },
+        duration: Duration::from_secs(60),
+        warmup: Duration::ZERO,
+        series_bins: 10,
+        entity_backlog: false,
+    }
+}
+
+/// Ends the run on every way out, a failed assertion's too.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Does `work` while the cell of `config` is between the sides.
+fn through(config: &WorldConfig, work: impl FnOnce(&Network)) -> (RunResult, LiveReport) {
+    let mut network = Network::build(&NetworkConfig::new(1)).expect("a network");
+    let mut take = |side| network.take_tun(side).expect("each is taken once");
+    let (server, ue) = (take(Side::Server), take(UE));
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let ends = Ends { ues: vec![UePort { port: ue, addresses: UE.addresses().to_vec() }], server };
+            let live = Live::new(config, &LiveOptions::default(), ends).expect("sound settings");
+            live.run(&mut SlotClock::start().expect("a clock"), raise_priority(), &stop, &mut ())
+        });
+        let stops = Stops(&stop);
+        work(&network);
+        drop(stops);
+        run.join().expect("the run ends")
+    })
+}
+
+fn v6(side: Side) -> Ipv6Addr {
+    let of = |address| if let IpAddr::V6(v6) = address { Some(v6) } else { None };
+    side.addresses().into_iter().find_map(of).expect("each side has one")
+}
+
+/// Packets delivered of QFI `number`.
+fn delivered(result: &RunResult, number: u8) -> u64 {
+    result.flows.iter().filter(|flow| flow.qfi == number).map(|flow| flow.delivered_packets).sum()
+}
+
+/// What `ping -6` does from the server: `count` echo requests (RFC 4443 section 4.1) with the traffic class of `dscp`, each
+/// answered by the UE's kernel.
+fn ping(network: &Network, dscp: u8, count: u16) {
+    let socket = network
+        .inside(Side::Server, || {
+            let socket = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
+            socket.set_read_timeout(Some(PATIENCE))?;
+            socket.set_tclass_v6(u32::from(dscp) << 2)?;
+            Ok(socket)
+        })
+        .expect("a raw socket");
+    let target = SockAddr::from(SocketAddr::from(SocketAddrV6::new(v6(UE), 0, 0, 0)));
+    for number in 0..count {
+        let [high, low] = number.to_be_bytes();
+        // Type, code, checksum by the kernel, identifier, number, data.
+        let request = [128, 0, 0, 0, 0x4a, 0x46, high, low, 1, 2, 3, 4];
+        let clock = SlotClock::start().expect("a clock");
+        socket.send_to(&request, &target).expect("sent");
+        let mut buffer = [0; 200];
+        let length = (&socket).read(&mut buffer).expect("an answer");
+        let answer = &buffer[..length];
+        assert_eq!((answer[0], &answer[4..]), (129, &request[4..]), "an echo reply to request {number}");
+        let rtt = since(clock);
+        assert!(rtt >= UP, "the way back takes {UP:?}: {rtt:?}");
+    }
+}
+
+fn since(mut start: SlotClock) -> std::time::Duration {
+    use justfull_live::clock::Clock;
+    std::time::Duration::from_nanos(start.now().as_nanos())
+}
+
+#[test]
+fn pings_over_ipv6_go_through_the_stack_and_their_codepoint_names_the_qfi() {
+    if !can_build() {
+        return;
+    }
+    let expedited = PacketDetectionRule { dscp: Dscp::new(46), ..PacketDetectionRule::any(qfi(1)) };
+    let (result, report) = through(&config(vec![expedited]), |network| {
+        ping(network, 46, 10);
+        ping(network, 0, 5);
+    });
+    assert_eq!((delivered(&result, 1), delivered(&result, 9)), (10, 5), "{:?}", result.flows);
+    assert_eq!((report.down.delivered, report.up.delivered), (15, 15));
+    assert_eq!((report.down.malformed_total(), report.up.malformed_total()), (0, 0));
+}
+
+#[test]
+fn a_tcp_connection_over_ipv6_goes_through_the_rule_of_its_prefix() {
+    if !can_build() {
+        return;
+    }
+    let bytes = 500_000;
+    let from = |prefix: &str, number| PacketDetectionRule {
+        source: prefix.parse().ok(),
+        ..PacketDetectionRule::any(qfi(number))
+    };
+    let (result, _) = through(&config(vec![from("10.46.0.0/16", 1), from("fd46::/16", 2)]), |network| {
+        let address = (v6(Side::Server), 0);
+        let listener = network.inside(Side::Server, || TcpListener::bind(address)).expect("a listener");
+        let target = listener.local_addr().expect("its address");
+        let mut at_ue =
+            network.inside(UE, || TcpStream::connect_timeout(&target, PATIENCE)).expect("it opens");
+        let (mut at_server, _) = listener.accept().expect("its other end");
+        let sender = thread::spawn(move || at_server.write_all(&vec![7; bytes]));
+        let mut received = vec![0; bytes];
+        at_ue.set_read_timeout(Some(PATIENCE)).expect("a time");
+        at_ue.read_exact(&mut received).expect("it arrives");
+        sender.join().expect("it ends").expect("sent");
+        assert!(received.iter().all(|byte| *byte == 7));
+    });
+    assert!(delivered(&result, 2) >= bytes as u64 / 1_440, "{:?}", result.flows);
+    assert_eq!((delivered(&result, 1), delivered(&result, 9)), (0, 0));
+}
