@@ -1,9 +1,10 @@
 //! The recorder, for drivers whose flows are not known before they appear: what they record comes out as the same
 //! [`RunResult`].
 //!
-//! A flow is counted under the scenario's flow that it stands for: of those of its UE and protocol the first with both its
-//! ports, else with the UE's port, else with the server's port, else with its QFI; else under a name made of its UE and QFI
-//! (`ue0.qfi9`), or `ue0.no_rule` where no packet detection rule matches.
+//! A flow is the scenario's own when UE, protocol and both ports are those of a flow of the scenario, and is counted under its name.
+//! Any other is counted under its protocol and the application's port (`tcp 5201`), which of its two ports is the lower: ports for
+//! the time of a connection are taken from above (RFC 6335 section 6). Where a cell has several UEs the name begins with the UE
+//! (`ue1 tcp 5201`). It is *treated* as the scenario's first flow of its UE and QFI: core delay, and whether its delay is asked for.
 
 use crate::app::App;
 use crate::backlog::Backlogs;
@@ -19,7 +20,7 @@ use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
 struct Stand {
     ue: u32,
     protocol: Protocol,
-    /// The server's and the UE's; 0 for none.
+    /// The server's and the UE's.
     ports: [u16; 2],
     qfi: u8,
     class: u32,
@@ -27,9 +28,26 @@ struct Stand {
     extra_delay: Duration,
 }
 
-/// Classes that the scenario does not name, of one UE: by QFI, and one for what no rule matches.
-struct Others {
-    by_qfi: Vec<(Option<u8>, u32)>,
+/// Names of flows that are not the scenario's, for each UE; what comes later is counted under its protocol alone. Each takes as much
+/// memory as a flow's name of the scenario.
+const FOREIGN_NAMES: usize = 16;
+
+/// What flows of one UE that are not the scenario's are counted by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    protocol: Protocol,
+    /// 0 where there are no ports, and for what finds no more names.
+    port: u16,
+    /// None where no packet detection rule matches.
+    qfi: Option<u8>,
+}
+
+impl Kind {
+    /// The flow's, towards the UE.
+    fn of(tuple: &FiveTuple, qfi: Option<u8>) -> Self {
+        let [a, b] = [tuple.source_port, tuple.destination_port];
+        Self { protocol: tuple.protocol, port: a.min(b), qfi }
+    }
 }
 
 /// What a new flow is to be treated as.
@@ -51,7 +69,8 @@ pub struct Record {
     backlogs: Option<Box<Backlogs>>,
     rules: Vec<Vec<PacketDetectionRule>>,
     stands: Vec<Stand>,
-    others: Vec<Others>,
+    /// What is not the scenario's, by UE, with its class.
+    foreign: Vec<Vec<(Kind, u32)>>,
     /// Share of each slice.
     shares: Vec<f64>,
     calls: u64,
@@ -98,7 +117,7 @@ impl Record {
             backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(ues, warmup))),
             rules: ues.iter().map(|ue| ue.rules.clone()).collect(),
             stands,
-            others: ues.iter().map(|_| Others { by_qfi: Vec::new() }).collect(),
+            foreign: vec![Vec::new(); ues.len()],
             shares: config.stack.slices.iter().map(|share| share.0).collect(),
             calls: 0,
         })
@@ -119,43 +138,66 @@ impl Record {
     /// When `ue` is not a UE of the cell.
     pub fn open(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
         let qfi = self.qfi(ue, tuple, dscp);
-        let own = || self.stands.iter().filter(|s| s.ue == ue && s.protocol == tuple.protocol);
-        let [server, at_ue] = [tuple.source_port, tuple.destination_port];
-        let found = own()
-            .find(|s| s.ports == [server, at_ue])
-            .or_else(|| own().find(|s| at_ue != 0 && s.ports[1] == at_ue))
-            .or_else(|| own().find(|s| server != 0 && s.ports[0] == server))
-            .or_else(|| own().find(|s| Some(s.qfi) == qfi));
-        let (class, opened) = match found {
-            Some(s) => (s.class, Opened { low_latency: s.low_latency, extra_delay: s.extra_delay }),
-            None => {
-                let opened = Opened { low_latency: false, extra_delay: Duration::ZERO };
-                (self.other(ue, qfi, tuple.protocol), opened)
-            }
+        let ports = [tuple.source_port, tuple.destination_port];
+        let mut here = self.stands.iter().filter(|s| s.ue == ue);
+        let own = here.clone().find(|s| s.protocol == tuple.protocol && s.ports == ports);
+        let like = own.or_else(|| here.find(|s| Some(s.qfi) == qfi));
+        let opened = Opened {
+            low_latency: like.is_some_and(|s| s.low_latency),
+            extra_delay: like.map_or(Duration::ZERO, |s| s.extra_delay),
+        };
+        let class = match own {
+            Some(own) => own.class,
+            None => self.foreign(ue, Kind::of(tuple, qfi), opened.low_latency),
         };
         self.recorder.open(class);
         opened
     }
 
-    /// The class of what the scenario does not name.
-    fn other(&mut self, ue: u32, qfi: Option<u8>, protocol: Protocol) -> u32 {
-        let known = &mut self.others[ue as usize].by_qfi;
-        if let Some((_, class)) = known.iter().find(|(of, _)| *of == qfi) {
-            return *class;
+    /// The class of flows of `kind` to `ue`, which are not the scenario's.
+    fn foreign(&mut self, ue: u32, mut kind: Kind, low_latency: bool) -> u32 {
+        let known = &self.foreign[ue as usize];
+        let class_of = |kind| known.iter().find(|(of, _)| *of == kind).map(|(_, class)| *class);
+        if let Some(class) = class_of(kind) {
+            return class;
+        }
+        if known.len() >= FOREIGN_NAMES {
+            kind.port = 0;
+            if let Some(class) = class_of(kind) {
+                return class;
+            }
         }
         let class = self.recorder.add_class(ClassInfo {
-            name: qfi.map_or_else(|| format!("ue{ue}.no_rule"), |qfi| format!("ue{ue}.qfi{qfi}")),
-            protocol: protocol_name(protocol),
+            name: self.foreign_name(ue, kind),
+            protocol: protocol_name(kind.protocol),
             app: App::Plain,
             control: String::new(),
             ue,
-            qfi: qfi.unwrap_or_default(),
-            low_latency: false,
+            qfi: kind.qfi.unwrap_or_default(),
+            low_latency,
             delay_budget: None,
             flows: 0,
         });
-        known.push((qfi, class));
+        self.foreign[ue as usize].push((kind, class));
         class
+    }
+
+    /// Protocol and port, and what else it takes to tell it from other names.
+    fn foreign_name(&self, ue: u32, kind: Kind) -> String {
+        let mut name = if self.foreign.len() > 1 { format!("ue{ue} ") } else { String::new() };
+        name += protocol_name(kind.protocol);
+        if kind.port != 0 {
+            name += &format!(" {}", kind.port);
+        }
+        let mut alike = self.foreign[ue as usize].iter().map(|(known, _)| known);
+        match kind.qfi {
+            None => name += " no_rule",
+            Some(qfi) if alike.any(|k| (k.protocol, k.port) == (kind.protocol, kind.port)) => {
+                name += &format!(" qfi{qfi}");
+            }
+            Some(_) => {}
+        }
+        name
     }
 
     /// A packet of `flow` is about to enter the UPF.
