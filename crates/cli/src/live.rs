@@ -103,11 +103,21 @@ fn run(session: &Session, chosen: &Chosen, read: Duration, quiet: bool) -> Resul
     let outcome = session
         .run(&chosen.config, &LiveOptions { read, ..LiveOptions::default() }, &mut board)
         .map_err(|e| Failure::Usage(e.to_string()))?;
-    if outcome.swept > 0 {
-        say(&format!("removed what {} killed runs had left", outcome.swept));
+    match outcome.swept {
+        0 => {}
+        1 => say("removed what a killed run had left"),
+        runs => say(&format!("removed what {runs} killed runs had left")),
+    }
+    let early = outcome.interrupted || outcome.report.fault.is_some();
+    if early {
+        // What the flows and the command met then follows from it.
+        return Ok(outcome);
     }
     for flow in outcome.applications.iter().filter(|flow| flow.failed.is_some()) {
         say(&format!("flow {}: {}", flow.flow, flow.failed.as_deref().unwrap_or_default()));
+    }
+    if session.command.is_some() && outcome.status.is_none() {
+        say("the run's time was over before the command ended: the command was ended");
     }
     Ok(outcome)
 }
@@ -190,6 +200,9 @@ fn write_report(folder: &Path, report: &LiveReport) -> Result<(), Failure> {
 fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
     if let Some(fault) = &outcome.report.fault {
         return Err(Failure::Failed(fault.clone()));
+    }
+    if outcome.interrupted {
+        return Err(Failure::Failed("interrupted; the results are those up to then".into()));
     }
     if let Some(status) = outcome.status.filter(|status| !status.success()) {
         return Err(Failure::Failed(format!("the command ended with status {}", Running::exit_code(status))));

@@ -36,3 +36,14 @@ pub trait Port {
     /// The interface has gone, or fails.
     fn send(&mut self, packet: &[u8]) -> io::Result<bool>;
 }
+
+/// A port that is lent stays open when its borrower ends.
+impl<P: Port> Port for &mut P {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        (**self).receive(buffer)
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        (**self).send(packet)
+    }
+}

@@ -14,7 +14,7 @@ use crate::LiveError;
 use crate::applications::{ApplicationReport, Applications, kernel_name};
 use crate::clock::{PRIORITY, SlotClock, raise_priority};
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
-use crate::net::{Network, NetworkConfig, Running, Side, Stop, UeNetwork, privilege, sweep};
+use crate::net::{Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, privilege, sweep};
 use crate::report::LiveReport;
 
 /// How often the command is looked at.
@@ -85,7 +85,9 @@ impl Session {
         let congestion_control = congestion_controls(&networks);
         let settings = NetworkConfig { ues: networks, mtu: config.stack.mtu, ..NetworkConfig::new(0) };
         let mut network = Network::build(&settings)?;
-        let live = Live::new(config, options, ends(&mut network)?)?;
+        // Held here and lent to the driver: what runs beside it must be told to end before its interface goes.
+        let mut devices = devices(&mut network)?;
+        let live = Live::new(config, options, ends(&mut devices))?;
         let over = Arc::new(AtomicBool::new(false));
         let (result, mut report, status, applications) = thread::scope(|scope| {
             let told = Arc::clone(&over);
@@ -98,12 +100,12 @@ impl Session {
                 run
             });
             let beside = self.beside(config, &network, begin, &stop, &over);
+            // An error of its own did not tell the driver.
             over.store(true, Ordering::Relaxed);
             let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let ((result, report), (status, applications)) = (driven?, beside?);
             Ok::<_, LiveError>((result, report, status, applications))
         })?;
-        network.end_commands()?;
         report.congestion_control = congestion_control;
         Ok(Outcome { result, report, status, interrupted: stop.requested(), applications, swept })
     }
@@ -126,7 +128,7 @@ impl Session {
         (0..config.stack.ues.len()).map(of).collect()
     }
 
-    /// Starts what runs beside the stack and waits until the run is over.
+    /// Starts what runs beside the stack, waits until the run is over, and ends what still runs.
     fn beside(
         &self,
         config: &WorldConfig,
@@ -152,7 +154,11 @@ impl Session {
             thread::sleep(LOOK);
             status = command.as_mut().map(Running::try_wait).transpose()?.flatten();
         }
-        Ok((status, applications.finish()))
+        over.store(true, Ordering::Relaxed);
+        let applications = applications.finish();
+        // By SIGTERM first: dropped, they would be killed before they could print what they measured.
+        network.end_commands()?;
+        Ok((status, applications))
     }
 }
 
@@ -169,21 +175,19 @@ fn congestion_controls(ues: &[UeNetwork]) -> Vec<(String, String)> {
     ues.iter().enumerate().flat_map(|(ue, network)| of(ue, network)).collect()
 }
 
-/// The TUN devices as the driver wants them.
-fn ends(network: &mut Network) -> Result<Ends<crate::net::Tun>, LiveError> {
-    let mut take = |side: Side| {
-        network
-            .take_tun(side)
-            .ok_or_else(|| LiveError::new(format!("take the TUN device of {side}"), "it is gone"))
+/// The TUN devices, the servers' side first.
+fn devices(network: &mut Network) -> Result<Vec<Tun>, LiveError> {
+    let sides = std::iter::once(Side::Server).chain((0..network.ues()).map(Side::Ue));
+    let take = |side: Side| {
+        let missing = || LiveError::new(format!("take the TUN device of {side}"), "it is gone");
+        network.take_tun(side).ok_or_else(missing)
     };
-    let server = take(Side::Server)?;
-    let mut ues = Vec::new();
-    for ue in 0..network.ues() {
-        let side = Side::Ue(ue);
-        let port = network
-            .take_tun(side)
-            .ok_or_else(|| LiveError::new(format!("take the TUN device of {side}"), "it is gone"))?;
-        ues.push(UePort { port, addresses: side.addresses().to_vec() });
-    }
-    Ok(Ends { ues, server })
+    sides.map(take).collect()
+}
+
+/// The TUN devices as the driver wants them.
+fn ends(devices: &mut [Tun]) -> Ends<&mut Tun> {
+    let [server, ues @ ..] = devices else { unreachable!("a network has a server's side") };
+    let end = |(ue, port)| UePort { port, addresses: Side::Ue(ue).addresses().to_vec() };
+    Ends { ues: ues.iter_mut().enumerate().map(end).collect(), server }
 }

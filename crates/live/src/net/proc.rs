@@ -68,20 +68,23 @@ pub(super) fn marked(mark: &Mark<'_>) -> Vec<u32> {
     pids.filter(|pid| *pid != std::process::id() && mark.is_on(*pid)).collect()
 }
 
-/// Ends all processes that carry the mark: SIGTERM, and SIGKILL for those that are there after `grace`. Returns how many
-/// there were, and those that nothing ended within three seconds (a process in uninterruptible sleep).
+/// Ends all processes that carry the mark: SIGTERM, SIGHUP for those that are there after half of `grace`, SIGKILL after the
+/// whole. Returns how many there were, and those that nothing ended within three seconds (a process in uninterruptible sleep).
 pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) {
     let mut left = marked(mark);
     let found = left.len();
     if !grace.is_zero() {
         signal_all(&left, Signal::SIGTERM);
-        // A shell with a terminal ignores SIGTERM, and a stopped process sees no signal before it is continued.
-        signal_all(&left, Signal::SIGHUP);
+        // A stopped process sees no signal before it is continued.
         signal_all(&left, Signal::SIGCONT);
         let rounds = grace.as_millis() / LOOK_EVERY.as_millis();
-        for _ in 0..rounds {
+        for round in 0..rounds {
             if left.is_empty() {
                 break;
+            }
+            if round == rounds / 2 {
+                // A shell with a terminal ignores SIGTERM. Not at once: most that answer SIGTERM do not answer this.
+                signal_all(&left, Signal::SIGHUP);
             }
             thread::sleep(LOOK_EVERY);
             left = marked(mark);

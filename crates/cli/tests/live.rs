@@ -1,0 +1,259 @@
+//! `justfull live` from its start to its end, whatever comes between: the command ends, fails, forks and leaves; signals; the process
+//! is killed, or stopped and continued; an interface goes; the disk is full.
+#![cfg(target_os = "linux")]
+
+mod room;
+
+use room::{Run, files, json, room, sh, wait_until};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+/// All result files are there, and none in part.
+fn results_are_whole(out: &Path) -> serde_json::Value {
+    let names: Vec<String> =
+        files(out).iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect();
+    for name in
+        ["result.json", "live.json", "report.html", "runs.csv", "runs.parquet", "series.csv", "cdf.csv"]
+    {
+        assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
+    }
+    assert!(!names.iter().any(|name| name.ends_with(".part") || name.starts_with('.')), "{names:?}");
+    let result = json(out.join("result.json"));
+    assert_eq!(result["groups"][0]["runs"].as_array().map(Vec::len), Some(1), "one run");
+    let live = json(out.join("live.json"));
+    accounts_close(&live);
+    live
+}
+
+/// Every packet that came is in one place.
+fn accounts_close(live: &serde_json::Value) {
+    for way in ["down", "up"] {
+        let account = &live[way];
+        let count = |field: &str| account[field].as_u64().expect("a number");
+        let malformed: u64 =
+            account["malformed"].as_array().expect("by reason").iter().filter_map(|n| n.as_u64()).sum();
+        let others = ["no_ue", "no_buffer", "dropped", "delivered", "refused", "queued"].map(count);
+        assert_eq!(count("received"), malformed + others.iter().sum::<u64>(), "{account}");
+    }
+}
+
+/// A command that says in `started` that it runs, leaves two processes behind that hide as well as they can, and stays.
+const STAYS: &str = "setsid sleep 1000 & env -i setsid sleep 1000 & touch started; sleep 1000";
+
+#[test]
+fn a_run_ends_with_its_command_and_with_its_status() {
+    room("a_run_ends_with_its_command_and_with_its_status", |folder| {
+        let done = Run::live(folder, &["--time", "100s", "--out", "good", "--", "true"]).end();
+        assert_eq!(
+            (done.code, &*done.stderr.replace('\n', "")),
+            (0, "report: good/report.html; 6 tables and 1 figures beside it")
+        );
+        results_are_whole(&folder.join("good"));
+
+        let done = Run::live(folder, &["--time", "100s", "--out", "bad", "--", "sh", "-c", "exit 3"]).end();
+        assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 3"));
+        results_are_whole(&folder.join("bad"));
+
+        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", "kill -9 $$"]).end();
+        assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 137"));
+
+        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "no-such-program"]).end();
+        assert_eq!(done.code, 2, "it cannot be started");
+        assert!(
+            done.error().starts_with("justfull: cannot run `no-such-program` on ue0: "),
+            "{}",
+            done.stderr
+        );
+    });
+}
+
+#[test]
+fn a_command_that_outlives_the_time_is_asked_to_end() {
+    room("a_command_that_outlives_the_time_is_asked_to_end", |folder| {
+        let command = "trap 'echo asked; exit' TERM; while :; do sleep 0.05; done";
+        let done = Run::live(folder, &["--time", "500ms", "--no-files", "--", "sh", "-c", command]).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(done.stdout.starts_with("asked\n"), "{}", done.stdout);
+        assert!(done.stderr.contains("the command was ended"), "{}", done.stderr);
+    });
+}
+
+#[test]
+fn what_a_command_leaves_behind_ends_with_the_run() {
+    room("what_a_command_leaves_behind_ends_with_the_run", |folder| {
+        let script = "setsid sleep 1000 & env -i setsid sleep 1000 & trap '' TERM; (while :; do sleep 1; done) & exit 0";
+        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", script]).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+    });
+}
+
+#[test]
+fn the_scenarios_own_flows_end_without_complaint() {
+    room("the_scenarios_own_flows_end_without_complaint", |folder| {
+        let done = Run::live(folder, &["--time", "1500ms", "--out", "out"]).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(!done.stderr.contains("flow "), "{}", done.stderr);
+        let live = results_are_whole(&folder.join("out"));
+        assert!(live["down"]["delivered"].as_u64() > Some(100), "{live}");
+    });
+}
+
+#[test]
+fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
+    room("a_signal_in_the_midst_ends_in_order_and_keeps_the_results", |folder| {
+        for signal in ["-INT", "-TERM", "-HUP"] {
+            let _none_before = std::fs::remove_file(folder.join("started"));
+            let run = Run::live(
+                folder,
+                &["--time", "100s", "--flows", "--out", &signal[1..], "--", "sh", "-c", STAYS],
+            );
+            wait_until("the command starts", || folder.join("started").exists());
+            thread::sleep(Duration::from_millis(300));
+            run.signal(signal);
+            let done = run.end();
+            assert_eq!(
+                (done.code, done.error()),
+                (1, "justfull: interrupted; the results are those up to then")
+            );
+            results_are_whole(&folder.join(&signal[1..]));
+        }
+    });
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_at_the_next_start() {
+    room("what_a_killed_run_left_is_removed_at_the_next_start", |folder| {
+        let run = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", STAYS]);
+        wait_until("the command starts", || folder.join("started").exists());
+        run.signal("-KILL");
+        assert_eq!(run.end().code, 128 + 9);
+        let found = room::left();
+        assert!(
+            found.iter().any(|line| line.contains("sleep 1000"))
+                && found.iter().any(|line| line.contains("/run/justfull")),
+            "{found:?}"
+        );
+        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+        assert_eq!((done.code, &*done.stderr), (0, "removed what a killed run had left\n"));
+    });
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_and_says_so() {
+    room("a_run_that_was_stopped_goes_on_and_says_so", |folder| {
+        let run = Run::live(folder, &["--time", "2s", "--flows", "--out", "out", "--", "sh", "-c", STAYS]);
+        wait_until("the command starts", || folder.join("started").exists());
+        thread::sleep(Duration::from_millis(300));
+        run.signal("-STOP");
+        thread::sleep(Duration::from_secs(2));
+        run.signal("-CONT");
+        let done = run.end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(
+            done.stdout.contains("held up ") && done.stdout.contains("taken out of the run"),
+            "{}",
+            done.stdout
+        );
+        let live = results_are_whole(&folder.join("out"));
+        assert!(live["stops"].as_u64() >= Some(1) && live["lateness"]["late"] == true, "{live}");
+        let result = json(folder.join("out").join("result.json"));
+        assert_eq!(result["groups"][0]["runs"][0]["duration_s"], 2.0, "the run has its whole time");
+    });
+}
+
+#[test]
+fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
+    room("an_interface_that_goes_ends_the_run_with_one_error_that_names_it", |folder| {
+        let deletes = "sleep 0.5; ip link del jf0; sleep 1000";
+        let done =
+            Run::live(folder, &["--time", "100s", "--flows", "--out", "ue", "--", "sh", "-c", deletes]).end();
+        assert_eq!(done.code, 1, "{}", done.stderr);
+        assert!(done.error().ends_with("UE 0's side: the interface jf0 has gone"), "{}", done.stderr);
+        assert!(!done.stderr.contains("flow "), "the rest follows from it: {}", done.stderr);
+        let live = results_are_whole(&folder.join("ue"));
+        assert!(live["fault"].as_str().is_some_and(|fault| fault.contains("jf0")), "{live}");
+        assert!(live["down"]["delivered"].as_u64() > Some(0), "{live}");
+
+        // From outside, with the namespace found by a process in it.
+        let run = Run::live(
+            folder,
+            &["--time", "100s", "--out", "server", "--serve", "echo $$ >pid; sleep 1000", "--flows"],
+        );
+        wait_until("the server starts", || {
+            std::fs::read_to_string(folder.join("pid")).is_ok_and(|pid| pid.ends_with('\n'))
+        });
+        let pid = std::fs::read_to_string(folder.join("pid")).expect("a number");
+        sh(&format!("nsenter --net --target {} ip link del jf0", pid.trim()));
+        let done = run.end();
+        assert_eq!(done.code, 1, "{}", done.stderr);
+        assert!(done.error().ends_with("the server's side: the interface jf0 has gone"), "{}", done.stderr);
+        results_are_whole(&folder.join("server"));
+    });
+}
+
+#[test]
+fn a_full_disk_is_one_error_and_leaves_no_half_file() {
+    room("a_full_disk_is_one_error_and_leaves_no_half_file", |folder| {
+        let out = folder.join("out");
+        std::fs::create_dir(&out).expect("a folder can be made");
+        sh(&format!("mount -t tmpfs -o size=64k small {}", out.display()));
+        let done = Run::live(folder, &["--time", "1s", "--flows", "--out", "out"]).end();
+        let found = files(&out);
+        let whole = |name: &str| !out.join(name).exists() || json(out.join(name)).is_object();
+        let sound = whole("live.json") && whole("result.json");
+        sh(&format!("umount {}", out.display()));
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        assert!(done.error().starts_with("justfull: cannot write out/"), "{}", done.stderr);
+        assert!(done.error().contains("No space left on device"), "{}", done.stderr);
+        let parts: Vec<_> =
+            found.iter().filter(|path| path.extension().is_some_and(|end| end == "part")).collect();
+        assert!(sound && parts.is_empty() && !found.is_empty(), "{found:?}");
+    });
+}
+
+/// Instants that look random and are the same in each run of the test (MMIX's linear congruential generator).
+fn instants() -> impl Iterator<Item = u64> {
+    let next = |state: &u64| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    };
+    std::iter::successors(Some(1), next).map(|state| state >> 33)
+}
+
+#[test]
+fn a_hundred_starts_and_kills_leave_nothing() {
+    room("a_hundred_starts_and_kills_leave_nothing", |folder| {
+        let begin = room::now();
+        let (mut killed, mut ordered) = (0, 0);
+        for (round, chance) in instants().take(100).enumerate() {
+            let arguments = [
+                "--time",
+                "100s",
+                "--flows",
+                "--serve",
+                "sleep 1000",
+                "--out",
+                "out",
+                "--",
+                "sh",
+                "-c",
+                STAYS,
+            ];
+            let run = Run::live(folder, &arguments);
+            thread::sleep(Duration::from_millis(chance % 150));
+            run.signal(["-KILL", "-TERM", "-INT", "-KILL"][round % 4]);
+            let done = run.end();
+            match done.code {
+                // Before anybody listened to the signal: the same as being killed.
+                137 | 143 | 130 => killed += 1,
+                1 => ordered += 1,
+                other => panic!("round {round} ended with {other}: {}", done.stderr),
+            }
+        }
+        assert!(killed >= 50 && ordered >= 20, "{killed} were killed, {ordered} ended in order");
+        let last = Run::live(folder, &["--time", "100s", "--out", "out", "--", "true"]).end();
+        assert_eq!(last.code, 0, "{}", last.stderr);
+        results_are_whole(&folder.join("out"));
+        assert!(begin.elapsed() < Duration::from_secs(60), "a hundred runs took {:?}", begin.elapsed());
+    });
+}
