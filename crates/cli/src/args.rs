@@ -40,7 +40,8 @@ pub(crate) enum Command {
     Live(LiveArgs),
     /// Run a scenario's flows simulated and live, and compare
     #[command(
-        after_help = "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\nExit 1 when a figure is outside its band."
+        after_help = "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\n\
+                      Exit 1 when a figure is outside its band."
     )]
     Parity(ParityArgs),
     /// Compare TCP controls with published formulas and figures

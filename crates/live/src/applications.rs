@@ -267,7 +267,8 @@ impl Applications {
         })
     }
 
-    /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The stack must run already, or no connection opens.
+    /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The stack must run
+    /// already, or no connection opens.
     ///
     /// # Errors
     /// A flow that cannot be sent live, a socket that cannot be made.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi};
-use justfull_live::clock::{SlotClock, raise_priority};
+use justfull_live::clock::{PRIORITY, SlotClock, raise_priority};
 use justfull_live::net::{Network, NetworkConfig, Side, capabilities};
 use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
 use justfull_queue::{Limit, QueueConfig};
@@ -127,7 +127,7 @@ fn through(config: &WorldConfig, work: impl FnOnce(&Network)) -> (RunResult, Liv
         let run = scope.spawn(|| {
             let ends = Ends { ues: vec![UePort { port: ue, addresses: UE.addresses().to_vec() }], server };
             let live = Live::new(config, &LiveOptions::default(), ends).expect("sound settings");
-            live.run(&mut SlotClock::start().expect("a clock"), raise_priority(), &stop, &mut ())
+            live.run(&mut SlotClock::start().expect("a clock"), raise_priority(PRIORITY), &stop, &mut ())
         });
         let stops = Stops(&stop);
         work(&network);

@@ -66,7 +66,7 @@ mod tests {
         let found = quantum.finish(1, 0.25);
         let five =
             [found.quantum_min, found.quantum_p25, found.quantum_p50, found.quantum_p75, found.quantum_max];
-        assert_eq!(five, [-10.0, -3.75, 2.5, 8.75, 15.0]);
+        assert_eq!(five.map(|rbs| (rbs * 100.0) as i64), [-1_000, -375, 250, 875, 1_500]);
         assert!((found.quantum_mean - 2.5).abs() < 1e-12 && found.slots == 101);
         assert!((found.quantum_sd - (850.0_f64 / 16.0).sqrt()).abs() < 1e-9, "{}", found.quantum_sd);
     }

@@ -251,6 +251,7 @@ mod tests {
             stop: Some(Duration::from_secs(2)),
             extra_delay: Duration::ZERO,
             delay_budget: None,
+            dscp: justfull_base::Dscp::default(),
         };
         let mut departures = Departures::new(&flow, 3, 7).expect("datagrams");
         let mut times = Vec::new();

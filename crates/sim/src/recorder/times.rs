@@ -1,0 +1,174 @@
+//! Times that are counted for their percentiles.
+
+use crate::results::Distribution;
+use hdrhistogram::Histogram;
+use justfull_base::Duration;
+
+/// Greatest time that a histogram tells apart, in microseconds: an hour.
+const HIGHEST_US: u64 = 3_600_000_000;
+/// Points of a CDF.
+const CDF_POINTS: usize = 200;
+
+/// Cells of one microsecond at the start; each octave beyond has half as many.
+const FIRST_CELLS: u64 = 2048;
+
+/// The cell that counts times of `us` microseconds: those of a [`Histogram`] of three digits, whose percentiles it is to give.
+#[inline]
+fn cell_of(us: u64) -> usize {
+    let us = us.min(HIGHEST_US);
+    let octave = (us | (FIRST_CELLS - 1)).ilog2() - (FIRST_CELLS - 1).ilog2();
+    (u64::from(octave) * (FIRST_CELLS / 2) + (us >> octave)) as usize
+}
+
+/// The shortest time that `cell` counts, in microseconds.
+fn shortest_of(cell: usize) -> u64 {
+    let half = FIRST_CELLS / 2;
+    let octave = (cell as u64 / half).saturating_sub(1);
+    (cell as u64 - octave * half) << octave
+}
+
+/// Times with exact moments and percentiles good to 0.1 %.
+///
+/// Counts here, in the library's cells, and asks the library at the end: five times are counted per packet, and
+/// [`Histogram::record`] keeps totals and extremes of its own at each.
+pub(crate) struct Times {
+    cells: Box<[u32]>,
+    sum_ns: u128,
+    squares_ms: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Times {
+    pub(crate) fn new() -> Self {
+        Self {
+            cells: vec![0; cell_of(HIGHEST_US) + 1].into_boxed_slice(),
+            sum_ns: 0,
+            squares_ms: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, time: Duration) {
+        let ns = time.as_nanos();
+        self.cells[cell_of(ns / 1_000)] += 1;
+        self.sum_ns += u128::from(ns);
+        // Signed, since that conversion is one instruction and times end at 2^63 ns.
+        let ms = ns.cast_signed() as f64 * 1e-6;
+        self.squares_ms += ms * ms;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// The library's histogram of what was counted.
+    fn histogram(&self) -> Histogram<u32> {
+        let mut histogram = Histogram::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
+        let used = &self.cells[..=cell_of(self.max_ns / 1_000)];
+        for (cell, &count) in used.iter().enumerate().filter(|(_, count)| **count > 0) {
+            histogram.saturating_record_n(shortest_of(cell), count);
+        }
+        histogram
+    }
+
+    /// Number of values that are certainly above `ms`: by more than a cell of the histogram.
+    pub(crate) fn above(&self, ms: f64) -> u64 {
+        let (us, histogram) = ((ms * 1e3) as u64, self.histogram());
+        histogram.count_between(histogram.next_non_equivalent(us), HIGHEST_US)
+    }
+
+    /// Number of values up to `ms`, to within a cell: 1 us up to 2 ms, 0.1 % beyond.
+    pub(crate) fn within(&self, ms: u64) -> u64 {
+        self.cells[..=cell_of(ms * 1_000)].iter().copied().map(u64::from).sum()
+    }
+
+    pub(crate) fn finish(&self) -> Distribution {
+        let histogram = self.histogram();
+        let count = histogram.len();
+        if count == 0 {
+            return Distribution::default();
+        }
+        let n = count as f64;
+        let mean_ms = self.sum_ns as f64 / n * 1e-6;
+        let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
+        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide.
+        let at = |share: f64| histogram.value_at_quantile(share) as f64 * 1e-3;
+        Distribution {
+            count,
+            mean_ms,
+            sd_ms: variance.sqrt(),
+            min_ms: self.min_ns as f64 * 1e-6,
+            max_ms: self.max_ns as f64 * 1e-6,
+            p25_ms: at(0.25),
+            p50_ms: at(0.50),
+            p75_ms: at(0.75),
+            p90_ms: at(0.90),
+            p95_ms: at(0.95),
+            p99_ms: at(0.99),
+            p999_ms: at(0.999),
+            cdf: cdf(&histogram),
+        }
+    }
+}
+
+/// At most [`CDF_POINTS`] points, evenly over the shares.
+fn cdf(histogram: &Histogram<u32>) -> Vec<(f64, f64)> {
+    let mut points = Vec::with_capacity(CDF_POINTS);
+    let (mut below, mut last) = (0u64, 0.0);
+    for cell in histogram.iter_recorded() {
+        below += u64::from(cell.count_at_value());
+        let share = below as f64 / histogram.len() as f64;
+        if share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == histogram.len() || points.is_empty() {
+            points.push((cell.value_iterated_to() as f64 * 1e-3, share));
+            last = share;
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_exact_and_percentiles_good_to_a_thousandth() {
+        let mut times = Times::new();
+        (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us * 10)));
+        let found = times.finish();
+        assert!((found.mean_ms - 50.005).abs() < 1e-9, "{}", found.mean_ms);
+        assert!((found.p50_ms / 50.0 - 1.0).abs() < 1e-3, "{}", found.p50_ms);
+        assert!((found.p99_ms / 99.0 - 1.0).abs() < 1e-3, "{}", found.p99_ms);
+        assert_eq!(found.cdf.last().map(|(_, share)| *share), Some(1.0));
+    }
+
+    #[test]
+    fn what_is_within_a_time_is_told_to_a_cell() {
+        let mut times = Times::new();
+        (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us)));
+        assert_eq!([1, 2, 10, 50].map(|ms| times.within(ms)), [1_000, 2_000, 10_000, 10_000]);
+        assert!(times.within(4).abs_diff(4_000) < 4, "{}", times.within(4));
+    }
+
+    #[test]
+    fn a_cell_counts_the_times_that_the_library_holds_equivalent() {
+        let library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
+        let mut us = 0;
+        while us < HIGHEST_US {
+            let shortest = shortest_of(cell_of(us));
+            assert_eq!(shortest, library.lowest_equivalent(us), "{us}");
+            assert_eq!(cell_of(library.highest_equivalent(us)), cell_of(us), "{us}");
+            assert_eq!(cell_of(library.next_non_equivalent(us)), cell_of(us) + 1, "{us}");
+            us += 1 + us / 777;
+        }
+    }
+
+    #[test]
+    fn a_time_beyond_the_highest_counts_as_the_highest() {
+        let mut times = Times::new();
+        times.record(Duration::from_secs(7_200));
+        let found = times.finish();
+        assert!((found.p50_ms / 3.6e6 - 1.0).abs() < 1e-3, "{}", found.p50_ms);
+        assert!((found.max_ms / 7.2e6 - 1.0).abs() < 1e-12, "{}", found.max_ms);
+    }
+}
