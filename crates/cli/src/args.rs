@@ -106,6 +106,7 @@ Examples:
   justfull live live-lte --method CoDel --flows -- ping -c 20 server
   justfull live live-lte --shell ue --time 1h
   justfull live live-lte --time 20s
+  justfull live live-lte --time 1h --attach eth1 eth2
 
 Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces `server`, `ue`, `ue0`, `ue1` ...
 are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start.";
@@ -152,6 +153,13 @@ pub(crate) struct LiveArgs {
     /// An interactive shell on this side instead of a command
     #[arg(long, value_name = "SIDE", conflicts_with = "command")]
     pub(crate) shell: Option<String>,
+    /// Put the stack between two existing Ethernet interfaces, as a bridge, until the command ends, --time is over or Ctrl-C comes.
+    ///
+    /// The first is the servers' side, the second the UEs'. The command runs where justfull does. A sole UE takes all; of several, UE
+    /// n has 10.45.0.(n+1) and fd45::(n+1), and ue0 takes what no other has.
+    #[arg(long, num_args = 2, value_names = ["SERVERS", "UES"],
+          conflicts_with_all = ["on", "serve", "shell", "flows", "congestion_control"])]
+    pub(crate) attach: Option<Vec<String>>,
     /// Send the scenario's own flows beside the command
     #[arg(long)]
     pub(crate) flows: bool,

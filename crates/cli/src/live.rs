@@ -82,11 +82,14 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         None if args.command.is_empty() => None,
         None => Some((side, Command::Program(args.command.clone()))),
     };
+    let attach = args.attach.as_deref().and_then(|names| <[String; 2]>::try_from(names.to_vec()).ok());
+    let own = command.is_none() && args.serve.is_empty() && attach.is_none();
     let session = Session {
         serve: args.serve.clone(),
-        own_flows: args.flows || (command.is_none() && args.serve.is_empty()),
+        own_flows: args.flows || own,
         command,
         congestion_control: args.congestion_control.clone(),
+        attach,
     };
     let outcome = run(&session, &chosen, args.scenario.read, args.output.quiet)?;
     let comparison = comparison(&chosen, &outcome)?;
@@ -94,6 +97,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     if let Some(folder) = &folder {
         write_report(folder, &outcome.report)?;
         compare::write(folder, &comparison, args.output.png)?;
+    }
+    // Without anything to wait for, a signal is the end that was meant.
+    if outcome.interrupted && (session.command.is_some() || session.own_flows) {
+        return Err(Failure::Failed("interrupted; the results are those up to then".into()));
     }
     verdict(&outcome, args.allow_late)
 }
@@ -154,7 +161,9 @@ fn notes(report: &LiveReport) -> Vec<String> {
         if report.late() { "LATE" } else { "on time" }
     )];
     if let Priority::Normal(why) = &report.priority {
-        notes.push(format!("without real-time priority, so that other load makes it late: {why}"));
+        notes.push(format!(
+            "without real-time priority, so that other load makes it late: {why}"
+        ));
     }
     if report.stops > 0 {
         notes.push(format!(
@@ -169,7 +178,9 @@ fn notes(report: &LiveReport) -> Vec<String> {
     ));
     let controls: Vec<String> =
         report.congestion_control.iter().take(4).map(|(side, name)| format!("{side} {name}")).collect();
-    notes.push(format!("congestion control of the kernel by route: {}", controls.join(", ")));
+    if !controls.is_empty() {
+        notes.push(format!("congestion control of the kernel by route: {}", controls.join(", ")));
+    }
     if let Some(fault) = &report.fault {
         notes.push(format!("ended before its time: {fault}"));
     }
@@ -200,9 +211,6 @@ fn write_report(folder: &Path, report: &LiveReport) -> Result<(), Failure> {
 fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
     if let Some(fault) = &outcome.report.fault {
         return Err(Failure::Failed(fault.clone()));
-    }
-    if outcome.interrupted {
-        return Err(Failure::Failed("interrupted; the results are those up to then".into()));
     }
     if let Some(status) = outcome.status.filter(|status| !status.success()) {
         return Err(Failure::Failed(format!("the command ended with status {}", Running::exit_code(status))));

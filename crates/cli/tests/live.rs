@@ -1,11 +1,14 @@
 //! `justfull live` from its start to its end, whatever comes between: the command ends, fails, forks and leaves; signals; the process
-//! is killed, or stopped and continued; an interface goes; the disk is full.
+//! is killed, or stopped and continued; an interface goes; the disk is full. And what it is between: networks of its own, two
+//! interfaces that were there.
 #![cfg(target_os = "linux")]
 
 mod room;
 
 use room::{Run, files, json, room, sh, wait_until};
+use std::fs;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -103,7 +106,7 @@ fn the_scenarios_own_flows_end_without_complaint() {
 fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
     room("a_signal_in_the_midst_ends_in_order_and_keeps_the_results", |folder| {
         for signal in ["-INT", "-TERM", "-HUP"] {
-            let _none_before = std::fs::remove_file(folder.join("started"));
+            let _none_before = fs::remove_file(folder.join("started"));
             let run = Run::live(
                 folder,
                 &["--time", "100s", "--flows", "--out", &signal[1..], "--", "sh", "-c", STAYS],
@@ -181,9 +184,9 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
             &["--time", "100s", "--out", "server", "--serve", "echo $$ >pid; sleep 1000", "--flows"],
         );
         wait_until("the server starts", || {
-            std::fs::read_to_string(folder.join("pid")).is_ok_and(|pid| pid.ends_with('\n'))
+            fs::read_to_string(folder.join("pid")).is_ok_and(|pid| pid.ends_with('\n'))
         });
-        let pid = std::fs::read_to_string(folder.join("pid")).expect("a number");
+        let pid = fs::read_to_string(folder.join("pid")).expect("a number");
         sh(&format!("nsenter --net --target {} ip link del jf0", pid.trim()));
         let done = run.end();
         assert_eq!(done.code, 1, "{}", done.stderr);
@@ -196,7 +199,7 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
 fn a_full_disk_is_one_error_and_leaves_no_half_file() {
     room("a_full_disk_is_one_error_and_leaves_no_half_file", |folder| {
         let out = folder.join("out");
-        std::fs::create_dir(&out).expect("a folder can be made");
+        fs::create_dir(&out).expect("a folder can be made");
         sh(&format!("mount -t tmpfs -o size=64k small {}", out.display()));
         let done = Run::live(folder, &["--time", "1s", "--flows", "--out", "out"]).end();
         let found = files(&out);
@@ -255,5 +258,128 @@ fn a_hundred_starts_and_kills_leave_nothing() {
         assert_eq!(last.code, 0, "{}", last.stderr);
         results_are_whole(&folder.join("out"));
         assert!(begin.elapsed() < Duration::from_secs(60), "a hundred runs took {:?}", begin.elapsed());
+    });
+}
+
+/// Processes in a network namespace of their own, and the link here that leads there; all end with this value.
+struct Host {
+    processes: Vec<Child>,
+    link: String,
+}
+
+impl Host {
+    /// A host that is cabled to `link` in the namespace of this process. Segments are not joined on their way: what a bridge sees
+    /// would else not be what a wire carries.
+    fn cabled(link: &str, addresses: &[&str]) -> Self {
+        let child =
+            Command::new("unshare").args(["--net", "sleep", "1000"]).spawn().expect("`unshare` is there");
+        let host = Self { processes: vec![child], link: link.to_owned() };
+        let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
+        wait_until("the host has its namespace", || namespace(&host.pid().to_string()) != namespace("self"));
+        sh(&format!(
+            "ip link add {link} type veth peer name eth0 netns {} && ip link set {link} up",
+            host.pid()
+        ));
+        host.sh("ip link set eth0 gso_max_segs 1 && ip link set eth0 up && ip link set lo up");
+        for address in addresses {
+            let nodad = if address.contains(':') { "nodad" } else { "" };
+            host.sh(&format!("ip addr add {address} dev eth0 {nodad}"));
+        }
+        host
+    }
+
+    fn pid(&self) -> u32 {
+        self.processes[0].id()
+    }
+
+    /// Starts a program that stays.
+    fn start(&mut self, words: &[&str]) {
+        let mut command = Command::new("nsenter");
+        command.args(["--net", "--target", &self.pid().to_string()]).args(words).stdout(Stdio::null());
+        self.processes.push(command.spawn().expect("`nsenter` is there"));
+    }
+
+    fn sh(&self, line: &str) -> String {
+        sh(&format!("nsenter --net --target {} sh -c '{line}'", self.pid()))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            process.kill().expect("it is ours");
+            process.wait().expect("it ends");
+        }
+        // Connections that had no time to close keep the namespace, and with it the cable.
+        sh(&format!("ip link del {} || true", self.link));
+    }
+}
+
+/// A server and a UE on two cables, whose other ends are `a0` and `b0` here.
+fn cabled() -> (Host, Host) {
+    let server = Host::cabled("a0", &["10.99.0.1/24", "fd99::1/64"]);
+    (server, Host::cabled("b0", &["10.99.0.2/24", "fd99::2/64"]))
+}
+
+#[test]
+fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes() {
+    room("the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes", |folder| {
+        let (mut server, ue) = cabled();
+        let run = Run::live(folder, &["--time", "100s", "--out", "out", "--attach", "a0", "b0"]);
+        // Until the stack is between them nothing arrives.
+        ue.sh("ping -q -c 1 -w 20 10.99.0.1");
+        let said = ue.sh("ping -q -c 5 -i 0.1 -W 5 10.99.0.1 && ping -q -c 5 -i 0.1 -W 5 fd99::1");
+        assert_eq!(said.matches("5 packets transmitted, 5 received").count(), 2, "{said}");
+        server.start(&["iperf3", "--server"]);
+        let said = ue.sh("sleep 0.3; iperf3 --client 10.99.0.1 --reverse --bytes 2M --json");
+        run.signal("-INT");
+        let done = run.end();
+        assert_eq!(done.code, 0, "nobody waited for its end: {}", done.stderr);
+        let live = results_are_whole(&folder.join("out"));
+        assert!(live["down"]["delivered_bytes"].as_u64() > Some(2_000_000), "{live}");
+        assert_eq!(live["congestion_control"].as_array().map(Vec::len), Some(0), "routes are the hosts' own");
+        let transfer: serde_json::Value = serde_json::from_str(&said).expect("iperf3 gives JSON");
+        let rate = transfer["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
+        assert!(rate > 2e6 && rate < 20e6, "through a cell of 20 Mbit/s: {rate}");
+        drop((server, ue));
+    });
+}
+
+#[test]
+fn an_attached_run_ends_with_its_command_or_its_interface() {
+    room("an_attached_run_ends_with_its_command_or_its_interface", |folder| {
+        let hosts = cabled();
+        let attach = ["--time", "100s", "--out", "out", "--attach", "a0", "b0", "--", "sh", "-c"];
+        let with = |command| [attach.as_slice(), &[command]].concat();
+        let done = Run::live(folder, &with("setsid sleep 1000 & exit 3")).end();
+        assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 3"));
+
+        let run = Run::live(folder, &with("setsid sleep 1000 & touch started; sleep 1000"));
+        wait_until("the command starts", || folder.join("started").exists());
+        sh("ip link del b0");
+        let done = run.end();
+        assert_eq!(done.code, 1, "{}", done.stderr);
+        assert!(done.error().contains("the interface b0 "), "{}", done.stderr);
+        results_are_whole(&folder.join("out"));
+        drop(hosts);
+    });
+}
+
+#[test]
+fn interfaces_that_cannot_be_attached_are_refused() {
+    room("interfaces_that_cannot_be_attached_are_refused", |folder| {
+        let hosts = cabled();
+        let refused = |words: &[&str], why: &str| {
+            let done =
+                Run::live(folder, &[&["--no-files", "--time", "100s", "--attach"], words].concat()).end();
+            assert_eq!(done.code, 2, "{}", done.stderr);
+            assert!(done.stderr.contains(why), "{}", done.stderr);
+        };
+        refused(&["a0", "nonesuch"], "justfull: cannot attach to nonesuch: there is no such interface");
+        refused(&["a0", "a0"], "justfull: cannot attach to a0: two different interfaces are needed");
+        refused(&["lo", "a0"], "justfull: cannot attach to lo: it is no Ethernet interface");
+        refused(&["a0", "b0", "--shell", "ue"], "cannot be used with");
+        refused(&["a0"], "2 values required");
+        drop(hosts);
     });
 }

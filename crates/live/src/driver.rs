@@ -121,6 +121,8 @@ pub struct Live<P> {
     ue_of: BTreeMap<[u8; 16], u32>,
     /// The UE for all other addresses.
     any_ue: Option<u32>,
+    /// All UEs are behind the first one's interface.
+    behind_one: bool,
     flows: FlowTable,
     fragments_down: FragmentPorts,
     fragments_up: FragmentPorts,
@@ -200,8 +202,16 @@ impl<P: Port> Live<P> {
             ues,
             ue_of,
             any_ue,
+            behind_one: false,
             delays,
         })
+    }
+
+    /// All UEs are behind the first one's interface: what comes from there belongs to the UE that has its source address, else to
+    /// the first.
+    #[must_use]
+    pub fn behind_one(self) -> Self {
+        Self { behind_one: true, ..self }
     }
 
     /// Does all that is due up to `now`, which is not before the `now` of the last turn.
@@ -264,15 +274,17 @@ impl<P: Port> Live<P> {
     }
 
     fn read_ues(&mut self, stamp: Instant) -> Result<(), LiveError> {
-        for (ue, port) in (0u32..).zip(&mut self.ues) {
+        for (of_port, port) in (0u32..).zip(&mut self.ues) {
             for _ in 0..READ_AT_ONCE {
                 let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
                 let (handle, mut datagram) =
-                    match read.map_err(|e| LiveError::new(format!("read from UE {ue}'s side"), e))? {
+                    match read.map_err(|e| LiveError::new(format!("read from UE {of_port}'s side"), e))? {
                         Read::Nothing => break,
                         Read::Accounted => continue,
                         Read::Packet(handle, datagram) => (handle, datagram),
                     };
+                let by_source = self.behind_one.then(|| self.ue_of.get(&datagram.tuple.source)).flatten();
+                let ue = by_source.copied().unwrap_or(of_port);
                 let pipe = if self.delays.len() == 1 {
                     0
                 } else {

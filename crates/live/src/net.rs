@@ -12,6 +12,7 @@
 
 mod attach;
 mod command;
+mod host;
 mod namespace;
 mod netlink;
 mod privilege;
@@ -29,8 +30,9 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-pub use attach::{Attached, attach};
+pub use attach::{Attached, Attachment, attach};
 pub use command::Running;
+pub use host::Host;
 pub use privilege::{Capability, Privilege, capabilities, privilege};
 pub use state::{Swept, sweep};
 pub use stop::Stop;
@@ -223,7 +225,7 @@ impl Network {
     ) -> Result<Running, LiveError> {
         let name = side.to_string();
         command::start(
-            &self.end(side)?.namespace,
+            Some(&self.end(side)?.namespace),
             &name,
             self.folder.name(),
             self.hosts.as_deref(),
@@ -263,13 +265,7 @@ impl Network {
     /// Processes that do not end within some seconds.
     pub fn end_commands(&self) -> Result<usize, LiveError> {
         let namespaces = self.namespaces();
-        let mark = Mark { run: self.folder.name(), namespaces: &namespaces, stale: false };
-        let (found, left) = end_marked(&mark, GRACE);
-        if left.is_empty() {
-            Ok(found)
-        } else {
-            Err(LiveError::new("end the commands", format!("processes {left:?} stay")))
-        }
+        end_all(self.folder.name(), &namespaces)
     }
 
     fn end(&self, side: Side) -> Result<&End, LiveError> {
@@ -292,6 +288,16 @@ impl Drop for Network {
     fn drop(&mut self) {
         // A process that SIGKILL does not end waits for a device; its namespace loses its only way out all the same.
         let _ended = self.end_commands();
+    }
+}
+
+/// Ends all processes that carry the mark of `run` or are in one of `namespaces`.
+fn end_all(run: &str, namespaces: &[NamespaceId]) -> Result<usize, LiveError> {
+    let (found, left) = end_marked(&Mark { run, namespaces, stale: false }, GRACE);
+    if left.is_empty() {
+        Ok(found)
+    } else {
+        Err(LiveError::new("end the commands", format!("processes {left:?} stay")))
     }
 }
 

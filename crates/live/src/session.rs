@@ -5,17 +5,19 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use justfull_sim::WorldConfig;
 use justfull_sim::results::RunResult;
 
-use crate::LiveError;
 use crate::applications::{ApplicationReport, Applications, kernel_name};
 use crate::clock::{PRIORITY, SlotClock, raise_priority};
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
-use crate::net::{Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, privilege, sweep};
+use crate::net::{
+    Attachment, Host, Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, attach, privilege, sweep,
+};
 use crate::report::LiveReport;
+use crate::{LiveError, Port};
 
 /// How often the command is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,6 +34,10 @@ pub struct Session {
     /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'; none: that of the first flow of
     /// the UE in the scenario, as far as it has one.
     pub congestion_control: Option<String>,
+    /// Two existing Ethernet interfaces of this namespace, the servers' and the UEs', in place of a network of its own; a command
+    /// then runs in this namespace too. A UE of several has the addresses of [`Side::addresses`]; the first takes all that no
+    /// other has, so that a sole UE takes everything.
+    pub attach: Option<[String; 2]>,
 }
 
 /// What is run inside a namespace.
@@ -74,6 +80,9 @@ impl Session {
         options: &LiveOptions,
         watch: &mut W,
     ) -> Result<Outcome, LiveError> {
+        if let Some([servers, ues]) = &self.attach {
+            return self.attached((servers, ues), config, options, watch);
+        }
         if self.own_flows {
             Applications::check(&config.flows)?;
         }
@@ -88,26 +97,50 @@ impl Session {
         // Held here and lent to the driver: what runs beside it must be told to end before its interface goes.
         let mut devices = devices(&mut network)?;
         let live = Live::new(config, options, ends(&mut devices))?;
-        let over = Arc::new(AtomicBool::new(false));
-        let (result, mut report, status, applications) = thread::scope(|scope| {
-            let told = Arc::clone(&over);
-            let clock = SlotClock::start();
-            let begin = crate::applications::now();
-            let driver = scope.spawn(move || {
-                let priority = raise_priority(PRIORITY);
-                let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));
-                told.store(true, Ordering::Relaxed);
-                run
-            });
-            let beside = self.beside(config, &network, begin, &stop, &over);
-            // An error of its own did not tell the driver.
-            over.store(true, Ordering::Relaxed);
-            let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let ((result, report), (status, applications)) = (driven?, beside?);
-            Ok::<_, LiveError>((result, report, status, applications))
-        })?;
+        let ((result, mut report), (status, applications)) =
+            drive(live, watch, |begin, over| self.beside(config, &network, begin, &stop, over))?;
         report.congestion_control = congestion_control;
         Ok(Outcome { result, report, status, interrupted: stop.requested(), applications, swept })
+    }
+
+    /// A run between two existing interfaces.
+    fn attached<W: Watch + Send>(
+        &self,
+        (servers, ues): (&str, &str),
+        config: &WorldConfig,
+        options: &LiveOptions,
+        watch: &mut W,
+    ) -> Result<Outcome, LiveError> {
+        let refuse = |what: &str| Err(LiveError::new(format!("attach to {servers} and {ues}"), what));
+        if self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some() {
+            return refuse("flows, servers and routes are for a network of its own");
+        }
+        let argv = match &self.command {
+            None => None,
+            Some((_, Command::Program(argv))) => Some(argv),
+            Some((_, Command::Shell)) => return refuse("there is no side to open a shell on"),
+        };
+        let swept = sweep()?.runs;
+        let stop = Stop::listen()?;
+        let (server, ue_side) = attach(servers, ues)?;
+        let count = config.stack.ues.len();
+        let port = |(ue, port)| UePort {
+            port,
+            // The first of several has none: it takes the rest.
+            addresses: if ue == 0 { Vec::new() } else { Side::Ue(ue).addresses().to_vec() },
+        };
+        let ues = Attachment::share(ue_side, count).into_iter().enumerate().map(port).collect();
+        let ends = Ends { ues, server: Attachment::Whole(server) };
+        let live = Live::new(config, options, ends)?.behind_one();
+        let host = Host::create()?;
+        let ((result, report), status) = drive(live, watch, |_begin, over| {
+            let mut command = argv.map(|argv| host.run(argv)).transpose()?;
+            let status = wait(command.as_mut(), &stop, over)?;
+            host.end_commands()?;
+            Ok(status)
+        })?;
+        let interrupted = stop.requested();
+        Ok(Outcome { result, report, status, interrupted, applications: Vec::new(), swept })
     }
 
     /// The congestion controls of each UE's routes.
@@ -133,7 +166,7 @@ impl Session {
         &self,
         config: &WorldConfig,
         network: &Network,
-        begin: std::time::Instant,
+        begin: Instant,
         stop: &Stop,
         over: &AtomicBool,
     ) -> Result<(Option<ExitStatus>, Vec<ApplicationReport>), LiveError> {
@@ -149,17 +182,53 @@ impl Session {
             Some((side, Command::Shell)) => Some(network.shell(*side)?),
             Some((side, Command::Program(argv))) => Some(network.run(*side, argv, &[])?),
         };
-        let mut status = None;
-        while status.is_none() && !stop.requested() && !over.load(Ordering::Relaxed) {
-            thread::sleep(LOOK);
-            status = command.as_mut().map(Running::try_wait).transpose()?.flatten();
-        }
-        over.store(true, Ordering::Relaxed);
+        let status = wait(command.as_mut(), stop, over)?;
         let applications = applications.finish();
         // By SIGTERM first: dropped, they would be killed before they could print what they measured.
         network.end_commands()?;
         Ok((status, applications))
     }
+}
+
+/// Runs `live` on a thread of its own, and `beside` on this one, which is told of second 0 and sets its flag when the run is
+/// to end.
+fn drive<P: Port + Send, W: Watch + Send, T>(
+    live: Live<P>,
+    watch: &mut W,
+    beside: impl FnOnce(Instant, &AtomicBool) -> Result<T, LiveError>,
+) -> Result<((RunResult, LiveReport), T), LiveError> {
+    let over = Arc::new(AtomicBool::new(false));
+    thread::scope(|scope| {
+        let told = Arc::clone(&over);
+        let clock = SlotClock::start();
+        let begin = crate::applications::now();
+        let driver = scope.spawn(move || {
+            let priority = raise_priority(PRIORITY);
+            let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));
+            told.store(true, Ordering::Relaxed);
+            run
+        });
+        let beside = beside(begin, &over);
+        // An error of its own did not tell the driver.
+        over.store(true, Ordering::Relaxed);
+        let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((driven?, beside?))
+    })
+}
+
+/// Waits for the end of the command, a signal, or the end of the run, and ends the run. The command's status if it has one.
+fn wait(
+    mut command: Option<&mut Running>,
+    stop: &Stop,
+    over: &AtomicBool,
+) -> Result<Option<ExitStatus>, LiveError> {
+    let mut status = None;
+    while status.is_none() && !stop.requested() && !over.load(Ordering::Relaxed) {
+        thread::sleep(LOOK);
+        status = command.as_mut().map(|command| command.try_wait()).transpose()?.flatten();
+    }
+    over.store(true, Ordering::Relaxed);
+    Ok(status)
 }
 
 /// Congestion control by side, for the report.

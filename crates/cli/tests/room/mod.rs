@@ -43,8 +43,8 @@ pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     unshare.args(["sh", "-c", set_up, "room"]).arg(std::env::current_exe().expect("this program"));
     unshare.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
     let said = tempfile::NamedTempFile::new().expect("a file can be made");
-    let to = || said.reopen().expect("a file can be opened");
-    unshare.stdout(to()).stderr(to());
+    let both = said.reopen().expect("a file can be opened");
+    unshare.stdout(both.try_clone().expect("a descriptor can be copied")).stderr(both);
     // One after the other, so that they do not make each other late.
     let _alone = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
     let status = within(LIFE, &mut unshare.spawn().expect("`unshare` of util-linux is there"));

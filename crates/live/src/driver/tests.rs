@@ -467,6 +467,39 @@ fn short_slots_are_handled_in_batches_of_a_wake_up() {
     assert!(!report.late());
 }
 
+/// When the last of ten datagrams from each of `sources` has gone up, all of which came at once behind one interface of two UEs.
+fn last_up(sources: [[u8; 4]; 2]) -> Instant {
+    const SECOND: [u8; 4] = [10, 0, 1, 2];
+    let mut config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
+    config.stack.ues.push(config.stack.ues[0].clone());
+    config.uplink.rate = BitRate(1_000_000);
+    let now = Rc::new(Cell::new(Instant::ZERO));
+    let wire = |inbox: VecDeque<Timed>| {
+        let outbox = Rc::new(RefCell::new(Vec::new()));
+        let wire =
+            Wire { now: now.clone(), inbox, outbox: outbox.clone(), full: false, gone_at: Instant::NEVER };
+        (wire, outbox)
+    };
+    let inbox = (0..20).map(|n| (Instant::ZERO, udp(sources[n % 2], SERVER, 6000, 972))).collect();
+    let ((ues, _), (nothing, _), (server, at_server)) =
+        (wire(inbox), wire(VecDeque::new()), wire(VecDeque::new()));
+    let second = UePort { port: nothing, addresses: vec![IpAddr::from(SECOND)] };
+    let ends = Ends { ues: vec![UePort { port: ues, addresses: Vec::new() }, second], server };
+    let live = Live::new(&config, &LiveOptions::default(), ends).expect("sound settings").behind_one();
+    let mut clock = Virtual { now: now.clone(), late: Duration::ZERO, stop: None };
+    let (_, report) = live.run(&mut clock, Priority::RealTime, &AtomicBool::new(false), &mut ());
+    assert_eq!(report.up.delivered, 20);
+    at_server.borrow().last().map_or(Instant::NEVER, |(at, _)| *at)
+}
+
+#[test]
+fn ues_behind_one_interface_are_told_apart_by_their_source_addresses() {
+    // A datagram of 1000 bytes takes 8 ms at 1 Mbit/s, and the way 10 ms: ten take 90 ms, twenty 170 ms.
+    let (two, one) = (last_up([UE, [10, 0, 1, 2]]), last_up([UE, [10, 0, 9, 9]]));
+    assert!(two >= at(90_000) && two < at(92_000), "a UE each: {two:?}");
+    assert!(one >= at(170_000) && one < at(172_000), "an address that no UE has is the first's: {one:?}");
+}
+
 #[test]
 fn a_run_that_is_told_to_stop_ends_at_once() {
     let config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);

@@ -6,6 +6,8 @@
 //! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` tells, and it is filled in here. What the
 //! kernel has put together from several frames cannot be a unit of a queue: an error that says how to turn that off.
 //!
+//! Behind the UEs' interface there may be several UEs ([`Attachment`]); a datagram belongs to the one that has its address.
+//!
 //! Known weaknesses: a VLAN's tag is lost; an interface that has an address of its own answers beside us.
 
 use std::collections::BTreeMap;
@@ -131,7 +133,11 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>), LiveError> {
         bind(&socket, index)?;
         Ok(socket)
     };
-    let socket = opened().map_err(|error| refuse(with_capability(&error, "CAP_NET_RAW")))?;
+    let socket = opened().map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
+        // A user namespace is of no help: the interface is outside of it.
+        Some(Errno::EPERM) => refuse(format!("{error}; needs CAP_NET_RAW (run as root)")),
+        _ => refuse(with_capability(&error, "CAP_NET_RAW")),
+    })?;
     let address: SockaddrStorage =
         getsockname(socket.as_raw_fd()).map_err(|error| refuse(error.to_string()))?;
     if address.as_link_addr().map(LinkAddr::hatype) != Some(libc::ARPHRD_ETHER) {
@@ -238,16 +244,10 @@ impl Port for Attached {
                 continue;
             };
             self.came.lock().unwrap_or_else(PoisonError::into_inner).learn(pair, header);
-            let room = buffer.len();
-            let Some(place) = buffer.get_mut(..datagram_bytes) else {
-                let error = format!(
-                    "the interface {} gives a datagram of {datagram_bytes} bytes, at most {room} fit",
-                    self.name()
-                );
-                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
-            };
-            place.copy_from_slice(&datagram[..datagram_bytes]);
-            return Ok(Some(datagram_bytes));
+            // What does not fit is cut, as read(2) of a TUN device cuts it: the reader sees by its header that it is not whole.
+            let kept = datagram_bytes.min(buffer.len());
+            buffer[..kept].copy_from_slice(&datagram[..kept]);
+            return Ok(Some(kept));
         }
         Ok(None)
     }
@@ -258,7 +258,7 @@ impl Port for Attached {
         let room = self.frame.len() - OFFLOAD_BYTES - ETHERNET_BYTES;
         let Some(header) = header.filter(|_| packet.len() <= room) else {
             self.unknown += 1;
-            return Ok(true);
+            return Ok(false);
         };
         let length = OFFLOAD_BYTES + ETHERNET_BYTES + packet.len();
         self.frame[..OFFLOAD_BYTES].fill(0);
@@ -268,6 +268,46 @@ impl Port for Attached {
             Ok(_) => Ok(true),
             Err(error) if error == Errno::EINTR || is_full(&error.into()) => Ok(false),
             Err(error) => Err(self.explain(error.into())),
+        }
+    }
+}
+
+/// An end of the stack at an interface.
+#[derive(Debug)]
+pub enum Attachment {
+    /// The servers' side.
+    Whole(Attached),
+    /// The UEs' side, by the port of one UE. All write to the interface; the first reads for all.
+    Shared {
+        /// The interface.
+        with: Arc<Mutex<Attached>>,
+        /// It is the first.
+        reads: bool,
+    },
+}
+
+impl Attachment {
+    /// A port for each of `ues` UEs behind `interface`.
+    #[must_use]
+    pub fn share(interface: Attached, ues: usize) -> Vec<Self> {
+        let whole = Arc::new(Mutex::new(interface));
+        (0..ues).map(|ue| Self::Shared { with: Arc::clone(&whole), reads: ue == 0 }).collect()
+    }
+}
+
+impl Port for Attachment {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Self::Whole(interface) => interface.receive(buffer),
+            Self::Shared { reads: false, .. } => Ok(None),
+            Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).receive(buffer),
+        }
+    }
+
+    fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        match self {
+            Self::Whole(interface) => interface.send(packet),
+            Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).send(packet),
         }
     }
 }

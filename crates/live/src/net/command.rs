@@ -75,9 +75,10 @@ impl Drop for Running {
     }
 }
 
-/// Starts `argv` in `namespace`. Its children carry `run` in their environment. It sees `hosts` as `/etc/hosts`.
+/// Starts `argv` in `namespace`, or without one where this process is. Its children carry `run` in their environment. In a
+/// namespace it sees `hosts` as `/etc/hosts`.
 pub(super) fn start(
-    namespace: &Namespace,
+    namespace: Option<&Namespace>,
     side: &str,
     run: &str,
     hosts: Option<&Path>,
@@ -92,15 +93,18 @@ pub(super) fn start(
     let mut command = Command::new(program);
     command.args(arguments).env(RUN_VARIABLE, run).env("JUSTFULL_SIDE", side);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
-    let namespace = namespace.raw();
+    let namespace = namespace.map(Namespace::raw);
     let hosts = hosts.map(|path| c_string(path.as_os_str())).transpose().map_err(failed)?;
     let target = c_string(OsStr::new(HOSTS)).map_err(failed)?;
     let parent = getpid();
-    // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are allowed: `enter` makes
-    // system calls and allocates nothing; the descriptor of the namespace is open, since the caller holds the namespace.
+    // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are allowed: `stay_with`
+    // and `enter` make system calls and allocate nothing; the descriptor of the namespace is open, since the caller holds the namespace.
     unsafe {
         command.pre_exec(move || {
-            enter(BorrowedFd::borrow_raw(namespace), hosts.as_deref(), &target, parent)?;
+            stay_with(parent)?;
+            if let Some(namespace) = namespace {
+                enter(BorrowedFd::borrow_raw(namespace), hosts.as_deref(), &target)?;
+            }
             Ok(())
         });
     }
@@ -108,18 +112,21 @@ pub(super) fn start(
     Ok(Running { child, what, _on_this_thread: PhantomData })
 }
 
-fn enter(
-    namespace: BorrowedFd<'_>,
-    hosts: Option<&std::ffi::CStr>,
-    target: &std::ffi::CStr,
-    parent: Pid,
-) -> nix::Result<()> {
+/// Ends with its parent, and has the normal priority.
+fn stay_with(parent: Pid) -> nix::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     if getppid() != parent {
         // Killed between `fork` and here: nobody waits for the command.
         return Err(Errno::ESRCH);
     }
-    normal_priority()?;
+    normal_priority()
+}
+
+fn enter(
+    namespace: BorrowedFd<'_>,
+    hosts: Option<&std::ffi::CStr>,
+    target: &std::ffi::CStr,
+) -> nix::Result<()> {
     setns(namespace, CloneFlags::CLONE_NEWNET)?;
     if let Some(hosts) = hosts {
         unshare(CloneFlags::CLONE_NEWNS)?;
