@@ -11,7 +11,7 @@ use justfull_lab::scenario::{Job, Overrides, Scenario, Setting, Value};
 use justfull_lab::table;
 use justfull_live::clock::Priority;
 use justfull_live::driver::{LiveOptions, View, Watch};
-use justfull_live::net::{Running, Side, capabilities};
+use justfull_live::net::{Capability, Privilege, Running, Side, capabilities, privilege};
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
 use justfull_sim::{World, WorldConfig};
@@ -54,7 +54,14 @@ fn choose(file: &Path, args: &ScenarioArgs, method: Option<&String>) -> Result<C
 pub(crate) fn check() -> Result<(), Failure> {
     let mut text = String::new();
     let mut lacking = Vec::new();
-    for capability in capabilities() {
+    // First of all, as a run does: what follows is tried with the right that it finds.
+    let right = match privilege() {
+        Ok(Privilege::Own) => Ok("CAP_SYS_ADMIN and CAP_NET_ADMIN".to_owned()),
+        Ok(Privilege::UserNamespace) => Ok("in a user namespace of its own".to_owned()),
+        Err(why) => Err(why.reason),
+    };
+    let right = Capability { name: "right to make them", required: true, found: right };
+    for capability in std::iter::once(right).chain(capabilities()) {
         let (word, what) = match &capability.found {
             Ok(found) => ("yes", found),
             Err(why) => ("no", why),
@@ -162,7 +169,7 @@ fn notes(report: &LiveReport) -> Vec<String> {
     )];
     if let Priority::Normal(why) = &report.priority {
         notes.push(format!(
-            "without real-time priority, so that other load makes it late: {why}"
+            "without real-time priority, so that any other load delays wake-ups, by milliseconds: {why}"
         ));
     }
     if report.stops > 0 {

@@ -383,3 +383,93 @@ fn interfaces_that_cannot_be_attached_are_refused() {
         drop(hosts);
     });
 }
+
+/// Where a user without rights has the program and a folder.
+const HOME: &str = "/run/nobody";
+
+/// `words` as the user `nobody`, without any capability.
+fn as_nobody(words: &[&str]) -> room::Ended {
+    let mut all =
+        vec!["--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "-u", "XDG_RUNTIME_DIR"];
+    all.extend(["TMPDIR=/run/nobody", "/run/nobody/program", "live"]);
+    all.extend(words);
+    Run::of("setpriv", Path::new(HOME), &all).end()
+}
+
+/// A run on `nobody`'s behalf.
+const OWN_FLOWS: [&str; 9] =
+    ["live-lte", "--set", "warmup=0s", "--allow-late", "-q", "--flows", "--time", "1500ms", "--out"];
+
+/// Makes `HOME`, and `/dev/net/tun` of this mode, both for this room alone.
+fn move_in(mode: &str) {
+    sh(&format!("mkdir -p {HOME} && chown 65534:65534 {HOME} && touch {HOME}/program"));
+    sh(&format!("mount -n --bind {} {HOME}/program", env!("CARGO_BIN_EXE_justfull")));
+    sh(&format!("mount -n -t tmpfs room /dev/net && mknod -m {mode} /dev/net/tun c 10 200"));
+}
+
+fn move_out() {
+    sh(&format!("umount -n /dev/net && umount -n {HOME}/program && rm -r {HOME}"));
+}
+
+#[test]
+fn a_user_without_capabilities_runs_in_a_user_namespace_and_is_told_what_that_costs() {
+    room("a_user_without_capabilities_runs_in_a_user_namespace_and_is_told_what_that_costs", |_folder| {
+        move_in("666");
+        let allowed = Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "unshare", "--user", "true"])
+            .status()
+            .expect("`setpriv` is there");
+        let words = ["out", "--", "sh", "-c", "getent hosts server && id -u"];
+        let done = as_nobody(&[&OWN_FLOWS[..], &words].concat());
+        if allowed.success() {
+            assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+            assert!(
+                done.stdout.contains("without real-time priority, so that any other load delays"),
+                "{}",
+                done.stdout
+            );
+            let live = results_are_whole(&Path::new(HOME).join("out"));
+            let why = live["priority"]["normal"].as_str().expect("a reason");
+            assert!(why.contains("CAP_SYS_NICE"), "{why}");
+            let done = as_nobody(&["--check"]);
+            assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+            assert!(done.stdout.contains("in a user namespace of its own"), "{}", done.stdout);
+        } else {
+            println!("skipped: this kernel lets no user make a user namespace");
+            assert_eq!(done.code, 2, "{}", done.stderr);
+        }
+        move_out();
+    });
+}
+
+#[test]
+fn a_right_that_is_missing_is_named() {
+    room("a_right_that_is_missing_is_named", |folder| {
+        move_in("600");
+        let done = as_nobody(&[&OWN_FLOWS[..], &["out"]].concat());
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        let tun = done.error().contains("/dev/net/tun") && done.error().contains("this user may not open it");
+        assert!(
+            tun || done.error().contains("CAP_SYS_ADMIN and CAP_NET_ADMIN are needed"),
+            "{}",
+            done.stderr
+        );
+
+        let done = as_nobody(&["live-lte", "--no-files", "--attach", "lo", "eth0"]);
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        assert!(done.error().ends_with("needs CAP_NET_RAW (run as root)"), "{}", done.stderr);
+        move_out();
+
+        // A user namespace in which no other can be made, and in it no capability.
+        let drop_all = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \
+                        --securebits=+noroot \"$0\" live live-lte --no-files --time 10s";
+        let words = ["--user", "--map-root-user", "sh", "-c", drop_all, env!("CARGO_BIN_EXE_justfull")];
+        let done = Run::of("unshare", folder, &words).end();
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        assert!(
+            done.error().contains("CAP_SYS_ADMIN and CAP_NET_ADMIN are needed (run as root)"),
+            "{}",
+            done.stderr
+        );
+    });
+}

@@ -144,7 +144,9 @@ pub(super) fn congestion_controls() -> Vec<String> {
 pub(super) fn with_capability(error: &io::Error, capability: &str) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EPERM) => format!("{error}; needs {capability}, or a user namespace"),
-        Some(Errno::EACCES) => format!("{error}; this user may not open it"),
+        Some(Errno::EACCES) => {
+            format!("{error}; this user may not open it: its mode should be 666, as udev sets it")
+        }
         Some(Errno::ENOENT | Errno::ENODEV | Errno::ENXIO) => {
             format!("{error}; this kernel has no such device")
         }
