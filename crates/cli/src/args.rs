@@ -166,6 +166,12 @@ pub(crate) struct LiveArgs {
     /// Congestion control of both sides by route, as the kernel names it [default: that of each UE's first flow]
     #[arg(long, value_name = "NAME")]
     pub(crate) congestion_control: Option<String>,
+    /// A capture for Wireshark with the real datagrams, one interface for each layer
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcapng: Option<PathBuf>,
+    /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
+    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    pub(crate) metrics: Option<String>,
     /// Exit 0 though slots were handled too late
     #[arg(long)]
     pub(crate) allow_late: bool,

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::{LiveArgs, ParityArgs, ScenarioArgs};
 use crate::compare::{self, load, print, say};
 use justfull_base::{Duration, Instant};
-use justfull_lab::export::write_whole;
+use justfull_lab::export::{RunFacts, write_whole};
 use justfull_lab::parity::{self, Parity};
 use justfull_lab::report::{Comparison, Group};
 use justfull_lab::scenario::{Job, Overrides, Scenario, Setting, Value};
@@ -16,7 +16,10 @@ use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
 use justfull_sim::{World, WorldConfig};
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+mod capture;
+mod metrics;
 
 /// A scenario under one method, ready to be run.
 struct Chosen {
@@ -98,13 +101,15 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         congestion_control: args.congestion_control.clone(),
         attach,
     };
-    let outcome = run(&session, &chosen, args.scenario.read, args.output.quiet)?;
+    let beside = Beside { pcapng: args.pcapng.clone(), metrics: args.metrics.clone() };
+    let (outcome, captured) = run(&session, &chosen, (args.scenario.read, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome)?;
     compare::show(&comparison, args.output.wide)?;
     if let Some(folder) = &folder {
         write_report(folder, &outcome.report)?;
         compare::write(folder, &comparison, args.output.png)?;
     }
+    captured?;
     // Without anything to wait for, a signal is the end that was meant.
     if outcome.interrupted && (session.command.is_some() || session.own_flows) {
         return Err(Failure::Failed("interrupted; the results are those up to then".into()));
@@ -112,11 +117,47 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     verdict(&outcome, args.allow_late)
 }
 
-fn run(session: &Session, chosen: &Chosen, read: Duration, quiet: bool) -> Result<Outcome, Failure> {
-    let mut board = Board { shown: !quiet && std::io::stderr().is_terminal(), last: Instant::ZERO, used: 0 };
-    let outcome = session
-        .run(&chosen.config, &LiveOptions { read, ..LiveOptions::default() }, &mut board)
-        .map_err(|e| Failure::Usage(e.to_string()))?;
+/// Who else is told of a run.
+#[derive(Default)]
+struct Beside {
+    /// File of a capture.
+    pcapng: Option<PathBuf>,
+    /// Where metrics are served.
+    metrics: Option<String>,
+}
+
+/// What came of the run, and of its capture: a disk that fills ends the one and not the other.
+fn run(
+    session: &Session,
+    chosen: &Chosen,
+    (read, quiet): (Duration, bool),
+    beside: &Beside,
+) -> Result<(Outcome, Result<(), Failure>), Failure> {
+    // A process with several threads may not enter a user namespace any more.
+    privilege().map_err(|e| Failure::usage(&e))?;
+    let server = beside.metrics.as_deref().map(metrics::Server::start).transpose()?;
+    if let Some(server) = &server {
+        say(&format!("metrics at http://{}/metrics", server.address()));
+    }
+    let capture = beside.pcapng.as_deref().map(|path| {
+        let toml = chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?;
+        capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
+    });
+    let (recorder, writer) = capture.transpose()?.unzip();
+    let mut board = Board {
+        shown: !quiet && std::io::stderr().is_terminal(),
+        last: Instant::ZERO,
+        used: 0,
+        metrics: server.as_ref().map(metrics::Server::board),
+    };
+    let outcome = session.run_recorded(
+        &chosen.config,
+        &LiveOptions { read, ..LiveOptions::default() },
+        &mut board,
+        recorder,
+    );
+    let captured = writer.map_or(Ok(()), |writer| writer.finish(outcome.is_ok()));
+    let outcome = outcome.map_err(|e| Failure::Usage(e.to_string()))?;
     match outcome.swept {
         0 => {}
         1 => say("removed what a killed run had left"),
@@ -125,7 +166,7 @@ fn run(session: &Session, chosen: &Chosen, read: Duration, quiet: bool) -> Resul
     let early = outcome.interrupted || outcome.report.fault.is_some();
     if early {
         // What the flows and the command met then follows from it.
-        return Ok(outcome);
+        return Ok((outcome, captured));
     }
     for flow in outcome.applications.iter().filter(|flow| flow.failed.is_some()) {
         say(&format!("flow {}: {}", flow.flow, flow.failed.as_deref().unwrap_or_default()));
@@ -133,7 +174,7 @@ fn run(session: &Session, chosen: &Chosen, read: Duration, quiet: bool) -> Resul
     if session.command.is_some() && outcome.status.is_none() {
         say("the run's time was over before the command ended: the command was ended");
     }
-    Ok(outcome)
+    Ok((outcome, captured))
 }
 
 /// The result as the simulator's are shown, with what only a live run has as notes.
@@ -188,6 +229,10 @@ fn notes(report: &LiveReport) -> Vec<String> {
     if !controls.is_empty() {
         notes.push(format!("congestion control of the kernel by route: {}", controls.join(", ")));
     }
+    if let Some(capture) = report.capture.filter(|capture| capture.lost > 0) {
+        let (frames, lost) = (capture.frames, capture.lost);
+        notes.push(format!("the capture has {frames} frames; {lost} more found its buffer full"));
+    }
     if let Some(fault) = &report.fault {
         notes.push(format!("ended before its time: {fault}"));
     }
@@ -236,6 +281,7 @@ struct Board {
     last: Instant,
     /// Bytes that had been delivered at the last line.
     used: u64,
+    metrics: Option<metrics::Board>,
 }
 
 /// Time between two lines.
@@ -243,6 +289,9 @@ const SHOW: Duration = Duration::from_millis(500);
 
 impl Watch for Board {
     fn saw(&mut self, now: Instant, view: &View) {
+        if let Some(metrics) = &self.metrics {
+            metrics.saw(now, view);
+        }
         let since = now.since(self.last);
         if !self.shown || since < SHOW {
             return;
@@ -302,13 +351,14 @@ fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Fai
     let simulated =
         world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
     let session = Session { own_flows: true, ..Session::default() };
-    let mut outcome = run(&session, chosen, args.scenario.read, args.quiet)?;
+    let how = (args.scenario.read, args.quiet);
+    let (mut outcome, _) = run(&session, chosen, how, &Beside::default())?;
     for attempt in 2..=args.tries {
         if !outcome.report.late() || outcome.interrupted || args.allow_late {
             break;
         }
         say(&format!("{}: late; try {attempt} of {}", chosen.job.method, args.tries));
-        outcome = run(&session, chosen, args.scenario.read, args.quiet)?;
+        (outcome, _) = run(&session, chosen, how, &Beside::default())?;
     }
     if outcome.interrupted {
         return Err(Failure::Failed("ended by a signal".into()));

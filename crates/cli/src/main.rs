@@ -21,6 +21,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 /// Why a command ended early.
+#[derive(Debug)]
 pub(crate) enum Failure {
     /// Exit 1.
     Failed(String),

@@ -54,6 +54,14 @@ impl Arena {
         &mut self.bytes[start..start + self.lengths[handle as usize] as usize]
     }
 
+    /// The packet in buffer `handle`, to be looked at.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self, handle: u64) -> &[u8] {
+        let start = handle as usize * self.stride;
+        &self.bytes[start..start + self.lengths[handle as usize] as usize]
+    }
+
     /// Buffer `handle` is free again.
     #[inline]
     pub fn give_back(&mut self, handle: u64) {

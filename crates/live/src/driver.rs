@@ -18,6 +18,7 @@
 //! counts again.
 
 use crate::arena::Arena;
+use crate::capture::Recorder;
 use crate::clock::{Clock, Priority, wake_period};
 use crate::lateness::{Lateness, missed};
 use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
@@ -214,6 +215,13 @@ impl<P: Port> Live<P> {
         Self { behind_one: true, ..self }
     }
 
+    /// Lets `recorder` see every packet.
+    #[must_use]
+    pub fn recorded(mut self, recorder: Recorder) -> Self {
+        self.side.capture = Some(recorder);
+        self
+    }
+
     /// Does all that is due up to `now`, which is not before the `now` of the last turn.
     ///
     /// # Errors
@@ -293,6 +301,9 @@ impl<P: Port> Live<P> {
                 };
                 if !self.uplink.push(stamp, (ue, pipe), datagram.size, handle) {
                     self.up.dropped += 1;
+                    if let Some(capture) = &mut self.side.capture {
+                        capture.refused(stamp, ue, self.side.arena.bytes(handle));
+                    }
                     self.side.arena.give_back(handle);
                 }
             }
@@ -335,6 +346,9 @@ impl<P: Port> Live<P> {
             let due = self.uplink.next();
             while let Some(handle) = self.uplink.pop(due) {
                 wrote = true;
+                if let Some(capture) = &mut self.side.capture {
+                    capture.arrived(due, self.side.arena.bytes(handle));
+                }
                 let sent = send(&mut self.server, &mut self.side.arena, handle, &mut self.up);
                 sent.map_err(|e| LiveError::new("write to the server's side", e))?;
             }
@@ -453,6 +467,7 @@ impl<P: Port> Live<P> {
             buffers_used: self.side.arena.most_used(),
             buffer_bytes: self.side.arena.memory(),
             congestion_control: Vec::new(),
+            capture: self.side.capture.as_ref().map(Recorder::report),
             fault: self.fault.map(|fault| fault.to_string()),
         };
         (self.side.record.finish(self.done, &self.stack, uplink), report)

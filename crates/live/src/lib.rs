@@ -6,6 +6,7 @@
 
 pub mod applications;
 pub mod arena;
+pub mod capture;
 pub mod clock;
 pub mod driver;
 mod error;

@@ -1,5 +1,6 @@
 //! What a live run says of itself beside the results that it shares with the simulator.
 
+use crate::capture::CaptureReport;
 use crate::clock::Priority;
 use crate::lateness::LatenessReport;
 use crate::packet::Malformed;
@@ -74,6 +75,8 @@ pub struct LiveReport {
     pub buffer_bytes: usize,
     /// Congestion control by side, for whoever set it to fill in.
     pub congestion_control: Vec<(String, String)>,
+    /// What a recorder of packets was given; none without one.
+    pub capture: Option<CaptureReport>,
     /// Why the run ended before its time, other than by being told to.
     pub fault: Option<String>,
 }

@@ -11,6 +11,7 @@ use justfull_sim::WorldConfig;
 use justfull_sim::results::RunResult;
 
 use crate::applications::{ApplicationReport, Applications, kernel_name};
+use crate::capture::Recorder;
 use crate::clock::{PRIORITY, SlotClock, raise_priority};
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
 use crate::net::{
@@ -80,8 +81,25 @@ impl Session {
         options: &LiveOptions,
         watch: &mut W,
     ) -> Result<Outcome, LiveError> {
+        self.run_recorded(config, options, watch, None)
+    }
+
+    /// As [`Session::run`], with `recorder` told of every packet.
+    ///
+    /// # Errors
+    /// As for [`Session::run`].
+    ///
+    /// # Panics
+    /// When packets are not accounted for.
+    pub fn run_recorded<W: Watch + Send>(
+        &self,
+        config: &WorldConfig,
+        options: &LiveOptions,
+        watch: &mut W,
+        recorder: Option<Recorder>,
+    ) -> Result<Outcome, LiveError> {
         if let Some([servers, ues]) = &self.attach {
-            return self.attached((servers, ues), config, options, watch);
+            return self.attached((servers, ues), config, options, (watch, recorder));
         }
         if self.own_flows {
             Applications::check(&config.flows)?;
@@ -97,6 +115,7 @@ impl Session {
         // Held here and lent to the driver: what runs beside it must be told to end before its interface goes.
         let mut devices = devices(&mut network)?;
         let live = Live::new(config, options, ends(&mut devices))?;
+        let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
         let ((result, mut report), (status, applications)) =
             drive(live, watch, |begin, over| self.beside(config, &network, begin, &stop, over))?;
         report.congestion_control = congestion_control;
@@ -109,7 +128,7 @@ impl Session {
         (servers, ues): (&str, &str),
         config: &WorldConfig,
         options: &LiveOptions,
-        watch: &mut W,
+        (watch, recorder): (&mut W, Option<Recorder>),
     ) -> Result<Outcome, LiveError> {
         let refuse = |what: &str| Err(LiveError::new(format!("attach to {servers} and {ues}"), what));
         if self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some() {
@@ -132,6 +151,7 @@ impl Session {
         let ues = Attachment::share(ue_side, count).into_iter().enumerate().map(port).collect();
         let ends = Ends { ues, server: Attachment::Whole(server) };
         let live = Live::new(config, options, ends)?.behind_one();
+        let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
         let host = Host::create()?;
         let ((result, report), status) = drive(live, watch, |_begin, over| {
             let mut command = argv.map(|argv| host.run(argv)).transpose()?;

@@ -10,17 +10,20 @@
 //! and checksums are those of the whole packet. There is no handshake in the simulator, so none is in the file: sequence numbers
 //! start at 1, as after a SYN with 0.
 
+mod file;
 mod packet;
 
+pub use file::{Kept, PacketFile};
+
 use super::facts::{RunFacts, SlotUnit, Way};
-use super::sink::{ExportError, Sink};
+use super::sink::ExportError;
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
 use justfull_sim::traffic::UDP_HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
 use packet::{Addressed, Built, Content};
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// Bytes of a packet that are kept: all headers with three SACK blocks, and little of the payload.
@@ -41,74 +44,6 @@ pub const INTERFACES: [(&str, &str); 5] = [
 const AIR: usize = 3;
 const UPLINK: usize = 4;
 
-const SECTION_HEADER: u32 = 0x0A0D_0D0A;
-const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const INTERFACE_STATISTICS: u32 = 5;
-const ENHANCED_PACKET: u32 = 6;
-
-const OPT_COMMENT: u16 = 1;
-const SHB_USERAPPL: u16 = 4;
-const IF_NAME: u16 = 2;
-const IF_DESCRIPTION: u16 = 3;
-const IF_TSRESOL: u16 = 9;
-const ISB_IFRECV: u16 = 4;
-const ISB_IFDROP: u16 = 5;
-
-/// Longest value of an option, kept below what its 16-bit length can say.
-const LONGEST_OPTION: usize = 60_000;
-
-/// One block that is being put together.
-#[derive(Default)]
-struct Block {
-    bytes: Vec<u8>,
-}
-
-impl Block {
-    fn begin(&mut self, kind: u32) {
-        self.bytes.clear();
-        self.u32(kind);
-        self.u32(0);
-    }
-
-    fn u16(&mut self, value: u16) {
-        self.bytes.extend_from_slice(&value.to_le_bytes());
-    }
-
-    fn u32(&mut self, value: u32) {
-        self.bytes.extend_from_slice(&value.to_le_bytes());
-    }
-
-    /// `bytes`, filled up with zeros to a multiple of four.
-    fn padded(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    fn option(&mut self, code: u16, value: &[u8]) {
-        self.u16(code);
-        self.u16(value.len() as u16);
-        self.padded(value);
-    }
-
-    /// A time in ns as the two words of a timestamp, the upper one first.
-    fn timestamp(&mut self, at: Instant) {
-        self.u32((at.as_nanos() >> 32) as u32);
-        self.u32(at.as_nanos() as u32);
-    }
-
-    /// Ends the options and the block, and puts its length in both places.
-    fn end(&mut self, options: bool) -> &[u8] {
-        if options {
-            self.u32(0);
-        }
-        let length = self.bytes.len() as u32 + 4;
-        self.u32(length);
-        self.bytes[4..8].copy_from_slice(&length.to_le_bytes());
-        &self.bytes
-    }
-}
-
 /// A packet on its way through the air.
 struct Airborne {
     at: Instant,
@@ -118,8 +53,7 @@ struct Airborne {
 
 /// A capture that is being written.
 pub struct Capture {
-    sink: Sink,
-    block: Block,
+    file: PacketFile,
     flows: Vec<Addressed>,
     classes: Vec<String>,
     air_delay: Duration,
@@ -128,8 +62,6 @@ pub struct Capture {
     flying: Option<BTreeMap<u64, Built>>,
     /// The last packet that left a UPF's queue: it enters SDAP next.
     from_upf: Option<u64>,
-    /// Packets written and packets dropped, by interface.
-    counts: [(u64, u64); INTERFACES.len()],
     /// IPv4 identification of the next packet on the uplink.
     uplink_id: u16,
     /// Numbers of the echo requests that are on their way, by flow and time of sending in ns.
@@ -148,16 +80,14 @@ impl Capture {
     /// # Errors
     /// Names the file when it cannot be written.
     pub fn create(path: &Path, facts: &RunFacts) -> Result<Self, ExportError> {
-        let mut capture = Self {
-            sink: Sink::create(path)?,
-            block: Block::default(),
+        Ok(Self {
+            file: PacketFile::create(path, &facts.provenance, &INTERFACES, SNAPLEN)?,
             flows: facts.flows.iter().map(|flow| Addressed::new(&flow.tuple, flow.dscp)).collect(),
             classes: (0..facts.flows.len()).map(|i| facts.class_of(i as u32).to_string()).collect(),
             air_delay: facts.air_delay,
             airborne: VecDeque::new(),
             flying: (facts.slots_in == SlotUnit::ResourceBlocks).then(BTreeMap::new),
             from_upf: None,
-            counts: [(0, 0); INTERFACES.len()],
             uplink_id: 0,
             echoes: BTreeMap::new(),
             next_echo: vec![1; facts.flows.len()],
@@ -167,55 +97,11 @@ impl Capture {
                 .map(|f| f.datagrams.map_or(0, |(payload, _)| payload + UDP_HEADER_BYTES))
                 .collect(),
             uploads: facts.flows.iter().map(|f| f.stream == Some(Way::Up)).collect(),
-        };
-        match capture.header(facts) {
-            Ok(()) => Ok(capture),
-            Err(what) => Err(capture.sink.error(what)),
-        }
-    }
-
-    fn header(&mut self, facts: &RunFacts) -> io::Result<()> {
-        let block = &mut self.block;
-        block.begin(SECTION_HEADER);
-        block.u32(BYTE_ORDER_MAGIC);
-        block.u16(1);
-        block.u16(0);
-        // The length of the section is not known.
-        block.u32(u32::MAX);
-        block.u32(u32::MAX);
-        for (key, value) in facts.provenance.pairs() {
-            let text = format!("{key} = {value}");
-            for part in text.as_bytes().chunks(LONGEST_OPTION) {
-                block.option(OPT_COMMENT, part);
-            }
-        }
-        block.option(SHB_USERAPPL, format!("justfull {}", facts.provenance.version).as_bytes());
-        self.sink.write_all(block.end(true))?;
-        for (name, description) in INTERFACES {
-            block.begin(INTERFACE_DESCRIPTION);
-            block.u16(LINKTYPE_RAW);
-            block.u16(0);
-            block.u32(SNAPLEN);
-            block.option(IF_NAME, name.as_bytes());
-            block.option(IF_DESCRIPTION, description.as_bytes());
-            // Nanoseconds: 10 to the power of -9.
-            block.option(IF_TSRESOL, &[9]);
-            self.sink.write_all(block.end(true))?;
-        }
-        Ok(())
+        })
     }
 
     fn put(&mut self, interface: usize, at: Instant, built: &Built, comment: &str) -> io::Result<()> {
-        let block = &mut self.block;
-        block.begin(ENHANCED_PACKET);
-        block.u32(interface as u32);
-        block.timestamp(at);
-        block.u32(built.kept().len() as u32);
-        block.u32(built.original);
-        block.padded(built.kept());
-        block.option(OPT_COMMENT, comment.as_bytes());
-        self.counts[interface].0 += 1;
-        self.sink.write_all(block.end(true))
+        self.file.put(interface, at, Kept { bytes: built.kept(), original: built.original }, comment)
     }
 
     /// Writes what has reached the UEs by `now`.
@@ -286,7 +172,7 @@ impl Capture {
                 self.echoes.remove(&(packet.flow, packet.payload));
                 let Some(built) = lost else { return Ok(()) };
                 let comment = format!("{} dropped={}", self.whose(packet), reason.name());
-                self.counts[AIR].1 += 1;
+                self.file.dropped(AIR, 1);
                 self.put(AIR, now, &built, &comment)
             }
             Event::Dropped { layer, packet, reason } => {
@@ -298,7 +184,7 @@ impl Capture {
                 let waited = if arriving(*reason) { Duration::ZERO } else { now.since(packet.enqueued) };
                 let whose = self.whose(packet);
                 let comment = format!("{whose} dropped={} sojourn={}ms", reason.name(), ms(waited));
-                self.counts[*layer as usize].1 += 1;
+                self.file.dropped(*layer as usize, 1);
                 self.put(*layer as usize, now, &built, &comment)
             }
             Event::Enqueued { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {
@@ -385,24 +271,10 @@ impl Capture {
     /// # Errors
     /// Names the file when the disk refuses; nothing is left behind then.
     pub fn commit(mut self, end: Instant) -> Result<(), ExportError> {
-        match self.statistics(end) {
-            Ok(()) => self.sink.commit(),
-            Err(what) => Err(self.sink.error(what)),
+        match self.land(end) {
+            Ok(()) => self.file.commit(end),
+            Err(what) => Err(self.file.failed(what)),
         }
-    }
-
-    fn statistics(&mut self, end: Instant) -> io::Result<()> {
-        self.land(end)?;
-        for (i, (written, dropped)) in self.counts.into_iter().enumerate() {
-            let block = &mut self.block;
-            block.begin(INTERFACE_STATISTICS);
-            block.u32(i as u32);
-            block.timestamp(end);
-            block.option(ISB_IFRECV, &written.to_le_bytes());
-            block.option(ISB_IFDROP, &dropped.to_le_bytes());
-            self.sink.write_all(block.end(true))?;
-        }
-        Ok(())
     }
 }
 
@@ -411,8 +283,9 @@ const fn arriving(reason: DropReason) -> bool {
     matches!(reason, DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule)
 }
 
-/// A time in ms, exact to the nanosecond.
-fn ms(time: Duration) -> String {
+/// A time in ms, exact to the nanosecond, as comments have it.
+#[must_use]
+pub fn ms(time: Duration) -> String {
     let ns = time.as_nanos();
     format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
 }

@@ -1,6 +1,7 @@
 //! What listens to the stack of a live run.
 
 use crate::arena::Arena;
+use crate::capture::Recorder;
 use crate::packet::mark_ce;
 use justfull_base::{BitRate, DropReason, Duration, Ecn, Event, Instant, Packet, Probe};
 use justfull_ran::Egress;
@@ -39,11 +40,20 @@ pub(super) struct Side {
     pub(super) arena: Arena,
     pub(super) air: Pipe<Arrival>,
     pub(super) counts: Counts,
+    pub(super) capture: Option<Recorder>,
+    air_delay: Duration,
 }
 
 impl Side {
     pub(super) fn new(record: Record, arena: Arena, air_delay: Duration) -> Self {
-        Self { record, arena, air: Pipe::new(BitRate(0), air_delay), counts: Counts::default() }
+        Self {
+            record,
+            arena,
+            air: Pipe::new(BitRate(0), air_delay),
+            counts: Counts::default(),
+            capture: None,
+            air_delay,
+        }
     }
 }
 
@@ -56,6 +66,9 @@ impl Probe for Side {
     #[inline]
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.record.on_event(now, event);
+        if let Some(capture) = &mut self.capture {
+            capture.heard(now, event, &self.arena);
+        }
         let counts = &mut self.counts;
         match event {
             Event::Slot { capacity, used, rlc_bytes, .. } => {
@@ -100,6 +113,9 @@ impl Side {
         let handle = buffer_of(packet);
         if packet.ecn == Ecn::Ce {
             mark_ce(self.arena.packet(handle));
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.reached(now + self.air_delay, packet, &self.arena);
         }
         self.air.push(now, packet.size, Arrival { handle, ue: packet.ue });
     }

@@ -1,0 +1,115 @@
+//! What a live run tells while it goes on: a capture and metrics.
+//!
+//! Without the right to build networks the test says that it was skipped; under `CI` that is a failure.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn justfull() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_justfull"))
+}
+
+fn can_run() -> bool {
+    let check = justfull().args(["live", "--check"]).output().expect("it starts");
+    if !check.status.success() {
+        println!("skipped: {}", String::from_utf8_lossy(&check.stderr));
+        assert!(std::env::var_os("CI").is_none(), "live runs must not be skipped in CI");
+    }
+    check.status.success()
+}
+
+/// Packets by interface: their first bytes and their comments.
+fn packets(capture: &[u8]) -> BTreeMap<u32, Vec<(Vec<u8>, String)>> {
+    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes"));
+    let mut found: BTreeMap<u32, Vec<(Vec<u8>, String)>> = BTreeMap::new();
+    let mut at = 0;
+    while at < capture.len() {
+        let length = word(at + 4) as usize;
+        assert_eq!(word(at + length - 4) as usize, length, "the length stands at both ends");
+        if word(at) == 6 {
+            let kept = word(at + 20) as usize;
+            let option = at + 28 + kept.next_multiple_of(4);
+            let text = u16::from_le_bytes([capture[option + 2], capture[option + 3]]) as usize;
+            let comment = String::from_utf8_lossy(&capture[option + 4..option + 4 + text]).into_owned();
+            found.entry(word(at + 8)).or_default().push((capture[at + 28..at + 28 + kept].to_vec(), comment));
+        }
+        at += length;
+    }
+    found
+}
+
+/// The address in the line that says where metrics are, which is among the first of `lines`.
+fn address(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> String {
+    let line = lines.map(|line| line.expect("text")).find(|line| line.contains("metrics at "));
+    let line = line.expect("it says where metrics are");
+    line.split_once("http://").and_then(|(_, rest)| rest.split_once('/')).expect("an address").0.to_owned()
+}
+
+#[test]
+fn a_live_run_is_captured_and_tells_metrics() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("live.pcapng");
+    let mut child = justfull()
+        .args([
+            "live",
+            "live-lte",
+            "--time",
+            "3s",
+            "--set",
+            "warmup=500ms",
+            "--no-files",
+            "--allow-late",
+            "--metrics",
+            "0",
+            "--pcapng",
+        ])
+        .arg(&file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let address = address(&mut lines);
+    std::thread::sleep(Duration::from_millis(1_500));
+    let mut stream = TcpStream::connect(&address).expect("it listens");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("sent");
+    let mut metrics = String::new();
+    stream.read_to_string(&mut metrics).expect("an answer");
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let status = child.wait().expect("it ends");
+    assert!(status.success(), "{status}: {rest:?}");
+    let delivered = metrics.lines().find_map(|line| {
+        line.strip_prefix("justfull_datagrams_total{way=\"down\",outcome=\"delivered\"} ")?
+            .parse::<f64>()
+            .ok()
+    });
+    assert!(delivered.is_some_and(|n| n > 0.0), "{metrics}");
+
+    let found = packets(&std::fs::read(&file).expect("a capture"));
+    for (interface, word) in [(0, "sojourn="), (1, "sojourn="), (2, "sojourn="), (3, "total="), (4, "up")] {
+        let of = found.get(&interface).map_or(&[][..], Vec::as_slice);
+        assert!(!of.is_empty(), "interface {interface}");
+        assert!(of.iter().all(|(bytes, _)| bytes[0] >> 4 == 4), "real IPv4 headers");
+        assert!(of.iter().any(|(_, comment)| comment.contains(word)), "{word}: {:?}", of[0]);
+    }
+}
+
+#[test]
+fn a_capture_that_cannot_be_written_is_one_error_before_anything_starts() {
+    if !can_run() {
+        return;
+    }
+    let run = justfull()
+        .args(["live", "live-lte", "--no-files", "--pcapng", "/no/such/folder/x.pcapng"])
+        .output()
+        .expect("it starts");
+    let error = String::from_utf8_lossy(&run.stderr);
+    assert_eq!((run.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+    assert!(error.contains("/no/such/folder/x.pcapng"), "{error}");
+}
