@@ -17,6 +17,23 @@ struct Step {
     run: fn(&Path) -> Outcome,
 }
 
+/// One scenario simulated and live under a queue that is plain but for its AQM, and under a method that holds packets back: 20 Mbit/s,
+/// slots of 1 ms, long enough for several teeth of CUBIC's saw.
+const PARITY: [&str; 12] = [
+    "parity",
+    "live-lte",
+    "--quiet",
+    "--method",
+    "CoDel",
+    "--method",
+    "5G-BDP",
+    "--time",
+    "45s",
+    "--set",
+    "warmup=10s",
+    "--tries=4",
+];
+
 const STEPS: [Step; 10] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
@@ -25,7 +42,7 @@ const STEPS: [Step; 10] = [
     Step { name: "no_std build", fast: false, run: no_std },
     Step { name: "tests", fast: false, run: tests },
     Step { name: "generated docs", fast: false, run: generated_docs },
-    Step { name: "claims, short", fast: false, run: claims },
+    Step { name: "claims and parity, short", fast: false, run: claims_and_parity },
     Step { name: "bench floors", fast: false, run: |root| bench::run(root, true) },
     Step { name: "live bench floors", fast: false, run: |root| bench::run_live(root, true) },
 ];
@@ -88,11 +105,17 @@ fn generated_docs(root: &Path) -> Outcome {
     docs::run_with(root, docs::Mode::Check, &tested_program(root)?)
 }
 
-fn claims(root: &Path) -> Outcome {
+/// Parity's live runs wait for real time and have real-time priority: the claims are simulated beside them.
+fn claims_and_parity(root: &Path) -> Outcome {
     let program = tested_program(root)?;
-    ["T20", "E19", "A21"].iter().try_for_each(|paper| {
+    let mut parity = Command::new(&program);
+    parity.current_dir(root).args(PARITY);
+    let parity = process::start(parity)?;
+    let claims = ["T20", "E19", "A21"].iter().try_for_each(|paper| {
         process::must_succeed(Command::new(&program).current_dir(root).args(["reproduce", paper, "--short"]))
-    })
+    });
+    let parity = parity.finish();
+    claims.and(parity)
 }
 
 /// The `justfull` that the tests run. It simulates two thirds as fast as the release build, which takes longer to build than

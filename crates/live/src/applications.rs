@@ -30,6 +30,7 @@ use crate::net::{Network, Side};
 use echo::Echo;
 
 mod echo;
+mod window;
 
 /// Most flows of a scenario: two threads each.
 pub const MOST_FLOWS: usize = 256;
@@ -141,10 +142,11 @@ impl Flow {
     }
 
     /// Takes what comes until the other end closes.
-    fn sink(&self, mut stream: TcpStream) -> io::Result<()> {
+    fn sink(&self, mut stream: TcpStream, window: Option<u32>) -> io::Result<()> {
         stream.set_read_timeout(Some(LOOK))?;
         let mut buffer = vec![0; CHUNK];
         while !self.stop.load(Ordering::Relaxed) {
+            window.map_or(Ok(()), |window| window::clamp(&stream, window))?;
             match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(bytes) => _ = self.received.fetch_add(bytes as u64, Ordering::Relaxed),
@@ -214,14 +216,17 @@ struct Expected {
     upload: bool,
     size: Option<u64>,
     dscp: Dscp,
+    /// Bytes of the receive window; none where it is the kernel's affair.
+    window: Option<u32>,
 }
 
 impl Expected {
     fn serve(&self, stream: TcpStream) -> io::Result<()> {
         set_dscp(SockRef::from(&stream), self.dscp)?;
         if self.upload {
-            return self.flow.sink(stream);
+            return self.flow.sink(stream, self.window);
         }
+        self.window.map_or(Ok(()), |window| window::make_room(&stream, window))?;
         setsockopt(&stream, sockopt::TcpCongestion, &self.control.into())?;
         self.flow.pour(stream, self.size)
     }
@@ -231,12 +236,17 @@ impl Expected {
             return Ok(());
         }
         if self.upload {
+            self.window.map_or(Ok(()), |window| window::make_room(&socket, window))?;
             setsockopt(&socket, sockopt::TcpCongestion, &self.control.into())?;
         }
         if !self.flow.connect(&socket, server)? {
             return Ok(());
         }
-        if self.upload { self.flow.pour(socket.into(), self.size) } else { self.flow.sink(socket.into()) }
+        if self.upload {
+            self.flow.pour(socket.into(), self.size)
+        } else {
+            self.flow.sink(socket.into(), self.window)
+        }
     }
 }
 
@@ -283,7 +293,7 @@ impl Applications {
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
             match &flow.traffic {
-                Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
+                Traffic::Tcp { sender, receiver, size } | Traffic::Upload { sender, receiver, size } => {
                     let expected = Expected {
                         flow: shared,
                         side: Side::Ue(flow.ue as usize),
@@ -291,6 +301,7 @@ impl Applications {
                         upload: matches!(flow.traffic, Traffic::Upload { .. }),
                         size: size.map(|bytes| bytes.0),
                         dscp: flow.dscp,
+                        window: window::fixed(&receiver.window),
                     };
                     let (server, ue) = ends(flow);
                     doors.entry(server).or_default().insert(ue, expected);

@@ -1,0 +1,61 @@
+//! The receive window that a scenario names, on the kernel's sockets.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use justfull_tcp::receiver::Window;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{setsockopt, sockopt};
+use socket2::SockRef;
+
+/// Bytes of a window that stays as it is; none for one that grows, which is the kernel's own way.
+pub(super) fn fixed(window: &Window) -> Option<u32> {
+    match *window {
+        Window::Fixed(bytes) => Some(u32::try_from(bytes.0).unwrap_or(u32::MAX)),
+        Window::Auto(_) => None,
+    }
+}
+
+/// Has `socket` offer no more than `window` bytes. The kernel's buffer tuning raises the limit again as data comes, so this is
+/// for every read (tcp(7), `TCP_WINDOW_CLAMP`).
+pub(super) fn clamp(socket: &impl AsRawFd, window: u32) -> io::Result<()> {
+    let value = libc::c_int::try_from(window).unwrap_or(libc::c_int::MAX);
+    let (bytes, option) = (size_of_val(&value) as libc::socklen_t, libc::TCP_WINDOW_CLAMP);
+    // SAFETY: `value` outlives the call, which reads `bytes` bytes of it.
+    let answer = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, (&raw const value).cast(), bytes)
+    };
+    Errno::result(answer)?;
+    Ok(())
+}
+
+/// Gives `socket` room to keep `window` bytes that are not acknowledged: the simulator's senders are limited by the window, not by
+/// a buffer of the kernel's (`tcp_wmem`). Without the right to go beyond the machine's limit it stays there.
+pub(super) fn make_room(socket: &impl AsFd, window: u32) -> io::Result<()> {
+    let bytes = usize::try_from(window).unwrap_or(usize::MAX);
+    match setsockopt(socket, sockopt::SndBufForce, &bytes) {
+        Err(Errno::EPERM) => SockRef::from(socket).set_send_buffer_size(bytes),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_base::Bytes;
+    use justfull_tcp::receiver::AutoWindow;
+    use socket2::{Domain, Socket, Type};
+
+    #[test]
+    fn a_socket_takes_the_window_of_the_scenario() {
+        assert_eq!(fixed(&Window::Fixed(Bytes(100_000))), Some(100_000));
+        assert_eq!(fixed(&Window::Fixed(Bytes(1 << 40))), Some(u32::MAX));
+        assert_eq!(fixed(&Window::Auto(AutoWindow::default())), None);
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        clamp(&socket, 100_000).expect("the kernel takes it");
+        make_room(&socket, 50_000).expect("the kernel takes it");
+        // The kernel takes twice as much, for its own use.
+        assert_eq!(socket.send_buffer_size().expect("it tells"), 100_000);
+    }
+}
