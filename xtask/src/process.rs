@@ -1,7 +1,7 @@
 //! Running other programs: what is run is printed, and a failure says what failed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use cargo_metadata::{Message, Metadata, MetadataCommand};
@@ -27,6 +27,32 @@ pub(crate) fn must_succeed(command: &mut Command) -> Outcome {
     println!("+ {line}");
     let status = command.status().map_err(|error| cannot_run(&line, &error))?;
     if status.success() { Ok(()) } else { Err(Failure::Check(format!("`{line}` failed ({status})"))) }
+}
+
+/// A program that runs beside us.
+pub(crate) struct Started {
+    line: String,
+    child: Child,
+}
+
+/// Starts `command` with its output on ours.
+pub(crate) fn start(mut command: Command) -> Outcome<Started> {
+    let line = shown(&command);
+    println!("+ {line} &");
+    let child = command.spawn().map_err(|error| cannot_run(&line, &error))?;
+    Ok(Started { line, child })
+}
+
+impl Started {
+    /// Waits for its end; an exit status other than 0 is a failed check.
+    pub(crate) fn finish(mut self) -> Outcome {
+        let status = self.child.wait().map_err(|error| cannot_run(&self.line, &error))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Failure::Check(format!("`{}` failed ({status})", self.line)))
+        }
+    }
 }
 
 /// Runs `command` and returns what it wrote on stdout; stderr goes to ours.
