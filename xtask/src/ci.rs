@@ -43,7 +43,7 @@ const STEPS: [Step; 10] = [
     Step { name: "tests", fast: false, run: tests },
     Step { name: "generated docs", fast: false, run: generated_docs },
     Step { name: "claims and parity, short", fast: false, run: claims_and_parity },
-    Step { name: "bench floors", fast: false, run: |root| bench::run(root, true) },
+    Step { name: "bench floors", fast: false, run: bench_floors },
     Step { name: "live bench floors", fast: false, run: |root| bench::run_live(root, true) },
 ];
 
@@ -103,6 +103,11 @@ fn tests(root: &Path) -> Outcome {
 
 fn generated_docs(root: &Path) -> Outcome {
     docs::run_with(root, docs::Mode::Check, &tested_program(root)?)
+}
+
+fn bench_floors(root: &Path) -> Outcome {
+    bench::run(root, true)?;
+    bench::run_eqp(root, true)
 }
 
 /// Parity's live runs wait for real time and have real-time priority: the claims are simulated beside them.
