@@ -114,7 +114,7 @@ are names. What was made is removed at the end, on Ctrl-C too; what a killed run
 /// Which scenario, and how.
 #[derive(Args)]
 pub(crate) struct ScenarioArgs {
-    /// Variant: sound, or one that the file defines
+    /// Variant: sound, or one that the file defines (T20: as-published, as-released)
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
     /// Switch of the file to turn on; may be given several times
@@ -123,9 +123,14 @@ pub(crate) struct ScenarioArgs {
     /// Change a setting, e.g. rlc.queue.limit=10MB; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Seed of the cell's chance
+    /// Seed of the first run
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+}
+
+/// How long a live run takes, and how true it is.
+#[derive(Args)]
+pub(crate) struct PaceArgs {
     /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's duration]
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
@@ -144,6 +149,8 @@ pub(crate) struct LiveArgs {
     pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
     /// Where the command runs: server, ue (the first), ue0, ue1 ...
     #[arg(long, value_name = "SIDE", default_value = "ue")]
     pub(crate) on: String,
@@ -194,6 +201,8 @@ pub(crate) struct ParityArgs {
     pub(crate) method: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
     /// Live runs until one is on time; a late one says nothing about the method
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) tries: u32,
@@ -220,18 +229,8 @@ pub(crate) struct RunArgs {
     /// Method to run instead of the file's; may be given several times
     #[arg(long = "method", value_name = "NAME")]
     pub(crate) methods: Vec<String>,
-    /// Variant: sound, or one that the file defines (T20: as-published, as-released)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) variant: Option<String>,
-    /// Switch of the file to turn on; may be given several times
-    #[arg(long = "switch", value_name = "NAME")]
-    pub(crate) switches: Vec<String>,
-    /// Change a setting, e.g. rlc.queue.limit=10MB; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Seed of the first run
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
     /// Number of runs, each with the next seed; two or more give 95 % confidence intervals
     #[arg(long)]
     pub(crate) runs: Option<u32>,

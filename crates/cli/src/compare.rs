@@ -1,7 +1,7 @@
 //! `run`, `demo` and `check`.
 
 use crate::Failure;
-use crate::args::{OutputArgs, RunArgs};
+use crate::args::{OutputArgs, RunArgs, ScenarioArgs};
 use crate::progress::Display;
 use crate::run_files;
 use justfull_lab::export::outputs::Outputs;
@@ -38,15 +38,14 @@ fn shipped_name(name: &Path) -> bool {
     name.to_str().and_then(library::scenario).is_some()
 }
 
-fn overrides(args: &RunArgs) -> Result<Overrides, Failure> {
+/// What the arguments change in a scenario.
+pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
     let set: Result<Vec<Setting>, String> = args.set.iter().map(|text| text.parse()).collect();
     Ok(Overrides {
         variant: args.variant.clone(),
-        methods: (!args.methods.is_empty()).then(|| args.methods.clone()),
         switches: args.switches.clone(),
         set: set.map_err(|e| Failure::Usage(format!("--set: {e}")))?,
         seed: args.seed,
-        runs: args.runs,
         ..Overrides::default()
     })
 }
@@ -69,7 +68,11 @@ pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let overrides = overrides(args)?;
+    let overrides = Overrides {
+        methods: (!args.methods.is_empty()).then(|| args.methods.clone()),
+        runs: args.runs,
+        ..overrides(&args.scenario)?
+    };
     let scenarios: Result<Vec<Scenario>, Failure> =
         args.files.iter().map(|f| load(f, overrides.clone())).collect();
     let scenarios = scenarios?;

@@ -1,13 +1,13 @@
 //! `live` and `parity`.
 
 use crate::Failure;
-use crate::args::{LiveArgs, ParityArgs, ScenarioArgs};
+use crate::args::{LiveArgs, PaceArgs, ParityArgs, ScenarioArgs};
 use crate::compare::{self, load, print, say};
 use justfull_base::{Duration, Instant};
 use justfull_lab::export::{RunFacts, write_whole};
 use justfull_lab::parity::{self, Parity};
 use justfull_lab::report::{Comparison, Group};
-use justfull_lab::scenario::{Job, Overrides, Scenario, Setting, Value};
+use justfull_lab::scenario::{Job, Scenario, Setting, Value};
 use justfull_lab::table;
 use justfull_live::clock::Priority;
 use justfull_live::driver::{LiveOptions, View, Watch};
@@ -29,23 +29,18 @@ struct Chosen {
 }
 
 /// The first method that is asked for, at the first point of a sweep, with the first seed.
-fn choose(file: &Path, args: &ScenarioArgs, method: Option<&String>) -> Result<Chosen, Failure> {
-    let mut set: Vec<Setting> = Vec::new();
-    for text in &args.set {
-        set.push(text.parse().map_err(|e| Failure::Usage(format!("--set: {e}")))?);
+fn choose(
+    file: &Path,
+    (args, pace): (&ScenarioArgs, &PaceArgs),
+    method: Option<&String>,
+) -> Result<Chosen, Failure> {
+    let mut overrides = compare::overrides(args)?;
+    if let Some(time) = &pace.time {
+        let time = Setting::new("duration", Value::String(time.clone()));
+        overrides.set.push(time.map_err(Failure::Usage)?);
     }
-    if let Some(time) = &args.time {
-        set.push(Setting::new("duration", Value::String(time.clone())).map_err(Failure::Usage)?);
-    }
-    let overrides = Overrides {
-        variant: args.variant.clone(),
-        methods: method.map(|method| vec![method.clone()]),
-        switches: args.switches.clone(),
-        set,
-        seed: args.seed,
-        runs: Some(1),
-        ..Overrides::default()
-    };
+    overrides.methods = method.map(|method| vec![method.clone()]);
+    overrides.runs = Some(1);
     let scenario = load(file, overrides)?;
     let job = scenario.jobs().into_iter().next();
     let job = job.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
@@ -83,7 +78,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
-    let chosen = choose(file, &args.scenario, args.method.as_ref())?;
+    let chosen = choose(file, (&args.scenario, &args.pace), args.method.as_ref())?;
     let folder = compare::folder(&args.output, &format!("live-{}", chosen.scenario.name))?;
     let side: Side = args.on.parse().map_err(|e| Failure::Usage(format!("--on: {e}")))?;
     let shell = args.shell.as_ref().map(|side| side.parse::<Side>()).transpose();
@@ -102,7 +97,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         attach,
     };
     let beside = Beside { pcapng: args.pcapng.clone(), metrics: args.metrics.clone() };
-    let (outcome, captured) = run(&session, &chosen, (args.scenario.read, args.output.quiet), &beside)?;
+    let (outcome, captured) = run(&session, &chosen, (args.pace.read, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome)?;
     compare::show(&comparison, args.output.wide)?;
     if let Some(folder) = &folder {
@@ -325,7 +320,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
         if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
     let (mut missed, mut rows, mut late) = (0, 0, None);
     for method in methods {
-        let chosen = choose(&args.file, &args.scenario, method)?;
+        let chosen = choose(&args.file, (&args.scenario, &args.pace), method)?;
         let (parity, outcome) = compared(&chosen, args)?;
         print(&if args.json {
             json_line(&chosen, &parity, &outcome)?
@@ -351,7 +346,7 @@ fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Fai
     let simulated =
         world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
     let session = Session { own_flows: true, ..Session::default() };
-    let how = (args.scenario.read, args.quiet);
+    let how = (args.pace.read, args.quiet);
     let (mut outcome, _) = run(&session, chosen, how, &Beside::default())?;
     for attempt in 2..=args.tries {
         if !outcome.report.late() || outcome.interrupted || args.allow_late {

@@ -37,17 +37,8 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     for _ in 0..RUNS {
         runs.push(parse(&process::stdout_of(Command::new(&program).arg("--json"))?)?);
     }
-    let violations = violations(&runs);
     print!("{}", report(&runs));
-    if violations.is_empty() {
-        return Ok(());
-    }
-    let list = format!("outside the bench floors:\n  {}", violations.join("\n  "));
-    if enforce {
-        return Err(Failure::Check(list));
-    }
-    println!("{list}");
-    Ok(())
+    super::judge(&violations(&runs), enforce)
 }
 
 fn parse(output: &str) -> Outcome<Vec<Line>> {

@@ -113,16 +113,7 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
         }
     }
     print!("{}", report(&found));
-    let violations = violations(&found);
-    if violations.is_empty() {
-        return Ok(());
-    }
-    let list = format!("outside the bench floors:\n  {}", violations.join("\n  "));
-    if enforce {
-        return Err(Failure::Check(list));
-    }
-    println!("{list}");
-    Ok(())
+    super::judge(&violations(&found), enforce)
 }
 
 /// What this machine cannot run is said aloud, and is a failure where it must run (`CI=true`).
