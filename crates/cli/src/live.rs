@@ -18,8 +18,11 @@ use justfull_sim::{World, WorldConfig};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+mod board;
 mod capture;
 mod metrics;
+
+use board::Board;
 
 /// A scenario under one method, ready to be run.
 struct Chosen {
@@ -139,16 +142,14 @@ fn run(
         capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
     });
     let (recorder, writer) = capture.transpose()?.unzip();
-    let mut board = Board {
-        shown: !quiet && std::io::stderr().is_terminal(),
-        last: Instant::ZERO,
-        used: 0,
+    let mut watchers = Watchers {
+        board: Board::new(!quiet && std::io::stderr().is_terminal()),
         metrics: server.as_ref().map(metrics::Server::board),
     };
     let outcome = session.run_recorded(
         &chosen.config,
         &LiveOptions { read, ..LiveOptions::default() },
-        &mut board,
+        &mut watchers,
         recorder,
     );
     let captured = writer.map_or(Ok(()), |writer| writer.finish(outcome.is_ok()));
@@ -270,48 +271,18 @@ fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line about the run, twice a second.
-struct Board {
-    shown: bool,
-    last: Instant,
-    /// Bytes that had been delivered at the last line.
-    used: u64,
+/// Who watches a run.
+struct Watchers {
+    board: Board,
     metrics: Option<metrics::Board>,
 }
 
-/// Time between two lines.
-const SHOW: Duration = Duration::from_millis(500);
-
-impl Watch for Board {
+impl Watch for Watchers {
     fn saw(&mut self, now: Instant, view: &View) {
         if let Some(metrics) = &self.metrics {
             metrics.saw(now, view);
         }
-        let since = now.since(self.last);
-        if !self.shown || since < SHOW {
-            return;
-        }
-        let bytes = view.down.delivered_bytes;
-        let rate = (bytes - self.used) as f64 * 8e-6 / since.as_secs_f64();
-        (self.last, self.used) = (now, bytes);
-        let [upf, sdap, rlc] = view.backlog_packets;
-        let drops: u64 = view.counts.drops.iter().flatten().sum();
-        let marks: u64 = view.counts.marks.iter().sum();
-        let share = 100.0 * view.counts.used as f64 / (view.counts.offered as f64).max(1.0);
-        eprint!(
-            "\r\x1b[K{:6.1} s {rate:8.2} Mbit/s, used {share:5.1} %, UPF {upf} SDAP {sdap} RLC {rlc} packets, {drops} drops, \
-             {marks} marks, late p99 {:.0} us",
-            now.as_nanos() as f64 / 1e9,
-            view.lateness.p99_us
-        );
-    }
-}
-
-impl Drop for Board {
-    fn drop(&mut self) {
-        if self.shown {
-            eprint!("\r\x1b[K");
-        }
+        self.board.saw(now, view);
     }
 }
 

@@ -39,8 +39,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 mod flows;
 mod side;
+mod sojourn;
 
 pub use side::Counts;
+pub use sojourn::Sojourns;
 
 /// The longest gap that is caught up: stalls of tens of milliseconds happen on any machine, and a stack that has missed more than this
 /// has been stopped.

@@ -160,9 +160,19 @@ fn text(now: Instant, view: &View) -> String {
     let marks = counts.marks.map(|n| n as f64);
     let help = "Packets that a layer marked congestion experienced.";
     family(out, ("justfull_marked_packets_total", "counter", help), by_layer(marks));
-    let head = ("justfull_sojourn_seconds", "summary", "Time of packets in a layer.");
+    let head = (
+        "justfull_sojourn_seconds",
+        "summary",
+        "Time of packets in a layer; quantiles since the start of the run, to an eighth.",
+    );
     family(out, head, []);
-    for (layer, (packets, ns)) in LAYERS.into_iter().zip(counts.sojourn) {
+    for (layer, times) in LAYERS.into_iter().zip(&counts.sojourn) {
+        for (p, name) in [(0.5, "0.5"), (0.95, "0.95"), (0.99, "0.99")] {
+            let time = times.percentile(p).map_or(f64::NAN, |time| time.as_secs_f64());
+            let _ok =
+                writeln!(out, "justfull_sojourn_seconds{{layer=\"{layer}\",quantile=\"{name}\"}} {time}");
+        }
+        let (packets, ns) = (times.count, times.sum_ns);
         let label = format!("{{layer=\"{layer}\"}}");
         let _ok = writeln!(out, "justfull_sojourn_seconds_sum{label} {}", ns as f64 * 1e-9);
         let _ok = writeln!(out, "justfull_sojourn_seconds_count{label} {packets}");
@@ -222,7 +232,8 @@ mod tests {
     fn view() -> View {
         let mut counts = Counts { slots: 7, ..Counts::default() };
         counts.drops[2][0] = 3;
-        counts.sojourn[1] = (2, 3_000_000);
+        counts.sojourn[1].record(justfull_base::Duration::from_millis(1));
+        counts.sojourn[1].record(justfull_base::Duration::from_millis(2));
         let down = Account { received: 5, delivered: 4, delivered_bytes: 6_000, ..Account::default() };
         View {
             backlog_packets: [1, 2, 3],

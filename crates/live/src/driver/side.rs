@@ -1,5 +1,6 @@
 //! What listens to the stack of a live run.
 
+use super::sojourn::Sojourns;
 use crate::arena::Arena;
 use crate::capture::Recorder;
 use crate::packet::mark_ce;
@@ -30,8 +31,8 @@ pub struct Counts {
     pub drops: [[u64; DropReason::ALL.len()]; 3],
     /// Packets marked, by layer.
     pub marks: [u64; 3],
-    /// Times in each layer: packets that left it and the sum of their sojourn times in ns.
-    pub sojourn: [(u64, u64); 3],
+    /// Times in each layer of the packets that left it.
+    pub sojourn: [Sojourns; 3],
 }
 
 /// The recorder, the packets' buffers and the air.
@@ -78,9 +79,7 @@ impl Probe for Side {
                 counts.rlc_bytes = *rlc_bytes;
             }
             Event::Departed { layer, sojourn, .. } => {
-                let (packets, ns) = &mut counts.sojourn[*layer as usize];
-                *packets += 1;
-                *ns += sojourn.as_nanos();
+                counts.sojourn[*layer as usize].record(*sojourn);
             }
             Event::Marked { layer, .. } => counts.marks[*layer as usize] += 1,
             Event::Dropped { layer, packet, reason } => {

@@ -1,0 +1,129 @@
+//! What a live run is doing, on the terminal, twice a second.
+
+use justfull_base::{DropReason, Duration, Instant, Layer};
+use justfull_live::driver::{Counts, View};
+use std::fmt::Write;
+
+/// Time between two looks.
+const SHOW: Duration = Duration::from_millis(500);
+/// Lines of a look.
+const LINES: usize = 4;
+
+/// The lines on the terminal, and what was counted when they were written.
+pub(super) struct Board {
+    shown: bool,
+    last: Instant,
+    bytes: u64,
+    counts: Counts,
+}
+
+impl Board {
+    /// A board that is written to standard error if `shown`.
+    pub(super) fn new(shown: bool) -> Self {
+        Self { shown, last: Instant::ZERO, bytes: 0, counts: Counts::default() }
+    }
+
+    /// Writes the lines anew when it is time.
+    pub(super) fn saw(&mut self, now: Instant, view: &View) {
+        if !self.shown || now.since(self.last) < SHOW {
+            return;
+        }
+        let up = if self.last == Instant::ZERO { String::new() } else { format!("\x1b[{LINES}A") };
+        eprint!("{up}{}", self.look(now, view));
+    }
+
+    /// The lines for what happened since the last look, each of which clears the rest of its line.
+    fn look(&mut self, now: Instant, view: &View) -> String {
+        let since = now.since(self.last).as_secs_f64();
+        let (counts, before) = (&view.counts, &self.counts);
+        let rate = (view.down.delivered_bytes - self.bytes) as f64 * 8e-6 / since;
+        let (used, offered) = (counts.used - before.used, counts.offered - before.offered);
+        let mut text = format!(
+            "\r{:7.1} s   {rate:9.2} Mbit/s   {:5.1} % of the cell   late {:.0} us (p99), {} of {} slots missed\x1b[K\n",
+            now.as_nanos() as f64 * 1e-9,
+            100.0 * used as f64 / (offered as f64).max(1.0),
+            view.lateness.p99_us,
+            view.lateness.missed,
+            view.lateness.slots,
+        );
+        let _ok = write!(text, "  backlog ");
+        for (layer, packets) in Layer::ALL.into_iter().zip(view.backlog_packets) {
+            let _ok = write!(text, "  {} {packets} packets", layer.name());
+        }
+        text.push_str("\x1b[K\n  sojourn ");
+        for (i, layer) in Layer::ALL.into_iter().enumerate() {
+            let times = counts.sojourn[i].since(&before.sojourn[i]);
+            let ms = |p| times.percentile(p).map_or(0.0, Duration::as_millis_f64);
+            let _ok = match times.count {
+                0 => write!(text, "  {} -", layer.name()),
+                _ => write!(text, "  {} {:.1} ms (p50) {:.1} (p95)", layer.name(), ms(0.5), ms(0.95)),
+            };
+        }
+        text.push_str("\x1b[K\n  dropped ");
+        text.push_str(&drops(counts));
+        text.push_str("\x1b[K\n");
+        (self.last, self.bytes, self.counts) = (now, view.down.delivered_bytes, *counts);
+        text
+    }
+}
+
+/// Drops by layer and reason, and marks by layer, since the start.
+fn drops(counts: &Counts) -> String {
+    let mut text = String::new();
+    for (i, layer) in Layer::ALL.into_iter().enumerate() {
+        let reasons = DropReason::ALL.into_iter().zip(counts.drops[i]).filter(|(_, n)| *n > 0);
+        for (reason, n) in reasons {
+            let _ok = write!(text, "  {} {}: {n}", layer.name(), reason.name());
+        }
+        if counts.marks[i] > 0 {
+            let _ok = write!(text, "  {} marked: {}", layer.name(), counts.marks[i]);
+        }
+    }
+    if text.is_empty() { "  none".into() } else { text }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        if self.shown && self.last > Instant::ZERO {
+            eprint!("\x1b[{LINES}A\r\x1b[J");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_live::lateness::LatenessReport;
+    use justfull_live::report::Account;
+
+    #[test]
+    fn a_look_tells_of_the_time_since_the_last() {
+        let mut view = View {
+            backlog_packets: [0, 3, 250],
+            counts: Counts { slots: 500, offered: 1_250_000, used: 625_000, ..Counts::default() },
+            down: Account { delivered_bytes: 1_250_000, ..Account::default() },
+            up: Account::default(),
+            lateness: LatenessReport { slots: 500, missed: 2, p99_us: 21.0, ..LatenessReport::default() },
+        };
+        view.counts.drops[2][DropReason::Overflow as usize] = 12;
+        view.counts.sojourn[2].record(Duration::from_millis(100));
+        let mut board = Board::new(false);
+        let first = board.look(Instant::ZERO + Duration::from_millis(500), &view);
+        assert_eq!(first.lines().count(), LINES);
+        for part in [
+            "20.00 Mbit/s",
+            "50.0 %",
+            "late 21 us",
+            "2 of 500",
+            "rlc 250 packets",
+            "rlc overflow: 12",
+            "upf -",
+        ] {
+            assert!(first.contains(part), "{part}: {first}");
+        }
+        assert!(first.contains("rlc 98.3 ms (p50)"), "{first}");
+        view.down.delivered_bytes += 125_000;
+        let second = board.look(Instant::ZERO + Duration::from_secs(1), &view);
+        assert!(second.contains("2.00 Mbit/s") && second.contains("rlc -"), "{second}");
+    }
+}

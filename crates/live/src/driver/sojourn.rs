@@ -1,0 +1,105 @@
+//! Sojourn times of a layer, counted coarsely enough to be looked at while a run goes on.
+
+use justfull_base::Duration;
+
+/// Cells of an octave: percentiles are good to an eighth.
+const OCTAVE: u64 = 8;
+/// Cells up to 2^26 us, a minute; what is longer counts as that.
+const CELLS: usize = 200;
+
+/// How many packets stayed how long, since the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sojourns {
+    cells: [u64; CELLS],
+    /// Packets.
+    pub count: u64,
+    /// Sum of their times, in ns.
+    pub sum_ns: u64,
+}
+
+impl Default for Sojourns {
+    fn default() -> Self {
+        Self { cells: [0; CELLS], count: 0, sum_ns: 0 }
+    }
+}
+
+fn cell_of(us: u64) -> usize {
+    let octave = us.max(OCTAVE).ilog2() - OCTAVE.ilog2();
+    ((u64::from(octave) * OCTAVE + (us >> octave)) as usize).min(CELLS - 1)
+}
+
+/// The shortest time of `cell`, in us.
+fn shortest_of(cell: usize) -> u64 {
+    let octave = (cell as u64 / OCTAVE).saturating_sub(1);
+    (cell as u64 - octave * OCTAVE) << octave
+}
+
+impl Sojourns {
+    /// Counts a packet.
+    #[inline]
+    pub fn record(&mut self, time: Duration) {
+        self.cells[cell_of(time.as_nanos() / 1_000)] += 1;
+        self.count += 1;
+        self.sum_ns += time.as_nanos();
+    }
+
+    /// What has been counted since `earlier`, a state of the same count.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut rest = *self;
+        rest.cells.iter_mut().zip(&earlier.cells).for_each(|(now, then)| *now -= then);
+        rest.count -= earlier.count;
+        rest.sum_ns -= earlier.sum_ns;
+        rest
+    }
+
+    /// The time that a share `p` of the packets, 0 to 1, does not exceed by more than an eighth; none without packets.
+    #[must_use]
+    pub fn percentile(&self, p: f64) -> Option<Duration> {
+        let wanted = (p * self.count as f64).ceil().max(1.0) as u64;
+        let mut below = 0;
+        let cell = self.cells.iter().position(|n| {
+            below += n;
+            below >= wanted
+        });
+        cell.filter(|_| self.count > 0).map(|cell| Duration::from_micros(shortest_of(cell)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_good_to_an_eighth() {
+        let mut times = Sojourns::default();
+        assert_eq!(times.percentile(0.5), None);
+        (1..=1_000).for_each(|ms| times.record(Duration::from_millis(ms)));
+        for p in [0.01, 0.5, 0.95, 1.0] {
+            let found = times.percentile(p).expect("packets were counted").as_secs_f64();
+            assert!(found <= p && found > p * 7.0 / 8.0, "{p}: {found}");
+        }
+        assert_eq!((times.count, times.sum_ns), (1_000, 500_500_000_000));
+    }
+
+    #[test]
+    fn each_cell_begins_where_the_one_before_ends() {
+        let longest = shortest_of(CELLS - 1);
+        for us in (0..100_000).chain([1 << 20, longest - 1, longest]) {
+            let cell = cell_of(us);
+            assert!(shortest_of(cell) <= us, "{us}");
+            assert!(cell == CELLS - 1 || us < shortest_of(cell + 1), "{us}");
+        }
+        assert_eq!(cell_of(u64::MAX / 2), CELLS - 1);
+    }
+
+    #[test]
+    fn what_came_since_is_told_apart() {
+        let mut times = Sojourns::default();
+        (0..100).for_each(|_| times.record(Duration::from_millis(1)));
+        let earlier = times;
+        times.record(Duration::from_millis(64));
+        let since = times.since(&earlier);
+        assert_eq!((since.count, since.percentile(0.5)), (1, Some(Duration::from_micros(61_440))));
+    }
+}
