@@ -2,7 +2,8 @@
 //!
 //! Segments leave in bursts of about a millisecond's worth, two at least, as TCP segmentation offload makes them
 //! (Linux `tcp_tso_autosize`): the wake-ups per second stay bounded. After each burst the clock waits until the
-//! rate has paid for it. A burst that starts late is credited with at most half its own time, as in Linux.
+//! rate has paid for it. A burst that starts late is credited with at most half of its whole time, as in Linux
+//! (`tcp_update_skb_after_send`, where the segments of a burst are one buffer).
 
 use justfull_base::{BitRate, Duration, Instant};
 
@@ -14,6 +15,8 @@ const MAX_BURST: u64 = 65_536;
 pub(crate) struct Pacer {
     release: Instant,
     burst_left: u64,
+    /// By how much the burst started late, as far as it has not been credited yet.
+    late: Duration,
 }
 
 impl Pacer {
@@ -30,12 +33,12 @@ impl Pacer {
         if now >= self.release {
             let per_millisecond = rate.0 / 8_000;
             self.burst_left = per_millisecond.clamp(2 * u64::from(mss), MAX_BURST.max(2 * u64::from(mss)));
-            let late = now.since(self.release);
-            let credit = late.min(Duration::from_nanos(cost.as_nanos() / 2));
-            self.release = now + (cost - credit);
-        } else {
-            self.release += cost;
+            self.late = now.since(self.release);
+            self.release = now;
         }
+        let credit = self.late.min(Duration::from_nanos(cost.as_nanos() / 2));
+        self.late -= credit;
+        self.release += cost - credit;
         self.burst_left = self.burst_left.saturating_sub(bytes);
     }
 
@@ -67,6 +70,24 @@ mod tests {
             let wanted = rate.0 / 8;
             assert!(sent.abs_diff(wanted) <= 65_536 + wanted / 1000, "{sent} of {wanted}");
         }
+    }
+
+    #[test]
+    fn a_late_burst_is_credited_with_at_most_half_of_its_time() {
+        // A segment takes a millisecond; bursts have two.
+        let rate = BitRate(1448 * 8_000);
+        let released = |late_us: u64| {
+            let mut pacer = Pacer::default();
+            let begin = Instant::from_nanos(10_000_000_000);
+            pacer.on_sent(begin, 1448, 1448, rate);
+            pacer.on_sent(begin, 1448, 1448, rate);
+            let due = pacer.blocked_until(begin).expect("the burst is to be paid for");
+            let now = due + Duration::from_micros(late_us);
+            pacer.on_sent(now, 1448, 1448, rate);
+            pacer.on_sent(now, 1448, 1448, rate);
+            pacer.blocked_until(now).expect("likewise").since(now).as_nanos() / 1_000
+        };
+        assert_eq!([0, 400, 1_000, 5_000].map(released), [2_000, 1_600, 1_000, 1_000]);
     }
 
     #[test]

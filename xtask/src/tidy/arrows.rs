@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_test_may_look_through_an_arrow() {
-        assert_eq!(messages("cli", "justfull-lab dev:justfull-base"), [""; 0]);
-        assert_eq!(messages("cli", "justfull-lab justfull-base").len(), 1, "the program itself may not");
+        assert_eq!(messages("cli", "justfull-lab dev:justfull-queue"), [""; 0]);
+        assert_eq!(messages("cli", "justfull-lab justfull-queue").len(), 1, "the program itself may not");
     }
 
     #[test]
