@@ -35,23 +35,21 @@ pub(crate) struct Started {
     child: Child,
 }
 
-/// Starts `command` with its output on ours.
+/// Starts `command` with its stdout on ours.
 pub(crate) fn start(mut command: Command) -> Outcome<Started> {
     let line = shown(&command);
     println!("+ {line} &");
-    let child = command.spawn().map_err(|error| cannot_run(&line, &error))?;
+    let child = command.stderr(Stdio::piped()).spawn().map_err(|error| cannot_run(&line, &error))?;
     Ok(Started { line, child })
 }
 
 impl Started {
-    /// Waits for its end; an exit status other than 0 is a failed check.
-    pub(crate) fn finish(mut self) -> Outcome {
-        let status = self.child.wait().map_err(|error| cannot_run(&self.line, &error))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(Failure::Check(format!("`{}` failed ({status})", self.line)))
-        }
+    /// Waits for its end and tells what it wrote on stderr; an exit status other than 0 is a failed check.
+    pub(crate) fn finish(self) -> Outcome<(Outcome, String)> {
+        let output = self.child.wait_with_output().map_err(|error| cannot_run(&self.line, &error))?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let failed = || Failure::Check(format!("`{}` failed ({})", self.line, output.status));
+        Ok((output.status.success().then_some(()).ok_or_else(failed), said))
     }
 }
 
