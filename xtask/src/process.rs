@@ -1,7 +1,7 @@
 //! Running other programs: what is run is printed, and a failure says what failed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use cargo_metadata::{Message, Metadata, MetadataCommand};
@@ -29,28 +29,15 @@ pub(crate) fn must_succeed(command: &mut Command) -> Outcome {
     if status.success() { Ok(()) } else { Err(Failure::Check(format!("`{line}` failed ({status})"))) }
 }
 
-/// A program that runs beside us.
-pub(crate) struct Started {
-    line: String,
-    child: Child,
-}
-
-/// Starts `command` with its stdout on ours.
-pub(crate) fn start(mut command: Command) -> Outcome<Started> {
-    let line = shown(&command);
-    println!("+ {line} &");
-    let child = command.stderr(Stdio::piped()).spawn().map_err(|error| cannot_run(&line, &error))?;
-    Ok(Started { line, child })
-}
-
-impl Started {
-    /// Waits for its end and tells what it wrote on stderr; an exit status other than 0 is a failed check.
-    pub(crate) fn finish(self) -> Outcome<(Outcome, String)> {
-        let output = self.child.wait_with_output().map_err(|error| cannot_run(&self.line, &error))?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let failed = || Failure::Check(format!("`{}` failed ({})", self.line, output.status));
-        Ok((output.status.success().then_some(()).ok_or_else(failed), said))
-    }
+/// Runs `command` with its stdout on ours and tells what it wrote on stderr; an exit status other than 0 is a failed check.
+pub(crate) fn heard(command: &mut Command) -> Outcome<(Outcome, String)> {
+    let line = shown(command);
+    println!("+ {line}");
+    let output = command.stdout(Stdio::inherit()).stderr(Stdio::piped()).output();
+    let output = output.map_err(|error| cannot_run(&line, &error))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let failed = || Failure::Check(format!("`{line}` failed ({})", output.status));
+    Ok((output.status.success().then_some(()).ok_or_else(failed), said))
 }
 
 /// Runs `command` and returns what it wrote on stdout; stderr goes to ours.

@@ -15,6 +15,7 @@ use justfull_live::net::{Capability, Privilege, Running, Side, capabilities, pri
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
 use justfull_sim::{World, WorldConfig};
+use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -101,10 +102,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     };
     let beside = Beside { pcapng: args.pcapng.clone(), metrics: args.metrics.clone() };
     let (outcome, captured) = run(&session, &chosen, (args.pace.read, args.output.quiet), &beside)?;
-    let comparison = comparison(&chosen, &outcome)?;
+    let comparison = comparison(&chosen, &outcome, args.allow_late)?;
     compare::show(&comparison, args.output.wide)?;
     if let Some(folder) = &folder {
-        write_report(folder, &outcome.report)?;
+        write_report(folder, &outcome.report, args.allow_late)?;
         compare::write(folder, &comparison, args.output.png)?;
     }
     captured?;
@@ -174,12 +175,12 @@ fn run(
 }
 
 /// The result as the simulator's are shown, with what only a live run has as notes.
-fn comparison(chosen: &Chosen, outcome: &Outcome) -> Result<Comparison, Failure> {
+fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Comparison, Failure> {
     let title = format!("{}: live", chosen.scenario.base.title);
     let group = Group { label: title.clone(), x: None, runs: vec![outcome.result.clone()] };
     Ok(Comparison {
         title,
-        notes: notes(&outcome.report),
+        notes: notes(&outcome.report, allow_late),
         groups: vec![group],
         scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -189,7 +190,7 @@ fn comparison(chosen: &Chosen, outcome: &Outcome) -> Result<Comparison, Failure>
 }
 
 /// Timing, accounts and congestion control in words.
-fn notes(report: &LiveReport) -> Vec<String> {
+fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     let late = &report.lateness;
     let mut notes = vec![format!(
         "woken every {} for slots, late by {:.0} us (p50), {:.0} us (p99), {:.0} us (p99.9), at most {:.0} us; {} of {} slots \
@@ -202,7 +203,11 @@ fn notes(report: &LiveReport) -> Vec<String> {
         late.missed,
         late.slots,
         100.0 * late.missed_share(),
-        if report.late() { "LATE" } else { "on time" }
+        match (report.late(), allow_late) {
+            (false, _) => "on time",
+            (true, false) => "LATE",
+            (true, true) => "LATE, which --allow-late takes",
+        }
     )];
     if let Priority::Normal(why) = &report.priority {
         notes.push(format!(
@@ -250,9 +255,16 @@ fn in_words(account: &Account) -> String {
 }
 
 /// Writes `live.json`: what [`notes`] says, for programs.
-fn write_report(folder: &Path, report: &LiveReport) -> Result<(), Failure> {
-    let path = folder.join("live.json");
-    write_whole(&path, |out| Ok(serde_json::to_writer_pretty(out, report)?)).map_err(|e| Failure::usage(&e))
+fn write_report(folder: &Path, report: &LiveReport, allow_late: bool) -> Result<(), Failure> {
+    /// The report, and whether its lateness was to matter.
+    #[derive(Serialize)]
+    struct Told<'a> {
+        allow_late: bool,
+        #[serde(flatten)]
+        report: &'a LiveReport,
+    }
+    let (path, told) = (folder.join("live.json"), Told { allow_late, report });
+    write_whole(&path, |out| Ok(serde_json::to_writer_pretty(out, &told)?)).map_err(|e| Failure::usage(&e))
 }
 
 /// What the run's end means for the exit status.
@@ -289,26 +301,27 @@ impl Watch for Watchers {
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let methods: Vec<Option<&String>> =
         if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
-    let (mut missed, mut rows, mut late) = (0, 0, None);
+    let (mut missed, mut rows) = (0, 0);
+    let mut failed = None;
     for method in methods {
         let chosen = choose(&args.file, (&args.scenario, &args.pace), method)?;
         let (parity, outcome) = compared(&chosen, args)?;
         print(&if args.json {
-            json_line(&chosen, &parity, &outcome)?
+            json_line(&chosen, &parity, (&outcome, args.allow_late))?
         } else {
-            page(&chosen, &parity, &outcome)
+            page(&chosen, &parity, (&outcome, args.allow_late))
         })?;
-        missed += parity.missed();
-        rows += parity.rows.len();
-        late = late.or_else(|| verdict(&outcome, args.allow_late).err());
-    }
-    match late {
-        _ if missed > 0 => {
-            Err(Failure::Failed(format!("{missed} of {rows} comparisons are outside their bands")))
+        match verdict(&outcome, args.allow_late) {
+            Ok(()) => missed += parity.missed(),
+            // Such a run is not judged: what it misses is not the method's.
+            Err(why) => failed = failed.or(Some(why)),
         }
-        Some(late) => Err(late),
-        None => Ok(()),
+        rows += parity.rows.len();
     }
+    if missed > 0 {
+        return Err(Failure::Failed(format!("{missed} of {rows} comparisons are outside their bands")));
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// Both runs of one method; the live one is repeated while it is late.
@@ -336,9 +349,9 @@ fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Fai
     Ok((parity, outcome))
 }
 
-fn page(chosen: &Chosen, parity: &Parity, outcome: &Outcome) -> String {
+fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool)) -> String {
     let mut text = String::new();
-    for note in notes(&outcome.report) {
+    for note in notes(&outcome.report, allow_late) {
         text.push_str(&format!("note: {note}\n"));
     }
     let grid = table::terminal(&parity::grid(parity), table::Style::detect());
@@ -346,13 +359,18 @@ fn page(chosen: &Chosen, parity: &Parity, outcome: &Outcome) -> String {
     text
 }
 
-fn json_line(chosen: &Chosen, parity: &Parity, outcome: &Outcome) -> Result<String, Failure> {
+fn json_line(
+    chosen: &Chosen,
+    parity: &Parity,
+    (outcome, allow_late): (&Outcome, bool),
+) -> Result<String, Failure> {
     let line = serde_json::json!({
         "scenario": chosen.scenario.name,
         "method": chosen.job.method,
         "rows": parity.rows,
         "missed": parity.missed(),
         "late": outcome.report.late(),
+        "allow_late": allow_late,
         "live": outcome.report,
     });
     let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;

@@ -5,11 +5,7 @@
 mod room;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-/// How often a command is run whose live run was late: that says something about the machine at that time, and nothing about the
-/// command.
-const TRIES: u32 = 3;
+use std::process::Command;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -51,24 +47,13 @@ fn run_all(page: &str, least: usize) -> tempfile::TempDir {
             eprintln!("skipped: {tool} is not installed: {command}");
             continue;
         }
-        let run = || {
-            let mut shell = Command::new("sh");
-            shell.args(["-ec", &command]).current_dir(&folder).env("PATH", &path);
-            shell.output().expect("a shell runs")
-        };
-        let late = |done: &Output| String::from_utf8_lossy(&done.stderr).contains("the run is late");
-        let mut done = run();
-        for _ in 1..TRIES {
-            if done.status.success() || !late(&done) {
-                break;
-            }
-            done = run();
-        }
-        if late(&done) {
-            eprintln!("late {TRIES} times on this machine, which is not the command's fault: {command}");
-            continue;
-        }
-        assert!(done.status.success(), "{command}\n{}", String::from_utf8_lossy(&done.stderr));
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", &command]).current_dir(&folder).env("PATH", &path);
+        let done = shell.output().expect("a shell runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        // That a live run was late is about this machine; all else that the command does must have been done.
+        let well = done.status.success() || said.contains("justfull: the run is late");
+        assert!(well, "{command}\n{said}");
     }
     folder
 }

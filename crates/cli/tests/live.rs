@@ -403,8 +403,7 @@ fn as_nobody(words: &[&str]) -> room::Ended {
 }
 
 /// A run on `nobody`'s behalf.
-const OWN_FLOWS: [&str; 9] =
-    ["live-lte", "--set", "warmup=0s", "--allow-late", "-q", "--flows", "--time", "1500ms", "--out"];
+const OWN_FLOWS: [&str; 8] = ["live-lte", "--set", "warmup=0s", "-q", "--flows", "--time", "1500ms", "--out"];
 
 /// Makes `HOME`, and `/dev/net/tun` of this mode, both for this room alone.
 fn move_in(mode: &str) {

@@ -45,7 +45,7 @@ fn packet_delivery_opportunities_are_replayed_within_a_thousandth() {
         fs::write(folder.join("link.trace"), trace).expect("a file can be written");
         fs::write(folder.join("flood.toml"), SCENARIO).expect("a file can be written");
 
-        let words = ["live", "flood.toml", "--allow-late", "-q", "--out", "out"];
+        let words = ["live", "flood.toml", "-q", "--out", "out"];
         let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let live = json(folder.join("out/live.json"));
