@@ -86,6 +86,14 @@ struct Series {
 }
 
 pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
+    // All at once, each on a core; what follows finds them built.
+    process::must_succeed(process::cargo(root).args([
+        "build",
+        "--release",
+        "-p",
+        "justfull-sim",
+        "--examples",
+    ]))?;
     let mut programs = Vec::new();
     for workload in WORKLOADS {
         programs.push(build(root, "justfull-sim", workload.program)?);

@@ -29,7 +29,7 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// Run T20's main comparison on the shipped synthetic channels and write its report
-    Demo(OutputArgs),
+    Demo(DemoArgs),
     /// Run a paper's claims and judge them
     #[command(
         after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short"
@@ -237,6 +237,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) files_of_runs: RunFileArgs,
     #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -265,10 +267,22 @@ pub(crate) struct RunFileArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct OutputArgs {
+pub(crate) struct JobsArgs {
     /// Threads [default: all cores]
     #[arg(long, short = 'j')]
     pub(crate) jobs: Option<usize>,
+}
+
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct OutputArgs {
     /// Folder of the results: report.html, runs.csv, runs.jsonl, runs.parquet, series.csv, cdf.csv, result.json [default: results/<name>]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
@@ -292,12 +306,14 @@ pub(crate) struct ValidateArgs {
     #[arg(default_value = "all")]
     pub(crate) control: String,
     #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 #[derive(Args)]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20
+    /// Paper: T20, E19 or A21
     pub(crate) paper: String,
     /// Only the claims of this figure, e.g. 7
     #[arg(long, value_name = "N")]
@@ -311,6 +327,8 @@ pub(crate) struct ReproduceArgs {
     /// Also write the table of claims as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) jobs: JobsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

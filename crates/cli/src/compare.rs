@@ -1,7 +1,7 @@
 //! `run`, `demo` and `check`.
 
 use crate::Failure;
-use crate::args::{OutputArgs, RunArgs, ScenarioArgs};
+use crate::args::{DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs};
 use crate::progress::Display;
 use crate::run_files;
 use justfull_lab::export::outputs::Outputs;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let scenarios = scenarios?;
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
     let outputs = run_files::outputs(&args.files_of_runs, &scenarios)?;
-    run_all(&scenarios, &name, &args.output, Vec::new(), &outputs)
+    run_all(&scenarios, &name, (&args.output, &args.jobs), Vec::new(), &outputs)
 }
 
 /// What a reader of the demonstration must know.
@@ -92,7 +92,7 @@ const DEMO_NOTES: [&str; 2] = [
 /// How to see the paper's traces too.
 const DEMO_NO_TRACES: &str = "The paper's traces were not run: JUSTFULL_DATA names no folder that has them.";
 
-pub(crate) fn demo(output: &OutputArgs) -> Result<(), Failure> {
+pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let markov = |fit: &str| Value::Table(toml_table(&[("kind", "markov"), ("fit", fit)]));
     let mut channels =
         vec![("walk".to_string(), markov("pedestrian-like")), ("train ride".into(), markov("train-like"))];
@@ -115,7 +115,7 @@ pub(crate) fn demo(output: &OutputArgs) -> Result<(), Failure> {
             scenarios.push(demo_scenario(name, &format!("{title}: {label}"), channel)?);
         }
     }
-    run_all(&scenarios, "demo", output, notes, &[])
+    run_all(&scenarios, "demo", (&args.output, &args.jobs), notes, &[])
 }
 
 /// A shipped scenario on another channel, short enough for a demonstration.
@@ -138,7 +138,7 @@ fn toml_table(entries: &[(&str, &str)]) -> Table {
 fn run_all(
     scenarios: &[Scenario],
     name: &str,
-    output: &OutputArgs,
+    (output, jobs): (&OutputArgs, &JobsArgs),
     notes: Vec<String>,
     outputs: &[Vec<Outputs>],
 ) -> Result<(), Failure> {
@@ -151,7 +151,7 @@ fn run_all(
     let mut whole = Comparison { notes, command: command(), ..Comparison::default() };
     for (i, scenario) in scenarios.iter().enumerate() {
         let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
-        let part = runner::compare(scenario, threads(output), &display.watch, files)
+        let part = runner::compare(scenario, threads(jobs), &display.watch, files)
             .map_err(|e| Failure::usage(&e))?;
         whole.version = part.version;
         whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
@@ -191,9 +191,8 @@ pub(crate) fn in_words((simulated, wall): (f64, f64)) -> String {
 /// Most threads; more would only wait for each other.
 const MOST_THREADS: usize = 1024;
 
-pub(crate) fn threads(output: &OutputArgs) -> usize {
-    output
-        .jobs
+pub(crate) fn threads(args: &JobsArgs) -> usize {
+    args.jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
         .clamp(1, MOST_THREADS)
 }

@@ -14,7 +14,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         short: args.short,
         runs: args.runs,
         figure: args.figure.clone(),
-        threads: threads(&args.output),
+        threads: threads(&args.jobs),
         data_dir: data_dir(),
     };
     let display = Display::new(args.output.quiet);

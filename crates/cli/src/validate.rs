@@ -20,7 +20,7 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let out = folder(&args.output, "validation")?;
     let mut as_recorded = true;
     for control in controls {
-        let Some(validation) = validation::validate(control, threads(&args.output)) else { continue };
+        let Some(validation) = validation::validate(control, threads(&args.jobs)) else { continue };
         let grid = validation::table(&validation);
         print(&format!("{}\n{}\n\n", table::terminal(&grid, table::Style::detect()), validation.tally()))?;
         as_recorded &= validation.as_recorded();

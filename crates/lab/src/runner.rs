@@ -154,15 +154,16 @@ fn run_with(
     let point = scenario.x(job.point).map(|(name, value)| format!("{name} = {value}")).unwrap_or_default();
     let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
     let failed: Arc<OnceLock<ExportError>> = Arc::default();
-    let tap = OutputTap::create(outputs, facts, Arc::clone(&progress.stop), Arc::clone(&failed))?;
-    let done = scenario.tapped(job, tap)?.run_tapped(&mut progress);
-    if let Some((result, tap)) = done
+    let mut tap = OutputTap::create(outputs, facts, Arc::clone(&progress.stop), Arc::clone(&failed))?;
+    let done = scenario.tapped(job, &mut tap)?.run(&mut progress);
+    if let Some(result) = done
         && failed.get().is_none()
     {
         tap.commit()?;
         return Ok(Some(result));
     }
-    // The tap is gone, and what it could not write with it.
+    // What it could not write goes with it.
+    drop(tap);
     match Arc::into_inner(failed).and_then(OnceLock::into_inner) {
         Some(failed) => Err(failed.into()),
         None => Ok(None),

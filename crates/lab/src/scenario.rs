@@ -22,6 +22,7 @@ pub use tree::{Path, Setting};
 
 use crate::trace::TracePaths;
 use error::{Locator, Origin};
+use justfull_base::ConfigError;
 use justfull_sim::{Tap, World, WorldConfig};
 use std::path::{Path as FilePath, PathBuf};
 
@@ -182,17 +183,28 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::world`], or a bound that only the whole world can check.
     pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
-        self.tapped(job, ())
+        self.built_by(job, World::new)
     }
 
     /// The world of `job`, ready to run, with `tap` listening.
     ///
     /// # Errors
     /// As [`Scenario::built`].
-    pub fn tapped<T: Tap>(&self, job: &Job, tap: T) -> Result<World<T>, ScenarioError> {
+    pub fn tapped<'a>(
+        &self,
+        job: &Job,
+        tap: &'a mut (dyn Tap + 'a),
+    ) -> Result<World<&'a mut (dyn Tap + 'a)>, ScenarioError> {
+        self.built_by(job, |world| World::tapped(world, tap))
+    }
+
+    fn built_by<W>(
+        &self,
+        job: &Job,
+        build: impl FnOnce(&WorldConfig) -> Result<W, ConfigError>,
+    ) -> Result<W, ScenarioError> {
         let (world, file, locator) = self.prepared(job)?;
-        World::tapped(&world, tap)
-            .map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
+        build(&world).map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
     }
 
     /// The scenario of `job` alone, every setting applied and every default filled in, as TOML.

@@ -32,7 +32,8 @@ use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
 
-/// Told of what happens in a dumbbell. Each method does nothing unless it is written.
+/// Told of what happens in a dumbbell. Each method does nothing unless it is written. A dumbbell calls it behind a reference, so that
+/// it is compiled once, here.
 pub trait Observer {
     /// `flow` sends `segment`.
     #[inline]
@@ -185,7 +186,7 @@ impl Dumbbell {
     ///
     /// # Panics
     /// When packets are not conserved: a bug, not an outcome.
-    pub fn run<O: Observer>(mut self, observer: &mut O) -> Outcome {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Outcome {
         let end = Instant::ZERO + self.config.duration;
         let mut now = Instant::ZERO;
         while self.open > 0 {
@@ -201,7 +202,7 @@ impl Dumbbell {
 
     /// Lets the component that is due first act; the instant at which it did, beyond `end` when the run is over.
     #[inline]
-    fn step<O: Observer>(&mut self, end: Instant, observer: &mut O) -> Instant {
+    fn step(&mut self, end: Instant, observer: &mut dyn Observer) -> Instant {
         let acks = self.back.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
         let senders = self.sender_timers.next();
         let access = self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(Pipe::next).min();
@@ -229,7 +230,7 @@ impl Dumbbell {
     }
 
     /// Acknowledgements reach their senders.
-    fn acknowledge<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+    fn acknowledge(&mut self, now: Instant, observer: &mut dyn Observer) {
         for way in 0..self.back.len() {
             while let Some((i, ack)) = self.back[way].pop(now) {
                 let flow = &mut self.flows[i as usize];
@@ -244,7 +245,7 @@ impl Dumbbell {
         }
     }
 
-    fn wake_sender<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+    fn wake_sender(&mut self, now: Instant, observer: &mut dyn Observer) {
         let Some(i) = self.sender_timers.pop(now) else { return };
         let flow = &mut self.flows[i as usize];
         if !flow.started {
@@ -257,7 +258,7 @@ impl Dumbbell {
 
     /// Sends what sender `i` may send now.
     #[inline]
-    fn transmit<O: Observer>(&mut self, now: Instant, i: u32, observer: &mut O) {
+    fn transmit(&mut self, now: Instant, i: u32, observer: &mut dyn Observer) {
         let flow = &mut self.flows[i as usize];
         while let Some(segment) = flow.sender.poll_transmit(now) {
             observer.sent(now, i, &segment);
@@ -274,7 +275,7 @@ impl Dumbbell {
     }
 
     /// Segments come from their access links to the queue.
-    fn arrive<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+    fn arrive(&mut self, now: Instant, observer: &mut dyn Observer) {
         for (i, flow) in self.flows.iter_mut().enumerate() {
             let Some(access) = &mut flow.access else { continue };
             while let Some(segment) = access.pop(now) {
@@ -288,7 +289,7 @@ impl Dumbbell {
 
     /// A packet has left the bottleneck: it is lost, or its receiver takes it.
     #[inline]
-    fn depart<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+    fn depart(&mut self, now: Instant, observer: &mut dyn Observer) {
         let Some((i, segment)) = self.link.depart(now) else { return };
         self.carried += 1;
         let flow = &mut self.flows[i as usize];
@@ -318,7 +319,7 @@ impl Dumbbell {
         }
     }
 
-    fn sample<O: Observer>(&mut self, now: Instant, observer: &mut O) {
+    fn sample(&mut self, now: Instant, observer: &mut dyn Observer) {
         for (i, flow) in self.flows.iter().enumerate() {
             observer.sampled(now, i as u32, &flow.sender, flow.receiver.delivered_bytes());
         }

@@ -1,15 +1,14 @@
 //! What else may listen to a run besides the recorder: writers of packet records, of captures, of measurements over time.
 //!
-//! A [`World`](crate::World) is compiled for one kind of tap. For `()`, the default, every call is gone before code is made.
+//! A [`World`](crate::World) is compiled twice, here and nowhere else: for `()`, where every call to a tap is gone before code is
+//! made, and for any [`Tap`] behind a reference, whose calls cost little beside what a tap does with them. Were it generic over taps,
+//! each crate that runs one would compile the whole stack again.
 
 use justfull_base::{Event, Instant, Packet};
 use justfull_tcp::{Ack, Segment};
 
 /// A listener to one run. Every method does nothing unless it is written.
 pub trait Tap {
-    /// False promises that nothing is heard: the calls are then left out.
-    const ACTIVE: bool = true;
-
     /// `event` happened in the stack. `segment` is what its packet carries where that is TCP; the payload handle of any other
     /// packet is the instant at which it was sent, in ns.
     fn on_event(&mut self, _now: Instant, _event: &Event, _segment: Option<&Segment>) {}
@@ -28,8 +27,42 @@ pub trait Tap {
     fn replied(&mut self, _now: Instant, _flow: u32, _sent: Instant) {}
 }
 
-impl Tap for () {
+/// What a world is compiled for.
+pub trait Listener: Tap {
+    /// False promises that nothing is heard: the calls are then left out.
+    const ACTIVE: bool;
+}
+
+impl Tap for () {}
+
+impl Listener for () {
     const ACTIVE: bool = false;
+}
+
+impl Tap for &mut (dyn Tap + '_) {
+    fn on_event(&mut self, now: Instant, event: &Event, segment: Option<&Segment>) {
+        (**self).on_event(now, event, segment);
+    }
+
+    fn delivered(&mut self, now: Instant, left: Instant, packet: &Packet) {
+        (**self).delivered(now, left, packet);
+    }
+
+    fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
+        (**self).received(now, flow, bytes);
+    }
+
+    fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
+        (**self).acknowledged(now, flow, ack);
+    }
+
+    fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        (**self).replied(now, flow, sent);
+    }
+}
+
+impl Listener for &mut (dyn Tap + '_) {
+    const ACTIVE: bool = true;
 }
 
 /// The packet that `event` is about; none for a slot and a slice.

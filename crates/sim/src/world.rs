@@ -17,7 +17,7 @@ use crate::link::Pipe;
 use crate::recorder::{Recorder, conservation};
 use crate::results::RunResult;
 use crate::sources::{Kind, Source};
-use crate::tap::{Tap, packet_of};
+use crate::tap::{Listener, Tap, packet_of};
 use crate::traffic::FlowConfig;
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use justfull_base::packet::Protocol;
@@ -114,7 +114,7 @@ const FIRST_SEGMENTS: usize = 16_384;
 /// In a payload handle: what is behind it is an acknowledgement, not a segment.
 const ACK_HANDLE: u64 = 1 << 63;
 
-impl<T: Tap> Driver<T> {
+impl<T: Listener> Driver<T> {
     /// `bytes` of new payload reached the receiver of `flow`.
     #[inline]
     fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
@@ -125,7 +125,7 @@ impl<T: Tap> Driver<T> {
     }
 }
 
-impl<T: Tap> Probe for Driver<T> {
+impl<T: Listener> Probe for Driver<T> {
     #[inline(always)]
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.recorder.on_event(now, event);
@@ -151,7 +151,7 @@ impl<T: Tap> Probe for Driver<T> {
     }
 }
 
-impl<T: Tap> Egress for Driver<T> {
+impl<T: Listener> Egress for Driver<T> {
     #[inline(always)]
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.recorder.delivered(now, packet, bound);
@@ -214,24 +214,38 @@ impl World {
     /// # Errors
     /// The first field that is out of bounds.
     pub fn new(config: &WorldConfig) -> Result<Self, ConfigError> {
-        Self::tapped(config, ())
+        Self::build(config, ())
     }
 
     /// Runs to the end, or until `progress` ends it (then there is no result).
     ///
     /// # Panics
     /// When packets are not conserved or one beats the bound: bugs, not outcomes.
-    pub fn run<P: Progress>(self, progress: &mut P) -> Option<RunResult> {
-        self.run_tapped(progress).map(|(result, ())| result)
+    pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
+        self.run_to_end(progress)
     }
 }
 
-impl<T: Tap> World<T> {
+impl<'a> World<&'a mut (dyn Tap + 'a)> {
     /// Builds the world of `config`, to which `tap` listens.
     ///
     /// # Errors
     /// The first field that is out of bounds.
-    pub fn tapped(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
+    pub fn tapped(config: &WorldConfig, tap: &'a mut (dyn Tap + 'a)) -> Result<Self, ConfigError> {
+        Self::build(config, tap)
+    }
+
+    /// Runs to the end, or until `progress` ends it (then there is no result).
+    ///
+    /// # Panics
+    /// When packets are not conserved or one beats the bound: bugs, not outcomes.
+    pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
+        self.run_to_end(progress)
+    }
+}
+
+impl<T: Listener> World<T> {
+    fn build(config: &WorldConfig, tap: T) -> Result<Self, ConfigError> {
         validate(config)?;
         let seed = config.stack.seed;
         let mut stack = Stack::new(&config.stack)?;
@@ -288,11 +302,7 @@ impl<T: Tap> World<T> {
         Ok(world)
     }
 
-    /// Runs as [`World::run`] does, and gives the tap back with the result.
-    ///
-    /// # Panics
-    /// When packets are not conserved or one beats the bound: bugs, not outcomes.
-    pub fn run_tapped<P: Progress>(mut self, progress: &mut P) -> Option<(RunResult, T)> {
+    fn run_to_end(mut self, progress: &mut dyn Progress) -> Option<RunResult> {
         let end = Instant::ZERO + self.plan.duration;
         let report_every = Duration::from_nanos((self.plan.duration.as_nanos() / 100).max(1));
         let mut report_at = (Instant::ZERO + report_every).min(end);
@@ -551,7 +561,7 @@ impl<T: Tap> World<T> {
         }
     }
 
-    fn finish(mut self) -> (RunResult, T) {
+    fn finish(mut self) -> RunResult {
         self.stack.assert_conserved();
         for flow in &self.tcp {
             let stats = flow.sender.stats();
@@ -561,7 +571,7 @@ impl<T: Tap> World<T> {
         let end = Instant::ZERO + self.plan.duration;
         let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let recorder = &self.driver.recorder;
-        let result = RunResult {
+        RunResult {
             scenario: self.plan.scenario,
             method: self.plan.method,
             seed: self.plan.seed,
@@ -576,8 +586,7 @@ impl<T: Tap> World<T> {
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
             component_calls: self.calls,
-        };
-        (result, self.driver.tap)
+        }
     }
 }
 

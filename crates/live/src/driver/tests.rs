@@ -227,8 +227,9 @@ impl Tap for Entries {
 fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live() {
     // 15.3 Mbit/s offered to 12 Mbit/s: the queue is full most of the time.
     let config = config(ms(1), 1_500, droptail(), vec![source(172, 20_000), source(1_400, 750)]);
-    let world = World::tapped(&config, Entries::default()).expect("sound settings");
-    let (simulated, entries) = world.run_tapped(&mut ()).expect("it ends");
+    let mut entries = Entries::default();
+    let world = World::tapped(&config, &mut entries).expect("sound settings");
+    let simulated = world.run(&mut ()).expect("it ends");
     let packets = entries
         .0
         .values()

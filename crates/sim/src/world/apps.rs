@@ -4,7 +4,7 @@ use super::{Arrival, World};
 use crate::app::{Told, sent_at};
 use crate::hosts::{Route, TcpFlow};
 use crate::sources::Kind;
-use crate::tap::Tap;
+use crate::tap::Listener;
 use crate::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
 use crate::uplink::Up;
 use justfull_base::{ConfigError, Instant, Rng};
@@ -20,7 +20,7 @@ pub(super) struct Page {
     out: Vec<Request>,
 }
 
-impl<T: Tap> World<T> {
+impl<T: Listener> World<T> {
     /// A datagram of source `i` reaches its UE.
     pub(super) fn receive_datagram(&mut self, now: Instant, i: u32, arrival: &Arrival) {
         let source = &mut self.sources[i as usize];

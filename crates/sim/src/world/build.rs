@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::hosts::{Route, TcpFlow};
 use crate::recorder::ClassInfo;
 use crate::sources::Source;
-use crate::tap::Tap;
+use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
@@ -38,7 +38,7 @@ impl Plan {
     }
 }
 
-impl<T: Tap> World<T> {
+impl<T: Listener> World<T> {
     pub(super) fn add_flow(&mut self, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
         let start = Instant::ZERO + flow.start;
         let number = self.tcp.len() as u32;

@@ -2,12 +2,12 @@
 //! marks of `#[cold]` keep the way of a download's acknowledgement, which most worlds take most, in one piece.
 
 use super::{ACK_BYTES, ACK_HANDLE, Arrival, World};
-use crate::tap::Tap;
+use crate::tap::Listener;
 use justfull_base::packet::Protocol;
 use justfull_base::{Instant, Packet};
 use justfull_tcp::Ack;
 
-impl<T: Tap> World<T> {
+impl<T: Listener> World<T> {
     /// The server of upload `i` sends `ack` down the chain.
     #[cold]
     pub(super) fn answer_down(&mut self, now: Instant, i: u32, ack: Ack) {
