@@ -3,7 +3,7 @@
 //! IPv4 prefixes are kept as IPv4-mapped IPv6 prefixes (RFC 4291 section 2.5.5.2), 96 bits longer, as addresses are in a 5-tuple: an
 //! IPv6 prefix of that range matches IPv4 addresses as well, so `::/0` matches all.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
@@ -85,13 +85,14 @@ impl<'de> serde::Deserialize<'de> for Prefix {
 #[cfg(feature = "serde")]
 impl serde::Serialize for Prefix {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_string())
+        serializer.collect_str(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     fn contains(prefix: &str, address: &str) -> bool {
         let address = match address.parse().expect("an address") {

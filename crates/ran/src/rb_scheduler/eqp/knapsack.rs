@@ -365,9 +365,10 @@ fn place(row: &mut [f64], width: usize, steps: &[Step]) {
 /// `new[c] = max(old[c], old[c - units] + sdus over all choices)` for `c` below `needed`; `old` has its room in front.
 fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     let units = |choice: &Choice| choice.units;
+    let upon = Some(&old[new.len()..]);
     match new.len() {
-        SHORT_ROW => relax_lanes::<SHORT_ROW>(new, old, needed, choices, units),
-        _ => relax_lanes::<LONG_ROW>(new, old, needed, choices, units),
+        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, upon, old, needed, (choices, units)),
+        _ => raise_lanes::<LONG_ROW>(new, upon, old, needed, (choices, units)),
     }
 }
 
@@ -377,40 +378,27 @@ fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Ch
     relax(new, beside, needed, choices);
     let units = |choice: &Choice| choice.beside_short;
     match new.len() {
-        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, plain, needed, choices, units),
-        _ => raise_lanes::<LONG_ROW>(new, plain, needed, choices, units),
+        SHORT_ROW => raise_lanes::<SHORT_ROW>(new, None, plain, needed, (choices, units)),
+        _ => raise_lanes::<LONG_ROW>(new, None, plain, needed, (choices, units)),
     }
 }
 
-/// Copies what is needed of `old` to `new` and raises it by `choices` upon `old`.
-#[inline]
-fn relax_lanes<const N: usize>(
-    new: &mut [i16],
-    old: &[i16],
-    needed: usize,
-    choices: &[Choice],
-    units: impl Fn(&Choice) -> u16,
-) {
-    let needed = needed.next_multiple_of(N);
-    let width = new.len();
-    new[..needed].copy_from_slice(&old[width..][..needed]);
-    raise_lanes::<N>(new, old, needed, choices, units);
-}
-
-/// Raises what is needed of `new` by `choices` upon `from`, `N` units at a time.
+/// Writes what is needed of `new`: what `upon`, or else itself, has there, raised by `choices` upon `from`, `N` units at a time.
 #[inline]
 fn raise_lanes<const N: usize>(
     new: &mut [i16],
+    upon: Option<&[i16]>,
     from: &[i16],
     needed: usize,
-    choices: &[Choice],
-    units: impl Fn(&Choice) -> u16,
+    (choices, units): (&[Choice], impl Fn(&Choice) -> u16),
 ) {
     let width = new.len();
     let needed = needed.next_multiple_of(N);
     for (chunk, new) in new[..needed].chunks_exact_mut(N).enumerate() {
         let Some(new) = new.first_chunk_mut::<N>() else { return };
-        let (at, mut best) = (width + chunk * N, *new);
+        let upon = upon.map_or(Some(&*new), |upon| upon[chunk * N..].first_chunk::<N>());
+        let Some(&(mut best)) = upon else { return };
+        let at = width + chunk * N;
         for choice in choices {
             let units = usize::from(units(choice));
             // What follows needs more still.
