@@ -42,7 +42,10 @@ pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     // `mount` keeps notes in /run/mount.
     let set_up =
         "mount -t tmpfs -o mode=755 room /run && mkdir -p /run/mount && ip link set lo up && exec \"$@\"";
-    unshare.args(["sh", "-c", set_up, "room"]).arg(std::env::current_exe().expect("this program"));
+    // A shell that runs the tests in the background has them ignore SIGINT; a run that is to be interrupted must not inherit that.
+    unshare
+        .args(["env", "--default-signal", "sh", "-c", set_up, "room"])
+        .arg(std::env::current_exe().expect("this program"));
     unshare.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(INSIDE, "1");
     let said = tempfile::NamedTempFile::new().expect("a file can be made");
     let both = said.reopen().expect("a file can be opened");
