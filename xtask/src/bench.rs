@@ -23,7 +23,7 @@ use serde::Deserialize;
 use crate::{Failure, Outcome, process};
 
 /// Rounds of the calibration loop, and of every workload but those that say otherwise.
-const ROUNDS: usize = 24;
+const ROUNDS: usize = 40;
 
 /// What is run, and its limits.
 #[derive(Clone, Copy)]

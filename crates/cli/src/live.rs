@@ -312,11 +312,13 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
             page(&chosen, &parity, (&outcome, args.allow_late))
         })?;
         match verdict(&outcome, args.allow_late) {
-            Ok(()) => missed += parity.missed(),
+            Ok(()) => {
+                missed += parity.missed();
+                rows += parity.rows.len();
+            }
             // Such a run is not judged: what it misses is not the method's.
             Err(why) => failed = failed.or(Some(why)),
         }
-        rows += parity.rows.len();
     }
     if missed > 0 {
         return Err(Failure::Failed(format!("{missed} of {rows} comparisons are outside their bands")));

@@ -26,6 +26,7 @@ fn results_are_whole(out: &Path) -> serde_json::Value {
     assert_eq!(result["groups"][0]["runs"].as_array().map(Vec::len), Some(1), "one run");
     let live = json(out.join("live.json"));
     accounts_close(&live);
+    assert_eq!(live["allow_late"], false, "the result says whether lateness was to matter");
     live
 }
 
