@@ -33,18 +33,18 @@ fn an_interrupted_comparison_keeps_its_finished_runs_and_names_the_others() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_secs(3));
     let id = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status().expect("`kill` is there");
     assert!(sent.success(), "the program ended before it was interrupted");
-    let over = (0..100).any(|_| {
+    let over = (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         child.try_wait().expect("the program can be asked").is_some()
     });
     if !over {
         child.kill().expect("the program can be stopped");
     }
-    assert!(over, "it ends within 10 s of the interruption");
+    assert!(over, "it ends within a minute of the interruption");
     let done = child.wait_with_output().expect("the program ends");
 
     let stderr = String::from_utf8_lossy(&done.stderr);
