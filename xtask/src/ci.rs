@@ -31,7 +31,7 @@ const PARITY: [&str; 12] = [
     "45s",
     "--set",
     "warmup=10s",
-    "--tries=4",
+    "--tries=3",
 ];
 
 const STEPS: [Step; 10] = [

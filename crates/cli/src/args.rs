@@ -203,7 +203,8 @@ pub(crate) struct ParityArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
-    /// Live runs until one is on time; a late one says nothing about the method
+    /// Time for live runs until one is on time, in whole runs: a late one says nothing about the method, and is given up as soon as it
+    /// is settled that it will be late
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) tries: u32,
     /// Compare delays that miss again, taking for equal what differs by no more than this: tells a machine's 50 us on delays that

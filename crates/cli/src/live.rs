@@ -101,7 +101,8 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         attach,
     };
     let beside = Beside { pcapng: args.pcapng.clone(), metrics: args.metrics.clone() };
-    let (outcome, captured) = run(&session, &chosen, (args.pace.read, args.output.quiet), &beside)?;
+    let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
+    let (outcome, captured) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
     compare::show(&comparison, args.output.wide)?;
     if let Some(folder) = &folder {
@@ -129,7 +130,7 @@ struct Beside {
 fn run(
     session: &Session,
     chosen: &Chosen,
-    (read, quiet): (Duration, bool),
+    (options, quiet): (&LiveOptions, bool),
     beside: &Beside,
 ) -> Result<(Outcome, Result<(), Failure>), Failure> {
     // A process with several threads may not enter a user namespace any more.
@@ -147,12 +148,7 @@ fn run(
         board: Board::new(!quiet && std::io::stderr().is_terminal()),
         metrics: server.as_ref().map(metrics::Server::board),
     };
-    let outcome = session.run_recorded(
-        &chosen.config,
-        &LiveOptions { read, ..LiveOptions::default() },
-        &mut watchers,
-        recorder,
-    );
+    let outcome = session.run_recorded(&chosen.config, options, &mut watchers, recorder);
     let captured = writer.map_or(Ok(()), |writer| writer.finish(outcome.is_ok()));
     let outcome = outcome.map_err(|e| Failure::Usage(e.to_string()))?;
     match outcome.swept {
@@ -326,21 +322,30 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
-/// Both runs of one method; the live one is repeated while it is late.
+/// Before a live run is repeated: a machine that was late is so for a while.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Both runs of one method; the live one is repeated while it is late. But for the last, a run is given up once it is settled that it
+/// will be late: all together take no longer than as many whole ones as there may be tries.
 fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Failure> {
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated =
         world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
     let session = Session { own_flows: true, ..Session::default() };
-    let how = (args.pace.read, args.quiet);
-    let (mut outcome, _) = run(&session, chosen, how, &Beside::default())?;
-    for attempt in 2..=args.tries {
-        if !outcome.report.late() || outcome.interrupted || args.allow_late {
-            break;
+    let whole = chosen.config.duration;
+    let mut left = whole.times(u64::from(args.tries));
+    let outcome = loop {
+        let more = !args.allow_late && left >= whole.times(2);
+        let options = LiveOptions { read: args.pace.read, give_up_late: more, ..LiveOptions::default() };
+        let (outcome, _) = run(&session, chosen, (&options, args.quiet), &Beside::default())?;
+        if !more || !outcome.report.late() || outcome.interrupted || outcome.report.fault.is_some() {
+            break outcome;
         }
-        say(&format!("{}: late; try {attempt} of {}", chosen.job.method, args.tries));
-        (outcome, _) = run(&session, chosen, how, &Beside::default())?;
-    }
+        let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
+        left = left.saturating_sub(took + PAUSE);
+        say(&format!("{}: late after {took}; once more in {PAUSE}", chosen.job.method));
+        std::thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
+    };
     if outcome.interrupted {
         return Err(Failure::Failed("ended by a signal".into()));
     }

@@ -65,12 +65,14 @@ pub struct LiveOptions {
     pub wake: Duration,
     /// Time between readings of the interfaces, where wake-ups for slots are further apart.
     pub read: Duration,
+    /// End the run as soon as it is settled that it will be late.
+    pub give_up_late: bool,
 }
 
 impl Default for LiveOptions {
     fn default() -> Self {
         let (wake, read) = (Duration::from_micros(500), Duration::from_micros(100));
-        Self { buffers: 32_768, flows: 16_384, wake, read }
+        Self { buffers: 32_768, flows: 16_384, wake, read, give_up_late: false }
     }
 }
 
@@ -140,6 +142,7 @@ pub struct Live<P> {
     slot: Duration,
     wake: Duration,
     read: Duration,
+    give_up_late: bool,
     end: Instant,
     /// The instant up to which everything has been done.
     done: Instant,
@@ -198,6 +201,7 @@ impl<P: Port> Live<P> {
             slot: config.stack.mac.slot.period,
             wake: options.wake,
             read: options.read,
+            give_up_late: options.give_up_late,
             end: Instant::ZERO + config.duration,
             done: Instant::ZERO,
             fault: None,
@@ -387,6 +391,9 @@ impl<P: Port> Live<P> {
         let mut outside = clock.now().since(Instant::ZERO);
         let (mut stops, mut stopped) = (0, Duration::ZERO);
         let mut view_at = Instant::ZERO + VIEW_PERIOD;
+        let planned = |every: Duration| self.end.since(Instant::ZERO).as_nanos() / every.as_nanos();
+        let (all_slots, all_wakes) = (planned(self.slot), planned(lateness.period()));
+        let mut given_up = false;
         while self.done < self.end && !stop.load(Ordering::Relaxed) {
             let (due, for_slots) = self.next_wake();
             let due = due.min(self.end);
@@ -418,13 +425,17 @@ impl<P: Port> Live<P> {
                 self.fault = Some(fault);
                 break;
             }
+            given_up = self.give_up_late && lateness.is_settled(all_slots, all_wakes);
+            if given_up {
+                break;
+            }
             if now >= view_at {
                 view_at = now + VIEW_PERIOD;
                 watch.saw(now, &self.view(&lateness));
             }
         }
         let (result, mut report) = self.finish(priority, &lateness);
-        (report.stops, report.stopped) = (stops, stopped);
+        (report.stops, report.stopped, report.given_up) = (stops, stopped, given_up);
         (result, report)
     }
 
@@ -461,6 +472,7 @@ impl<P: Port> Live<P> {
             read_period: self.read.min(lateness.period()),
             stops: 0,
             stopped: Duration::ZERO,
+            given_up: false,
             down: self.down,
             up: self.up,
             flows: self.flows.opened(),

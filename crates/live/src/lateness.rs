@@ -54,6 +54,8 @@ pub struct Lateness {
     times: Histogram<u64>,
     slots: u64,
     missed: u64,
+    /// Wake-ups that were late by more than a quarter of the period.
+    slow: u64,
 }
 
 impl Lateness {
@@ -61,7 +63,7 @@ impl Lateness {
     #[must_use]
     pub fn new(period: Duration) -> Self {
         let times = Histogram::new_with_bounds(1, HIGHEST_NS, 2).expect("constant bounds are sound");
-        Self { period, times, slots: 0, missed: 0 }
+        Self { period, times, slots: 0, missed: 0, slow: 0 }
     }
 
     /// Time between wake-ups.
@@ -73,7 +75,9 @@ impl Lateness {
     /// A wake-up that was due at `due` came at `woke`.
     #[inline]
     pub fn woke(&mut self, due: Instant, woke: Instant) {
-        self.times.saturating_record(woke.since(due).as_nanos());
+        let late = woke.since(due).as_nanos();
+        self.times.saturating_record(late);
+        self.slow += u64::from(late * 4 > self.period.as_nanos());
     }
 
     /// `count` slots were handled, of which `missed` after the next wake-up was due.
@@ -81,6 +85,13 @@ impl Lateness {
     pub fn slots(&mut self, count: u64, missed: u64) {
         self.slots += count;
         self.missed += missed;
+    }
+
+    /// True when a run of `slots` slots in all, woken `wakes` times for them, will be late whatever is still to come.
+    #[must_use]
+    pub fn is_settled(&self, slots: u64, wakes: u64) -> bool {
+        let share = |of: u64| of as f64 * MISSED_SHARE;
+        self.missed as f64 >= share(slots) || self.slow as f64 > share(wakes)
     }
 
     /// What it came to so far.
@@ -183,7 +194,10 @@ mod tests {
         slow.slots(1_000, 0);
         assert!(!on_time.report().late, "{:?}", on_time.report());
         assert!(slow.report().late, "2 % are 300 us late: {:?}", slow.report());
+        assert!(!on_time.is_settled(1_000, 1_000), "no slot more is to be missed");
+        assert!(slow.is_settled(1_000, 1_000) && !slow.is_settled(2_000, 2_000), "20 wake-ups are slow");
         on_time.slots(0, 1);
         assert!(on_time.report().late, "1 % missed");
+        assert!(on_time.is_settled(1_000, 1_000) && !on_time.is_settled(1_001, 1_001));
     }
 }

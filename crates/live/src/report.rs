@@ -59,6 +59,8 @@ pub struct LiveReport {
     pub stops: u64,
     /// Time that those took out of the run.
     pub stopped: Duration,
+    /// The run was ended before its time because it was settled that it would be late.
+    pub given_up: bool,
     /// From the server to the UEs.
     pub down: Account,
     /// From the UEs to the server.
@@ -85,6 +87,6 @@ impl LiveReport {
     /// The run was late: its delays are shaped by this machine and not by the scenario alone.
     #[must_use]
     pub fn late(&self) -> bool {
-        self.lateness.late
+        self.lateness.late || self.given_up
     }
 }

@@ -460,6 +460,20 @@ fn a_stall_of_tens_of_milliseconds_is_caught_up_whole() {
 }
 
 #[test]
+fn a_run_that_gives_up_ends_once_it_is_settled_that_it_will_be_late() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
+    for (stall, seconds) in [(19, 2.0), (21, 0.031)] {
+        let mut bench = Bench::new(Vec::new(), Vec::new());
+        bench.stop = Some((at(10_000), ms(stall)));
+        bench.options.give_up_late = true;
+        let (result, report, _) = bench.run(&config);
+        // 1 % of 2000 slots.
+        assert_eq!((report.late(), report.given_up), (stall > 20, stall > 20), "{report:?}");
+        assert!((result.duration_s - seconds).abs() < 0.002, "{stall} ms: {}", result.duration_s);
+    }
+}
+
+#[test]
 fn short_slots_are_handled_in_batches_of_a_wake_up() {
     let config = config(Duration::from_micros(125), 1_500, droptail(), vec![source(100, 1_000)]);
     let (result, report, _) = Bench::new(Vec::new(), Vec::new()).run(&config);
