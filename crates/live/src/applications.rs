@@ -292,13 +292,13 @@ impl Applications {
         let mut doors: BTreeMap<SocketAddr, BTreeMap<SocketAddr, Expected>> = BTreeMap::new();
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
-            match &flow.traffic {
+            match &*flow.traffic {
                 Traffic::Tcp { sender, receiver, size } | Traffic::Upload { sender, receiver, size } => {
                     let expected = Expected {
                         flow: shared,
                         side: Side::Ue(flow.ue as usize),
                         control: kernel_name(sender.cc.name()),
-                        upload: matches!(flow.traffic, Traffic::Upload { .. }),
+                        upload: matches!(*flow.traffic, Traffic::Upload { .. }),
                         size: size.map(|bytes| bytes.0),
                         dscp: flow.dscp,
                         window: window::fixed(&receiver.window),
@@ -335,7 +335,7 @@ impl Applications {
     fn admit(&mut self, flow: &FlowConfig, begin: Instant) -> Arc<Flow> {
         let after = |time: justfull_base::Duration| begin + Duration::from_nanos(time.as_nanos());
         let shared = Arc::new(Flow {
-            name: flow.name.clone(),
+            name: flow.name.to_string(),
             start: after(flow.start),
             end: flow.stop.map(after),
             stop: Arc::clone(&self.stop),
@@ -368,7 +368,7 @@ impl Applications {
     ) -> Result<(), LiveError> {
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
         let (server, ue) = ends(flow);
-        if matches!(flow.traffic, Traffic::Ping(_)) {
+        if matches!(*flow.traffic, Traffic::Ping(_)) {
             return self.start_echo(network, (shared, server.ip(), ue), flow.dscp, (begin, departures));
         }
         let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);

@@ -20,6 +20,7 @@ use justfull_ran::{
 use justfull_sim::results::RunResult;
 use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::sync::Arc;
 
 const UE: Side = Side::Ue(0);
 
@@ -66,13 +67,13 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(200_000)), ..RlcConfig::default() },
             mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
             channel: ChannelConfig::Constant(ConstantConfig { per_slot: 3_000, unit: CapacityUnit::Bytes }),
-            ues: vec![UeConfig {
+            ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: rules.iter().map(qos_flow).collect(),
                 rules,
                 channel: None,
                 slice: 0,
-            }],
+            })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
             tie_order: TieOrder::TopDown,
@@ -85,7 +86,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             ue: 0,
             tuple: FiveTuple { source_port: 1, destination_port: 2, ..FiveTuple::default() },
             dscp: Dscp::default(),
-            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) },
+            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) }.into(),
             low_latency: false,
             start: Duration::ZERO,
             stop: None,

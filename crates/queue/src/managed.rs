@@ -124,7 +124,7 @@ impl ManagedQueue {
             account: Account {
                 counters: Counters::default(),
                 limit,
-                service_rate: None,
+                service_rate: BitRate::default(),
                 waiting_bytes: 0,
                 reserved_bytes: 0,
                 waiting_packets: 0,
@@ -363,9 +363,12 @@ impl ManagedQueue {
         &self.aqm
     }
 
-    /// Tells the AQM the rate at which the layer below serves this queue; none when it does not know.
+    /// Tells the AQM the rate at which the layer below serves this queue; none, or 0, when it does not know.
     pub const fn set_service_rate(&mut self, rate: Option<BitRate>) {
-        self.account.service_rate = rate;
+        self.account.service_rate = match rate {
+            Some(rate) => rate,
+            None => BitRate(0),
+        };
     }
 
     /// When [`Self::on_timeout`] wants to be called next; none for never. Early and late calls are legal.
@@ -423,7 +426,8 @@ impl ManagedQueue {
 struct Account {
     counters: Counters,
     limit: Limit,
-    service_rate: Option<BitRate>,
+    /// 0 when nobody knows it.
+    service_rate: BitRate,
     waiting_bytes: u64,
     reserved_bytes: u64,
     waiting_packets: u32,
@@ -452,7 +456,7 @@ impl Account {
             lane_bytes: lane_bytes.unwrap_or(self.backlog_bytes()),
             limit: self.limit,
             oldest: first.map(|queued| queued.packet.enqueued),
-            service_rate: self.service_rate,
+            service_rate: Some(self.service_rate).filter(|rate| rate.0 > 0),
             new_flow: false,
         }
     }

@@ -11,6 +11,7 @@ use crate::rb_scheduler::RbSchedulerConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
@@ -238,8 +239,8 @@ pub struct StackConfig {
     pub channel: ChannelConfig,
     /// Packet data convergence; with a carrier only.
     pub pdcp: PdcpConfig,
-    /// User equipments; at least one.
-    pub ues: Vec<UeConfig>,
+    /// User equipments; at least one. Those that are the same may share their settings.
+    pub ues: Vec<Arc<UeConfig>>,
     /// Shares of the slices in the resource blocks, together at most 1; none for one slice with all of them.
     pub slices: Vec<Ratio>,
     /// Order of events at one instant.
@@ -291,6 +292,14 @@ impl Default for MacConfig {
 }
 
 impl StackConfig {
+    /// The settings of UE `index`, which from then on are its own.
+    ///
+    /// # Panics
+    /// When there is no such UE.
+    pub fn ue_mut(&mut self, index: usize) -> &mut UeConfig {
+        Arc::make_mut(&mut self.ues[index])
+    }
+
     /// Checks what no single layer can check.
     ///
     /// # Errors

@@ -211,7 +211,7 @@ pub enum AnyLimiter {
     /// See [`LastPoll`].
     LastPoll(Box<LastPoll>),
     /// See [`Clairvoyant`].
-    Clairvoyant(Clairvoyant),
+    Clairvoyant(Box<Clairvoyant>),
     /// A user's own.
     Custom(Box<dyn Limiter + Send>),
 }
@@ -231,7 +231,7 @@ impl AnyLimiter {
             LimiterConfig::Bdp5g(c) => Self::Bdp5g(Box::new(Bdp5g::new(c, context)?)),
             LimiterConfig::EBdp5g(c) => Self::EBdp5g(Box::new(EBdp5g::new(c, context)?)),
             LimiterConfig::LastPoll(c) => Self::LastPoll(Box::new(LastPoll::new(c, context)?)),
-            LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Clairvoyant::new(context)),
+            LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Box::new(Clairvoyant::new(context))),
         })
     }
 

@@ -15,6 +15,7 @@
 //! COUNT has 64 bits, so that it need not be protected from wrapping.
 
 use crate::rlc::SduHandle;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::error::ensure;
@@ -170,19 +171,59 @@ enum Place {
     Delivered,
 }
 
-/// Receiving side; 96 B, and 16 B for each number from the first missing to the highest received, at most half of the SN space.
+/// Receiving side; 32 B while all comes in order. From the first gap on 64 B, and 16 B for each number from the first missing to the
+/// highest received, at most half of the SN space.
 #[derive(Clone, Debug)]
 pub struct PdcpRx {
     /// RX_DELIV: the first COUNT that is not delivered.
     deliv: u64,
+    /// Made at the first gap.
+    reordering: Option<Box<Reordering>>,
+    t_reordering: Duration,
+    sn_bits: u8,
+    out_of_order: bool,
+}
+
+/// What waits behind a gap.
+#[derive(Clone, Debug)]
+struct Reordering {
     /// RX_REORD: the COUNT after the one that started t-Reordering.
     reord: u64,
     /// What came from RX_DELIV on; RX_NEXT is behind its end.
     places: VecDeque<Place>,
-    t_reordering: Duration,
+    /// End of t-Reordering.
     timer: Instant,
-    sn_bits: u8,
-    out_of_order: bool,
+}
+
+impl Reordering {
+    fn new() -> Self {
+        Self { reord: 0, places: VecDeque::new(), timer: Instant::NEVER }
+    }
+
+    /// RX_DELIV moves to the first COUNT that did not come.
+    fn deliver_in_order(&mut self, deliv: &mut u64, deliver: &mut impl FnMut(SduHandle)) {
+        while let Some(&place) = self.places.front().filter(|&&place| place != Place::Missing) {
+            self.pop(place, deliv, deliver);
+        }
+    }
+
+    fn pop(&mut self, place: Place, deliv: &mut u64, deliver: &mut impl FnMut(SduHandle)) {
+        if let Place::Waiting(sdu) = place {
+            deliver(sdu);
+        }
+        self.places.pop_front();
+        *deliv += 1;
+    }
+
+    fn update_timer(&mut self, deliv: u64, ends: Instant) {
+        if self.timer != Instant::NEVER && deliv >= self.reord {
+            self.timer = Instant::NEVER;
+        }
+        if self.timer == Instant::NEVER && !self.places.is_empty() {
+            self.timer = ends;
+            self.reord = deliv + self.places.len() as u64;
+        }
+    }
 }
 
 impl PdcpRx {
@@ -194,10 +235,8 @@ impl PdcpRx {
         config.validate()?;
         Ok(Self {
             deliv: 0,
-            reord: 0,
-            places: VecDeque::new(),
+            reordering: None,
             t_reordering: config.t_reordering,
-            timer: Instant::NEVER,
             sn_bits: config.sn_bits,
             out_of_order: config.out_of_order,
         })
@@ -225,70 +264,47 @@ impl PdcpRx {
             return PdcpOutcome::Dropped;
         }
         let Some(at) = self.ahead(sn) else { return PdcpOutcome::Dropped };
-        if at == 0 && self.places.is_empty() {
+        if at == 0 && self.reordering.as_ref().is_none_or(|held| held.places.is_empty()) {
             self.deliv += 1;
             deliver(sdu);
             return PdcpOutcome::Accepted;
         }
-        if self.places.get(at).is_some_and(|&place| place != Place::Missing) {
+        let held = self.reordering.get_or_insert_with(|| Box::new(Reordering::new()));
+        if held.places.get(at).is_some_and(|&place| place != Place::Missing) {
             return PdcpOutcome::Dropped;
         }
-        if self.places.len() <= at {
-            self.places.resize(at + 1, Place::Missing);
+        if held.places.len() <= at {
+            held.places.resize(at + 1, Place::Missing);
         }
         if self.out_of_order {
             deliver(sdu);
-            self.places[at] = Place::Delivered;
+            held.places[at] = Place::Delivered;
         } else {
-            self.places[at] = Place::Waiting(sdu);
+            held.places[at] = Place::Waiting(sdu);
         }
-        self.deliver_in_order(&mut deliver);
-        self.update_timer(now);
+        held.deliver_in_order(&mut self.deliv, &mut deliver);
+        held.update_timer(self.deliv, now + self.t_reordering);
         PdcpOutcome::Accepted
-    }
-
-    /// RX_DELIV moves to the first COUNT that did not come.
-    fn deliver_in_order(&mut self, deliver: &mut impl FnMut(SduHandle)) {
-        while let Some(&place) = self.places.front().filter(|&&place| place != Place::Missing) {
-            self.pop(place, deliver);
-        }
-    }
-
-    fn pop(&mut self, place: Place, deliver: &mut impl FnMut(SduHandle)) {
-        if let Place::Waiting(sdu) = place {
-            deliver(sdu);
-        }
-        self.places.pop_front();
-        self.deliv += 1;
-    }
-
-    fn update_timer(&mut self, now: Instant) {
-        if self.timer != Instant::NEVER && self.deliv >= self.reord {
-            self.timer = Instant::NEVER;
-        }
-        if self.timer == Instant::NEVER && !self.places.is_empty() {
-            self.timer = now + self.t_reordering;
-            self.reord = self.deliv + self.places.len() as u64;
-        }
     }
 
     /// When [`Self::on_timeout`] has something to do: the end of t-Reordering.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        Some(self.timer).filter(|&at| at != Instant::NEVER)
+        self.reordering.as_ref().map(|held| held.timer).filter(|&at| at != Instant::NEVER)
     }
 
     /// t-Reordering may have ended: what misses before RX_REORD is given up, what waited for it is delivered (section 5.2.2.2).
     pub fn on_timeout(&mut self, now: Instant, mut deliver: impl FnMut(SduHandle)) {
-        if now < self.timer || self.timer == Instant::NEVER {
+        let Some(held) = &mut self.reordering else { return };
+        if now < held.timer || held.timer == Instant::NEVER {
             return;
         }
-        self.timer = Instant::NEVER;
-        while let Some(&place) = self.places.front().filter(|_| self.deliv < self.reord) {
-            self.pop(place, &mut deliver);
+        held.timer = Instant::NEVER;
+        while let Some(&place) = held.places.front().filter(|_| self.deliv < held.reord) {
+            held.pop(place, &mut self.deliv, &mut deliver);
         }
-        self.deliver_in_order(&mut deliver);
-        self.update_timer(now);
+        held.deliver_in_order(&mut self.deliv, &mut deliver);
+        held.update_timer(self.deliv, now + self.t_reordering);
     }
 }
 

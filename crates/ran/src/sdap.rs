@@ -4,7 +4,8 @@ use crate::config::{QosFlowConfig, SdapConfig};
 use crate::few::Few;
 use crate::limiter::CapacityUnit;
 use crate::pacer::{AnyPacer, PacerContext};
-use crate::scheduler::{AnySdapScheduler, Candidate};
+use crate::scheduler::{AnySdapScheduler, Candidate, SdapScheduler};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
 use justfull_base::{ConfigError, Layer};
@@ -27,9 +28,15 @@ pub(crate) struct SdapQueue {
 /// SDAP of one UE. Index of a queue = index of the QoS flow in the UE's configuration.
 pub(crate) struct UeSdap {
     pub(crate) queues: Few<SdapQueue>,
-    pub(crate) scheduler: AnySdapScheduler,
-    candidates: Vec<Candidate>,
+    /// None where there is one queue, and so nothing to choose.
+    choice: Option<Box<Choice>>,
     unit: CapacityUnit,
+}
+
+/// Who chooses among several queues.
+struct Choice {
+    scheduler: AnySdapScheduler,
+    candidates: Vec<Candidate>,
 }
 
 impl UeSdap {
@@ -47,13 +54,11 @@ impl UeSdap {
             let (drb, priority, weight) = (flow.drb, flow.priority, flow.weight);
             Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
         };
-        Ok(Self {
-            queues: crate::stack::collect_exactly(flows.iter().enumerate().map(build))?.into(),
-            scheduler: AnySdapScheduler::new(&config.scheduler, flows.len())
-                .map_err(|e| e.within("scheduler"))?,
-            candidates: Vec::new(),
-            unit: context.unit,
-        })
+        let queues = crate::stack::collect_exactly(flows.iter().enumerate().map(build))?.into();
+        let scheduler =
+            AnySdapScheduler::new(&config.scheduler, flows.len()).map_err(|e| e.within("scheduler"))?;
+        let choice = Choice { scheduler, candidates: Vec::new() };
+        Ok(Self { queues, choice: (flows.len() > 1).then(|| Box::new(choice)), unit: context.unit })
     }
 
     /// True when any queue holds a packet.
@@ -91,8 +96,9 @@ impl UeSdap {
     }
 
     fn pick_by_schedule(&mut self) -> Option<usize> {
-        self.candidates.clear();
-        self.candidates.extend(self.queues.iter().map(|q| {
+        let Choice { scheduler, candidates } = self.choice.as_deref_mut()?;
+        candidates.clear();
+        candidates.extend(self.queues.iter().map(|q| {
             let head = q.queue.peek();
             Candidate {
                 eligible: head.is_some() && !q.refused,
@@ -102,6 +108,14 @@ impl UeSdap {
                 weight: q.weight,
             }
         }));
-        crate::scheduler::SdapScheduler::pick(&mut self.scheduler, &self.candidates)
+        scheduler.pick(candidates)
+    }
+
+    /// Queue `i` has sent a packet of `bytes`.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, i: usize, bytes: u32) {
+        if let Some(choice) = &mut self.choice {
+            choice.scheduler.on_sent(i, bytes);
+        }
     }
 }

@@ -17,7 +17,6 @@ use crate::mac::{Bearer, LastSlot, SlotBudget, Turns};
 use crate::pacer::{Pacer, PacerContext, SdapPoll};
 use crate::poll::Poll;
 use crate::rlc::RlcEntity;
-use crate::scheduler::SdapScheduler;
 use crate::sdap::UeSdap;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
 use alloc::boxed::Box;
@@ -64,7 +63,6 @@ struct Flow {
 
 /// One UE's part of the chain.
 struct Ue {
-    upf: UeUpf,
     sdap: UeSdap,
     rlc: Few<RlcEntity>,
     /// QFIs of its QoS flows and its rules; UEs that have the same share them.
@@ -76,8 +74,7 @@ struct Ue {
     slice: u16,
     /// The UE is in the list of UEs that resource blocks are given to.
     block_listed: bool,
-    /// The UE is in the list of UEs with packets in the UPF, in SDAP.
-    upf_listed: bool,
+    /// The UE is in the list of UEs with packets in SDAP.
     sdap_listed: bool,
 }
 
@@ -97,6 +94,8 @@ pub struct Conserved {
 /// The downlink chain of one cell.
 pub struct Stack {
     ues: Vec<Ue>,
+    /// The UEs' queues in the UPF; none at all where packets pass through it.
+    upfs: Vec<UeUpf>,
     flows: Vec<Flow>,
     upf_poll: Poll,
     sdap_poll: Poll,
@@ -119,7 +118,6 @@ pub struct Stack {
     backlog: RlcView,
     top_down: bool,
     unpaced: bool,
-    upf_passes_through: bool,
     hash_key: u64,
     assert_bound: bool,
     limiters_listen: bool,
@@ -172,13 +170,13 @@ impl Stack {
             return;
         };
         packet.qfi = flow.qfi;
-        if self.upf_passes_through {
+        if self.upfs.is_empty() {
             self.enter_sdap(now, flow.ue, qos as usize, &packet, driver);
             return;
         }
-        let ue = &mut self.ues[flow.ue as usize];
-        if ue.upf.queues[qos as usize].queue.enqueue(now, packet, driver) && !ue.upf_listed {
-            ue.upf_listed = true;
+        let upf = &mut self.upfs[flow.ue as usize];
+        if upf.queues[qos as usize].queue.enqueue(now, packet, driver) && !upf.listed {
+            upf.listed = true;
             self.upf_busy.push(flow.ue);
         }
         // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
@@ -239,11 +237,11 @@ impl Stack {
     /// Counts of the run so far.
     #[must_use]
     pub fn conserved(&self) -> Conserved {
-        let queues = self.ues.iter().flat_map(|ue| {
-            let upf = ue.upf.queues.iter().map(|q| &q.queue);
+        let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
+        let queues = upf.chain(self.ues.iter().flat_map(|ue| {
             let sdap = ue.sdap.queues.iter().map(|q| &q.queue);
-            upf.chain(sdap).chain(ue.rlc.iter().map(RlcEntity::queue))
-        });
+            sdap.chain(ue.rlc.iter().map(RlcEntity::queue))
+        }));
         let mut counts = Conserved {
             entered: self.next_id,
             delivered: self.delivered,
@@ -280,8 +278,8 @@ impl Stack {
     #[must_use]
     pub fn backlog_packets(&self) -> [u64; 3] {
         let mut sum = [0, 0, self.backlog.packets];
-        for ue in self.upf_busy.iter().map(|&i| &self.ues[i as usize]) {
-            sum[0] += ue.upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+        for upf in self.upf_busy.iter().map(|&i| &self.upfs[i as usize]) {
+            sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
         }
         for ue in self.sdap_busy.iter().map(|&i| &self.ues[i as usize]) {
             sum[1] += ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
@@ -321,11 +319,11 @@ impl Stack {
         for i in 0..self.upf_busy.len() {
             self.serve_upf(now, self.upf_busy[i], driver);
         }
-        let ues = &mut self.ues;
+        let upfs = &mut self.upfs;
         self.upf_busy.retain(|&ue| {
-            let ue = &mut ues[ue as usize];
-            ue.upf_listed = ue.upf.is_busy();
-            ue.upf_listed
+            let upf = &mut upfs[ue as usize];
+            upf.listed = upf.is_busy();
+            upf.listed
         });
         if !self.upf_busy.is_empty() {
             self.upf_poll.arm(now, false);
@@ -335,21 +333,21 @@ impl Stack {
     /// One opportunity of the UPF for one UE.
     fn serve_upf<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         let need = if self.clairvoyant.is_some() { self.clairvoyant_need(now) } else { 0 };
-        let ue = &mut self.ues[ue_index as usize];
-        for i in 0..ue.upf.queues.len() {
-            let backlog = ue.sdap.backlog(i);
-            let pacer = &mut ue.sdap.queues[i].pacer;
+        let (upf, sdap) = (&mut self.upfs[ue_index as usize], &mut self.ues[ue_index as usize].sdap);
+        for i in 0..upf.queues.len() {
+            let backlog = sdap.backlog(i);
+            let pacer = &mut sdap.queues[i].pacer;
             if pacer.wants_forecast() {
                 pacer.on_need(need);
             }
-            ue.upf.queues[i].allowance = pacer.occupancy(now).saturating_sub(backlog);
+            upf.queues[i].allowance = pacer.occupancy(now).saturating_sub(backlog);
         }
         for _ in 0..self.upf_batch {
-            let ue = &mut self.ues[ue_index as usize];
-            let Some(i) = ue.upf.next_in_turn() else { break };
-            let Some(packet) = ue.upf.queues[i].queue.dequeue(now, driver) else { continue };
+            let upf = &mut self.upfs[ue_index as usize];
+            let Some(i) = upf.next_in_turn() else { break };
+            let Some(packet) = upf.queues[i].queue.dequeue(now, driver) else { continue };
             let amount = self.unit.amount(&packet);
-            ue.upf.queues[i].allowance = ue.upf.queues[i].allowance.saturating_sub(amount);
+            upf.queues[i].allowance = upf.queues[i].allowance.saturating_sub(amount);
             self.enter_sdap(now, ue_index, i, &packet, driver);
         }
     }
@@ -505,7 +503,7 @@ impl Stack {
             queue.queue.commit(now, &packet, driver);
             sent += 1;
             queue.moved += self.unit.amount(&packet);
-            sdap.scheduler.on_sent(i, packet.size);
+            sdap.on_sent(i, packet.size);
             rlc.enqueue(now, packet, driver);
             let after = rlc.view();
             self.backlog.change(&before, &after);

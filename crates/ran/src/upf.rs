@@ -5,7 +5,7 @@
 //! take turns, one packet each. T20's program puts all UDP in one queue and all TCP in another; here flows are hashed.
 
 use crate::prefix::Prefix;
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use justfull_base::packet::Protocol;
 use justfull_base::rng::mix;
 use justfull_base::{ConfigError, Dscp, Qfi};
@@ -112,10 +112,11 @@ pub(crate) struct UpfQueue {
 }
 
 /// The UPF's queues for one UE. Index of a queue = index of the QoS flow in the UE's configuration.
-#[derive(Default)]
 pub(crate) struct UeUpf {
-    pub(crate) queues: Vec<UpfQueue>,
-    pub(crate) turn: usize,
+    pub(crate) queues: Box<[UpfQueue]>,
+    turn: u32,
+    /// The UE is in the list of UEs with packets in the UPF.
+    pub(crate) listed: bool,
 }
 
 impl UeUpf {
@@ -124,7 +125,7 @@ impl UeUpf {
             let queue = ManagedQueue::new(justfull_base::Layer::Upf, config, mix(key ^ i as u64))?;
             Ok(UpfQueue { queue, allowance: 0 })
         });
-        Ok(Self { queues: crate::stack::collect_exactly(queues)?, turn: 0 })
+        Ok(Self { queues: crate::stack::collect_exactly(queues)?.into(), turn: 0, listed: false })
     }
 
     /// True when any queue holds a packet.
@@ -135,11 +136,11 @@ impl UeUpf {
     /// The next queue in turn that holds a packet and has an allowance.
     pub(crate) fn next_in_turn(&mut self) -> Option<usize> {
         let n = self.queues.len();
-        let found = (0..n).map(|i| (self.turn + i) % n).find(|&i| {
+        let found = (0..n).map(|i| (self.turn as usize + i) % n).find(|&i| {
             let q = &self.queues[i];
             q.allowance > 0 && q.queue.backlog_packets() > 0
         })?;
-        self.turn = (found + 1) % n;
+        self.turn = ((found + 1) % n) as u32;
         Some(found)
     }
 }

@@ -475,6 +475,7 @@ fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
                 let drbs = if one_bearer { 1 } else { 1 + pick(rng, &[0, 2, 7, 31]) };
                 ue(rng, drbs, own, bare)
             })
+            .map(Into::into)
             .collect(),
         tie_order: pick(rng, &[TieOrder::TopDown, TieOrder::BottomUp]),
         mtu: MTU as u32,
@@ -521,8 +522,10 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         })
     };
     config.channel = mcs(rng);
-    for ue in &mut config.ues {
-        ue.slice = rng.below(config.slices.len().max(1) as u64) as u16;
+    for index in 0..config.ues.len() {
+        let slices = config.slices.len().max(1) as u64;
+        let ue = config.ue_mut(index);
+        ue.slice = rng.below(slices) as u16;
         ue.channel = rng.chance(0.4).then(|| mcs(rng));
     }
     config

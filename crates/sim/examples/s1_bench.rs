@@ -17,6 +17,7 @@ use justfull_tcp::{ReceiverConfig, Window};
 
 #[path = "support/mod.rs"]
 mod support;
+use std::sync::Arc;
 use support::{AfterWarmup, Line};
 
 /// Tells the counter how far the run is.
@@ -37,7 +38,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         name: name.into(),
         ue: 0,
         tuple: FiveTuple { destination_port: port, protocol, ..FiveTuple::default() },
-        traffic,
+        traffic: Arc::new(traffic),
         dscp: Dscp::default(),
         low_latency,
         start,
@@ -60,13 +61,13 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
             channel: ChannelConfig::Pattern(PatternConfig {
                 bytes: vec![less, full, full, full, full, less, full, full, full, full],
             }),
-            ues: vec![UeConfig {
+            ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
                 rules: vec![PacketDetectionRule::any(qfi)],
                 channel: None,
                 slice: 0,
-            }],
+            })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
             tie_order: TieOrder::TopDown,

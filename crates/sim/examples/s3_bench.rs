@@ -14,6 +14,8 @@ use justfull_ran::{
 };
 use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
 
+use std::sync::Arc;
+
 #[path = "support/mod.rs"]
 mod support;
 use support::{AfterWarmup, Line, rss_kib};
@@ -39,14 +41,13 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
         channel: None,
         slice: 0,
     };
+    let call = Traffic::Udp { payload: Bytes(172), interval: Interval::Constant(Duration::from_millis(20)) };
+    let (name, traffic) = (Arc::<str>::from("voip"), Arc::new(call));
     let flow = |ue: u32| FlowConfig {
-        name: "voip".into(),
+        name: Arc::clone(&name),
         ue,
         tuple: FiveTuple { destination_port: 5004, protocol: Protocol::Udp, ..FiveTuple::default() },
-        traffic: Traffic::Udp {
-            payload: Bytes(172),
-            interval: Interval::Constant(Duration::from_millis(20)),
-        },
+        traffic: Arc::clone(&traffic),
         dscp: Dscp::default(),
         low_latency: true,
         start: Duration::ZERO,
@@ -76,7 +77,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
             },
             channel: ChannelConfig::Mcs(McsConfig { mcs: vec![27], ..McsConfig::default() }),
             pdcp: PdcpConfig::default(),
-            ues: vec![ue; ues as usize],
+            ues: std::iter::repeat_n(Arc::new(ue), ues as usize).collect(),
             slices: Vec::new(),
             tie_order: TieOrder::TopDown,
             mtu: 1500,

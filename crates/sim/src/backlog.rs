@@ -7,6 +7,7 @@ use crate::results::EntityResult;
 use justfull_base::{Event, Instant, Layer, Packet, Probe};
 use justfull_ran::Egress;
 use justfull_ran::UeConfig;
+use std::sync::Arc;
 
 /// One queue.
 struct Entity {
@@ -67,7 +68,7 @@ pub(crate) struct Backlogs {
 
 impl Backlogs {
     /// All entities of `ues`, empty.
-    pub(crate) fn new(ues: &[UeConfig], warmup: Instant) -> Self {
+    pub(crate) fn new(ues: &[Arc<UeConfig>], warmup: Instant) -> Self {
         let mut all = Self {
             warmup,
             entities: Vec::new(),

@@ -245,7 +245,7 @@ mod tests {
             name: "game".into(),
             ue: 0,
             tuple: FiveTuple::default(),
-            traffic: Traffic::Udp { payload: Bytes(200), interval },
+            traffic: Traffic::Udp { payload: Bytes(200), interval }.into(),
             low_latency: true,
             start: Duration::from_secs(1),
             stop: Some(Duration::from_secs(2)),

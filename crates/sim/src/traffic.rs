@@ -30,6 +30,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// Bytes of IPv4 and UDP headers.
 pub const UDP_HEADER_BYTES: u32 = 28;
@@ -236,15 +237,15 @@ pub(crate) fn least_interval(interval: &Interval) -> Result<(), ConfigError> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowConfig {
     /// Name; flows of one name are counted together.
-    pub name: String,
+    pub name: Arc<str>,
     /// UE at the other end.
     pub ue: u32,
     /// Addresses and ports.
     pub tuple: FiveTuple,
     /// Codepoint of its packets towards the UE.
     pub dscp: Dscp,
-    /// What it sends.
-    pub traffic: Traffic,
+    /// What it sends; flows that send the same may share it.
+    pub traffic: Arc<Traffic>,
     /// Its delay is what the scenario asks for.
     pub low_latency: bool,
     /// When it starts. A source of datagrams starts within one mean interval after it, at random.
@@ -266,7 +267,7 @@ impl FlowConfig {
         if let Some(stop) = self.stop {
             ensure(stop > self.start, "stop", &stop, "after start", "a flow lasts some time")?;
         }
-        match &self.traffic {
+        match &*self.traffic {
             Traffic::Udp { payload, interval } => {
                 check_payload(*payload, mtu)?;
                 least_interval(interval)

@@ -31,9 +31,9 @@ fn two_slices(scheduler: RbSchedulerConfig) -> WorldConfig {
     let stack = &mut config.stack;
     stack.mac.scheduler = scheduler;
     stack.slices = vec![Ratio(0.25), Ratio(0.75)];
-    let mut other = stack.ues[0].clone();
+    stack.ues.push(stack.ues[0].clone());
+    let other = stack.ue_mut(1);
     (other.slice, other.rules) = (1, vec![PacketDetectionRule::any(qfi(9))]);
-    stack.ues.push(other);
     let mut bulk = config.flows[0].clone();
     (bulk.name, bulk.ue, bulk.tuple.destination_port) = ("bulk-b".into(), 1, 7);
     config.flows.push(bulk);

@@ -19,6 +19,7 @@ use justfull_sim::results::{Distribution, RunResult};
 use justfull_sim::traffic::{CbrConfig, ObjectSize, OnOffConfig, PageConfig, Span, VideoConfig, VoipConfig};
 use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, WorldConfig};
 use justfull_tcp::{CcConfig, SenderConfig};
+use std::sync::Arc;
 
 const WORLDS: u64 = 100;
 
@@ -148,8 +149,8 @@ fn flow(rng: &mut Rng, i: u64, ues: u64) -> FlowConfig {
         7 | 8 => upload(&format!("up{i}"), cc, size),
         _ => tcp(&format!("tcp{i}"), cc, size),
     };
-    flow.name = format!("{}{i}", flow.traffic.kind());
-    if let Traffic::Tcp { sender, .. } = &mut flow.traffic {
+    flow.name = format!("{}{i}", flow.traffic.kind()).into();
+    if let Traffic::Tcp { sender, .. } = Arc::make_mut(&mut flow.traffic) {
         sender.ecn = rng.chance(0.3);
     }
     flow.ue = rng.below(ues) as u32;
@@ -239,7 +240,7 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
             assert_eq!(ping.replies, flow.rtt.count, "{name}");
         }
         if let Traffic::Tcp { size: Some(size), .. } | Traffic::Upload { size: Some(size), .. } =
-            &settings.traffic
+            &*settings.traffic
         {
             let window_s = result.duration_s - result.warmup_s;
             let received = flow.goodput_mbit_s * 1e6 / 8.0 * window_s;

@@ -110,8 +110,8 @@ impl RunFacts {
     pub fn new(config: &WorldConfig, scenario_toml: String, point: String) -> Self {
         let mut classes: Vec<String> = Vec::new();
         let flows = config.flows.iter().flat_map(|flow| {
-            let class = classes.iter().position(|name| *name == flow.name).unwrap_or_else(|| {
-                classes.push(flow.name.clone());
+            let class = classes.iter().position(|name| **name == *flow.name).unwrap_or_else(|| {
+                classes.push(flow.name.to_string());
                 classes.len() - 1
             });
             let ue = &config.stack.ues[flow.ue as usize];
@@ -125,12 +125,12 @@ impl RunFacts {
                     dscp: flow.dscp,
                     drb: ue.qos_flows.iter().find(|q| Some(q.qfi) == qfi).map_or(0, |q| q.drb),
                     datagrams: flow.traffic.datagrams().map(|(bytes, interval)| (bytes.0 as u32, interval)),
-                    stream: match &flow.traffic {
+                    stream: match &*flow.traffic {
                         Traffic::Tcp { .. } | Traffic::Page(_) => Some(Way::Down),
                         Traffic::Upload { .. } => Some(Way::Up),
                         _ => None,
                     },
-                    answered: matches!(flow.traffic, Traffic::Ping(_)),
+                    answered: matches!(*flow.traffic, Traffic::Ping(_)),
                     low_latency: flow.low_latency,
                     core_delay,
                 }

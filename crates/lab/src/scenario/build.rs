@@ -11,6 +11,7 @@ use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use std::sync::Arc;
 
 /// Most UEs and most flows of a world.
 const MOST: usize = 1_000_000;
@@ -69,7 +70,7 @@ pub(super) fn world(
             pdcp: file.pdcp.clone(),
             mac: file.mac.clone(),
             channel: channel(&file.channel, slot, traces, "channel", locator)?,
-            ues,
+            ues: shared(ues),
             slices: file.slice.iter().map(|slice| slice.share).collect(),
             tie_order: file.tie_order,
             mtu: file.mtu,
@@ -136,7 +137,7 @@ fn flows(
                 "at most 65536: each has a port",
             )
         })?;
-        let traffic = traffic(flow, &at, locator)?;
+        let (name, traffic) = (Arc::<str>::from(&*flow.name), Arc::new(traffic(flow, &at, locator)?));
         let delay_budget = delay_budget(flow, &at, locator)?;
         for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
             for k in 0..flow.count {
@@ -150,11 +151,11 @@ fn flows(
                     ue.rules.push(rule);
                 }
                 flows.push(FlowConfig {
-                    name: flow.name.clone(),
+                    name: Arc::clone(&name),
                     ue: ue_index as u32,
                     tuple,
                     dscp: flow.dscp,
-                    traffic: traffic.clone(),
+                    traffic: Arc::clone(&traffic),
                     low_latency: flow.low_latency,
                     start: flow.start,
                     stop: flow.stop,
@@ -192,6 +193,16 @@ fn default_rules(ues: &mut [UeConfig]) {
             ue.rules.push(PacketDetectionRule::any(last.qfi));
         }
     }
+}
+
+/// One allocation for neighbours that are the same: a large cell has thousands of them.
+fn shared(ues: Vec<UeConfig>) -> Vec<Arc<UeConfig>> {
+    let mut all: Vec<Arc<UeConfig>> = Vec::with_capacity(ues.len());
+    for ue in ues {
+        let same = all.last().filter(|last| ***last == ue).cloned();
+        all.push(same.unwrap_or_else(|| Arc::new(ue)));
+    }
+    all
 }
 
 fn traffic(

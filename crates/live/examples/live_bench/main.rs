@@ -26,6 +26,7 @@ use justfull_ran::{
     StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Bytes of a datagram.
@@ -47,13 +48,13 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
             rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(RLC_BYTES)), ..RlcConfig::default() },
             mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
             channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
-            ues: vec![UeConfig {
+            ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
                 rules: vec![PacketDetectionRule::any(qfi)],
                 channel: None,
                 slice: 0,
-            }],
+            })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
             tie_order: TieOrder::TopDown,
@@ -70,7 +71,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
                 protocol: traffic.protocol(),
                 ..FiveTuple::default()
             },
-            traffic,
+            traffic: Arc::new(traffic),
             dscp: Dscp::default(),
             low_latency: false,
             start: Duration::ZERO,

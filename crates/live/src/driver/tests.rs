@@ -18,6 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 const SERVER: [u8; 4] = [10, 0, 0, 1];
 const UE: [u8; 4] = [10, 0, 1, 1];
@@ -147,7 +148,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
         lateness: PollLateness::Exact,
     };
     let flow = |(i, traffic): (usize, Traffic)| FlowConfig {
-        name: format!("udp{i}"),
+        name: format!("udp{i}").into(),
         ue: 0,
         tuple: FiveTuple {
             source: mapped(SERVER),
@@ -156,7 +157,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             destination_port: 6000 + i as u16,
             protocol: Protocol::Udp,
         },
-        traffic,
+        traffic: traffic.into(),
         dscp: Dscp::default(),
         low_latency: i == 0,
         start: Duration::ZERO,
@@ -173,7 +174,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             rlc: RlcConfig { queue: rlc, ..RlcConfig::default() },
             mac: MacConfig { slot: poll, ..MacConfig::default() },
             channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
-            ues: vec![UeConfig {
+            ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi: qfi(1), drb: 0, priority: 0, weight: 1, queue: None }],
                 rules: vec![PacketDetectionRule {
@@ -182,7 +183,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
                 }],
                 channel: None,
                 slice: 0,
-            }],
+            })],
             pdcp: PdcpConfig::default(),
             slices: Vec::new(),
             tie_order: TieOrder::TopDown,
@@ -386,7 +387,7 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
     let mut config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
     let qfi = |n| Qfi::new(n).expect("below 64");
     let v6 = |last| [0xfd, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
-    let ue = &mut config.stack.ues[0];
+    let ue = config.stack.ue_mut(0);
     ue.qos_flows = (1..=3).map(|n| QosFlowConfig { qfi: qfi(n), ..ue.qos_flows[0].clone() }).collect();
     ue.rules = vec![
         PacketDetectionRule { dscp: Dscp::new(46), ..PacketDetectionRule::any(qfi(1)) },

@@ -212,5 +212,5 @@ proptest! {
 
 #[test]
 fn both_sides_are_small() {
-    assert!(size_of::<PdcpTx>() <= 24 && size_of::<PdcpRx>() <= 96, "{}", size_of::<PdcpRx>());
+    assert!(size_of::<PdcpTx>() <= 24 && size_of::<PdcpRx>() <= 32, "{}", size_of::<PdcpRx>());
 }

@@ -1,6 +1,7 @@
 //! Building a stack from its settings.
 
 use super::*;
+use crate::UeConfig;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
 
@@ -17,6 +18,11 @@ pub(crate) fn collect_exactly<T>(
         all.push(item?);
     }
     Ok(all)
+}
+
+/// Key of the streams of chance of UE `index`.
+fn ue_key(config: &StackConfig, index: usize) -> u64 {
+    mix(stream_key(config.seed, "ue") ^ index as u64)
 }
 
 impl Stack {
@@ -45,6 +51,7 @@ impl Stack {
         let reported = (config.mac.cqi_delay > 0 && blocks.is_some()).then(|| channel.clone());
         let mut stack = Self {
             ues: Vec::with_capacity(config.ues.len()),
+            upfs: Vec::new(),
             flows: Vec::new(),
             upf_poll: Poll::new(upf_poll),
             sdap_poll: Poll::new(sdap_poll),
@@ -65,7 +72,6 @@ impl Stack {
             backlog: RlcView::default(),
             top_down: config.tie_order == TieOrder::TopDown,
             unpaced,
-            upf_passes_through: upf_event_driven && unpaced,
             hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,
             limiters_listen: !matches!(
@@ -77,6 +83,13 @@ impl Stack {
             delivered: 0,
             unmatched: 0,
         };
+        if !(upf_event_driven && unpaced) {
+            let upf = |(index, ue): (usize, &Arc<UeConfig>)| {
+                let key = mix(ue_key(config, index) ^ 1);
+                UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
+            };
+            stack.upfs = collect_exactly(config.ues.iter().enumerate().map(upf))?;
+        }
         for index in 0..config.ues.len() {
             let ue = stack.build_ue(config, index, &context)?;
             stack.ues.push(ue);
@@ -93,14 +106,8 @@ impl Stack {
     ) -> Result<Ue, ConfigError> {
         let ue = &config.ues[index];
         let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
-        let key = mix(stream_key(config.seed, "ue") ^ index as u64);
+        let key = ue_key(config, index);
         let pacer_context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
-        let upf = if self.upf_passes_through {
-            UeUpf::default()
-        } else {
-            UeUpf::new(&config.upf.queue, ue.qos_flows.len(), mix(key ^ 1))
-                .map_err(|e| e.within("upf.queue"))?
-        };
         let rlc = (0..ue.drbs).map(|drb| {
             let mut rlc = RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
             if config.mac.carrier.is_some() {
@@ -123,7 +130,6 @@ impl Stack {
             )));
         }
         Ok(Ue {
-            upf,
             sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2))
                 .map_err(|e| e.within("sdap"))?,
             rlc: collect_exactly(rlc).map_err(|e| e.within("rlc"))?.into(),
@@ -133,7 +139,6 @@ impl Stack {
             channel: channel.map(Box::new),
             slice: ue.slice,
             block_listed: false,
-            upf_listed: false,
             sdap_listed: false,
         })
     }

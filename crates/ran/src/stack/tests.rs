@@ -107,7 +107,7 @@ fn cell(per_slot: u64, unit: CapacityUnit, ues: Vec<UeConfig>) -> StackConfig {
         rlc: RlcConfig { queue: unlimited, ..RlcConfig::default() },
         mac: MacConfig { slot: poll(10_000, 0), ..MacConfig::default() },
         channel: constant(per_slot, unit),
-        ues,
+        ues: ues.into_iter().map(Arc::new).collect(),
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
         tie_order: TieOrder::TopDown,
@@ -382,7 +382,7 @@ fn bearers_under_5g_bdp_are_each_let_have_their_share_of_the_slot_and_waste_noth
 #[test]
 fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
     let mut config = packets(4, vec![ue(&[0])]);
-    config.ues[0].rules =
+    config.ue_mut(0).rules =
         vec![PacketDetectionRule { protocol: Some(Protocol::Udp), ..PacketDetectionRule::any(qfi(0)) }];
     let mut stack = Stack::new(&config).expect("a valid cell");
     let mut log = Log::default();

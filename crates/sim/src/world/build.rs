@@ -42,7 +42,7 @@ impl<T: Listener> World<T> {
     pub(super) fn add_flow(&mut self, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
         let start = Instant::ZERO + flow.start;
         let number = self.tcp.len() as u32;
-        match &flow.traffic {
+        match &*flow.traffic {
             Traffic::Tcp { sender, receiver, size } => {
                 self.ends.push(End::Tcp(number));
                 self.sender_timers.arm(number, start);
@@ -131,7 +131,7 @@ pub(super) struct Members {
 
 pub(super) fn members(config: &WorldConfig) -> Members {
     let mut all = Members { flows: 0, tcp: 0, sources: 0 };
-    for traffic in config.flows.iter().map(|flow| &flow.traffic) {
+    for traffic in config.flows.iter().map(|flow| &*flow.traffic) {
         let connections = traffic.connections() as usize;
         all.flows += connections;
         all.tcp += if traffic.protocol() == Protocol::Tcp { connections } else { 0 };
@@ -155,7 +155,7 @@ pub(crate) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
     let mut classes: Vec<ClassInfo> = Vec::new();
     let mut class_of_flow = Vec::with_capacity(config.flows.len());
     for flow in &config.flows {
-        let found = classes.iter().rposition(|c| c.name == flow.name);
+        let found = classes.iter().rposition(|c| *c.name == *flow.name);
         let i = found.unwrap_or_else(|| {
             let control = flow.traffic.sender().map_or_else(String::new, |s| s.cc.name().to_string());
             let protocol = protocol_name(flow.traffic.protocol());
@@ -163,7 +163,7 @@ pub(crate) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
             let rules = &config.stack.ues[flow.ue as usize].rules;
             let qfi =
                 justfull_ran::upf::detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get);
-            let (name, ue, low_latency) = (flow.name.clone(), flow.ue, flow.low_latency);
+            let (name, ue, low_latency) = (flow.name.to_string(), flow.ue, flow.low_latency);
             let delay_budget = flow.delay_budget;
             classes.push(ClassInfo {
                 name,

@@ -13,6 +13,7 @@ use justfull_ran::{
 use justfull_sim::results::RunResult;
 use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, UplinkConfig, World, WorldConfig};
 use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
+use std::sync::Arc;
 
 pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -41,7 +42,7 @@ pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> Stack
         rlc: RlcConfig { queue: QueueConfig::tail_drop(rlc_limit), ..RlcConfig::default() },
         mac: MacConfig { slot: on_time(ms(1)), ..MacConfig::default() },
         channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit }),
-        ues: vec![UeConfig {
+        ues: vec![Arc::new(UeConfig {
             drbs: 1,
             qos_flows: vec![flow(1, 0), flow(9, 1)],
             rules: vec![
@@ -50,7 +51,7 @@ pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> Stack
             ],
             channel: None,
             slice: 0,
-        }],
+        })],
         pdcp: PdcpConfig::default(),
         slices: Vec::new(),
         tie_order: TieOrder::TopDown,
@@ -65,7 +66,7 @@ fn flow(name: &str, protocol: Protocol, traffic: Traffic) -> FlowConfig {
         name: name.into(),
         ue: 0,
         tuple: FiveTuple { protocol, ..FiveTuple::default() },
-        traffic,
+        traffic: traffic.into(),
         dscp: Dscp::default(),
         low_latency: protocol == Protocol::Udp,
         start: Duration::ZERO,

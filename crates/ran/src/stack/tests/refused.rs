@@ -28,26 +28,26 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.sdap.poll = PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
         }),
         ("channel.per_slot", &|c| c.channel = constant(0, CapacityUnit::Packets)),
-        ("ue[1].drbs", &|c| c.ues[1].drbs = 33),
-        ("ue[1].drbs", &|c| c.ues[1].drbs = 0),
-        ("ue[0].qos_flow", &|c| c.ues[0].qos_flows.clear()),
-        ("ue[0].qos_flow[1].qfi", &|c| c.ues[0].qos_flows[1].qfi = qfi(0)),
-        ("ue[0].qos_flow[1].drb", &|c| c.ues[0].qos_flows[1].drb = 2),
-        ("ue[0].qos_flow[0].weight", &|c| c.ues[0].qos_flows[0].weight = 0),
+        ("ue[1].drbs", &|c| c.ue_mut(1).drbs = 33),
+        ("ue[1].drbs", &|c| c.ue_mut(1).drbs = 0),
+        ("ue[0].qos_flow", &|c| c.ue_mut(0).qos_flows.clear()),
+        ("ue[0].qos_flow[1].qfi", &|c| c.ue_mut(0).qos_flows[1].qfi = qfi(0)),
+        ("ue[0].qos_flow[1].drb", &|c| c.ue_mut(0).qos_flows[1].drb = 2),
+        ("ue[0].qos_flow[0].weight", &|c| c.ue_mut(0).qos_flows[0].weight = 0),
         ("ue[0].qos_flow[1].queue.limit", &|c| {
-            c.ues[0].qos_flows[1].queue = Some(Box::new(QueueConfig::tail_drop(Limit::Packets(0))));
+            c.ue_mut(0).qos_flows[1].queue = Some(Box::new(QueueConfig::tail_drop(Limit::Packets(0))));
         }),
         ("ue[0].qos_flow[1].queue.aqm", &|c| {
             let discipline = DisciplineConfig::FqCoDel(Default::default());
             let aqm = AqmConfig::CoDel(Default::default());
-            c.ues[0].qos_flows[1].queue =
+            c.ue_mut(0).qos_flows[1].queue =
                 Some(Box::new(QueueConfig { discipline, aqm, ..QueueConfig::default() }));
         }),
-        ("ue[0].rule[1].qfi", &|c| c.ues[0].rules[1].qfi = qfi(63)),
+        ("ue[0].rule[1].qfi", &|c| c.ue_mut(0).rules[1].qfi = qfi(63)),
         ("ue[1].channel.unit", &|c| {
-            c.ues[1].channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
+            c.ue_mut(1).channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
         }),
-        ("ue[1].channel.per_slot", &|c| c.ues[1].channel = Some(constant(0, CapacityUnit::Packets))),
+        ("ue[1].channel.per_slot", &|c| c.ue_mut(1).channel = Some(constant(0, CapacityUnit::Packets))),
     ]);
 }
 
@@ -76,11 +76,11 @@ fn layers_that_cannot_work_together_are_refused_by_the_name_of_the_field() {
         ("rlc.limiter", &|c| (c.rlc.limiter, c.sdap.poll) = (clairvoyant(), polled())),
         ("sdap.poll.period", &|c| c.rlc.limiter = LimiterConfig::Bdp5g(Bdp5gConfig::default())),
         ("sdap.poll.period", &|c| {
-            c.ues = vec![ue(&[0])];
+            c.ues = vec![ue(&[0]).into()];
             c.rlc.limiter = clairvoyant();
         }),
         ("sdap.poll.period", &|c| {
-            c.ues = vec![ue(&[0])];
+            c.ues = vec![ue(&[0]).into()];
             c.upf.poll = polled();
             c.sdap.pacer = PacerConfig::Clairvoyant(ClairvoyantPacerConfig {});
         }),
