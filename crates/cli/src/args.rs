@@ -203,8 +203,10 @@ pub(crate) struct ParityArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
-    /// Time for live runs until one is on time, in whole runs: a late one says nothing about the method, and is given up as soon as it
-    /// is settled that it will be late
+    /// Time for live runs until one can be compared, in whole runs.
+    ///
+    /// One of which 0.1 % of the slots are late, or 1 % of the wake-ups by a tenth of their period, says as much about the machine as
+    /// about the method, and is given up as soon as that is settled.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) tries: u32,
     /// Compare delays that miss again, taking for equal what differs by no more than this: tells a machine's 50 us on delays that
@@ -214,7 +216,7 @@ pub(crate) struct ParityArgs {
     /// Print one line of JSON for each method instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Judge a late run too
+    /// Judge the last live run, however late it was
     #[arg(long)]
     pub(crate) allow_late: bool,
     /// No line about the run

@@ -11,6 +11,7 @@ use justfull_lab::scenario::{Job, Scenario, Setting, Value};
 use justfull_lab::table;
 use justfull_live::clock::Priority;
 use justfull_live::driver::{LiveOptions, View, Watch};
+use justfull_live::lateness::Limit;
 use justfull_live::net::{Capability, Privilege, Running, Side, capabilities, privilege};
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
@@ -307,7 +308,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
         } else {
             page(&chosen, &parity, (&outcome, args.allow_late))
         })?;
-        match verdict(&outcome, args.allow_late) {
+        match judged(&outcome, args.allow_late) {
             Ok(()) => {
                 missed += parity.missed();
                 rows += parity.rows.len();
@@ -322,11 +323,28 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     failed.map_or(Ok(()), Err)
 }
 
+/// Whether the live run may be compared.
+fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
+    if comparable(outcome) || allow_late {
+        return verdict(outcome, allow_late);
+    }
+    let Limit { missed, p99 } = Limit::COMPARABLE;
+    Err(Failure::Failed(format!(
+        "not judged: {} % of the live run's slots were late, or 1 % of its wake-ups by {p99} of their period, so that its \
+         delays are this machine's too; --allow-late judges it",
+        100.0 * missed
+    )))
+}
+
+fn comparable(outcome: &Outcome) -> bool {
+    !outcome.report.given_up && outcome.report.lateness.is_within(Limit::COMPARABLE)
+}
+
 /// Before a live run is repeated: a machine that was late is so for a while.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// Both runs of one method; the live one is repeated while it is late. But for the last, a run is given up once it is settled that it
-/// will be late: all together take no longer than as many whole ones as there may be tries.
+/// Both runs of one method; the live one is repeated while it cannot be compared. But for the last, a run is given up once that is
+/// settled: all together take no longer than as many whole ones as there may be tries.
 fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Failure> {
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
     let simulated =
@@ -336,9 +354,13 @@ fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Fai
     let mut left = whole.times(u64::from(args.tries));
     let outcome = loop {
         let more = !args.allow_late && left >= whole.times(2);
-        let options = LiveOptions { read: args.pace.read, give_up_late: more, ..LiveOptions::default() };
+        let options = LiveOptions {
+            read: args.pace.read,
+            give_up: more.then_some(Limit::COMPARABLE),
+            ..LiveOptions::default()
+        };
         let (outcome, _) = run(&session, chosen, (&options, args.quiet), &Beside::default())?;
-        if !more || !outcome.report.late() || outcome.interrupted || outcome.report.fault.is_some() {
+        if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
             break outcome;
         }
         let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
@@ -377,6 +399,7 @@ fn json_line(
         "rows": parity.rows,
         "missed": parity.missed(),
         "late": outcome.report.late(),
+        "judged": comparable(outcome) || allow_late,
         "allow_late": allow_late,
         "live": outcome.report,
     });

@@ -20,7 +20,7 @@
 use crate::arena::Arena;
 use crate::capture::Recorder;
 use crate::clock::{Clock, Priority, wake_period};
-use crate::lateness::{Lateness, missed};
+use crate::lateness::{Lateness, Limit, missed};
 use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
 use crate::report::{Account, LiveReport};
 use crate::{LiveError, Port};
@@ -65,14 +65,14 @@ pub struct LiveOptions {
     pub wake: Duration,
     /// Time between readings of the interfaces, where wake-ups for slots are further apart.
     pub read: Duration,
-    /// End the run as soon as it is settled that it will be late.
-    pub give_up_late: bool,
+    /// End the run as soon as it is settled that it will be beyond this.
+    pub give_up: Option<Limit>,
 }
 
 impl Default for LiveOptions {
     fn default() -> Self {
         let (wake, read) = (Duration::from_micros(500), Duration::from_micros(100));
-        Self { buffers: 32_768, flows: 16_384, wake, read, give_up_late: false }
+        Self { buffers: 32_768, flows: 16_384, wake, read, give_up: None }
     }
 }
 
@@ -142,7 +142,7 @@ pub struct Live<P> {
     slot: Duration,
     wake: Duration,
     read: Duration,
-    give_up_late: bool,
+    give_up: Option<Limit>,
     end: Instant,
     /// The instant up to which everything has been done.
     done: Instant,
@@ -201,7 +201,7 @@ impl<P: Port> Live<P> {
             slot: config.stack.mac.slot.period,
             wake: options.wake,
             read: options.read,
-            give_up_late: options.give_up_late,
+            give_up: options.give_up,
             end: Instant::ZERO + config.duration,
             done: Instant::ZERO,
             fault: None,
@@ -386,7 +386,8 @@ impl<P: Port> Live<P> {
         stop: &AtomicBool,
         watch: &mut W,
     ) -> (RunResult, LiveReport) {
-        let mut lateness = Lateness::new(wake_period(self.slot, self.wake));
+        let limit = self.give_up.unwrap_or(Limit::LATE);
+        let mut lateness = Lateness::held_to(limit, wake_period(self.slot, self.wake));
         // What lies between the clock's time and the run's: all before the start, and stops.
         let mut outside = clock.now().since(Instant::ZERO);
         let (mut stops, mut stopped) = (0, Duration::ZERO);
@@ -425,7 +426,7 @@ impl<P: Port> Live<P> {
                 self.fault = Some(fault);
                 break;
             }
-            given_up = self.give_up_late && lateness.is_settled(all_slots, all_wakes);
+            given_up = self.give_up.is_some() && lateness.is_settled(all_slots, all_wakes);
             if given_up {
                 break;
             }

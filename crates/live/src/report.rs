@@ -59,7 +59,7 @@ pub struct LiveReport {
     pub stops: u64,
     /// Time that those took out of the run.
     pub stopped: Duration,
-    /// The run was ended before its time because it was settled that it would be late.
+    /// The run was ended before its time because it was settled that it would be beyond what it was held to.
     pub given_up: bool,
     /// From the server to the UEs.
     pub down: Account,
@@ -87,6 +87,6 @@ impl LiveReport {
     /// The run was late: its delays are shaped by this machine and not by the scenario alone.
     #[must_use]
     pub fn late(&self) -> bool {
-        self.lateness.late || self.given_up
+        self.lateness.late
     }
 }

@@ -171,7 +171,7 @@ enum Place {
     Delivered,
 }
 
-/// Receiving side; 32 B while all comes in order. From the first gap on 64 B, and 16 B for each number from the first missing to the
+/// Receiving side; 32 B while all comes in order. From the first gap on 80 B, and 16 B for each number from the first missing to the
 /// highest received, at most half of the SN space.
 #[derive(Clone, Debug)]
 pub struct PdcpRx {

@@ -461,12 +461,12 @@ fn a_stall_of_tens_of_milliseconds_is_caught_up_whole() {
 }
 
 #[test]
-fn a_run_that_gives_up_ends_once_it_is_settled_that_it_will_be_late() {
+fn a_run_that_gives_up_ends_once_it_is_settled_that_it_will_be_beyond_its_limit() {
     let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
     for (stall, seconds) in [(19, 2.0), (21, 0.031)] {
         let mut bench = Bench::new(Vec::new(), Vec::new());
         bench.stop = Some((at(10_000), ms(stall)));
-        bench.options.give_up_late = true;
+        bench.options.give_up = Some(crate::lateness::Limit::LATE);
         let (result, report, _) = bench.run(&config);
         // 1 % of 2000 slots.
         assert_eq!((report.late(), report.given_up), (stall > 20, stall > 20), "{report:?}");
