@@ -12,10 +12,10 @@ use justfull_lab::table;
 use justfull_live::clock::Priority;
 use justfull_live::driver::{LiveOptions, View, Watch};
 use justfull_live::lateness::Limit;
-use justfull_live::net::{Capability, Privilege, Running, Side, capabilities, privilege};
+use justfull_live::net::{Capability, Privilege, Running, Side, Stop, capabilities, privilege};
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
-use justfull_sim::{World, WorldConfig};
+use justfull_sim::{Progress, World, WorldConfig};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -298,11 +298,13 @@ impl Watch for Watchers {
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let methods: Vec<Option<&String>> =
         if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
+    // Over all runs and what lies between them: what listened to a signal once is not ended by it afterwards.
+    let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let (mut missed, mut rows) = (0, 0);
     let mut failed = None;
     for method in methods {
         let chosen = choose(&args.file, (&args.scenario, &args.pace), method)?;
-        let (parity, outcome) = compared(&chosen, args)?;
+        let (parity, outcome) = compared(&chosen, args, &stop)?;
         print(&if args.json {
             json_line(&chosen, &parity, (&outcome, args.allow_late))?
         } else {
@@ -343,12 +345,32 @@ fn comparable(outcome: &Outcome) -> bool {
 /// Before a live run is repeated: a machine that was late is so for a while.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// Waits for [`PAUSE`], or for `stop`.
+fn pause(stop: &Stop) {
+    let step = Duration::from_millis(20);
+    for _ in 0..PAUSE.as_nanos() / step.as_nanos() {
+        if stop.requested() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(step.as_nanos()));
+    }
+}
+
+/// A simulated run goes on until it is asked to end.
+struct Until<'a>(&'a Stop);
+
+impl Progress for Until<'_> {
+    fn advanced(&mut self, _now: Instant) -> bool {
+        !self.0.requested()
+    }
+}
+
 /// Both runs of one method; the live one is repeated while it cannot be compared. But for the last, a run is given up once that is
 /// settled: all together take no longer than as many whole ones as there may be tries.
-fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Failure> {
+fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, Outcome), Failure> {
+    let ended = || Failure::Failed("ended by a signal".into());
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
-    let simulated =
-        world.run(&mut ()).ok_or_else(|| Failure::Failed("the simulated run was ended".into()))?;
+    let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
     let session = Session { own_flows: true, ..Session::default() };
     let whole = chosen.config.duration;
     let mut left = whole.times(u64::from(args.tries));
@@ -366,10 +388,13 @@ fn compared(chosen: &Chosen, args: &ParityArgs) -> Result<(Parity, Outcome), Fai
         let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
         left = left.saturating_sub(took + PAUSE);
         say(&format!("{}: late after {took}; once more in {PAUSE}", chosen.job.method));
-        std::thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
+        pause(stop);
+        if stop.requested() {
+            return Err(ended());
+        }
     };
     if outcome.interrupted {
-        return Err(Failure::Failed("ended by a signal".into()));
+        return Err(ended());
     }
     let mut parity = Parity::of(&simulated, &outcome.result);
     if let Some(time) = args.explain {

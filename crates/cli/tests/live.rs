@@ -126,6 +126,27 @@ fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
 }
 
 #[test]
+fn a_signal_between_the_runs_of_a_parity_ends_it() {
+    room("a_signal_between_the_runs_of_a_parity_ends_it", |folder| {
+        let words = ["parity", "live-lte", "-q", "--time", "100s", "--tries", "100"];
+        let run = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words);
+        let said = || fs::read_to_string(folder.join("stderr")).unwrap_or_default();
+        // Held up before the live run has begun, it is not late; then it is.
+        while !said().contains("once more in") {
+            thread::sleep(Duration::from_millis(500));
+            run.signal("-STOP");
+            thread::sleep(Duration::from_millis(500));
+            run.signal("-CONT");
+        }
+        run.signal("-INT");
+        let done = run.end();
+        assert_eq!(done.code, 1, "{}", done.stderr);
+        assert!(done.stderr.contains("justfull: ended by a signal"), "{}", done.stderr);
+        assert_eq!(done.stdout, "", "nothing is judged");
+    });
+}
+
+#[test]
 fn what_a_killed_run_left_is_removed_at_the_next_start() {
     room("what_a_killed_run_left_is_removed_at_the_next_start", |folder| {
         let run = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", STAYS]);
