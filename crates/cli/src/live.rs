@@ -327,7 +327,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
 
 /// Whether the live run may be compared.
 fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
-    if comparable(outcome) || allow_late {
+    if is_judged(outcome, allow_late) {
         return verdict(outcome, allow_late);
     }
     let Limit { missed, p99 } = Limit::COMPARABLE;
@@ -336,6 +336,10 @@ fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
          delays are this machine's too; --allow-late judges it",
         100.0 * missed
     )))
+}
+
+fn is_judged(outcome: &Outcome, allow_late: bool) -> bool {
+    comparable(outcome) || allow_late
 }
 
 fn comparable(outcome: &Outcome) -> bool {
@@ -409,7 +413,8 @@ fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool
         text.push_str(&format!("note: {note}\n"));
     }
     let grid = table::terminal(&parity::grid(parity), table::Style::detect());
-    text.push_str(&format!("\n{}: simulated and live\n{grid}\n", chosen.job.method));
+    let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
+    text.push_str(&format!("\n{}: simulated and live{judged}\n{grid}\n", chosen.job.method));
     text
 }
 
@@ -424,7 +429,7 @@ fn json_line(
         "rows": parity.rows,
         "missed": parity.missed(),
         "late": outcome.report.late(),
-        "judged": comparable(outcome) || allow_late,
+        "judged": is_judged(outcome, allow_late),
         "allow_late": allow_late,
         "live": outcome.report,
     });
