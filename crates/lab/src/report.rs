@@ -31,6 +31,8 @@ pub struct Comparison {
     pub claims: Option<ClaimTable>,
     /// Runs that were asked for and are not here, e.g. after an interruption.
     pub missing: Vec<String>,
+    /// Runs whose results contradict themselves, each with the invariant that it breaks. Their results are left out.
+    pub broken: Vec<String>,
 }
 
 /// Runs of all methods and seeds on one scenario at one point of a sweep.

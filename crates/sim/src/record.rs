@@ -256,6 +256,7 @@ impl Record {
             series: self.recorder.series(),
             conservation: conservation(&stack.conserved()),
             component_calls: self.calls,
+            never_acted: Vec::new(),
         }
     }
 }

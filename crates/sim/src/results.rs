@@ -33,6 +33,9 @@ pub struct RunResult {
     pub conservation: Conservation,
     /// Calls into components, a measure of work.
     pub component_calls: u64,
+    /// Configured mechanisms that had no effect in the whole run, e.g. `limiter`, `pacer`, `rlc.aqm`: the limiter never held a packet
+    /// back, the pacer never waited, the AQM neither dropped nor marked. Such a run is that of a method without them.
+    pub never_acted: Vec<String>,
 }
 
 /// The waits in milliseconds of which [`FlowResult::within_percent`] tells: A21 counts by TTIs of 1 ms.

@@ -586,6 +586,7 @@ impl<T: Listener> World<T> {
             series: recorder.series(),
             conservation: conservation(&self.stack.conserved()),
             component_calls: self.calls,
+            never_acted: Vec::new(),
         }
     }
 }

@@ -38,6 +38,7 @@ pub(crate) fn comparison(seeds: u64) -> Comparison {
         command: "justfull compare scenarios/t20.toml --seeds 3".into(),
         claims: Some(claims()),
         missing: Vec::new(),
+        broken: Vec::new(),
     }
 }
 
@@ -100,6 +101,7 @@ fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f
         series,
         conservation: Conservation { entered: 361_000, delivered: 359_000, dropped: 1_500, queued: 500 },
         component_calls: 5_000_000,
+        never_acted: Vec::new(),
     }
 }
 
