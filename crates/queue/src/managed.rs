@@ -15,6 +15,8 @@ use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Queued};
 use crate::limit::Limit;
+use alloc::format;
+use alloc::string::String;
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
 use known::Known;
@@ -37,6 +39,12 @@ impl QueueConfig {
     #[must_use]
     pub fn tail_drop(limit: Limit) -> Self {
         Self { limit, ..Self::default() }
+    }
+
+    /// True when the queue has an AQM: its own setting or the one that its discipline brings.
+    #[must_use]
+    pub fn has_aqm(&self) -> bool {
+        !matches!(self.aqm, AqmConfig::None(_)) || self.discipline.own_aqm().is_some()
     }
 
     /// Checks the bounds of all settings.
@@ -357,6 +365,15 @@ impl ManagedQueue {
         &self.account.counters
     }
 
+    /// Packets that the AQM has dropped or marked so far; none for a queue without AQM.
+    #[must_use]
+    pub fn aqm_signals(&self) -> Option<u64> {
+        let counters = &self.account.counters;
+        let drops = [DropReason::AqmEnqueue, DropReason::AqmDequeue, DropReason::AqmTimeout];
+        let dropped: u64 = drops.map(|reason| counters.dropped(reason).packets).iter().sum();
+        (!self.aqm.is_none()).then(|| counters.marked().packets + dropped)
+    }
+
     /// The AQM, for its statistics.
     #[must_use]
     pub const fn aqm(&self) -> &AnyAqm {
@@ -402,17 +419,22 @@ impl ManagedQueue {
         sum == account.counters.arrived && self.discipline.len() == account.waiting_packets as usize
     }
 
-    /// Fails the run unless [`Self::is_conserved`]; for the end of a run.
+    /// What the queue counts, in words, unless [`Self::is_conserved`]; for the end of a run.
+    #[must_use]
+    pub fn broken_conservation(&self) -> Option<String> {
+        let (account, places) = (&self.account, self.discipline.len());
+        let name = account.layer.name();
+        (!self.is_conserved())
+            .then(|| format!("{name} queue: waiting packets in {places} places, {account:?}"))
+    }
+
+    /// Fails the run unless [`Self::is_conserved`].
     ///
     /// # Panics
     /// When a packet was lost or doubled.
     pub fn assert_conserved(&self) {
-        let (account, places) = (&self.account, self.discipline.len());
-        assert!(
-            self.is_conserved(),
-            "{} queue: waiting packets in {places} places, {account:?}",
-            account.layer.name()
-        );
+        let broken = self.broken_conservation();
+        assert!(broken.is_none(), "{}", broken.unwrap_or_default());
     }
 
     #[inline(always)]

@@ -353,6 +353,14 @@ impl Carrier {
         &self.bytes[row * width..][..width]
     }
 
+    /// Most bytes that a resource block carries, over all sizes of blocks and all MCSs, rounded up.
+    #[must_use]
+    pub fn most_bytes_per_block(&self) -> u64 {
+        let rows = self.bytes.chunks(usize::from(self.n_prb) + 1);
+        let shares = rows.flat_map(|row| row.iter().zip(0u32..).skip(1).map(|(bytes, n)| bytes.div_ceil(n)));
+        shares.max().map_or(0, u64::from)
+    }
+
     /// Resource blocks of a group; the last group of a slot has what is left.
     #[must_use]
     pub const fn group(&self) -> u16 {

@@ -137,7 +137,7 @@ pub const DOCS: [&MethodDoc; 6] =
     [&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC, &mcs::DOC];
 
 /// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20: 10 ms).
-const MAX_SLOT: Duration = Duration::from_secs(1);
+pub(crate) const MAX_SLOT: Duration = Duration::from_secs(1);
 /// Largest amount of one slot or row.
 const MAX_AMOUNT: u64 = u32::MAX as u64;
 

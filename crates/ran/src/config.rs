@@ -2,7 +2,7 @@
 
 use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
-use crate::channel::ChannelConfig;
+use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
 use crate::harq::HarqConfig;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
@@ -86,8 +86,13 @@ impl PollConfig {
             Skew::Ppm(ppm) => ppm,
         };
         let key = rng.next_u64();
+        // The ticker's own name for the skew is no field of a poll.
+        let named = |e: ConfigError| {
+            if e.field == "skew_ppm" { ConfigError { field: "skew".into(), ..e } } else { e }
+        };
         Ticker::new(&TickerConfig { period: self.period, phase, skew_ppm, lateness: self.lateness, key })
             .map(Some)
+            .map_err(named)
     }
 }
 
@@ -300,6 +305,13 @@ impl StackConfig {
         Arc::make_mut(&mut self.ues[index])
     }
 
+    /// What grants, limiters and pacers count: the unit of the cell's channel, and always bytes with a carrier. There the blocks
+    /// carry bytes of SDUs whatever unit the channel names.
+    #[must_use]
+    pub fn unit(&self) -> CapacityUnit {
+        if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }
+    }
+
     /// Checks what no single layer can check.
     ///
     /// # Errors
@@ -322,7 +334,13 @@ impl StackConfig {
             "a poll must move something",
         )?;
         let slot = self.mac.slot.period;
-        ensure(!slot.is_zero(), "mac.slot.period", &slot, "above 0s", "the radio is slotted (TS 38.211)")?;
+        ensure(
+            !slot.is_zero() && slot <= MAX_SLOT,
+            "mac.slot.period",
+            &slot,
+            "above 0s, at most 1s",
+            "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
+        )?;
         self.validate_blocks()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
         let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))

@@ -30,11 +30,13 @@ use justfull_base::{
 
 mod blocks;
 mod build;
+mod counts;
 mod forecast;
 mod slot;
 
 pub(crate) use blocks::Upward;
 pub(crate) use build::collect_exactly;
+pub use counts::Conserved;
 
 /// Where packets go when the radio has taken their last byte.
 pub trait Egress {
@@ -78,19 +80,6 @@ struct Ue {
     sdap_listed: bool,
 }
 
-/// Packets of a run so far: `entered = delivered + dropped + queued`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Conserved {
-    /// Handed to [`Stack::input`].
-    pub entered: u64,
-    /// Handed to [`Egress::deliver`].
-    pub delivered: u64,
-    /// Dropped in any layer.
-    pub dropped: u64,
-    /// In a queue or on the air now.
-    pub queued: u64,
-}
-
 /// The downlink chain of one cell.
 pub struct Stack {
     ues: Vec<Ue>,
@@ -113,6 +102,8 @@ pub struct Stack {
     unit: CapacityUnit,
     slot: Duration,
     overhead: u64,
+    /// Largest packet in bytes.
+    mtu: u32,
     last_slot: LastSlot,
     /// RLC backlog of the cell.
     backlog: RlcView,
@@ -122,6 +113,12 @@ pub struct Stack {
     assert_bound: bool,
     limiters_listen: bool,
     clairvoyant: Option<LimiterContext>,
+    /// The UPF's queues have an AQM, and packets pass through the UPF.
+    upf_aqm_idles: bool,
+    /// How often a limiter refused a packet.
+    held: u64,
+    /// Opportunities of the UPF at which a pacer left packets there.
+    paced: u64,
     next_id: u64,
     delivered: u64,
     unmatched: u64,
@@ -234,57 +231,10 @@ impl Stack {
         bound([&self.upf_poll, &self.sdap_poll, &self.mac_poll], !self.top_down, entered)
     }
 
-    /// Counts of the run so far.
-    #[must_use]
-    pub fn conserved(&self) -> Conserved {
-        let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
-        let queues = upf.chain(self.ues.iter().flat_map(|ue| {
-            let sdap = ue.sdap.queues.iter().map(|q| &q.queue);
-            sdap.chain(ue.rlc.iter().map(RlcEntity::queue))
-        }));
-        let mut counts = Conserved {
-            entered: self.next_id,
-            delivered: self.delivered,
-            dropped: self.unmatched,
-            queued: 0,
-        };
-        for queue in queues {
-            queue.assert_conserved();
-            counts.dropped += queue.counters().dropped_total().packets;
-            counts.queued += u64::from(queue.backlog_packets());
-        }
-        let (flying, lost) = self.blocks.as_ref().map_or((0, 0), |mac| mac.in_the_air());
-        counts.queued += flying;
-        counts.dropped += lost;
-        counts
-    }
-
-    /// Proves that every packet is delivered, dropped with a reason, or still queued.
-    ///
-    /// # Panics
-    /// When one is not: a bug of this crate.
-    pub fn assert_conserved(&self) {
-        let c = self.conserved();
-        assert_eq!(c.entered, c.delivered + c.dropped + c.queued, "packets are conserved: {c:?}");
-    }
-
     /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent.
     #[must_use]
     pub fn quantum(&self, slice: usize) -> Option<f64> {
         self.blocks.as_ref()?.quantum(slice)
-    }
-
-    /// Packets waiting in UPF, SDAP and RLC over all UEs.
-    #[must_use]
-    pub fn backlog_packets(&self) -> [u64; 3] {
-        let mut sum = [0, 0, self.backlog.packets];
-        for upf in self.upf_busy.iter().map(|&i| &self.upfs[i as usize]) {
-            sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
-        }
-        for ue in self.sdap_busy.iter().map(|&i| &self.ues[i as usize]) {
-            sum[1] += ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
-        }
-        sum
     }
 
     /// Runs the ticks before `now`, and those at `now` when `inclusive`, in order of time and stage.
@@ -344,7 +294,10 @@ impl Stack {
         }
         for _ in 0..self.upf_batch {
             let upf = &mut self.upfs[ue_index as usize];
-            let Some(i) = upf.next_in_turn() else { break };
+            let Some(i) = upf.next_in_turn() else {
+                self.paced += u64::from(!self.unpaced && upf.is_busy());
+                break;
+            };
             let Some(packet) = upf.queues[i].queue.dequeue(now, driver) else { continue };
             let amount = self.unit.amount(&packet);
             upf.queues[i].allowance = upf.queues[i].allowance.saturating_sub(amount);
@@ -491,12 +444,14 @@ impl Stack {
                 unlimited || queue.queue.peek().is_some_and(|head| rlc.limiter.admits(now, head, &before));
             let reserved = if admitted { queue.queue.reserve(now, driver) } else { None };
             let Some(packet) = reserved else {
+                self.held += u64::from(!admitted);
                 queue.refused = true;
                 continue;
             };
             // The AQM may have dropped the packet that was asked for and offered a larger one.
             if !unlimited && !rlc.limiter.admits(now, &packet, &before) {
                 queue.queue.abort(packet);
+                self.held += 1;
                 queue.refused = true;
                 continue;
             }

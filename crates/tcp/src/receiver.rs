@@ -201,13 +201,15 @@ pub const DOC: MethodDoc = MethodDoc {
 pub struct ReceiverStats {
     /// Segments with data that arrived.
     pub segments: u64,
+    /// Payload bytes of these, each as often as it arrived.
+    pub bytes: u64,
     /// Of these, segments that arrived ahead of a gap.
     pub out_of_order: u64,
     /// Of these, segments of which every byte was there already.
     pub duplicates: u64,
     /// Segments with congestion experienced.
     pub ce_marks: u64,
-    /// Payload bytes of these.
+    /// Payload bytes of the segments with congestion experienced.
     pub ce_bytes: u64,
     /// Acknowledgements sent.
     pub acks: u64,
@@ -225,6 +227,8 @@ pub struct Receiver {
     offered: u64,
     /// What arrived beyond a gap: disjoint, not touching, in order.
     ranges: VecDeque<SackBlock>,
+    /// Bytes in `ranges`.
+    beyond: u64,
     /// The ranges that changed last, the latest first; one more than fit, since two may merge.
     recent: [SackBlock; 4],
     recent_len: usize,
@@ -257,6 +261,7 @@ impl Receiver {
             next: 0,
             offered: 0,
             ranges: VecDeque::new(),
+            beyond: 0,
             recent: [SackBlock::default(); 4],
             recent_len: 0,
             ts_recent: Instant::ZERO,
@@ -281,6 +286,13 @@ impl Receiver {
     #[must_use]
     pub const fn delivered_bytes(&self) -> u64 {
         self.next
+    }
+
+    /// Bytes that have arrived, each counted once, in order or beyond a gap.
+    #[inline]
+    #[must_use]
+    pub const fn received_bytes(&self) -> u64 {
+        self.next + self.beyond
     }
 
     /// Counters since the start.
@@ -317,6 +329,7 @@ impl Receiver {
             return Some(self.acknowledge(None));
         }
         self.stats.segments += 1;
+        self.stats.bytes += u64::from(segment.len);
         // RFC 3168 section 6.1.3: CWR ends the echo unless this very segment is marked.
         if segment.cwr {
             self.echo = false;
@@ -372,6 +385,7 @@ impl Receiver {
                 break;
             }
             self.next = self.next.max(first.end);
+            self.beyond -= first.end - first.start;
             self.ranges.pop_front();
         }
         let next = self.next;
@@ -409,9 +423,11 @@ impl Receiver {
                     self.touch(block);
                     return Some(new);
                 }
+                let before = range.end - range.start;
                 range.start = range.start.min(new.start);
                 range.end = range.end.max(new.end);
                 merged = *range;
+                self.beyond += merged.end - merged.start - before;
                 self.merge_following(at, &mut merged);
             }
             _ => {
@@ -420,6 +436,7 @@ impl Receiver {
                     self.ranges.reserve(FIRST_RANGES);
                 }
                 self.ranges.insert(at, new);
+                self.beyond += new.end - new.start;
             }
         }
         self.touch(merged);
@@ -432,6 +449,8 @@ impl Receiver {
             if following.start > merged.end {
                 break;
             }
+            // What both held was counted twice.
+            self.beyond -= merged.end.min(following.end) - following.start;
             merged.end = merged.end.max(following.end);
             self.ranges.remove(at + 1);
             self.ranges[at] = *merged;

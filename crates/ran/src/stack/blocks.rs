@@ -120,6 +120,11 @@ impl Blocks {
         self.scheduler.quantum(slice)
     }
 
+    /// Most bytes that a resource block carries in a block of any size, rounded up.
+    pub(super) fn most_bytes_per_block(&self) -> u64 {
+        self.carrier.most_bytes_per_block()
+    }
+
     /// Bytes of a block over all of a slot of `shape` at `mcs`.
     pub(super) fn most(&self, k: u64, mcs: Option<u8>) -> u64 {
         let shape = self.carrier.shape(k);

@@ -39,7 +39,7 @@ impl Stack {
         let slot = mac_ticker.map_or(config.mac.slot.period, |t| t.period());
         let channel = Channel::new(&config.channel, stream_key(seed, "channel"), config.mac.slot.period)
             .map_err(|e| e.within("channel"))?;
-        let unit = channel.unit();
+        let unit = config.unit();
         let upf_event_driven = upf_poll.is_none();
         let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
         let context = LimiterContext { unit, slot, mtu: config.mtu };
@@ -68,6 +68,7 @@ impl Stack {
             unit,
             slot,
             overhead: config.mac.overhead.0,
+            mtu: config.mtu,
             last_slot: LastSlot::default(),
             backlog: RlcView::default(),
             top_down: config.tie_order == TieOrder::TopDown,
@@ -79,6 +80,9 @@ impl Stack {
                 LimiterConfig::Unlimited(_) | LimiterConfig::Fixed(_)
             ),
             clairvoyant: clairvoyant.then_some(context),
+            upf_aqm_idles: upf_event_driven && unpaced && config.upf.queue.has_aqm(),
+            held: 0,
+            paced: 0,
             next_id: 0,
             delivered: 0,
             unmatched: 0,
@@ -118,7 +122,8 @@ impl Stack {
         let channel =
             ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
-        if let Some(channel) = &channel
+        if config.mac.carrier.is_none()
+            && let Some(channel) = &channel
             && channel.unit() != context.unit
         {
             let unit = alloc::format!("{:?}", channel.unit());

@@ -189,3 +189,21 @@ fn a_window_beyond_what_the_scale_option_can_say_is_refused() {
 fn the_reference_page_lists_the_settings() {
     crate::testing::check_doc(&DOC, &ReceiverConfig::default());
 }
+
+/// W3: goodput is what arrives for the first time, whether in order or beyond a gap.
+#[test]
+fn received_bytes_count_each_byte_once_when_it_comes() {
+    let mut rng = Rng::stream(7, "pieces");
+    for _ in 0..200 {
+        let mut r = slow();
+        let mut there = BTreeSet::new();
+        for at in 0..80 {
+            // Pieces of 1 to 400 bytes anywhere in 2000: they overlap, touch, repeat and close gaps.
+            let (seq, len) = (rng.below(2_000), 1 + rng.below(400) as u32);
+            let piece = Segment { seq, len, ..segment(0, at) };
+            r.on_segment(Instant::from_nanos(at), &piece, false);
+            there.extend(seq..seq + u64::from(len));
+            assert_eq!(r.received_bytes(), there.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the stack can tell of a run: the fate of its packets, and which mechanisms have acted.
+
+use super::*;
+use alloc::string::String;
+use justfull_queue::ManagedQueue;
+
+/// Packets of a run so far: `entered = delivered + dropped + queued`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conserved {
+    /// Handed to [`Stack::input`].
+    pub entered: u64,
+    /// Handed to [`Egress::deliver`].
+    pub delivered: u64,
+    /// Dropped in any layer.
+    pub dropped: u64,
+    /// In a queue or on the air now.
+    pub queued: u64,
+}
+
+impl Stack {
+    /// All queues of UPF, SDAP and RLC.
+    fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
+        let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
+        upf.chain(self.ues.iter().flat_map(|ue| {
+            let sdap = ue.sdap.queues.iter().map(|q| &q.queue);
+            sdap.chain(ue.rlc.iter().map(RlcEntity::queue))
+        }))
+    }
+
+    /// Counts of the run so far.
+    #[must_use]
+    pub fn conserved(&self) -> Conserved {
+        let mut counts = Conserved {
+            entered: self.next_id,
+            delivered: self.delivered,
+            dropped: self.unmatched,
+            queued: 0,
+        };
+        for queue in self.queues() {
+            counts.dropped += queue.counters().dropped_total().packets;
+            counts.queued += u64::from(queue.backlog_packets());
+        }
+        let (flying, lost) = self.blocks.as_ref().map_or((0, 0), |mac| mac.in_the_air());
+        counts.queued += flying;
+        counts.dropped += lost;
+        counts
+    }
+
+    /// The counts that contradict each other, in words, unless every packet is delivered, dropped with a reason, or still
+    /// queued, in each queue and in all: a bug of this crate.
+    #[must_use]
+    pub fn broken_conservation(&self) -> Option<String> {
+        let c = self.conserved();
+        let queue = self.queues().find_map(ManagedQueue::broken_conservation);
+        queue.or_else(|| (c.entered != c.delivered + c.dropped + c.queued).then(|| alloc::format!("{c:?}")))
+    }
+
+    /// Fails the run where [`Self::broken_conservation`] finds something.
+    ///
+    /// # Panics
+    /// When a packet is lost or doubled: a bug of this crate.
+    pub fn assert_conserved(&self) {
+        let broken = self.broken_conservation();
+        assert!(broken.is_none(), "packets are conserved: {}", broken.unwrap_or_default());
+    }
+
+    /// Mechanisms that are configured and had no effect so far: `limiter` (no packet was held back), `pacer` (it left none in the UPF),
+    /// and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (none dropped or marked a packet). The run so far is that of a cell without them.
+    #[must_use]
+    pub fn never_acted(&self) -> Vec<&'static str> {
+        let limits = self.ues.iter().flat_map(|ue| &*ue.rlc).any(|rlc| !rlc.limiter.is_unlimited());
+        let mut idle = Vec::new();
+        idle.extend((limits && self.held == 0).then_some("limiter"));
+        idle.extend((!self.unpaced && self.paced == 0).then_some("pacer"));
+        let aqms = [(Layer::Upf, "upf.aqm"), (Layer::Sdap, "sdap.aqm"), (Layer::Rlc, "rlc.aqm")];
+        for (layer, name) in aqms {
+            let here = self.queues().filter(|queue| queue.layer() == layer);
+            let signals = here.filter_map(ManagedQueue::aqm_signals).reduce(|a, b| a + b);
+            let passed = layer == Layer::Upf && self.upf_aqm_idles;
+            idle.extend((passed || signals == Some(0)).then_some(name));
+        }
+        idle
+    }
+
+    /// Bearers of all UEs.
+    #[must_use]
+    pub fn bearers(&self) -> u64 {
+        self.ues.iter().map(|ue| ue.rlc.len() as u64).sum()
+    }
+
+    /// Most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a byte, or a resource block's share of the
+    /// largest transport block.
+    #[must_use]
+    pub fn most_bytes_per_unit(&self) -> u64 {
+        match (&self.blocks, self.unit) {
+            (Some(mac), _) => mac.most_bytes_per_block(),
+            (None, CapacityUnit::Packets) => u64::from(self.mtu),
+            (None, CapacityUnit::Bytes) => 1,
+        }
+    }
+
+    /// Packets waiting in UPF, SDAP and RLC over all UEs.
+    #[must_use]
+    pub fn backlog_packets(&self) -> [u64; 3] {
+        let mut sum = [0, 0, self.backlog.packets];
+        for upf in self.upf_busy.iter().map(|&i| &self.upfs[i as usize]) {
+            sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+        }
+        for ue in self.sdap_busy.iter().map(|&i| &self.ues[i as usize]) {
+            sum[1] += ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+        }
+        sum
+    }
+}
