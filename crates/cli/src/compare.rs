@@ -159,6 +159,7 @@ fn run_all(
         whole.groups.extend(part.groups);
         whole.scenario_toml.push_str(&part.scenario_toml);
         whole.missing.extend(part.missing);
+        whole.broken.extend(part.broken);
     }
     let speed = display.speed();
     drop(display);
@@ -167,7 +168,22 @@ fn run_all(
     if let Some(folder) = &out {
         write(folder, &whole, output.png)?;
     }
+    unbroken(&whole)?;
     if whole.missing.is_empty() { Ok(()) } else { Err(Failure::Failed(missing(&whole.missing))) }
+}
+
+/// Fails by name where runs have broken an invariant.
+pub(crate) fn unbroken(comparison: &Comparison) -> Result<(), Failure> {
+    let runs = &comparison.broken;
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "a bug of the program; {} of the runs contradict themselves:\n  {}",
+        runs.len(),
+        runs.join("\n  ")
+    );
+    Err(Failure::Failed(text))
 }
 
 /// Runs that a message names.

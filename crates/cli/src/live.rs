@@ -111,6 +111,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         compare::write(folder, &comparison, args.output.png)?;
     }
     captured?;
+    compare::unbroken(&comparison)?;
     // Without anything to wait for, a signal is the end that was meant.
     if outcome.interrupted && (session.command.is_some() || session.own_flows) {
         return Err(Failure::Failed("interrupted; the results are those up to then".into()));
@@ -182,6 +183,7 @@ fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Co
         scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
         version: env!("CARGO_PKG_VERSION").into(),
         command: compare::command(),
+        broken: outcome.result.broken.iter().map(|invariant| format!("the live run: {invariant}")).collect(),
         ..Comparison::default()
     })
 }

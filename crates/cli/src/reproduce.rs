@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::ReproduceArgs;
-use crate::compare::{command, data_dir, folder, in_words, print, say, threads, write};
+use crate::compare::{command, data_dir, folder, in_words, print, say, threads, unbroken, write};
 use crate::progress::Display;
 use justfull_lab::claims::{self, ClaimsError, Options};
 use justfull_lab::{export, table};
@@ -39,6 +39,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if let Some(folder) = &out {
         write(folder, &comparison, args.output.png)?;
     }
+    unbroken(&comparison)?;
     if as_recorded {
         Ok(())
     } else {

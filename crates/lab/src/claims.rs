@@ -4,7 +4,7 @@ mod evaluate;
 
 use crate::report::summary::Metric;
 use crate::report::{Comparison, Group};
-use crate::runner::{Watch, run_all};
+use crate::runner::{self, Outcome, Watch, run_all};
 use crate::scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
 use crate::{library, report::ClaimTable};
 use justfull_sim::results::RunResult;
@@ -215,6 +215,8 @@ struct Runs {
     by_case: BTreeMap<Case, Vec<(Job, RunResult)>>,
     /// Cases whose trace is not at hand.
     not_run: BTreeMap<Case, String>,
+    /// Runs that broke an invariant.
+    broken: Vec<String>,
 }
 
 /// The claims of `paper`.
@@ -403,8 +405,15 @@ impl Runs {
         let list: Vec<(&Scenario, &Job)> = tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
         let results = run_all(&list, options.threads, watch)?;
         for ((i, job), result) in tasks.iter().zip(results) {
-            let result = result.ok_or(ClaimsError::Cancelled)?;
-            self.by_case.entry(scenarios[*i].0.clone()).or_default().push((job.clone(), result));
+            match result {
+                Outcome::Done(result) => {
+                    self.by_case.entry(scenarios[*i].0.clone()).or_default().push((job.clone(), *result));
+                }
+                Outcome::Broken(invariant) => {
+                    self.broken.push(runner::broken(&scenarios[*i].1, job, &invariant));
+                }
+                Outcome::Cancelled => return Err(ClaimsError::Cancelled),
+            }
         }
         Ok(())
     }
@@ -434,6 +443,7 @@ impl Runs {
                 scenario.resolved_toml(None)?
             ));
         }
+        comparison.broken.clone_from(&self.broken);
         comparison.missing =
             self.not_run.iter().map(|((s, t, _), why)| format!("{s} on {t}: {why}")).collect();
         Ok(comparison)

@@ -8,7 +8,9 @@ use crate::scenario::{Job, Scenario, ScenarioError};
 use justfull_base::Instant;
 use justfull_sim::Progress;
 use justfull_sim::results::RunResult;
+use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -46,6 +48,28 @@ impl Progress for Watched<'_> {
     }
 }
 
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It has a sound result.
+    Done(Box<RunResult>),
+    /// It broke an invariant or an assertion of the simulator, with the values: a bug. Its result is not to be used.
+    Broken(String),
+    /// It was ended before its time.
+    Cancelled,
+}
+
+impl Outcome {
+    /// The result of a run that is done.
+    #[must_use]
+    pub fn done(self) -> Option<RunResult> {
+        match self {
+            Self::Done(result) => Some(*result),
+            Self::Broken(_) | Self::Cancelled => None,
+        }
+    }
+}
+
 /// Why runs could not be made.
 #[derive(Debug)]
 pub enum RunError {
@@ -78,19 +102,16 @@ impl From<ExportError> for RunError {
     }
 }
 
-/// Makes `runs` on `threads` threads. The results stand in the order of the runs, whatever the threads did; none stands for a
-/// run that was cancelled.
+/// Makes `runs` on `threads` threads. The outcomes stand in the order of the runs, whatever the threads did. A run that breaks ends
+/// no other.
 ///
 /// # Errors
 /// The first scenario error in the order of runs.
-///
-/// # Panics
-/// When a run breaks an assertion of the simulator.
 pub fn run_all(
     runs: &[(&Scenario, &Job)],
     threads: usize,
     watch: &Watch,
-) -> Result<Vec<Option<RunResult>>, ScenarioError> {
+) -> Result<Vec<Outcome>, ScenarioError> {
     let one = |i: usize| {
         let (scenario, job): (&Scenario, &Job) = runs[i];
         scenario.built(job).map(|world| world.run(&mut Watched::new(watch)))
@@ -98,14 +119,22 @@ pub fn run_all(
     run_each(runs.len(), threads, watch, one)
 }
 
-/// Ends all runs when the thread that holds it panics: a broken assertion is told now, not after hours of other runs.
-struct EndsAllOnPanic<'a>(&'a Watch);
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").into()
+}
 
-impl Drop for EndsAllOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.cancel.store(true, Ordering::Relaxed);
-        }
+/// Makes one run; none when it was cancelled.
+fn guarded<E>(one: impl FnOnce() -> Result<Option<RunResult>, E>) -> Result<Outcome, E> {
+    // What the run has changed goes with it: its world, and its files, which are not committed.
+    match catch_unwind(AssertUnwindSafe(one)) {
+        Err(panic) => Ok(Outcome::Broken(words(&*panic))),
+        Ok(made) => Ok(match made? {
+            None => Outcome::Cancelled,
+            Some(RunResult { broken: Some(invariant), .. }) => Outcome::Broken(invariant),
+            Some(result) => Outcome::Done(Box::new(result)),
+        }),
     }
 }
 
@@ -115,20 +144,19 @@ fn run_each<E: Send + Sync>(
     threads: usize,
     watch: &Watch,
     one: impl Fn(usize) -> Result<Option<RunResult>, E> + Sync,
-) -> Result<Vec<Option<RunResult>>, E> {
+) -> Result<Vec<Outcome>, E> {
     let next = AtomicUsize::new(0);
-    let results: Vec<OnceLock<Result<RunResult, E>>> = (0..runs).map(|_| OnceLock::new()).collect();
+    let results: Vec<OnceLock<Result<Outcome, E>>> = (0..runs).map(|_| OnceLock::new()).collect();
     let work = || {
-        let _guard = EndsAllOnPanic(watch);
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
             if i >= runs || watch.cancel.load(Ordering::Relaxed) {
                 return;
             }
-            if let Some(result) = one(i).transpose() {
-                watch.finished.fetch_add(1, Ordering::Relaxed);
-                assert!(results[i].set(result).is_ok(), "each run is made once");
-            }
+            let outcome = guarded(|| one(i));
+            let cancelled = matches!(outcome, Ok(Outcome::Cancelled));
+            watch.finished.fetch_add(usize::from(!cancelled), Ordering::Relaxed);
+            assert!(results[i].set(outcome).is_ok(), "each run is made once");
         }
     };
     std::thread::scope(|scope| {
@@ -137,10 +165,10 @@ fn run_each<E: Send + Sync>(
         }
         work();
     });
-    results.into_iter().map(|slot| slot.into_inner().transpose()).collect()
+    results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(Outcome::Cancelled))).collect()
 }
 
-/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled leaves no files.
+/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled or broken leaves no files.
 fn run_with(
     scenario: &Scenario,
     job: &Job,
@@ -159,7 +187,9 @@ fn run_with(
     if let Some(result) = done
         && failed.get().is_none()
     {
-        tap.commit()?;
+        if result.broken.is_none() {
+            tap.commit()?;
+        }
         return Ok(Some(result));
     }
     // What it could not write goes with it.
@@ -184,13 +214,10 @@ pub fn outputs_of(outputs: &Outputs, scenario: &Scenario, jobs: &[Job], prefix: 
 }
 
 /// Runs a whole scenario, writes the files that `outputs` asks for of each run, in the order of [`Scenario::jobs`], and gathers the
-/// results by points of the sweep.
+/// results by points of the sweep. A run that breaks an invariant is named instead, and the others go on.
 ///
 /// # Errors
 /// What is wrong with the scenario, or the first file that could not be written.
-///
-/// # Panics
-/// When a run breaks an assertion of the simulator.
 pub fn compare(
     scenario: &Scenario,
     threads: usize,
@@ -209,13 +236,22 @@ pub fn compare(
         ..Comparison::default()
     };
     for point in 0..scenario.points().len() {
-        let runs = jobs.iter().zip(&results).filter(|(job, _)| job.point == point);
-        let runs = runs.filter_map(|(_, result)| result.clone()).collect();
-        comparison.groups.push(Group { label: scenario.base.title.clone(), x: scenario.x(point), runs });
+        let (label, x) = (scenario.base.title.clone(), scenario.x(point));
+        comparison.groups.push(Group { label, x, runs: Vec::new() });
     }
-    let missing = jobs.iter().zip(&results).filter(|(_, result)| result.is_none());
-    comparison.missing = missing.map(|(job, _)| describe(scenario, job)).collect();
+    for (job, outcome) in jobs.iter().zip(results) {
+        match outcome {
+            Outcome::Done(result) => comparison.groups[job.point].runs.push(*result),
+            Outcome::Broken(invariant) => comparison.broken.push(broken(scenario, job, &invariant)),
+            Outcome::Cancelled => comparison.missing.push(describe(scenario, job)),
+        }
+    }
     Ok(comparison)
+}
+
+/// A run that broke `invariant`, in words.
+pub(crate) fn broken(scenario: &Scenario, job: &Job, invariant: &str) -> String {
+    format!("{}: {invariant}", describe(scenario, job))
 }
 
 /// A run in words.
@@ -227,22 +263,26 @@ fn describe(scenario: &Scenario, job: &Job) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     #[test]
-    fn a_run_that_panics_ends_the_others() {
+    fn a_run_that_panics_or_breaks_an_invariant_is_told_by_its_words_and_the_others_are_made() {
         let watch = Watch::default();
-        let made = AtomicUsize::new(0);
         let one = |i: usize| -> Result<Option<RunResult>, ()> {
-            assert!(i != 3, "as a broken assertion of the simulator");
-            made.fetch_add(1, Ordering::Relaxed);
-            // Waits as long as it takes, as a run does that looks at the watch.
-            while i > 3 && !watch.cancel.load(Ordering::Relaxed) {
-                std::thread::yield_now();
-            }
-            Ok(None)
+            assert!(i != 3, "the assertion of run {i}");
+            assert!(i != 5, "no format");
+            let broken = (i == 7).then(|| "used <= offered: 2, 1".to_string());
+            Ok((i != 8).then(|| RunResult { seed: i as u64, broken, ..RunResult::default() }))
         };
-        assert!(catch_unwind(AssertUnwindSafe(|| run_each(1000, 2, &watch, one))).is_err());
-        assert!(made.into_inner() <= 4, "three before it, and one beside it");
+        let outcomes = run_each(20, 3, &watch, one).expect("no run is refused");
+        let told = |i: usize| match &outcomes[i] {
+            Outcome::Done(result) => result.seed.to_string(),
+            Outcome::Broken(invariant) => invariant.clone(),
+            Outcome::Cancelled => "cancelled".into(),
+        };
+        let found: Vec<String> = [2, 3, 5, 7, 8, 19].into_iter().map(told).collect();
+        let expected =
+            ["2", "the assertion of run 3", "no format", "used <= offered: 2, 1", "cancelled", "19"];
+        assert_eq!(found, expected);
+        assert_eq!(watch.finished.into_inner(), 19);
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod fault;
 mod file;
 mod method;
+mod notes;
 mod origin;
 mod trace_channel;
 mod tree;
@@ -239,12 +240,32 @@ impl Scenario {
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
 
-    /// Warnings about the traces that the scenario reads.
+    /// Warnings about the traces that the scenario reads, and about settings that have no effect, with the methods under which
+    /// they have none.
     ///
     /// # Errors
-    /// When a trace cannot be read.
+    /// When a trace cannot be read, or what is wrong with the scenario under a method.
     pub fn warnings(&self) -> Result<Vec<String>, ScenarioError> {
-        build::trace_warnings(&self.base, &self.traces, &self.locator)
+        let mut warnings = build::trace_warnings(&self.base, &self.traces, &self.locator)?;
+        let mut without_effect: Vec<(String, Vec<&str>)> = Vec::new();
+        for method in self.methods() {
+            for point in self.points() {
+                let (file, _) = self.resolve(Some(method), point)?;
+                for note in notes::without_effect(&file) {
+                    let known = without_effect.iter_mut().find(|(known, _)| *known == note);
+                    match known {
+                        Some((_, under)) if under.last() != Some(&method.as_str()) => under.push(method),
+                        Some(_) => {}
+                        None => without_effect.push((note, vec![method])),
+                    }
+                }
+            }
+        }
+        warnings.extend(without_effect.into_iter().map(|(note, under)| {
+            let all = under.len() == self.methods().len();
+            if all { note } else { format!("{}: {note}", under.join(", ")) }
+        }));
+        Ok(warnings)
     }
 
     /// Reads the scenario under a method and a point of the sweep, all settings applied; the locator knows whose each is.

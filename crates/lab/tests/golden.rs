@@ -1,7 +1,7 @@
 //! Small tables in integer units that must not change unless a commit says why. `cargo xtask golden --bless` rewrites them.
 
 use justfull_lab::library;
-use justfull_lab::runner::{Watch, run_all};
+use justfull_lab::runner::{Outcome, Watch, run_all};
 use justfull_lab::scenario::{Job, Overrides, Scenario, Setting};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn table(name: &str, variant: &str, threads: usize) -> String {
     let mut out = String::from(
         "method flow entered delivered dropped delay_us_mean delay_us_p99 goodput_kbit_s used offered\n",
     );
-    for run in results.into_iter().flatten() {
+    for run in results.into_iter().filter_map(Outcome::done) {
         for flow in &run.flows {
             let (mean, p99) = ((flow.delay.mean_ms * 1e3) as u64, (flow.delay.p99_ms * 1e3) as u64);
             let goodput = (flow.goodput_mbit_s * 1e3) as u64;

@@ -31,6 +31,13 @@ impl<T: Copy> Arena<T> {
         self.slots[handle as usize]
     }
 
+    /// The items that were put and not taken; for the end of a run.
+    pub(crate) fn live(&self) -> impl Iterator<Item = &T> {
+        let mut free = vec![false; self.slots.len()];
+        self.free.iter().for_each(|&i| free[i as usize] = true);
+        self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(item, _)| item)
+    }
+
     /// The item of `handle`, which stays.
     #[inline]
     pub(crate) fn peek(&self, handle: u64) -> &T {

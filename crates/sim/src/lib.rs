@@ -11,6 +11,7 @@ mod backlog;
 mod calendar;
 pub mod dumbbell;
 pub mod hosts;
+mod invariants;
 pub mod link;
 mod quanta;
 pub mod record;

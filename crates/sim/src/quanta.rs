@@ -8,12 +8,20 @@ const CELLS: f64 = 100.0;
 
 /// The quantum of one slice over slots. Memory: a cell for each hundredth of a block that it stood at, so at most 200 times the
 /// limit of the quantum, and none under a scheduler that lends nothing.
-#[derive(Default)]
 pub(crate) struct SliceQuantum {
     cells: BTreeMap<i64, u64>,
     slots: u64,
     sum: f64,
     squares: f64,
+    least: f64,
+    greatest: f64,
+}
+
+impl Default for SliceQuantum {
+    fn default() -> Self {
+        let (least, greatest) = (f64::INFINITY, f64::NEG_INFINITY);
+        Self { cells: BTreeMap::new(), slots: 0, sum: 0.0, squares: 0.0, least, greatest }
+    }
 }
 
 impl SliceQuantum {
@@ -23,9 +31,11 @@ impl SliceQuantum {
         self.slots += 1;
         self.sum += rbs;
         self.squares += rbs * rbs;
+        self.least = self.least.min(rbs);
+        self.greatest = self.greatest.max(rbs);
     }
 
-    /// The value that `share` of the slots do not exceed.
+    /// The value that `share` of the slots do not exceed, never beyond the least and the greatest, which are exact.
     fn quantile(&self, share: f64) -> f64 {
         let rank = ((share * self.slots as f64).ceil() as u64).max(1);
         let mut below = 0;
@@ -33,7 +43,8 @@ impl SliceQuantum {
             below += **count;
             below >= rank
         };
-        self.cells.iter().find(reaches).map_or(0.0, |(cell, _)| *cell as f64 / CELLS)
+        let found = self.cells.iter().find(reaches);
+        found.map_or(0.0, |(cell, _)| (*cell as f64 / CELLS).clamp(self.least, self.greatest))
     }
 
     /// The result of slice number `slice`, which owns `share` of the cell.
@@ -46,11 +57,11 @@ impl SliceQuantum {
             slots: self.slots,
             quantum_mean: mean,
             quantum_sd: (self.squares / n - mean * mean).max(0.0).sqrt(),
-            quantum_min: self.quantile(0.0),
+            quantum_min: if self.slots == 0 { 0.0 } else { self.least },
             quantum_p25: self.quantile(0.25),
             quantum_p50: self.quantile(0.5),
             quantum_p75: self.quantile(0.75),
-            quantum_max: self.quantile(1.0),
+            quantum_max: if self.slots == 0 { 0.0 } else { self.greatest },
         }
     }
 }
@@ -69,6 +80,18 @@ mod tests {
         assert_eq!(five.map(|rbs| (rbs * 100.0) as i64), [-1_000, -375, 250, 875, 1_500]);
         assert!((found.quantum_mean - 2.5).abs() < 1e-12 && found.slots == 101);
         assert!((found.quantum_sd - (850.0_f64 / 16.0).sqrt()).abs() < 1e-9, "{}", found.quantum_sd);
+    }
+
+    /// W4.
+    #[test]
+    fn quartiles_lie_between_the_exact_extremes() {
+        let mut quantum = SliceQuantum::default();
+        [0.004, 0.003].iter().for_each(|rbs| quantum.record(*rbs));
+        let found = quantum.finish(0, 1.0);
+        let five =
+            [found.quantum_min, found.quantum_p25, found.quantum_p50, found.quantum_p75, found.quantum_max];
+        assert!(five.windows(2).all(|w| w[0] <= w[1]), "{five:?}");
+        assert_eq!((found.quantum_min, found.quantum_max), (0.003, 0.004));
     }
 
     #[test]

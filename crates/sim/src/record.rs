@@ -8,9 +8,10 @@
 
 use crate::app::App;
 use crate::backlog::Backlogs;
+use crate::invariants::Evidence;
 use crate::recorder::{ClassInfo, Recorder, conservation};
 use crate::results::{RunResult, UplinkResult};
-use crate::world::{WorldConfig, classes, protocol_name, validate};
+use crate::world::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
 use justfull_base::packet::Protocol;
 use justfull_base::{ConfigError, Dscp, Duration, Event, Instant, Packet, Probe};
 use justfull_ran::upf::detect;
@@ -28,8 +29,8 @@ struct Stand {
     extra_delay: Duration,
 }
 
-/// Names of flows that are not the scenario's, for each UE; what comes later is counted under its protocol alone. Each takes as much
-/// memory as a flow's name of the scenario.
+/// Names of flows that are not the scenario's, for each UE; what comes later is counted under its protocol alone, and where the cell
+/// has [`MOST_NAMES`] of them, under `others`. Each takes as much memory as a flow's name of the scenario.
 const FOREIGN_NAMES: usize = 16;
 
 /// What flows of one UE that are not the scenario's are counted by.
@@ -48,6 +49,17 @@ impl Kind {
         let [a, b] = [tuple.source_port, tuple.destination_port];
         Self { protocol: tuple.protocol, port: a.min(b), qfi }
     }
+}
+
+/// The class `name` of flows that are not the scenario's, the first of which is of that UE and QFI.
+fn unnamed(
+    name: String,
+    protocol: &'static str,
+    (ue, qfi): (u32, Option<u8>),
+    low_latency: bool,
+) -> ClassInfo {
+    let (app, control, qfi) = (App::Plain, String::new(), qfi.unwrap_or_default());
+    ClassInfo { name, protocol, app, control, ue, qfi, low_latency, delay_budget: None, flows: 0 }
 }
 
 /// What a new flow is to be treated as.
@@ -71,8 +83,13 @@ pub struct Record {
     stands: Vec<Stand>,
     /// What is not the scenario's, by UE, with its class.
     foreign: Vec<Vec<(Kind, u32)>>,
+    /// How many those are.
+    foreign_names: usize,
+    /// The class of what finds no more names.
+    others: Option<u32>,
     /// Share of each slice.
     shares: Vec<f64>,
+    mtu: u32,
     calls: u64,
 }
 
@@ -83,7 +100,7 @@ impl Record {
     /// The first field that is out of bounds.
     pub fn new(config: &WorldConfig) -> Result<Self, ConfigError> {
         validate(config)?;
-        let (mut infos, class_of_flow) = classes(config);
+        let (mut infos, class_of_flow) = classes(config)?;
         for info in &mut infos {
             info.app = App::Plain;
             info.control.clear();
@@ -118,7 +135,10 @@ impl Record {
             rules: ues.iter().map(|ue| ue.rules.clone()).collect(),
             stands,
             foreign: vec![Vec::new(); ues.len()],
+            foreign_names: 0,
+            others: None,
             shares: config.stack.slices.iter().map(|share| share.0).collect(),
+            mtu: config.stack.mtu,
             calls: 0,
         })
     }
@@ -167,18 +187,15 @@ impl Record {
                 return class;
             }
         }
-        let class = self.recorder.add_class(ClassInfo {
-            name: self.foreign_name(ue, kind),
-            protocol: protocol_name(kind.protocol),
-            app: App::Plain,
-            control: String::new(),
-            ue,
-            qfi: kind.qfi.unwrap_or_default(),
-            low_latency,
-            delay_budget: None,
-            flows: 0,
-        });
+        if self.foreign_names >= MOST_NAMES {
+            let (name, protocol) = (String::from("others"), protocol_name(Protocol::Other));
+            let add = || self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
+            return *self.others.get_or_insert_with(add);
+        }
+        let (name, protocol) = (self.foreign_name(ue, kind), protocol_name(kind.protocol));
+        let class = self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
         self.foreign[ue as usize].push((kind, class));
+        self.foreign_names += 1;
         class
     }
 
@@ -232,16 +249,14 @@ impl Record {
         self.recorder.goodput(now, flow, bytes);
     }
 
-    /// The result of a run that ended at `end`, at the latest when the scenario says.
-    ///
-    /// # Panics
-    /// When packets are not conserved: a bug.
+    /// The result of a run that ended at `end`, at the latest when the scenario says. It says which invariant it breaks, if any
+    /// ([`RunResult::broken`]).
     #[must_use]
     pub fn finish(mut self, end: Instant, stack: &Stack, uplink: UplinkResult) -> RunResult {
-        stack.assert_conserved();
         let end = self.recorder.end_at(end);
         let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
-        RunResult {
+        let evidence = Evidence::of(stack, &self.recorder, self.mtu, self.recorder.flow_numbers());
+        let mut result = RunResult {
             scenario: self.scenario,
             method: self.method,
             seed: self.seed,
@@ -256,8 +271,11 @@ impl Record {
             series: self.recorder.series(),
             conservation: conservation(&stack.conserved()),
             component_calls: self.calls,
-            never_acted: Vec::new(),
-        }
+            never_acted: stack.never_acted().into_iter().map(String::from).collect(),
+            broken: None,
+        };
+        result.broken = evidence.broken(&result);
+        result
     }
 }
 

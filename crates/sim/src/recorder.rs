@@ -109,6 +109,12 @@ pub(crate) struct Recorder {
     slices: Vec<SliceQuantum>,
     offered: u64,
     used: u64,
+    /// From here on a packet that leaves the RLC reaches its UE in the window.
+    reaches: Instant,
+    /// What the slots before the window have used whose packets reach their UEs in it.
+    used_before: u64,
+    /// Bytes of packets that left the RLC before `reaches` and that UEs had after it.
+    held_before: u64,
     slots: u64,
     starved_slots: u64,
     bin: Duration,
@@ -150,6 +156,9 @@ impl Recorder {
             slices: Vec::new(),
             offered: 0,
             used: 0,
+            reaches: Instant::ZERO + warmup.since(Instant::ZERO).saturating_sub(air_delay),
+            used_before: 0,
+            held_before: 0,
             slots: 0,
             starved_slots: 0,
             bin,
@@ -224,6 +233,9 @@ impl Recorder {
         bound: Option<Instant>,
     ) {
         self.count_delivered(now, left, packet, bound);
+        if left < self.reaches && now >= self.reaches {
+            self.held_before += u64::from(packet.size);
+        }
         if packet.entered >= self.warmup {
             let time = now.since(left) + self.air_delay;
             self.class(packet).to_ue.get_or_insert_with(Times::new).record(time);
@@ -252,7 +264,7 @@ impl Recorder {
         }
     }
 
-    /// `bytes` of new payload reached a receiver.
+    /// `bytes` of payload that had not been there before reached the receiver of `flow`.
     #[inline]
     pub(crate) fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.bin_at(now).delivered_bytes += bytes;
@@ -336,6 +348,8 @@ impl Recorder {
             for (layer, backlog) in self.layers.iter_mut().zip(backlog) {
                 layer.backlog_sum += backlog;
             }
+        } else if now >= self.reaches {
+            self.used_before += used;
         }
     }
 
@@ -407,6 +421,28 @@ impl Recorder {
             backlog_packets_mean: count.backlog_sum as f64 / self.slots.max(1) as f64,
         };
         Layer::ALL.into_iter().zip(&self.layers).map(finish).collect()
+    }
+
+    /// Name of flow number `flow`.
+    pub(crate) fn name_of(&self, flow: usize) -> &str {
+        &self.classes[self.class_of_flow[flow] as usize].result.name
+    }
+
+    /// Numbers of all flows.
+    pub(crate) fn flow_numbers(&self) -> std::ops::Range<usize> {
+        0..self.singles.len()
+    }
+
+    /// Goodput of flow number `flow` in the window, in bytes.
+    pub(crate) fn goodput_bytes(&self, flow: usize) -> u64 {
+        self.singles[flow].goodput_bytes
+    }
+
+    /// Most bytes that the radio can have brought to UEs in the window: what its slots used in it and, of those before, what was on its
+    /// way; and of an SDU that each of `bearers` had begun, an `mtu`. A used unit carries at most `per_unit` bytes.
+    pub(crate) fn most_carried(&self, per_unit: u64, bearers: u64, mtu: u32) -> u64 {
+        let used = (self.used + self.used_before).saturating_mul(per_unit);
+        used.saturating_add(self.held_before).saturating_add(bearers * u64::from(mtu))
     }
 
     /// The radio's results.

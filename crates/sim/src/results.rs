@@ -36,6 +36,10 @@ pub struct RunResult {
     /// Configured mechanisms that had no effect in the whole run, e.g. `limiter`, `pacer`, `rlc.aqm`: the limiter never held a packet
     /// back, the pacer never waited, the AQM neither dropped nor marked. Such a run is that of a method without them.
     pub never_acted: Vec<String>,
+    /// The first invariant that the run breaks, with its values: a bug, and the result is not to be used. None in a sound run. Not
+    /// part of result files.
+    #[serde(skip)]
+    pub broken: Option<String>,
 }
 
 /// The waits in milliseconds of which [`FlowResult::within_percent`] tells: A21 counts by TTIs of 1 ms.
@@ -97,7 +101,8 @@ pub struct FlowResult {
     pub dropped_packets: u64,
     /// Packets marked congestion experienced.
     pub marked_packets: u64,
-    /// New payload bytes that reached the receiver, per second, in Mbit/s.
+    /// Payload bytes that reached the receiver for the first time within the window, in order or not, per second, in Mbit/s. What
+    /// waited at the receiver for an earlier segment counts when it came, not when that segment closed the gap.
     pub goodput_mbit_s: f64,
     /// UPF entry to the pull that took the last byte.
     pub delay: Distribution,
@@ -182,7 +187,7 @@ pub struct PageResult {
     pub load: Distribution,
 }
 
-/// What became of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops + queued`, asserted when
+/// What became of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops + queued`, checked when
 /// the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UplinkResult {
@@ -308,7 +313,7 @@ pub struct Series {
     pub delivered_mbit_s: Vec<f64>,
 }
 
-/// Fate of every packet of a run: `entered = delivered + dropped + queued`, asserted when the run ends.
+/// Fate of every packet of a run: `entered = delivered + dropped + queued`, checked when the run ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conservation {
     /// Packets handed to the UPF.

@@ -318,16 +318,12 @@ impl<T: Copy> Uplink<T> {
     }
 
     /// What became of all packets.
-    ///
-    /// # Panics
-    /// When they are not conserved: a bug of this module.
     #[must_use]
     pub fn finish(&self) -> UplinkResult {
         let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
         let waiting: usize = self.buffers.iter().map(|b| b.queue.len()).sum();
         let flying: usize = self.wires.iter().map(Pipe::len).sum();
         let queued = (waiting + flying) as u64;
-        assert_eq!(entered, delivered + dropped + queued, "packets of the uplink are conserved");
         UplinkResult {
             entered,
             delivered,

@@ -9,30 +9,31 @@
 //! At one instant components act in the order acknowledgements, senders, sources, core, stack, air, receivers.
 
 use crate::app::Told;
-use crate::arena::Arena;
 use crate::backlog::{Backlogs, Measured};
 use crate::calendar::Calendar;
 use crate::hosts::{Route, TcpFlow, Timers};
 use crate::link::Pipe;
-use crate::recorder::{Recorder, conservation};
+use crate::recorder::Recorder;
 use crate::results::RunResult;
 use crate::sources::{Kind, Source};
-use crate::tap::{Listener, Tap, packet_of};
+use crate::tap::{Listener, Tap};
 use crate::traffic::FlowConfig;
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use justfull_base::packet::Protocol;
-use justfull_base::{BitRate, ConfigError, Duration, Ecn, Event, Instant, Packet, Probe};
-use justfull_ran::{Egress, Stack, StackConfig};
+use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Packet};
+use justfull_ran::{Stack, StackConfig};
 use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
-use std::collections::VecDeque;
 
 mod apps;
 mod build;
+mod driver;
+mod finish;
 mod upload;
 
+pub(crate) use build::{MOST_NAMES, classes, protocol_name, validate};
 use build::{Members, Plan};
-pub(crate) use build::{classes, protocol_name, validate};
+use driver::{ACK_HANDLE, Arrival, Driver, Sent};
 
 /// Bytes of an acknowledgement on the uplink: headers with timestamps.
 const ACK_BYTES: u32 = HEADER_BYTES;
@@ -75,95 +76,6 @@ pub trait Progress {
 impl Progress for () {
     fn advanced(&mut self, _now: Instant) -> bool {
         true
-    }
-}
-
-/// What listens to the stack: the recorder, the packets it gave back, and the segments that its packets stand for.
-struct Driver<T> {
-    recorder: Recorder,
-    tap: T,
-    delivered: VecDeque<Arrival>,
-    segments: Arena<Segment>,
-    /// Acknowledgements on their way down.
-    acks: Arena<Ack>,
-}
-
-/// What a UE sees of a packet.
-#[derive(Clone, Copy)]
-struct Arrival {
-    payload: u64,
-    flow: u32,
-    size: u32,
-    ce: bool,
-}
-
-impl Arrival {
-    #[inline(always)]
-    fn of(packet: &Packet) -> Self {
-        let (payload, flow, size) = (packet.payload, packet.flow, packet.size);
-        Self { payload, flow, size, ce: packet.ecn == Ecn::Ce }
-    }
-}
-
-/// Packets of one slot that a world makes room for at its start.
-const FIRST_DELIVERED: usize = 1024;
-
-/// Segments that a world makes room for at its start: more than 10 MB of them.
-const FIRST_SEGMENTS: usize = 16_384;
-
-/// In a payload handle: what is behind it is an acknowledgement, not a segment.
-const ACK_HANDLE: u64 = 1 << 63;
-
-impl<T: Listener> Driver<T> {
-    /// `bytes` of new payload reached the receiver of `flow`.
-    #[inline]
-    fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
-        self.recorder.goodput(now, flow, bytes);
-        if T::ACTIVE {
-            self.tap.received(now, flow, bytes);
-        }
-    }
-}
-
-impl<T: Listener> Probe for Driver<T> {
-    #[inline(always)]
-    fn on_event(&mut self, now: Instant, event: &Event) {
-        self.recorder.on_event(now, event);
-        if T::ACTIVE {
-            let carries =
-                |packet: &&Packet| packet.protocol == Protocol::Tcp && packet.payload & ACK_HANDLE == 0;
-            let segment = packet_of(event).filter(carries).map(|packet| self.segments.peek(packet.payload));
-            self.tap.on_event(now, event, segment);
-        }
-        if let Event::Dropped { packet, .. } = event {
-            match packet.protocol {
-                Protocol::Tcp if packet.payload & ACK_HANDLE != 0 => {
-                    self.acks.take(packet.payload & !ACK_HANDLE);
-                }
-                Protocol::Tcp => {
-                    self.segments.take(packet.payload);
-                }
-                Protocol::Icmp | Protocol::Udp | Protocol::Other => {
-                    self.recorder.datagram_lost(packet.flow, packet.payload);
-                }
-            }
-        }
-    }
-}
-
-impl<T: Listener> Egress for Driver<T> {
-    #[inline(always)]
-    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
-        self.recorder.delivered(now, packet, bound);
-        self.delivered.push_back(Arrival::of(packet));
-    }
-
-    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
-        self.recorder.delivered_from_air(now, left, packet, bound);
-        if T::ACTIVE {
-            self.tap.delivered(now, left, packet);
-        }
-        self.delivered.push_back(Arrival::of(packet));
     }
 }
 
@@ -219,8 +131,10 @@ impl World {
 
     /// Runs to the end, or until `progress` ends it (then there is no result).
     ///
+    /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
+    ///
     /// # Panics
-    /// When packets are not conserved or one beats the bound: bugs, not outcomes.
+    /// On a bug of the simulator that leaves no result, such as a packet that beats the bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
@@ -237,8 +151,10 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
 
     /// Runs to the end, or until `progress` ends it (then there is no result).
     ///
+    /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
+    ///
     /// # Panics
-    /// When packets are not conserved or one beats the bound: bugs, not outcomes.
+    /// On a bug of the simulator that leaves no result, such as a packet that beats the bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
@@ -253,7 +169,7 @@ impl<T: Listener> World<T> {
         let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
         delays.sort_unstable();
         delays.dedup();
-        let (classes, class_of_flow) = classes(config);
+        let (classes, class_of_flow) = classes(config)?;
         let end = Instant::ZERO + config.duration;
         let warmup = Instant::ZERO + config.warmup;
         let bins = config.series_bins as usize;
@@ -270,13 +186,7 @@ impl<T: Listener> World<T> {
             core: delays.iter().map(|d| Pipe::new(config.core_rate, config.core_delay + *d)).collect(),
             air: Pipe::new(BitRate(0), config.air_delay),
             uplink: Uplink::new(&config.uplink, config.stack.ues.len(), &delays, warmup, seed),
-            driver: Driver {
-                recorder,
-                tap,
-                delivered: VecDeque::with_capacity(FIRST_DELIVERED),
-                segments: Arena::new(FIRST_SEGMENTS),
-                acks: Arena::new(0),
-            },
+            driver: Driver::new(recorder, tap, flows),
             plan: Plan::of(config),
             backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(&config.stack.ues, warmup))),
             calls: 0,
@@ -430,12 +340,12 @@ impl<T: Listener> World<T> {
         }
         while let Some(segment) = sender.poll_transmit(now) {
             let size = segment.len + HEADER_BYTES;
-            let payload = self.driver.segments.put(segment);
+            let payload = self.driver.segments.put(Sent { segment, flow: route.flow });
             if *upload {
                 // One that finds the UE's queue full is lost.
                 let item = Up::Segment(route.flow, payload);
                 if !self.uplink.push(now, (route.ue, route.pipe), size, item) {
-                    self.driver.segments.take(payload);
+                    self.driver.lose(payload);
                 }
                 continue;
             }
@@ -519,7 +429,7 @@ impl<T: Listener> World<T> {
             End::Source(i) => self.receive_datagram(now, i, &arrival),
             End::Upload(i) if arrival.payload & ACK_HANDLE != 0 => self.acknowledge_up(now, i, &arrival),
             End::Tcp(i) | End::Upload(i) | End::Page(i, _) => {
-                let segment = self.driver.segments.take(arrival.payload);
+                let Sent { segment, .. } = self.driver.segments.take(arrival.payload);
                 self.receive_segment(now, i, &segment, arrival.ce);
                 if let End::Page(i, page) = end {
                     self.tell_page(now, i, page);
@@ -532,9 +442,9 @@ impl<T: Listener> World<T> {
     #[inline]
     fn receive_segment(&mut self, now: Instant, i: u32, segment: &Segment, ce: bool) {
         let TcpFlow { route, receiver, .. } = &mut self.tcp[i as usize];
-        let before = receiver.delivered_bytes();
+        let before = receiver.received_bytes();
         let ack = receiver.on_segment(now, segment, ce);
-        let new = receiver.delivered_bytes() - before;
+        let new = receiver.received_bytes() - before;
         let flow = route.flow;
         self.driver.received(now, flow, new);
         self.answer(now, i, ack);
@@ -558,35 +468,6 @@ impl<T: Listener> World<T> {
             Some(ack) => {
                 self.uplink.push(now, (route.ue, route.pipe), ACK_BYTES, Up::Ack(i, ack));
             }
-        }
-    }
-
-    fn finish(mut self) -> RunResult {
-        self.stack.assert_conserved();
-        for flow in &self.tcp {
-            let stats = flow.sender.stats();
-            let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
-            self.driver.recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
-        }
-        let end = Instant::ZERO + self.plan.duration;
-        let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
-        let recorder = &self.driver.recorder;
-        RunResult {
-            scenario: self.plan.scenario,
-            method: self.plan.method,
-            seed: self.plan.seed,
-            duration_s: self.plan.duration.as_secs_f64(),
-            warmup_s: self.plan.warmup.as_secs_f64(),
-            flows: recorder.flows(),
-            layers: recorder.layers(),
-            entities,
-            uplink: self.uplink.finish(),
-            cell: recorder.cell(self.stack.slot_unit()),
-            slices: recorder.slices(&self.plan.shares),
-            series: recorder.series(),
-            conservation: conservation(&self.stack.conserved()),
-            component_calls: self.calls,
-            never_acted: Vec::new(),
         }
     }
 }

@@ -85,6 +85,24 @@ fn the_names_of_foreign_flows_are_bounded() {
     assert_eq!(found.last(), Some(&("tcp".to_owned(), 984)));
 }
 
+/// F5, live: UEs and ports of strangers took memory without end.
+#[test]
+fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
+    let mut config = config();
+    config.stack.ues = vec![config.stack.ues[0].clone(); 100];
+    let mut record = Record::new(&config).expect("sound settings");
+    for ue in 0..100 {
+        (1..=30).for_each(|port| _ = record.open(ue, &tuple(Protocol::Tcp, port, 60_000), Dscp::default()));
+    }
+    let stack = Stack::new(&config.stack).expect("a valid cell");
+    let result = record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default());
+    assert_eq!(result.flows.len(), 2 + 1_000 + 1);
+    let last = result.flows.last().expect("some");
+    assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 3_000);
+    assert!(last.name == "others" && last.flows > 1_000, "{last:?}");
+    assert_eq!((result.broken, result.never_acted), (None, Vec::new()));
+}
+
 #[test]
 fn in_a_cell_of_several_ues_a_foreign_name_says_whose_it_is() {
     let mut config = config();

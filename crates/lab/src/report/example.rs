@@ -102,6 +102,7 @@ fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f
         conservation: Conservation { entered: 361_000, delivered: 359_000, dropped: 1_500, queued: 500 },
         component_calls: 5_000_000,
         never_acted: Vec::new(),
+        broken: None,
     }
 }
 

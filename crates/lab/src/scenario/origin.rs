@@ -1,6 +1,6 @@
 //! From a field of a world back to the field of the file that it came from: a file's UEs and flows stand for several each.
 
-use super::file::ScenarioFile;
+use super::file::{ChannelFile, ScenarioFile};
 
 /// The file's name for the world's `field`.
 pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
@@ -10,7 +10,21 @@ pub(super) fn field(file: &ScenarioFile, field: &str) -> String {
     if let Some((flow, rest)) = element(field, "flow") {
         return of_flow(file, flow, rest).unwrap_or_else(|| field.into());
     }
-    field.into()
+    match field.strip_prefix("channel.") {
+        Some(rest) => format!("channel.{}", of_channel(&file.channel, rest)),
+        None => field.into(),
+    }
+}
+
+/// The file's name for the field `rest` of a channel: what a trace is read into is not in the file.
+fn of_channel(channel: &ChannelFile, rest: &str) -> String {
+    match channel {
+        ChannelFile::Trace(_) if rest == "amounts" => "file".into(),
+        ChannelFile::McsTrace(_) if rest == "mcs" => "file".into(),
+        ChannelFile::CqiTrace(_) if rest == "cqi" => "file".into(),
+        ChannelFile::CqiTrace(_) => format!("quality.{rest}"),
+        _ => rest.into(),
+    }
 }
 
 /// The index and the rest of `name[index].rest`.
@@ -37,7 +51,11 @@ fn of_ue(file: &ScenarioFile, ue: usize, rest: &str) -> Option<String> {
             })?;
             Some(format!("flow[{flow}].qfi"))
         }
-        None => Some(format!("ue[{i}].{rest}")),
+        None => {
+            let own = rest.strip_prefix("channel.").zip(file.ue[i].channel.as_ref());
+            let own = own.map(|(rest, channel)| format!("channel.{}", of_channel(channel, rest)));
+            Some(format!("ue[{i}].{}", own.as_deref().unwrap_or(rest)))
+        }
     }
 }
 

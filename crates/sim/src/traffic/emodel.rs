@@ -38,11 +38,12 @@ pub(crate) struct Codec {
 }
 
 /// The transmission rating of a call whose mouth-to-ear delay is `delay_ms` and of whose packets the share `loss` (0 to 1) is
-/// lost or too late.
+/// lost or too late: 0 to 100, the range of R (clause 7.1 with annex B, whose score ends at both).
 pub(crate) fn rating(delay_ms: f64, loss: f64, codec: Codec) -> f64 {
     let no = noise();
     let ro = 15.0 - 1.5 * (SLR + no);
-    ro - simultaneous(ro, no, delay_ms) - delayed(ro, no, delay_ms) - equipment(loss, codec)
+    let r = ro - simultaneous(ro, no, delay_ms) - delayed(ro, no, delay_ms) - equipment(loss, codec);
+    r.clamp(0.0, 100.0)
 }
 
 /// The mean opinion score of rating `r`: annex B, equation B-4.
@@ -171,6 +172,18 @@ mod tests {
             "a score of 3.9",
         );
         close(equipment(0.0, concealed), 0.0, 1e-9, "no loss");
+    }
+
+    /// W9.
+    #[test]
+    fn a_rating_is_never_below_0_or_above_100() {
+        for loss in [0.0, 0.5, 1.0] {
+            for delay_ms in [0.0, 1e2, 1e3, 1e4, 1e6] {
+                let r = rating(delay_ms, loss, G711);
+                assert!((0.0..=100.0).contains(&r), "{r} at {delay_ms} ms and loss {loss}");
+            }
+        }
+        close(rating(1e4, 1.0, G711), 0.0, 1e-9, "nothing arrives in time");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::rng::stream_key;
 use justfull_base::{Bytes, ConfigError, Duration, Instant};
 use justfull_tcp::{CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
+use std::collections::BTreeMap;
 
 /// What a run needs of its settings once everything is built; not the settings of each UE and flow.
 pub(super) struct Plan {
@@ -22,6 +23,11 @@ pub(super) struct Plan {
     pub(super) warmup: Duration,
     pub(super) air_delay: Duration,
     pub(super) shares: Vec<f64>,
+    pub(super) mtu: u32,
+    pub(super) ues: usize,
+    /// Most bytes that the uplink can bring from a UE in the measured window, where it has a rate: what is sent in it, and what was on
+    /// the wire or half sent before.
+    pub(super) uplink_most: Option<u64>,
 }
 
 impl Plan {
@@ -34,8 +40,20 @@ impl Plan {
             warmup: config.warmup,
             air_delay: config.air_delay,
             shares: config.stack.slices.iter().map(|share| share.0).collect(),
+            mtu: config.stack.mtu,
+            ues: config.stack.ues.len(),
+            uplink_most: uplink_most(config),
         }
     }
+}
+
+/// See [`Plan::uplink_most`].
+fn uplink_most(config: &WorldConfig) -> Option<u64> {
+    let farthest = config.flows.iter().map(|flow| flow.extra_delay).max().unwrap_or_default();
+    let time = config.duration - config.warmup + config.uplink.delay + farthest;
+    let bits = u128::from(config.uplink.rate.0) * u128::from(time.as_nanos()) / 1_000_000_000;
+    let bytes = (bits / 8) as u64 + 1 + u64::from(config.stack.mtu);
+    (config.uplink.rate.0 > 0).then_some(bytes)
 }
 
 impl<T: Listener> World<T> {
@@ -150,36 +168,52 @@ pub(crate) const fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
+/// Most names of flows; a bound on memory: each has statistics of its own, at most 92 kB for each of up to five quantities.
+pub(crate) const MOST_NAMES: usize = 1_000;
+
 /// Flows of one name are counted together.
-pub(crate) fn classes(config: &WorldConfig) -> (Vec<ClassInfo>, Vec<u32>) {
+///
+/// # Errors
+/// More than [`MOST_NAMES`] names.
+pub(crate) fn classes(config: &WorldConfig) -> Result<(Vec<ClassInfo>, Vec<u32>), ConfigError> {
     let mut classes: Vec<ClassInfo> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     let mut class_of_flow = Vec::with_capacity(config.flows.len());
-    for flow in &config.flows {
-        let found = classes.iter().rposition(|c| *c.name == *flow.name);
-        let i = found.unwrap_or_else(|| {
-            let control = flow.traffic.sender().map_or_else(String::new, |s| s.cc.name().to_string());
-            let protocol = protocol_name(flow.traffic.protocol());
-            let app = App::of(&flow.traffic);
-            let rules = &config.stack.ues[flow.ue as usize].rules;
-            let qfi =
-                justfull_ran::upf::detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get);
-            let (name, ue, low_latency) = (flow.name.to_string(), flow.ue, flow.low_latency);
-            let delay_budget = flow.delay_budget;
-            classes.push(ClassInfo {
-                name,
-                protocol,
-                app,
-                control,
-                ue,
-                qfi,
-                low_latency,
-                delay_budget,
-                flows: 0,
-            });
-            classes.len() - 1
-        });
-        classes[i].flows += 1;
-        class_of_flow.extend((0..flow.traffic.connections()).map(|_| i as u32));
+    for (number, flow) in config.flows.iter().enumerate() {
+        let class = match known.get(&*flow.name) {
+            Some(&class) => class,
+            None => {
+                ensure(
+                    classes.len() < MOST_NAMES,
+                    &format!("flow[{number}].name"),
+                    &format!("`{}`, name {} of the scenario", flow.name, classes.len() + 1),
+                    &format!("at most {MOST_NAMES} different names; flows of one name are counted together"),
+                    "memory is bounded",
+                )?;
+                known.insert(&flow.name, classes.len());
+                classes.push(class_of(config, flow));
+                classes.len() - 1
+            }
+        };
+        classes[class].flows += 1;
+        class_of_flow.extend((0..flow.traffic.connections()).map(|_| class as u32));
     }
-    (classes, class_of_flow)
+    Ok((classes, class_of_flow))
+}
+
+/// The class whose first flow is `flow`.
+fn class_of(config: &WorldConfig, flow: &FlowConfig) -> ClassInfo {
+    let rules = &config.stack.ues[flow.ue as usize].rules;
+    let qfi = justfull_ran::upf::detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get);
+    ClassInfo {
+        name: flow.name.to_string(),
+        protocol: protocol_name(flow.traffic.protocol()),
+        app: App::of(&flow.traffic),
+        control: flow.traffic.sender().map_or_else(String::new, |s| s.cc.name().to_string()),
+        ue: flow.ue,
+        qfi,
+        low_latency: flow.low_latency,
+        delay_budget: flow.delay_budget,
+        flows: 0,
+    }
 }

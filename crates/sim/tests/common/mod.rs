@@ -126,7 +126,9 @@ pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Durati
     }
 }
 
-/// Runs `config` to its end.
+/// Runs `config` to its end; the run must break no invariant.
 pub(crate) fn run(config: &WorldConfig) -> RunResult {
-    World::new(config).expect("a valid world").run(&mut ()).expect("nobody ends it")
+    let result = World::new(config).expect("a valid world").run(&mut ()).expect("nobody ends it");
+    assert_eq!(result.broken, None);
+    result
 }
