@@ -234,7 +234,7 @@ pub(crate) struct RunArgs {
     pub(crate) methods: Vec<String>,
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Number of runs, each with the next seed; two or more give 95 % confidence intervals
+    /// Number of runs, each with the next seed; three or more give 95 % confidence intervals
     #[arg(long)]
     pub(crate) runs: Option<u32>,
     #[command(flatten)]
@@ -321,8 +321,8 @@ pub(crate) struct ReproduceArgs {
     /// Only the claims of this figure, e.g. 7
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// Number of seeds, at least 2: more give narrower intervals
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
+    /// Number of seeds, at least 3, for an interval: more give narrower ones
+    #[arg(long, value_parser = clap::value_parser!(u32).range(3..))]
     pub(crate) runs: Option<u32>,
     /// Fewer points of the sweep, same bands
     #[arg(long)]

@@ -5,7 +5,7 @@ use crate::args::{DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs};
 use crate::progress::Display;
 use crate::run_files;
 use justfull_lab::export::outputs::Outputs;
-use justfull_lab::report::{Comparison, summary::GroupSummary};
+use justfull_lab::report::Comparison;
 use justfull_lab::runner;
 use justfull_lab::scenario::{Overrides, Scenario, Setting, Table, Value};
 use justfull_lab::{claims, export, figure, library, report, table};
@@ -248,11 +248,13 @@ pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
         text.push_str(&format!("note: {note}\n"));
     }
     let style = table::Style::detect();
+    let mut grids = Vec::new();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
-        let summary = GroupSummary::of(&group.runs);
-        let grid = if wide { table::wide(&summary) } else { table::methods(&summary) };
+        let grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
         text.push_str(&format!("\n{}\n{}\n", group.heading(), table::terminal(&grid, style)));
+        grids.push(grid);
     }
+    text.push_str(&table::notes(&grids, style));
     print(&text)
 }
 

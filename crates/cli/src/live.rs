@@ -414,9 +414,10 @@ fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool
     for note in notes(&outcome.report, allow_late) {
         text.push_str(&format!("note: {note}\n"));
     }
-    let grid = table::terminal(&parity::grid(parity), table::Style::detect());
+    let (grid, style) = (parity::grid(parity), table::Style::detect());
     let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
-    text.push_str(&format!("\n{}: simulated and live{judged}\n{grid}\n", chosen.job.method));
+    let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
+    text.push_str(&format!("\n{}: simulated and live{judged}\n{drawn}\n{notes}", chosen.job.method));
     text
 }
 

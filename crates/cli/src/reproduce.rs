@@ -28,7 +28,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     drop(display);
     let grid = table::claims(&rows);
     let notes: String = rows.notes.iter().map(|n| format!("note: {n}\n")).collect();
-    print(&format!("{notes}{}\n{}\n", table::terminal(&grid, table::Style::detect()), rows.tally()))?;
+    let style = table::Style::detect();
+    let (drawn, reading) =
+        (table::terminal(&table::narrow(&grid, style), style), table::notes([&grid], style));
+    print(&format!("{notes}{drawn}\n{reading}{}\n", rows.tally()))?;
     say(&in_words(speed));
     if let Some(file) = &args.markdown {
         let text = format!("{notes}\n{}\n\n{}\n", table::markdown(&grid), rows.tally());

@@ -14,13 +14,22 @@ const figures = [...document.querySelectorAll("figure")].map(f => {
   const r = f.querySelector("svg").getBoundingClientRect();
   return { id: f.id, x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height };
 });
+// Boxes that show less than they hold, and whether they say so: a figure in words above it, a table by a shadow at its edge.
+const cut = [...document.querySelectorAll(".scroll, .plot")].filter(b => b.scrollWidth > b.clientWidth + 1).map(b => {
+  const said = getComputedStyle(b, "::before").content !== "none" && getComputedStyle(b, "::before").content !== "normal";
+  const shaded = getComputedStyle(b).backgroundImage.includes("gradient");
+  return { what: b.className, hint: b.classList.contains("plot") ? said : shaded };
+});
 const out = document.createElement("script");
 out.type = "application/json";
 out.id = "probe";
-out.textContent = JSON.stringify({ figures, height: document.documentElement.scrollHeight,
+out.textContent = JSON.stringify({ figures, cut, height: document.documentElement.scrollHeight,
   width: document.documentElement.scrollWidth, loaded: performance.getEntriesByType("resource").length });
-document.body.append(out);
+parent.document.body.append(out);
 </script>"#;
+
+/// Width of a small phone. The browser's own windows are no narrower than 500 pixels: the page then stands in a frame.
+const PHONE: u32 = 390;
 
 /// The largest report of a demonstration, in bytes.
 const MOST_BYTES: u64 = 3_000_000;
@@ -120,12 +129,25 @@ impl Picture {
     }
 }
 
+/// `page` in a frame as wide as a phone, as a page.
+fn on_a_phone(folder: &Path, page: &Path, height: u32) -> PathBuf {
+    let text = std::fs::read_to_string(page).expect("the page is there");
+    let text = text.replace('&', "&amp;").replace('"', "&quot;");
+    let phone = folder.join("phone.html");
+    let frame = format!(
+        "<!DOCTYPE html><meta charset=\"utf-8\"><body style=\"margin:0\"><iframe style=\"border:0;display:block\" width=\"{PHONE}\" \
+         height=\"{height}\" srcdoc=\"{text}\"></iframe></body>"
+    );
+    std::fs::write(&phone, frame).expect("a file can be written");
+    phone
+}
+
 /// A report of a short comparison, and the copy that reports on its own layout.
 fn report(folder: &Path) -> (PathBuf, PathBuf) {
     let out = folder.join("out");
     let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
         .args(["run", "t20-individual", "--set", "duration=20s", "--method", "Vanilla", "--method", "5G-BDP"])
-        .args(["--runs", "2", "--quiet", "--out"])
+        .args(["--runs", "3", "--quiet", "--out"])
         .arg(&out)
         .output()
         .expect("the program starts");
@@ -143,19 +165,28 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
     let Some(browser) = chromium() else { return };
     let folder = tempfile::tempdir().expect("a folder can be made");
     let (report, probed) = report(folder.path());
-    for width in [1280, 500] {
-        let page = probe(&browser, folder.path(), &probed, width);
+    for width in [1280, PHONE] {
+        let framed = |height| match width {
+            PHONE => on_a_phone(folder.path(), &probed, height),
+            _ => probed.clone(),
+        };
+        let window = width.max(500);
+        let page = probe(&browser, folder.path(), &framed(900), window);
         assert_eq!(page["loaded"], 0, "the page loads nothing");
         assert!(
             page["width"].as_u64() <= Some(u64::from(width)),
             "{width}: the page does not scroll sideways"
         );
+        // U8: what was cut off at the edge of a box gave no hint of it.
+        let cut = page["cut"].as_array().expect("a list");
+        assert!(cut.iter().all(|one| one["hint"] == true), "{width}: cut off without a hint: {cut:?}");
+        assert_eq!(cut.iter().any(|one| one["what"] == "plot"), width == PHONE, "{width}: {cut:?}");
         let figures = places(&page);
         assert!(figures.len() >= 10, "figures: {}", figures.len());
         let height = page["height"].as_u64().expect("a number") as u32;
         let picture = folder.path().join(format!("{width}.png"));
         let action = format!("--screenshot={}", picture.display());
-        browse(&browser, folder.path(), &probed, width, height, &action);
+        browse(&browser, folder.path(), &framed(height), window, height, &action);
         let picture = Picture::read(&picture);
         for place in &figures {
             // Of a figure that scrolls sideways inside its box, what the window shows counts.

@@ -167,7 +167,7 @@ pub enum Status {
 pub struct Options {
     /// Fewer seeds and points.
     pub short: bool,
-    /// Seeds instead of the file's; at least 2, for an interval.
+    /// Seeds instead of the file's; at least 3, for an interval.
     pub runs: Option<u32>,
     /// Only claims of this figure, e.g. `7`.
     pub figure: Option<String>,

@@ -33,8 +33,10 @@ pub struct ParityRow {
     pub simulated: f64,
     /// Of the live run.
     pub live: f64,
-    /// How far they are apart, as the band counts it.
+    /// How far they are apart, as `measure` counts it.
     pub apart: f64,
+    /// How `apart` and the band are counted.
+    pub measure: Measure,
     /// The most that is allowed.
     pub band: f64,
     /// Apart by no more than that.
@@ -43,6 +45,29 @@ pub struct ParityRow {
     /// [`Parity::explain`] count as equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_to_time: Option<f64>,
+}
+
+/// How two figures are held against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Their difference.
+    Difference,
+    /// Their difference, as a share of the simulated one.
+    Relative,
+    /// The distance of Kolmogorov and Smirnov between their distributions.
+    KsDistance,
+}
+
+impl Measure {
+    /// `value` with what it is.
+    fn in_words(self, value: f64) -> String {
+        match self {
+            Self::Difference => format!("{value:.3}"),
+            Self::Relative => format!("{:.1} %", 100.0 * value),
+            Self::KsDistance => format!("KS {value:.3}"),
+        }
+    }
 }
 
 impl ParityRow {
@@ -66,13 +91,15 @@ impl Parity {
     pub fn of(simulated: &RunResult, live: &RunResult) -> Self {
         let mut rows = Vec::new();
         let (a, b) = (simulated.cell.utilisation, live.cell.utilisation);
-        rows.push(row("utilisation".into(), (a, b), (a - b).abs(), UTILISATION));
+        let apart = (Measure::Difference, (a - b).abs());
+        rows.push(row("utilisation".into(), (a, b), apart, UTILISATION));
         let none = FlowResult::default();
         for flow in &simulated.flows {
             let other = live.flows.iter().find(|other| other.name == flow.name).unwrap_or(&none);
             let (a, b) = (flow.goodput_mbit_s, other.goodput_mbit_s);
             let apart = if a > 0.0 { (a - b).abs() / a } else { b };
-            rows.push(row(format!("{}: goodput, Mbit/s", flow.name), (a, b), apart, GOODPUT));
+            let what = format!("{}: goodput, Mbit/s", flow.name);
+            rows.push(row(what, (a, b), (Measure::Relative, apart), GOODPUT));
             if flow.delay.count >= LEAST_PACKETS {
                 let apart = if other.delay.count == 0 {
                     1.0
@@ -80,6 +107,7 @@ impl Parity {
                     distance(&flow.delay.cdf, &other.delay.cdf, 0.0)
                 };
                 let medians = (flow.delay.p50_ms, other.delay.p50_ms);
+                let apart = (Measure::KsDistance, apart);
                 rows.push(row(delay_of(&flow.name), medians, apart, DELAY_DISTANCE));
             }
         }
@@ -105,8 +133,13 @@ impl Parity {
     }
 }
 
-fn row(what: String, (simulated, live): (f64, f64), apart: f64, band: f64) -> ParityRow {
-    ParityRow { what, simulated, live, apart, band, met: apart <= band, apart_to_time: None }
+fn row(
+    what: String,
+    (simulated, live): (f64, f64),
+    (measure, apart): (Measure, f64),
+    band: f64,
+) -> ParityRow {
+    ParityRow { what, simulated, live, apart, measure, band, met: apart <= band, apart_to_time: None }
 }
 
 /// What the row of a flow's delay is called.
@@ -127,27 +160,36 @@ fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
     above(a, b).max(above(b, a))
 }
 
+/// How to read the table.
+const APART: &str = "apart: of utilisation the difference, of goodput the difference in percent of the simulated one, of delay KS, \
+                     the distance of Kolmogorov and Smirnov between the two distributions, 0 to 1: the greatest difference between \
+                     the shares of packets that waited no longer than some time. Of delay the medians are shown.";
+
 /// The figures as a table.
 #[must_use]
 pub fn grid(parity: &Parity) -> Grid {
     let header = ["figure", "simulated", "live", "apart", "band", "verdict"].map(str::to_owned).to_vec();
-    let rows = parity.rows.iter().map(|row| Row {
-        cells: vec![
+    let row = |row: &ParityRow| {
+        let cells = vec![
             row.what.clone(),
             format!("{:.4}", row.simulated),
             format!("{:.4}", row.live),
-            format!("{:.3}", row.apart),
-            format!("{:.2}", row.band),
+            row.measure.in_words(row.apart),
+            row.measure.in_words(row.band),
             match row.apart_to_time {
                 _ if row.met => "met".to_owned(),
-                Some(apart) if row.explained() => format!("explained ({apart:.3})"),
-                Some(apart) => format!("MISSED ({apart:.3})"),
+                Some(apart) if row.explained() => format!("explained ({})", row.measure.in_words(apart)),
+                Some(apart) => format!("MISSED ({})", row.measure.in_words(apart)),
                 None => "MISSED".to_owned(),
             },
-        ],
-        kind: RowKind::Method,
-    });
-    Grid { header, rows: rows.collect(), numbers_from: 1 }
+        ];
+        Row::new(cells, RowKind::Method)
+    };
+    let mut notes = vec![APART.to_owned()];
+    if parity.rows.iter().any(|row| row.apart_to_time.is_some()) {
+        notes.push("In brackets: the distance when delays that differ by no more than --explain's time count as equal.".into());
+    }
+    Grid { header, rows: parity.rows.iter().map(row).collect(), numbers_from: 1, notes }
 }
 
 #[cfg(test)]
@@ -184,6 +226,17 @@ mod tests {
         assert_eq!(judged(&run(2.0, &[(10.1, 0.3), (19.9, 1.0)], 0.9)), (1, 0));
         assert_eq!(judged(&run(2.0, &[(10.3, 0.3), (20.0, 1.0)], 0.9)), (1, 1), "beyond the time");
         assert_eq!(judged(&run(2.0, &[(10.1, 0.5), (20.0, 1.0)], 0.9)), (1, 1), "other shares");
+    }
+
+    /// W7: "apart 0.330" was taken for a time.
+    #[test]
+    fn w7_the_table_says_how_each_figure_is_held_against_the_other() {
+        let (one, other) =
+            (run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90), run(2.2, &[(1.0, 0.3), (2.0, 1.0)], 0.92));
+        let grid = grid(&Parity::of(&one, &other));
+        let apart: Vec<&str> = grid.rows.iter().map(|row| row.cells[3].as_str()).collect();
+        assert_eq!(apart, ["0.020", "10.0 %", "KS 0.200"]);
+        assert!(grid.notes[0].contains("Kolmogorov and Smirnov"));
     }
 
     #[test]

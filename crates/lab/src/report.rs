@@ -1,9 +1,12 @@
 //! What a comparison found, as one value, and its page: one HTML file that needs nothing else.
 
+pub mod breakdown;
 pub mod claims;
 #[cfg(test)]
 pub(crate) mod example;
 mod html;
+pub mod metric;
+pub mod subject;
 pub mod summary;
 
 pub use claims::{ClaimRow, ClaimTable, Expected, SwitchValue, Verdict};

@@ -18,11 +18,14 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
+/// Fewest values that have an interval: two values give one of twelve standard errors, which says nothing.
+pub const LEAST_FOR_INTERVAL: usize = 3;
+
 /// Half width of the two-sided 95 % confidence interval of the mean, by Student's t with n - 1 degrees of freedom.
-/// None below two values: one run says nothing of its own spread.
+/// None below [`LEAST_FOR_INTERVAL`] values.
 #[must_use]
 pub fn ci95_half_width(values: &[f64]) -> Option<f64> {
-    let spread = sd(values)?;
+    let spread = sd(values).filter(|_| values.len() >= LEAST_FOR_INTERVAL)?;
     let n = values.len() as f64;
     let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.975);
     Some(t * spread / n.sqrt())
@@ -33,38 +36,45 @@ pub fn ci95_half_width(values: &[f64]) -> Option<f64> {
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Half width of the 95 % confidence interval; none for a single run.
+    /// Half width of the 95 % confidence interval; none below [`LEAST_FOR_INTERVAL`] values.
     pub ci95: Option<f64>,
-    /// Number of runs.
+    /// Number of values.
     pub n: usize,
+    /// Least value.
+    pub min: f64,
+    /// Greatest value: with [`Self::min`], all values of a summary of two.
+    pub max: f64,
 }
 
 impl Summary {
     /// The summary of `values`, none when there are none.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
-        Some(Self { mean: mean(values)?, ci95: ci95_half_width(values), n: values.len() })
+        let (min, max) = values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)));
+        Some(Self { mean: mean(values)?, ci95: ci95_half_width(values), n: values.len(), min, max })
     }
 
-    /// Lower end of the interval (the mean itself for a single run).
+    /// Lower end of the interval (the mean itself without one).
     #[must_use]
     pub fn low(&self) -> f64 {
         self.mean - self.ci95.unwrap_or(0.0)
     }
 
-    /// Upper end of the interval (the mean itself for a single run).
+    /// Upper end of the interval (the mean itself without one).
     #[must_use]
     pub fn high(&self) -> f64 {
         self.mean + self.ci95.unwrap_or(0.0)
     }
 
-    /// True when the whole interval lies below `value`. A single run has no interval and proves no order.
+    /// True when the whole interval lies below `value`. Without an interval nothing is proved.
     #[must_use]
     pub fn is_below(&self, value: f64) -> bool {
         self.ci95.is_some() && self.high() < value
     }
 
-    /// True when the whole interval lies above `value`. A single run has no interval and proves no order.
+    /// True when the whole interval lies above `value`. Without an interval nothing is proved.
     #[must_use]
     pub fn is_above(&self, value: f64) -> bool {
         self.ci95.is_some() && self.low() > value
@@ -157,8 +167,17 @@ mod tests {
         let s = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("there are values");
         assert!(near(s.mean, 3.0));
         assert!(near(s.ci95.expect("five runs"), 2.776_445_105 * 1.581_138_830 / 5.0_f64.sqrt()));
-        // t(0.975; 1) = 12.706205 for two values.
-        assert!(near(ci95_half_width(&[0.0, 2.0]).expect("two"), 12.706_204_736));
+        // t(0.975; 2) = 4.302653 for three values, whose sd is 1.
+        assert!(near(ci95_half_width(&[1.0, 2.0, 3.0]).expect("three"), 4.302_652_730 / 3.0_f64.sqrt()));
+        assert_eq!((s.min, s.max, s.n), (1.0, 5.0, 5));
+    }
+
+    /// W2: two values gave an interval of twelve standard errors.
+    #[test]
+    fn w2_two_values_have_no_interval_and_prove_no_order() {
+        let s = Summary::of(&[2.0, 1.0]).expect("two values");
+        assert_eq!((s.ci95, s.n, s.min, s.max), (None, 2, 1.0, 2.0));
+        assert!(!s.is_below(9.0) && !s.is_above(0.0));
     }
 
     #[test]

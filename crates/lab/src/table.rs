@@ -1,9 +1,14 @@
-//! Tables for people: one row for each method, on a terminal or as Markdown. Numbers are rounded here and in no file.
+//! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded here and in no file.
+
+mod methods;
+mod terminal;
+
+pub use methods::{methods, wide};
+pub use terminal::{notes, terminal};
 
 use crate::report::claims::{ClaimRow, ClaimTable, Expected, Verdict};
-use crate::report::summary::{GroupSummary, MethodSummary, Metric, is_clairvoyant};
 use crate::stats::Summary;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::Table;
 use std::io::IsTerminal;
 
 /// Name of the row that holds the bound.
@@ -18,6 +23,8 @@ pub struct Grid {
     pub rows: Vec<Row>,
     /// Columns from this one on hold numbers and are aligned to the right.
     pub numbers_from: usize,
+    /// How to read it, a sentence each: what `±` is, what is pooled and how.
+    pub notes: Vec<String>,
 }
 
 /// One row of a [`Grid`].
@@ -27,13 +34,25 @@ pub struct Row {
     pub cells: Vec<String>,
     /// What the row is.
     pub kind: RowKind,
+    /// What must be known of the row, shown below it across the table, e.g. `never acted: limiter`; may be empty.
+    pub note: String,
+}
+
+impl Row {
+    /// A row without a note.
+    #[must_use]
+    pub const fn new(cells: Vec<String>, kind: RowKind) -> Self {
+        Self { cells, kind, note: String::new() }
+    }
 }
 
 /// What a row of a [`Grid`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// A method.
+    /// A method's first row.
     Method,
+    /// Another of its rows.
+    Part,
     /// The bound or the clairvoyant policy: no rival, but what rivals are measured against.
     Reference,
     /// A claim with its outcome.
@@ -62,156 +81,18 @@ impl Style {
     }
 }
 
-/// Digits after the point that suit values of `metric`.
-const fn decimals(metric: Metric) -> usize {
-    match metric {
-        Metric::Utilisation | Metric::Jain => 4,
-        Metric::DelayP95
-        | Metric::DelayP99
-        | Metric::DelayP999
-        | Metric::PdvP99
-        | Metric::Rtt
-        | Metric::Backlog
-        | Metric::SdapBacklog
-        | Metric::RlcBacklog
-        | Metric::RlcBacklogSd
-        | Metric::RlcAtEntry
-        | Metric::Within1
-        | Metric::Within2
-        | Metric::Within3
-        | Metric::Within4
-        | Metric::Within50
-        | Metric::QuantumMedian
-        | Metric::QuantumMedianDistance
-        | Metric::QuantumMost
-        | Metric::FrameP95 => 1,
-        Metric::DelayMean
-        | Metric::DelaySd
-        | Metric::Ipdv
-        | Metric::Late
-        | Metric::Goodput
-        | Metric::Drops
-        | Metric::DropsOfAll
-        | Metric::Bound
-        | Metric::PingRtt
-        | Metric::PingRttLeast
-        | Metric::Unused
-        | Metric::ToUe
-        | Metric::Mos
-        | Metric::PageLoad => 2,
-    }
-}
+/// Explains the sign in every table that has one.
+const PLUS_MINUS: &str =
+    "±: half width of the 95 % confidence interval of the mean over n seeds, by Student's t.";
 
-/// `mean ± half width` with `digits` after the point, a dash for none.
+/// `mean ± half width` with `digits` after the point, a dash for none. What has too few values for an interval is listed.
 fn with_interval(summary: Option<Summary>, digits: usize) -> String {
     match summary {
         None => "–".into(),
-        Some(Summary { mean, ci95: None, .. }) => format!("{mean:.digits$}"),
+        Some(Summary { n: 1, mean, .. }) => format!("{mean:.digits$}"),
+        Some(Summary { min, max, ci95: None, .. }) => format!("{min:.digits$}, {max:.digits$}"),
         Some(Summary { mean, ci95: Some(half), .. }) => format!("{mean:.digits$} ± {half:.digits$}"),
     }
-}
-
-fn mean_only(summary: Option<Summary>, digits: usize) -> String {
-    summary.map_or_else(|| "–".into(), |s| format!("{:.digits$}", s.mean))
-}
-
-/// Columns of the table of methods, the most telling first: the metric, its name, and whether the interval is shown.
-const COLUMNS: [(Metric, &str, bool); 13] = [
-    (Metric::DelayMean, "delay\nmean", true),
-    (Metric::DelayP95, "delay\np95", false),
-    (Metric::DelayP99, "delay\np99", false),
-    (Metric::Utilisation, "utilisation", true),
-    (Metric::Goodput, "goodput", true),
-    (Metric::Drops, "drops", false),
-    (Metric::Rtt, "RTT\nmean", false),
-    (Metric::PingRtt, "ping\nRTT", true),
-    (Metric::Mos, "MOS", true),
-    (Metric::FrameP95, "frame\np95", false),
-    (Metric::PageLoad, "page\nload", true),
-    (Metric::RlcBacklog, "RLC\nbacklog", false),
-    (Metric::RlcAtEntry, "RLC at\nentry", false),
-];
-
-/// Heading of `metric`: whose it is, what it is, its unit.
-fn heading(metric: Metric, name: &str, low_latency: bool) -> String {
-    let whose = match metric {
-        Metric::DelayMean
-        | Metric::DelayP95
-        | Metric::DelayP99
-        | Metric::DelayP999
-        | Metric::PdvP99
-        | Metric::Ipdv
-        | Metric::Late
-        | Metric::Within1
-        | Metric::Within4
-        | Metric::Drops
-            if low_latency =>
-        {
-            "low-lat.\n"
-        }
-        Metric::Goodput | Metric::Rtt | Metric::Jain if low_latency => "bulk\n",
-        _ => "",
-    };
-    let unit = metric.unit();
-    let separator = match unit.len() {
-        0 => "",
-        1 | 2 => ", ",
-        _ => ",\n",
-    };
-    format!("{whose}{name}{separator}{unit}")
-}
-
-/// Columns of the wide table beyond [`COLUMNS`].
-const WIDE_COLUMNS: [(Metric, &str, bool); 9] = [
-    (Metric::Within1, "within\n1 ms", true),
-    (Metric::Within4, "within\n4 ms", false),
-    (Metric::Unused, "unused", true),
-    (Metric::ToUe, "pull\nto UE", false),
-    (Metric::DelayP999, "delay\np99.9", false),
-    (Metric::PdvP99, "PDV\np99", false),
-    (Metric::Ipdv, "IPDV\nmean", false),
-    (Metric::Late, "late", false),
-    (Metric::Jain, "Jain\nindex", false),
-];
-
-/// The table of a group: methods in order of appearance, then the bound and the clairvoyant policy. Columns that no
-/// method has a value for are left out.
-#[must_use]
-pub fn methods(group: &GroupSummary) -> Grid {
-    grid(group, COLUMNS.iter())
-}
-
-/// [`methods`] with shares within TTIs, unused capacity, high percentiles, jitter, missed delay budgets and fairness.
-#[must_use]
-pub fn wide(group: &GroupSummary) -> Grid {
-    grid(group, COLUMNS.iter().chain(&WIDE_COLUMNS))
-}
-
-fn grid(group: &GroupSummary, columns: impl Iterator<Item = &'static (Metric, &'static str, bool)>) -> Grid {
-    let columns: Vec<_> =
-        columns.filter(|(m, ..)| group.methods.iter().any(|row| row.get(*m).is_some())).collect();
-    let mut header = vec!["method".to_owned()];
-    header.extend(columns.iter().map(|(metric, name, _)| heading(*metric, name, group.low_latency)));
-    let row = |method: &MethodSummary, kind| {
-        let mut cells = vec![method.method.clone()];
-        cells.extend(columns.iter().map(|(metric, _, interval)| {
-            let show = if *interval { with_interval } else { mean_only };
-            show(method.get(*metric), decimals(*metric))
-        }));
-        Row { cells, kind }
-    };
-    let (seers, rivals): (Vec<_>, Vec<_>) = group.methods.iter().partition(|m| is_clairvoyant(&m.method));
-    let mut rows: Vec<Row> = rivals.into_iter().map(|m| row(m, RowKind::Method)).collect();
-    if let Some(bound) = group.bound {
-        let mut cells = vec![BOUND.to_owned()];
-        cells.extend(columns.iter().map(|(metric, ..)| match metric {
-            Metric::DelayMean => with_interval(Some(bound), decimals(Metric::Bound)),
-            _ => String::new(),
-        }));
-        rows.push(Row { cells, kind: RowKind::Reference });
-    }
-    rows.extend(seers.into_iter().map(|m| row(m, RowKind::Reference)));
-    Grid { header, rows, numbers_from: 1 }
 }
 
 /// Digits after the point that suit values like `value` in no known unit.
@@ -233,9 +114,17 @@ fn expected(value: &Expected) -> String {
     }
 }
 
+/// The values of the points of a sweep, with the number of values behind each.
 fn found(ours: &[Summary]) -> String {
-    let text: Vec<String> = ours.iter().map(|s| with_interval(Some(*s), digits_for(s.mean))).collect();
-    if text.is_empty() { "–".into() } else { text.join("; ") }
+    let Some(first) = ours.first() else { return "–".into() };
+    let alike = ours.iter().all(|s| s.n == first.n);
+    let text = |s: &Summary| {
+        let value = with_interval(Some(*s), digits_for(s.mean));
+        if alike { value } else { format!("{value} (n = {})", s.n) }
+    };
+    let text: Vec<String> = ours.iter().map(text).collect();
+    let text = text.join("; ");
+    if alike { format!("{text} (n = {})", first.n) } else { text }
 }
 
 fn claim_cells(claim: &ClaimRow) -> Vec<String> {
@@ -262,104 +151,45 @@ fn claim_cells(claim: &ClaimRow) -> Vec<String> {
 /// The table of claims; the columns for anchors and switches are left out when no row has one.
 #[must_use]
 pub fn claims(table: &ClaimTable) -> Grid {
-    let names = ["place", "claim", "paper", "anchor", "ours (± 95 %)", "band", "verdict", "with switch"];
+    let names = ["place", "claim", "paper", "anchor", "ours", "band", "verdict", "with switch"];
     let anchors = table.rows.iter().any(|row| row.anchor != Expected::Absent);
     let switches = table.rows.iter().any(|row| !row.switches.is_empty());
     let keep = |i: usize| (i != 3 || anchors) && (i != 7 || switches);
     let kept = |cells: Vec<String>| -> Vec<String> {
         cells.into_iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, cell)| cell).collect()
     };
-    let rows = table
-        .rows
-        .iter()
-        .map(|claim| Row { cells: kept(claim_cells(claim)), kind: RowKind::Claim(claim.verdict) })
-        .collect();
+    let row = |claim: &ClaimRow| Row::new(kept(claim_cells(claim)), RowKind::Claim(claim.verdict));
+    let rows: Vec<Row> = table.rows.iter().map(row).collect();
     let header = kept(names.map(str::to_owned).to_vec());
-    Grid { numbers_from: header.len(), header, rows }
+    let notes = vec![
+        format!("{PLUS_MINUS} Fewer than three values are listed instead."),
+        "ours: one value for each point of the sweep. Of an order, a trend or a change it is a difference, seed by seed, of which n \
+         counts the pairs."
+            .into(),
+    ];
+    Grid { numbers_from: header.len(), header, rows, notes }
 }
 
-fn paint(cell: Cell, kind: RowKind, last_text: bool) -> Cell {
-    match kind {
-        RowKind::Method => cell,
-        RowKind::Reference => cell.add_attribute(Attribute::Dim),
-        RowKind::Claim(_) if !last_text => cell,
-        RowKind::Claim(Verdict::Met) => cell.fg(Color::Green),
-        RowKind::Claim(Verdict::Explained) => cell.fg(Color::Cyan),
-        RowKind::Claim(Verdict::Missed) => cell.fg(Color::Red).add_attribute(Attribute::Bold),
-        RowKind::Claim(Verdict::NotRun) => cell.fg(Color::Yellow),
-    }
-}
+/// Columns of a terminal below which a table of claims loses columns.
+const ALL_CLAIMS: u16 = 110;
 
-/// Horizontal rules at the ends and below the header.
-const fn rules(line: char) -> TableStyle {
-    let rule = LineStyle::none().fill(line).junction(line);
-    TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule)
-}
-
-/// Width of column `i` with the blanks before it.
-fn column_width(grid: &Grid, i: usize) -> usize {
-    let texts = grid.rows.iter().map(|row| &row.cells[i]).chain([&grid.header[i]]);
-    2 + texts.flat_map(|text| text.lines()).map(|line| line.chars().count()).max().unwrap_or(0)
-}
-
-/// Number of leading columns that fit into `width`, at least two.
-fn fitting(grid: &Grid, width: usize) -> usize {
-    let ends = (0..grid.header.len()).scan(0, |end, i| {
-        *end += column_width(grid, i);
-        Some(*end)
-    });
-    ends.take_while(|end| *end <= width).count().max(2).min(grid.header.len())
-}
-
-/// `grid` for a terminal, without a line feed at the end.
-///
-/// A table of numbers that is too wide loses its last columns and says which; a table of words is wrapped. Reference
-/// rows follow an empty line.
+/// The table of claims for a terminal of `style`: a narrow one leaves the place in the paper, the authors' own program and the switches
+/// to the report and to Markdown.
 #[must_use]
-pub fn terminal(grid: &Grid, style: Style) -> String {
-    let mut table = Table::new();
-    table.load_style(rules(if style.colour { '─' } else { '-' }));
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    let mut columns = grid.header.len();
-    match style.width {
-        Some(width) if grid.numbers_from < columns => columns = fitting(grid, width.into()),
-        Some(width) => {
-            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.max(20));
-        }
-        None => {}
+pub fn narrow(grid: &Grid, style: Style) -> Grid {
+    if style.width.is_none_or(|width| width >= ALL_CLAIMS) {
+        return grid.clone();
     }
-    if style.colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    let align = |i: usize| if i >= grid.numbers_from { CellAlignment::Right } else { CellAlignment::Left };
-    let verdict_column = grid.header.iter().position(|name| name == "verdict");
-    let header = grid.header.iter().take(columns).enumerate();
-    table.set_header(header.map(|(i, name)| Cell::new(name).set_alignment(align(i))));
-    let mut apart = false;
-    for row in &grid.rows {
-        if row.kind == RowKind::Reference && !apart {
-            table.add_row((0..columns).map(|_| Cell::new("")));
-            apart = true;
-        }
-        table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
-            let cell = Cell::new(text).set_alignment(align(i));
-            if style.colour { paint(cell, row.kind, Some(i) == verdict_column) } else { cell }
-        }));
-    }
-    table.column_iter_mut().for_each(|column| {
-        column.set_padding((1, 0));
-    });
-    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    if columns < grid.header.len() {
-        lines.push("Too narrow for:".into());
-        lines.extend(grid.header[columns..].iter().map(|name| format!("  {}", name.replace('\n', " "))));
-    }
-    lines.join("\n")
+    let keep = |i: usize| !["place", "anchor", "with switch"].contains(&grid.header[i].as_str());
+    let kept = |cells: &[String]| -> Vec<String> {
+        cells.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, cell)| cell.clone()).collect()
+    };
+    let header = kept(&grid.header);
+    let rows = grid.rows.iter().map(|row| Row { cells: kept(&row.cells), ..row.clone() });
+    Grid { numbers_from: header.len(), rows: rows.collect(), header, notes: grid.notes.clone() }
 }
 
-/// `grid` as a Markdown table with a line feed at the end; reference rows are in italics.
+/// `grid` as a Markdown table with its notes below it and a line feed at the end; reference rows are in italics.
 #[must_use]
 pub fn markdown(grid: &Grid) -> String {
     let escape = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
@@ -368,11 +198,16 @@ pub fn markdown(grid: &Grid) -> String {
     let rule = |i: usize| if i >= grid.numbers_from { "---:".to_owned() } else { "---".to_owned() };
     out.push_str(&line((0..grid.header.len()).map(rule).collect()));
     for row in &grid.rows {
-        let cell = |text: &String| match row.kind {
+        let note = if row.note.is_empty() { String::new() } else { format!(" ({})", escape(&row.note)) };
+        let cell = |(i, text): (usize, &String)| match row.kind {
             RowKind::Reference if !text.is_empty() => format!("*{}*", escape(text)),
+            _ if i == 0 => format!("{}{note}", escape(text)),
             _ => escape(text),
         };
-        out.push_str(&line(row.cells.iter().map(cell).collect()));
+        out.push_str(&line(row.cells.iter().enumerate().map(cell).collect()));
+    }
+    for note in &grid.notes {
+        out.push_str(&format!("\n{note}\n"));
     }
     out
 }
@@ -381,9 +216,10 @@ pub fn markdown(grid: &Grid) -> String {
 mod tests {
     use super::*;
     use crate::report::example;
+    use justfull_sim::results::{FlowResult, RunResult};
 
-    fn group() -> GroupSummary {
-        GroupSummary::of(&example::comparison(3).groups[0].runs)
+    fn group() -> Vec<RunResult> {
+        example::comparison(3).groups.remove(0).runs
     }
 
     #[test]
@@ -399,13 +235,104 @@ mod tests {
     fn the_bound_and_the_clairvoyant_policy_stand_last_and_apart() {
         let grid = methods(&group());
         let names: Vec<&str> = grid.rows.iter().map(|row| row.cells[0].as_str()).collect();
-        assert_eq!(names[names.len() - 2..], [BOUND, "clairvoyant"]);
-        assert!(grid.rows[names.len() - 2..].iter().all(|row| row.kind == RowKind::Reference));
-        assert!(grid.rows[..names.len() - 2].iter().all(|row| row.kind == RowKind::Method));
+        // The bound is of the call alone; a method has a row for each of its two flows.
+        assert_eq!(names[names.len() - 4..], ["", BOUND, "clairvoyant", ""]);
+        assert!(grid.rows[names.len() - 3..].iter().all(|row| row.kind == RowKind::Reference));
+        assert!(grid.rows[..names.len() - 3].iter().all(|row| row.kind != RowKind::Reference));
         let text = terminal(&grid, Style::default());
         let lines: Vec<&str> = text.lines().collect();
         let at = lines.iter().position(|line| line.trim().starts_with(BOUND)).expect("the bound is there");
         assert!(lines[at - 1].trim().is_empty(), "{text}");
+    }
+
+    fn column(grid: &Grid, name: &str) -> usize {
+        grid.header.iter().position(|header| header.replace('\n', " ").starts_with(name)).expect(name)
+    }
+
+    /// W6: one row stood for all flows of a method.
+    #[test]
+    fn w6_each_flow_name_has_a_row_under_each_method() {
+        let grid = methods(&group());
+        let flows: Vec<&str> = grid.rows.iter().map(|row| row.cells[1].as_str()).collect();
+        assert_eq!(flows[..4], ["voice", "bulk", "voice", "bulk"]);
+        let (delay, rtt) = (column(&grid, "delay mean"), column(&grid, "RTT"));
+        assert_ne!(grid.rows[0].cells[delay], grid.rows[1].cells[delay]);
+        assert_eq!(grid.rows[0].cells[rtt], "–", "a call has no round trips");
+        let cell = column(&grid, "utilisation");
+        assert!(
+            !grid.rows[0].cells[cell].is_empty() && grid.rows[1].cells[cell].is_empty(),
+            "of the cell, once"
+        );
+        assert!(grid.notes.iter().all(|note| !note.contains("pool")), "{:?}", grid.notes);
+    }
+
+    /// W6: and what is pooled says how.
+    #[test]
+    fn w6_a_pooled_row_says_what_it_is_and_how_it_is_made() {
+        let mut runs = group();
+        for run in &mut runs {
+            let game = FlowResult { name: "game".into(), flows: 4, ..run.flows[0].clone() };
+            run.flows.insert(1, game);
+        }
+        let grid = methods(&runs);
+        let flows: Vec<&str> = grid.rows.iter().map(|row| row.cells[1].as_str()).collect();
+        assert_eq!(flows[..4], ["all low-latency", "voice", "game x4", "bulk"]);
+        let notes = grid.notes.join(" ");
+        assert!(
+            notes.contains("percentiles of the worst flow") && notes.contains("counted together"),
+            "{notes}"
+        );
+    }
+
+    /// W2: an interval of two of five seeds looked like one of five.
+    #[test]
+    fn w2_an_interval_has_its_n_and_says_where_seeds_lack_the_value() {
+        let mut runs = example::comparison(5).groups.remove(0).runs;
+        for run in runs.iter_mut().filter(|run| run.method == "CoDel") {
+            let keep = match run.seed {
+                1 => 0,
+                2 => 1,
+                _ => 2,
+            };
+            run.flows[0].delay.count *= u64::from(keep != 0);
+            run.flows[1].rtt.count *= u64::from(keep == 1);
+        }
+        let grid = methods(&runs);
+        let (n, delay, rtt) = (column(&grid, "n"), column(&grid, "delay mean"), column(&grid, "RTT"));
+        let at = grid.rows.iter().position(|row| row.cells[0] == "CoDel").expect("a method");
+        assert_eq!(grid.rows[at].cells[n], "5");
+        let cell = &grid.rows[at].cells[delay];
+        assert!(cell.contains("± ") && cell.ends_with("(4 of 5)"), "{cell}");
+        let cell = &grid.rows[at + 1].cells[rtt];
+        assert!(!cell.contains('±') && cell.ends_with("(1 of 5)"), "{cell}");
+        assert!(grid.notes.iter().any(|note| note.contains("k of the n seeds")), "{:?}", grid.notes);
+    }
+
+    /// W2: two seeds printed intervals of twelve standard errors.
+    #[test]
+    fn w2_two_seeds_are_listed_and_have_no_interval() {
+        let grid = methods(&example::comparison(2).groups[0].runs);
+        let cells = || grid.rows.iter().flat_map(|row| &row.cells);
+        assert!(cells().all(|cell| !cell.contains('±')));
+        assert_eq!(grid.rows[0].cells[column(&grid, "delay mean")].split(", ").count(), 2);
+        assert!(grid.notes.iter().any(|note| note.contains("Two values are listed")), "{:?}", grid.notes);
+    }
+
+    /// W1: a run whose limiter never held anything is that of another method.
+    #[test]
+    fn w1_what_never_acted_stands_below_the_rows_of_its_method_in_every_medium() {
+        let mut runs = group();
+        runs.iter_mut()
+            .filter(|run| run.method == "DRQL")
+            .for_each(|run| run.never_acted.push("limiter".into()));
+        let grid = methods(&runs);
+        for style in [Style::default(), Style { colour: true, width: Some(80) }] {
+            let text = terminal(&grid, style);
+            let lines: Vec<&str> = text.lines().collect();
+            let at = lines.iter().position(|line| line.contains("never acted: limiter")).expect("it is said");
+            assert!(lines[at - 2].contains("DRQL") && lines[at - 1].contains("bulk"), "{text}");
+        }
+        assert!(markdown(&grid).contains("never acted: limiter"));
     }
 
     #[test]
@@ -417,20 +344,30 @@ mod tests {
         for name in ["Vanilla", "5G-BDP", BOUND, "\n  RLC backlog, packets"] {
             assert!(text.contains(name), "{text}");
         }
-        let claims = terminal(&claims(&example::claims()), Style { colour: false, width: Some(72) });
-        assert!(claims.lines().all(|line| line.chars().count() <= 72), "{claims}");
+    }
+
+    /// U7: the tables of `reproduce` were 301 columns wide.
+    #[test]
+    fn u7_a_table_of_claims_fits_a_terminal_and_no_terminal() {
+        for (given, width) in [(Some(72), 72), (Some(80), 80), (Some(130), 130), (None, 120)] {
+            let style = Style { colour: false, width: given };
+            let text = terminal(&narrow(&claims(&example::claims()), style), style);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
+        let all = markdown(&claims(&example::claims()));
+        for name in ["place", "anchor", "with switch"] {
+            assert!(all.contains(name), "{all}");
+        }
     }
 
     #[test]
     fn columns_adapt_to_runs_without_low_latency_flows() {
         let mut runs = example::comparison(1).groups.remove(0).runs;
-        let with = methods(&GroupSummary::of(&runs));
-        assert!(with.header.contains(&"low-lat.\ndelay\nmean, ms".to_owned()), "{:?}", with.header);
         for run in &mut runs {
             run.flows.retain(|f| !f.low_latency);
             run.flows.iter_mut().for_each(|f| f.rtt.count = 0);
         }
-        let without = methods(&GroupSummary::of(&runs));
+        let without = methods(&runs);
         assert!(without.header.contains(&"delay\nmean, ms".to_owned()), "{:?}", without.header);
         assert!(without.header.contains(&"goodput,\nMbit/s".to_owned()));
         assert!(!without.header.iter().any(|name| name.contains("RTT")));
@@ -438,28 +375,22 @@ mod tests {
     }
 
     #[test]
-    fn one_run_shows_no_interval() {
-        let grid = methods(&GroupSummary::of(&example::comparison(1).groups[0].runs));
-        assert!(grid.rows.iter().flat_map(|row| &row.cells).all(|cell| !cell.contains('±')));
-    }
-
-    #[test]
     fn markdown_escapes_what_would_split_a_cell_and_has_a_rule() {
         let mut comparison = example::comparison(1);
         comparison.groups[0].runs[0].method = "a|b".into();
-        let text = markdown(&methods(&GroupSummary::of(&comparison.groups[0].runs)));
-        assert!(text.contains("| a\\|b |") && text.contains("| low-lat. delay mean, ms |"), "{text}");
+        let text = markdown(&methods(&comparison.groups[0].runs));
+        assert!(text.contains("| a\\|b |") && text.contains("| delay mean, ms |"), "{text}");
         let columns = |line: &str| line.replace("\\|", "").matches('|').count();
         let mut lines = text.lines();
         let first = columns(lines.next().expect("a header"));
-        assert!(lines.next().expect("a rule").starts_with("| --- | ---: |"));
-        assert!(lines.all(|line| columns(line) == first), "{text}");
+        assert!(lines.next().expect("a rule").starts_with("| --- | --- | ---: |"));
+        assert!(lines.filter(|line| line.starts_with('|')).all(|line| columns(line) == first), "{text}");
     }
 
     #[test]
     fn claims_say_their_verdict_in_words_and_mark_a_changed_band() {
         let table = example::claims();
-        let text = terminal(&claims(&table), Style::default());
+        let text = terminal(&claims(&table), Style { colour: false, width: Some(300) });
         for verdict in Verdict::ALL {
             assert!(text.contains(verdict.word()), "{text}");
         }
@@ -470,7 +401,11 @@ mod tests {
     #[test]
     fn values_that_are_absent_are_dashes_and_never_zero() {
         assert_eq!(with_interval(None, 2), "–");
-        assert_eq!(with_interval(Summary::of(&[1.0, 2.0]), 1), "1.5 ± 6.4");
+        assert_eq!(with_interval(Summary::of(&[2.0, 1.0]), 1), "1.0, 2.0");
+        assert_eq!(with_interval(Summary::of(&[1.0, 2.0, 3.0]), 1), "2.0 ± 2.5");
         assert_eq!(found(&[]), "–");
+        let of = |values: &[f64]| Summary::of(values).expect("values");
+        assert_eq!(found(&[of(&[7.0]), of(&[8.0])]), "7.00; 8.00 (n = 1)");
+        assert_eq!(found(&[of(&[2.0, 2.0, 2.0]), of(&[8.0])]), "2.00 ± 0.00 (n = 3); 8.00 (n = 1)");
     }
 }

@@ -155,8 +155,10 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     let published = case.published.or(found.published).expect("the file or the formula says it");
     let band = case.band_around(published);
     let ours = Summary::of(&found.ours).expect("an experiment measures something");
-    let high = case.most.map_or(ours.high(), |most| ours.high().min(most.max(ours.mean)));
-    let inside = band[0] <= ours.low() && high <= band[1];
+    // Too few for an interval must all lie in the band.
+    let (low, high) = if ours.ci95.is_some() { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
+    let high = case.most.map_or(high, |most| high.min(most.max(ours.mean)));
+    let inside = band[0] <= low && high <= band[1];
     let verdict = if inside { Verdict::Met } else { Verdict::Missed };
     Row { case: case.clone(), published, band, ours, verdict }
 }

@@ -98,6 +98,7 @@ fn every_claim_names_what_there_is() {
 }
 
 fn names_what_there_is(file: &ClaimsFile) {
+    assert!(file.seeds >= 3 && file.seeds_short >= 3, "W2: fewer seeds have no interval, and signs need one");
     let methods = MethodLibrary::shipped();
     let mut ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
     ids.sort_unstable();

@@ -459,7 +459,9 @@ impl Recorder {
 
     /// State over time.
     pub(crate) fn series(&self) -> Series {
-        let bins = &self.bins[..self.bins.len() - 1];
+        // A run that ended before its time has no state after its end.
+        let reached = self.end.as_nanos().div_ceil(self.bin.as_nanos());
+        let bins = &self.bins[..(self.bins.len() - 1).min(reached as usize)];
         let per_slot =
             |f: &dyn Fn(&Bin) -> u64| bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect();
         let bin_s = self.bin.as_secs_f64();

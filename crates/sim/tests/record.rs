@@ -110,3 +110,18 @@ fn in_a_cell_of_several_ues_a_foreign_name_says_whose_it_is() {
     let (found, _) = names(&config, &[tuple(Protocol::Tcp, 80, 60_000)]);
     assert_eq!(found[2], ("ue0 tcp 80".to_owned(), 1));
 }
+
+/// W7: of a live run of 5.5 s the series went on up to the scenario's 30 s.
+#[test]
+fn w7_the_series_of_a_run_that_ends_early_end_with_it() {
+    let config = config();
+    let series = |end| {
+        let record = Record::new(&config).expect("sound settings");
+        let stack = Stack::new(&config.stack).expect("a valid cell");
+        record.finish(Instant::ZERO + end, &stack, UplinkResult::default()).series
+    };
+    let (whole, early) = (series(config.duration), series(ms(255)));
+    assert_eq!(whole.rlc_packets.len(), config.series_bins as usize);
+    let reached = (0.255 / early.bin_s).ceil() as usize;
+    assert_eq!((early.rlc_packets.len(), early.delivered_mbit_s.len()), (reached, reached));
+}

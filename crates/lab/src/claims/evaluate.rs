@@ -83,8 +83,10 @@ impl Runs {
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method);
         let in_band = |ours: &[Summary]| {
             let near = claim.band.is_some_and(|[low, high]| {
-                let half = |s: &Summary| if claim.strictly { s.ci95.unwrap_or(0.0) } else { 0.0 };
-                ours.iter().all(|s| low <= s.mean - half(s) && s.mean + half(s) <= high)
+                // A sign without an interval is none: it takes three values.
+                let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
+                let within = |s: &Summary| half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high);
+                ours.iter().all(within)
             });
             near || (!switch.is_empty() && claim.at_anchor(ours))
         };

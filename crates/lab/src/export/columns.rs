@@ -1,7 +1,7 @@
 //! What every column of the result files is called, means and holds: the one source of headers, reference and values.
 
 use super::value::Value;
-use crate::report::summary::Metric;
+use crate::report::metric::{Metric, pdv};
 use justfull_sim::results::{Distribution, FlowResult, RunResult};
 
 /// A table of the result files.
@@ -105,7 +105,7 @@ macro_rules! in_runs {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 110] = in_runs![
+pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -240,14 +240,14 @@ pub static COLUMNS: [Column<Runs>; 110] = in_runs![
         "pdv_ms_p95",
         "ms",
         "Packet delay variation (RFC 5481 section 4.2): delay less the least delay of the flow's packets, 95th percentile.",
-        |r| ms(&r.flow.delay, |d| d.p95_ms - d.min_ms)
+        |r| ms(&r.flow.delay, |d| pdv(d, d.p95_ms))
     ),
-    column!("pdv_ms_p99", "ms", "Packet delay variation: 99th percentile.", |r| ms(&r.flow.delay, |d| d
-        .p99_ms
-        - d.min_ms)),
-    column!("pdv_ms_p999", "ms", "Packet delay variation: 99.9th percentile.", |r| ms(&r.flow.delay, |d| d
-        .p999_ms
-        - d.min_ms)),
+    column!("pdv_ms_p99", "ms", "Packet delay variation: 99th percentile.", |r| ms(&r.flow.delay, |d| pdv(
+        d, d.p99_ms
+    ))),
+    column!("pdv_ms_p999", "ms", "Packet delay variation: 99.9th percentile.", |r| ms(&r.flow.delay, |d| {
+        pdv(d, d.p999_ms)
+    })),
     column!(
         "ipdv_ms_mean",
         "ms",
@@ -498,9 +498,9 @@ pub static COLUMNS: [Column<Runs>; 110] = in_runs![
         "What the cell carried over what it could have carried; the same for all flows of a run.",
         |r| Value::real(Metric::Utilisation.of(r.run))
     ),
-    column!("capacity_unit", "text", "Unit of the next two: packets or bytes.", |r| Value::text(
-        &r.run.cell.unit
-    )),
+    column!("capacity_unit", "text", "Unit of the next two: packets, bytes or resource_blocks.", |r| {
+        Value::text(&r.run.cell.unit)
+    }),
     column!("offered_capacity", "of capacity_unit", "What the slots could have carried.", |r| {
         Value::Whole(r.run.cell.offered)
     }),
@@ -573,6 +573,12 @@ pub static COLUMNS: [Column<Runs>; 110] = in_runs![
         "ms",
         "From a UE's queue to the PUSCH that took the last byte: greatest value.",
         |r| ms(&r.run.uplink.wait, |d| d.max_ms)
+    ),
+    column!(
+        "never_acted",
+        "text",
+        "Mechanisms of the method that had no effect in the run, joined by semicolons, e.g. limiter;pacer.",
+        |r| Value::text(&r.run.never_acted.join(";"))
     ),
     column!("component_calls", "calls", "Calls into components in the whole run, a measure of work.", |r| {
         Value::Whole(r.run.component_calls)

@@ -16,7 +16,7 @@ mod taps;
 mod text;
 
 pub use columns::{
-    PACKET_COLUMNS, PacketRecord, Read, RecordColumn, SLOT_COLUMNS, SlotRecord, Stamp, Width, names_of,
+    Fact, PACKET_COLUMNS, PacketRecord, Read, RecordColumn, SLOT_COLUMNS, SlotRecord, Stamp, Width, names_of,
 };
 pub use file::{Format, RecordFile};
 pub(super) use parquet::plain;

@@ -26,11 +26,15 @@ fn track(run: &RunResult) -> Option<Track> {
     let (backlog, scale) = if bytes { (&series.rlc_bytes, 1e-3) } else { (&series.rlc_packets, 1.0) };
     let timed = |values: &[f64], at: f64| -> Vec<(f64, f64)> {
         let points = values.iter().enumerate().map(|(i, v)| ((i as f64 + at) * series.bin_s, v * scale));
-        points.filter(|(_, v)| v.is_finite()).collect()
+        points.filter(|(t, v)| *t <= run.duration_s && v.is_finite()).collect()
     };
-    let end = backlog.len() as f64 * series.bin_s;
+    // A run that ended before its time has bins of which nothing is known.
+    let end = (backlog.len() as f64 * series.bin_s).min(run.duration_s);
     let backlog = thin(&timed(backlog, 0.5), MOST_POINTS);
-    let capacity = thin(&steps(&timed(&series.capacity_per_slot, 0.0), series.bin_s), MOST_POINTS);
+    // Resource blocks stand on no axis of packets.
+    let blocks = run.cell.unit == "resource_blocks";
+    let capacity = if blocks { Vec::new() } else { timed(&series.capacity_per_slot, 0.0) };
+    let capacity = thin(&steps(&capacity, series.bin_s), MOST_POINTS);
     (backlog.len() > 1).then(|| Track { method: run.method.clone(), end, backlog, capacity })
 }
 
@@ -76,15 +80,11 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
         .collect();
     let tracks: Vec<Track> = firsts.iter().filter_map(|run| track(run)).collect();
     let first = firsts.first().filter(|_| !tracks.is_empty())?;
-    let (unit, offered) = match first.cell.unit.as_str() {
-        "bytes" => ("kB", "kB"),
-        "resource_blocks" => ("packets", "resource blocks"),
-        _ => ("packets", "packets"),
-    };
-    let entries = [
-        (format!("RLC backlog, {unit}"), Glyph::Area(RGBColor(0x80, 0x80, 0x80))),
-        (format!("capacity of a slot, {offered}"), Glyph::Line(CAPACITY)),
-    ];
+    let unit = if first.cell.unit == "bytes" { "kB" } else { "packets" };
+    let capacity = tracks.iter().any(|track| !track.capacity.is_empty());
+    let mut entries = vec![(format!("RLC backlog, {unit}"), Glyph::Area(RGBColor(0x80, 0x80, 0x80)))];
+    entries.extend(capacity.then(|| (format!("capacity of a slot, {unit}"), Glyph::Line(CAPACITY))));
+    let label = if capacity { unit.to_owned() } else { format!("RLC backlog, {unit}") };
     let head = legend_height(&entries) + LINE / 2;
     let rows = count(tracks.len().div_ceil(2));
     let end = tracks.iter().map(|t| t.end).fold(0.0, f64::max);
@@ -94,7 +94,7 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
             let (column, row) = cell(i);
             let x = Axis::linear("time, s", 0.0, end);
             let values = track.backlog.iter().chain(&track.capacity).map(|p| p.1);
-            let y = Axis::from_zero(unit, values);
+            let y = Axis::from_zero(&label, values);
             let last_in_column = i + 2 >= tracks.len();
             let x = if last_in_column { x } else { x.unlabelled() };
             let y = if column == 0 { y } else { y.unlabelled() };
@@ -104,12 +104,20 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
             panel.line(&track.capacity, CAPACITY, 2);
         }
     });
+    let shown = match (capacity, first.cell.unit.as_str()) {
+        (true, _) => "(area) and what a slot could have carried (red line)",
+        (false, "resource_blocks") => {
+            "(area); what slots could have carried is in resource blocks and has no place on this axis"
+        }
+        (false, _) => "(area)",
+    };
     let caption = format!(
-        "RLC backlog before a pull (area) and what a slot could have carried (red line), seed {}. Mean over bins of \
-         {} s; of longer runs each stretch shows its lowest and highest bin. Each panel has its own scale.",
+        "What waits in the RLC alone before a pull {shown}, seed {}. What waits above it, in SDAP and the UPF, is not in this figure: \
+         a method that holds packets back keeps them there. Mean over bins of {} s; of longer runs each stretch shows its lowest and \
+         highest bin. Each panel has its own scale.",
         first.seed, first.series.bin_s
     );
-    let title = format!("Backlog over time: {}", group.heading());
+    let title = format!("Backlog of the RLC alone over time: {}", group.heading());
     Some(Figure::new(format!("backlog-{number}"), title, caption, &picture))
 }
 
@@ -140,6 +148,29 @@ mod tests {
         let mut comparison = crate::report::example::comparison(1);
         comparison.groups[0].runs.iter_mut().for_each(|run| run.cell.unit = "bytes".into());
         let figure = backlog_over_time(&comparison.groups[0], 1, &Palette::of(&comparison)).expect("series");
-        assert!(figure.svg.contains("RLC backlog, kB"));
+        assert!(figure.svg.contains("RLC backlog, kB") && figure.title.contains("RLC alone"));
+    }
+
+    /// W7: with a carrier, resource blocks stood on an axis of packets.
+    #[test]
+    fn w7_an_axis_of_packets_shows_no_resource_blocks() {
+        let mut comparison = crate::report::example::comparison(1);
+        let group = &mut comparison.groups[0];
+        group.runs.iter_mut().for_each(|run| run.cell.unit = "resource_blocks".into());
+        let red = format!("#{:02X}{:02X}{:02X}", CAPACITY.0, CAPACITY.1, CAPACITY.2);
+        assert!(track(&group.runs[0]).expect("a series").capacity.is_empty());
+        let figure = backlog_over_time(group, 1, &Palette::default()).expect("series");
+        assert!(!figure.svg.contains("capacity") && !figure.svg.contains(&red), "no line of capacity");
+        assert!(figure.caption.contains("in resource blocks"), "{}", figure.caption);
+    }
+
+    /// W7: a live run of 5.5 s had an axis up to the scenario's 30 s.
+    #[test]
+    fn w7_the_time_axis_ends_with_the_run() {
+        let mut run = crate::report::example::comparison(1).groups.remove(0).runs.remove(0);
+        run.duration_s = 5.5;
+        let track = track(&run).expect("a series");
+        assert!((track.end - 5.5).abs() < 1e-9);
+        assert!(track.backlog.iter().chain(&track.capacity).all(|point| point.0 <= 5.6));
     }
 }

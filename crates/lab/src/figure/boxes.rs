@@ -4,7 +4,7 @@ use super::Figure;
 use super::palette::{Look, Palette, Shape};
 use super::panel::{Axis, BOUND, Panel, WIDTH, count, picture, text_width};
 use crate::report::Group;
-use crate::report::summary::{GroupSummary, bound_method, method_names, subject};
+use crate::report::summary::{Subject, bound_method, method_names};
 use crate::stats::mean;
 use crate::table::BOUND as BOUND_NAME;
 use justfull_sim::results::Distribution;
@@ -37,9 +37,10 @@ fn box_of(name: &str, parts: &[&Distribution]) -> Option<Summary5> {
 
 fn boxes(group: &Group) -> Vec<Summary5> {
     let names = method_names(&group.runs);
+    let subject = Subject::of(&group.runs);
     let of = |name: &str, pick: fn(&justfull_sim::results::FlowResult) -> &Distribution| {
         let own = group.runs.iter().filter(|run| run.method == *name);
-        own.flat_map(subject).map(pick).collect::<Vec<_>>()
+        own.flat_map(|run| subject.flows(run)).map(pick).collect::<Vec<_>>()
     };
     let mut all: Vec<Summary5> =
         names.iter().filter_map(|name| box_of(name, &of(name, |f| &f.delay))).collect();
@@ -56,7 +57,7 @@ pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Op
     if boxes.is_empty() {
         return None;
     }
-    let low_latency = GroupSummary::of(&group.runs).low_latency;
+    let low_latency = Subject::of(&group.runs).is_low_latency();
     let label = if low_latency { "low-latency delay, ms" } else { "delay, ms" };
     let span: Vec<f64> = boxes.iter().flat_map(|b| [b.p25, b.p99]).collect();
     let least = boxes.iter().map(|b| b.min).fold(f64::INFINITY, f64::min);
@@ -90,7 +91,7 @@ pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Op
     });
     let mut caption = String::from(
         "Boxes span the quartiles with the median as a thick line, whiskers reach from the least delay to the 99th \
-         percentile, the mark is the mean; each is the mean over runs. The dashed line is the mean of the bound.",
+         percentile, the mark is the mean; each is the mean over flows and seeds. The dashed line is the mean of the bound.",
     );
     if logarithmic {
         caption.push_str(" The axis is logarithmic.");

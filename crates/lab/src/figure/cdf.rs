@@ -4,7 +4,7 @@ use super::Figure;
 use super::palette::Palette;
 use super::panel::{Axis, Glyph, LINE, Panel, WIDTH, cell, count, legend_height, picture};
 use crate::report::Group;
-use crate::report::summary::{method_names, subject};
+use crate::report::summary::{Subject, method_names};
 use crate::stats::{cdf_quantile, pool_cdfs};
 use justfull_sim::results::{Distribution, RunResult};
 
@@ -24,14 +24,18 @@ fn pooled<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Vec<(f64, f64)> 
     pool_cdfs(&parts, MOST_POINTS)
 }
 
-fn places(runs: &[RunResult], low_latency: bool) -> Vec<Place> {
+fn places(runs: &[RunResult], subject: Subject) -> Vec<Place> {
     let methods = method_names(runs);
     let of = |name: &str| runs.iter().filter(move |run| run.method == *name).collect::<Vec<_>>();
     let in_layer = |method: &str, key: &str| {
         let layers = of(method).into_iter().flat_map(|run| &run.layers).filter(|l| l.layer == key);
-        pooled(layers.map(|l| if low_latency { &l.low_latency_sojourn } else { &l.other_sojourn }))
+        pooled(
+            layers.map(|l| if subject.is_low_latency() { &l.low_latency_sojourn } else { &l.other_sojourn }),
+        )
     };
-    let whole = |method: &str| pooled(of(method).into_iter().flat_map(subject).map(|flow| &flow.delay));
+    let whole = |method: &str| {
+        pooled(of(method).into_iter().flat_map(|run| subject.flows(run)).map(|flow| &flow.delay))
+    };
     let panels: [(&str, Option<&str>); 4] =
         [("UPF", Some("upf")), ("SDAP", Some("sdap")), ("RLC", Some("rlc")), ("whole delay", None)];
     panels
@@ -64,8 +68,8 @@ fn time_axis(place: &Place) -> Axis {
 /// One panel for each layer and one for the whole delay, one line for each method.
 pub(super) fn sojourn_cdfs(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     const HEIGHT: i32 = 440;
-    let low_latency = group.runs.iter().flat_map(|run| &run.flows).any(|f| f.low_latency);
-    let places = places(&group.runs, low_latency);
+    let subject = Subject::of(&group.runs);
+    let places = places(&group.runs, subject);
     if places.is_empty() {
         return None;
     }
@@ -101,9 +105,9 @@ pub(super) fn sojourn_cdfs(group: &Group, number: usize, palette: &Palette) -> O
             }
         }
     });
-    let whose = if low_latency { "low-latency packets" } else { "packets" };
+    let whose = if subject.is_low_latency() { "low-latency packets" } else { "packets" };
     let mut caption = format!(
-        "Share of {whose} that left within the time, by layer and over the whole chain, all runs pooled. Marks stand \
+        "Share of {whose} that left within the time, by layer and over the whole chain, all flows and seeds pooled by packets. Marks stand \
          at 25, 50, 75 and 95 %."
     );
     if logarithmic {
@@ -134,7 +138,7 @@ mod tests {
     fn without_low_latency_flows_the_panels_show_all_packets() {
         let mut comparison = example::comparison(1);
         comparison.groups[0].runs.iter_mut().for_each(|run| run.flows.retain(|f| !f.low_latency));
-        let all = places(&comparison.groups[0].runs, false);
+        let all = places(&comparison.groups[0].runs, Subject::All);
         let rlc = all.iter().find(|p| p.name == "RLC").expect("layer");
         let other = &comparison.groups[0].runs[0].layers[2].other_sojourn;
         assert_eq!(rlc.lines[0].1.last().map(|p| p.0), Some(other.max_ms));

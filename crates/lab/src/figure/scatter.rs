@@ -4,9 +4,9 @@
 use super::palette::Palette;
 use super::panel::{Axis, BOUND, Glyph, LINE, Panel, WIDTH, count, legend_height, picture};
 use super::{Figure, counted};
-use crate::report::Family;
-use crate::report::summary::{GroupSummary, Metric};
-use crate::stats::Summary;
+use crate::report::summary::{GroupSummary, Metric, Subject};
+use crate::report::{Family, Group};
+use crate::stats::{LEAST_FOR_INTERVAL, Summary};
 
 /// One method at one point of the sweep.
 struct Point {
@@ -102,17 +102,28 @@ fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Fig
 }
 
 fn delay_label(groups: &[GroupSummary]) -> &'static str {
-    if groups.iter().any(|g| g.low_latency) { "mean low-latency delay, ms" } else { "mean delay, ms" }
+    if groups.iter().any(|g| g.subject.is_low_latency()) {
+        "mean low-latency delay, ms"
+    } else {
+        "mean delay, ms"
+    }
 }
 
 /// How to read the points, for the caption.
 fn reading(family: &Family<'_>, points: &[Point], bound: bool, logarithmic: bool) -> String {
-    let runs = points.iter().map(|p| p.y.n).max().unwrap_or(0);
-    let mut text = format!("Each point is the mean of {}", counted(runs, "run"));
-    text.push_str(if runs > 1 { " with its 95 % intervals." } else { "; one run has no interval." });
+    let mut text = seeds_behind(points);
     if family.groups.len() > 1 {
         let steps: Vec<String> = family.groups.iter().map(|(_, g)| g.x_text()).collect();
         text.push_str(&format!(" From the smallest to the largest mark: {}.", steps.join(", ")));
+    }
+    let pooled = |(_, group): &&(usize, &Group)| {
+        let subject = Subject::of(&group.runs);
+        group.runs.iter().any(|run| subject.flows(run).count() > 1)
+    };
+    if let Some((_, group)) = family.groups.iter().find(pooled) {
+        let which =
+            if Subject::of(&group.runs).is_low_latency() { "all low-latency flows" } else { "all flows" };
+        text.push_str(&format!(" The delay is the mean over the packets of {which}."));
     }
     if bound {
         text.push_str(" No policy can go below the dashed bound.");
@@ -121,6 +132,21 @@ fn reading(family: &Family<'_>, points: &[Point], bound: bool, logarithmic: bool
         text.push_str(" The delay axis is logarithmic.");
     }
     text
+}
+
+/// What a point stands for, and its bars.
+fn seeds_behind(points: &[Point]) -> String {
+    let counts = || points.iter().flat_map(|p| [p.x.n, p.y.n]);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let seeds = if least == most { counted(most, "seed") } else { format!("{least} to {most} seeds") };
+    let bars = match (least < LEAST_FOR_INTERVAL, most < LEAST_FOR_INTERVAL) {
+        (_, true) => "; fewer than three have no interval.",
+        (true, false) => {
+            ", with its 95 % confidence intervals (Student's t); of fewer than three there are none."
+        }
+        (false, false) => ", with its 95 % confidence intervals (Student's t).",
+    };
+    format!("Each point is the mean over n = {seeds}{bars}")
 }
 
 /// Mean delay against utilisation, the two goods that policies trade.
@@ -160,19 +186,37 @@ mod tests {
     #[test]
     fn marks_grow_along_the_sweep_and_the_caption_says_so() {
         assert!(radius(0, 4) < radius(1, 4) && radius(2, 4) < radius(3, 4));
-        let comparison = example::comparison(2);
+        let comparison = example::comparison(3);
         let families = comparison.families();
         let figure = delay_against_utilisation(&families[0], 1, &Palette::of(&comparison)).expect("points");
         assert!(figure.caption.contains("interval 20 ms, interval 40 ms"), "{}", figure.caption);
-        assert!(figure.caption.contains("mean of 2 runs with its 95 % intervals"), "{}", figure.caption);
+        assert!(
+            figure.caption.contains("mean over n = 3 seeds, with its 95 % confidence"),
+            "{}",
+            figure.caption
+        );
         assert!(figure.svg.contains("bound, 6."));
     }
 
+    /// W2: two seeds had bars of twelve standard errors.
     #[test]
-    fn a_single_run_is_drawn_without_whiskers_and_said_to_have_none() {
-        let comparison = example::comparison(1);
+    fn w2_fewer_than_three_seeds_are_drawn_without_bars_and_said_to_have_none() {
+        for (seeds, words) in [(1, "n = 1 seed; fewer"), (2, "n = 2 seeds; fewer")] {
+            let comparison = example::comparison(seeds);
+            let families = comparison.families();
+            let figure = delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
+            assert!(figure.caption.contains(words), "{}", figure.caption);
+        }
+    }
+
+    #[test]
+    fn w2_points_with_unequal_numbers_of_seeds_say_so() {
+        let mut comparison = example::comparison(4);
+        for flow in &mut comparison.groups[0].runs[0].flows {
+            flow.delay.count = 0;
+        }
         let families = comparison.families();
         let figure = delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
-        assert!(figure.caption.contains("mean of 1 run; one run has no interval"), "{}", figure.caption);
+        assert!(figure.caption.contains("n = 3 to 4 seeds, with"), "{}", figure.caption);
     }
 }

@@ -3,7 +3,7 @@
 use super::{ClaimTable, Comparison, Family, Group};
 use crate::export::COLUMNS;
 use crate::figure::{self, Figure, Palette, escape};
-use crate::report::summary::{GroupSummary, Metric};
+use crate::report::summary::Metric;
 use crate::table::{self, Grid, RowKind};
 use std::fmt::Write;
 
@@ -25,7 +25,8 @@ pub fn html(comparison: &Comparison) -> String {
             ("title", &escape(&comparison.title)),
             ("style", STYLE),
             ("notes", &list("notes", &comparison.notes)),
-            ("missing", &missing(&comparison.missing)),
+            ("broken", &warning("These runs contradict themselves and are left out:", &comparison.broken)),
+            ("missing", &warning("These runs are missing:", &comparison.missing)),
             ("facts", &facts(comparison)),
             ("contents", &contents(comparison, &families)),
             ("results", &results),
@@ -58,11 +59,12 @@ fn list(class: &str, items: &[String]) -> String {
     format!("<ul class=\"{class}\">{items}</ul>")
 }
 
-fn missing(runs: &[String]) -> String {
+/// A box with `runs` that must not be overlooked.
+fn warning(heading: &str, runs: &[String]) -> String {
     if runs.is_empty() {
         return String::new();
     }
-    format!("<div class=\"warning\"><strong>These runs are missing:</strong>{}</div>", list("plain", runs))
+    format!("<div class=\"warning\"><strong>{heading}</strong>{}</div>", list("plain", runs))
 }
 
 /// What was run, as a list of terms.
@@ -104,12 +106,17 @@ fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
 /// Tables and figures of one sweep: the tables first, then what spans the sweep, then each point, the first one open.
 fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
+    let mut notes: Vec<String> = Vec::new();
     for (_, group) in &family.groups {
         if group.x.is_some() {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&group.x_text()));
         }
-        out.push_str(&grid(&table::wide(&GroupSummary::of(&group.runs))));
+        let table = table::wide(&group.runs);
+        out.push_str(&grid(&table));
+        let new: Vec<String> = table.notes.into_iter().filter(|note| !notes.contains(note)).collect();
+        notes.extend(new);
     }
+    out.push_str(&list("reading", &notes));
     out.extend(figure::of_family(family, number, palette).iter().map(figure_html));
     for (i, (index, group)) in family.groups.iter().enumerate() {
         let figures = figure::of_group(group, index + 1, palette);
@@ -141,42 +148,65 @@ fn figure_html(figure: &Figure) -> String {
     )
 }
 
-/// A table inside a box that scrolls sideways on narrow screens.
+/// A table inside a box that scrolls sideways where it does not fit, and says so there.
 fn grid(grid: &Grid) -> String {
+    // The name of a row stays in sight while the table scrolls: where it has two parts, they share a cell.
+    let labels = if grid.header.get(1).is_some_and(|name| name == "flow") { 2 } else { 1 };
     let class = |i: usize| if i >= grid.numbers_from { " class=\"n\"" } else { "" };
     let verdict_column = grid.header.iter().position(|name| name == "verdict");
-    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
-    for (i, name) in grid.header.iter().enumerate() {
+    let mut out = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
+    let _ = write!(out, "<th scope=\"col\">{}</th>", escape(&grid.header[..labels].join(", ")));
+    for (i, name) in grid.header.iter().enumerate().skip(labels) {
         let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(i), escape(name).replace('\n', "<br>"));
     }
     out.push_str("</tr></thead><tbody>\n");
     for row in &grid.rows {
-        let reference = if row.kind == RowKind::Reference { " class=\"reference\"" } else { "" };
-        let _ = write!(out, "<tr{reference}>");
-        for (i, cell) in row.cells.iter().enumerate() {
+        let kind = match row.kind {
+            RowKind::Reference => " class=\"reference\"",
+            RowKind::Part => " class=\"part\"",
+            RowKind::Method | RowKind::Claim(_) => "",
+        };
+        let _ = write!(out, "<tr{kind}>{}", row_name(&row.cells[..labels], row.kind));
+        for (i, cell) in row.cells.iter().enumerate().skip(labels) {
             let _ = match row.kind {
                 RowKind::Claim(verdict) if Some(i) == verdict_column => {
                     write!(out, "<td class=\"verdict {}\">{}</td>", verdict.class(), escape(cell))
-                }
-                RowKind::Method | RowKind::Reference if i == 0 => {
-                    write!(out, "<th scope=\"row\">{}</th>", escape(cell))
                 }
                 _ => write!(out, "<td{}>{}</td>", class(i), escape(cell)),
             };
         }
         out.push_str("</tr>\n");
+        if !row.note.is_empty() {
+            let across = grid.header.len() - labels + 1;
+            let note = escape(&row.note);
+            let _ =
+                writeln!(out, "<tr class=\"note\"><td colspan=\"{across}\"><span>{note}</span></td></tr>");
+        }
     }
     out.push_str("</tbody></table></div>\n");
     out
 }
 
+/// The cell that names a row.
+fn row_name(cells: &[String], kind: RowKind) -> String {
+    let tag = if matches!(kind, RowKind::Claim(_)) { "<td>" } else { "<th scope=\"row\">" };
+    let (name, part) = (cells.first().map_or("", String::as_str), cells.get(1).map_or("", String::as_str));
+    let part = match part {
+        "" => String::new(),
+        part => format!("<span class=\"flow\">{}</span>", escape(part)),
+    };
+    format!("{tag}{}{part}</{}>", escape(name), if tag == "<td>" { "td" } else { "th" })
+}
+
 fn claims(claims: &ClaimTable) -> String {
+    let table = table::claims(claims);
     format!(
-        "<section id=\"claims\"><h2>Claims of {}</h2><p>{}</p>{}{}</section>\n",
+        "<section id=\"claims\"><h2>Claims of {}</h2><p>{}</p>{}{}{}</section>\n",
         escape(&claims.paper),
         escape(&claims.tally()),
         list("notes", &claims.notes),
-        grid(&table::claims(claims))
+        grid(&table),
+        list("reading", &table.notes)
     )
 }
 
@@ -212,7 +242,7 @@ mod tests {
         for figure in figure::all(&comparison) {
             assert_eq!(page.matches(&format!("<figure id=\"{}\"", figure.id)).count(), 1, "{}", figure.id);
         }
-        assert_eq!(page.matches("low-lat.<br>delay<br>mean").count(), comparison.groups.len());
+        assert_eq!(page.matches("<th scope=\"col\">method, flow</th>").count(), comparison.groups.len());
         for word in
             ["interval 70 ms", "met", "explained", "missed", "not run", "justfull compare", "Glossary"]
         {
@@ -234,6 +264,23 @@ mod tests {
         }
     }
 
+    /// W1: a run that breaks an invariant or a method that never acted is not overlooked.
+    #[test]
+    fn w1_broken_runs_stand_above_all_tables_and_what_never_acted_beside_its_rows() {
+        let mut comparison = example::comparison(2);
+        comparison.broken = vec!["t20: DRQL, seed 2: goodput above the capacity".into()];
+        for run in comparison.groups[0].runs.iter_mut().filter(|run| run.method == "DRQL") {
+            run.never_acted.push("limiter".into());
+        }
+        let page = html(&comparison);
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            at("contradict themselves") < at("<table>") && at("DRQL, seed 2: goodput above") < at("<table>")
+        );
+        assert_eq!(page.matches("DRQL: never acted: limiter<").count(), 1);
+        assert!(!html(&example::comparison(1)).contains("contradict themselves"));
+    }
+
     #[test]
     fn text_from_outside_is_escaped_everywhere() {
         let evil = "<script>alert('x')</script>{{title}}";
@@ -242,11 +289,13 @@ mod tests {
         comparison.title = evil.into();
         comparison.notes = vec![evil.into()];
         comparison.missing = vec![evil.into()];
+        comparison.broken = vec![evil.into()];
         comparison.command = evil.into();
         comparison.version = evil.into();
         comparison.scenario_toml = evil.into();
         comparison.groups[0].label = evil.into();
         comparison.groups[0].runs[0].method = evil.into();
+        comparison.groups[0].runs[0].never_acted = vec![evil.into()];
         let claims = comparison.claims.as_mut().expect("claims");
         claims.paper = evil.into();
         claims.rows[0].what = evil.into();

@@ -160,10 +160,15 @@ pub fn table(infos: &[Info]) -> Grid {
     let row = |index: usize| {
         let name = columns[0][index].0.clone();
         let cells = std::iter::once(name).chain(columns.iter().map(|column| column[index].1.clone()));
-        Row { cells: cells.collect(), kind: RowKind::Method }
+        Row::new(cells.collect(), RowKind::Method)
     };
     let told = |row: &Row| row.cells[1..].iter().any(|cell| cell != "–");
-    Grid { header: header.collect(), rows: (0..count).map(row).filter(told).collect(), numbers_from: 1 }
+    Grid {
+        header: header.collect(),
+        rows: (0..count).map(row).filter(told).collect(),
+        numbers_from: 1,
+        notes: Vec::new(),
+    }
 }
 
 /// The bin in which rates of `timeline` are told unless another is named.

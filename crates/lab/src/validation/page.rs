@@ -1,6 +1,7 @@
 //! The outcome as a table and as a page.
 
 use super::{Row, Validation};
+use crate::stats::Summary;
 use crate::table::{self, Grid, RowKind};
 use crate::{library, report::claims::Verdict};
 use std::fmt::Write;
@@ -33,8 +34,11 @@ fn cells(row: &Row) -> Vec<String> {
         if row.case.published.is_some() { row.published.to_string() } else { number(row.published, digits) }
     });
     let mean = number(row.ours.mean, digits);
-    let ours =
-        row.ours.ci95.map_or_else(|| mean.clone(), |half| format!("{mean} ± {}", number(half, digits)));
+    let ours = match row.ours {
+        Summary { ci95: Some(half), n, .. } => format!("{mean} ± {} (n = {n})", number(half, digits)),
+        Summary { n: 2, min, max, .. } => format!("{}, {}", number(min, digits), number(max, digits)),
+        _ => mean,
+    };
     let verdict = row.verdict.word().to_owned();
     let case = &row.case;
     vec![case.what.clone(), case.source.clone(), case.unit.clone(), published, ours, band(row), verdict]
@@ -45,12 +49,9 @@ fn cells(row: &Row) -> Vec<String> {
 pub fn table(validation: &Validation) -> Grid {
     let names = ["case", "source", "unit", "published", "ours (± 95 %)", "band", "verdict"];
     let header: Vec<String> = names.map(str::to_owned).into();
-    let rows = validation
-        .rows
-        .iter()
-        .map(|row| table::Row { cells: cells(row), kind: RowKind::Claim(row.verdict) })
-        .collect();
-    Grid { numbers_from: header.len(), header, rows }
+    let row = |row: &Row| table::Row::new(cells(row), RowKind::Claim(row.verdict));
+    let rows = validation.rows.iter().map(row).collect();
+    Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
 }
 
 /// The page of a control, which shows its figures from the folder `figures`.

@@ -49,3 +49,30 @@ fn capacity_stands_in_the_column_of_its_unit_alone() {
     assert_eq!(capacity(&row, "bytes"), Value::Absent);
     assert_eq!(capacity(&row, "packets"), Value::Real(group.runs[0].series.capacity_per_slot[0]));
 }
+
+#[test]
+fn what_never_acted_is_joined_by_semicolons_and_absent_where_all_acted() {
+    let comparison = crate::report::example::comparison(1);
+    let group = &comparison.groups[0];
+    let mut run = group.runs[0].clone();
+    let column = COLUMNS.iter().find(|c| c.name == "never_acted").expect("a column");
+    let value = |run: &RunResult| (column.value)(&FlowRow { group, run, flow: &group.runs[0].flows[0] });
+    assert_eq!(value(&run), Value::Absent);
+    run.never_acted = vec!["limiter".into(), "pacer".into()];
+    assert_eq!(value(&run), Value::Text("limiter;pacer".into()));
+}
+
+/// W4: a percentile read from a histogram can lie below the exact least value.
+#[test]
+fn w4_no_packet_delay_variation_is_negative() {
+    let comparison = crate::report::example::comparison(1);
+    let group = &comparison.groups[0];
+    let mut flow = group.runs[0].flows[0].clone();
+    for edge in [&mut flow.delay.p95_ms, &mut flow.delay.p99_ms, &mut flow.delay.p999_ms] {
+        *edge = flow.delay.min_ms - 13e-6;
+    }
+    for column in COLUMNS.iter().filter(|c| c.name.starts_with("pdv_")) {
+        let value = (column.value)(&FlowRow { group, run: &group.runs[0], flow: &flow });
+        assert_eq!(value, Value::Real(0.0), "{}", column.name);
+    }
+}

@@ -1,6 +1,6 @@
 //! The cells of one column of a row group, in the form that Parquet's encoders take.
 
-use super::columns::{Read, RecordColumn, Width};
+use super::columns::{Fact, Read, RecordColumn, Width};
 
 /// The values that are there, one after another.
 pub(super) enum Values {
@@ -10,6 +10,10 @@ pub(super) enum Values {
     Eight(Vec<i64>),
     /// Numbers of names.
     Names(Vec<u32>),
+    /// The same number in every row, of 64 bits.
+    Same(i64),
+    /// The column's one name in every row, or no name in any.
+    SameName,
 }
 
 /// What is kept of one column until its row group is written.
@@ -33,7 +37,12 @@ impl Cell for u64 {
                 put(to, &mut cells.levels, rows, |r| read(r).map(|n| (n as u32).cast_signed()))
             }
             Values::Eight(to) => put(to, &mut cells.levels, rows, |r| read(r).map(u64::cast_signed)),
-            Values::Names(_) => debug_assert!(false, "a column of names holds no numbers"),
+            Values::Names(_) | Values::Same(_) | Values::SameName => {
+                debug_assert!(
+                    false,
+                    "a column of names or of the run's own facts holds no numbers of records"
+                );
+            }
         }
     }
 }
@@ -42,7 +51,12 @@ impl Cell for u32 {
     fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>) {
         match &mut cells.values {
             Values::Names(to) => put(to, &mut cells.levels, rows, read),
-            Values::Four(_) | Values::Eight(_) => debug_assert!(false, "a column of numbers holds no names"),
+            Values::Four(_) | Values::Eight(_) | Values::Same(_) | Values::SameName => {
+                debug_assert!(
+                    false,
+                    "a column of numbers or of the run's own facts holds no names of records"
+                );
+            }
         }
     }
 }
@@ -70,12 +84,14 @@ fn put<R, T: Copy + Default>(
 }
 
 impl Cells {
-    /// None of `column` yet.
-    pub(super) fn of<R>(column: &RecordColumn<R>) -> Self {
+    /// None of `column` yet, in the run with `seed`.
+    pub(super) fn of<R>(column: &RecordColumn<R>, seed: u64) -> Self {
         let values = match column.read {
             Read::Whole(Width::Four, _) => Values::Four(Vec::new()),
             Read::Whole(Width::Eight, _) => Values::Eight(Vec::new()),
             Read::Name(..) => Values::Names(Vec::new()),
+            Read::Run(Fact::Seed) => Values::Same(seed.cast_signed()),
+            Read::Run(Fact::Method | Fact::Point) => Values::SameName,
         };
         Self { values, levels: column.optional.then(Vec::new) }
     }
@@ -91,6 +107,7 @@ impl Cells {
             Values::Four(values) => values.clear(),
             Values::Eight(values) => values.clear(),
             Values::Names(values) => values.clear(),
+            Values::Same(_) | Values::SameName => {}
         }
         if let Some(levels) = &mut self.levels {
             levels.clear();

@@ -1,7 +1,7 @@
 //! What the columns of packet and slot records are called, mean and hold.
 
 use super::cells::Cells;
-use crate::export::facts::{PROTOCOLS, SlotUnit};
+use crate::export::facts::{PROTOCOLS, Provenance, SlotUnit};
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer};
 use std::fmt;
@@ -21,6 +21,30 @@ pub enum Read<R> {
     Whole(Width, fn(&R) -> Option<u64>),
     /// A number in a list of names, or none.
     Name(Names, fn(&R) -> Option<u32>),
+    /// The same in every record of a run.
+    Run(Fact),
+}
+
+/// What all records of a run share, so that the tables of several runs can be put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// Name of the method.
+    Method,
+    /// Seed.
+    Seed,
+    /// Point of the sweep; none without a sweep.
+    Point,
+}
+
+impl Fact {
+    /// Its text in the run of `provenance`; none where there is no such thing.
+    pub(super) fn text(self, provenance: &Provenance) -> Option<String> {
+        match self {
+            Self::Method => Some(provenance.method.clone()),
+            Self::Seed => Some(provenance.seed.to_string()),
+            Self::Point => Some(provenance.point.clone()).filter(|point| !point.is_empty()),
+        }
+    }
 }
 
 /// A list of names.
@@ -178,6 +202,16 @@ macro_rules! column {
     ($name:literal, $unit:literal, $meaning:literal, name $names:ident $value:expr) => {
         column!($name, $unit, $meaning, false, Read::Name(Names::$names, $value), $value)
     };
+    ($name:literal, $unit:literal, $meaning:literal, run $optional:literal $fact:ident) => {
+        RecordColumn {
+            name: $name,
+            unit: $unit,
+            meaning: $meaning,
+            optional: $optional,
+            read: Read::Run(Fact::$fact),
+            append: |_, _| {},
+        }
+    };
     ($name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr, $value:expr) => {
         RecordColumn {
             name: $name,
@@ -191,7 +225,7 @@ macro_rules! column {
 }
 
 /// Columns of packet records.
-pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 21] = [
+pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
     column!("packet", "number", "Number of the packet in order of entry.", whole Eight |r| Some(r.id)),
     column!("flow", "number", "Number of the flow.", whole Four |r| Some(u64::from(r.flow))),
     column!(
@@ -265,10 +299,13 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 21] = [
         "Layer that first marked it congestion experienced (ECN): upf, sdap or rlc.",
         maybe name Layers |r| r.marked_at.map(|layer| layer as u32)
     ),
+    column!("method", "text", "Name of the run's method.", run false Method),
+    column!("seed", "number", "Seed of the run.", run false Seed),
+    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.", run true Point),
 ];
 
 /// Columns of slot records.
-pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 13] = [
+pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 16] = [
     column!("time_ns", "ns", "The pull, from the start of the run.", whole Eight |r| Some(r.time)),
     column!(
         "capacity_packets", "packets", "What the cell could have carried, where the MAC counts packets.",
@@ -300,4 +337,7 @@ pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 13] = [
     column!("sdap_bytes", "bytes", "Bytes in SDAP before the pull.", whole Eight |r| Some(r.bytes[1])),
     column!("rlc_packets", "packets", "Packets in the RLC before the pull.", whole Eight |r| Some(r.packets[2])),
     column!("rlc_bytes", "bytes", "Bytes in the RLC before the pull.", whole Eight |r| Some(r.bytes[2])),
+    column!("method", "text", "Name of the run's method.", run false Method),
+    column!("seed", "number", "Seed of the run.", run false Seed),
+    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.", run true Point),
 ];

@@ -51,7 +51,7 @@ enum Form {
 struct Writer<R: 'static> {
     form: Form,
     columns: &'static [RecordColumn<R>],
-    /// Names by column; empty for whole numbers.
+    /// Names by column; of a fact of the run its text alone; empty for whole numbers and what does not exist.
     names: Vec<Vec<String>>,
 }
 
@@ -81,6 +81,7 @@ impl<R> Writer<R> {
         let names = columns.iter().map(|column| match column.read {
             Read::Whole(..) => Vec::new(),
             Read::Name(names, _) => names_of(names, &facts.classes),
+            Read::Run(fact) => fact.text(&facts.provenance).into_iter().collect(),
         });
         let names: Vec<Vec<String>> = names.collect();
         let form = match format {

@@ -4,7 +4,7 @@
 //! quarter of the time of stronger codes, and every reader knows it.
 
 use super::cells::{Cells, Values};
-use super::columns::{Read, RecordColumn, Width};
+use super::columns::{Fact, Read, RecordColumn, Width};
 use crate::export::facts::Provenance;
 use crate::export::sink::Sink;
 use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as Physical};
@@ -48,8 +48,10 @@ fn schema<R>(columns: &[RecordColumn<R>]) -> Result<Type, ParquetError> {
     let field = |column: &RecordColumn<R>| {
         let (physical, converted) = match column.read {
             Read::Whole(Width::Four, _) => (Physical::INT32, ConvertedType::NONE),
-            Read::Whole(Width::Eight, _) => (Physical::INT64, ConvertedType::NONE),
-            Read::Name(..) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+            Read::Whole(Width::Eight, _) | Read::Run(Fact::Seed) => (Physical::INT64, ConvertedType::NONE),
+            Read::Name(..) | Read::Run(Fact::Method | Fact::Point) => {
+                (Physical::BYTE_ARRAY, ConvertedType::UTF8)
+            }
         };
         let repetition = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let field = Type::primitive_type_builder(column.name, physical)
@@ -75,7 +77,7 @@ fn properties<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> Writer
         .set_write_batch_size(1 << 14);
     for column in columns {
         let path = ColumnPath::from(column.name);
-        let named = matches!(column.read, Read::Name(..));
+        let named = matches!(column.read, Read::Name(..) | Read::Run(Fact::Method | Fact::Point));
         properties = properties.set_column_dictionary_enabled(path.clone(), named);
         if named {
             // Least and greatest name say nothing, and cost a comparison for each row.
@@ -99,7 +101,8 @@ impl Writer {
         let properties = Arc::new(properties(columns, provenance));
         let file = SerializedFileWriter::new(sink, schema, properties).map_err(plain)?;
         let names = names.iter().map(|of| of.iter().map(|n| ByteArray::from(n.as_str())).collect());
-        Ok(Self { file, cells: columns.iter().map(Cells::of).collect(), names: names.collect(), rows: 0 })
+        let cells = columns.iter().map(|column| Cells::of(column, provenance.seed)).collect();
+        Ok(Self { file, cells, names: names.collect(), rows: 0 })
     }
 
     /// Takes `rows`, and writes a row group when it is full.
@@ -127,6 +130,8 @@ impl Writer {
                 Values::Four(values) => writer.typed::<Int32Type>().write_batch(values, levels, None),
                 Values::Eight(values) => writer.typed::<Int64Type>().write_batch(values, levels, None),
                 Values::Names(numbers) => put_names(&mut writer, numbers, names, levels),
+                Values::Same(value) => put_same(&mut writer, *value, self.rows),
+                Values::SameName => put_same_name(&mut writer, (names.first(), levels.is_some()), self.rows),
             }
             .map_err(plain)?;
             writer.close().map_err(plain)?;
@@ -168,11 +173,36 @@ fn put_names(
     Ok(rows)
 }
 
+/// Writes `value` into each of `rows`, a few at a time.
+fn put_same(writer: &mut SerializedColumnWriter<'_>, value: i64, rows: usize) -> Result<usize, ParquetError> {
+    let values = [value; NAMES];
+    for start in (0..rows).step_by(NAMES) {
+        writer.typed::<Int64Type>().write_batch(&values[..NAMES.min(rows - start)], None, None)?;
+    }
+    Ok(rows)
+}
+
+/// Writes `name` into each of `rows` of a column that may be `optional`, or nothing where there is no name.
+fn put_same_name(
+    writer: &mut SerializedColumnWriter<'_>,
+    (name, optional): (Option<&ByteArray>, bool),
+    rows: usize,
+) -> Result<usize, ParquetError> {
+    let names: Vec<ByteArray> = name.map_or_else(Vec::new, |name| vec![name.clone(); NAMES.min(rows)]);
+    let levels = vec![i16::from(name.is_some()); NAMES.min(rows)];
+    for start in (0..rows).step_by(NAMES) {
+        let count = NAMES.min(rows - start);
+        let levels = optional.then(|| &levels[..count]);
+        writer.typed::<ByteArrayType>().write_batch(&names[..count.min(names.len())], levels, None)?;
+    }
+    Ok(rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::columns::{PACKET_COLUMNS, PacketRecord, Stamp};
     use super::super::{Format, RecordFile};
-    use super::GROUP;
+    use super::{GROUP, NAMES};
     use crate::export::RunFacts;
     use crate::library;
     use crate::scenario::{Overrides, Scenario};
@@ -216,9 +246,42 @@ mod tests {
             assert_eq!(row.get_string(2).expect("a name"), &facts.classes[(id % 2) as usize]);
             assert_eq!(number(9), record(id).left_upf.get(), "packet {id}");
             assert!(row.get_long(11).is_err(), "not delivered");
+            // U7: method, seed and point were in the metadata alone.
+            assert_eq!(row.get_string(21).expect("a method"), &facts.provenance.method);
+            assert_eq!(number(22), Some(facts.provenance.seed));
+            assert!(row.get_string(23).is_err(), "nothing is swept");
             found += 1;
         }
         assert_eq!(found, rows);
+    }
+
+    /// U7: the point of a sweep was in the metadata alone.
+    #[test]
+    fn u7_the_point_of_a_sweep_stands_in_every_row_of_every_form() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let mut facts = facts();
+        facts.provenance.point = "interval_ms = 20".into();
+        let rows = NAMES as u64 + 5;
+        for (format, ending) in Format::ALL {
+            let path = folder.path().join(ending);
+            let mut file = RecordFile::create(&path, format, &PACKET_COLUMNS, &facts).expect("a place");
+            (0..rows).for_each(|id| file.push(record(id)).expect("room"));
+            file.commit(&path).expect("room");
+            if format == Format::Parquet {
+                let reader =
+                    SerializedFileReader::new(File::open(&path).expect("it is there")).expect("Parquet");
+                let points = reader
+                    .get_row_iter(None)
+                    .expect("rows")
+                    .map(|row| row.expect("a row").get_string(23).expect("a point").clone());
+                assert_eq!(points.filter(|point| point == "interval_ms = 20").count() as u64, rows);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("text");
+            let told =
+                |line: &&str| line.ends_with("interval_ms = 20") || line.ends_with("\"interval_ms = 20\"}");
+            assert_eq!(text.lines().filter(told).count() as u64, rows, "{ending}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Records as text.
 
-use super::columns::{Read, RecordColumn};
+use super::columns::{Fact, Read, RecordColumn};
 use crate::export::facts::Provenance;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -77,6 +77,7 @@ pub(super) fn csv_rows<R>(
             match column.read {
                 Read::Whole(_, read) => push_number(&mut line, read(row)),
                 Read::Name(_, read) => line.push_str(read(row).map_or("", |n| &names[n as usize])),
+                Read::Run(_) => line.push_str(names.first().map_or("", String::as_str)),
             }
         }
         line.push('\n');
@@ -92,9 +93,11 @@ pub(super) fn json_rows<R>(
     names: &[Vec<String>],
     rows: &[R],
 ) -> io::Result<()> {
-    let texts: Result<Vec<Vec<String>>, serde_json::Error> =
-        names.iter().map(|of| of.iter().map(serde_json::to_string).collect()).collect();
-    let texts = texts?;
+    let text = |(column, names): (&RecordColumn<R>, &Vec<String>)| match column.read {
+        Read::Run(Fact::Seed) => Ok(names.clone()),
+        _ => names.iter().map(serde_json::to_string).collect::<Result<Vec<String>, _>>(),
+    };
+    let texts = columns.iter().zip(names).map(text).collect::<Result<Vec<_>, _>>()?;
     let mut line = String::new();
     for row in rows {
         line.clear();
@@ -108,6 +111,7 @@ pub(super) fn json_rows<R>(
             match column.read {
                 Read::Whole(_, read) => push_number(&mut line, read(row)),
                 Read::Name(_, read) => line.push_str(read(row).map_or("", |n| &names[n as usize])),
+                Read::Run(_) => line.push_str(names.first().map_or("", String::as_str)),
             }
             if line.len() == content {
                 line.truncate(start);

@@ -1,0 +1,85 @@
+//! Which flows a figure speaks of: those whose delay the scenario asks for, or all.
+
+use justfull_sim::results::{FlowResult, RunResult};
+
+/// The flows whose delay and drops are of interest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    /// Those that the scenario marks as low-latency.
+    LowLatency,
+    /// All flows: none is marked, or those that are had no packet.
+    #[default]
+    All,
+}
+
+impl Subject {
+    /// What the scenario of `run` asks about, whether or not it had packets.
+    #[must_use]
+    pub fn asked(run: &RunResult) -> Self {
+        Self::when(run.flows.iter().any(|f| f.low_latency))
+    }
+
+    /// What `runs` can tell about: all flows where no low-latency flow of any run had a packet, as in a live run in which only
+    /// other programs send. One answer for all runs, so that no seed is judged by other flows than the next.
+    #[must_use]
+    pub fn of(runs: &[RunResult]) -> Self {
+        Self::when(runs.iter().flat_map(|run| &run.flows).any(|f| f.low_latency && had_packets(f)))
+    }
+
+    const fn when(low_latency: bool) -> Self {
+        if low_latency { Self::LowLatency } else { Self::All }
+    }
+
+    /// True for low-latency flows alone.
+    #[must_use]
+    pub fn is_low_latency(self) -> bool {
+        self == Self::LowLatency
+    }
+
+    /// True when `flow` is one of them.
+    #[must_use]
+    pub fn has(self, flow: &FlowResult) -> bool {
+        flow.low_latency || self == Self::All
+    }
+
+    /// Those of `run`.
+    pub fn flows(self, run: &RunResult) -> impl Iterator<Item = &FlowResult> {
+        run.flows.iter().filter(move |flow| self.has(flow))
+    }
+}
+
+/// True when a packet of `flow` entered the chain or was delivered.
+#[must_use]
+pub fn had_packets(flow: &FlowResult) -> bool {
+    flow.entered_packets > 0 || flow.delivered_packets > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(call: u64, other: u64) -> RunResult {
+        let flow = |name: &str, low_latency, entered_packets| FlowResult {
+            name: name.into(),
+            low_latency,
+            entered_packets,
+            ..FlowResult::default()
+        };
+        RunResult {
+            flows: vec![flow("call", true, call), flow("iperf", false, other)],
+            ..RunResult::default()
+        }
+    }
+
+    /// W6: a live run of iperf3 beside a call that was silent showed no delay at all.
+    #[test]
+    fn w6_where_the_low_latency_flows_are_silent_all_flows_are_the_subject() {
+        let silent = run(0, 500);
+        assert_eq!(Subject::of(&[silent.clone()]), Subject::All);
+        assert_eq!(Subject::asked(&silent), Subject::LowLatency, "a claim never changes its flows");
+        let runs = [silent, run(3, 500)];
+        assert_eq!(Subject::of(&runs), Subject::LowLatency);
+        let names: Vec<&str> = Subject::of(&runs).flows(&runs[0]).map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["call"], "a seed without its packets does not turn to another flow");
+    }
+}
