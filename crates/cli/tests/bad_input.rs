@@ -409,7 +409,7 @@ fn scenario_files_that_cannot_be_read_are_refused() {
         &trial.run_file("absent.toml", "out"),
         "absent.toml: found No such file *, or a shipped one: t20-individual, *",
     );
-    refused(&trial.run_file(".", "out"), ".: found Is a directory *, allowed is a readable scenario file");
+    refused(&trial.run_file(".", "out"), ".: found a directory, allowed is a regular file");
     assert!(!trial.folder.path().join("out").exists());
 }
 

@@ -6,6 +6,7 @@
 pub mod claims;
 pub mod export;
 pub mod figure;
+pub mod input;
 pub mod library;
 pub mod parity;
 pub mod reference;

@@ -21,6 +21,7 @@ pub use method::{Method, MethodLibrary, Settings};
 pub use toml::{Table, Value};
 pub use tree::{Path, Setting};
 
+use crate::input::{SCENARIO_LIMIT, read_capped};
 use crate::trace::TracePaths;
 use error::{Locator, Origin};
 use justfull_base::ConfigError;
@@ -120,7 +121,7 @@ impl Scenario {
         data_dir: Option<PathBuf>,
         overrides: Overrides,
     ) -> Result<Self, ScenarioError> {
-        let bytes = std::fs::read(path).map_err(|e| ScenarioError::unreadable(path, &e.to_string()))?;
+        let bytes = read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
         let text = String::from_utf8(bytes).map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         Self::parse(text, path, data_dir, overrides)

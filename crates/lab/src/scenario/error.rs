@@ -1,6 +1,7 @@
 //! What is wrong with a scenario, and where.
 
 use super::tree::{self, Setting};
+use crate::input::InputError;
 use crate::trace::TraceError;
 use justfull_base::ConfigError;
 use std::fmt;
@@ -38,6 +39,15 @@ impl ScenarioError {
             found: why.into(),
             allowed: "a readable scenario file".into(),
             needs_data: false,
+        }
+    }
+
+    /// The file was not read.
+    pub(super) fn no_input(file: &FilePath, error: &InputError) -> Self {
+        let base = Self::unreadable(file, &error.found);
+        match error.kind {
+            std::io::ErrorKind::InvalidInput => Self { allowed: error.allowed.clone(), ..base },
+            _ => base,
         }
     }
 }

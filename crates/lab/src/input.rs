@@ -1,0 +1,136 @@
+//! Files that a user names: read whole, never more than a limit, and only from where reading ends.
+
+use justfull_base::Bytes;
+use std::fmt;
+use std::fs::{File, Metadata, metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Most bytes of a scenario file, of methods and of claims.
+pub const SCENARIO_LIMIT: Bytes = Bytes(16_000_000);
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub struct InputError {
+    /// What was found instead of the file's bytes, e.g. `a pipe`.
+    pub found: String,
+    /// What is allowed.
+    pub allowed: String,
+    /// The system's error, where it is one; [`io::ErrorKind::InvalidInput`] for a file that is refused.
+    pub kind: io::ErrorKind,
+}
+
+impl InputError {
+    fn system(error: &io::Error) -> Self {
+        Self { found: error.to_string(), allowed: "a readable file".into(), kind: error.kind() }
+    }
+
+    fn refused(found: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { found: found.into(), allowed: allowed.into(), kind: io::ErrorKind::InvalidInput }
+    }
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "found {}, allowed is {}", self.found, self.allowed)
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Opens `path`, following links, if a regular file stands there. A pipe or a device is refused before it is opened: opening
+/// one can wait for ever, and reading one need not end.
+///
+/// # Errors
+/// When there is no such file, it may not be read, or it is no regular file.
+pub fn open_regular(path: &Path) -> Result<File, InputError> {
+    regular(&metadata(path).map_err(|e| InputError::system(&e))?)?;
+    let file = File::open(path).map_err(|e| InputError::system(&e))?;
+    // What was looked at may have been exchanged since.
+    regular(&file.metadata().map_err(|e| InputError::system(&e))?)?;
+    Ok(file)
+}
+
+/// Reads the regular file at `path` whole. Memory is bounded by `limit` though the file may grow while it is read.
+///
+/// # Errors
+/// As [`open_regular`], when the file holds more than `limit`, and when reading fails.
+pub fn read_capped(path: &Path, limit: Bytes) -> Result<Vec<u8>, InputError> {
+    let file = open_regular(path)?;
+    let mut bytes = Vec::new();
+    file.take(limit.0.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| InputError::system(&e))?;
+    if bytes.len() as u64 > limit.0 {
+        return Err(InputError::refused(format!("more than {limit}"), format!("a file of at most {limit}")));
+    }
+    Ok(bytes)
+}
+
+fn regular(found: &Metadata) -> Result<(), InputError> {
+    match kind(found) {
+        None => Ok(()),
+        Some(what) => Err(InputError::refused(what, "a regular file")),
+    }
+}
+
+/// What stands there in words; none for a regular file.
+fn kind(found: &Metadata) -> Option<&'static str> {
+    if found.is_file() {
+        return None;
+    }
+    if found.is_dir() {
+        return Some("a directory");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = found.file_type();
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return Some("a device");
+        }
+    }
+    Some("something that is no file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit_and_not_a_byte_beyond() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("f");
+        std::fs::write(&path, b"12345").expect("the folder can be written");
+        assert_eq!(read_capped(&path, Bytes(5)).expect("it fits"), b"12345");
+        let error = read_capped(&path, Bytes(4)).expect_err("F5: too long");
+        assert_eq!(error.to_string(), "found more than 4B, allowed is a file of at most 4B");
+        let absent = read_capped(&folder.path().join("absent"), Bytes(4)).expect_err("it is not there");
+        assert_eq!(absent.kind, io::ErrorKind::NotFound);
+    }
+
+    /// F5: `/dev/zero` and a pipe were read for ever.
+    #[test]
+    #[cfg(unix)]
+    fn pipes_devices_and_folders_are_refused_before_they_are_opened() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
+        assert!(made.success());
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket can be made");
+        for (path, what) in [
+            (pipe.as_path(), "a pipe"),
+            (socket.as_path(), "a socket"),
+            (Path::new("/dev/zero"), "a device"),
+            (folder.path(), "a directory"),
+        ] {
+            let error = read_capped(path, SCENARIO_LIMIT).expect_err(what);
+            assert_eq!((error.found.as_str(), error.allowed.as_str()), (what, "a regular file"));
+        }
+    }
+}
