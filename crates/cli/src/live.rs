@@ -101,15 +101,24 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         congestion_control: args.congestion_control.clone(),
         attach,
     };
-    let beside = Beside { pcapng: args.pcapng.clone(), metrics: args.metrics.clone() };
+    // A process with several threads may not enter a user namespace any more.
+    privilege().map_err(|e| Failure::usage(&e))?;
+    // Until the results are written: what listened to a signal once is not ended in order by it afterwards.
+    let _stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
+    let metrics = args.metrics.as_deref().map(metrics::Server::start).transpose()?;
+    if let Some(server) = &metrics {
+        say(&format!("metrics at http://{}/metrics", server.address()));
+    }
+    let beside = Beside { pcapng: args.pcapng.clone(), metrics };
     let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
     let (outcome, captured) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
-    compare::show(&comparison, args.output.wide)?;
+    // Before the table: who reads it may be slow.
     if let Some(folder) = &folder {
         write_report(folder, &outcome.report, args.allow_late)?;
         compare::write(folder, &comparison, args.output.png)?;
     }
+    compare::show(&comparison, args.output.wide)?;
     captured?;
     compare::unbroken(&comparison)?;
     // Without anything to wait for, a signal is the end that was meant.
@@ -124,8 +133,8 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
 struct Beside {
     /// File of a capture.
     pcapng: Option<PathBuf>,
-    /// Where metrics are served.
-    metrics: Option<String>,
+    /// Serves metrics until the results are written.
+    metrics: Option<metrics::Server>,
 }
 
 /// What came of the run, and of its capture: a disk that fills ends the one and not the other.
@@ -135,12 +144,6 @@ fn run(
     (options, quiet): (&LiveOptions, bool),
     beside: &Beside,
 ) -> Result<(Outcome, Result<(), Failure>), Failure> {
-    // A process with several threads may not enter a user namespace any more.
-    privilege().map_err(|e| Failure::usage(&e))?;
-    let server = beside.metrics.as_deref().map(metrics::Server::start).transpose()?;
-    if let Some(server) = &server {
-        say(&format!("metrics at http://{}/metrics", server.address()));
-    }
     let capture = beside.pcapng.as_deref().map(|path| {
         let toml = chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?;
         capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
@@ -148,7 +151,7 @@ fn run(
     let (recorder, writer) = capture.transpose()?.unzip();
     let mut watchers = Watchers {
         board: Board::new(!quiet && std::io::stderr().is_terminal()),
-        metrics: server.as_ref().map(metrics::Server::board),
+        metrics: beside.metrics.as_ref().map(metrics::Server::board),
     };
     let outcome = session.run_recorded(&chosen.config, options, &mut watchers, recorder);
     let captured = writer.map_or(Ok(()), |writer| writer.finish(outcome.is_ok()));
@@ -300,6 +303,7 @@ impl Watch for Watchers {
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let methods: Vec<Option<&String>> =
         if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
+    privilege().map_err(|e| Failure::usage(&e))?;
     // Over all runs and what lies between them: what listened to a signal once is not ended by it afterwards.
     let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let (mut missed, mut rows) = (0, 0);

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 fn justfull() -> Command {
@@ -118,4 +119,115 @@ fn a_capture_that_cannot_be_written_is_one_error_before_anything_starts() {
     let error = String::from_utf8_lossy(&run.stderr);
     assert_eq!((run.status.code(), error.lines().count()), (Some(2), 1), "{error}");
     assert!(error.contains("/no/such/folder/x.pcapng"), "{error}");
+}
+
+/// A run of `command` without an end of its own but `time`, and where it tells metrics; its other words go nowhere.
+fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
+    let mut child = justfull()
+        .args([
+            "live",
+            "live-lte",
+            "--time",
+            time,
+            "--set",
+            "warmup=0s",
+            "--allow-late",
+            "--metrics",
+            "0",
+            "--out",
+        ])
+        .arg(out)
+        .args(["--", "sleep", "1000"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    let address = address(&mut said.by_ref().lines());
+    (child, address, said)
+}
+
+/// A client that says it will send a million bytes and sends one, and one that asks on and on and reads nothing.
+fn holders(address: &str) -> [TcpStream; 2] {
+    let connect = || TcpStream::connect(address).expect("it listens");
+    let (mut slow, mut deaf) = (connect(), connect());
+    slow.write_all(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx").expect("sent");
+    deaf.set_write_timeout(Some(Duration::from_millis(200))).expect("a time");
+    // It may be let go meanwhile.
+    let _refused = deaf.write_all("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000).as_bytes());
+    [slow, deaf]
+}
+
+/// Its status; it is killed when it does not end.
+fn end(mut child: Child) -> Option<i32> {
+    for _ in 0..300 {
+        if let Some(status) = child.try_wait().expect("it can be asked") {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    panic!("nothing ended the run");
+}
+
+#[test]
+fn f1_clients_that_hold_on_keep_a_run_from_neither_its_end_nor_its_results() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for signal in ["none", "INT", "TERM", "HUP"] {
+        let out = folder.path().join(signal);
+        let (child, address, _said) = watched(&out, if signal == "none" { "1s" } else { "1000s" });
+        let held = holders(&address);
+        if signal != "none" {
+            let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+            assert!(sent.expect("`kill` is there").success());
+        }
+        assert_eq!(end(child), Some(i32::from(signal != "none")), "{signal}");
+        assert!(out.join("live.json").is_file() && out.join("result.json").is_file(), "{signal}");
+        drop(held);
+    }
+}
+
+/// A number of the line `name` in what the kernel says of a process.
+fn told(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+    line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
+}
+
+#[test]
+fn f1_idle_clients_and_an_endless_line_take_neither_memory_nor_threads() {
+    if !can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, address, _said) = watched(&folder.path().join("out"), "1000s");
+    let pid = child.id();
+    let before = told(pid, "VmRSS:");
+    let mut idle = std::collections::VecDeque::new();
+    let mut threads = 0;
+    for i in 0..1_000 {
+        idle.push_back(TcpStream::connect(&address).expect("it listens"));
+        // As many descriptors as any user may have.
+        if idle.len() > 800 {
+            idle.pop_front();
+        }
+        if i % 100 == 99 {
+            threads = threads.max(told(pid, "Threads:"));
+        }
+    }
+    let mut endless = TcpStream::connect(&address).expect("it listens");
+    let piece = vec![b'a'; 1 << 20];
+    let sent = (0..1 << 10).take_while(|_| endless.write_all(&piece).is_ok()).count();
+    let (grown, threads) = (told(pid, "VmHWM:").saturating_sub(before), threads.max(told(pid, "Threads:")));
+    let stopped = Command::new("kill").args(["-s", "TERM", &pid.to_string()]).status();
+    assert!(stopped.expect("`kill` is there").success());
+    assert_eq!(end(child), Some(1));
+    assert!(
+        grown < 16 << 10 && threads < 32,
+        "{grown} kB more and {threads} threads; {sent} MB of a line were taken"
+    );
 }

@@ -10,6 +10,7 @@ pub mod capture;
 pub mod clock;
 pub mod driver;
 mod error;
+pub mod http;
 pub mod lateness;
 pub mod net;
 pub mod packet;

@@ -6,21 +6,15 @@
 use crate::Failure;
 use justfull_base::{DropReason, Instant};
 use justfull_live::driver::View;
+use justfull_live::http;
 use justfull_live::packet::Malformed;
 use justfull_live::report::Account;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use tiny_http::{Header, Method, Request, Response};
 
 /// What Prometheus asks for (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// How often the thread looks whether the run is over.
-const LOOK: Duration = Duration::from_millis(100);
 
 const LAYERS: [&str; 3] = ["upf", "sdap", "rlc"];
 
@@ -43,9 +37,7 @@ impl Board {
 /// A server that runs until it is dropped.
 pub(super) struct Server {
     last: Shared,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-    address: SocketAddr,
+    server: http::Server,
 }
 
 impl Server {
@@ -59,25 +51,16 @@ impl Server {
             Ok(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             Err(_) => address.parse().map_err(|e| usage(&e))?,
         };
-        let server = tiny_http::Server::http(parsed).map_err(|e| usage(&e))?;
-        let address = server.server_addr().to_ip().unwrap_or(parsed);
-        let (last, stop) = (Shared::default(), Arc::<AtomicBool>::default());
-        let (shown, told) = (Arc::clone(&last), Arc::clone(&stop));
-        let work = move || {
-            while !told.load(Ordering::Relaxed) {
-                // A connection that fails is its client's affair.
-                if let Ok(Some(request)) = server.recv_timeout(LOOK) {
-                    let _gone = answer(request, &shown);
-                }
-            }
-        };
-        let thread = thread::Builder::new().name("metrics".into()).spawn(work).map_err(|e| usage(&e))?;
-        Ok(Self { last, stop, thread: Some(thread), address })
+        let last = Shared::default();
+        let shown = Arc::clone(&last);
+        let page = move |path: &str| (path == "/metrics").then(|| (CONTENT_TYPE, current(&shown)));
+        let server = http::Server::start(parsed, page).map_err(|e| usage(&e))?;
+        Ok(Self { last, server })
     }
 
     /// Where it listens.
     pub(super) fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     pub(super) fn board(&self) -> Board {
@@ -85,27 +68,10 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic of its own was told on standard error; the run's results stand.
-            let _panicked = thread.join();
-        }
-    }
-}
-
-fn answer(request: Request, last: &Shared) -> std::io::Result<()> {
-    if request.url() != "/metrics" {
-        return request.respond(Response::from_string("see /metrics\n").with_status_code(404));
-    }
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return request.respond(Response::from_string("GET it\n").with_status_code(405));
-    }
+/// The last view in words; empty before the first.
+fn current(last: &Shared) -> String {
     let view = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let body = view.map(|(now, view)| text(now, &view)).unwrap_or_default();
-    let kind = Header::from_bytes("Content-Type", CONTENT_TYPE).expect("constant ASCII");
-    request.respond(Response::from_string(body).with_header(kind))
+    view.map(|(now, view)| text(now, &view)).unwrap_or_default()
 }
 
 /// Metrics of one name, with what is said of them first.
@@ -245,7 +211,7 @@ mod tests {
     }
 
     fn get(server: &Server, request: &str) -> String {
-        let mut stream = TcpStream::connect(server.address).expect("it listens");
+        let mut stream = TcpStream::connect(server.address()).expect("it listens");
         stream
             .write_all(format!("{request}\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
             .expect("sent");
@@ -288,7 +254,7 @@ mod tests {
     #[test]
     fn the_server_answers_for_metrics_and_nothing_else() {
         let server = Server::start("0").expect("a free port");
-        assert!(server.address.ip().is_loopback());
+        assert!(server.address().ip().is_loopback());
         assert!(get(&server, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200"), "before the first view");
         server.board().saw(Instant::from_nanos(1), &view());
         let answer = get(&server, "GET /metrics HTTP/1.1");
@@ -308,7 +274,7 @@ mod tests {
     #[test]
     fn an_address_that_is_none_or_taken_is_a_usage_error() {
         let server = Server::start("0").expect("a free port");
-        for address in ["localhost", "1.2.3", "70000", &server.address.to_string()] {
+        for address in ["localhost", "1.2.3", "70000", &server.address().to_string()] {
             let Err(Failure::Usage(error)) = Server::start(address) else { panic!("{address}") };
             assert!(error.contains(address) && error.contains("allowed is"), "{error}");
         }

@@ -1,20 +1,30 @@
 //! Being asked to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
+//!
+//! The first of them asks to end in order. The third ends the process at once, whatever it is doing: an end in order may wait for
+//! something that never comes, such as a capture into a pipe that nobody reads. SIGHUP stays ignored in a process that was started
+//! so, by `nohup` for example.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fs;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::libc;
-use signal_hook::SigId;
-use signal_hook::low_level::unregister;
+use signal_hook::low_level::{emulate_default_handler, register};
 
 use crate::LiveError;
 
-/// While it lives, a request to end sets a flag and does nothing else, so that whoever looks at it can end in order.
+/// So many signals end the process at once.
+const ENOUGH: usize = 3;
+
+/// How many listen.
+static LISTENERS: AtomicUsize = AtomicUsize::new(0);
+/// Signals since the first of them began to.
+static HEARD: AtomicUsize = AtomicUsize::new(0);
+
+/// While one lives, a request to end is noted and does nothing else, so that whoever looks at it can end in order. All that live at
+/// a time hear of the same signals.
 #[derive(Debug)]
-pub struct Stop {
-    flag: Arc<AtomicBool>,
-    registered: Vec<SigId>,
-}
+pub struct Stop(());
 
 impl Stop {
     /// Begins to listen.
@@ -22,32 +32,53 @@ impl Stop {
     /// # Errors
     /// The kernel refuses a handler.
     pub fn listen() -> Result<Self, LiveError> {
-        let mut stop = Self { flag: Arc::new(AtomicBool::new(false)), registered: Vec::new() };
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            let id = signal_hook::flag::register(signal, Arc::clone(&stop.flag))
-                .map_err(|error| LiveError::new(format!("listen for signal {signal}"), error))?;
-            stop.registered.push(id);
+        static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
+        REGISTERED
+            .get_or_init(handle_signals)
+            .clone()
+            .map_err(|reason| LiveError::new("listen for signals", reason))?;
+        if LISTENERS.fetch_add(1, Ordering::SeqCst) == 0 {
+            HEARD.store(0, Ordering::SeqCst);
         }
-        Ok(stop)
+        Ok(Self(()))
     }
 
     /// True once one of the signals has come.
     #[must_use]
     pub fn requested(&self) -> bool {
-        self.flag.load(Ordering::Relaxed)
-    }
-
-    /// The flag itself, for a loop on another thread.
-    #[must_use]
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.flag)
+        HEARD.load(Ordering::SeqCst) > 0
     }
 }
 
 impl Drop for Stop {
     fn drop(&mut self) {
-        for id in self.registered.drain(..) {
-            unregister(id);
-        }
+        LISTENERS.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+fn handle_signals() -> Result<(), String> {
+    let ignored = ignored_signals();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        if signal == libc::SIGHUP && ignored & 1 << (signal - 1) != 0 {
+            continue;
+        }
+        let act = move || {
+            let before = HEARD.fetch_add(1, Ordering::SeqCst);
+            if LISTENERS.load(Ordering::SeqCst) == 0 || before + 1 >= ENOUGH {
+                // It fails for no signal of these.
+                let _ended = emulate_default_handler(signal);
+            }
+        };
+        // SAFETY: the action touches two atomic numbers and calls what is safe in a signal handler.
+        let registered = unsafe { register(signal, act) };
+        registered.map_err(|error| format!("signal {signal}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The signals that this process ignores, a bit each from signal 1 on (proc(5), `SigIgn`); none when the kernel does not tell.
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
 }
