@@ -223,10 +223,17 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
         ));
     }
     notes.push(format!("down: {}; up: {}", in_words(&report.down), in_words(&report.up)));
-    notes.push(format!(
-        "{} flows; {} of {} packet buffers used",
-        report.flows, report.buffers_used, report.buffers
-    ));
+    let mut flows = format!("{} flows", report.flows);
+    if report.aged_flows > 0 {
+        flows += &format!(
+            ", of which {} were aged out of the full table of flows: a flow that came again after that is counted twice",
+            report.aged_flows
+        );
+    }
+    if report.shared_packets > 0 {
+        flows += &format!(", and {} packets had to share a flow", report.shared_packets);
+    }
+    notes.push(format!("{flows}; {} of {} packet buffers used", report.buffers_used, report.buffers));
     let controls: Vec<String> =
         report.congestion_control.iter().take(4).map(|(side, name)| format!("{side} {name}")).collect();
     if !controls.is_empty() {

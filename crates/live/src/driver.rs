@@ -59,7 +59,7 @@ const VIEW_PERIOD: Duration = Duration::from_millis(100);
 pub struct LiveOptions {
     /// Packet buffers, at least 1: each takes the MTU, rounded up to 64 B, and 8 B.
     pub buffers: u32,
-    /// Flows that are told apart, at least 1: about 150 B each.
+    /// Flows that are told apart at a time, at least 1: about 250 B each. When there are more, the least recently used make way.
     pub flows: u32,
     /// Least time between wake-ups for slots.
     pub wake: Duration,
@@ -103,6 +103,12 @@ pub struct View {
     pub down: Account,
     /// From the UEs to the server, likewise.
     pub up: Account,
+    /// Flows that have appeared; one that comes again after it was aged out counts again.
+    pub flows: u64,
+    /// Flows that gave their place in a full table of flows to another.
+    pub aged_flows: u64,
+    /// Packets of flows that found no place in it.
+    pub shared_packets: u64,
     /// Lateness so far.
     pub lateness: crate::lateness::LatenessReport,
 }
@@ -271,7 +277,7 @@ impl<P: Port> Live<P> {
                 self.side.arena.give_back(handle);
                 continue;
             };
-            let members = (&mut self.stack, &mut self.side.record);
+            let members = (&mut self.stack, &mut self.side.record, &self.side.on_their_way);
             let flow = self.flows.find((ue, &(datagram.tuple, datagram.dscp)), &self.delays, members);
             let packet = Packet {
                 payload: handle | u64::from(datagram.payload) << 32,
@@ -282,6 +288,7 @@ impl<P: Port> Live<P> {
                 tracked: flow.tracked,
                 ..Packet::default()
             };
+            self.side.on_their_way.begin(flow.number);
             self.core[flow.pipe as usize].push(stamp, datagram.size, packet);
         }
         Ok(())
@@ -446,6 +453,9 @@ impl<P: Port> Live<P> {
             counts: self.side.counts,
             down: self.down,
             up: self.up,
+            flows: self.flows.opened(),
+            aged_flows: self.flows.aged,
+            shared_packets: self.flows.shared_packets,
             lateness: lateness.report(),
         }
     }
@@ -477,6 +487,7 @@ impl<P: Port> Live<P> {
             down: self.down,
             up: self.up,
             flows: self.flows.opened(),
+            aged_flows: self.flows.aged,
             shared_packets: self.flows.shared_packets,
             buffers: self.side.arena.buffers(),
             buffers_used: self.side.arena.most_used(),

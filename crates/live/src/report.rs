@@ -65,9 +65,11 @@ pub struct LiveReport {
     pub down: Account,
     /// From the UEs to the server.
     pub up: Account,
-    /// Flows that appeared.
-    pub flows: usize,
-    /// Packets of flows that came when the table of flows was full, and shared a flow for each UE and QFI.
+    /// Flows that appeared; one that comes again after it was aged out counts again.
+    pub flows: u64,
+    /// Flows that gave their place to another when the table of flows was full, the least recently used first.
+    pub aged_flows: u64,
+    /// Packets of flows that came when each flow in the full table had packets on their way, and shared a flow for each UE and QFI.
     pub shared_packets: u64,
     /// Packet buffers.
     pub buffers: usize,

@@ -131,11 +131,24 @@ impl Stack {
     /// # Panics
     /// When `ue` is not a UE of the cell.
     pub fn open_flow(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> u32 {
+        self.flows.push(self.flow(ue, tuple, dscp));
+        (self.flows.len() - 1) as u32
+    }
+
+    /// As [`Stack::open_flow`], under the number of a flow that is over: whoever listens must know that it is, and that none of its
+    /// packets is in the stack.
+    ///
+    /// # Panics
+    /// When `ue` is not a UE of the cell, or `number` not a flow.
+    pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
+        self.flows[number as usize] = self.flow(ue, tuple, dscp);
+    }
+
+    fn flow(&self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Flow {
         let Ue { rules, qfis, .. } = &self.ues[ue as usize];
         let qfi = detect(rules, tuple, dscp);
         let qos = qfi.and_then(|qfi| qfis.iter().position(|q| *q == qfi)).map(|i| i as u8);
-        self.flows.push(Flow { ue, hash: tuple.hash(self.hash_key), qos, qfi: qfi.unwrap_or_default() });
-        (self.flows.len() - 1) as u32
+        Flow { ue, hash: tuple.hash(self.hash_key), qos, qfi: qfi.unwrap_or_default() }
     }
 
     /// Unit of grants.

@@ -157,6 +157,23 @@ impl Record {
     /// # Panics
     /// When `ue` is not a UE of the cell.
     pub fn open(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
+        let (class, opened) = self.classify(ue, tuple, dscp);
+        self.recorder.open(class);
+        opened
+    }
+
+    /// As [`Record::open`], under the number of a flow that is over and none of whose packets is in the stack: what it did stays
+    /// counted under its own name. A flow that comes again counts as another.
+    ///
+    /// # Panics
+    /// When `ue` is not a UE of the cell, or `flow` was not opened.
+    pub fn reopen(&mut self, flow: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
+        let (class, opened) = self.classify(ue, tuple, dscp);
+        self.recorder.reopen(flow, class);
+        opened
+    }
+
+    fn classify(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> (u32, Opened) {
         let qfi = self.qfi(ue, tuple, dscp);
         let ports = [tuple.source_port, tuple.destination_port];
         let mut here = self.stands.iter().filter(|s| s.ue == ue);
@@ -170,8 +187,7 @@ impl Record {
             Some(own) => own.class,
             None => self.foreign(ue, Kind::of(tuple, qfi), opened.low_latency),
         };
-        self.recorder.open(class);
-        opened
+        (class, opened)
     }
 
     /// The class of flows of `kind` to `ue`, which are not the scenario's.

@@ -25,6 +25,7 @@ struct Class {
     rlc_backlog_sum: u64,
     sdap_entries: u64,
     goodput_bytes: u64,
+    closed: Closed,
 }
 
 impl Class {
@@ -40,6 +41,7 @@ impl Class {
             rlc_backlog_sum: 0,
             sdap_entries: 0,
             goodput_bytes: 0,
+            closed: Closed::default(),
             result: FlowResult {
                 name: info.name,
                 protocol: info.protocol.into(),
@@ -53,6 +55,14 @@ impl Class {
             },
         }
     }
+}
+
+/// Flows of a class that are over: how many, the sum of their goodputs in bytes, and the sum of the squares.
+#[derive(Clone, Copy, Default)]
+struct Closed {
+    flows: u64,
+    bytes: f64,
+    squares: f64,
 }
 
 /// What is counted of one flow.
@@ -179,6 +189,20 @@ impl Recorder {
     pub(crate) fn open(&mut self, class: u32) {
         self.class_of_flow.push(class);
         self.singles.push(Single::default());
+        self.classes[class as usize].result.flows += 1;
+    }
+
+    /// Flow `flow` is over, and its number stands for one of `class` from now on. What it did stays in the results of its own class.
+    pub(crate) fn reopen(&mut self, flow: u32, class: u32) {
+        let single = std::mem::take(&mut self.singles[flow as usize]);
+        let before = std::mem::replace(&mut self.class_of_flow[flow as usize], class);
+        let closed = &mut self.classes[before as usize].closed;
+        let bytes = single.goodput_bytes as f64;
+        *closed = Closed {
+            flows: closed.flows + 1,
+            bytes: closed.bytes + bytes,
+            squares: closed.squares + bytes * bytes,
+        };
         self.classes[class as usize].result.flows += 1;
     }
 
@@ -401,8 +425,11 @@ impl Recorder {
     fn jain(&self, i: usize) -> Option<f64> {
         let own = || self.class_of_flow.iter().zip(&self.singles).filter(|(class, _)| **class as usize == i);
         let bytes = || own().map(|(_, single)| single.goodput_bytes as f64);
-        let (sum, squares) = (bytes().sum::<f64>(), bytes().map(|b| b * b).sum::<f64>());
-        (own().count() > 1 && squares > 0.0).then(|| sum * sum / (own().count() as f64 * squares))
+        let closed = self.classes[i].closed;
+        let count = own().count() as u64 + closed.flows;
+        let (sum, squares) =
+            (closed.bytes + bytes().sum::<f64>(), closed.squares + bytes().map(|b| b * b).sum::<f64>());
+        (count > 1 && squares > 0.0).then(|| sum * sum / (count as f64 * squares))
     }
 
     /// The layers' results.

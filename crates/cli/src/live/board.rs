@@ -61,6 +61,9 @@ impl Board {
         }
         text.push_str("\x1b[K\n  dropped ");
         text.push_str(&drops(counts));
+        if view.aged_flows > 0 {
+            let _ok = write!(text, "   {} of {} flows aged out", view.aged_flows, view.flows);
+        }
         text.push_str("\x1b[K\n");
         (self.last, self.bytes, self.counts) = (now, view.down.delivered_bytes, *counts);
         text
@@ -103,6 +106,9 @@ mod tests {
             counts: Counts { slots: 500, offered: 1_250_000, used: 625_000, ..Counts::default() },
             down: Account { delivered_bytes: 1_250_000, ..Account::default() },
             up: Account::default(),
+            flows: 9,
+            aged_flows: 2,
+            shared_packets: 0,
             lateness: LatenessReport { slots: 500, missed: 2, p99_us: 21.0, ..LatenessReport::default() },
         };
         view.counts.drops[2][DropReason::Overflow as usize] = 12;
@@ -117,6 +123,7 @@ mod tests {
             "2 of 500",
             "rlc 250 packets",
             "rlc overflow: 12",
+            "2 of 9 flows aged out",
             "upf -",
         ] {
             assert!(first.contains(part), "{part}: {first}");

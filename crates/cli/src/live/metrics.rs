@@ -144,6 +144,13 @@ fn text(now: Instant, view: &View) -> String {
         let _ok = writeln!(out, "justfull_sojourn_seconds_count{label} {packets}");
     }
     datagrams(out, view);
+    for (name, help, value) in [
+        ("justfull_flows_total", "Flows that have appeared.", view.flows),
+        ("justfull_aged_flows_total", "Flows that made way in a full table of flows.", view.aged_flows),
+        ("justfull_shared_packets_total", "Packets of flows that found no place in it.", view.shared_packets),
+    ] {
+        single(out, (name, "counter", help), value as f64);
+    }
     lateness(out, view);
     text
 }
@@ -206,6 +213,9 @@ mod tests {
             counts,
             down,
             up: Account::default(),
+            flows: 9,
+            aged_flows: 2,
+            shared_packets: 1,
             lateness: justfull_live::lateness::LatenessReport { p99_us: 20.0, ..Default::default() },
         }
     }
@@ -232,6 +242,8 @@ mod tests {
             "justfull_sojourn_seconds_count{layer=\"sdap\"} 2",
             "justfull_datagrams_total{way=\"down\",outcome=\"delivered\"} 4",
             "justfull_delivered_bytes_total{way=\"down\"} 6000",
+            "justfull_flows_total 9",
+            "justfull_aged_flows_total 2",
             "justfull_late 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is missing in\n{text}");

@@ -1,4 +1,4 @@
-//! The flows of a live run: opened on the stack as their first packets appear.
+//! The flows of a live run: opened on the stack as their first packets appear, and closed when others need their place.
 
 use justfull_base::{Dscp, Duration};
 use justfull_ran::{FiveTuple, Stack};
@@ -19,15 +19,60 @@ pub(super) struct Flow {
     pub(super) tracked: bool,
 }
 
-/// Flows by 5-tuple and codepoint, up to a number; later ones share a flow for each UE and QFI, so that memory is bounded.
+/// The end of the list, and the beginning of an empty one.
+const NONE: u32 = u32::MAX;
+
+/// Flows that are looked at, from the least recently used on, for one without a packet on its way.
+const TRIES: usize = 32;
+
+/// A flow with its place in the list.
+struct Entry {
+    key: Key,
+    flow: Flow,
+    /// The neighbours that were used after and before it.
+    newer: u32,
+    older: u32,
+}
+
+/// How many packets of each flow are on their way through the chain, by the flow's number on the stack.
+#[derive(Default)]
+pub(super) struct OnTheirWay(Vec<u32>);
+
+impl OnTheirWay {
+    #[inline]
+    pub(super) fn begin(&mut self, flow: u32) {
+        if self.0.len() <= flow as usize {
+            self.0.resize(flow as usize + 1, 0);
+        }
+        self.0[flow as usize] += 1;
+    }
+
+    /// A packet of `flow` was delivered or dropped.
+    #[inline]
+    pub(super) fn end(&mut self, flow: u32) {
+        self.0[flow as usize] -= 1;
+    }
+
+    fn none_of(&self, flow: u32) -> bool {
+        self.0.get(flow as usize).is_none_or(|n| *n == 0)
+    }
+}
+
+/// Flows by 5-tuple and codepoint, up to a number, so that memory is bounded. When the table is full, the flow whose last packet came
+/// longest ago gives its place, and its number on the stack, to the new one; but no flow does whose packets are still on their way,
+/// for they carry its number. When there is none to give way, new flows share one for each UE and QFI.
 pub(super) struct FlowTable {
-    known: BTreeMap<Key, Flow>,
+    known: BTreeMap<Key, u32>,
+    entries: Vec<Entry>,
+    newest: u32,
+    oldest: u32,
     shared: BTreeMap<(u32, Option<u8>), Flow>,
     most: usize,
-    /// Packets of flows that found the table full.
+    opened: u64,
+    /// Flows that gave their place to another.
+    pub(super) aged: u64,
+    /// Packets of flows that found no place.
     pub(super) shared_packets: u64,
-    /// The flow of the last packet: the next is often of the same.
-    last: Option<(Key, Flow)>,
 }
 
 impl FlowTable {
@@ -35,16 +80,20 @@ impl FlowTable {
     pub(super) fn new(most: u32) -> Self {
         Self {
             known: BTreeMap::new(),
+            entries: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
             shared: BTreeMap::new(),
             most: most as usize,
+            opened: 0,
+            aged: 0,
             shared_packets: 0,
-            last: None,
         }
     }
 
     /// Flows that have been opened.
-    pub(super) fn opened(&self) -> usize {
-        self.known.len() + self.shared.len()
+    pub(super) fn opened(&self) -> u64 {
+        self.opened
     }
 
     /// The link of the flow to which a packet of `tuple`, on its way up, belongs; the first where there is none.
@@ -57,7 +106,9 @@ impl FlowTable {
             protocol: tuple.protocol,
         };
         let first = self.known.range((down, Dscp::default())..).next();
-        first.filter(|((tuple, _), _)| *tuple == down).map_or(0, |(_, flow)| flow.pipe)
+        first
+            .filter(|((tuple, _), _)| *tuple == down)
+            .map_or(0, |(_, entry)| self.entries[*entry as usize].flow.pipe)
     }
 
     /// The flow of `key` to `ue`, opened if need be. `delays` are those of the links.
@@ -66,21 +117,21 @@ impl FlowTable {
         &mut self,
         (ue, key): (u32, &Key),
         delays: &[Duration],
-        (stack, record): (&mut Stack, &mut Record),
+        members: (&mut Stack, &mut Record, &OnTheirWay),
     ) -> Flow {
-        if let Some((last, flow)) = &self.last
-            && last == key
+        // The next packet is often of the same flow.
+        if let Some(last) = self.entries.get(self.newest as usize)
+            && last.key == *key
         {
-            return *flow;
+            return last.flow;
         }
-        let flow = match self.known.get(key) {
-            Some(flow) => *flow,
-            None => self.open((ue, key), delays, (stack, record)),
-        };
-        if self.known.len() < self.most {
-            self.last = Some((*key, flow));
+        match self.known.get(key) {
+            Some(&entry) => {
+                self.use_now(entry);
+                self.entries[entry as usize].flow
+            }
+            None => self.open((ue, key), delays, members),
         }
-        flow
     }
 
     #[cold]
@@ -88,26 +139,79 @@ impl FlowTable {
         &mut self,
         (ue, key): (u32, &Key),
         delays: &[Duration],
-        (stack, record): (&mut Stack, &mut Record),
+        (stack, record, on_their_way): (&mut Stack, &mut Record, &OnTheirWay),
     ) -> Flow {
-        let full = self.known.len() >= self.most;
         let (tuple, dscp) = key;
-        let alike = (ue, record.qfi(ue, tuple, *dscp));
-        if full {
+        let pipe_of = |delay| delays.iter().position(|d| *d == delay).unwrap_or(0) as u32;
+        if self.entries.len() >= self.most {
+            if let Some(entry) = self.idle(on_their_way) {
+                let number = self.entries[entry as usize].flow.number;
+                stack.reopen_flow(number, ue, tuple, *dscp);
+                let opened = record.reopen(number, ue, tuple, *dscp);
+                let flow = Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
+                let place = &mut self.entries[entry as usize];
+                self.known.remove(&place.key);
+                (place.key, place.flow) = (*key, flow);
+                self.known.insert(*key, entry);
+                self.use_now(entry);
+                (self.opened, self.aged) = (self.opened + 1, self.aged + 1);
+                return flow;
+            }
             self.shared_packets += 1;
-            if let Some(flow) = self.shared.get(&alike) {
+            if let Some(flow) = self.shared.get(&(ue, record.qfi(ue, tuple, *dscp))) {
                 return *flow;
             }
         }
         let number = stack.open_flow(ue, tuple, *dscp);
         let opened = record.open(ue, tuple, *dscp);
-        let pipe = delays.iter().position(|d| *d == opened.extra_delay).unwrap_or(0) as u32;
-        let flow = Flow { number, pipe, tracked: opened.low_latency };
-        if full {
-            self.shared.insert(alike, flow);
+        let flow = Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
+        self.opened += 1;
+        if self.entries.len() >= self.most {
+            self.shared.insert((ue, record.qfi(ue, tuple, *dscp)), flow);
         } else {
-            self.known.insert(*key, flow);
+            let entry = self.entries.len() as u32;
+            self.entries.push(Entry { key: *key, flow, newer: NONE, older: NONE });
+            self.link(entry);
+            self.known.insert(*key, entry);
         }
         flow
+    }
+
+    /// The least recently used flow of which no packet is on its way. Those that have some count as used: it is their turn again when
+    /// all others have been looked at, so that a search is short however many there are.
+    fn idle(&mut self, on_their_way: &OnTheirWay) -> Option<u32> {
+        for _ in 0..TRIES.min(self.entries.len()) {
+            let oldest = self.oldest;
+            if on_their_way.none_of(self.entries[oldest as usize].flow.number) {
+                return Some(oldest);
+            }
+            self.use_now(oldest);
+        }
+        None
+    }
+
+    /// Makes `entry` the newest.
+    fn use_now(&mut self, entry: u32) {
+        let Entry { newer, older, .. } = self.entries[entry as usize];
+        match self.entries.get_mut(newer as usize) {
+            Some(neighbour) => neighbour.older = older,
+            // It is the newest.
+            None => return,
+        }
+        match self.entries.get_mut(older as usize) {
+            Some(neighbour) => neighbour.newer = newer,
+            None => self.oldest = newer,
+        }
+        self.link(entry);
+    }
+
+    /// Puts `entry`, which is in no list, before all others.
+    fn link(&mut self, entry: u32) {
+        (self.entries[entry as usize].newer, self.entries[entry as usize].older) = (NONE, self.newest);
+        match self.entries.get_mut(self.newest as usize) {
+            Some(newest) => newest.newer = entry,
+            None => self.oldest = entry,
+        }
+        self.newest = entry;
     }
 }

@@ -1,5 +1,6 @@
 //! What listens to the stack of a live run.
 
+use super::flows::OnTheirWay;
 use super::sojourn::Sojourns;
 use crate::arena::Arena;
 use crate::capture::Recorder;
@@ -42,6 +43,7 @@ pub(super) struct Side {
     pub(super) air: Pipe<Arrival>,
     pub(super) counts: Counts,
     pub(super) capture: Option<Recorder>,
+    pub(super) on_their_way: OnTheirWay,
     air_delay: Duration,
 }
 
@@ -53,6 +55,7 @@ impl Side {
             air: Pipe::new(BitRate(0), air_delay),
             counts: Counts::default(),
             capture: None,
+            on_their_way: OnTheirWay::default(),
             air_delay,
         }
     }
@@ -84,6 +87,7 @@ impl Probe for Side {
             Event::Marked { layer, .. } => counts.marks[*layer as usize] += 1,
             Event::Dropped { layer, packet, reason } => {
                 counts.drops[*layer as usize][*reason as usize] += 1;
+                self.on_their_way.end(packet.flow);
                 self.arena.give_back(buffer_of(packet));
             }
             Event::Enqueued { .. } | Event::Quantum { .. } => {}
@@ -109,6 +113,7 @@ impl Side {
     #[inline]
     fn send(&mut self, now: Instant, packet: &Packet) {
         self.record.goodput(now, packet.flow, packet.payload >> 32);
+        self.on_their_way.end(packet.flow);
         let handle = buffer_of(packet);
         if packet.ecn == Ecn::Ce {
             mark_ce(self.arena.packet(handle));

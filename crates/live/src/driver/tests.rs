@@ -335,10 +335,11 @@ fn every_datagram_is_accounted_for_whatever_becomes_of_it() {
     assert_eq!((report.up.received, report.up.malformed[3], report.up.delivered), (2, 1, 1));
     assert_eq!(at_server[0].1, udp(UE, SERVER, 9, 9));
     assert!(at_server[0].0 >= at(10_000) && at_server[0].0 < at(11_000), "10 ms up: {:?}", at_server[0].0);
-    assert_eq!((report.flows, report.buffers_used, report.buffers), (11, 50, 50));
+    assert_eq!((report.flows, report.buffers_used, report.buffers), (13, 50, 50));
     assert_eq!(
-        report.shared_packets, 41,
-        "the SCTP packet and nine ports have flows of their own, the rest has one"
+        (report.aged_flows, report.shared_packets),
+        (2, 39),
+        "eleven ports have flows of their own, two of them in place of the SCTP packet's and of what the first slot carried"
     );
 }
 
@@ -432,6 +433,56 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
     assert_eq!([counted(1), counted(2), counted(3)], [3, 2, 1], "{:?}", result.flows);
     let arrived: Vec<_> = at_ue.into_iter().map(|(_, bytes)| bytes).collect();
     assert!(sent.iter().all(|bytes| arrived.contains(bytes)), "nothing is changed on the way");
+}
+
+/// Packets delivered and dropped of all flows of `result`, and of the first.
+fn fates(result: &RunResult) -> [u64; 2] {
+    let fate = |flow: &justfull_sim::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
+    [result.flows.iter().map(fate).sum(), fate(&result.flows[0])]
+}
+
+#[test]
+fn f7_after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its_own_name() {
+    let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
+    let of = |from: u64, port: u16| (at(from), udp(SERVER, UE, port, 100));
+    let own = |from: u64| (0..5).map(move |i| of(from + i * 1_000, 6000));
+    let flood = (0..1_000).map(|i| of(100_000 + i * 1_000, 7_000 + i as u16));
+    let mut bench = Bench::new(own(10_000).chain(flood).chain(own(1_500_000)).collect(), Vec::new());
+    bench.options.flows = 10;
+    let (result, report, _) = bench.run(&config);
+    assert_eq!((report.flows, report.aged_flows, report.shared_packets), (1_002, 992, 0));
+    assert_eq!(fates(&result), [1_010, 10], "no packet is counted under another's name");
+    let named = &result.flows[0];
+    assert_eq!((named.flows, named.delay.count, named.jain_index), (2, 10, Some(1.0)), "both times as much");
+    assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 1_002);
+}
+
+#[test]
+fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
+    // 30 ms of the cell's work, and a flood while it waits: each of its packets stays its own, delivered or dropped.
+    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
+    let own = (0..60).map(|i| (at(1_000 + i), udp(SERVER, UE, 6000, 1_400)));
+    let flood = (0..500_u16).map(|i| (at(2_000 + u64::from(i) * 50), udp(SERVER, UE, 7_000 + i, 20)));
+    let mut bench = Bench::new(own.chain(flood).collect(), Vec::new());
+    bench.options.flows = 10;
+    let (result, report, _) = bench.run(&config);
+    assert_eq!(fates(&result), [560, 60], "{:?}", result.flows);
+    assert_eq!(result.flows[0].flows, 1, "it was never opened again");
+    assert!(report.shared_packets > 100, "all ten have packets in the queue: {report:?}");
+}
+
+#[test]
+fn w6_a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
+    let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
+    let packets = (0..200).map(|i| (at(10_000 + i * 1_003), udp(SERVER, UE, 5201 + (i % 2) as u16, 100)));
+    let (result, _, _) = Bench::new(packets.collect(), Vec::new()).run(&config);
+    let rows: Vec<_> = result.flows.iter().map(|flow| (flow.name.as_str(), flow.delay.count)).collect();
+    assert_eq!(rows, [("udp0", 0), ("udp 2112", 200)], "by the lower port, which is the server's here");
+    assert!(
+        result.flows[1].delay.mean_ms > 0.3 && result.flows[1].delay.max_ms < 1.5,
+        "{:?}",
+        result.flows[1]
+    );
 }
 
 #[test]
