@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::compare::{print, say};
 use clap::{Args, Subcommand};
+use justfull_lab::input::{SCENARIO_LIMIT, read_capped};
 use justfull_lab::trace::fit::{self, Over};
 use justfull_lab::trace::info::{self, Info};
 use justfull_lab::trace::{
@@ -322,6 +323,16 @@ fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
     let quality = args.read.options()?.quality;
     let sized = args.read.prbs.is_some();
     let fitted = fit::fit(&loaded.timeline, over, args.step, &quality, sized).map_err(|e| refused(&e))?;
+    if over == Over::Cqi && !sized {
+        let map = quality.map.name();
+        let system = if map.starts_with("nr") { "NR" } else { "LTE" };
+        let assumed = format!(
+            "a CQI says no rate: the chain's rates assume {} {system} resource blocks and the map {map}; --prbs, --map and --layers \
+             name others",
+            quality.n_prb
+        );
+        tell(&args.file, &[assumed]);
+    }
     let text = fitted.toml(&args.file.display().to_string());
     put(&args.out, &mut |file| file.write_all(text.as_bytes()))
 }
@@ -332,12 +343,14 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
     let config = match shipped {
         Some(config) => config,
         None => {
-            let text = std::fs::read_to_string(&args.fit).map_err(|e| {
+            let bytes = read_capped(&args.fit, SCENARIO_LIMIT).map_err(|e| {
                 let known = fit::SHIPPED_FITS.join(", ");
+                let found = e.found;
                 Failure::Usage(format!(
-                    "{name}: found {e}, allowed is a file that `trace fit` wrote, or one of {known}"
+                    "{name}: found {found}, allowed is a file that `trace fit` wrote, or one of {known}"
                 ))
             })?;
+            let text = String::from_utf8_lossy(&bytes);
             fit::parse_fit(&text).map_err(|e| Failure::Usage(format!("{name}: {e}")))?
         }
     };

@@ -141,7 +141,7 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
         ),
         (file("empty"), "empty: found an empty file, allowed is one of mahimahi"),
         (file("cut.gz"), "cut.gz: found a read error"),
-        (file("dir"), "dir: found a directory, allowed is a file"),
+        (file("dir"), "dir: found a directory, allowed is a regular file"),
         (file("none"), "none: found No such file"),
         (more(&["--from-time", "2ms"]), "--from-time: found 2ms, allowed is below the end of the part, 2ms"),
         (more(&["--to-time", "3ms"]), "--to-time: found 3ms, allowed is at most 2ms"),
@@ -164,6 +164,47 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
         assert!(line.starts_with(&format!("justfull: {start}")), "{args:?}: {line}");
         assert!(!folder.path().join("out").exists() && !folder.path().join("out.part").exists(), "{args:?}");
     }
+}
+
+#[test]
+fn u10_a_fit_over_cqis_says_for_which_resource_blocks() {
+    let folder = folder();
+    put(folder.path(), "q.csv", "cqi\n5\n7\n9\n7\n");
+    let (toml, notes) = sound(folder.path(), &["fit", "q.csv", "--over", "cqi"]);
+    assert!(notes.contains("rates assume 25 LTE resource blocks and the map tmc; --prbs"), "{notes}");
+    assert!(toml.contains("n_prb = 25"), "{toml}");
+    let (_, notes) = sound(folder.path(), &["fit", "q.csv", "--map", "nr_t1"]);
+    assert!(notes.contains("rates assume 25 NR resource blocks and the map nr_t1"), "{notes}");
+    let (_, notes) = sound(folder.path(), &["fit", "q.csv", "--prbs", "50"]);
+    assert!(!notes.contains("assume"), "{notes}");
+}
+
+#[cfg(unix)]
+#[test]
+fn f6_an_archive_that_is_a_bomb_and_a_pipe_are_refused_by_one_error() {
+    let folder = folder();
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    bomb.write_all(b"").expect("memory takes it");
+    let nothing = bomb.finish().expect("memory takes it");
+    put(folder.path(), "members.gz", nothing.repeat(100_001));
+    let line = refused(folder.path(), &["info", "members.gz"]);
+    let said = "members.gz: found more than 100000 gzip members, allowed is at most 100000 gzip members";
+    assert_eq!(line.trim_end(), format!("justfull: {said}"));
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    for args in [
+        &["info", "pipe"][..],
+        &["convert", "pipe", "--to", "csv"],
+        &["fit", "pipe"],
+        &["synth", "pipe", "--duration", "5s", "--to", "csv"],
+    ] {
+        assert!(
+            refused(folder.path(), args).starts_with("justfull: pipe: found a pipe, allowed is a "),
+            "{args:?}"
+        );
+    }
+    let line = refused(folder.path(), &["info", "/dev/zero"]);
+    assert_eq!(line.trim_end(), "justfull: /dev/zero: found a device, allowed is a regular file");
 }
 
 #[cfg(unix)]

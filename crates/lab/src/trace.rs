@@ -6,7 +6,9 @@
 //! the file, the line, the column, what was found and what is allowed. Nothing is guessed: the one repair there is, for
 //! rows without a CQI, is chosen by the caller and reported in [`Trace::repair`].
 //!
-//! Reading is streaming; memory holds the values and one block of the file.
+//! Reading is streaming; memory holds the values and one block of the file. Time is linear in the bytes and lines of the file,
+//! of which there are at most [`MAX_BYTES`] and [`MAX_LINES`] without its gzip. Pipes and devices are refused: a pipe is read
+//! as standard input.
 
 mod error;
 pub mod fit;
@@ -17,6 +19,7 @@ mod parse;
 mod read;
 mod rows;
 mod timeline;
+mod unpack;
 mod write;
 
 #[cfg(test)]
@@ -24,20 +27,23 @@ mod tests;
 
 use std::fmt;
 use std::fs::{File, metadata};
-use std::io::{Chain, Cursor, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use crate::input::open_regular;
 
 pub use error::TraceError;
 pub use format::{FileFormat, guess};
 pub use justfull_base::{BitRate, Bytes, ConfigError, Duration};
 pub use read::{Column, Gaps, Idle, Loaded, ReadOptions, Repairs, Repeated, load, load_from};
 pub use timeline::{Factor, MAX_INTERVALS, Timeline};
+pub use unpack::{MAX_BYTES, MAX_LINES, MAX_MEMBERS};
 pub use write::{Output, write_to};
 
-/// Most rows of a trace: three years of one-second rows, and a bound on memory.
-pub const MAX_ROWS: u64 = 100_000_000;
+use unpack::{Limits, Unpacked};
+
+/// Most rows of a trace: a year of one-second rows, and a bound on memory (320 MB).
+pub const MAX_ROWS: u64 = MAX_INTERVALS as u64;
 /// Longest line in bytes.
 pub const MAX_LINE: usize = 4096;
 
@@ -215,11 +221,7 @@ impl TracePaths {
 /// When the file cannot be found or read, or is not a trace of `format` (see [`TraceError`]).
 pub fn read(name: &Path, paths: &TracePaths, format: Format) -> Result<Trace, TraceError> {
     let path = paths.resolve(name)?;
-    let failed = |error: std::io::Error| TraceError::unusable(&path, error.to_string(), "a readable file");
-    if metadata(&path).map_err(failed)?.is_dir() {
-        return Err(TraceError::unusable(&path, "a directory", "a file"));
-    }
-    read_from(File::open(&path).map_err(failed)?, &path, format, MAX_ROWS)
+    read_from(open(&path)?, &path, format, MAX_ROWS)
 }
 
 /// Reads a trace that is in memory, plain or gzip; errors call it `<memory>`.
@@ -230,34 +232,13 @@ pub fn parse_bytes(bytes: &[u8], format: Format) -> Result<Trace, TraceError> {
     read_from(bytes, Path::new("<memory>"), format, MAX_ROWS)
 }
 
+/// Opens a trace file: a regular one, since a pipe or a device need not end.
+fn open(path: &Path) -> Result<File, TraceError> {
+    open_regular(path).map_err(|e| TraceError::unusable(path, e.found, e.allowed))
+}
+
 /// Parses, gzip undone.
 fn read_from<R: Read>(reader: R, path: &Path, format: Format, max_rows: u64) -> Result<Trace, TraceError> {
-    let (reader, _) = unzipped(reader, path)?;
+    let reader = Unpacked::new(reader, path, Limits::ALL)?;
     parse::parse(reader, path, format, max_rows).map(|(trace, _)| trace)
-}
-
-/// Undoes gzip where the first two bytes announce it (RFC 1952 section 2.3.1), and says whether they did.
-fn unzipped<R: Read>(mut reader: R, path: &Path) -> Result<(Unzipped<R>, bool), TraceError> {
-    let mut magic = Vec::with_capacity(2);
-    let peeked = reader.by_ref().take(2).read_to_end(&mut magic);
-    peeked.map_err(|error| TraceError::unusable(path, error.to_string(), "a readable file"))?;
-    let gzip = magic == [0x1f, 0x8b];
-    let whole: Chain<Cursor<Vec<u8>>, R> = Cursor::new(magic).chain(reader);
-    let reader = if gzip { Unzipped::Gzip(MultiGzDecoder::new(whole)) } else { Unzipped::Plain(whole) };
-    Ok((reader, gzip))
-}
-
-/// A file without its gzip, if it had one.
-enum Unzipped<R: Read> {
-    Plain(Chain<Cursor<Vec<u8>>, R>),
-    Gzip(MultiGzDecoder<Chain<Cursor<Vec<u8>>, R>>),
-}
-
-impl<R: Read> Read for Unzipped<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Plain(reader) => reader.read(buffer),
-            Self::Gzip(reader) => reader.read(buffer),
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::read::Loaded;
 use super::timeline::Timeline;
-use crate::stats::{mean, quantile};
+use crate::stats::quantile;
 use crate::table::{Grid, Row, RowKind};
 use justfull_base::{ConfigError, Duration};
 use serde::Serialize;
@@ -11,6 +11,8 @@ use serde::Serialize;
 const SHORTEST_BIN: Duration = Duration::from_millis(100);
 /// Most lags at which the autocorrelation is computed.
 const MOST_LAGS: usize = 4096;
+/// Most products that autocorrelations add up: all lags of 131 072 bins, fewer of more bins, so that time stays linear in them.
+const MOST_PRODUCTS: usize = 1 << 29;
 /// Percentiles that are told.
 const PERCENTILES: [u8; 7] = [1, 5, 25, 50, 75, 95, 99];
 
@@ -44,7 +46,7 @@ pub struct Info {
     /// Longest time in intervals that carry nothing.
     pub longest_outage_s: f64,
     /// Time after which the autocorrelation of the bins' rates has fallen to 1/e; none when it does not within half of the
-    /// trace, or when the rate never changes.
+    /// trace or within the lags that are looked at (a note says so then), or when the rate never changes.
     pub coherence_s: Option<f64>,
     /// Channel quality, where the trace has it.
     pub cqi: Option<CqiInfo>,
@@ -71,8 +73,7 @@ pub struct CqiInfo {
 
 impl CqiInfo {
     fn of(cqi: &[u8]) -> Self {
-        let values: Vec<f64> = cqi.iter().map(|&q| q.into()).collect();
-        let moments = Moments::of(&values);
+        let moments = Moments::of(cqi);
         Self {
             mean: moments.mean,
             sd: moments.sd,
@@ -92,10 +93,15 @@ impl Info {
     pub fn of(file: &str, loaded: &Loaded, bin: Option<Duration>) -> Result<Self, ConfigError> {
         let timeline = &loaded.timeline;
         let bin = bin.unwrap_or_else(|| default_bin(timeline));
-        let rates = timeline.rates_mbit_s(bin)?;
-        let mut sorted = rates.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let at = |p: u8| quantile(&sorted, f64::from(p) / 100.0).unwrap_or(0.0);
+        let mut rates = timeline.rates_mbit_s(bin)?;
+        let mut notes = loaded.notes.clone();
+        let (coherence, lags) = coherence(&rates, MOST_PRODUCTS);
+        if let Some(lags) = lags {
+            notes.push(format!("the rates' autocorrelation does not fall to 1/e within {lags} bins of {bin}, and no more are looked at"));
+        }
+        // In their order they are no longer needed.
+        rates.sort_unstable_by(f64::total_cmp);
+        let at = |p: u8| quantile(&rates, f64::from(p) / 100.0).unwrap_or(0.0);
         let seconds = timeline.duration().as_secs_f64();
         Ok(Self {
             file: file.into(),
@@ -111,9 +117,9 @@ impl Info {
             rate_mbit_s_max: at(100),
             outage_s: rates.iter().filter(|rate| **rate <= 0.0).count() as f64 * bin.as_secs_f64(),
             longest_outage_s: longest_outage(timeline).as_secs_f64(),
-            coherence_s: coherence(&rates).map(|bins| bins * bin.as_secs_f64()),
+            coherence_s: coherence.map(|bins| bins * bin.as_secs_f64()),
             cqi: timeline.cqi().map(CqiInfo::of),
-            notes: loaded.notes.clone(),
+            notes,
         })
     }
 
@@ -194,38 +200,45 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    pub(crate) fn of(values: &[f64]) -> Self {
-        let centre = mean(values).unwrap_or(0.0);
+    pub(crate) fn of<T: Copy + Into<f64>>(values: &[T]) -> Self {
+        let centre = mean(values);
         let variance = covariance(values, centre, 0);
         let lag1 = (variance > 0.0).then(|| covariance(values, centre, 1) / variance);
         Self { mean: centre, sd: variance.sqrt(), lag1 }
     }
 }
 
+/// Arithmetic mean; 0 without values.
+fn mean<T: Copy + Into<f64>>(values: &[T]) -> f64 {
+    values.iter().map(|&value| value.into()).sum::<f64>() / values.len().max(1) as f64
+}
+
 /// Autocovariance with divisor n (Box and Jenkins), whose autocorrelation never exceeds 1.
-fn covariance(values: &[f64], centre: f64, lag: usize) -> f64 {
+fn covariance<T: Copy + Into<f64>>(values: &[T], centre: f64, lag: usize) -> f64 {
     let later = values.iter().skip(lag);
-    let sum: f64 = values.iter().zip(later).map(|(a, b)| (a - centre) * (b - centre)).sum();
+    let sum: f64 = values.iter().zip(later).map(|(&a, &b)| (a.into() - centre) * (b.into() - centre)).sum();
     sum / values.len().max(1) as f64
 }
 
-/// Lag at which the autocorrelation falls to 1/e, linear between lags.
-fn coherence(values: &[f64]) -> Option<f64> {
+/// Lag at which the autocorrelation falls to 1/e, linear between lags; and where it is not found, the lags that were looked at
+/// if those are fewer than half of the values. At most `products` products are added up.
+fn coherence(values: &[f64], products: usize) -> (Option<f64>, Option<usize>) {
     let level = (-1.0_f64).exp();
-    let centre = mean(values)?;
+    let centre = mean(values);
     let variance = covariance(values, centre, 0);
     if variance <= 0.0 {
-        return None;
+        return (None, None);
     }
+    let (half, most) = (values.len() / 2, MOST_LAGS.min(products / values.len().max(1)));
     let mut before = 1.0;
-    for lag in 1..=(values.len() / 2).min(MOST_LAGS) {
+    for lag in 1..=half.min(most) {
         let now = covariance(values, centre, lag) / variance;
         if now <= level {
-            return Some((lag - 1) as f64 + (before - level) / (before - now));
+            return (Some((lag - 1) as f64 + (before - level) / (before - now)), None);
         }
         before = now;
     }
-    None
+    (None, (most < half).then_some(most))
 }
 
 #[cfg(test)]
@@ -266,9 +279,22 @@ mod tests {
                 x
             })
             .collect();
-        let lag = coherence(&series).expect("it falls");
+        let lag = coherence(&series, MOST_PRODUCTS).0.expect("it falls");
         assert!((lag - 20.0).abs() < 1.5, "{lag}");
-        assert_eq!(coherence(&[1.0; 50]), None);
-        assert_eq!(coherence(&[]), None);
+        assert_eq!(coherence(&[1.0; 50], MOST_PRODUCTS), (None, None));
+        assert_eq!(coherence(&[], MOST_PRODUCTS), (None, None));
+    }
+
+    #[test]
+    fn f6_a_coherence_beyond_the_lags_that_are_looked_at_is_told_and_costs_no_more_for_more_bins() {
+        // A rate that changes once, in the middle: its autocorrelation falls to 1/e after a fifth of the trace.
+        let step =
+            |bins: usize| (0..bins).map(|k| if k < bins / 2 { 0.0 } else { 1.0 }).collect::<Vec<f64>>();
+        assert!(coherence(&step(10_000), MOST_PRODUCTS).0.is_some());
+        assert_eq!(coherence(&step(10_000), 1_000_000), (None, Some(100)));
+        let trace = loaded(Duration::from_millis(1), (0..20_000).map(|k| k / 10_000).collect(), None);
+        let info = Info::of("x", &trace, Some(Duration::from_millis(1))).expect("told");
+        let said = "the rates' autocorrelation does not fall to 1/e within 4096 bins of 1ms, and no more are looked at";
+        assert_eq!((info.coherence_s, info.notes.last().map(String::as_str)), (None, Some(said)));
     }
 }

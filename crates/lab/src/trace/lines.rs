@@ -1,6 +1,7 @@
 //! Lines of a stream, in place in one buffer: no allocation and no copy per line.
 
 use super::MAX_LINE;
+use super::unpack::{MAX_LINES, beyond};
 use std::io::{self, ErrorKind, Read};
 
 /// Size of the buffer; many lines, and more than the longest one.
@@ -32,6 +33,9 @@ pub(super) struct Lines<R> {
     exhausted: bool,
     /// No line has been handed out yet.
     first: bool,
+    /// Lines that may still be handed out.
+    left: u64,
+    most: u64,
     /// What was found at the ends of lines and before the first.
     marks: Marks,
 }
@@ -46,7 +50,13 @@ pub(super) struct Marks {
 }
 
 impl<R: Read> Lines<R> {
+    /// The lines of `reader`, at most [`MAX_LINES`].
     pub(super) fn new(reader: R) -> Self {
+        Self::limited(reader, MAX_LINES)
+    }
+
+    /// The lines of `reader`, at most `most`.
+    pub(super) fn limited(reader: R, most: u64) -> Self {
         Self {
             reader,
             buffer: vec![0; BUFFER].into_boxed_slice(),
@@ -54,6 +64,8 @@ impl<R: Read> Lines<R> {
             end: 0,
             exhausted: false,
             first: true,
+            left: most,
+            most,
             marks: Marks::default(),
         }
     }
@@ -66,7 +78,7 @@ impl<R: Read> Lines<R> {
     /// The next line.
     ///
     /// # Errors
-    /// What the stream fails with, a damaged archive for one.
+    /// What the stream fails with, a damaged archive for one, and more lines than allowed.
     #[inline]
     pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
         let mut searched = 0;
@@ -88,6 +100,7 @@ impl<R: Read> Lines<R> {
         if from == to && self.start == from {
             return Ok(Next::End);
         }
+        self.left = self.left.checked_sub(1).ok_or_else(|| beyond(self.most, "lines"))?;
         let first = std::mem::replace(&mut self.first, false);
         if to > from && self.buffer[to - 1] == b'\r' {
             to -= 1;

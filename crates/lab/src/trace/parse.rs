@@ -2,7 +2,8 @@
 
 use super::error::quote;
 use super::lines::{Lines, Marks, Next};
-use super::rows::digits;
+use super::rows::{digits, is_control};
+use super::unpack::read_error;
 use super::{Format, MAX_LINE, MissingCqi, Repair, Trace, TraceError, Values};
 use std::io::Read;
 use std::path::Path;
@@ -36,11 +37,7 @@ fn next_line<'a, R: Read>(
         Ok(Next::TooLong) => {
             Err(rows.malformed(format!("a line of more than {MAX_LINE} bytes"), "shorter lines"))
         }
-        Err(error) => {
-            let found = format!("a read error after line {}: {error}", rows.line - 1);
-            let allowed = "a readable file, or a complete gzip archive of one";
-            Err(TraceError::unusable(rows.path, found, allowed))
-        }
+        Err(error) => Err(read_error(rows.path, Some(rows.line - 1), &error)),
     }
 }
 
@@ -122,6 +119,9 @@ impl<'a> Rows<'a> {
         };
         if text.starts_with('#') {
             return Ok(());
+        }
+        if line.iter().any(is_control) {
+            return Err(self.malformed(quote(text), "text without control characters"));
         }
         let Some(place) = self.place else { return self.header(text) };
         if text.trim_ascii().is_empty() {

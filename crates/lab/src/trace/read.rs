@@ -4,6 +4,7 @@ mod caught;
 mod cellreplay;
 mod intervals;
 mod mahimahi;
+mod pages;
 mod parquet;
 mod ucc;
 
@@ -16,11 +17,11 @@ use super::format::{FileFormat, guess};
 use super::lines::Marks;
 use super::parse::parse;
 use super::timeline::{MAX_INTERVALS, Timeline};
-use super::{Format, MissingCqi, TraceError, Values, unzipped};
+use super::unpack::{Limits, Unpacked, read_error};
+use super::{Format, MissingCqi, TraceError, Values, open};
 use justfull_base::{Bytes, ConfigError, Duration, Instant};
 use justfull_phy::CqiToMcs;
 use justfull_ran::channel::{AtEnd, CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, RowLength};
-use std::fs::{File, metadata};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -206,11 +207,7 @@ pub struct Loaded {
 /// # Errors
 /// When it cannot be read, its format cannot be told, or it is not a trace of that format (see [`TraceError`]).
 pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
-    let failed = |error: std::io::Error| TraceError::unusable(path, error.to_string(), "a readable file");
-    if metadata(path).map_err(failed)?.is_dir() {
-        return Err(TraceError::unusable(path, "a directory", "a file"));
-    }
-    load_from(File::open(path).map_err(failed)?, path, options)
+    load_from(open(path)?, path, options)
 }
 
 /// Reads a trace from `reader`; `path` is what messages call it.
@@ -219,13 +216,11 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
 /// As [`load`].
 pub fn load_from<R: Read>(reader: R, path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
     let source = Source { path, options };
-    let (mut reader, gzip) = unzipped(reader, path)?;
+    let mut reader = Unpacked::new(reader, path, Limits::ALL)?;
+    let gzip = reader.is_gzip();
     let mut head = Vec::new();
     let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
-    peeked.map_err(|error| {
-        source
-            .unusable(&format!("a read error: {error}"), "a readable file, or a complete gzip archive of one")
-    })?;
+    peeked.map_err(|error| read_error(path, None, &error))?;
     let format = options.format.or_else(|| guess(&head)).ok_or_else(|| {
         let found =
             if head.is_empty() { "an empty file" } else { "no format that is known by its first line" };

@@ -2,6 +2,7 @@
 
 use super::error::quote;
 use super::lines::{Lines, Marks, Next};
+use super::unpack::read_error;
 use super::{MAX_LINE, TraceError};
 use std::io::Read;
 use std::path::Path;
@@ -50,6 +51,11 @@ pub(super) fn digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() { None } else { text.iter().try_fold(0, add) }
 }
 
+/// Whether `byte` stands in no text of numbers and names: a control character other than the tabulator.
+pub(super) const fn is_control(byte: &u8) -> bool {
+    byte.is_ascii_control() && *byte != b'\t'
+}
+
 /// Hands each line that is neither empty nor a comment to `take`, trimmed. Empty lines may only stand before the first row
 /// and after the last. `column` names what an error of the line itself is about.
 pub(super) fn each<'p, R: Read>(
@@ -65,7 +71,7 @@ pub(super) fn each<'p, R: Read>(
     loop {
         at.line += 1;
         let row = match lines.next() {
-            Ok(Next::Line(line)) => line.trim_ascii(),
+            Ok(Next::Line(line)) => line,
             Ok(Next::End) => return Ok(lines.marks()),
             Ok(Next::TooLong) => {
                 return Err(at.malformed(
@@ -74,15 +80,13 @@ pub(super) fn each<'p, R: Read>(
                     "shorter lines",
                 ));
             }
-            Err(error) => {
-                let found = format!("a read error after line {}: {error}", at.line - 1);
-                return Err(TraceError::unusable(
-                    path,
-                    found,
-                    "a readable file, or a complete gzip archive of one",
-                ));
-            }
+            Err(error) => return Err(read_error(path, Some(at.line - 1), &error)),
         };
+        if row.first() != Some(&b'#') && row.iter().any(is_control) {
+            let found = quote(&String::from_utf8_lossy(row));
+            return Err(at.malformed(column, found, "text without control characters"));
+        }
+        let row = row.trim_ascii();
         match row.first() {
             Some(b'#') => {}
             None if begun => gap = gap.or(Some(at)),

@@ -163,6 +163,28 @@ fn more_rows_than_allowed_are_refused_without_reading_on() {
     assert_eq!(refused, Err("x.csv:4: column `bytes`: found one row more, allowed is at most 2 rows".into()));
 }
 
+#[test]
+fn f6_lines_of_all_kinds_count_and_end_at_their_limit() {
+    let lines = |text: &str| {
+        let mut lines = lines::Lines::limited(text.as_bytes(), 3);
+        let mut seen = 0;
+        loop {
+            match lines.next() {
+                Ok(lines::Next::Line(_)) => seen += 1,
+                Ok(_) => return (seen, None),
+                Err(error) => {
+                    let error = unpack::read_error(Path::new("x"), Some(seen), &error);
+                    return (seen, Some(error.to_string()));
+                }
+            }
+        }
+    };
+    assert_eq!(lines("1\n#\n\n"), (3, None));
+    let said = "x: found more than 3 lines, allowed is at most 3 lines";
+    assert_eq!(lines("\n\n\n\n"), (3, Some(said.into())));
+    assert_eq!(lines("#\n#\n#\n#"), (3, Some(said.into())));
+}
+
 /// Hands out a byte or two at a time, and is interrupted in between.
 struct Trickle<'a> {
     bytes: &'a [u8],
@@ -216,7 +238,7 @@ fn names_resolve_beside_the_scenario_first_then_in_the_data_folder() {
     let absolute = get(&without, &data.join("none.csv")).expect_err("no such file");
     assert!(matches!(absolute, TraceError::NotFound { .. }), "{absolute}");
     let folder = get(&with, Path::new("folder")).expect_err("a folder is no file");
-    assert!(folder.to_string().ends_with("folder: found a directory, allowed is a file"), "{folder}");
+    assert!(folder.to_string().ends_with("folder: found a directory, allowed is a regular file"), "{folder}");
     assert!(!folder.is_absent());
     std::fs::remove_dir_all(root).expect("cleaned up");
 }

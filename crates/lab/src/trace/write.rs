@@ -9,6 +9,7 @@ mod tests;
 use super::format::FileFormat;
 use super::read::UNITS;
 use super::timeline::Timeline;
+use super::unpack::MAX_LINES;
 use justfull_base::{Bytes, ConfigError, Duration};
 use parquet::basic::Encoding;
 use parquet::data_type::{Int32Type, Int64Type};
@@ -71,6 +72,13 @@ impl<'a> Output<'a> {
                 return refused(&format!("one of {names}"));
             }
         };
+        let packets = timeline.total() / unit;
+        if matches!(format, FileFormat::Mahimahi | FileFormat::Cellreplay) && packets > MAX_LINES {
+            let bound = format!(
+                "a format without a line per packet: {packets} packets, of {MAX_LINES} that are read"
+            );
+            return refused(&bound);
+        }
         if timeline.total() < unit {
             return refused("a format whose smallest amount the trace carries at least once");
         }

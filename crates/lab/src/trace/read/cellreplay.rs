@@ -15,15 +15,21 @@ use std::io::Read;
 
 const COLUMN: &str = "train";
 
-/// A train: when it was sent, and what it carried in how long; none for a single packet.
-struct Train {
-    time: u64,
-    rate: Option<(u64, u64)>,
-}
+/// Bytes in so many milliseconds.
+type Rate = (u64, u64);
 
+/// What the trains said so far. A train's rate is in force until the next one, so the last train waits in `pending`.
 #[derive(Default)]
 struct Trains {
-    trains: Vec<Train>,
+    first: u64,
+    /// Time of the last train, and its own rate; none for a single packet.
+    pending: Option<(u64, Option<Rate>)>,
+    /// The rate in force before it.
+    held: Option<Rate>,
+    /// Lengths of spans before the first rate, which take that one.
+    unrated: Vec<u32>,
+    span: u64,
+    bytes: Vec<u32>,
     delays: Option<(u64, u64)>,
     single: Tally,
     instant: Tally,
@@ -48,12 +54,6 @@ impl Trains {
             }
             (packets, last) = (packets + 1, arrival);
         }
-        match self.trains.last().map(|train| train.time) {
-            Some(before) if time <= before => {
-                return Err(at.malformed("time_ms", format!("{time} after {before}"), "times that rise"));
-            }
-            _ => {}
-        }
         let (low, high) = self.delays.unwrap_or((delay, delay));
         self.delays = Some((low.min(delay), high.max(delay)));
         if packets < 2 {
@@ -62,35 +62,51 @@ impl Trains {
             self.instant.add(at.line);
         }
         let rate = (packets >= 2).then(|| ((packets - 1) * packet, last.max(1)));
-        self.trains.push(Train { time, rate });
+        match self.pending {
+            None => self.first = time,
+            Some((before, _)) if time <= before => {
+                return Err(at.malformed("time_ms", format!("{time} after {before}"), "times that rise"));
+            }
+            Some((before, rate)) => self.lay(time - before, rate),
+        }
+        self.pending = Some((time, rate));
         Ok(())
     }
 
-    /// Bytes of each millisecond from the first train on.
-    fn bytes(&self, source: &Source<'_>) -> Result<Vec<u32>, TraceError> {
-        let (Some(first), Some(known)) = (self.trains.first(), self.trains.iter().find_map(|t| t.rate))
-        else {
-            return Err(
-                source.unusable("no train of two packets", "at least two trains, one of several packets")
-            );
+    /// Lays out the span of a train that has `rate` for itself.
+    fn lay(&mut self, span: u64, rate: Option<Rate>) {
+        self.span = span;
+        self.held = rate.or(self.held);
+        let Some(rate) = self.held else {
+            self.unrated.push(span as u32);
+            return;
         };
-        let Some(spans) =
-            (self.trains.len() >= 2).then(|| self.trains.windows(2).map(|two| two[1].time - two[0].time))
-        else {
-            return Err(source.unusable("a single train", "at least two: a rate lasts until the next train"));
-        };
-        let last = spans.clone().next_back().unwrap_or(1);
-        let whole = self.trains.last().map_or(0, |train| train.time) - first.time + last;
-        source.ensure_length(whole)?;
-        let mut bytes = Vec::with_capacity(whole as usize);
-        let mut rate = known;
-        for (train, span) in self.trains.iter().zip(spans.chain([last])) {
-            rate = train.rate.unwrap_or(rate);
-            // Whole bytes of each millisecond, the rest carried on within the span.
-            bytes.extend((1..=span).map(|k| (rate.0 * k / rate.1 - rate.0 * (k - 1) / rate.1) as u32));
+        for before in std::mem::take(&mut self.unrated) {
+            fill(&mut self.bytes, before.into(), rate);
         }
-        Ok(bytes)
+        fill(&mut self.bytes, span, rate);
     }
+
+    /// Bytes of each millisecond from the first train on; the last train lasts as long as the one before it.
+    fn finish(&mut self, source: &Source<'_>) -> Result<Vec<u32>, TraceError> {
+        let last = self.pending.take();
+        if let (Some((time, rate)), 1..) = (last, self.span) {
+            source.ensure_length(time - self.first + self.span)?;
+            self.lay(self.span, rate);
+        } else if last.is_some_and(|(_, rate)| rate.is_some()) {
+            return Err(source.unusable("a single train", "at least two: a rate lasts until the next train"));
+        }
+        if self.held.is_none() {
+            let allowed = "at least two trains, one of several packets";
+            return Err(source.unusable("no train of two packets", allowed));
+        }
+        Ok(std::mem::take(&mut self.bytes))
+    }
+}
+
+/// Appends whole bytes of each millisecond of a span, the rest carried on within it.
+fn fill(bytes: &mut Vec<u32>, span: u64, rate: Rate) {
+    bytes.extend((1..=span).map(|k| (rate.0 * k / rate.1 - rate.0 * (k - 1) / rate.1) as u32));
 }
 
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
@@ -98,7 +114,7 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     let most = source.options.max_intervals as u64;
     let mut trains = Trains::default();
     let marks = rows::each(reader, source.path, COLUMN, |at, row| trains.take(at, row, packet, most))?;
-    let bytes = trains.bytes(source)?;
+    let bytes = trains.finish(source)?;
     let mut notes = vec![
         "the capacity is estimated from the dispersion of the trains, each in force until the next"
             .to_string(),

@@ -4,9 +4,10 @@
 //! damaged file that it is.
 
 use super::super::rows::At;
+use super::super::unpack::read_error;
 use super::super::{TraceError, lines::Marks};
 use super::intervals::Intervals;
-use super::{Parsed, Source, caught};
+use super::{Parsed, Source, caught, pages};
 use ::parquet::basic::{Compression, Encoding};
 use ::parquet::column::reader::ColumnReader;
 use ::parquet::errors::ParquetError;
@@ -17,19 +18,21 @@ use bytes::Bytes;
 use std::fmt::Display;
 use std::io::Read;
 
-/// Largest file, in bytes: eight bytes for each of three columns of the longest timeline.
-const MOST_BYTES: u64 = 1 << 30;
+/// Largest file, in bytes: it is held in memory as a whole. A third of the longest timeline without any encoding, and all of it
+/// many times over as justfull writes it.
+const MOST_BYTES: u64 = 1 << 28;
+/// Rows that are read at a time.
+const BATCH: usize = 1 << 16;
 
 /// The columns, and whether there may be none.
 const COLUMNS: [(&str, bool); 4] = [("start_ns", true), ("end_ns", true), ("bytes", true), ("cqi", false)];
 
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let mut whole = Vec::new();
-    let failed =
-        |error: &dyn Display| source.unusable(&format!("a read error: {error}"), "a whole Parquet file");
-    reader.take(MOST_BYTES + 1).read_to_end(&mut whole).map_err(|error| failed(&error))?;
+    let read = reader.take(MOST_BYTES + 1).read_to_end(&mut whole);
+    read.map_err(|error| read_error(source.path, None, &error))?;
     if whole.len() as u64 > MOST_BYTES {
-        return Err(source.unusable("a larger file", "a Parquet file of at most 1 GiB"));
+        return Err(source.unusable("a larger file", "a Parquet file of at most 256 MiB"));
     }
     caught::quietly(|| read_whole(whole, source))
         .unwrap_or_else(|| Err(damaged("its parts contradict each other", source)))
@@ -41,12 +44,12 @@ fn damaged(what: impl Display, source: &Source<'_>) -> TraceError {
 
 fn read_whole(whole: Vec<u8>, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let damaged = |error: ParquetError| damaged(error, source);
-    let length = whole.len() as u64;
-    let file = SerializedFileReader::new(Bytes::from(whole)).map_err(damaged)?;
+    let whole = Bytes::from(whole);
+    let file = SerializedFileReader::new(whole.clone()).map_err(damaged)?;
     let mut rows = Intervals::default();
     for index in 0..file.num_row_groups() {
         let group = file.metadata().row_group(index);
-        check(group, length, source)?;
+        check(group, &whole, source)?;
         let group = file.get_row_group(index).map_err(damaged)?;
         take(group.as_ref(), &mut rows, source)?;
     }
@@ -58,7 +61,7 @@ fn read_whole(whole: Vec<u8>, source: &Source<'_>) -> Result<Parsed, TraceError>
 }
 
 /// Refuses what would take more memory or time than the file's own size warrants, or cannot be decoded.
-fn check(group: &RowGroupMetaData, length: u64, source: &Source<'_>) -> Result<(), TraceError> {
+fn check(group: &RowGroupMetaData, file: &[u8], source: &Source<'_>) -> Result<(), TraceError> {
     source.ensure_length(u64::try_from(group.num_rows()).unwrap_or(u64::MAX))?;
     for column in group.columns() {
         let known = column.encodings().all(|encoding| {
@@ -77,26 +80,29 @@ fn check(group: &RowGroupMetaData, length: u64, source: &Source<'_>) -> Result<(
                 source.unusable(&format!("column {} in another encoding", column.column_path()), allowed)
             );
         }
-        let (Ok(start), Ok(size)) =
-            (u64::try_from(column.data_page_offset()), u64::try_from(column.compressed_size()))
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let (Ok(start), Ok(size)) = (usize::try_from(start), usize::try_from(column.compressed_size()))
         else {
             return Err(source.unusable("a negative offset", "a whole Parquet file"));
         };
-        if start.saturating_add(size) > length || column.num_values() != group.num_rows() {
+        let chunk = file.get(start..start.saturating_add(size));
+        let Some(chunk) = chunk.filter(|_| column.num_values() == group.num_rows()) else {
             return Err(source.unusable("a column that its file does not hold", "a whole Parquet file"));
+        };
+        if column.compression() == Compression::SNAPPY {
+            pages::check(chunk).map_err(|what| damaged(what, source))?;
         }
     }
     Ok(())
 }
 
-/// Appends a row group.
+/// Appends a row group, a few rows of all columns at a time.
 fn take(group: &dyn RowGroupReader, rows: &mut Intervals, source: &Source<'_>) -> Result<(), TraceError> {
-    let mut columns: [Vec<i64>; 4] = Default::default();
-    for ((name, needed), values) in COLUMNS.into_iter().zip(&mut columns) {
-        let described = group.metadata().columns();
-        let place = described.iter().position(|column| column.column_path().string() == name);
-        match place {
-            Some(place) => *values = column(group, place, name, source)?,
+    let described = group.metadata().columns();
+    let mut columns: [Option<Column>; 4] = Default::default();
+    for ((name, needed), column) in COLUMNS.into_iter().zip(&mut columns) {
+        match described.iter().position(|column| column.column_path().string() == name) {
+            Some(place) => *column = Some(Column::open(group, place, name, source)?),
             None if needed => {
                 let names: Vec<String> =
                     described.iter().map(|column| column.column_path().string()).collect();
@@ -108,8 +114,27 @@ fn take(group: &dyn RowGroupReader, rows: &mut Intervals, source: &Source<'_>) -
             None => {}
         }
     }
-    let [starts, ends, amounts, cqis] = columns;
-    for (index, ((start, end), amount)) in starts.into_iter().zip(ends).zip(amounts).enumerate() {
+    let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
+    while left > 0 {
+        let count = left.min(BATCH);
+        for column in columns.iter_mut().flatten() {
+            column.fill(count, source)?;
+        }
+        let [Some(starts), Some(ends), Some(amounts), cqis] = &columns else { return Ok(()) };
+        let cqis = cqis.as_ref().map_or(&[][..], |column| &column.values);
+        append([&starts.values, &ends.values, &amounts.values, cqis], rows, source)?;
+        left -= count;
+    }
+    Ok(())
+}
+
+/// Appends rows of the columns [`COLUMNS`], the last of which may be empty.
+fn append(
+    [starts, ends, amounts, cqis]: [&[i64]; 4],
+    rows: &mut Intervals,
+    source: &Source<'_>,
+) -> Result<(), TraceError> {
+    for (index, ((&start, &end), &amount)) in starts.iter().zip(ends).zip(amounts).enumerate() {
         let at = At { path: source.path, line: rows.bytes.len() as u64 + 1 };
         let whole = |column, value: i64, most: u64| {
             let fits = u64::try_from(value).ok().filter(|&value| value <= most);
@@ -127,41 +152,61 @@ fn take(group: &dyn RowGroupReader, rows: &mut Intervals, source: &Source<'_>) -
     Ok(())
 }
 
-/// The whole of a column.
-fn column(
-    group: &dyn RowGroupReader,
-    place: usize,
+/// A column that is read in pieces.
+struct Column {
+    reader: ColumnReader,
     name: &'static str,
-    source: &Source<'_>,
-) -> Result<Vec<i64>, TraceError> {
-    let wrong =
-        |found: &str| source.unusable(found, &format!("column {name} of INT32 or INT64 without nulls, flat"));
-    let descriptor = group.metadata().column(place).column_descr_ptr();
-    if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > 1 {
-        return Err(wrong("a nested column"));
-    }
-    let expected = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
-    let mut levels = Vec::new();
-    let damaged = |error: ParquetError| wrong(&format!("a damaged column: {error}"));
-    let values: Vec<i64> = match group.get_column_reader(place).map_err(damaged)? {
-        ColumnReader::Int64ColumnReader(mut reader) => {
-            let mut values = Vec::new();
-            while reader.read_records(expected, Some(&mut levels), None, &mut values).map_err(damaged)?.0 > 0
-            {
-            }
-            values
+    /// The piece in hand, and what it is made from.
+    values: Vec<i64>,
+    narrow: Vec<i32>,
+    levels: Vec<i16>,
+}
+
+impl Column {
+    fn open(
+        group: &dyn RowGroupReader,
+        place: usize,
+        name: &'static str,
+        source: &Source<'_>,
+    ) -> Result<Self, TraceError> {
+        let descriptor = group.metadata().column(place).column_descr_ptr();
+        if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > 1 {
+            return Err(wrong("a nested column", name, source));
         }
-        ColumnReader::Int32ColumnReader(mut reader) => {
-            let mut values: Vec<i32> = Vec::new();
-            while reader.read_records(expected, Some(&mut levels), None, &mut values).map_err(damaged)?.0 > 0
-            {
-            }
-            values.into_iter().map(i64::from).collect()
-        }
-        _ => return Err(wrong("another type")),
-    };
-    if values.len() != expected {
-        return Err(wrong(&format!("{} values in {expected} rows", values.len())));
+        let reader = group.get_column_reader(place);
+        let reader = reader.map_err(|error| wrong(&format!("a damaged column: {error}"), name, source))?;
+        Ok(Self { reader, name, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
     }
-    Ok(values)
+
+    /// Takes the next `count` values in hand.
+    fn fill(&mut self, count: usize, source: &Source<'_>) -> Result<(), TraceError> {
+        let Self { reader, name, values, narrow, levels } = self;
+        values.clear();
+        narrow.clear();
+        levels.clear();
+        loop {
+            let left = count - values.len().max(narrow.len());
+            let read = match reader {
+                _ if left == 0 => break,
+                ColumnReader::Int64ColumnReader(reader) => {
+                    reader.read_records(left, Some(levels), None, values)
+                }
+                ColumnReader::Int32ColumnReader(reader) => {
+                    reader.read_records(left, Some(levels), None, narrow)
+                }
+                _ => return Err(wrong("another type", name, source)),
+            };
+            let read = read.map_err(|error| wrong(&format!("a damaged column: {error}"), name, source))?;
+            // A null is a record without a value.
+            if read.1 == 0 || read.0 != read.1 {
+                return Err(wrong("fewer values than rows", name, source));
+            }
+        }
+        values.extend(narrow.iter().map(|&value| i64::from(value)));
+        Ok(())
+    }
+}
+
+fn wrong(found: &str, name: &str, source: &Source<'_>) -> TraceError {
+    source.unusable(found, &format!("column {name} of INT32 or INT64 without nulls, flat"))
 }

@@ -87,7 +87,7 @@ fn what_is_no_trace_at_all_is_refused_in_words() {
     let silent = message("start_ms,end_ms,bytes\n0,1,0\n");
     assert!(silent.starts_with("t: found a channel that never carries anything"), "{silent}");
     let folder = load(&std::env::temp_dir(), &ReadOptions::default()).expect_err("no file").to_string();
-    assert!(folder.ends_with("found a directory, allowed is a file"), "{folder}");
+    assert!(folder.ends_with("found a directory, allowed is a regular file"), "{folder}");
 }
 
 #[test]
@@ -283,6 +283,58 @@ fn columns_of_one_number_need_what_they_do_not_say() {
     assert_eq!(read("bytes\n5\n", &stated).expect("a trace").timeline.duration(), Duration::from_millis(20));
     let large = message("packets_per_10ms\n29418\n");
     assert_eq!(large, "t: found 29418 in column packets_per_10ms, allowed is at most 29417");
+}
+
+#[test]
+fn f6_pipes_and_devices_are_refused_by_both_readers_before_they_are_opened() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    for (path, what) in [(pipe.as_path(), "a pipe"), (Path::new("/dev/zero"), "a device")] {
+        let want = format!("{}: found {what}, allowed is a regular file", path.display());
+        let error = load(path, &ReadOptions::default()).expect_err("no file").to_string();
+        assert_eq!(error, want);
+        let paths = crate::trace::TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        assert_eq!(crate::trace::read(path, &paths, Format::Bytes).expect_err("no file").to_string(), want);
+    }
+}
+
+#[test]
+fn rows_with_control_characters_are_refused_and_told_without_them() {
+    let csv = "start_ms,end_ms,bytes,note\n0,1,5,\u{1b}[31m\n";
+    let log = "t_s,dl_kbps,cell\n0,5,\u{7}\n";
+    let allowed = "allowed is text without control characters";
+    for (text, want) in [
+        ("1\n\u{c}2\n", format!("t:2: column `time_ms`: found `\\u{{c}}2`, {allowed}")),
+        ("1\n2\r\r\n", format!("t:2: column `time_ms`: found `2\\r`, {allowed}")),
+        (csv, format!("t:2: column `bytes`: found `0,1,5,\\u{{1b}}[31m`, {allowed}")),
+        (log, format!("t:2: column `DL_bitrate`: found `0,5,\\u{{7}}`, {allowed}")),
+        ("packets_per_10ms\n5\u{0}\n", format!("t:2: column `packets_per_10ms`: found `5\\0`, {allowed}")),
+    ] {
+        assert_eq!(message(text), want, "{text:?}");
+    }
+    assert_eq!(told("# \u{1b} in a remark\n1\t\r\n2\n").timeline.bytes(), [1500, 1500]);
+}
+
+#[test]
+fn f6_a_phone_log_is_at_most_46_days_long_with_its_gaps() {
+    let mut log = "t_s,dl_kbps\n".to_string();
+    for k in 0..1200 {
+        log.push_str(&format!("{},5\n", k * 3600));
+    }
+    let got = message(&log);
+    assert_eq!(got, "t: found 4003200 seconds, allowed is at most 4000000 seconds");
+}
+
+#[test]
+fn parquet_of_more_rows_than_are_read_at_a_time_is_read_whole() {
+    let bytes: Vec<u32> = (0..150_000_u32).map(|k| k.wrapping_mul(2_654_435_761)).collect();
+    let cqi = Some((0..150_000_u32).map(|k| (k % 16) as u8).collect());
+    let timeline = Timeline::new(Duration::from_micros(500), bytes, cqi).expect("a timeline");
+    let mut file = Vec::new();
+    let output = Output::new(&timeline, FileFormat::Parquet, None).expect("it fits");
+    output.write(&mut file).expect("memory takes it");
+    assert!(told(file).timeline == timeline);
 }
 
 #[test]

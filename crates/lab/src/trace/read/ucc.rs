@@ -14,6 +14,8 @@ use std::io::Read;
 
 /// Longest gap that is filled, in seconds; more is another measurement.
 const LONGEST_GAP: u64 = 3600;
+/// Longest log in seconds, 46 days: a bound on memory (230 MB), since rows wait until all are known.
+const LONGEST_LOG: u64 = 4_000_000;
 /// Largest rate in kbit/s, so that a second stays below 4 GB.
 const MOST_KBIT_S: u64 = u32::MAX as u64 / 125;
 /// Bytes of a second at 1 kbit/s.
@@ -202,7 +204,11 @@ impl Log<'_> {
                 let at = At { path: source.path, line: second.line };
                 self.refuse_gap(&at, &format!("{gap} seconds missing before it"))?;
                 if self.repairs.gaps != Gaps::Skip {
-                    source.ensure_length(values.len() as u64 + gap)?;
+                    let seconds = values.len() as u64 + gap;
+                    if seconds > self.most {
+                        let most = format!("at most {} seconds", self.most);
+                        return Err(source.unusable(&format!("{seconds} seconds"), &most));
+                    }
                     values.resize(values.len() + gap as usize, None);
                     cqis.resize(values.len(), None);
                 }
@@ -270,7 +276,7 @@ fn filled<T: Copy + Default>(values: &[Option<T>], gaps: Gaps) -> Vec<T> {
 
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let (column, repairs) = (source.options.column, &source.options.repairs);
-    let most = source.options.max_intervals as u64;
+    let most = LONGEST_LOG.min(source.options.max_intervals as u64);
     let mut log = Log { column, repairs, most, places: None, seconds: Vec::new(), found: Tallies::default() };
     let marks = rows::each(reader, source.path, column.name(), |at, row| log.take(at, row))?;
     if log.seconds.is_empty() {

@@ -52,6 +52,18 @@ fn own_text_uses_the_coarsest_unit_that_is_whole() {
 }
 
 #[test]
+fn f6_more_lines_than_can_be_read_are_not_written() {
+    // 4 GB in each of a hundred milliseconds.
+    let link = timeline(1, &[u32::MAX; 100]);
+    let packets = u64::from(u32::MAX) * 100 / 1500;
+    assert!(packets > MAX_LINES);
+    let refused = Output::new(&link, FileFormat::Mahimahi, None).expect_err("too long").to_string();
+    assert!(refused.contains(&format!("{packets} packets")), "{refused}");
+    assert!(Output::new(&link, FileFormat::Mahimahi, Some(Bytes(65_535))).is_ok());
+    assert!(Output::new(&link, FileFormat::Csv, None).is_ok());
+}
+
+#[test]
 fn what_a_format_cannot_hold_is_refused_or_told() {
     let refused = |link: &Timeline, format| Output::new(link, format, None).map(|_| ()).expect_err("refused");
     let link = timeline(1, &[1499]);
