@@ -372,7 +372,7 @@ fn traces_that_are_absent_or_wrong_are_refused_with_file_and_line() {
         .refused(&format!("{field} t.csv: found a read error *, allowed is *gzip*"));
     let folder = Trial::new(on_trace());
     std::fs::create_dir(folder.folder.path().join("t.csv")).expect("the folder can be written");
-    folder.refused(&format!("{field} t.csv: found a directory, allowed is a file"));
+    folder.refused(&format!("{field} t.csv: found a directory, allowed is a regular file"));
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
