@@ -3,7 +3,7 @@
 mod methods;
 mod terminal;
 
-pub use methods::{methods, wide};
+pub use methods::{methods, rest, wide};
 pub use terminal::{notes, terminal};
 
 use crate::report::claims::{ClaimRow, ClaimTable, Expected, Verdict};

@@ -112,7 +112,7 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
         (false, _) => "(area)",
     };
     let caption = format!(
-        "What waits in the RLC alone before a pull {shown}, seed {}. What waits above it, in SDAP and the UPF, is not in this figure: \
+        "Seed {}: what waits in the RLC alone before a pull {shown}. What waits above it, in SDAP and the UPF, is not in this figure: \
          a method that holds packets back keeps them there. Mean over bins of {} s; of longer runs each stretch shows its lowest and \
          highest bin. Each panel has its own scale.",
         first.seed, first.series.bin_s

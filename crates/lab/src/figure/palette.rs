@@ -144,7 +144,7 @@ pub(super) fn nth(i: usize) -> Look {
 mod tests {
     use super::*;
     use crate::library;
-    use crate::scenario::{Overrides, Scenario};
+    use crate::scenario::{MethodLibrary, Overrides, Scenario};
     use std::path::Path;
 
     #[test]
@@ -173,6 +173,9 @@ mod tests {
     /// U8: and methods that ship together can be told apart by colour alone where eight suffice.
     #[test]
     fn u8_every_shipped_method_has_a_look_and_those_of_a_scenario_differ_in_colour() {
+        for method in MethodLibrary::shipped().names() {
+            assert!(shipped(method).is_some() || is_clairvoyant(method), "{method} has no look");
+        }
         for (name, text) in library::SCENARIOS {
             let file = format!("{name}.toml");
             let scenario =

@@ -103,6 +103,9 @@ fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
     out
 }
 
+/// What the second table of a group holds.
+const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, fairness";
+
 /// Tables and figures of one sweep: the tables first, then what spans the sweep, then each point, the first one open.
 fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
@@ -111,11 +114,15 @@ fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> Stri
         if group.x.is_some() {
             let _ = writeln!(out, "<h3>{}</h3>", escape(&group.x_text()));
         }
-        let table = table::wide(&group.runs);
-        out.push_str(&grid(&table));
-        let new: Vec<String> = table.notes.into_iter().filter(|note| !notes.contains(note)).collect();
-        notes.extend(new);
+        // In two tables, so that each fits a screen.
+        let (first, mut rest) = (table::methods(&group.runs), table::rest(&group.runs));
+        rest.rows.iter_mut().for_each(|row| row.note.clear());
+        out.push_str(&grid(&first));
+        let _ = writeln!(out, "<details class=\"more\"><summary>{MORE}</summary>{}</details>", grid(&rest));
+        notes.extend(first.notes.into_iter().chain(rest.notes));
     }
+    let mut seen = std::collections::BTreeSet::new();
+    notes.retain(|note| seen.insert(note.clone()));
     out.push_str(&list("reading", &notes));
     out.extend(figure::of_family(family, number, palette).iter().map(figure_html));
     for (i, (index, group)) in family.groups.iter().enumerate() {
@@ -242,7 +249,7 @@ mod tests {
         for figure in figure::all(&comparison) {
             assert_eq!(page.matches(&format!("<figure id=\"{}\"", figure.id)).count(), 1, "{}", figure.id);
         }
-        assert_eq!(page.matches("<th scope=\"col\">method, flow</th>").count(), comparison.groups.len());
+        assert_eq!(page.matches("<th scope=\"col\">method, flow</th>").count(), 2 * comparison.groups.len());
         for word in
             ["interval 70 ms", "met", "explained", "missed", "not run", "justfull compare", "Glossary"]
         {

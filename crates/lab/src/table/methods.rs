@@ -95,6 +95,12 @@ pub fn wide(runs: &[RunResult]) -> Grid {
     grid(runs, COLUMNS.iter().chain(&WIDE_COLUMNS))
 }
 
+/// What [`wide`] has beyond [`methods`], as a table of its own; without a column beside the names where no row has a value.
+#[must_use]
+pub fn rest(runs: &[RunResult]) -> Grid {
+    grid(runs, WIDE_COLUMNS.iter())
+}
+
 /// Heading of `metric`: what it is, its unit.
 fn heading(metric: Metric, name: &str) -> String {
     let unit = metric.unit();
@@ -126,8 +132,10 @@ fn value(
 
 /// A mean over seeds as it is shown, with how many of `of` seeds have it where some have not.
 fn cell(summary: Option<Summary>, of: usize, (metric, _, interval): &Column) -> String {
-    let digits = decimals(*metric);
     let Some(summary) = summary else { return "–".into() };
+    // A ping's goodput is not nothing.
+    let small = *metric == Metric::Goodput && summary.mean.abs() < 0.1;
+    let digits = decimals(*metric) + usize::from(small);
     let text = match *interval || summary.n < LEAST_FOR_INTERVAL {
         true => with_interval(Some(summary), digits),
         false => format!("{:.digits$}", summary.mean),
@@ -195,14 +203,16 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
     let mut rows = rows_of(rivals);
     let bound = bound_method(runs);
     let bounded = found.methods.iter().find(|m| Some(&m.method) == bound.as_ref());
-    rows.extend(bounded.map(|m| bound_rows(m, &found.parts, &columns)).unwrap_or_default());
+    if columns.iter().any(|column| column.0 == Metric::DelayMean) {
+        rows.extend(bounded.map(|m| bound_rows(m, &found.parts, &columns)).unwrap_or_default());
+    }
     rows.extend(rows_of(seers));
-    let notes = notes(&found, &rows, bounded.map(|m| m.method.as_str()));
+    let notes = notes(&found, &rows, bounded.is_some());
     Grid { header, rows, numbers_from: 2, notes }
 }
 
 /// How to read what is in `rows`.
-fn notes(found: &Breakdown<'_>, rows: &[Row], bound: Option<&str>) -> Vec<String> {
+fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let any =
         |mark: &str| rows.iter().flat_map(|row| &row.cells[LABELS.len()..]).any(|cell| cell.contains(mark));
@@ -225,9 +235,9 @@ fn notes(found: &Breakdown<'_>, rows: &[Row], bound: Option<&str>) -> Vec<String
     if let Some(part) = found.parts.iter().find(|part| part.label.contains(" x")) {
         notes.push(format!("\"{}\": flows of one name are counted together.", part.label));
     }
-    if let Some(method) = bound {
+    if bounded {
         notes.push(format!(
-            "{BOUND}: the least mean delay that any policy could have given the packets that {method} delivered."
+            "{BOUND}: the least mean delay that any policy could have given the same packets, those of the method that lost the fewest."
         ));
     }
     if !found.silent.is_empty() {
