@@ -4,6 +4,17 @@ use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// What exit statuses mean, the same for every command, after what a command says of itself.
+macro_rules! with_exit_status {
+    ($($text:expr),*) => {
+        concat!(
+            $($text, "\n\n",)*
+            "Exit status: 0 done; 1 a claim came out worse than recorded, a run was late, broken or interrupted, or the command \
+             behind `live --` failed, whatever its own status; 2 wrong usage or input, or a place that cannot be written."
+        )
+    };
+}
+
 /// Keep the queues of cellular networks just full, but no fuller.
 #[derive(Parser)]
 #[command(name = "justfull", version, about, after_help = EXAMPLES, max_term_width = 100)]
@@ -12,16 +23,16 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXAMPLES: &str = "\
+const EXAMPLES: &str = with_exit_status!(
+    "\
 Examples:
   justfull demo                                       the main comparison on shipped channels
   justfull run t20-individual                         a shipped scenario (see `justfull list`)
   justfull run my.toml --runs 10 --out results/my     ten seeds, 95 % intervals
   justfull run t20-individual --method Vanilla --method DRQL --set 'rlc.queue.limit=10MB'
   justfull reproduce T20                              a paper's claims (traces: folder in JUSTFULL_DATA)
-  justfull explain codel                              what a method does, with its parameters
-
-Exit status: 0 done, 1 a claim or a run failed, 2 usage or a wrong file.";
+  justfull explain codel                              what a method does, with its parameters"
+);
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -29,24 +40,29 @@ pub(crate) enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// Run T20's main comparison on the shipped synthetic channels and write its report
+    #[command(after_help = with_exit_status!())]
     Demo(DemoArgs),
     /// Run a paper's claims and judge them
-    #[command(
-        after_help = "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short"
-    )]
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short\n\n\
+         A claim whose trace is not here is not run, which is said; with --strict that is exit 1. A claim that the file of \
+         claims records as missed may miss again: exit 1 is for one that came out worse than recorded."
+    ))]
     Reproduce(ReproduceArgs),
     /// Put real applications behind the stack, in real time, over the kernel's own TCP
     #[command(after_help = LIVE_EXAMPLES)]
     Live(LiveArgs),
     /// Run a scenario's flows simulated and live, and compare
-    #[command(
-        after_help = "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\n\
-                      Exit 1 when a figure is outside its band."
-    )]
+    #[command(after_help = with_exit_status!(
+        "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\n\
+         A figure outside its band is exit 1. A run that is too short to compare a figure says so, and does not miss it."
+    ))]
     Parity(ParityArgs),
     /// Compare TCP controls with published formulas and figures
-    #[command(after_help = "Examples:\n  justfull validate cubic --no-files\n  \
-                      justfull validate all --out docs/validation\n\nWrites CONTROL.md and figures/*.svg.")]
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull validate cubic --no-files\n  justfull validate all --out docs/validation\n\n\
+         Writes CONTROL.md and figures/*.svg."
+    ))]
     Validate(ValidateArgs),
     /// List methods, algorithms, scenarios and papers
     List,
@@ -56,12 +72,12 @@ pub(crate) enum Command {
         /// Name of an algorithm or a method (see `justfull list`)
         name: String,
     },
-    /// Check scenario files without running them
-    Check {
-        /// Scenario files, or names of shipped ones
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
+    /// Check scenario files without running them, and tell all that is wrong with them
+    #[command(after_help = with_exit_status!(
+        "Examples:\n  justfull check my.toml\n  justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n\n\
+         Each file is read under all of its methods, variants and switches, or those that are named. Each mistake is a line."
+    ))]
+    Check(CheckArgs),
     /// Print a shipped scenario, to start your own from
     Show {
         /// Name of a shipped scenario
@@ -92,14 +108,17 @@ pub(crate) enum Command {
     },
 }
 
-const RUN_EXAMPLES: &str = "\
+const RUN_EXAMPLES: &str = with_exit_status!(
+    "\
 Examples:
   justfull run t20-individual --variant as-released
   justfull run t20-shared --runs 5 --jobs 2 --set flow.bulk.tcp.sender.cc.kind=new_reno
   justfull run my.toml --set 'channel={kind=\"constant\", per_slot=4}' --no-files
-  justfull run voip-over-lte --method CoDel --no-files --pcapng call.pcapng --packets call.parquet";
+  justfull run voip-over-lte --method CoDel --no-files --pcapng call.pcapng --packets call.parquet"
+);
 
-const LIVE_EXAMPLES: &str = "\
+const LIVE_EXAMPLES: &str = with_exit_status!(
+    "\
 Examples:
   justfull live --check
   justfull live live-lte --serve 'iperf3 -s' -- iperf3 -c server -R
@@ -109,7 +128,8 @@ Examples:
   justfull live live-lte --time 1h --attach eth1 eth2
 
 Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces `server`, `ue`, `ue0`, `ue1` ...
-are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start.";
+are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start."
+);
 
 /// Which scenario, and how.
 #[derive(Args)]
@@ -120,7 +140,10 @@ pub(crate) struct ScenarioArgs {
     /// Switch of the file to turn on; may be given several times
     #[arg(long = "switch", value_name = "NAME")]
     pub(crate) switches: Vec<String>,
-    /// Change a setting, e.g. rlc.queue.limit=10MB; may be given several times
+    /// Change a setting, e.g. rlc.queue.limit=10MB or rlc.limiter.keep=1; may be given several times.
+    ///
+    /// It comes after the method's settings and beats them. Where a method has no such setting it does not apply, which is said; a
+    /// setting that no method has is refused. A bare name stands for a table of that kind: rlc.limiter=drql.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of the first run
@@ -225,6 +248,18 @@ pub(crate) struct ParityArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// Scenario files, or names of shipped ones
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Method to check instead of the file's; may be given several times
+    #[arg(long = "method", value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+}
+
+#[derive(Args)]
 pub(crate) struct RunArgs {
     /// Scenario files, or names of shipped ones
     #[arg(required = true)]
@@ -238,11 +273,12 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) runs: Option<u32>,
     #[command(flatten)]
-    pub(crate) files_of_runs: RunFileArgs,
-    #[command(flatten)]
     pub(crate) jobs: JobsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Last: its heading is over all that follow.
+    #[command(flatten)]
+    pub(crate) files_of_runs: RunFileArgs,
 }
 
 /// Files that are written while a run goes on; with several runs, each run's name goes into the file's.
@@ -316,9 +352,9 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Args)]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19 or A21
+    /// Paper: T20, E19, A21 or LastPoll
     pub(crate) paper: String,
-    /// Only the claims of this figure, e.g. 7
+    /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name, e.g. "Table 4"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
     /// Number of seeds, at least 3, for an interval: more give narrower ones
@@ -327,6 +363,9 @@ pub(crate) struct ReproduceArgs {
     /// Fewer points of the sweep, same bands
     #[arg(long)]
     pub(crate) short: bool,
+    /// Exit 1 when a claim was not run for want of its trace
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Also write the table of claims as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,

@@ -1,14 +1,15 @@
 //! `run`, `demo` and `check`.
 
 use crate::Failure;
-use crate::args::{DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs};
+use crate::args::{CheckArgs, DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs};
 use crate::progress::Display;
 use crate::run_files;
 use justfull_lab::export::outputs::Outputs;
 use justfull_lab::report::Comparison;
 use justfull_lab::runner;
 use justfull_lab::scenario::{Overrides, Scenario, Setting, Table, Value};
-use justfull_lab::{claims, export, figure, library, report, table};
+use justfull_lab::{claims, export, figure, library, near, report, table};
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -19,23 +20,21 @@ pub(crate) fn data_dir() -> Option<PathBuf> {
 
 /// The scenario in the file `name`, or the shipped one of that name when there is no such file.
 pub(crate) fn load(name: &Path, overrides: Overrides) -> Result<Scenario, Failure> {
-    let shipped = name.to_str().and_then(library::scenario).filter(|_| !name.exists());
-    let loaded = match shipped {
-        Some(text) => {
-            let file = format!("{}.toml", name.display());
-            Scenario::parse(text, Path::new(file.trim_end_matches(".toml.toml")), data_dir(), overrides)
-        }
-        None => Scenario::load(name, data_dir(), overrides),
-    };
-    loaded.map_err(|e| {
-        let known: Vec<&str> = library::SCENARIOS.iter().map(|(name, _)| *name).collect();
-        let shipped = format!(", or a shipped one: {}", known.join(", "));
-        Failure::Usage(format!("{e}{}", if name.exists() || shipped_name(name) { "" } else { &shipped }))
-    })
+    let (text, file) = source(name)?;
+    Scenario::parse(&text, &file, data_dir(), overrides).map_err(|e| Failure::usage(&e))
 }
 
-fn shipped_name(name: &Path) -> bool {
-    name.to_str().and_then(library::scenario).is_some()
+/// Text of the scenario `name`, and the file that messages name.
+fn source(name: &Path) -> Result<(String, PathBuf), Failure> {
+    match name.to_str().and_then(library::scenario).filter(|_| !name.exists()) {
+        Some(text) => Ok((text.into(), name.with_extension("toml"))),
+        None => Scenario::text_of(name).map(|text| (text, name.into())).map_err(|e| {
+            let known: Vec<&str> = library::SCENARIOS.iter().map(|(name, _)| *name).collect();
+            let near = near::did_you_mean(&near::near(&name.to_string_lossy(), &known));
+            let shipped = format!(", or the name of a shipped one (`justfull list`){near}");
+            Failure::Usage(format!("{e}{}", if name.exists() { "" } else { &shipped }))
+        }),
+    }
 }
 
 /// What the arguments change in a scenario.
@@ -50,29 +49,47 @@ pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
     })
 }
 
-pub(crate) fn check(files: &[PathBuf]) -> Result<(), Failure> {
-    for file in files {
-        let scenario = load(file, Overrides::default())?;
-        scenario.check_alternatives().map_err(|e| Failure::usage(&e))?;
-        let (methods, points) = (scenario.methods().len(), scenario.points().len());
-        println!(
-            "{}: sound; {} runs ({methods} methods, {points} points)",
-            file.display(),
-            scenario.jobs().len()
-        );
-        for warning in scenario.warnings().map_err(|e| Failure::usage(&e))? {
-            say(&format!("warning: {warning}"));
+/// Mistakes of one file that are told.
+const TOLD: usize = 20;
+
+pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let overrides = Overrides { methods: chosen(&args.methods), ..overrides(&args.scenario)? };
+    let mut wrong = Vec::new();
+    for name in &args.files {
+        match check_file(name, &overrides) {
+            Ok(sound) => print(&sound)?,
+            Err(mistakes) => wrong.extend(mistakes),
         }
     }
-    Ok(())
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
+}
+
+/// A line about the sound scenario `name`, or what is wrong with it.
+fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>> {
+    let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
+    let scenario = Scenario::examine(&text, &file, data_dir(), overrides.clone()).map_err(|errors| {
+        let mut told: Vec<String> = errors.iter().take(TOLD).map(ToString::to_string).collect();
+        if errors.len() > TOLD {
+            told.push(format!("{}: {} mistakes, {} of them told", file.display(), errors.len(), TOLD));
+        }
+        told
+    })?;
+    for warning in scenario.warnings().map_err(|e| vec![e.to_string()])? {
+        say(&format!("warning: {warning}"));
+    }
+    let (methods, points) = (scenario.methods().len(), scenario.points().len());
+    let runs = scenario.jobs().len();
+    Ok(format!("{}: sound; {runs} runs ({methods} methods, {points} points)\n", name.display()))
+}
+
+/// The methods that were asked for; none for the file's.
+fn chosen(methods: &[String]) -> Option<Vec<String>> {
+    (!methods.is_empty()).then(|| methods.to_vec())
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let overrides = Overrides {
-        methods: (!args.methods.is_empty()).then(|| args.methods.clone()),
-        runs: args.runs,
-        ..overrides(&args.scenario)?
-    };
+    let overrides =
+        Overrides { methods: chosen(&args.methods), runs: args.runs, ..overrides(&args.scenario)? };
     let scenarios: Result<Vec<Scenario>, Failure> =
         args.files.iter().map(|f| load(f, overrides.clone())).collect();
     let scenarios = scenarios?;
@@ -268,9 +285,20 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a line to standard error; when nobody listens any more, nothing is lost.
+/// Writes a line to standard error; when nobody listens any more, nothing is lost. What names and files put into it reaches no
+/// terminal as a command: control characters are written as escapes.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(line));
+}
+
+/// `text` with its control characters but line feeds as escapes.
+fn printable(text: &str) -> Cow<'_, str> {
+    let commands = |c: char| c.is_control() && c != '\n';
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let one = |c: char| if commands(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(one).collect())
 }
 
 /// Writes report and tables.

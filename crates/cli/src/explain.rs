@@ -4,8 +4,7 @@ use crate::Failure;
 use crate::args::Cli;
 use crate::compare::print;
 use clap::CommandFactory;
-use justfull_lab::scenario::MethodLibrary;
-use justfull_lab::{export, library, reference};
+use justfull_lab::{export, library, near, reference};
 use std::path::Path;
 
 pub(crate) fn list() -> Result<(), Failure> {
@@ -14,22 +13,22 @@ pub(crate) fn list() -> Result<(), Failure> {
 
 pub(crate) fn explain(name: &str) -> Result<(), Failure> {
     let text = reference::explain(name).ok_or_else(|| {
-        let methods = MethodLibrary::shipped();
-        let mut known: Vec<&str> =
-            library::algorithms().iter().map(|d| d.name).chain(methods.names()).collect();
-        known.sort_unstable();
-        known.dedup();
-        Failure::Usage(format!("name: found {name}, allowed is one of {}", known.join(", ")))
+        let known = reference::explained();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        unknown(name, &known, "a method or an algorithm of `justfull list`")
     })?;
     print(&text)
 }
 
 pub(crate) fn show(name: &str) -> Result<(), Failure> {
     let names: Vec<&str> = library::SCENARIOS.iter().map(|(n, _)| *n).collect();
-    let text = library::scenario(name).ok_or_else(|| {
-        Failure::Usage(format!("name: found {name}, allowed is one of {}", names.join(", ")))
-    })?;
+    let text =
+        library::scenario(name).ok_or_else(|| unknown(name, &names, "a scenario of `justfull list`"))?;
     print(text)
+}
+
+fn unknown(name: &str, known: &[&str], otherwise: &str) -> Failure {
+    Failure::Usage(format!("name: found {name}, allowed is {}", near::allowed(name, known, otherwise)))
 }
 
 pub(crate) fn man(out: &Path) -> Result<(), Failure> {

@@ -313,7 +313,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     privilege().map_err(|e| Failure::usage(&e))?;
     // Over all runs and what lies between them: what listened to a signal once is not ended by it afterwards.
     let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
-    let (mut missed, mut rows) = (0, 0);
+    let (mut missed, mut rows, mut too_short) = (0, 0, 0);
     let mut failed = None;
     for method in methods {
         let chosen = choose(&args.file, (&args.scenario, &args.pace), method)?;
@@ -327,6 +327,7 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
             Ok(()) => {
                 missed += parity.missed();
                 rows += parity.rows.len();
+                too_short += parity.too_short();
             }
             // Such a run is not judged: what it misses is not the method's.
             Err(why) => failed = failed.or(Some(why)),
@@ -334,6 +335,9 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     }
     if missed > 0 {
         return Err(Failure::Failed(format!("{missed} of {rows} comparisons are outside their bands")));
+    }
+    if rows > 0 && too_short == rows {
+        failed = failed.or_else(|| Some(Failure::Failed("too short: nothing could be compared".into())));
     }
     failed.map_or(Ok(()), Err)
 }
@@ -413,7 +417,8 @@ fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, 
     if outcome.interrupted {
         return Err(ended());
     }
-    let mut parity = Parity::of(&simulated, &outcome.result);
+    let window = Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
+    let mut parity = Parity::of(&simulated, &outcome.result, window);
     if let Some(time) = args.explain {
         parity.explain((&simulated, &outcome.result), time);
     }
@@ -426,6 +431,16 @@ fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool
         text.push_str(&format!("note: {note}\n"));
     }
     let (grid, style) = (parity::grid(parity), table::Style::detect());
+    let (duration, warmup) = (chosen.config.duration, chosen.config.warmup);
+    if warmup > Duration::ZERO {
+        text.push_str(&format!("note: of {duration} the first {warmup} are warm-up and not compared\n"));
+    }
+    if parity.too_short() > 0 {
+        let (time, packets) = (parity::LEAST_TIME, parity::LEAST_PACKETS);
+        text.push_str(&format!(
+            "note: too short to compare all: that takes {time} after the warm-up and {packets} delays of a flow (--time)\n"
+        ));
+    }
     let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
     let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
     text.push_str(&format!("\n{}: simulated and live{judged}\n{drawn}\n{notes}", chosen.job.method));
@@ -442,6 +457,7 @@ fn json_line(
         "method": chosen.job.method,
         "rows": parity.rows,
         "missed": parity.missed(),
+        "too_short": parity.too_short(),
         "late": outcome.report.late(),
         "judged": is_judged(outcome, allow_late),
         "allow_late": allow_late,

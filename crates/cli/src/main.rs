@@ -1,7 +1,8 @@
 //! The command `justfull`.
 //!
-//! Standard output is data and tables; progress, warnings and errors go to standard error. Exit 0: done; 1: a claim or a run
-//! failed or was interrupted; 2: wrong usage, a wrong scenario, or a place that cannot be written.
+//! Standard output is data and tables; progress, warnings and errors go to standard error. Exit 0: done; 1: a claim came out worse
+//! than recorded, a run was late, broken or interrupted, or the command behind `live --` failed; 2: wrong usage or input, or a
+//! place that cannot be written.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -29,14 +30,36 @@ pub(crate) enum Failure {
     Usage(String),
 }
 
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Failed(why) | Self::Usage(why)) = self;
+        f.write_str(why)
+    }
+}
+
 impl Failure {
     pub(crate) fn usage(error: &dyn Display) -> Self {
         Self::Usage(error.to_string())
     }
 }
 
+/// Prints what clap says: help, the version, or what is wrong with the arguments, which may hold anything.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if error.use_stderr() && text.chars().any(|c| c.is_control() && c != '\n') {
+        say(text.trim_end());
+    } else {
+        // A closed pipe is no error.
+        let _ = error.print();
+    }
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
     let outcome = match &cli.command {
         Command::Run(args) => compare::run(args),
         Command::Demo(args) => compare::demo(args),
@@ -46,7 +69,7 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::validate(args),
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),
-        Command::Check { files } => compare::check(files),
+        Command::Check(args) => compare::check(args),
         Command::Show { name } => explain::show(name),
         Command::Trace { command } => trace::run(command),
         Command::Completions { shell } => {
@@ -59,13 +82,12 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Failed(why)) => {
-            say(&format!("justfull: {why}"));
-            ExitCode::from(1)
-        }
-        Err(Failure::Usage(why)) => {
-            say(&format!("justfull: {why}"));
-            ExitCode::from(2)
+        Err(failure) => {
+            say(&format!("justfull: {failure}"));
+            ExitCode::from(match failure {
+                Failure::Failed(_) => 1,
+                Failure::Usage(_) => 2,
+            })
         }
     }
 }

@@ -5,10 +5,13 @@ use crate::args::ReproduceArgs;
 use crate::compare::{command, data_dir, folder, in_words, print, say, threads, unbroken, write};
 use crate::progress::Display;
 use justfull_lab::claims::{self, ClaimsError, Options};
+use justfull_lab::report::Verdict;
 use justfull_lab::{export, table};
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
-    claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
+    let file = claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
+    // Before any folder is made.
+    claims::select(&file, args.figure.as_deref()).map_err(|e| Failure::usage(&e))?;
     let out = folder(&args.output, &format!("reproduce-{}", args.paper))?;
     let options = Options {
         short: args.short,
@@ -37,15 +40,22 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         let text = format!("{notes}\n{}\n\n{}\n", table::markdown(&grid), rows.tally());
         export::write_whole(file, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
     }
+    let not_run = rows.count(Verdict::NotRun);
+    if not_run > 0 {
+        let hint = if args.strict { "" } else { "; --strict makes that exit 1" };
+        say(&format!(
+            "note: {not_run} claims were not run for want of their traces, which JUSTFULL_DATA names{hint}"
+        ));
+    }
     comparison.claims = Some(rows);
     comparison.command = command();
     if let Some(folder) = &out {
         write(folder, &comparison, args.output.png)?;
     }
     unbroken(&comparison)?;
-    if as_recorded {
-        Ok(())
-    } else {
-        Err(Failure::Failed("a claim came out worse than its file records".into()))
+    match (as_recorded, not_run) {
+        (false, _) => Err(Failure::Failed("a claim came out worse than its file records".into())),
+        (true, 1..) if args.strict => Err(Failure::Failed(format!("{not_run} claims were not run"))),
+        _ => Ok(()),
     }
 }

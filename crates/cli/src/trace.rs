@@ -30,7 +30,7 @@ pub(crate) enum TraceCommand {
     /// Make a trace by chance, from a fit
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
-    /// Draw rate over time and its distribution as SVG
+    /// Draw rate over time and its distribution as SVG or PNG
     #[command(
         after_help = "Example:\n  justfull trace plot downlink.trace uplink.trace --bin 1s -o rates.svg"
     )]
@@ -235,7 +235,7 @@ pub(crate) struct PlotArgs {
     /// Length of the bins over which rates are drawn [default: an interval, at least 100ms]
     #[arg(long, value_name = "TIME")]
     bin: Option<Duration>,
-    /// SVG file to write; - is standard output
+    /// File to write, in the form that its name ends in: .svg, .png; - is standard output, as SVG
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     out: PathBuf,
     #[command(flatten)]
@@ -343,14 +343,15 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
     let config = match shipped {
         Some(config) => config,
         None => {
-            let bytes = read_capped(&args.fit, SCENARIO_LIMIT).map_err(|e| {
+            let refused = |found: &dyn std::fmt::Display| {
                 let known = fit::SHIPPED_FITS.join(", ");
                 let found = e.found;
                 Failure::Usage(format!(
                     "{name}: found {found}, allowed is a file that `trace fit` wrote, or one of {known}"
                 ))
-            })?;
-            let text = String::from_utf8_lossy(&bytes);
+            };
+            let bytes = read_capped(&args.fit, SCENARIO_LIMIT).map_err(|e| refused(&e.found))?;
+            let text = String::from_utf8(bytes).map_err(|_| refused(&"not UTF-8 text"))?;
             fit::parse_fit(&text).map_err(|e| Failure::Usage(format!("{name}: {e}")))?
         }
     };
@@ -359,6 +360,16 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
 }
 
 fn plot(args: &PlotArgs) -> Result<(), Failure> {
+    let png = match args.out.extension().map(|ending| ending.to_string_lossy().to_lowercase()).as_deref() {
+        None | Some("svg") => false,
+        Some("png") => true,
+        Some(_) => {
+            let found = args.out.display();
+            return Err(Failure::Usage(format!(
+                "--out: found {found}, allowed is a name that ends in .svg or .png, or -"
+            )));
+        }
+    };
     let mut traces = Vec::new();
     for file in &args.files {
         let loaded = args.read.load(file)?;
@@ -368,7 +379,9 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let longest = traces.iter().map(|(_, timeline)| info::default_bin(timeline)).max();
     let bin = args.bin.or(longest).unwrap_or_default();
     let figure = figure::trace::rates(&traces, bin).map_err(|e| refused(&e))?;
-    put(&args.out, &mut |file| file.write_all(figure.svg.as_bytes()))
+    let bytes =
+        if png { figure::png(&figure.svg).map_err(Failure::Failed)? } else { figure.svg.into_bytes() };
+    put(&args.out, &mut |file| file.write_all(&bytes))
 }
 
 /// Writes `timeline` as `format` to `out`, `-` for standard output, and says what was written and what was not.

@@ -106,6 +106,7 @@ impl Trial {
     }
 }
 
+/// `done` was refused with this one message.
 fn refused(done: &Output, message: &str) {
     let stderr = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{stderr}");
@@ -147,7 +148,7 @@ fn unknown_keys_are_named_with_their_neighbours_wherever_they_stand() {
     Trial::change("name = \"game\"", "name = \"game\"\nbogus = 1")
         .refused("my.toml:27:1: field `flow[1].bogus`: found an unknown field, allowed is one of `name`, *");
     Trial::change("interval = \"20ms\"", "interval = { mean = \"20ms\", sdd = \"5ms\" }").refused(
-        "my.toml:28:55: field `flow[1].udp.interval.sdd`: found an unknown field, allowed is `mean` or `sd`",
+        "my.toml:28:55: field `flow[1].udp.interval.sdd`: found an unknown field, allowed is `mean` or `sd`; did you mean `sd`?",
     );
     Trial::more("[[method]]\nname = \"Own\"\nsett = 1")
         .refused("my.toml:32:1: field `method[0].sett`: found an unknown field, allowed is one of `name`, *");
@@ -164,8 +165,9 @@ fn what_a_method_sets_is_said_to_be_the_methods() {
     own("\"rlc.limiter\" = { kind = \"bdp_5g\", foo = 1 }").refused(
         "my.toml:33:1: field `rlc.limiter.foo` (set by method Own): found an unknown field, allowed is one of *",
     );
-    own("\"title.x\" = 1").refused(
-        "my.toml:33:1: field `title.x` (set by method Own): found a value that is no table above `x`, allowed is *",
+    own("\"mtu.x\" = 1").refused("my.toml:33:1: field `mtu.x` (set by method Own): found *, allowed is *");
+    own("duration = \"2s\"").refused(
+        "my.toml:33:1: field `duration` (set by method Own): found a setting that all methods share, allowed is *",
     );
     own("\"rlc.queue.limit\" = \"0 packets\"").refused(
         "my.toml:33:1: field `rlc.queue.limit` (set by method Own): found 0 packets, allowed is at least 1 packet *",
@@ -310,11 +312,12 @@ fn missing_fields_are_named_with_the_table_that_should_have_them() {
 
 #[test]
 fn unknown_names_are_refused_with_the_known_ones() {
-    Trial::change("\"Vanilla\"", "\"Vanila\"")
-        .refused("my.toml:3:1: field `methods`: found Vanila, allowed is one of Vanilla, BBR, *");
+    Trial::change("\"Vanilla\"", "\"Vanila\"").refused(
+        "my.toml:3:1: field `methods`: found Vanila, allowed is a method of *; did you mean Vanilla?",
+    );
     Trial::new(SOUND)
         .with(&["--method", "Vanila"])
-        .refused("my.toml: field `--method`: found Vanila, allowed is one of Vanilla, *");
+        .refused("my.toml: field `--method`: found Vanila, allowed is a method of *; did you mean Vanilla?");
     Trial::new(SOUND)
         .with(&["--variant", "odd"])
         .refused("my.toml: field `--variant`: found odd, allowed is one of sound");
@@ -340,12 +343,19 @@ fn settings_of_the_user_that_make_no_sense_are_refused() {
     set("foo").refused("--set: found `foo`, allowed is path=value");
     set("=1").refused("--set: found ``, allowed is a dotted path");
     set("foo=1").refused("my.toml: field `foo` (set by --set): found an unknown field, allowed is one of *");
+    set("duratoin=1s").refused("my.toml: field `duratoin` (set by --set): *; did you mean `duration`*?");
     set("flow.nobody.qfi=1").refused(
         "my.toml: field `flow.nobody.qfi` (set by --set): found no element that is called `nobody` or has that index, *",
     );
     set("title.foo=1")
         .refused("my.toml: field `title.foo` (set by --set): found a value that is no table above `foo`, *");
-    set("rlc.limiter.floor=1").refused("my.toml: field `rlc.limiter.kind` (set by --set): found nothing, *");
+    set("rlc.limiter.floor=1").refused(
+        "my.toml: field `rlc.limiter.floor` (set by --set): found no such setting, allowed is one that is there: \
+         `rlc.limiter` is unlimited with nothing to set under Vanilla",
+    );
+    set("mtu=1500\ntitle=\"x\"").refused("--set: found further settings after `mtu`, allowed is path=value");
+    set(&format!("{}=1", vec!["a"; 20_000].join(".")))
+        .refused("--set: found 20000 parts, allowed is a dotted path of at most 64 parts");
     set("duration=5")
         .refused(&format!("my.toml: field `duration` (set by --set): found integer `5`, {TIME}"));
     set("flow.game.udp.interval=5")
@@ -407,7 +417,11 @@ fn scenario_files_that_cannot_be_read_are_refused() {
     let trial = Trial::new(SOUND);
     refused(
         &trial.run_file("absent.toml", "out"),
-        "absent.toml: found No such file *, or a shipped one: t20-individual, *",
+        "absent.toml: found No such file *, or the name of a shipped one (`justfull list`)",
+    );
+    refused(
+        &trial.run_file("cloud-gamin", "out"),
+        "cloud-gamin: found No such file *, or the name of a shipped one (`justfull list`); did you mean cloud-gaming?",
     );
     refused(&trial.run_file(".", "out"), ".: found a directory, allowed is a regular file");
     assert!(!trial.folder.path().join("out").exists());
@@ -441,4 +455,123 @@ fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written(
     let message = "control: found tahoe, allowed is one of new_reno, cubic, bbr, all";
     refused(&done.expect("the program starts"), message);
     assert!(!folder.path().join("out").exists());
+}
+
+/// F5: a pipe and a device were read for ever.
+#[test]
+#[cfg(unix)]
+fn a_scenario_that_is_no_regular_file_is_refused() {
+    let trial = Trial::new(SOUND);
+    let pipe = trial.folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    refused(&trial.run_file("pipe", "out"), "pipe: found a pipe, allowed is a regular file");
+    refused(&trial.run_file("/dev/zero", "out"), "/dev/zero: found a device, allowed is a regular file");
+}
+
+/// F8: what a file or an argument says reaches no terminal as a command.
+#[test]
+fn messages_hold_no_control_characters() {
+    let clear = "\u{1b}[2J\u{7}\u{9b}2J";
+    let toml = clear.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007").replace('\u{9b}', "\\u009b");
+    for trial in [
+        Trial::change("\"Vanilla\"", &format!("\"{toml}\"")),
+        Trial::change("duration", &format!("\"{toml}\" = 1\nduration")),
+        Trial::new(SOUND).with(&["--method", clear]),
+        Trial::new(SOUND).with(&["--set", &format!("{clear}=1")]),
+        Trial::new(SOUND).with(&[&format!("--{clear}")]),
+        Trial::new(SOUND).with(&["--runs", clear]),
+    ] {
+        let done = trial.run();
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("\\u{1b}"), "it is told: {stderr}");
+        assert!(!stderr.chars().any(|c| c.is_control() && c != '\n'), "{stderr:?}");
+    }
+}
+
+/// U2: one run of `check` tells all that is wrong, a line for each mistake, and takes what `run` takes.
+#[test]
+fn check_tells_every_mistake_of_every_file() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let wrong =
+        SOUND.replace("duration = \"1s\"", "duration = 1\nbogus = 1").replace("\"200B\"", "\"2000B\"");
+    std::fs::write(folder.path().join("a.toml"), wrong).expect("the folder can be written");
+    let wrong = format!("{SOUND}\n[switches.odd]\nmtx = 1\n[variants.odd]\n\"rlc.queue.limit\" = 5\n");
+    std::fs::write(folder.path().join("b.toml"), wrong).expect("the folder can be written");
+    std::fs::write(folder.path().join("c.toml"), SOUND).expect("the folder can be written");
+    let check = |args: &[&str]| {
+        let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
+            .arg("check")
+            .args(args)
+            .current_dir(&folder)
+            .output();
+        let done = done.expect("the program starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    };
+    let (code, stdout, stderr) = check(&["a.toml", "b.toml", "c.toml"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert_eq!(stdout, "c.toml: sound; 1 runs (1 methods, 1 points)\n");
+    let told = [
+        "a.toml:2:1: field `duration`",
+        "a.toml:3:1: field `bogus`",
+        "a.toml:29:9: field `flow[1].udp.payload`",
+        "b.toml:31:1: field `mtx` (set by switch odd)",
+        "b.toml:33:1: field `rlc.queue.limit` (set by variant odd)",
+    ];
+    assert_eq!(stderr.lines().count(), told.len(), "{stderr}");
+    for message in told {
+        assert!(
+            stderr.lines().any(|line| line.starts_with(&format!("justfull: {message}"))),
+            "{message}: {stderr}"
+        );
+    }
+    let (code, _, stderr) = check(&["c.toml", "--set", "mtuu=1"]);
+    assert!(code == Some(2) && stderr.contains("did you mean `mtu`?"), "{stderr}");
+    let (code, stdout, stderr) = check(&[
+        "c.toml",
+        "--method",
+        "Limit10",
+        "--method",
+        "Vanilla",
+        "--set",
+        "rlc.limiter.limit=20 packets",
+    ]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(stdout, "c.toml: sound; 2 runs (2 methods, 1 points)\n");
+    assert!(stderr.contains("--set rlc.limiter.limit does not apply to Vanilla"), "{stderr}");
+    let many: String = (0..30).map(|i| format!("[switches.s{i}]\nmtx{i} = 1\n")).collect();
+    std::fs::write(folder.path().join("many.toml"), format!("{SOUND}\n{many}")).expect("it can be written");
+    let (_, _, stderr) = check(&["many.toml"]);
+    assert_eq!(stderr.lines().count(), 21, "{stderr}");
+    assert!(stderr.contains("many.toml: 30 mistakes, 20 of them told"), "{stderr}");
+}
+
+/// U1: the two settings that a user tries first.
+#[test]
+fn u1_a_parameter_of_a_method_can_be_set() {
+    let rows = |args: &[&str]| {
+        let trial = Trial::new(SOUND).with(args);
+        let done = trial.run();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let text = std::fs::read_to_string(trial.folder.path().join("out/runs.csv")).expect("it is there");
+        text.replace("Limit10", "Limit20")
+    };
+    let set = rows(&["--method", "Limit10", "--set", "rlc.limiter.limit=20 packets"]);
+    assert_eq!(set, rows(&["--method", "Limit20"]));
+    assert_ne!(set, rows(&["--method", "Limit10"]));
+    let poll = "sdap.poll={ period = \"1ms\" }";
+    assert_ne!(
+        rows(&[
+            "--method",
+            "DRQL",
+            "--set",
+            poll,
+            "--set",
+            "rlc.limiter.max=1",
+            "--set",
+            "rlc.limiter.start=1"
+        ]),
+        rows(&["--method", "DRQL", "--set", poll])
+    );
 }

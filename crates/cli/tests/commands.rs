@@ -70,23 +70,121 @@ fn a_shown_scenario_is_a_scenario_file_to_start_from() {
     assert!(text(&["check", file.to_str().expect("a path in text")]).contains("sound"));
 }
 
+/// What a command that must be refused says on standard error.
+fn refused(args: &[&str]) -> String {
+    let done = justfull(args);
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(2), "{args:?}: {stderr}");
+    assert!(stderr.contains("found ") && stderr.lines().count() == 1, "{stderr}");
+    stderr
+}
+
+/// U3: 75 names and no "did you mean".
 #[test]
-fn names_that_nobody_knows_are_refused_with_the_known_ones() {
-    for (args, known) in [
-        (&["explain", "no-such"][..], "codel"),
-        (&["show", "no-such"], "t20-individual"),
-        (&["check", "no-such"], "t20-individual"),
-        (&["reproduce", "no-such"], "T20"),
+fn names_that_nobody_knows_are_refused_with_at_most_three_that_come_near() {
+    for (args, meant) in [
+        (&["explain", "codell"][..], "did you mean CoDel, codel or "),
+        (&["explain", "5gbdp"], "5G-BDP"),
+        (&["explain", "mcs-trace"], "did you mean mcs_trace"),
+        (&["show", "t20-indvidual"], "did you mean t20-individual"),
+        (&["check", "cloudgaming"], "did you mean cloud-gaming"),
+        (&["reproduce", "T21"], "did you mean T20"),
+        (&["reproduce", "no-such"], "one of E19, T20, A21, LastPoll"),
         (&["reproduce", "T20", "--figure", "99", "--no-files"], "Fig. 7"),
     ] {
-        let done = justfull(args);
-        let stderr = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(2), "{args:?}: {stderr}");
+        let stderr = refused(args);
+        assert!(stderr.contains(meant) && stderr.len() < 350, "{stderr}");
+    }
+    for args in [["explain", "no-such-thing"], ["show", "no-such-thing"]] {
+        let stderr = refused(&args);
+        assert!(stderr.contains("`justfull list`") && !stderr.contains("did you mean"), "{stderr}");
+    }
+}
+
+/// U5: an empty folder was left.
+#[test]
+fn a_figure_that_a_paper_does_not_have_is_refused_before_a_folder_is_made() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let out = folder.path().join("out");
+    let stderr =
+        refused(&["reproduce", "E19", "--figure", "9", "--out", out.to_str().expect("a path in text")]);
+    assert!(
+        stderr.contains("--figure: found 9, allowed is one of Fig. ") && stderr.contains("Section V"),
+        "{stderr}"
+    );
+    assert!(!out.exists());
+}
+
+/// U5: 63 claims not run, and nothing but the table told it. Without traces no simulation is made.
+#[test]
+fn claims_that_are_not_run_are_said_and_fail_under_strict_alone() {
+    let run = |more: &[&str]| {
+        let args = ["reproduce", "T20", "--figure", "8", "--short", "--no-files", "-q"];
+        let done = justfull(&[&args, more].concat());
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (code, stderr) = run(&[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stderr.contains("claims were not run for want of their traces") && stderr.contains("--strict"),
+        "{stderr}"
+    );
+    let (code, stderr) = run(&["--strict"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("claims were not run\n"), "{stderr}");
+}
+
+#[test]
+fn exit_statuses_are_in_the_help_of_every_command_that_has_more_than_one() {
+    for command in ["run", "demo", "reproduce", "live", "parity", "validate", "check"] {
+        let help = text(&[command, "--help"]);
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            stderr.contains("found ") && stderr.contains(known) && stderr.lines().count() == 1,
-            "{stderr}"
+            help.contains("Exit status: 0 done; 1 a claim came out worse than recorded"),
+            "{command}: {help}"
         );
     }
+    assert!(text(&["--help"]).contains("Exit status: 0 done"));
+    let help = text(&["reproduce", "--help"]);
+    for paper in ["T20", "E19", "A21", "LastPoll"] {
+        assert!(help.contains(paper), "{paper}: {help}");
+    }
+}
+
+/// U6: `-j`, `-o` and others stood under "Files of single runs".
+#[test]
+fn options_of_run_stand_under_their_own_headings() {
+    let help = text(&["run", "--help"]);
+    let (general, files) = help.split_once("Files of single runs:").expect("the heading");
+    for option in ["--jobs", "--out", "--no-files", "--png", "--wide", "--quiet", "--seed", "--runs"] {
+        assert!(general.contains(option), "{option}");
+    }
+    for option in ["--packets", "--slots", "--format", "--pcapng", "--flent", "--irtt"] {
+        assert!(files.contains(option) && !general.contains(&format!("      {option} ")), "{option}");
+    }
+}
+
+/// U6: a name that ends in .png got SVG.
+#[test]
+fn a_plot_has_the_form_that_its_name_ends_in() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let plot = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        command.args(["trace", "plot", "x.csv", "-o", name]).current_dir(&folder);
+        command.output().expect("the program starts")
+    };
+    std::fs::write(folder.path().join("x.csv"), "packets_per_10ms\n5\n7\n")
+        .expect("the folder can be written");
+    for (name, start) in [("p.png", &b"\x89PNG"[..]), ("p.SVG", b"<svg "), ("p", b"<svg ")] {
+        let done = plot(name);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(std::fs::read(folder.path().join(name)).expect("it is there").starts_with(start), "{name}");
+    }
+    let done = plot("p.pdf");
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(stderr.contains("allowed is a name that ends in .svg or .png, or -"), "{stderr}");
+    assert!(!folder.path().join("p.pdf").exists());
 }
 
 #[test]

@@ -65,6 +65,11 @@ fn every_command_of_the_first_run_works_as_written() {
 }
 
 #[test]
+fn every_command_of_the_scenario_page_works_as_written() {
+    run_all("docs/guide/scenario.md", 3);
+}
+
+#[test]
 fn every_command_of_the_results_works_as_written() {
     let folder = run_all("docs/guide/results.md", 10);
     for name in

@@ -6,7 +6,7 @@ use crate::report::summary::Metric;
 use crate::report::{Comparison, Group};
 use crate::runner::{self, Outcome, Watch, run_all};
 use crate::scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
-use crate::{library, report::ClaimTable};
+use crate::{library, near, report::ClaimTable};
 use justfull_sim::results::RunResult;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -169,7 +169,7 @@ pub struct Options {
     pub short: bool,
     /// Seeds instead of the file's; at least 3, for an interval.
     pub runs: Option<u32>,
-    /// Only claims of this figure, e.g. `7`.
+    /// Only claims of this figure, e.g. `7` (see [`select`]).
     pub figure: Option<String>,
     /// Threads.
     pub threads: usize,
@@ -230,12 +230,13 @@ pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
     let found = library::CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
     let known: Vec<&str> = library::CLAIMS.iter().map(|(name, _)| *name).collect();
     let (_, text) = found.ok_or_else(|| {
-        ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", known.join(", ")))
+        ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", near::allowed(paper, &known, "")))
     })?;
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
 }
 
-/// Runs the claims of `paper` and judges them; the comparison holds the runs of every case without a switch.
+/// Runs the claims of `paper` and judges them; the comparison holds the runs of every case without a switch. True where no claim
+/// that was run came out worse than recorded.
 ///
 /// # Errors
 /// Unknown names, a wrong scenario, or an interruption.
@@ -281,8 +282,13 @@ pub fn reproduce(
     Ok((comparison, table, as_recorded))
 }
 
-fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Claim>, ClaimsError> {
-    let is_wanted = |c: &&Claim| figure.is_none_or(|n| c.figure == n || c.figure == format!("Fig. {n}"));
+/// The claims of `file` that `figure` names, in words as the file has them or by the figure's number; all for none.
+///
+/// # Errors
+/// When the file has no claim of that figure.
+pub fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Claim>, ClaimsError> {
+    let is = |place: &str, n: &str| place.eq_ignore_ascii_case(n) || place == format!("Fig. {n}");
+    let is_wanted = |c: &&Claim| figure.is_none_or(|n| is(&c.figure, n.trim()));
     let claims: Vec<&Claim> = file.claim.iter().filter(is_wanted).collect();
     if claims.is_empty() {
         let mut known: Vec<&str> = file.claim.iter().map(|c| c.figure.as_str()).collect();

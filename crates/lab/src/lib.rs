@@ -8,6 +8,7 @@ pub mod export;
 pub mod figure;
 pub mod input;
 pub mod library;
+pub mod near;
 pub mod parity;
 pub mod reference;
 pub mod report;

@@ -66,6 +66,7 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.extend(justfull_ran::mac::DOCS);
     docs.extend(justfull_ran::rlc::mode::MODE_DOCS);
     docs.extend(justfull_ran::channel::DOCS);
+    docs.extend(crate::scenario::channel_docs::DOCS);
     docs.extend(justfull_tcp::cc::CONTROLS);
     docs.push(&justfull_tcp::config::DOC);
     docs.push(&justfull_tcp::receiver::DOC);

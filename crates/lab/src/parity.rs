@@ -5,6 +5,9 @@
 //! its goodput, of the cell its utilisation. A live run is one draw of chance and of a machine, so equal is not asked for; the
 //! bands were fixed before the first run.
 //!
+//! A distribution of few delays, and a goodput or a utilisation over a few round trips, are other draws each time: a run that is
+//! too short for a figure is said to be, and does not miss it.
+//!
 //! Where a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms, and 50 us by which a machine is
 //! later than a model move whole steps of the distribution. [`Parity::explain`] tells such a miss from one of substance: it
 //! compares again, taking delays for equal that differ by no more than a given time.
@@ -23,6 +26,8 @@ pub const UTILISATION: f64 = 0.01;
 pub const GOODPUT: f64 = 0.05;
 /// Delays that a flow must have for its distribution to be compared.
 pub const LEAST_PACKETS: u64 = 100;
+/// Measured time from which on a run is long enough for its figures to be compared: several teeth of CUBIC's saw.
+pub const LEAST_TIME: Duration = Duration::from_secs(10);
 
 /// One figure of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,6 +46,8 @@ pub struct ParityRow {
     pub band: f64,
     /// Apart by no more than that.
     pub met: bool,
+    /// The run was too short for this figure: it says nothing.
+    pub too_short: bool,
     /// Of a distribution that missed: how far apart they are when delays that differ by no more than the time given to
     /// [`Parity::explain`] count as equal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,6 +83,12 @@ impl ParityRow {
     pub fn explained(&self) -> bool {
         !self.met && self.apart_to_time.is_some_and(|apart| apart <= self.band)
     }
+
+    /// Outside its band, in a run that was long enough, and nothing explains it.
+    #[must_use]
+    pub fn missed(&self) -> bool {
+        !self.met && !self.too_short && !self.explained()
+    }
 }
 
 /// All figures of two runs.
@@ -86,9 +99,12 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// Compares two runs of one scenario. A flow that only one of them has is compared with nothing, and misses.
+    /// Compares two runs of one scenario that were measured for `window`. A flow that only one of them has is compared with
+    /// nothing, and misses.
     #[must_use]
-    pub fn of(simulated: &RunResult, live: &RunResult) -> Self {
+    pub fn of(simulated: &RunResult, live: &RunResult, window: Duration) -> Self {
+        let too_short = window < LEAST_TIME;
+        let row = |what, values, apart, band| row(what, values, apart, band, too_short);
         let mut rows = Vec::new();
         let (a, b) = (simulated.cell.utilisation, live.cell.utilisation);
         let apart = (Measure::Difference, (a - b).abs());
@@ -100,7 +116,7 @@ impl Parity {
             let apart = if a > 0.0 { (a - b).abs() / a } else { b };
             let what = format!("{}: goodput, Mbit/s", flow.name);
             rows.push(row(what, (a, b), (Measure::Relative, apart), GOODPUT));
-            if flow.delay.count >= LEAST_PACKETS {
+            if flow.delay.count > 0 {
                 let apart = if other.delay.count == 0 {
                     1.0
                 } else {
@@ -108,7 +124,9 @@ impl Parity {
                 };
                 let medians = (flow.delay.p50_ms, other.delay.p50_ms);
                 let apart = (Measure::KsDistance, apart);
-                rows.push(row(delay_of(&flow.name), medians, apart, DELAY_DISTANCE));
+                let mut row = row(delay_of(&flow.name), medians, apart, DELAY_DISTANCE);
+                row.too_short |= flow.delay.count < LEAST_PACKETS;
+                rows.push(row);
             }
         }
         Self { rows }
@@ -129,7 +147,13 @@ impl Parity {
     /// Figures outside their bands that nothing explains.
     #[must_use]
     pub fn missed(&self) -> usize {
-        self.rows.iter().filter(|row| !row.met && !row.explained()).count()
+        self.rows.iter().filter(|row| row.missed()).count()
+    }
+
+    /// Figures for which the run was too short.
+    #[must_use]
+    pub fn too_short(&self) -> usize {
+        self.rows.iter().filter(|row| row.too_short).count()
     }
 }
 
@@ -138,8 +162,19 @@ fn row(
     (simulated, live): (f64, f64),
     (measure, apart): (Measure, f64),
     band: f64,
+    too_short: bool,
 ) -> ParityRow {
-    ParityRow { what, simulated, live, apart, measure, band, met: apart <= band, apart_to_time: None }
+    ParityRow {
+        what,
+        simulated,
+        live,
+        apart,
+        measure,
+        band,
+        met: apart <= band,
+        too_short,
+        apart_to_time: None,
+    }
 }
 
 /// What the row of a flow's delay is called.
@@ -177,6 +212,7 @@ pub fn grid(parity: &Parity) -> Grid {
             row.measure.in_words(row.apart),
             row.measure.in_words(row.band),
             match row.apart_to_time {
+                _ if row.too_short => "too short".to_owned(),
                 _ if row.met => "met".to_owned(),
                 Some(apart) if row.explained() => format!("explained ({})", row.measure.in_words(apart)),
                 Some(apart) => format!("MISSED ({})", row.measure.in_words(apart)),
@@ -197,6 +233,26 @@ mod tests {
     use super::*;
     use justfull_sim::results::Distribution;
 
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn u10_a_run_that_is_too_short_says_so_and_misses_nothing() {
+        let one = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90);
+        let other = run(1.0, &[(5.0, 0.5), (6.0, 1.0)], 0.50);
+        let verdicts = |parity: &Parity| -> Vec<String> {
+            grid(parity).rows.iter().map(|row| row.cells[5].clone()).collect()
+        };
+        let short = Parity::of(&one, &other, Duration::from_secs(2));
+        assert_eq!((short.missed(), short.too_short()), (0, 3));
+        assert_eq!(verdicts(&short), ["too short"; 3]);
+        let long = Parity::of(&one, &other, LONG);
+        assert_eq!((long.missed(), long.too_short()), (3, 0));
+        let mut few = one.clone();
+        few.flows[0].delay.count = LEAST_PACKETS - 1;
+        let few = Parity::of(&few, &other, LONG);
+        assert_eq!(verdicts(&few), ["MISSED", "MISSED", "too short"], "few delays in a long run");
+    }
+
     fn run(goodput: f64, delays: &[(f64, f64)], utilisation: f64) -> RunResult {
         let delay = Distribution { count: 1000, cdf: delays.to_vec(), ..Distribution::default() };
         let flow =
@@ -209,7 +265,7 @@ mod tests {
     #[test]
     fn a_run_is_at_no_distance_from_itself() {
         let one = run(2.0, &[(1.0, 0.25), (2.0, 0.5), (3.0, 1.0)], 0.9);
-        let parity = Parity::of(&one, &one);
+        let parity = Parity::of(&one, &one, LONG);
         assert_eq!(parity.rows.len(), 3);
         assert!(parity.rows.iter().all(|row| row.met && row.apart == 0.0), "{parity:?}");
     }
@@ -218,7 +274,7 @@ mod tests {
     fn a_small_shift_of_steps_is_explained_and_another_shape_is_not() {
         let steps = run(2.0, &[(10.0, 0.3), (20.0, 1.0)], 0.9);
         let judged = |live: &RunResult| {
-            let mut parity = Parity::of(&steps, live);
+            let mut parity = Parity::of(&steps, live, LONG);
             let missed = parity.missed();
             parity.explain((&steps, live), Duration::from_micros(200));
             (missed, parity.missed())
@@ -233,7 +289,7 @@ mod tests {
     fn w7_the_table_says_how_each_figure_is_held_against_the_other() {
         let (one, other) =
             (run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90), run(2.2, &[(1.0, 0.3), (2.0, 1.0)], 0.92));
-        let grid = grid(&Parity::of(&one, &other));
+        let grid = grid(&Parity::of(&one, &other, LONG));
         let apart: Vec<&str> = grid.rows.iter().map(|row| row.cells[3].as_str()).collect();
         assert_eq!(apart, ["0.020", "10.0 %", "KS 0.200"]);
         assert!(grid.notes[0].contains("Kolmogorov and Smirnov"));
@@ -243,7 +299,7 @@ mod tests {
     fn each_band_is_crossed_by_its_own_figure() {
         let one = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90);
         let apart = |other: &RunResult| {
-            let parity = Parity::of(&one, other);
+            let parity = Parity::of(&one, other, LONG);
             parity.rows.iter().filter(|row| !row.met).map(|row| row.what.clone()).collect::<Vec<_>>()
         };
         assert_eq!(apart(&run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.92)), ["utilisation"]);

@@ -36,7 +36,7 @@ pub fn list() -> String {
     let mut out = String::from("Methods (justfull run --method NAME):\n");
     let methods = MethodLibrary::shipped();
     for method in methods.methods() {
-        line(&mut out, &method.name, &method.title);
+        line(&mut out, &method.name, told(method));
     }
     for (kind, heading) in KINDS {
         let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
@@ -59,17 +59,30 @@ fn line(out: &mut String, name: &str, text: &str) {
     let _ = writeln!(out, "  {name:<24} {text}");
 }
 
-/// What the algorithm or method `name` is; none when there is none.
+/// The title of a method without its name, with which some begin.
+fn told(method: &Method) -> &str {
+    let rest = method.title.strip_prefix(&method.name).and_then(|rest| rest.strip_prefix(": "));
+    rest.unwrap_or(&method.title)
+}
+
+/// What the method `name` sets, and what the algorithms of that name are; none when there are none.
 #[must_use]
 pub fn explain(name: &str) -> Option<String> {
-    let library = MethodLibrary::shipped();
-    let docs: Vec<_> =
-        library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name)).collect();
-    let mut parts: Vec<String> = docs.iter().map(|doc| explain_algorithm(doc)).collect();
-    if docs.is_empty() {
-        parts.extend(library.find(name).map(explain_method));
-    }
+    let method = MethodLibrary::shipped().find(name).map(explain_method);
+    let docs = library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name));
+    let parts: Vec<String> = method.into_iter().chain(docs.map(explain_algorithm)).collect();
     (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// All names that [`explain`] knows.
+#[must_use]
+pub fn explained() -> Vec<String> {
+    let methods = MethodLibrary::shipped();
+    let names = library::algorithms().into_iter().map(|doc| doc.name).chain(methods.names());
+    let mut names: Vec<String> = names.map(str::to_string).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn explain_algorithm(doc: &MethodDoc) -> String {
@@ -89,7 +102,30 @@ fn explain_algorithm(doc: &MethodDoc) -> String {
 }
 
 fn explain_method(method: &Method) -> String {
-    let mut out = format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, method.title);
+    let mut out = format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, told(method));
+    out.push_str(&settings_of(method));
+    let mut redefined: Vec<(Vec<&str>, Method)> = Vec::new();
+    for (scenario, text) in library::SCENARIOS {
+        let own = MethodLibrary::of_shipped(text);
+        let Some(own) = own.into_iter().find(|own| own.name.eq_ignore_ascii_case(&method.name)) else {
+            continue;
+        };
+        match redefined.iter_mut().find(|(_, other)| *other == own) {
+            Some((scenarios, _)) => scenarios.push(scenario),
+            None => redefined.push((vec![scenario], own)),
+        }
+    }
+    for (scenarios, own) in &redefined {
+        let (scenarios, title) = (scenarios.join(", "), told(own));
+        let _ = write!(out, "\nIn {scenarios} instead: {title}\n{}", settings_of(own));
+    }
+    out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
+    out
+}
+
+/// A line for each setting of `method`; those of a variant have its name before them.
+fn settings_of(method: &Method) -> String {
+    let mut out = String::new();
     let mut settings = |heading: &str, settings: &crate::scenario::Settings| {
         for (path, value) in settings.iter() {
             let _ = writeln!(out, "  {heading}{path} = {value}");
@@ -99,7 +135,9 @@ fn explain_method(method: &Method) -> String {
     for (variant, own) in &method.variants {
         settings(&format!("[{variant}] "), own);
     }
-    out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
+    if out.is_empty() {
+        out.push_str("  none\n");
+    }
     out
 }
 
@@ -163,7 +201,7 @@ fn methods_page() -> String {
             settings.extend(own.iter().map(|(p, v)| format!("[{variant}] `{p} = {v}`")));
         }
         let _ =
-            writeln!(out, "| {} | {} | {} |", method.name, cell(&method.title), cell(&settings.join("<br>")));
+            writeln!(out, "| {} | {} | {} |", method.name, cell(told(method)), cell(&settings.join("<br>")));
     }
     out
 }
@@ -209,5 +247,48 @@ mod tests {
     fn every_method_is_explained_whatever_its_case_and_others_are_not() {
         assert!(explain("usp@5g-bdp").is_some_and(|t| t.contains("sdap.pacer")));
         assert!(explain("no-such-thing").is_none());
+    }
+
+    #[test]
+    fn u3_a_method_is_explained_by_its_settings_and_where_a_scenario_has_others() {
+        let codel = explain("CoDel").expect("it is there");
+        assert!(codel.starts_with("CoDel: CoDel on the RLC queue (15 ms"), "{codel}");
+        assert!(codel.contains("  rlc.queue.aqm = { kind = \"codel\", target = \"15ms\""), "{codel}");
+        let elsewhere = "\nIn voip-over-lte, rrul-like, page-loads, cloud-gaming, voip-g711 instead: CoDel on the RLC queue (5 ms, 100 ms)\n";
+        assert!(codel.contains(elsewhere), "{codel}");
+        assert!(codel.contains("codel (aqm): "), "the algorithm too: {codel}");
+        for method in MethodLibrary::shipped().methods() {
+            let text = explain(&method.name).expect("it is there");
+            assert!(
+                method.set.iter().all(|(path, value)| text.contains(&format!("{path} = {value}"))),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn u3_a_title_is_printed_once() {
+        let text = explain("5G-BDP").expect("it is there");
+        assert_eq!(text.lines().next(), Some("5G-BDP: one slot's worth in the RLC, paced over the slot"));
+        let list = list();
+        let line = list.lines().find(|line| line.starts_with("  5G-BDP ")).expect("it is listed");
+        assert!(line.ends_with("   one slot's worth in the RLC, paced over the slot"), "{line}");
+    }
+
+    #[test]
+    fn u3_every_kind_of_channel_is_explained_with_all_of_its_keys() {
+        use crate::scenario::ChannelFile;
+        let unknown = toml::from_str::<ChannelFile>("kind = \"?\"").expect_err("no such kind").to_string();
+        let kinds: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
+        assert!(kinds.len() >= 9 && kinds.contains(&"mcs_trace"), "{unknown}");
+        for kind in kinds {
+            let text = explain(kind).unwrap_or_else(|| panic!("{kind}"));
+            let wrong = format!("kind = \"{kind}\"\nfile = \"x\"\nno_such_key = 1");
+            let keys = toml::from_str::<ChannelFile>(&wrong).expect_err("no such key").to_string();
+            let keys = keys.split("expected").nth(1).unwrap_or_default();
+            for key in keys.split('`').skip(1).step_by(2) {
+                assert!(text.contains(&format!("\n  {key} [")), "{kind}.{key}: {text}");
+            }
+        }
     }
 }

@@ -2,16 +2,22 @@
 //!
 //! A scenario is one TOML file. What differs between methods, variants and points of a sweep are *settings*: a dotted path and
 //! the value it gets, applied to the file's tree in this order: the variant's, the method's, the method's for the variant, the
-//! sweep's, the switches', the user's (`--set`). The result is then read strictly: an unknown key, a bare number where a
-//! unit is needed or a value out of bounds is one error that names file, line, field, what was found and what is allowed.
+//! sweep's, the switches', the user's (`--set`, under each method that has a place for it). The result is then read strictly: an
+//! unknown key, a bare number where a unit is needed or a value out of bounds is one error that names file, line, field, what was
+//! found and what is allowed.
 
 mod build;
+pub mod channel_docs;
+mod check;
 mod error;
 mod fault;
 mod file;
+mod findings;
+mod kinds;
 mod method;
 mod notes;
 mod origin;
+mod resolve;
 mod trace_channel;
 mod tree;
 
@@ -23,13 +29,12 @@ pub use tree::{Path, Setting};
 
 use crate::input::{SCENARIO_LIMIT, read_capped};
 use crate::trace::TracePaths;
-use error::{Locator, Origin};
+use error::{By, Locator, Origin};
+use findings::{Findings, Full};
 use justfull_base::ConfigError;
 use justfull_sim::{Tap, World, WorldConfig};
+use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
-
-/// Most runs of a method at a point; a bound on memory.
-const MOST_RUNS: u32 = 100_000;
 
 /// What to make of a scenario besides what its file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +66,10 @@ pub struct Scenario {
     tree: Table,
     traces: TracePaths,
     methods: MethodLibrary,
+    /// Settings by the name of the variant.
+    variants: BTreeMap<String, Settings>,
+    /// Settings by the name of the switch.
+    switches: BTreeMap<String, Settings>,
     overrides: Overrides,
     /// The file as it reads without a method: title, seeds, sweep, method names.
     pub base: ScenarioFile,
@@ -88,28 +97,76 @@ impl Scenario {
         data_dir: Option<PathBuf>,
         overrides: Overrides,
     ) -> Result<Self, ScenarioError> {
+        let mut found = Findings::new(1);
+        let scenario = Self::found(text, file, data_dir, overrides, &mut found);
+        match (found.errors.into_iter().next(), scenario) {
+            (Some(error), _) => Err(error),
+            (None, Some(scenario)) => Ok(scenario),
+            (None, None) => unreachable!("a scenario that cannot be read has an error"),
+        }
+    }
+
+    /// Reads `text` and adds what is wrong with it; none when too much is to go on.
+    fn found(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+        found: &mut Findings,
+    ) -> Option<Self> {
+        let scenario = Self::read_text(text, file, data_dir, overrides, found).ok().flatten()?;
+        // When there is no room for more, what was found is told.
+        let _ = scenario.find(found);
+        Some(scenario)
+    }
+
+    /// Reads `text` without the mistakes in it, which are added to `found`.
+    fn read_text(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+        found: &mut Findings,
+    ) -> Result<Option<Self>, Full> {
         let mut locator = Locator::new(text, file);
-        let mut tree = locator.parse()?;
-        let methods = MethodLibrary::shipped().with_own(&mut tree, &locator)?;
-        let origin = Origin { set_by: "the command", table: &[] };
+        let mut tree = match locator.parse() {
+            Ok(tree) => tree,
+            Err(error) => return found.add(error).map(|()| None),
+        };
+        let own = tree.remove("method").map(|own| ("method".to_string(), own));
+        let library = |own: &Table| MethodLibrary::shipped().with_own(own, &locator);
+        let Some(methods) = found.of(&mut own.into_iter().collect(), library)? else { return Ok(None) };
+        let origin = Origin { by: By::Command, set_by: "the command", table: &[] };
         for setting in &overrides.base {
-            locator.apply(&mut tree, &setting.path.to_string(), setting, &origin)?;
+            if let Err(error) = locator.apply(&mut tree, &setting.path.to_string(), setting, &origin) {
+                found.add(error)?;
+            }
         }
         let name = file.file_stem().map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
         let scenario_dir = file.parent().map_or_else(PathBuf::new, FilePath::to_path_buf);
-        let base = ScenarioFile::read(&tree, &locator)?;
+        let Some(mut base) = found.of(&mut tree, |tree| ScenarioFile::read(tree, &locator))? else {
+            return Ok(None);
+        };
+        // They are applied to the tree, again and again: what they say must not be read each time.
+        let (variants, switches) = (std::mem::take(&mut base.variants), std::mem::take(&mut base.switches));
+        tree.remove("variants");
+        tree.remove("switches");
         let mut scenario = Self {
             name,
             locator,
             tree,
             traces: TracePaths { scenario_dir, data_dir },
             methods,
+            variants,
+            switches,
             overrides,
             base,
         };
-        scenario.base = scenario.resolve(None, None)?.0;
-        scenario.check()?;
-        Ok(scenario)
+        match scenario.read(scenario.case(None, None)) {
+            Ok((base, _)) => scenario.base = base,
+            Err(error) => found.add(error)?,
+        }
+        Ok(Some(scenario))
     }
 
     /// Reads the file at `path`.
@@ -121,10 +178,17 @@ impl Scenario {
         data_dir: Option<PathBuf>,
         overrides: Overrides,
     ) -> Result<Self, ScenarioError> {
+        Self::parse(&Self::text_of(path)?, path, data_dir, overrides)
+    }
+
+    /// The text of the file at `path`, without a byte order mark.
+    ///
+    /// # Errors
+    /// When it cannot be read, is longer than [`SCENARIO_LIMIT`], or is no text.
+    pub fn text_of(path: &FilePath) -> Result<String, ScenarioError> {
         let bytes = read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
         let text = String::from_utf8(bytes).map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        Self::parse(text, path, data_dir, overrides)
+        Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
     }
 
     /// Names of the methods to compare.
@@ -136,7 +200,7 @@ impl Scenario {
     /// Seeds of the runs.
     #[must_use]
     pub fn seeds(&self) -> Vec<u64> {
-        let first = self.overrides.seed.unwrap_or(self.base.seed);
+        let first = self.first_seed();
         let runs = u64::from(self.overrides.runs.unwrap_or(self.base.runs));
         (first..first + runs).collect()
     }
@@ -214,8 +278,7 @@ impl Scenario {
     /// # Errors
     /// What is wrong with the scenario under that method.
     pub fn job_toml(&self, job: &Job) -> Result<String, ScenarioError> {
-        let point = self.points().into_iter().nth(job.point).flatten();
-        let (mut file, _) = self.resolve(Some(&job.method), point)?;
+        let (mut file, _) = self.of_job(job)?;
         file.methods = vec![job.method.clone()];
         (file.seed, file.runs, file.sweep) = (job.seed, 1, None);
         // The variant's settings are in the file already.
@@ -224,205 +287,36 @@ impl Scenario {
     }
 
     fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {
-        let point = self.points().into_iter().nth(job.point).flatten();
-        let (file, locator) = self.resolve(Some(&job.method), point)?;
+        let (file, locator) = self.of_job(job)?;
         Ok((build::world(&file, &self.name, job, &self.traces, &locator)?, file, locator))
     }
 
-    /// The scenario under `method` at the first point with every default filled in, as TOML.
+    /// The scenario under `method` without a sweep, with every default filled in, as TOML.
     ///
     /// # Errors
     /// What is wrong with the scenario under that method.
     pub fn resolved_toml(&self, method: Option<&str>) -> Result<String, ScenarioError> {
-        let (mut file, _) = self.resolve(method, None)?;
+        let (mut file, _) = self.read(self.case(method, None))?;
         file.methods = method.map_or_else(|| self.methods().to_vec(), |m| vec![m.to_string()]);
         // Its settings are in the file already, and the file names no variants.
         file.variant = file::SOUND.into();
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
 
-    /// Warnings about the traces that the scenario reads, and about settings that have no effect, with the methods under which
-    /// they have none.
+    /// What a user should know before the first run: settings that do not apply to each method or have no effect under some, and
+    /// repairs of the traces.
     ///
     /// # Errors
     /// When a trace cannot be read, or what is wrong with the scenario under a method.
     pub fn warnings(&self) -> Result<Vec<String>, ScenarioError> {
-        let mut warnings = build::trace_warnings(&self.base, &self.traces, &self.locator)?;
-        let mut without_effect: Vec<(String, Vec<&str>)> = Vec::new();
-        for method in self.methods() {
-            for point in self.points() {
-                let (file, _) = self.resolve(Some(method), point)?;
-                for note in notes::without_effect(&file) {
-                    let known = without_effect.iter_mut().find(|(known, _)| *known == note);
-                    match known {
-                        Some((_, under)) if under.last() != Some(&method.as_str()) => under.push(method),
-                        Some(_) => {}
-                        None => without_effect.push((note, vec![method])),
-                    }
-                }
-            }
-        }
-        warnings.extend(without_effect.into_iter().map(|(note, under)| {
-            let all = under.len() == self.methods().len();
-            if all { note } else { format!("{}: {note}", under.join(", ")) }
-        }));
+        let mut warnings = self.notes()?;
+        warnings.extend(build::trace_warnings(&self.base, &self.traces, &self.locator)?);
+        warnings.extend(self.without_effect()?);
         Ok(warnings)
     }
 
-    /// Reads the scenario under a method and a point of the sweep, all settings applied; the locator knows whose each is.
-    fn resolve(
-        &self,
-        method: Option<&str>,
-        point: Option<Value>,
-    ) -> Result<(ScenarioFile, Locator), ScenarioError> {
-        let (mut tree, mut locator) = (self.tree.clone(), self.locator.clone());
-        let variant = self.overrides.variant.as_deref().unwrap_or(&self.base.variant);
-        let mut apply = |settings: &Settings, set_by: &str, table: &[&str]| {
-            settings.apply(&mut tree, &mut locator, &Origin { set_by, table })
-        };
-        match self.base.variants.get(variant) {
-            Some(settings) => apply(settings, &format!("variant {variant}"), &["variants", variant])?,
-            None if variant == file::SOUND => {}
-            None => return Err(self.unknown_variant(variant)),
-        }
-        if let Some(name) = method {
-            let Method { name, set, variants, .. } =
-                self.methods.find(name).ok_or_else(|| self.unknown_method(name))?;
-            let index = self.methods.index_in_file(name).map(|i| i.to_string());
-            let table = |below: &[&'static str]| -> Vec<&str> {
-                index
-                    .iter()
-                    .flat_map(|i| ["method", i.as_str()].into_iter().chain(below.iter().copied()))
-                    .collect()
-            };
-            apply(set, &format!("method {name}"), &table(&["set"]))?;
-            if let Some(settings) = variants.get(variant) {
-                let mut table = table(&["variants"]);
-                table.extend(index.is_some().then_some(variant));
-                apply(settings, &format!("method {name}, variant {variant}"), &table)?;
-            }
-        }
-        if let (Some(sweep), Some(value)) = (&self.base.sweep, point) {
-            apply(&Settings::one(&sweep.path, value), "sweep", &["sweep", "values"])?;
-        }
-        for name in &self.overrides.switches {
-            let settings = self.base.switches.get(name).ok_or_else(|| self.unknown_switch(name))?;
-            apply(settings, &format!("switch {name}"), &["switches", name])?;
-        }
-        let origin = Origin { set_by: "--set", table: &[] };
-        for setting in &self.overrides.set {
-            locator.apply(&mut tree, &setting.path.to_string(), setting, &origin)?;
-        }
-        Ok((ScenarioFile::read(&tree, &locator)?, locator))
-    }
-
-    fn unknown_variant(&self, name: &str) -> ScenarioError {
-        let known: Vec<&str> = self.base.variants.keys().map(String::as_str).chain([file::SOUND]).collect();
-        let allowed = format!("one of {}", known.join(", "));
-        match self.overrides.variant {
-            Some(_) => self.locator.option("--variant", name, &allowed),
-            None => self.locator.plain("variant", name, &allowed),
-        }
-    }
-
-    fn unknown_method(&self, name: &str) -> ScenarioError {
-        let allowed = format!("one of {}", self.methods.names().join(", "));
-        match self.overrides.methods {
-            Some(_) => self.locator.option("--method", name, &allowed),
-            None => self.locator.plain("methods", name, &allowed),
-        }
-    }
-
-    fn unknown_switch(&self, name: &str) -> ScenarioError {
-        let known: Vec<&str> = self.base.switches.keys().map(String::as_str).collect();
-        let one_of = format!("one of {}", known.join(", "));
-        let allowed = if known.is_empty() { "none: the scenario has no switches" } else { &one_of };
-        self.locator.option("--switch", name, allowed)
-    }
-
-    /// Every method must be known and give a world, so that a mistake is found before the first run.
-    fn check(&self) -> Result<(), ScenarioError> {
-        if self.methods().is_empty() {
-            return Err(self.locator.plain("methods", "none", "at least one method"));
-        }
-        let runs = self.overrides.runs.unwrap_or(self.base.runs);
-        if !(1..=MOST_RUNS).contains(&runs) {
-            let allowed = format!("1 to {MOST_RUNS}");
-            return Err(match self.overrides.runs {
-                Some(_) => self.locator.option("--runs", &runs.to_string(), &allowed),
-                None => self.locator.plain("runs", &runs.to_string(), &allowed),
-            });
-        }
-        let seed = self.overrides.seed.unwrap_or(self.base.seed);
-        if seed.checked_add(u64::from(runs)).is_none() {
-            let allowed = format!("at most {}: each run has the next seed", u64::MAX - u64::from(runs));
-            return Err(self.locator.option("--seed", &seed.to_string(), &allowed));
-        }
-        if self.points().is_empty() {
-            return Err(self.locator.plain("sweep.values", "none", "at least one value"));
-        }
-        for point in 0..self.points().len() {
-            for method in self.methods() {
-                self.built(&Job { method: method.clone(), point, seed })?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Scenario {
-    /// Checks what [`Scenario::parse`] leaves until it is asked for: the scenario under each of its variants, and that each switch
-    /// goes with some variant and method.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with the scenario under one of them.
-    pub fn check_alternatives(&self) -> Result<(), ScenarioError> {
-        let variants: Vec<&str> =
-            [file::SOUND].into_iter().chain(self.base.variants.keys().map(String::as_str)).collect();
-        for variant in &variants {
-            match self.under(variant, &[])?.check() {
-                // A trace that only this variant reads, and that is not here, is not the scenario's fault.
-                Err(error) if error.needs_data && Some(*variant) != self.overrides.variant.as_deref() => {}
-                checked => checked?,
-            }
-        }
-        for switch in self.base.switches.keys() {
-            let mut first = None;
-            let works = variants.iter().any(|variant| {
-                let switched = self.under(variant, std::slice::from_ref(switch));
-                switched
-                    .and_then(|switched| switched.goes_with_some_method())
-                    .map_err(|error| first.get_or_insert(error))
-                    .is_ok()
-            });
-            match first {
-                Some(error) if !works => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Builds the world of one method after another until one is sound; the error is that of the first.
-    fn goes_with_some_method(&self) -> Result<(), ScenarioError> {
-        let seed = self.overrides.seed.unwrap_or(self.base.seed);
-        let mut first = None;
-        for method in self.methods() {
-            match self.built(&Job { method: method.clone(), point: 0, seed }) {
-                Err(error) if !error.needs_data => _ = first.get_or_insert(error),
-                _ => return Ok(()),
-            }
-        }
-        first.map_or(Ok(()), Err)
-    }
-
-    /// The scenario under a variant and switches of its own.
-    fn under(&self, variant: &str, switches: &[String]) -> Result<Self, ScenarioError> {
-        let mut other = self.clone();
-        other.overrides.variant = Some(variant.into());
-        other.overrides.switches.extend_from_slice(switches);
-        other.base = other.resolve(None, None)?.0;
-        Ok(other)
+    fn first_seed(&self) -> u64 {
+        self.overrides.seed.unwrap_or(self.base.seed)
     }
 }
 

@@ -1,14 +1,24 @@
 //! What is wrong with a scenario, and where.
 
-use super::tree::{self, Setting};
-use crate::input::InputError;
+use super::kinds;
+use super::tree::{self, MOST_PARTS, Setting};
+use crate::input::{InputError, SCENARIO_LIMIT};
+use crate::near;
 use crate::trace::TraceError;
 use justfull_base::ConfigError;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use toml_edit::{Item, TableLike, Value};
+
+/// Most lines and commas of a file: the program takes some 500 bytes for a value while it reads.
+const MOST_VALUES: usize = 500_000;
+/// Most elements of a list.
+const MOST_ELEMENTS: usize = 100_000;
+/// Most characters of what was found that a message repeats.
+const MOST_REPEATED: usize = 200;
 
 /// One thing that is wrong with a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +35,14 @@ pub struct ScenarioError {
     pub found: String,
     /// What is allowed, and by whom.
     pub allowed: String,
+    /// The method under which the bound was broken, where no setting names it; may be empty.
+    pub method: String,
     /// The trace is missing because no folder of data was named: the scenario cannot be run here.
     pub needs_data: bool,
+    /// Keys of the field; elements of arrays by index.
+    pub(super) keys: Vec<String>,
+    /// The field is none that the scenario has there.
+    pub(super) nowhere: bool,
 }
 
 impl ScenarioError {
@@ -38,8 +54,17 @@ impl ScenarioError {
             set_by: String::new(),
             found: why.into(),
             allowed: "a readable scenario file".into(),
+            method: String::new(),
             needs_data: false,
+            keys: Vec::new(),
+            nowhere: false,
         }
+    }
+
+    /// True when `other` is the same mistake, perhaps met under another method.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (&self.at, &self.field, &self.set_by, &self.found)
+            == (&other.at, &other.field, &other.set_by, &other.found)
     }
 
     /// The file was not read.
@@ -64,11 +89,24 @@ impl fmt::Display for ScenarioError {
         if !self.set_by.is_empty() {
             write!(f, " (set by {})", self.set_by)?;
         }
+        let found = shortened(&self.found);
         if self.allowed.is_empty() {
-            write!(f, ": {}", self.found)
+            write!(f, ": {found}")?;
         } else {
-            write!(f, ": found {}, allowed is {}", self.found, self.allowed)
+            write!(f, ": found {found}, allowed is {}", self.allowed)?;
         }
+        if !self.method.is_empty() {
+            write!(f, "; method {}", self.method)?;
+        }
+        Ok(())
+    }
+}
+
+/// `text` without what is beyond [`MOST_REPEATED`] characters.
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_REPEATED) {
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -84,8 +122,49 @@ struct Applied {
     written_at: Vec<String>,
 }
 
+/// Who sets something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The command, in the name of the file.
+    Command,
+    Variant,
+    Method,
+    Sweep,
+    Switch,
+    /// `--set`.
+    User,
+}
+
+/// Keys that choose settings, or hold those that are chosen: no setting changes them.
+const CHOICE: [&str; 4] = ["variant", "variants", "switches", "method"];
+/// Keys that say what is compared and how it is told; no world reads them.
+const COMPARISON: [&str; 6] = ["title", "description", "methods", "seed", "runs", "sweep"];
+/// Keys that all runs of a comparison share.
+const WINDOW: [&str; 3] = ["duration", "warmup", "series_bins"];
+
+impl By {
+    /// Why `key`, the first of a path, is not theirs to set: what was found, and what is allowed.
+    fn refusal(self, key: &str) -> Option<(&'static str, &'static str)> {
+        if self != Self::Command && CHOICE.contains(&key) {
+            return Some(("what chooses settings", "a setting of the scenario itself"));
+        }
+        match self {
+            Self::Sweep if COMPARISON.contains(&key) => {
+                Some(("a setting that no world reads", "a path whose value changes the world"))
+            }
+            Self::Method if COMPARISON.contains(&key) || WINDOW.contains(&key) => Some((
+                "a setting that all methods share",
+                "a setting of the network: compared methods differ in nothing else",
+            )),
+            _ => None,
+        }
+    }
+}
+
 /// Where settings come from, for messages.
 pub(super) struct Origin<'a> {
+    /// Who sets them.
+    pub by: By,
     /// In words, e.g. `method DRQL`.
     pub set_by: &'a str,
     /// Keys of the table of the file that holds them; empty for what is not written in the file.
@@ -113,18 +192,48 @@ pub(super) struct Locator {
 struct Source {
     file: PathBuf,
     text: String,
-    document: Option<toml_edit::Document<String>>,
+    /// The text with the place of each key, which only messages need.
+    document: OnceLock<Option<toml_edit::Document<String>>>,
+}
+
+impl Source {
+    fn document(&self) -> Option<&toml_edit::Document<String>> {
+        self.document.get_or_init(|| toml_edit::Document::parse(self.text.clone()).ok()).as_ref()
+    }
 }
 
 impl Locator {
     pub(super) fn new(text: &str, file: &FilePath) -> Self {
-        let document = toml_edit::Document::parse(text.to_string()).ok();
-        let source = Source { file: file.into(), text: text.into(), document };
+        let source = Source { file: file.into(), text: text.into(), document: OnceLock::new() };
         Self { source: Arc::new(source), applied: Vec::new() }
     }
 
-    /// Reads the text as TOML.
+    /// Reads the text as TOML, with bare names in full.
     pub(super) fn parse(&self) -> Result<toml::Table, ScenarioError> {
+        let text = &self.source.text;
+        let refused = |found: String, allowed: String| {
+            Err(ScenarioError { allowed, ..ScenarioError::unreadable(&self.source.file, &found) })
+        };
+        if text.len() as u64 > SCENARIO_LIMIT.0 {
+            return refused(format!("more than {SCENARIO_LIMIT}"), format!("at most {SCENARIO_LIMIT}"));
+        }
+        if text.bytes().filter(|b| matches!(b, b'\n' | b',')).count() > MOST_VALUES {
+            let allowed = format!("at most {MOST_VALUES}: a long series belongs in a trace file");
+            return refused(format!("more than {MOST_VALUES} lines and commas"), allowed);
+        }
+        let mut tree = self.toml()?;
+        if tree::deeper_than(&tree, MOST_PARTS) {
+            return refused("a value deep inside others".into(), format!("at most {MOST_PARTS} levels"));
+        }
+        if let Some((keys, length)) = tree::longer_list(&tree, MOST_ELEMENTS) {
+            let allowed = format!("at most {MOST_ELEMENTS}: a longer series belongs in a trace file");
+            return Err(self.at_keys(&keys, &format!("a list of {length}"), &allowed));
+        }
+        kinds::expand(&mut tree);
+        Ok(tree)
+    }
+
+    fn toml(&self) -> Result<toml::Table, ScenarioError> {
         self.source.text.parse::<toml::Table>().map_err(|e| {
             let at = e.span().map(|span| self.line_column(span.start));
             let message = e.message().replace('\n', ", ");
@@ -145,13 +254,30 @@ impl Locator {
         origin: &Origin<'_>,
     ) -> Result<(), ScenarioError> {
         let written_at = origin.keys(path);
+        let refusal = setting.path.keys().first().and_then(|key| origin.by.refusal(key));
+        if let Some((found, allowed)) = refusal {
+            let (set_by, at) = (origin.set_by.to_string(), self.locate(&written_at));
+            return Err(ScenarioError { set_by, at, ..self.at_keys(setting.path.keys(), found, allowed) });
+        }
         let done = setting.apply(tree);
         let keys = tree::indexed(tree, setting.path.keys());
         self.applied.push(Applied { keys, set_by: origin.set_by.into(), written_at });
         done.map_err(|e| {
             let why = e.strip_prefix(&format!("{}: ", setting.path)).unwrap_or(&e);
-            self.at_keys(setting.path.keys(), why, "a path of the scenario")
+            let named = tree::names_on(tree, setting.path.keys());
+            let allowed = match named {
+                Some((key, names)) => {
+                    near::allowed(key, &names, "the name of one there, or its index from 0")
+                }
+                None => "a path of the scenario".into(),
+            };
+            ScenarioError { nowhere: true, ..self.at_keys(setting.path.keys(), why, &allowed) }
         })
+    }
+
+    /// Who gave the field at `keys` its value; none for the file.
+    pub(super) fn set_by(&self, keys: &[String]) -> Option<&str> {
+        self.setter(keys).map(|applied| applied.set_by.as_str())
     }
 
     /// A path of a setting that is none.
@@ -176,13 +302,13 @@ impl Locator {
 
     /// Line and column of the longest part of `keys` that stands in the file.
     fn locate(&self, keys: &[String]) -> Option<(usize, usize)> {
-        let (span, _) = span_in_table(self.source.document.as_ref()?.as_table(), keys)?;
+        let (span, _) = span_in_table(self.source.document()?.as_table(), keys)?;
         Some(self.line_column(span.start))
     }
 
     /// Line and column of `keys`, when all of them stand in the file.
     fn locate_whole(&self, keys: &[String]) -> Option<(usize, usize)> {
-        let (span, depth) = span_in_table(self.source.document.as_ref()?.as_table(), keys)?;
+        let (span, depth) = span_in_table(self.source.document()?.as_table(), keys)?;
         (depth == keys.len()).then(|| self.line_column(span.start))
     }
 
@@ -204,13 +330,12 @@ impl Locator {
             None => self.locate(keys),
         };
         ScenarioError {
-            file: self.source.file.clone(),
             at,
             field: in_words(keys),
             set_by: setter.map_or_else(String::new, |applied| applied.set_by.clone()),
-            found: found.into(),
             allowed: allowed.into(),
-            needs_data: false,
+            keys: keys.to_vec(),
+            ..ScenarioError::unreadable(&self.source.file, found)
         }
     }
 
@@ -235,7 +360,7 @@ impl Locator {
     pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
         let mut found = self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
         if found.set_by.is_empty() {
-            found.allowed.push_str(&format!("; method {method}"));
+            found.method = method.into();
         }
         found
     }

@@ -5,10 +5,15 @@
 
 use super::error::{Locator, ScenarioError};
 use super::tree::{get, get_mut, leaves, remove, tables};
+use crate::near;
 use toml::Value;
 
 /// Stands for a value that nothing takes.
 const PROBE: &str = "?";
+/// What is allowed where the reader says no more.
+const TABLE: &str = "a table";
+/// Names of a list that is told whole though some of them come near to what was found.
+const LISTED: usize = 12;
 
 /// The reader's error taken apart.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +73,16 @@ impl Search<'_> {
             get_mut(tree, keys).and_then(Value::as_array_mut).map(|a| a.truncate(keep)).is_some()
         };
         let same = |keep: usize| !self.changes(&self.after(|tree| cut(tree, keep)));
-        (0..length).find(|i| same(i + 1) && !same(*i)).map(|i| i.to_string())
+        if length == 0 || same(0) {
+            return None;
+        }
+        // The reader goes from element to element and stops at the first error: bisect where it comes to be.
+        let (mut without, mut with) = (0, length);
+        while with - without > 1 {
+            let middle = without + (with - without) / 2;
+            if same(middle) { with = middle } else { without = middle }
+        }
+        Some(without.to_string())
     }
 
     /// The keys of the field that should be there, and what is allowed in it.
@@ -109,6 +123,20 @@ impl Search<'_> {
         keys.next().unwrap_or_else(|| below.to_vec())
     }
 
+    /// What the table that should stand at `keys` may hold, found out with one that holds nothing that is known.
+    fn table_at(&self, keys: &[String]) -> Option<String> {
+        let probe = toml::Table::from_iter([(PROBE.to_string(), Value::Boolean(true))]);
+        let after =
+            self.after(|tree| get_mut(tree, keys).map(|value| *value = Value::Table(probe)).is_some());
+        let fault = after.and_then(Result::err)?;
+        let known = match (fault.named("unknown"), fault.named("missing")) {
+            (Some(PROBE), _) => split(&fault.message).1,
+            (_, Some(name)) => format!("`{name}` among others"),
+            _ => return None,
+        };
+        Some(format!("{TABLE} of {known}"))
+    }
+
     /// The keys of the value at fault at or below `below`. A field that is missed when it is gone is at fault only where no
     /// other is, and a `kind` last of all: it is what makes its neighbours right or wrong.
     fn value(&self, below: &[String]) -> Vec<String> {
@@ -144,20 +172,45 @@ impl Locator {
         let below = search.concrete();
         if let Some(name) = search.fault.named("missing") {
             let (keys, allowed) = search.missing(&below, name);
-            return self.at_keys(&keys, "nothing", &allowed);
+            return ScenarioError { nowhere: name == "kind", ..self.at_keys(&keys, "nothing", &allowed) };
         }
-        let (found, allowed) = split(&search.fault.message);
-        let keys = match search.fault.named("unknown") {
-            Some(name) => search.unknown(&below, name),
-            None => search.value(&below),
-        };
+        let (found, mut allowed) = split(&search.fault.message);
+        if let Some(name) = search.fault.named("unknown") {
+            let keys = search.unknown(&below, name);
+            return ScenarioError {
+                nowhere: true,
+                ..self.at_keys(&keys, &found, &suggesting(name, &allowed))
+            };
+        }
+        let keys = search.value(&below);
+        if allowed == TABLE {
+            allowed = search.table_at(&keys).unwrap_or(allowed);
+        }
+        if search.fault.message.starts_with("unknown variant") {
+            allowed = suggesting(found.trim_matches('`'), &allowed);
+        }
         self.at_keys(&keys, &found, &allowed)
+    }
+}
+
+/// The reader's list of names; where some of them come near to `name`, a long list gives way to those.
+fn suggesting(name: &str, allowed: &str) -> String {
+    let known: Vec<&str> = allowed.split('`').skip(1).step_by(2).collect();
+    let near: Vec<String> = near::near(name, &known).iter().map(|name| format!("`{name}`")).collect();
+    let near: Vec<&str> = near.iter().map(String::as_str).collect();
+    match near.is_empty() {
+        true => allowed.to_string(),
+        false if known.len() <= LISTED => format!("{allowed}{}", near::did_you_mean(&near)),
+        false => format!("one of {} names{}", known.len(), near::did_you_mean(&near)),
     }
 }
 
 /// The reader's "X, expected Y" as what was found and what is allowed, in plain words.
 fn split(message: &str) -> (String, String) {
-    let (found, allowed) = message.split_once(", expected ").unwrap_or((message, "another value"));
+    let (found, allowed) = message
+        .split_once(", expected ")
+        .or_else(|| Some((message.strip_suffix(", there are no fields")?, "none: nothing can be set there")))
+        .unwrap_or((message, "another value"));
     let found =
         ["invalid type: ", "invalid value: ", "unknown variant "].iter().find_map(|p| found.strip_prefix(p));
     let found = found
@@ -175,10 +228,8 @@ fn split(message: &str) -> (String, String) {
         "u64" | "usize" => whole(i64::MAX as u64),
         "f32" | "f64" => "a number".into(),
         "a sequence" => "a list".into(),
-        "a map" => "a table".into(),
-        other if other.starts_with("struct ") || other.starts_with("internally tagged enum ") => {
-            "a table".into()
-        }
+        other if other.starts_with("struct ") || other.starts_with("internally tagged enum ") => TABLE.into(),
+        "a map" => TABLE.into(),
         other => other.into(),
     };
     (found.into(), allowed)

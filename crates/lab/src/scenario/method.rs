@@ -20,20 +20,18 @@ impl Settings {
         Self(BTreeMap::from([(path.to_string(), value)]))
     }
 
-    /// Applies all to `tree`; `locator` remembers whose they are.
-    ///
-    /// # Errors
-    /// The first path that leads nowhere.
+    /// Applies all to `tree`; `locator` remembers whose they are. Returns an error for each path that leads nowhere.
     pub(super) fn apply(
         &self,
         tree: &mut toml::Table,
         locator: &mut Locator,
         origin: &Origin<'_>,
-    ) -> Result<(), ScenarioError> {
-        self.0.iter().try_for_each(|(path, value)| {
+    ) -> Vec<ScenarioError> {
+        let one = |(path, value): (&String, &toml::Value)| {
             let setting = Setting::new(path, value.clone()).map_err(|e| locator.no_path(path, &e, origin))?;
             locator.apply(tree, path, &setting, origin)
-        })
+        };
+        self.0.iter().map(one).filter_map(Result::err).collect()
     }
 
     /// Paths and values, for people.
@@ -69,6 +67,7 @@ impl Method {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    #[serde(default)]
     method: Vec<Method>,
 }
 
@@ -91,16 +90,18 @@ impl MethodLibrary {
         Self { methods: file.method, own: 0 }
     }
 
-    /// Adds the `[[method]]` tables of a scenario, which leave the tree; one of the same name replaces a shipped one.
-    pub(super) fn with_own(
-        mut self,
-        tree: &mut toml::Table,
-        locator: &Locator,
-    ) -> Result<Self, ScenarioError> {
-        let Some(own) = tree.remove("method") else { return Ok(self) };
-        let own = toml::Table::from_iter([("method".to_string(), own)]);
+    /// The methods that the shipped scenario `text` has of its own.
+    #[must_use]
+    pub fn of_shipped(text: &str) -> Vec<Method> {
+        let own = text.parse::<toml::Table>().ok().and_then(|mut tree| tree.remove("method"));
+        let own: toml::Table = own.map(|own| ("method".to_string(), own)).into_iter().collect();
+        own.try_into::<File>().map(|file| file.method).unwrap_or_default()
+    }
+
+    /// Adds the `[[method]]` tables in `own`; one of the same name replaces a shipped one.
+    pub(super) fn with_own(mut self, own: &toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
         let read = |t: &toml::Table| t.clone().try_into::<File>();
-        let own = read(&own).map_err(|e| locator.fault(&own, &e, &|t| read(t).map(|_| ())))?.method;
+        let own = read(own).map_err(|e| locator.fault(own, &e, &|t| read(t).map(|_| ())))?.method;
         for (i, method) in own.iter().enumerate() {
             if own[..i].iter().any(|m| m.is(&method.name)) {
                 return Err(locator.plain(

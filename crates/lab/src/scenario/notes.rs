@@ -1,13 +1,40 @@
 //! What can be said of a scenario before a run: settings that are sound and have no effect.
 
 use super::file::{ChannelFile, ScenarioFile};
+use super::{Scenario, ScenarioError};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{FixedConfig, LimiterConfig};
 use justfull_ran::pacer::PacerConfig;
 
+impl Scenario {
+    /// The settings that have no effect, with the methods under which they have none.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario under a method.
+    pub(super) fn without_effect(&self) -> Result<Vec<String>, ScenarioError> {
+        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+        for method in self.methods() {
+            for point in self.points() {
+                let (file, _) = self.read(self.case(Some(method), point.as_ref()))?;
+                for note in without_effect(&file) {
+                    match found.iter_mut().find(|(known, _)| *known == note) {
+                        Some((_, under)) if under.last() != Some(&method.as_str()) => under.push(method),
+                        Some(_) => {}
+                        None => found.push((note, vec![method])),
+                    }
+                }
+            }
+        }
+        let words = |(note, under): (String, Vec<&str>)| {
+            if under.len() == self.methods().len() { note } else { format!("{}: {note}", under.join(", ")) }
+        };
+        Ok(found.into_iter().map(words).collect())
+    }
+}
+
 /// The settings of `file` that have no effect, each with the reason.
-pub(super) fn without_effect(file: &ScenarioFile) -> Vec<String> {
+fn without_effect(file: &ScenarioFile) -> Vec<String> {
     let notes = [channel_unit(file), limiter(file), upf_aqm(file), sdap_aqm(file)];
     notes.into_iter().flatten().collect()
 }

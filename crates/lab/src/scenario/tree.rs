@@ -1,7 +1,11 @@
 //! Dotted paths into a scenario's tree, and settings that change it.
 
+use super::kinds;
 use std::fmt;
 use std::str::FromStr;
+
+/// Most parts of a path, and most levels of a file: trees are walked by recursion, and no scenario needs a quarter of it.
+pub(super) const MOST_PARTS: usize = 64;
 
 /// A dotted path such as `flow.bulk.tcp.cc.kind`: tables by key, elements of an array of tables by `name` or by index from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +29,12 @@ impl FromStr for Path {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let parts = 1 + text.bytes().filter(|b| matches!(b, b'.' | b'[')).count();
+        if parts > MOST_PARTS {
+            return Err(format!(
+                "found {parts} parts, allowed is a dotted path of at most {MOST_PARTS} parts"
+            ));
+        }
         // `ue[0].drbs`, as errors write it, is `ue.0.drbs`.
         let plain = text.trim().replace('[', ".").replace(']', "");
         let keys: Vec<String> = plain.split('.').map(str::to_string).collect();
@@ -57,9 +67,11 @@ impl Setting {
     ///
     /// # Errors
     /// When the path is none.
-    pub fn new(path: &str, value: toml::Value) -> Result<Self, String> {
+    pub fn new(path: &str, mut value: toml::Value) -> Result<Self, String> {
         let (if_present, path) = path.strip_prefix('?').map_or((false, path), |rest| (true, rest));
-        Ok(Self { path: path.parse()?, if_present, value })
+        let path: Path = path.parse()?;
+        path.0.last().into_iter().for_each(|key| kinds::expand_value(key, &mut value));
+        Ok(Self { path, if_present, value })
     }
 
     /// Puts the value into `tree`; tables on the way are made, array elements are not.
@@ -87,7 +99,13 @@ impl FromStr for Setting {
         let (path, value) =
             text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;
         let value = value.trim();
-        let parsed = format!("v = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("v"));
+        let parsed = match format!("v = {value}").parse::<toml::Table>() {
+            Ok(table) if table.len() > 1 => {
+                return Err(format!("found further settings after `{}`, allowed is path=value", path.trim()));
+            }
+            Ok(mut table) => table.remove("v"),
+            Err(_) => None,
+        };
         Self::new(path.trim(), parsed.unwrap_or_else(|| toml::Value::String(value.into())))
     }
 }
@@ -131,8 +149,10 @@ fn position(array: &[toml::Value], key: &str) -> Option<usize> {
 }
 
 fn element<'a>(array: &'a mut [toml::Value], key: &str) -> Result<&'a mut toml::Value, String> {
-    let found = position(array, key);
-    found.map(|i| &mut array[i]).ok_or_else(|| format!("no element that is called `{key}` or has that index"))
+    match position(array, key) {
+        Some(i) => Ok(&mut array[i]),
+        None => Err(format!("no element that is called `{key}` or has that index")),
+    }
 }
 
 /// The value at `keys`.
@@ -144,6 +164,14 @@ pub(super) fn get<'a>(tree: &'a toml::Table, keys: &[String]) -> Option<&'a toml
         toml::Value::Array(array) => position(array, key).map(|i| &array[i]),
         _ => None,
     })
+}
+
+/// The first of `keys` that no element of the array there is called, and the names that they have.
+pub(super) fn names_on<'a>(tree: &'a toml::Table, keys: &'a [String]) -> Option<(&'a str, Vec<&'a str>)> {
+    let lost = (1..keys.len()).find(|n| get(tree, &keys[..=*n]).is_none())?;
+    let array = get(tree, &keys[..lost])?.as_array()?;
+    let names = array.iter().filter_map(|element| element.get("name")?.as_str()).collect();
+    Some((&keys[lost], names))
 }
 
 /// The value at `keys`, to be changed.
@@ -180,6 +208,45 @@ pub(super) fn indexed(tree: &toml::Table, keys: &[String]) -> Vec<String> {
         way.push(index.map_or_else(|| key.clone(), |i| i.to_string()));
     }
     way
+}
+
+/// The first list in `tree` of more than `most` elements, and how many it has.
+pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String>, usize)> {
+    fn walk(value: &toml::Value, way: &mut Vec<String>, most: usize) -> Option<(Vec<String>, usize)> {
+        match value {
+            toml::Value::Table(table) => within(table, way, most),
+            toml::Value::Array(array) if array.len() > most => Some((way.clone(), array.len())),
+            toml::Value::Array(array) => array.iter().enumerate().find_map(|(i, inner)| {
+                matches!(inner, toml::Value::Table(_) | toml::Value::Array(_)).then_some(())?;
+                way.push(i.to_string());
+                let found = walk(inner, way, most);
+                way.pop();
+                found
+            }),
+            _ => None,
+        }
+    }
+    fn within(table: &toml::Table, way: &mut Vec<String>, most: usize) -> Option<(Vec<String>, usize)> {
+        table.iter().find_map(|(key, inner)| {
+            way.push(key.clone());
+            let found = walk(inner, way, most);
+            way.pop();
+            found
+        })
+    }
+    within(tree, &mut Vec::new(), most)
+}
+
+/// True when values of `tree` stand more than `most` levels deep.
+pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
+    fn walk(value: &toml::Value, left: usize) -> bool {
+        match value {
+            toml::Value::Table(table) => left == 0 || table.iter().any(|(_, inner)| walk(inner, left - 1)),
+            toml::Value::Array(array) => left == 0 || array.iter().any(|inner| walk(inner, left - 1)),
+            _ => false,
+        }
+    }
+    tree.iter().any(|(_, value)| walk(value, most.saturating_sub(1)))
 }
 
 /// Paths of the tables at or below `below`, outer before inner; the root is the empty path.

@@ -1,0 +1,32 @@
+//! A bare name stands for a table of that kind: `scheduler = "proportional_fair"` is `{ kind = "proportional_fair" }`.
+
+use toml::{Table, Value};
+
+/// Keys of the tables that have a `kind`.
+const HOLDERS: [&str; 9] =
+    ["aqm", "carrier", "cc", "channel", "discipline", "limiter", "mode", "pacer", "scheduler"];
+
+/// True when the table `key` has a `kind`.
+pub(super) fn holds(key: &str) -> bool {
+    HOLDERS.contains(&key)
+}
+
+/// Puts tables in the place of all bare names in `tree`.
+pub(super) fn expand(tree: &mut Table) {
+    for (key, value) in tree.iter_mut() {
+        expand_value(key, value);
+    }
+}
+
+/// Puts a table in the place of `value`, which stands at `key`, if it is a bare name, and likewise of all below it.
+pub(super) fn expand_value(key: &str, value: &mut Value) {
+    match value {
+        Value::String(name) if holds(key) => {
+            let kind = Value::String(std::mem::take(name));
+            *value = Value::Table(Table::from_iter([("kind".to_string(), kind)]));
+        }
+        Value::Table(table) => expand(table),
+        Value::Array(array) => array.iter_mut().filter_map(Value::as_table_mut).for_each(expand),
+        _ => {}
+    }
+}
