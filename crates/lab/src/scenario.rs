@@ -20,6 +20,7 @@ mod origin;
 mod resolve;
 mod trace_channel;
 mod tree;
+mod unread;
 
 pub use error::ScenarioError;
 pub use file::{ChannelFile, FlowFile, ScenarioFile, SweepFile};

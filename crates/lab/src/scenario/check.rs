@@ -110,6 +110,9 @@ impl Scenario {
         if found.errors.len() > before {
             return Ok(());
         }
+        if variant == self.variant() {
+            self.unread_settings().into_iter().try_for_each(|error| found.add(error))?;
+        }
         match &self.base.sweep {
             Some(file) if sweep.is_none(&self.points()) => {
                 let why = format!("{}, which changes no method's world", file.path);
@@ -215,6 +218,7 @@ impl Scenario {
         if let (Some(by), Some(sweep)) = (hidden, &self.base.sweep) {
             notes.push(format!("{by} sets {}, so that all points of the sweep are the same", sweep.path));
         }
+        notes.extend(self.unread_notes());
         Ok(notes)
     }
 

@@ -318,7 +318,8 @@ impl Locator {
         let above = if in_file { keys } else { keys.split_last().map_or(keys, |(_, above)| above) };
         self.applied.iter().rev().find(|applied| {
             let at = &applied.keys;
-            keys.starts_with(at) || (!above.is_empty() && at.starts_with(above))
+            let made = !in_file && at.starts_with(keys);
+            made || keys.starts_with(at) || (!above.is_empty() && at.starts_with(above))
         })
     }
 

@@ -711,3 +711,32 @@ fn names_that_come_near_are_suggested() {
     let error = parse(&two(), set(&["flow.bulkk.qfi=1"])).map(|_| ()).expect_err("no such flow").to_string();
     assert!(error.contains("allowed is one of bulk; did you mean bulk?"), "{error}");
 }
+
+/// W5: in the file, in the world's configuration, and read by nothing.
+#[test]
+fn w5_settings_that_the_chosen_mac_does_not_read_are_refused_or_said() {
+    let swept = format!("sweep = {{ path = \"mac.cqi_delay\", values = [1, 2], label = \"x\" }}\n{}", two());
+    let error = parse(&swept, Overrides::default()).map(|_| ()).expect_err("no carrier").to_string();
+    assert!(error.contains("`sweep.path`: found mac.cqi_delay") && error.contains("carrier"), "{error}");
+    let error = parse(&two(), set(&["mac.cqi_delay=3"])).map(|_| ()).expect_err("no carrier").to_string();
+    assert!(error.contains("`mac.cqi_delay` (set by --set)") && error.contains("carrier"), "{error}");
+    assert!(parse(&two(), set(&["mac.cqi_delay=0"])).is_ok(), "its present value");
+    let written =
+        parse(&format!("pdcp = {{ sn_bits = 18 }}\n{}", two()), Overrides::default()).expect("sound");
+    assert_eq!(
+        written.warnings().expect("no trace"),
+        ["pdcp has no effect: only a MAC with a carrier has it"]
+    );
+    let nr = crate::library::scenario("nr-100mhz").expect("it ships");
+    let nr = parse(nr, set(&["channel.unit=packets"])).expect("accepted").warnings().expect("no trace");
+    assert_eq!(nr, ["channel.unit has no effect: with a carrier everything is counted in bytes"]);
+}
+
+#[test]
+fn shipped_scenarios_have_no_setting_without_effect() {
+    for (name, text) in crate::library::SCENARIOS {
+        let scenario = parse(text, Overrides::default()).expect("a shipped scenario is sound");
+        let notes = scenario.unread_notes();
+        assert!(notes.is_empty(), "{name}: {notes:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Settings that a scenario has a place for and its world does not read.
+
+use super::Scenario;
+use super::error::ScenarioError;
+use super::resolve::Resolved;
+use super::tree::{Path, get, indexed};
+use toml::{Table, Value};
+
+const NO_CARRIER: &str = "only a MAC with a carrier has it";
+const HEADERS: &str = "with a carrier the headers of MAC, RLC and PDCP count themselves";
+const UNIT: &str = "with a carrier everything is counted in bytes";
+
+/// Keys in `tree` that its world does not read, each with the reason.
+fn unread(tree: &Table) -> Vec<(Vec<String>, &'static str)> {
+    let keys = |path: &str| path.split('.').map(str::to_string).collect::<Vec<_>>();
+    let mut all: Vec<(Vec<String>, &str)> = match get(tree, &keys("mac.carrier")) {
+        None => ["pdcp", "mac.scheduler", "mac.harq", "mac.cqi_delay", "mac.status_delay"]
+            .map(|path| (keys(path), NO_CARRIER))
+            .to_vec(),
+        Some(_) => vec![(keys("mac.overhead"), HEADERS), (keys("channel.unit"), UNIT)],
+    };
+    if all.iter().any(|(_, why)| *why == UNIT) {
+        let ues = tree.get("ue").and_then(Value::as_array).map_or(0, Vec::len);
+        all.extend((0..ues).map(|i| (keys(&format!("ue.{i}.channel.unit")), UNIT)));
+    }
+    all.retain(|(keys, _)| get(tree, keys).is_some());
+    all
+}
+
+impl Scenario {
+    /// What each method has in its tree and does not read; none for a method that does not resolve.
+    fn unread(&self) -> Vec<(Table, Vec<(Vec<String>, &'static str)>)> {
+        let points = self.points();
+        let first = points.first().and_then(Option::as_ref);
+        let of = |method: &String| {
+            let (Resolved { tree, .. }, _) = self.resolve(self.case(Some(method), first)).ok()?;
+            let unread = unread(&tree);
+            Some((tree, unread))
+        };
+        self.methods().iter().filter_map(of).collect()
+    }
+
+    /// Why no method's world reads what stands at `path`; none when one does.
+    fn unread_by_all(&self, path: &Path) -> Option<&'static str> {
+        let reasons = self.unread().into_iter().map(|(tree, unread)| {
+            let keys = indexed(&tree, path.keys());
+            unread.into_iter().find(|(at, _)| keys.starts_with(at)).map(|(_, why)| why)
+        });
+        reasons.collect::<Option<Vec<_>>>()?.first().copied()
+    }
+
+    /// A sweep, or a setting of the user that changes something, which no method's world reads. A channel's unit is accepted,
+    /// since whoever goes from one MAC to another need not take it out; see [`Scenario::unread_notes`].
+    pub(super) fn unread_settings(&self) -> Vec<ScenarioError> {
+        let mut errors = Vec::new();
+        let sweep = self.base.sweep.as_ref().and_then(|sweep| sweep.path.parse::<Path>().ok());
+        if let Some((path, why)) = sweep.and_then(|path| Some((path.to_string(), self.unread_by_all(&path)?)))
+        {
+            let allowed = format!("a path that the world reads: {why}");
+            errors.push(self.locator.plain("sweep.path", &path, &allowed));
+        }
+        for (i, setting) in self.overrides.set.iter().enumerate() {
+            let Some(why) = self.unread_by_all(&setting.path).filter(|why| *why != UNIT) else { continue };
+            let mut without = self.clone();
+            without.overrides.set.remove(i);
+            let file = |scenario: &Self| Some(scenario.read(scenario.case(None, None)).ok()?.0);
+            if file(self) != file(&without) {
+                let keys = indexed(&self.tree, setting.path.keys());
+                let found = "a setting that no world reads here";
+                let allowed = format!("its present value: {why}");
+                errors.push(ScenarioError {
+                    set_by: "--set".into(),
+                    at: None,
+                    ..self.locator.at_keys(&keys, found, &allowed)
+                });
+            }
+        }
+        errors
+    }
+
+    /// What stands in the scenario under every method and has no effect.
+    pub(super) fn unread_notes(&self) -> Vec<String> {
+        let mut all = self.unread().into_iter();
+        let Some((tree, first)) = all.next() else { return Vec::new() };
+        let others: Vec<_> = all.collect();
+        // What it says is what is done.
+        let true_unit = |keys: &[String]| get(&tree, keys).and_then(Value::as_str) == Some("bytes");
+        let by_all = first.into_iter().filter(|one| others.iter().all(|(_, unread)| unread.contains(one)));
+        let by_all = by_all.filter(|(keys, why)| *why != UNIT || !true_unit(keys));
+        by_all.map(|(keys, why)| format!("{} has no effect: {why}", keys.join("."))).collect()
+    }
+}
