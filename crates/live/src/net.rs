@@ -11,6 +11,7 @@
 //! is removed by [`sweep`].
 
 mod attach;
+mod cgroup;
 mod command;
 mod host;
 mod namespace;
@@ -28,7 +29,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 pub use attach::{Attached, Attachment, attach};
 pub use command::Running;
@@ -41,7 +43,6 @@ pub use tun::Tun;
 use crate::LiveError;
 use namespace::{Namespace, NamespaceId};
 use netlink::{LinkName, Netlink, Prefix};
-use proc::{Mark, end_marked};
 use state::RunFolder;
 
 /// The name of the TUN device on each side.
@@ -59,8 +60,6 @@ pub const DEFAULT_QUEUE_PACKETS: u32 = 5000;
 pub const MAX_UES: usize = 65_534;
 /// `TCP_CA_NAME_MAX` less the closing zero, bytes.
 const LONGEST_CONGESTION: usize = 15;
-/// What a command may take to end by itself.
-const GRACE: Duration = Duration::from_millis(300);
 
 /// A side of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -188,9 +187,8 @@ impl Network {
     pub fn build(config: &NetworkConfig) -> Result<Self, LiveError> {
         config.validate()?;
         let folder = RunFolder::create()?;
-        let server = build_end(Side::Server, config)?;
-        let ues =
-            (0..config.ues.len()).map(|ue| build_end(Side::Ue(ue), config)).collect::<Result<Vec<_>, _>>()?;
+        let mut ues = build_ends(config)?;
+        let server = ues.remove(0);
         let hosts = write_hosts(&folder, config.ues.len())?;
         let network = Self { server, ues, hosts, folder };
         network.folder.note(&network.namespaces())?;
@@ -203,7 +201,7 @@ impl Network {
         self.ues.len()
     }
 
-    /// The TUN device of a side, once: the interface is gone when it is dropped. None for a side that is not there.
+    /// The TUN device of a side, once. None for a side that is not there.
     pub fn take_tun(&mut self, side: Side) -> Option<Tun> {
         match side {
             Side::Server => self.server.tun.take(),
@@ -227,7 +225,7 @@ impl Network {
         command::start(
             Some(&self.end(side)?.namespace),
             &name,
-            self.folder.name(),
+            &self.folder,
             self.hosts.as_deref(),
             argv,
             environment,
@@ -264,8 +262,7 @@ impl Network {
     /// # Errors
     /// Processes that do not end within some seconds.
     pub fn end_commands(&self) -> Result<usize, LiveError> {
-        let namespaces = self.namespaces();
-        end_all(self.folder.name(), &namespaces)
+        self.folder.end_processes(&self.namespaces())
     }
 
     fn end(&self, side: Side) -> Result<&End, LiveError> {
@@ -291,36 +288,52 @@ impl Drop for Network {
     }
 }
 
-/// Ends all processes that carry the mark of `run` or are in one of `namespaces`.
-fn end_all(run: &str, namespaces: &[NamespaceId]) -> Result<usize, LiveError> {
-    let (found, left) = end_marked(&Mark { run, namespaces, stale: false }, GRACE);
-    if left.is_empty() {
-        Ok(found)
-    } else {
-        Err(LiveError::new("end the commands", format!("processes {left:?} stay")))
-    }
+/// Threads that build: the kernel makes a namespace wait more than work.
+const BUILDERS: usize = 8;
+
+/// The ends of all sides, the server's first.
+fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, LiveError> {
+    let sides = 1 + config.ues.len();
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = || {
+        let mut built = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= sides {
+                break;
+            }
+            let side = number.checked_sub(1).map_or(Side::Server, Side::Ue);
+            let end = build_end(side, config);
+            failed.fetch_or(end.is_err(), Ordering::Relaxed);
+            built.push((number, end));
+        }
+        built
+    };
+    let mut built = thread::scope(|scope| {
+        let start = |_| thread::Builder::new().name("namespaces".into()).spawn_scoped(scope, work);
+        let builders = (0..BUILDERS.min(sides)).map(start).collect::<io::Result<Vec<_>>>();
+        let builders = builders.map_err(|error| LiveError::new("build the network", error))?;
+        let done = builders
+            .into_iter()
+            .map(|builder| builder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok::<_, LiveError>(done.flatten().collect::<Vec<_>>())
+    })?;
+    built.sort_by_key(|(number, _)| *number);
+    built.into_iter().map(|(_, end)| end).collect()
 }
 
+/// Builds a side in a new namespace, in which the calling thread is left.
 fn build_end(side: Side, config: &NetworkConfig) -> Result<End, LiveError> {
-    let namespace = Namespace::create().map_err(|error| {
-        LiveError::new(
-            format!("make a network namespace for {side}"),
-            privilege::with_capability(&error, "CAP_SYS_ADMIN"),
-        )
-    })?;
+    let failed = |what: String, error: &io::Error, capability| {
+        LiveError::new(what, privilege::with_capability(error, capability))
+    };
+    let namespace = Namespace::enter_new()
+        .map_err(|error| failed(format!("make a network namespace for {side}"), &error, "CAP_SYS_ADMIN"))?;
     let link = LinkName::new(LINK).map_err(|reason| LiveError::new("name the TUN device", reason))?;
-    let tun = namespace.enter(|| Tun::create(link)).map_err(|error| {
-        LiveError::new(
-            format!("open {} for {side}", tun::DEVICE),
-            privilege::with_capability(&error, "CAP_NET_ADMIN"),
-        )
-    })?;
-    namespace.enter(|| configure(side, config, &link)).map_err(|error| {
-        LiveError::new(
-            format!("set up {LINK} of {side}"),
-            privilege::with_capability(&error, "CAP_NET_ADMIN"),
-        )
-    })?;
+    let tun = Tun::create(link)
+        .map_err(|error| failed(format!("open {} for {side}", tun::DEVICE), &error, "CAP_NET_ADMIN"))?;
+    configure(side, config, &link)
+        .map_err(|error| failed(format!("set up {LINK} of {side}"), &error, "CAP_NET_ADMIN"))?;
     Ok(End { namespace, tun: Some(tun) })
 }
 

@@ -211,6 +211,25 @@ fn many_ues_have_addresses_of_their_own_and_a_way_to_the_server() {
 }
 
 #[test]
+fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
+    if !can_build() {
+        return;
+    }
+    let soak = std::env::var_os("JUSTFULL_SOAK").is_some();
+    let ues = if soak { 1_000 } else { 100 };
+    let begin = justfull_live::clock::SlotClock::start().expect("a clock");
+    let network = Network::build(&NetworkConfig::new(ues)).expect("a network");
+    let last = Side::Ue(ues - 1);
+    let (text, code) = output(&network, last, "ip -o addr show dev jf0; getent ahostsv4 ue0");
+    assert!(code == 0 && last.addresses().iter().all(|a| text.contains(&format!(" {a}/"))), "{text}");
+    drop(network);
+    let took = justfull_live::clock::Clock::now(&mut { begin });
+    println!("{ues} UEs: {took:?}");
+    // It is some 2 s on two idle cores. One interface after the other took 54 s.
+    assert!(!soak || took.as_secs_f64() < 20.0, "{took:?}");
+}
+
+#[test]
 fn commands_know_the_sides_by_name() {
     if !can_build() {
         return;

@@ -17,8 +17,10 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 use nix::unistd::{Pid, getpgrp, getpid, getppid, tcsetpgrp};
 
+use super::cgroup::{self, Cgroup};
 use super::namespace::Namespace;
 use super::proc::RUN_VARIABLE;
+use super::state::RunFolder;
 use crate::LiveError;
 
 /// Where the names `server` and `ue0` are looked up.
@@ -75,12 +77,12 @@ impl Drop for Running {
     }
 }
 
-/// Starts `argv` in `namespace`, or without one where this process is. Its children carry `run` in their environment. In a
-/// namespace it sees `hosts` as `/etc/hosts`.
+/// Starts `argv` in `namespace`, or without one where this process is, and in the control group of `run`. Its children carry the run's
+/// name in their environment. In a namespace it sees `hosts` as `/etc/hosts`.
 pub(super) fn start(
     namespace: Option<&Namespace>,
     side: &str,
-    run: &str,
+    run: &RunFolder,
     hosts: Option<&Path>,
     argv: &[OsString],
     environment: &[(OsString, OsString)],
@@ -91,17 +93,20 @@ pub(super) fn start(
     let failed = |error: io::Error| LiveError::new(format!("run {what}"), error);
 
     let mut command = Command::new(program);
-    command.args(arguments).env(RUN_VARIABLE, run).env("JUSTFULL_SIDE", side);
+    command.args(arguments).env(RUN_VARIABLE, run.name()).env("JUSTFULL_SIDE", side);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
     let namespace = namespace.map(Namespace::raw);
     let hosts = hosts.map(|path| c_string(path.as_os_str())).transpose().map_err(failed)?;
     let target = c_string(OsStr::new(HOSTS)).map_err(failed)?;
+    let group = run.cgroup().map(Cgroup::raw);
     let parent = getpid();
     // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are allowed: `stay_with`
-    // and `enter` make system calls and allocate nothing; the descriptor of the namespace is open, since the caller holds the namespace.
+    // and the two `enter` make system calls and allocate nothing; the descriptors are open, since the caller holds what they are of.
     unsafe {
         command.pre_exec(move || {
             stay_with(parent)?;
+            // Without the right to move itself there it is known by its environment and its namespace.
+            let _contained = group.map(cgroup::enter);
             if let Some(namespace) = namespace {
                 enter(BorrowedFd::borrow_raw(namespace), hosts.as_deref(), &target)?;
             }

@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 
 use super::command::{self, Running};
-use super::end_all;
 use super::state::RunFolder;
 use crate::LiveError;
 
-/// Starts commands and ends them, with what they started, as a [`Network`](super::Network) does. They are known by their
-/// environment alone: one that empties it and leaves its parent is not found.
+/// Starts commands and ends them, with what they started, as a [`Network`](super::Network) does. Where they have no control group,
+/// they are known by their environment alone: one that empties it and leaves its parent is not found.
 #[derive(Debug)]
 pub struct Host {
     folder: RunFolder,
@@ -28,7 +27,7 @@ impl Host {
     /// # Errors
     /// It cannot be started.
     pub fn run(&self, argv: &[OsString]) -> Result<Running, LiveError> {
-        command::start(None, "host", self.folder.name(), None, argv, &[])
+        command::start(None, "host", &self.folder, None, argv, &[])
     }
 
     /// As [`Network::end_commands`](super::Network::end_commands).
@@ -36,7 +35,7 @@ impl Host {
     /// # Errors
     /// Processes that do not end within some seconds.
     pub fn end_commands(&self) -> Result<usize, LiveError> {
-        end_all(self.folder.name(), &[])
+        self.folder.end_processes(&[])
     }
 }
 

@@ -35,10 +35,13 @@ pub(super) struct Namespace {
 impl Namespace {
     /// Makes a namespace with a loopback interface that is down.
     pub(super) fn create() -> io::Result<Self> {
-        in_thread(|| {
-            unshare(CloneFlags::CLONE_NEWNET)?;
-            Self::of_this_thread(File::open("/proc/thread-self/ns/net")?)
-        })
+        in_thread(Self::enter_new)
+    }
+
+    /// The same, and the calling thread is in it from now on.
+    pub(super) fn enter_new() -> io::Result<Self> {
+        unshare(CloneFlags::CLONE_NEWNET)?;
+        Self::of_this_thread(File::open("/proc/thread-self/ns/net")?)
     }
 
     /// Opens the namespace that a path of `/proc` leads to, and reads its number inside.

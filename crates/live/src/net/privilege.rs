@@ -9,6 +9,7 @@ use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
+use super::cgroup;
 use super::namespace::Namespace;
 use super::netlink::LinkName;
 use super::tun::{self, Tun};
@@ -106,6 +107,15 @@ pub fn capabilities() -> Vec<Capability> {
                 .map_err(|error| with_capability(&error, "CAP_NET_ADMIN")),
         ),
         named("real-time priority", false, real_time()),
+        named(
+            "cgroup for commands",
+            false,
+            cgroup::attempt().map_err(|why| {
+                format!(
+                    "{why}; a command that empties its environment and makes its own namespace outlives the run"
+                )
+            }),
+        ),
         named("congestion controls", false, {
             let known = congestion_controls();
             if known.is_empty() {

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::cgroup;
 use super::namespace::{Namespace, NamespaceId};
 
 /// How often it is looked whether a process that was sent a signal has gone.
@@ -36,6 +37,8 @@ pub(super) struct Mark<'a> {
     pub(super) run: &'a str,
     /// The run's namespaces.
     pub(super) namespaces: &'a [NamespaceId],
+    /// The control group of its commands, where there is one.
+    pub(super) cgroup: Option<&'a Path>,
     /// The run holds its namespaces no more, and their inodes may be others' by now: compare cookies as well.
     pub(super) stale: bool,
 }
@@ -65,7 +68,8 @@ impl Mark<'_> {
 pub(super) fn marked(mark: &Mark<'_>) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| *pid != std::process::id() && mark.is_on(*pid)).collect()
+    let contained = mark.cgroup.map(cgroup::processes).unwrap_or_default();
+    pids.filter(|pid| *pid != std::process::id() && (contained.contains(pid) || mark.is_on(*pid))).collect()
 }
 
 /// Ends all processes that carry the mark: SIGTERM, SIGHUP for those that are there after half of `grace`, SIGKILL after the
@@ -94,6 +98,7 @@ pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) 
         if left.is_empty() {
             break;
         }
+        mark.cgroup.map(cgroup::kill);
         signal_all(&left, Signal::SIGKILL);
         thread::sleep(LOOK_EVERY);
         left = marked(mark);

@@ -13,11 +13,16 @@ use std::time::Duration;
 
 use nix::unistd::geteuid;
 
+use super::cgroup::{self, Cgroup};
 use super::namespace::NamespaceId;
 use super::proc::{Mark, end_marked, start_time};
 use crate::LiveError;
 
 const NAMESPACES: &str = "namespaces";
+const CGROUP: &str = "cgroup";
+
+/// What a command may take to end by itself.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// What [`sweep`] removed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +33,12 @@ pub struct Swept {
     pub processes: usize,
 }
 
-/// The folder of one run; removed when this value is dropped.
+/// The folder of one run, and the control group of its commands where there can be one; removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct RunFolder {
     path: PathBuf,
     name: String,
+    cgroup: Option<Cgroup>,
 }
 
 impl RunFolder {
@@ -42,14 +48,33 @@ impl RunFolder {
         let start = start_time(pid)
             .ok_or_else(|| LiveError::new("read /proc/self/stat", "no start time; is /proc mounted?"))?;
         let name = format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed));
-        loop {
-            let path = home()?.join(&name);
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self { path, name }),
-                // Another run ended in between and took the empty home along.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(LiveError::new(format!("make {}", path.display()), error)),
-            }
+        let path = in_home(&home()?, |home| {
+            let path = home.join(&name);
+            fs::create_dir(&path).map(|()| path)
+        });
+        let path = path.map_err(|error| LiveError::new(format!("make the folder of run {name}"), error))?;
+        let mut folder = Self { path, name, cgroup: None };
+        if let Ok(place) = cgroup::place(&folder.name) {
+            // Noted before it is made, so that a run that is killed in between leaves nothing that is not known.
+            folder.write(CGROUP, &place.to_string_lossy())?;
+            folder.cgroup = Cgroup::create(place).ok();
+        }
+        Ok(folder)
+    }
+
+    /// The group that holds the run's commands.
+    pub(super) fn cgroup(&self) -> Option<&Cgroup> {
+        self.cgroup.as_ref()
+    }
+
+    /// Ends all processes of the run, which holds `namespaces`: first by SIGTERM, then by SIGKILL. Returns how many there were.
+    pub(super) fn end_processes(&self, namespaces: &[NamespaceId]) -> Result<usize, LiveError> {
+        let cgroup = self.cgroup.as_ref().map(Cgroup::path);
+        let (found, left) = end_marked(&Mark { run: &self.name, namespaces, cgroup, stale: false }, GRACE);
+        if left.is_empty() {
+            Ok(found)
+        } else {
+            Err(LiveError::new("end the commands", format!("processes {left:?} stay")))
         }
     }
 
@@ -76,6 +101,8 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
+        // Before the note of it.
+        self.cgroup = None;
         // What is left is found by the next sweep.
         let _left = fs::remove_dir_all(&self.path);
         if let Some(home) = self.path.parent() {
@@ -97,8 +124,8 @@ pub fn sweep() -> Result<Swept, LiveError> {
 }
 
 fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
-    let entries =
-        fs::read_dir(home).map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
+    let entries = in_home(home, |home| fs::read_dir(home));
+    let entries = entries.map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
     let mut swept = Swept::default();
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -109,6 +136,23 @@ fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
         }
     }
     Ok(swept)
+}
+
+/// How often the folder of runs is made again when another run, which ended meanwhile, took it along.
+const ROUNDS: u32 = 100;
+
+/// Does `work` in the folder of runs, which is there when it begins. Each run that ends takes the empty folder along: then it is made
+/// and `work` is done again.
+fn in_home<T>(home: &Path, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let gone = |done: &io::Result<T>| matches!(done, Err(error) if error.kind() == io::ErrorKind::NotFound);
+    let mut done = own(home).and_then(|()| work(home));
+    for _ in 0..ROUNDS {
+        if !gone(&done) {
+            break;
+        }
+        done = own(home).and_then(|()| work(home));
+    }
+    done
 }
 
 fn remove_if_empty(home: &Path) {
@@ -130,13 +174,19 @@ fn owner_is_dead(name: &str) -> Option<bool> {
 fn remove(path: &Path, name: &str) -> Result<usize, LiveError> {
     let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
     let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
-    let (found, left) = end_marked(&Mark { run: name, namespaces: &namespaces, stale: true }, Duration::ZERO);
+    let noted = fs::read_to_string(path.join(CGROUP)).unwrap_or_default();
+    let group = Path::new(&noted);
+    let ours = group.file_name().and_then(|last| last.to_str()).is_some_and(|last| last.ends_with(name));
+    let cgroup = Some(group).filter(|_| ours);
+    let mark = Mark { run: name, namespaces: &namespaces, cgroup, stale: true };
+    let (found, left) = end_marked(&mark, Duration::ZERO);
     if !left.is_empty() {
         return Err(LiveError::new(
             format!("end what run {name} left"),
             format!("processes {left:?} do not end"),
         ));
     }
+    cgroup.map(cgroup::remove);
     match fs::remove_dir_all(path) {
         // Another process was faster.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(found),
@@ -157,7 +207,7 @@ fn home() -> Result<PathBuf, LiveError> {
     let fallback = std::env::temp_dir().join(format!("justfull-{}", user_outside()));
     let mut refused = Vec::new();
     for folder in [Some(PathBuf::from("/run/justfull")), session, Some(fallback)].into_iter().flatten() {
-        match own(&folder) {
+        match in_home(&folder, |_home| Ok(())) {
             Ok(()) => return Ok(folder),
             Err(error) => refused.push(format!("{}: {error}", folder.display())),
         }
@@ -189,4 +239,33 @@ fn own(folder: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may write to it"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn f7_runs_that_start_while_others_end_find_their_folder_or_make_it() {
+        let outside = tempfile::tempdir().expect("a folder can be made");
+        let home = outside.path().join("justfull");
+        thread::scope(|scope| {
+            for thread in 0..8 {
+                let home = &home;
+                scope.spawn(move || {
+                    for round in 0..400 {
+                        sweep_home(home).expect("it is read");
+                        let made = in_home(home, |home| {
+                            let path = home.join(format!("mine-{thread}-{round}"));
+                            fs::create_dir(&path).map(|()| path)
+                        });
+                        fs::remove_dir(made.expect("it is made")).expect("it is empty");
+                        remove_if_empty(home);
+                    }
+                });
+            }
+        });
+        assert!(!home.exists(), "the last took it along");
+    }
 }

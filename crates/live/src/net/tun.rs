@@ -23,7 +23,9 @@ nix::ioctl_write_ptr_bad!(
     libc::ifreq
 );
 
-/// One end of a TUN device. The interface is gone when this value is dropped.
+nix::ioctl_write_int_bad!(tun_set_persist, nix::request_code_write!(b'T', 203, size_of::<libc::c_int>()));
+
+/// One end of a TUN device. Once this value is dropped the interface loses what is sent to it, and it goes with its namespace.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -65,6 +67,16 @@ impl Tun {
             }
             _ => io::Error::new(error.kind(), format!("the interface {name}: {error}")),
         }
+    }
+}
+
+impl Drop for Tun {
+    fn drop(&mut self) {
+        // The kernel takes about 25 ms to remove one interface, and no longer for all those of a namespace that ends, for which nobody
+        // waits. So the interface is left to its namespace. A process that is killed does not come here: then the kernel removes them
+        // one by one.
+        // SAFETY: TUNSETPERSIST takes a number, on a descriptor that is open.
+        let _removed_now = unsafe { tun_set_persist(self.file.as_raw_fd(), 1) };
     }
 }
 
