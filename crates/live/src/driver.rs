@@ -23,7 +23,7 @@ use crate::clock::{Clock, Priority, wake_period};
 use crate::lateness::{Lateness, Limit, missed};
 use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
 use crate::report::{Account, LiveReport};
-use crate::{LiveError, Port};
+use crate::{LiveError, Outages, Port};
 use flows::FlowTable;
 use justfull_base::{Duration, Instant, Packet};
 use justfull_ran::Stack;
@@ -494,6 +494,11 @@ impl<P: Port> Live<P> {
             buffer_bytes: self.side.arena.memory(),
             congestion_control: Vec::new(),
             capture: self.side.capture.as_ref().map(Recorder::report),
+            outages: self.ues.iter().map(Port::outages).fold(self.server.outages(), |sum, of| Outages {
+                count: sum.count + of.count,
+                time: sum.time + of.time,
+            }),
+            ended_servers: Vec::new(),
             fault: self.fault.map(|fault| fault.to_string()),
         };
         (self.side.record.finish(self.done, &self.stack, uplink), report)

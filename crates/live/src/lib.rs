@@ -22,6 +22,7 @@ pub use error::LiveError;
 pub use report::{Account, LiveReport};
 pub use session::{Outcome, Session};
 
+use serde::Serialize;
 use std::io;
 
 /// A way in and out for IP datagrams of at most the MTU. Neither call waits.
@@ -37,6 +38,20 @@ pub trait Port {
     /// # Errors
     /// The interface has gone, or fails.
     fn send(&mut self, packet: &[u8]) -> io::Result<bool>;
+
+    /// How often and how long the interface was down and waited for.
+    fn outages(&self) -> Outages {
+        Outages::default()
+    }
+}
+
+/// Times at which an interface was down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outages {
+    /// How many.
+    pub count: u64,
+    /// How long all together.
+    pub time: justfull_base::Duration,
 }
 
 /// A port that is lent stays open when its borrower ends.
@@ -47,5 +62,9 @@ impl<P: Port> Port for &mut P {
 
     fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
         (**self).send(packet)
+    }
+
+    fn outages(&self) -> Outages {
+        (**self).outages()
     }
 }

@@ -1,5 +1,6 @@
 //! What a live run says of itself beside the results that it shares with the simulator.
 
+use crate::Outages;
 use crate::capture::CaptureReport;
 use crate::clock::Priority;
 use crate::lateness::LatenessReport;
@@ -81,6 +82,10 @@ pub struct LiveReport {
     pub congestion_control: Vec<(String, String)>,
     /// What a recorder of packets was given; none without one.
     pub capture: Option<CaptureReport>,
+    /// Times at which an attached interface was down and waited for.
+    pub outages: Outages,
+    /// Servers that ended before the run did: their lines, and their statuses as a shell tells them.
+    pub ended_servers: Vec<(String, u8)>,
     /// Why the run ended before its time, other than by being told to.
     pub fault: Option<String>,
 }

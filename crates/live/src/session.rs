@@ -116,9 +116,9 @@ impl Session {
         let mut devices = devices(&mut network)?;
         let live = Live::new(config, options, ends(&mut devices))?;
         let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
-        let ((result, mut report), (status, applications)) =
+        let ((result, mut report), Beside { status, applications, ended_servers }) =
             drive(live, watch, |begin, over| self.beside(config, &network, begin, &stop, over))?;
-        report.congestion_control = congestion_control;
+        (report.congestion_control, report.ended_servers) = (congestion_control, ended_servers);
         Ok(Outcome { result, report, status, interrupted: stop.requested(), applications, swept })
     }
 
@@ -189,11 +189,11 @@ impl Session {
         begin: Instant,
         stop: &Stop,
         over: &AtomicBool,
-    ) -> Result<(Option<ExitStatus>, Vec<ApplicationReport>), LiveError> {
+    ) -> Result<Beside, LiveError> {
         let mut servers = Vec::new();
         for line in &self.serve {
             let argv = ["sh".into(), "-c".into(), line.clone()];
-            servers.push(network.run(Side::Server, &argv, &[])?);
+            servers.push((line, network.run(Side::Server, &argv, &[])?));
         }
         let flows = if self.own_flows { config.flows.as_slice() } else { &[] };
         let applications = Applications::start(network, (flows, config.stack.seed), begin)?;
@@ -203,11 +203,29 @@ impl Session {
             Some((side, Command::Program(argv))) => Some(network.run(*side, argv, &[])?),
         };
         let status = wait(command.as_mut(), stop, over)?;
+        let ended_servers = ended(&mut servers)?;
         let applications = applications.finish();
         // By SIGTERM first: dropped, they would be killed before they could print what they measured.
         network.end_commands()?;
-        Ok((status, applications))
+        Ok(Beside { status, applications, ended_servers })
     }
+}
+
+/// What came of all that ran beside the stack.
+struct Beside {
+    status: Option<ExitStatus>,
+    applications: Vec<ApplicationReport>,
+    ended_servers: Vec<(String, u8)>,
+}
+
+/// The servers that have ended, with their statuses.
+fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, LiveError> {
+    let mut found = Vec::new();
+    for (line, server) in servers {
+        let status = server.try_wait()?;
+        found.extend(status.map(|status| (line.to_string_lossy().into_owned(), Running::exit_code(status))));
+    }
+    Ok(found)
 }
 
 /// Runs `live` on a thread of its own, and `beside` on this one, which is told of second 0 and sets its flag when the run is

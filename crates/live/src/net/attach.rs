@@ -6,6 +6,8 @@
 //! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` tells, and it is filled in here. What the
 //! kernel has put together from several frames cannot be a unit of a queue: an error that says how to turn that off.
 //!
+//! An interface that goes down is waited for, for half a minute: what is sent to it meanwhile is refused.
+//!
 //! Behind the UEs' interface there may be several UEs ([`Attachment`]); a datagram belongs to the one that has its address.
 //!
 //! Known weaknesses: a VLAN's tag is lost; an interface that has an address of its own answers beside us.
@@ -24,9 +26,14 @@ use nix::sys::socket::{
 };
 
 use super::netlink::LinkName;
+use link::{State, Watch};
+
+mod link;
+
 use super::privilege::with_capability;
 use super::tun::is_full;
-use crate::{LiveError, Port};
+use crate::applications::now;
+use crate::{LiveError, Outages, Port};
 
 /// `struct virtio_net_hdr` before each frame: flags, kind of segments, four numbers of 16 bits in the machine's order.
 const OFFLOAD_BYTES: usize = 10;
@@ -80,6 +87,9 @@ pub struct Attached {
     to_go: Arc<Mutex<Headers>>,
     frame: Vec<u8>,
     unknown: u64,
+    /// Its number when it was attached.
+    index: i32,
+    watch: Watch,
 }
 
 /// Takes everything that arrives at two Ethernet interfaces of the calling thread's namespace. They should have no address, and
@@ -91,24 +101,29 @@ pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveErr
     if first == second {
         return Err(LiveError::new(format!("attach to {first}"), "two different interfaces are needed"));
     }
-    let ((one, at_one), (two, at_two)) = (open(first)?, open(second)?);
+    let ((one, at_one, one_index), (two, at_two, two_index)) = (open(first)?, open(second)?);
     let (down, up) = (Arc::new(Mutex::new(Headers::default())), Arc::new(Mutex::new(Headers::default())));
-    let side = |name, own: &Arc<OwnedFd>, other: &Arc<OwnedFd>, came: &Arc<_>, to_go: &Arc<_>| Attached {
-        name,
-        own: Arc::clone(own),
-        other: Arc::clone(other),
-        came: Arc::clone(came),
-        to_go: Arc::clone(to_go),
-        frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + usize::from(u16::MAX)],
-        unknown: 0,
-    };
-    Ok((side(one, &at_one, &at_two, &down, &up), side(two, &at_two, &at_one, &up, &down)))
+    let side =
+        |(name, index), own: &Arc<OwnedFd>, other: &Arc<OwnedFd>, came: &Arc<_>, to_go: &Arc<_>| Attached {
+            name,
+            index,
+            watch: Watch::default(),
+            own: Arc::clone(own),
+            other: Arc::clone(other),
+            came: Arc::clone(came),
+            to_go: Arc::clone(to_go),
+            frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + usize::from(u16::MAX)],
+            unknown: 0,
+        };
+    let one = side((one, one_index), &at_one, &at_two, &down, &up);
+    Ok((one, side((two, two_index), &at_two, &at_one, &up, &down)))
 }
 
-fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>), LiveError> {
+fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), LiveError> {
     let refuse = |reason: String| LiveError::new(format!("attach to {name}"), reason);
     let link = LinkName::new(name).map_err(refuse)?;
     let index = if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
+    let index = i32::try_from(index).map_err(|error| refuse(error.to_string()))?;
     let opened = || -> io::Result<OwnedFd> {
         // Without a protocol nothing is received before the socket knows its interface.
         let socket = socket(
@@ -119,7 +134,6 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>), LiveError> {
         )?;
         set(&socket, libc::PACKET_VNET_HDR, &1_i32)?;
         set(&socket, libc::PACKET_IGNORE_OUTGOING, &1_i32)?;
-        let index = i32::try_from(index).map_err(io::Error::other)?;
         let all = libc::packet_mreq {
             mr_ifindex: index,
             mr_type: libc::PACKET_MR_PROMISC.try_into().map_err(io::Error::other)?,
@@ -143,7 +157,7 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>), LiveError> {
     if address.as_link_addr().map(LinkAddr::hatype) != Some(libc::ARPHRD_ETHER) {
         return Err(refuse("it is no Ethernet interface".into()));
     }
-    Ok((link, Arc::new(socket)))
+    Ok((link, Arc::new(socket), index))
 }
 
 fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
@@ -187,9 +201,6 @@ impl Attached {
     fn explain(&self, error: io::Error) -> io::Error {
         let name = self.name();
         match error.raw_os_error().map(Errno::from_raw) {
-            Some(Errno::ENETDOWN) => {
-                io::Error::new(io::ErrorKind::NetworkDown, format!("the interface {name} is down"))
-            }
             Some(Errno::ENXIO | Errno::ENODEV) => {
                 io::Error::new(io::ErrorKind::NotFound, format!("the interface {name} has gone"))
             }
@@ -197,11 +208,22 @@ impl Attached {
         }
     }
 
+    /// True unless it is down and waited for. What the kernel does with the socket then is undone by the kernel when it is up again.
+    fn is_up(&mut self) -> io::Result<bool> {
+        let (socket, name, index) = (&self.own, &self.name, self.index);
+        let up = self.watch.is_up(now(), || link::state(socket, name, index));
+        up.map_err(|(kind, what)| io::Error::new(kind, format!("the interface {} {what}", name.as_str())))
+    }
+
     /// Reads one frame behind its offload header; its length, or none.
     fn read(&mut self) -> io::Result<Option<usize>> {
         match recv(self.own.as_raw_fd(), &mut self.frame, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
             Ok(length) => Ok(Some(length)),
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
+            Err(Errno::ENETDOWN) => {
+                self.watch.doubt(now());
+                self.is_up().map(|_| None)
+            }
             Err(error) => Err(self.explain(error.into())),
         }
     }
@@ -229,6 +251,9 @@ impl AsFd for Attached {
 
 impl Port for Attached {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.watch.is_down() && !self.is_up()? {
+            return Ok(None);
+        }
         while let Some(length) = self.read()? {
             if length < OFFLOAD_BYTES + ETHERNET_BYTES {
                 continue;
@@ -253,6 +278,9 @@ impl Port for Attached {
     }
 
     fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
+        if self.watch.is_down() && !self.is_up()? {
+            return Ok(false);
+        }
         let header = pair_of(packet)
             .and_then(|pair| self.to_go.lock().unwrap_or_else(PoisonError::into_inner).find(&pair));
         let room = self.frame.len() - OFFLOAD_BYTES - ETHERNET_BYTES;
@@ -266,9 +294,21 @@ impl Port for Attached {
         self.frame[OFFLOAD_BYTES + ETHERNET_BYTES..length].copy_from_slice(packet);
         match send(self.own.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT) {
             Ok(_) => Ok(true),
+            // Down, or without a carrier.
+            Err(Errno::ENETDOWN) => {
+                if link::state(&self.own, &self.name, self.index) != State::Up {
+                    self.watch.doubt(now());
+                    self.is_up()?;
+                }
+                Ok(false)
+            }
             Err(error) if error == Errno::EINTR || is_full(&error.into()) => Ok(false),
             Err(error) => Err(self.explain(error.into())),
         }
+    }
+
+    fn outages(&self) -> Outages {
+        self.watch.outages(now())
     }
 }
 
@@ -308,6 +348,14 @@ impl Port for Attachment {
         match self {
             Self::Whole(interface) => interface.send(packet),
             Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).send(packet),
+        }
+    }
+
+    fn outages(&self) -> Outages {
+        match self {
+            Self::Whole(interface) => interface.outages(),
+            Self::Shared { reads: false, .. } => Outages::default(),
+            Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).outages(),
         }
     }
 }
