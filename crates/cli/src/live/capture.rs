@@ -39,7 +39,8 @@ impl Writer {
     /// Waits for the last frame, when the run is over, and puts the file in its place if it is `wanted`.
     pub(super) fn finish(self, wanted: bool) -> Result<(), Failure> {
         let written = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let committed = written.and_then(|(file, end)| if wanted { file.commit(end) } else { Ok(()) });
+        let committed =
+            written.and_then(|(file, end)| if wanted { file.commit_or_keep(end) } else { Ok(()) });
         committed.map_err(|e| Failure::Failed(e.to_string()))
     }
 }
@@ -55,7 +56,7 @@ fn write(frames: &Frames, mut file: PacketFile) -> Result<(PacketFile, Instant),
         match drained {
             Ok(true) => thread::sleep(LOOK),
             Ok(false) => return Ok((file, last)),
-            Err(what) => return Err(file.failed(what)),
+            Err(what) => return Err(file.keep(what)),
         }
     }
 }

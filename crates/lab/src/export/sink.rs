@@ -76,6 +76,26 @@ impl Sink {
         Ok(())
     }
 
+    /// Puts what is on the disk into its place though more should follow. `whole` is given its length in bytes and says how many of
+    /// them are to be kept.
+    ///
+    /// # Errors
+    /// Names the file when the disk refuses that too, or when it is a device; nothing is left behind then.
+    pub fn keep(mut self, whole: impl FnOnce(u64) -> u64) -> Result<(), ExportError> {
+        let out = self.out.take();
+        let attempt = || {
+            let (Some(out), Some(part)) = (out, &self.part) else {
+                return Err(io::ErrorKind::Unsupported.into());
+            };
+            let (file, _unwritten) = out.into_parts();
+            file.set_len(whole(file.metadata()?.len()))?;
+            fs::rename(part, &self.path)
+        };
+        attempt().map_err(|what| ExportError { path: self.path.clone(), what })?;
+        self.part = None;
+        Ok(())
+    }
+
     /// `what` as an error of this file.
     #[must_use]
     pub fn error(&self, what: io::Error) -> ExportError {

@@ -4,6 +4,7 @@ use super::LINKTYPE_RAW;
 use crate::export::facts::Provenance;
 use crate::export::sink::{ExportError, Sink};
 use justfull_base::Instant;
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -84,10 +85,15 @@ pub struct Kept<'a> {
     pub original: u32,
 }
 
+/// How far what has been handed to a [`Sink`] may be ahead of the disk, in bytes: more than its buffer.
+const AHEAD: u64 = 1 << 18;
+
 /// A capture of raw IP packets (LINKTYPE_RAW) that is being written.
 pub struct PacketFile {
     sink: Sink,
     block: Block,
+    /// Where the last blocks end, in bytes from the start of the file.
+    ends: VecDeque<u64>,
     /// Packets written and packets dropped, by interface.
     counts: Vec<(u64, u64)>,
 }
@@ -104,7 +110,8 @@ impl PacketFile {
         snaplen: u32,
     ) -> Result<Self, ExportError> {
         let counts = vec![(0, 0); interfaces.len()];
-        let mut file = Self { sink: Sink::create(path)?, block: Block::default(), counts };
+        let mut file =
+            Self { sink: Sink::create(path)?, block: Block::default(), ends: VecDeque::from([0]), counts };
         match file.header(provenance, interfaces, snaplen) {
             Ok(()) => Ok(file),
             Err(what) => Err(file.failed(what)),
@@ -132,8 +139,9 @@ impl PacketFile {
             }
         }
         block.option(SHB_USERAPPL, format!("justfull {}", provenance.version).as_bytes());
-        self.sink.write_all(block.end(true))?;
+        self.write()?;
         for (name, description) in interfaces {
+            let block = &mut self.block;
             block.begin(INTERFACE_DESCRIPTION);
             block.u16(LINKTYPE_RAW);
             block.u16(0);
@@ -142,7 +150,7 @@ impl PacketFile {
             block.option(IF_DESCRIPTION, description.as_bytes());
             // Nanoseconds: 10 to the power of -9.
             block.option(IF_TSRESOL, &[9]);
-            self.sink.write_all(block.end(true))?;
+            self.write()?;
         }
         Ok(())
     }
@@ -164,7 +172,18 @@ impl PacketFile {
         block.padded(packet.bytes);
         block.option(OPT_COMMENT, comment.as_bytes());
         self.counts[interface].0 += 1;
-        self.sink.write_all(block.end(true))
+        self.write()
+    }
+
+    /// Writes the block that has been put together.
+    fn write(&mut self) -> io::Result<()> {
+        let bytes = self.block.end(true);
+        let end = self.ends.back().map_or(0, |end| end + bytes.len() as u64);
+        self.ends.push_back(end);
+        while self.ends.get(1).is_some_and(|second| second + AHEAD < end) {
+            self.ends.pop_front();
+        }
+        self.sink.write_all(bytes)
     }
 
     /// Packets of `interface` were dropped.
@@ -192,15 +211,39 @@ impl PacketFile {
         }
     }
 
+    /// As [`PacketFile::commit`], for what cannot be captured again: when the disk refuses, the blocks that it took whole stay.
+    ///
+    /// # Errors
+    /// Names the file when the disk refuses, and says whether something stays.
+    pub fn commit_or_keep(mut self, end: Instant) -> Result<(), ExportError> {
+        match self.statistics(end).and_then(|()| self.sink.flush()) {
+            Ok(()) => self.sink.commit(),
+            Err(what) => Err(self.keep(what)),
+        }
+    }
+
+    /// Ends the file after the last block that is whole on the disk, which answered `what` to more. Returns that as the file's error.
+    #[must_use]
+    pub fn keep(self, what: io::Error) -> ExportError {
+        let Self { sink, ends, .. } = self;
+        let mut error = sink.error(what);
+        let whole = |length| ends.iter().rev().copied().find(|end| *end <= length).unwrap_or(0);
+        if sink.keep(whole).is_ok() {
+            let kept = format!("{}; what was captured before that is kept", error.what);
+            error.what = io::Error::new(error.what.kind(), kept);
+        }
+        error
+    }
+
     fn statistics(&mut self, end: Instant) -> io::Result<()> {
-        for (i, (written, dropped)) in self.counts.iter().enumerate() {
+        for (i, (written, dropped)) in self.counts.clone().into_iter().enumerate() {
             let block = &mut self.block;
             block.begin(INTERFACE_STATISTICS);
             block.u32(i as u32);
             block.timestamp(end);
             block.option(ISB_IFRECV, &written.to_le_bytes());
             block.option(ISB_IFDROP, &dropped.to_le_bytes());
-            self.sink.write_all(block.end(true))?;
+            self.write()?;
         }
         Ok(())
     }
