@@ -128,7 +128,9 @@ Examples:
   justfull live live-lte --time 1h --attach eth1 eth2
 
 Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces `server`, `ue`, `ue0`, `ue1` ...
-are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start."
+are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start.
+
+A command behind -- that fails makes the exit status 1, whatever its own; the message names it (\"the command ended with status 7\")."
 );
 
 /// Which scenario, and how.

@@ -10,11 +10,12 @@ use justfull_lab::report::{Comparison, Group};
 use justfull_lab::scenario::{Job, Scenario, Setting, Value};
 use justfull_lab::table;
 use justfull_live::clock::Priority;
-use justfull_live::driver::{LiveOptions, View, Watch};
+use justfull_live::driver::LiveOptions;
 use justfull_live::lateness::Limit;
 use justfull_live::net::{Capability, Privilege, Running, Side, Stop, capabilities, privilege};
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
+use justfull_sim::results::RunResult;
 use justfull_sim::{Progress, World, WorldConfig};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -22,9 +23,11 @@ use std::path::{Path, PathBuf};
 
 mod board;
 mod capture;
+mod last;
 mod metrics;
 
-use board::Board;
+use board::Terminal;
+use last::Last;
 
 /// A scenario under one method, ready to be run.
 struct Chosen {
@@ -105,11 +108,13 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     privilege().map_err(|e| Failure::usage(&e))?;
     // Until the results are written: what listened to a signal once is not ended in order by it afterwards.
     let _stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
-    let metrics = args.metrics.as_deref().map(metrics::Server::start).transpose()?;
+    let last = Last::default();
+    let metrics =
+        args.metrics.as_deref().map(|address| metrics::Server::start(address, last.clone())).transpose()?;
     if let Some(server) = &metrics {
         say(&format!("metrics at http://{}/metrics", server.address()));
     }
-    let beside = Beside { pcapng: args.pcapng.clone(), metrics };
+    let beside = Beside { pcapng: args.pcapng.clone(), last, _metrics: metrics };
     let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
     let (outcome, captured) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
@@ -133,8 +138,10 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
 struct Beside {
     /// File of a capture.
     pcapng: Option<PathBuf>,
+    /// What is shown of the run while it goes on.
+    last: Last,
     /// Serves metrics until the results are written.
-    metrics: Option<metrics::Server>,
+    _metrics: Option<metrics::Server>,
 }
 
 /// What came of the run, and of its capture: a disk that fills ends the one and not the other.
@@ -149,11 +156,10 @@ fn run(
         capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
     });
     let (recorder, writer) = capture.transpose()?.unzip();
-    let mut watchers = Watchers {
-        board: Board::new(!quiet && std::io::stderr().is_terminal()),
-        metrics: beside.metrics.as_ref().map(metrics::Server::board),
-    };
-    let outcome = session.run_recorded(&chosen.config, options, &mut watchers, recorder);
+    let shown = !quiet && std::io::stderr().is_terminal();
+    let terminal = shown.then(|| Terminal::start(beside.last.clone())).flatten();
+    let outcome = session.run_recorded(&chosen.config, options, &mut beside.last.clone(), recorder);
+    drop(terminal);
     let captured = writer.map_or(Ok(()), |writer| writer.finish(outcome.is_ok()));
     let outcome = outcome.map_err(|e| Failure::Usage(e.to_string()))?;
     match outcome.swept {
@@ -181,7 +187,7 @@ fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Co
     let group = Group { label: title.clone(), x: None, runs: vec![outcome.result.clone()] };
     Ok(Comparison {
         title,
-        notes: notes(&outcome.report, allow_late),
+        notes: warm_up(&outcome.result).into_iter().chain(notes(&outcome.report, allow_late)).collect(),
         groups: vec![group],
         scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -189,6 +195,21 @@ fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Co
         broken: outcome.result.broken.iter().map(|invariant| format!("the live run: {invariant}")).collect(),
         ..Comparison::default()
     })
+}
+
+/// What the tables leave out of the run's beginning.
+fn warm_up(result: &RunResult) -> Option<String> {
+    let (warmup, duration) = (result.warmup_s, result.duration_s);
+    let change = "`--set warmup=0s`, or another time, changes that";
+    match warmup {
+        0.0 => None,
+        _ if duration <= warmup + 1e-6 => Some(format!(
+            "the run ended within its warm-up of {warmup} s, so that the tables are empty: {change}"
+        )),
+        _ => Some(format!(
+            "the first {warmup} s of {duration:.1} are warm-up, which the tables leave out: {change}"
+        )),
+    }
 }
 
 /// Timing, accounts and congestion control in words.
@@ -215,6 +236,14 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
         notes.push(format!(
             "without real-time priority, so that any other load delays wake-ups, by milliseconds: {why}"
         ));
+    }
+    if report.outages.count > 0 {
+        let (count, time) = (report.outages.count, report.outages.time);
+        notes
+            .push(format!("an attached interface was down {count} times, for {time} in all, and waited for"));
+    }
+    for (line, status) in &report.ended_servers {
+        notes.push(format!("the server `{line}` ended before the run, with status {status}"));
     }
     if report.stops > 0 {
         notes.push(format!(
@@ -290,21 +319,6 @@ fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
         return Err(Failure::Failed(why.into()));
     }
     Ok(())
-}
-
-/// Who watches a run.
-struct Watchers {
-    board: Board,
-    metrics: Option<metrics::Board>,
-}
-
-impl Watch for Watchers {
-    fn saw(&mut self, now: Instant, view: &View) {
-        if let Some(metrics) = &self.metrics {
-            metrics.saw(now, view);
-        }
-        self.board.saw(now, view);
-    }
 }
 
 pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {

@@ -345,7 +345,6 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
         None => {
             let refused = |found: &dyn std::fmt::Display| {
                 let known = fit::SHIPPED_FITS.join(", ");
-                let found = e.found;
                 Failure::Usage(format!(
                     "{name}: found {found}, allowed is a file that `trace fit` wrote, or one of {known}"
                 ))

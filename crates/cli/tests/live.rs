@@ -73,6 +73,25 @@ fn a_run_ends_with_its_command_and_with_its_status() {
 }
 
 #[test]
+fn u10_a_server_that_ends_early_and_a_warm_up_are_told() {
+    room("u10_a_server_that_ends_early_and_a_warm_up_are_told", |folder| {
+        let words = ["--time", "100s", "--no-files", "--serve", "exit 3", "--serve", "sleep 1000"];
+        let done = Run::live(folder, &[&words[..], &["--", "sleep", "0.5"]].concat()).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let note = "note: the server `exit 3` ended before the run, with status 3";
+        assert!(done.stdout.contains(note) && !done.stdout.contains("`sleep 1000`"), "{}", done.stdout);
+        assert!(!done.stdout.contains("warm-up"), "{}", done.stdout);
+
+        let words = ["--time", "1500ms", "--no-files", "--set", "warmup=1s"];
+        let done = Run::live(folder, &words).end();
+        let note = "note: the first 1 s of 1.5 are warm-up, which the tables leave out: `--set warmup=0s`";
+        assert!(done.stdout.contains(note), "{}", done.stdout);
+        let done = Run::live(folder, &[&words[..], &["--", "true"]].concat()).end();
+        assert!(done.stdout.contains("note: the run ended within its warm-up of 1 s"), "{}", done.stdout);
+    });
+}
+
+#[test]
 fn a_command_that_outlives_the_time_is_asked_to_end() {
     room("a_command_that_outlives_the_time_is_asked_to_end", |folder| {
         let command = "trap 'echo asked; exit' TERM; while :; do sleep 0.05; done";
@@ -89,6 +108,53 @@ fn what_a_command_leaves_behind_ends_with_the_run() {
         let script = "setsid sleep 1000 & env -i setsid sleep 1000 & trap '' TERM; (while :; do sleep 1; done) & exit 0";
         let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", script]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
+    });
+}
+
+/// A process without our environment, in a network namespace and a session of its own, whose parent has gone.
+const HIDES: &str = "env -i unshare --net setsid sleep 1000 & sleep 0.2";
+
+#[test]
+fn f7_a_command_that_hides_as_well_as_it_can_ends_with_the_run_and_after_a_killed_one_at_the_next() {
+    let test =
+        "f7_a_command_that_hides_as_well_as_it_can_ends_with_the_run_and_after_a_killed_one_at_the_next";
+    room(test, |folder| {
+        let check = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &["live", "--check"]).end();
+        let line = check.stdout.lines().find(|line| line.starts_with("cgroup for commands"));
+        let contained = line.is_some_and(|line| line.contains(" yes "));
+        if !contained {
+            println!("skipped: {line:?}");
+            return;
+        }
+        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", HIDES]).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let hidden = || room::left().iter().any(|line| line.contains("sleep 1000"));
+        wait_until("it ends", || !hidden());
+
+        let stays = format!("{HIDES}; touch started; sleep 1000");
+        let run = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", &stays]);
+        wait_until("the command starts", || folder.join("started").exists());
+        run.signal("-KILL");
+        assert_eq!(run.end().code, 128 + 9);
+        assert!(hidden(), "nothing ends it yet");
+        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+        assert_eq!((done.code, &*done.stderr), (0, "removed what a killed run had left\n"));
+        wait_until("it ends", || !hidden());
+    });
+}
+
+#[test]
+fn f7_twenty_runs_that_start_at_once_do_not_disturb_each_other() {
+    room("f7_twenty_runs_that_start_at_once_do_not_disturb_each_other", |folder| {
+        let runs = (0..20).map(|number| {
+            let own = folder.join(number.to_string());
+            fs::create_dir(&own).expect("a folder can be made");
+            Run::live(&own, &["--time", "100s", "--no-files", "--", "true"])
+        });
+        for run in runs.collect::<Vec<_>>() {
+            let done = run.end();
+            assert_eq!((done.code, &*done.stderr), (0, ""), "{}", done.stdout);
+        }
     });
 }
 
@@ -122,6 +188,45 @@ fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
             );
             results_are_whole(&folder.join(&signal[1..]));
         }
+    });
+}
+
+#[test]
+fn a_run_that_was_started_with_hangups_ignored_stays_and_the_third_signal_ends_any_run_at_once() {
+    let test = "a_run_that_was_started_with_hangups_ignored_stays_and_the_third_signal_ends_any_run_at_once";
+    room(test, |folder| {
+        let program = env!("CARGO_BIN_EXE_justfull");
+        let live = format!("{program} live live-lte --set warmup=0s -q --time");
+        // As `nohup` does.
+        let line = format!("trap '' HUP; exec {live} 1500ms --out out -- sh -c 'touch started; sleep 1000'");
+        let run = Run::of("sh", folder, &["-c", &line]);
+        wait_until("the command starts", || folder.join("started").exists());
+        run.signal("-HUP");
+        let done = run.end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert_eq!(json(folder.join("out/result.json"))["groups"][0]["runs"][0]["duration_s"], 1.5);
+
+        // A capture into a pipe that nobody reads never ends.
+        let line = format!(
+            "mkfifo pipe; exec 3<>pipe; {live} 100s --no-files --flows --pcapng pipe & echo $! >pid; wait $!"
+        );
+        let run = Run::of("sh", folder, &["-c", &line]);
+        wait_until("it starts", || {
+            fs::read_to_string(folder.join("pid")).is_ok_and(|pid| pid.ends_with('\n'))
+        });
+        let pid = fs::read_to_string(folder.join("pid")).expect("a number");
+        let handled = || {
+            let status = fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
+            let bits = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            bits.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
+        };
+        wait_until("it listens for SIGTERM", || handled() & 1 << 14 != 0);
+        thread::sleep(Duration::from_millis(1_000));
+        for _ in 0..3 {
+            sh(&format!("kill -TERM {}", pid.trim()));
+            thread::sleep(Duration::from_millis(300));
+        }
+        assert_eq!(run.end().code, 128 + 15);
     });
 }
 
@@ -238,6 +343,44 @@ fn a_full_disk_is_one_error_and_leaves_no_half_file() {
     });
 }
 
+/// The kinds of the blocks of a pcapng file, all of which must be whole.
+fn blocks(capture: &[u8]) -> Vec<u32> {
+    let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().expect("four bytes"));
+    let (mut kinds, mut at) = (Vec::new(), 0);
+    while at < capture.len() {
+        let length = word(at + 4) as usize;
+        assert_eq!(word(at + length - 4) as usize, length, "the length stands at both ends");
+        kinds.push(word(at));
+        at += length;
+    }
+    kinds
+}
+
+#[test]
+fn f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
+    room("f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else", |folder| {
+        let small = folder.join("small");
+        fs::create_dir(&small).expect("a folder can be made");
+        sh(&format!("mount -t tmpfs -o size=200k small {}", small.display()));
+        let arguments = ["--time", "1s", "--flows", "--out", "out", "--pcapng", "small/live.pcapng"];
+        let done = Run::live(folder, &arguments).end();
+        let capture = fs::read(small.join("live.pcapng")).expect("it stays");
+        let found = files(&small);
+        sh(&format!("umount {}", small.display()));
+        assert_eq!((done.code, found.len()), (1, 1), "{} {found:?}", done.stderr);
+        let error = done.error();
+        assert!(
+            error.starts_with("justfull: cannot write small/live.pcapng: No space left on device"),
+            "{error}"
+        );
+        assert!(error.ends_with("; what was captured before that is kept"), "{error}");
+        let kinds = blocks(&capture);
+        let packets = kinds.iter().filter(|kind| **kind == 6).count();
+        assert!(packets > 100 && capture.len() > 150_000, "{packets} packets in {} bytes", capture.len());
+        results_are_whole(&folder.join("out"));
+    });
+}
+
 /// Instants that look random and are the same in each run of the test (MMIX's linear congruential generator).
 fn instants() -> impl Iterator<Item = u64> {
     let next = |state: &u64| {
@@ -247,40 +390,46 @@ fn instants() -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn a_hundred_starts_and_kills_leave_nothing() {
-    room("a_hundred_starts_and_kills_leave_nothing", |folder| {
+fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
+    room("soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing", |folder| {
+        let rounds = if std::env::var_os("JUSTFULL_SOAK").is_some() { 300 } else { 30 };
+        let before = room::left();
         let (mut killed, mut ordered) = (0, 0);
-        for (round, chance) in instants().take(100).enumerate() {
+        for (round, chance) in instants().take(rounds).enumerate() {
             let _none_before = fs::remove_file(folder.join("started"));
-            let arguments = [
-                "--time",
-                "100s",
-                "--flows",
-                "--serve",
-                "sleep 1000",
-                "--out",
-                "out",
-                "--",
-                "sh",
-                "-c",
-                STAYS,
-            ];
+            // Every other time the command runs first, however slow this machine is; else the run soon ends by itself.
+            let stays = round % 2 == 1;
+            let (time, within) = if stays { ("100s", 150) } else { ("200ms", 800) };
+            let mut arguments = vec!["--time", time, "--flows", "--serve", "sleep 1000", "--out", "out"];
+            arguments.extend(["--pcapng", "live.pcapng", "--metrics", "0", "--", "sh", "-c", STAYS]);
             let run = Run::live(folder, &arguments);
-            // Every other time the command runs first, however slow this machine is.
-            if round % 2 == 1 {
+            if stays {
                 wait_until("the command starts", || folder.join("started").exists());
             }
-            thread::sleep(Duration::from_millis(chance % 150));
-            run.signal(["-KILL", "-TERM", "-INT", "-KILL"][round % 4]);
+            thread::sleep(Duration::from_millis(chance % within));
+            let signal = ["-KILL", "-TERM", "-INT", "-KILL", "-HUP"][round % 5];
+            let ended = !run.try_signal(signal);
             let done = run.end();
             match done.code {
-                // Before anybody listened to the signal: the same as being killed.
-                137 | 143 | 130 => killed += 1,
-                1 => ordered += 1,
-                other => panic!("round {round} ended with {other}: {}", done.stderr),
+                137 if signal == "-KILL" => {
+                    killed += 1;
+                    let next = Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+                    assert_eq!(next.code, 0, "{}", next.stderr);
+                }
+                1 if signal != "-KILL" && done.error().contains("interrupted") => ordered += 1,
+                // Before anybody listened to the signal, when nothing was made yet.
+                129 | 130 | 143 if !stays => {}
+                // After the run.
+                0 if ended || !stays => {}
+                other => panic!("round {round} ended with {other} after {signal}: {}", done.stderr),
             }
+            room::nothing_is_left_but(&before);
         }
-        assert!(killed >= 50 && ordered >= 20, "{killed} were killed, {ordered} ended in order");
+        let (least_killed, least_ordered) = (rounds / 5, rounds / 5);
+        assert!(
+            killed >= least_killed && ordered >= least_ordered,
+            "{killed} killed, {ordered} ended in order"
+        );
         let last = Run::live(folder, &["--time", "100s", "--out", "out", "--", "true"]).end();
         assert_eq!(last.code, 0, "{}", last.stderr);
         results_are_whole(&folder.join("out"));
@@ -383,11 +532,22 @@ fn an_attached_run_ends_with_its_command_or_its_interface() {
 
         let run = Run::live(folder, &with("setsid sleep 1000 & touch started; sleep 1000"));
         wait_until("the command starts", || folder.join("started").exists());
+        // F7: a link that flaps is waited for.
+        let ping = |count: &str| hosts.1.sh(&format!("ping -q -c {count} -i 0.1 -w 20 10.99.0.1"));
+        ping("1");
+        sh(
+            "ip link set b0 down; sleep 0.4; ip link set b0 up; ip link set a0 down; sleep 0.2; ip link set a0 up",
+        );
+        let said = ping("3");
+        assert!(said.contains(" 3 received"), "{said}");
         sh("ip link del b0");
         let done = run.end();
         assert_eq!(done.code, 1, "{}", done.stderr);
-        assert!(done.error().contains("the interface b0 "), "{}", done.stderr);
-        results_are_whole(&folder.join("out"));
+        assert!(done.error().ends_with("the interface b0 has gone"), "{}", done.stderr);
+        assert!(done.stdout.contains("an attached interface was down "), "{}", done.stdout);
+        let live = results_are_whole(&folder.join("out"));
+        let outages = &live["outages"];
+        assert!(outages["count"].as_u64() >= Some(2), "{outages}");
         drop(hosts);
     });
 }

@@ -1,31 +1,67 @@
-//! What a live run is doing, on the terminal, twice a second.
+//! What a live run is doing, on the terminal, twice a second. A thread of its own writes: a terminal that takes no more holds up neither
+//! the run nor its results.
 
+use super::last::Last;
 use justfull_base::{DropReason, Duration, Instant, Layer};
 use justfull_live::driver::{Counts, View};
 use std::fmt::Write;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 
 /// Time between two looks.
-const SHOW: Duration = Duration::from_millis(500);
+const SHOW: std::time::Duration = std::time::Duration::from_millis(500);
 /// Lines of a look.
 const LINES: usize = 4;
+/// Longest wait for the terminal when the run is over.
+const END: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Writes to standard error until it is dropped.
+pub(super) struct Terminal {
+    stop: Option<Sender<()>>,
+    ended: Receiver<()>,
+}
+
+impl Terminal {
+    /// Shows `last`; none when there can be no thread for it.
+    pub(super) fn start(last: Last) -> Option<Self> {
+        let ((stop, stopped), (alive, ended)) = (channel::<()>(), channel());
+        let work = move || {
+            let mut board = Board::new();
+            while stopped.recv_timeout(SHOW) == Err(RecvTimeoutError::Timeout) {
+                if let Some((now, view)) = last.get() {
+                    board.saw(now, &view);
+                }
+            }
+            drop((board, alive));
+        };
+        thread::Builder::new().name("terminal".into()).spawn(work).ok()?;
+        Some(Self { stop: Some(stop), ended })
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.stop = None;
+        // The channel closes when the thread has ended. A thread that does not end by then ends with the process.
+        let _ended = self.ended.recv_timeout(END);
+    }
+}
 
 /// The lines on the terminal, and what was counted when they were written.
-pub(super) struct Board {
-    shown: bool,
+struct Board {
     last: Instant,
     bytes: u64,
     counts: Counts,
 }
 
 impl Board {
-    /// A board that is written to standard error if `shown`.
-    pub(super) fn new(shown: bool) -> Self {
-        Self { shown, last: Instant::ZERO, bytes: 0, counts: Counts::default() }
+    fn new() -> Self {
+        Self { last: Instant::ZERO, bytes: 0, counts: Counts::default() }
     }
 
-    /// Writes the lines anew when it is time.
-    pub(super) fn saw(&mut self, now: Instant, view: &View) {
-        if !self.shown || now.since(self.last) < SHOW {
+    /// Writes the lines anew when there is something new.
+    fn saw(&mut self, now: Instant, view: &View) {
+        if now <= self.last {
             return;
         }
         let up = if self.last == Instant::ZERO { String::new() } else { format!("\x1b[{LINES}A") };
@@ -87,7 +123,7 @@ fn drops(counts: &Counts) -> String {
 
 impl Drop for Board {
     fn drop(&mut self) {
-        if self.shown && self.last > Instant::ZERO {
+        if self.last > Instant::ZERO {
             eprint!("\x1b[{LINES}A\r\x1b[J");
         }
     }
@@ -113,7 +149,7 @@ mod tests {
         };
         view.counts.drops[2][DropReason::Overflow as usize] = 12;
         view.counts.sojourn[2].record(Duration::from_millis(100));
-        let mut board = Board::new(false);
+        let mut board = Board::new();
         let first = board.look(Instant::ZERO + Duration::from_millis(500), &view);
         assert_eq!(first.lines().count(), LINES);
         for part in [

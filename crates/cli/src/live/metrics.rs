@@ -3,6 +3,7 @@
 //! The driver leaves its view where a thread finds it, ten times a second, unless that thread is just looking: it never waits.
 //! Counters count from the start of the run, the warm-up included.
 
+use super::last::Last;
 use crate::Failure;
 use justfull_base::{DropReason, Instant};
 use justfull_live::driver::View;
@@ -11,38 +12,18 @@ use justfull_live::packet::Malformed;
 use justfull_live::report::Account;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What Prometheus asks for (exposition formats, "Text-based format").
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 const LAYERS: [&str; 3] = ["upf", "sdap", "rlc"];
 
-/// The last view of the run.
-type Shared = Arc<Mutex<Option<(Instant, View)>>>;
-
-/// Where the driver leaves its views.
-#[derive(Clone)]
-pub(super) struct Board(Shared);
-
-impl Board {
-    /// The run at `now`; left out when somebody is just looking.
-    pub(super) fn saw(&self, now: Instant, view: &View) {
-        if let Ok(mut last) = self.0.try_lock() {
-            *last = Some((now, view.clone()));
-        }
-    }
-}
-
 /// A server that runs until it is dropped.
-pub(super) struct Server {
-    last: Shared,
-    server: http::Server,
-}
+pub(super) struct Server(http::Server);
 
 impl Server {
-    /// Listens at `address`: a port of 127.0.0.1, or an address with a port.
-    pub(super) fn start(address: &str) -> Result<Self, Failure> {
+    /// Shows `last` at `address`: a port of 127.0.0.1, or an address with a port.
+    pub(super) fn start(address: &str, last: Last) -> Result<Self, Failure> {
         let usage = |why: &dyn std::fmt::Display| {
             let allowed = "a port of 127.0.0.1, or an address with a port such as [::1]:9090";
             Failure::Usage(format!("--metrics {address}: {why}; allowed is {allowed}"))
@@ -51,27 +32,19 @@ impl Server {
             Ok(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             Err(_) => address.parse().map_err(|e| usage(&e))?,
         };
-        let last = Shared::default();
-        let shown = Arc::clone(&last);
-        let page = move |path: &str| (path == "/metrics").then(|| (CONTENT_TYPE, current(&shown)));
-        let server = http::Server::start(parsed, page).map_err(|e| usage(&e))?;
-        Ok(Self { last, server })
+        let page = move |path: &str| (path == "/metrics").then(|| (CONTENT_TYPE, current(&last)));
+        http::Server::start(parsed, page).map(Self).map_err(|e| usage(&e))
     }
 
     /// Where it listens.
     pub(super) fn address(&self) -> SocketAddr {
-        self.server.address()
-    }
-
-    pub(super) fn board(&self) -> Board {
-        Board(Arc::clone(&self.last))
+        self.0.address()
     }
 }
 
 /// The last view in words; empty before the first.
-fn current(last: &Shared) -> String {
-    let view = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    view.map(|(now, view)| text(now, &view)).unwrap_or_default()
+fn current(last: &Last) -> String {
+    last.get().map(|(now, view)| text(now, &view)).unwrap_or_default()
 }
 
 /// Metrics of one name, with what is said of them first.
@@ -196,13 +169,13 @@ fn lateness(out: &mut String, view: &View) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use justfull_live::driver::Counts;
+    use justfull_live::driver::{Counts, Watch};
     use std::io::{Read, Write};
     use std::net::TcpStream;
 
-    fn view() -> View {
+    pub(in crate::live) fn view() -> View {
         let mut counts = Counts { slots: 7, ..Counts::default() };
         counts.drops[2][0] = 3;
         counts.sojourn[1].record(justfull_base::Duration::from_millis(1));
@@ -265,10 +238,11 @@ mod tests {
 
     #[test]
     fn the_server_answers_for_metrics_and_nothing_else() {
-        let server = Server::start("0").expect("a free port");
+        let mut last = Last::default();
+        let server = Server::start("0", last.clone()).expect("a free port");
         assert!(server.address().ip().is_loopback());
         assert!(get(&server, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200"), "before the first view");
-        server.board().saw(Instant::from_nanos(1), &view());
+        last.saw(Instant::from_nanos(1), &view());
         let answer = get(&server, "GET /metrics HTTP/1.1");
         assert!(answer.contains(CONTENT_TYPE) && answer.contains("justfull_slots_total 7"), "{answer}");
         assert!(get(&server, "GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
@@ -276,18 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_whose_view_is_being_looked_at_goes_on() {
-        let server = Server::start("0").expect("a free port");
-        let held = server.last.lock().expect("nobody panicked");
-        server.board().saw(Instant::ZERO, &view());
-        assert!(held.is_none(), "this view is left out");
-    }
-
-    #[test]
     fn an_address_that_is_none_or_taken_is_a_usage_error() {
-        let server = Server::start("0").expect("a free port");
+        let server = Server::start("0", Last::default()).expect("a free port");
         for address in ["localhost", "1.2.3", "70000", &server.address().to_string()] {
-            let Err(Failure::Usage(error)) = Server::start(address) else { panic!("{address}") };
+            let Err(Failure::Usage(error)) = Server::start(address, Last::default()) else {
+                panic!("{address}")
+            };
             assert!(error.contains(address) && error.contains("allowed is"), "{error}");
         }
     }

@@ -137,8 +137,14 @@ impl Run {
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
-        assert!(sent.expect("`kill` is there").success(), "it ended before {signal}");
+        assert!(self.try_signal(signal), "it ended before {signal}");
+    }
+
+    /// False when it has ended before.
+    pub(crate) fn try_signal(&self, signal: &str) -> bool {
+        let sent =
+            Command::new("kill").args([signal, &self.child.id().to_string()]).stderr(Stdio::null()).status();
+        sent.expect("`kill` is there").success()
     }
 
     /// Waits until it ends, [`END`] at most.
@@ -182,11 +188,23 @@ pub(crate) fn left() -> Vec<String> {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, _)| format!("interface {}", name.trim())),
     );
+    found.extend(groups(&fs::metadata("/proc/self/ns/pid").expect("a namespace").ino().to_string()));
     found.extend(files(Path::new("/run")).iter().map(|path| format!("file {}", path.display())));
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     found.extend(mounts.lines().filter(|line| line.contains("nsfs")).map(str::to_owned));
     found.sort();
     found
+}
+
+/// Control groups that runs in the process namespace of this number made.
+fn groups(namespace: &str) -> Vec<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    let line = mounts.lines().find(|line| line.contains(" - cgroup2 "));
+    let Some(mount) = line.and_then(|line| line.split(' ').nth(4)) else { return Vec::new() };
+    let ours = format!("justfull-{namespace}-");
+    let listed = Command::new("find").args([mount, "-type", "d", "-name", &format!("{ours}*")]).output();
+    let listed = listed.expect("`find` is there");
+    String::from_utf8_lossy(&listed.stdout).lines().map(|line| format!("cgroup {line}")).collect()
 }
 
 /// Everything in a folder, folders too.
@@ -203,7 +221,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A process that was killed takes a moment to go.
-fn nothing_is_left_but(before: &[String]) {
+pub(crate) fn nothing_is_left_but(before: &[String]) {
     let begin = now();
     loop {
         let after = left();
