@@ -116,7 +116,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     }
     let beside = Beside { pcapng: args.pcapng.clone(), last, _metrics: metrics };
     let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
-    let (outcome, captured) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
+    let (outcome, capture) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
     // Before the table: who reads it may be slow.
     if let Some(folder) = &folder {
@@ -124,7 +124,8 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         compare::write(folder, &comparison, args.output.png)?;
     }
     compare::show(&comparison, args.output.wide)?;
-    captured?;
+    // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
+    capture.map_or(Ok(()), |capture| capture.finish(true))?;
     compare::unbroken(&comparison)?;
     // Without anything to wait for, a signal is the end that was meant.
     if outcome.interrupted && (session.command.is_some() || session.own_flows) {
@@ -144,13 +145,13 @@ struct Beside {
     _metrics: Option<metrics::Server>,
 }
 
-/// What came of the run, and of its capture: a disk that fills ends the one and not the other.
+/// What came of the run, and its capture, of which a part may still have to be written.
 fn run(
     session: &Session,
     chosen: &Chosen,
     (options, quiet): (&LiveOptions, bool),
     beside: &Beside,
-) -> Result<(Outcome, Result<(), Failure>), Failure> {
+) -> Result<(Outcome, Option<capture::Writer>), Failure> {
     let capture = beside.pcapng.as_deref().map(|path| {
         let toml = chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?;
         capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
@@ -160,8 +161,14 @@ fn run(
     let terminal = shown.then(|| Terminal::start(beside.last.clone())).flatten();
     let outcome = session.run_recorded(&chosen.config, options, &mut beside.last.clone(), recorder);
     drop(terminal);
-    let captured = writer.map_or(Ok(()), |writer| writer.finish(outcome.is_ok()));
-    let outcome = outcome.map_err(|e| Failure::Usage(e.to_string()))?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            // What it has is of no run, whatever the disk says to it.
+            let _unwanted = writer.map(|writer| writer.finish(false));
+            return Err(Failure::usage(&error));
+        }
+    };
     match outcome.swept {
         0 => {}
         1 => say("removed what a killed run had left"),
@@ -170,7 +177,7 @@ fn run(
     let early = outcome.interrupted || outcome.report.fault.is_some();
     if early {
         // What the flows and the command met then follows from it.
-        return Ok((outcome, captured));
+        return Ok((outcome, writer));
     }
     for flow in outcome.applications.iter().filter(|flow| flow.failed.is_some()) {
         say(&format!("flow {}: {}", flow.flow, flow.failed.as_deref().unwrap_or_default()));
@@ -178,7 +185,7 @@ fn run(
     if session.command.is_some() && outcome.status.is_none() {
         say("the run's time was over before the command ended: the command was ended");
     }
-    Ok((outcome, captured))
+    Ok((outcome, writer))
 }
 
 /// The result as the simulator's are shown, with what only a live run has as notes.

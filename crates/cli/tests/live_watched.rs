@@ -123,8 +123,11 @@ fn a_capture_that_cannot_be_written_is_one_error_before_anything_starts() {
 
 /// A run of `command` without an end of its own but `time`, and where it tells metrics; its other words go nowhere.
 fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
-    let mut child = justfull()
+    // Tests that run in the background, or by `nohup`, must not hand on that they ignore signals.
+    let mut child = Command::new("env")
         .args([
+            "--default-signal",
+            env!("CARGO_BIN_EXE_justfull"),
             "live",
             "live-lte",
             "--time",

@@ -404,7 +404,9 @@ fn the_child_of_another_test() {
 }
 
 fn child(role: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    // Tests that run in the background, or by `nohup`, must not hand on that they ignore signals.
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(std::env::current_exe().expect("this program"));
     command.args(["--exact", "the_child_of_another_test", "--nocapture", "--test-threads=1"]).env(ROLE, role);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -118,7 +119,9 @@ fn beneath(path: &Path) -> Vec<PathBuf> {
 
 /// Tries to contain a command: where, or why not.
 pub(super) fn attempt() -> Result<String, String> {
-    let path = place(&format!("check-{}", std::process::id()))?;
+    static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
+    let number = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+    let path = place(&format!("check-{}-{number}", std::process::id()))?;
     let group = Cgroup::create(path)?;
     let procs = group.raw();
     let mut command = Command::new("true");
