@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::tidy::arrows::PURE;
-use crate::{Outcome, bench, docs, process, tidy};
+use crate::{Outcome, bench, deny, docs, mutate, notice, process, tidy};
 
 /// Targets without an operating system, best first: a crate that reaches for `std` does not build there.
 const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
@@ -34,13 +34,15 @@ const PARITY: [&str; 12] = [
     "--tries=3",
 ];
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 12] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
     Step { name: "tidy", fast: true, run: tidy::run },
+    Step { name: "supply chain", fast: true, run: supply_chain },
     Step { name: "unit tests", fast: true, run: unit_tests },
     Step { name: "no_std build", fast: false, run: no_std },
     Step { name: "tests", fast: false, run: tests },
+    Step { name: "mutations, short", fast: false, run: mutations },
     Step { name: "generated docs", fast: false, run: generated_docs },
     Step { name: "claims, short", fast: false, run: claims },
     Step { name: "parity, short", fast: false, run: parity },
@@ -100,6 +102,17 @@ fn unit_tests(root: &Path) -> Outcome {
 fn tests(root: &Path) -> Outcome {
     // Without examples, which are benches and are built for those; no crate has examples in its documentation.
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins", "--tests"]))
+}
+
+fn supply_chain(root: &Path) -> Outcome {
+    notice::run(root, notice::Mode::Check)?;
+    deny::run(root)
+}
+
+/// A hundredth of what `make soak` tries, the same each time.
+fn mutations(root: &Path) -> Outcome {
+    let plan = mutate::Plan { scenarios: 30, traces: 40, seed: Some(1), ..mutate::Plan::default() };
+    mutate::run_with(root, &plan, &tested_program(root)?)
 }
 
 fn generated_docs(root: &Path) -> Outcome {

@@ -6,9 +6,12 @@
 
 mod bench;
 mod ci;
+mod deny;
 mod docs;
 mod fuzz;
 mod golden;
+mod mutate;
+mod notice;
 mod process;
 mod tidy;
 
@@ -26,6 +29,10 @@ cargo xtask <command>
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and a bare loop
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
+  deny                         licences, sources and versions of dependencies (cargo-deny, deny.toml)
+  notice [--check]             write NOTICE, the licences of what a binary holds, or compare it
+  mutate [--scenarios N] [--traces N] [--seed S] [--seconds T]
+                               scenarios and traces that are nearly right, under limits of time and memory
   help                         this text
 ";
 
@@ -62,6 +69,10 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "live"] => bench::run_live(&root(), false),
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
+        ["deny"] => deny::run(&root()),
+        ["notice"] => notice::run(&root(), notice::Mode::Write),
+        ["notice", "--check"] => notice::run(&root(), notice::Mode::Check),
+        ["mutate", rest @ ..] => mutate::run(&root(), &mutate::parse(rest)?),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -71,6 +71,15 @@ pub(crate) fn exists(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
+/// What this machine cannot run is said aloud, and is a failure where it must run (`CI=true`).
+pub(crate) fn skipped(message: &str) -> Outcome {
+    if std::env::var_os("CI").is_some_and(|value| value == "true") {
+        return Err(Failure::Environment(message.to_owned()));
+    }
+    println!("{message}");
+    Ok(())
+}
+
 /// What cargo knows of the workspace whose manifest is `manifest`, without resolving dependencies.
 pub(crate) fn metadata(manifest: &Path) -> Outcome<Metadata> {
     MetadataCommand::new()

@@ -1,0 +1,195 @@
+//! `cargo xtask notice`: the file `NOTICE`, which goes along with every binary: what is in it that is not ours, and the licences
+//! of that. Made from the packages as cargo has unpacked them, so it is as complete as they are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
+
+use crate::{Failure, Outcome};
+
+/// The program that is given away, and the system that it is built for: others have other dependencies.
+const BINARY: &str = "justfull";
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+const FILE: &str = "NOTICE";
+
+/// Beginnings of names of files that hold a licence or must go along with one.
+const LICENCES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
+/// Licences of which one is chosen where a package offers several: those whose texts are named after them, best first.
+const CHOICES: [&str; 2] = ["MIT", "APACHE"];
+
+const HEAD: &str = "\
+justfull is licensed under MIT or Apache-2.0 (LICENSE-MIT, LICENSE-APACHE). Its binaries also hold the packages below, in whole or in
+part, under the licences that follow. Where a package offers several licences one is chosen: MIT where it is offered.
+They hold parts of the Rust standard library too, which is licensed under MIT or Apache-2.0 (https://www.rust-lang.org/policies/licenses).
+
+Made by `cargo xtask notice`.
+";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Write,
+    Check,
+}
+
+pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .other_options(["--locked", "--filter-platform", PLATFORM].map(str::to_owned))
+        .exec()
+        .map_err(|error| Failure::Environment(format!("cargo metadata: {error}")))?;
+    let packages = linked(&metadata)?;
+    let text = notice(&packages)?;
+    let path = root.join(FILE);
+    if mode == Mode::Write {
+        fs::write(&path, &text).map_err(|error| cannot(&path, &error))?;
+    } else if fs::read_to_string(&path).unwrap_or_default() != text {
+        let message =
+            format!("{FILE} is not what the dependencies say; run `cargo xtask notice` and commit it");
+        return Err(Failure::Check(message));
+    }
+    println!("{FILE}: {} packages", packages.len());
+    Ok(())
+}
+
+/// The packages of others that the binary is linked from, by name: not those that only help to build it, as macros do.
+fn linked(metadata: &Metadata) -> Outcome<Vec<&Package>> {
+    let nothing = |what: &str| Failure::Environment(format!("cargo metadata says nothing of {what}"));
+    let nodes = &metadata.resolve.as_ref().ok_or_else(|| nothing("dependencies"))?.nodes;
+    let binary = metadata.packages.iter().find(|package| package.name.as_str() == BINARY);
+    let mut open: Vec<&PackageId> = vec![&binary.ok_or_else(|| nothing(BINARY))?.id];
+    let mut found = BTreeMap::new();
+    while let Some(id) = open.pop() {
+        let Some(package) = metadata.packages.iter().find(|package| package.id == *id) else { continue };
+        let a_macro = package.targets.iter().any(|target| target.is_proc_macro());
+        if a_macro || found.insert((package.name.as_str(), &package.version), package).is_some() {
+            continue;
+        }
+        let Some(node) = nodes.iter().find(|node| node.id == *id) else { continue };
+        let normal = node
+            .deps
+            .iter()
+            .filter(|dependency| dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal));
+        open.extend(normal.map(|dependency| &dependency.pkg));
+    }
+    Ok(found.into_values().filter(|package| package.source.is_some()).collect())
+}
+
+/// The whole file: a line for each package, then each text once with the packages that it belongs to.
+fn notice(packages: &[&Package]) -> Outcome<String> {
+    let mut list = String::new();
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut without = Vec::new();
+    for package in packages {
+        let licence = package.license.as_deref().unwrap_or("see its text");
+        let name = format!("{} {}", package.name, package.version);
+        list += &format!("  {name}: {licence}\n");
+        let of_package = texts_of(package, licence)?;
+        if of_package.is_empty() {
+            without.push(format!("  {name}: {licence}; {}\n", package.authors.join(", ")));
+        }
+        for text in of_package {
+            texts.entry(text).or_default().push(name.clone());
+        }
+    }
+    let mut out = format!("{HEAD}\n{list}");
+    if !without.is_empty() {
+        out += "\nThese packages hold no text of their licence; it is that of the same name below, with their authors:\n";
+        out.extend(without);
+    }
+    let mut by_package: Vec<(Vec<String>, String)> =
+        texts.into_iter().map(|(text, names)| (names, text)).collect();
+    by_package.sort();
+    for (names, text) in by_package {
+        out += &format!("\n{}\n{}\n\n{text}", "-".repeat(80), names.join(", "));
+    }
+    Ok(out)
+}
+
+/// The texts that must go along with `package`: its own, and those of what it carries in `assets`, as fonts.
+fn texts_of(package: &Package, licence: &str) -> Outcome<Vec<String>> {
+    let folder = package.manifest_path.parent().unwrap_or(&package.manifest_path).as_std_path();
+    let own = licence_files(folder)?;
+    let mut files: Vec<PathBuf> = chosen(own, licence).iter().map(|name| folder.join(name)).collect();
+    let assets = folder.join("assets");
+    if assets.is_dir() {
+        for part in entries(&assets)?.into_iter().filter(|path| path.is_dir()) {
+            files.extend(licence_files(&part)?.iter().map(|name| part.join(name)));
+        }
+    }
+    let text = |path: &PathBuf| {
+        let bytes = fs::read(path).map_err(|error| cannot(path, &error))?;
+        Ok(tidied(&String::from_utf8_lossy(&bytes)))
+    };
+    files.iter().map(text).collect()
+}
+
+/// Names of the files in `folder` that hold a licence, sorted.
+fn licence_files(folder: &Path) -> Outcome<Vec<String>> {
+    let name = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let upper = name.to_ascii_uppercase();
+        (path.is_file() && LICENCES.iter().any(|start| upper.starts_with(start))).then_some(name)
+    };
+    let mut names: Vec<String> = entries(folder)?.into_iter().filter_map(name).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let paths: Result<Vec<PathBuf>, std::io::Error> =
+        fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    paths.map_err(|error| cannot(folder, &error))
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Environment(format!("{}: {error}", path.display()))
+}
+
+/// Of the files with licences those that count: the text of the licence that is chosen, and what is no alternative to it.
+fn chosen(mut names: Vec<String>, licence: &str) -> Vec<String> {
+    let is = |name: &str, choice: &str| name.to_ascii_uppercase().contains(choice);
+    let choice = CHOICES.iter().find(|choice| names.iter().any(|name| is(name, choice)));
+    let (Some(choice), false) = (choice, licence.contains(" AND ")) else { return names };
+    let also = |name: &str| ["NOTICE", "COPYRIGHT"].iter().any(|also| is(name, also));
+    names.retain(|name| is(name, choice) || also(name));
+    names
+}
+
+/// The text without white space at the ends of lines and of the whole.
+fn tidied(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    format!("{}\n", lines.join("\n").trim_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn one_of_several_licences_is_chosen_and_nothing_else_left_out() {
+        let both = names(&["COPYRIGHT", "LICENSE-APACHE", "LICENSE-MIT"]);
+        assert_eq!(chosen(both, "MIT OR Apache-2.0"), ["COPYRIGHT", "LICENSE-MIT"]);
+        let all = names(&["LICENSE-APACHE", "LICENSE-MIT", "LICENSE-UNICODE"]);
+        assert_eq!(chosen(all.clone(), "(MIT OR Apache-2.0) AND Unicode-3.0"), all);
+        assert_eq!(
+            chosen(names(&["LICENSE.txt", "NOTICE.txt"]), "Apache-2.0"),
+            ["LICENSE.txt", "NOTICE.txt"]
+        );
+        assert_eq!(
+            chosen(names(&["LICENSE-BOOST", "LICENSE-APACHE"]), "Apache-2.0 OR BSL-1.0"),
+            ["LICENSE-APACHE"]
+        );
+        assert_eq!(chosen(names(&["COPYING"]), "BSD-3-Clause"), ["COPYING"]);
+    }
+
+    #[test]
+    fn texts_that_differ_in_white_space_only_are_one() {
+        assert_eq!(tidied("\r\nA  \r\n\r\nB\n\n"), "A\n\nB\n");
+    }
+}
