@@ -1,12 +1,13 @@
 # Thin names for people. The work is in cargo and in `cargo xtask`, whose folder says how.
 
-.PHONY: help setup setup-tests demo test test-fast bench fuzz
+.PHONY: help setup setup-tests demo test test-fast bench fuzz soak
 
 help:
 	@echo 'make demo       build justfull and watch it keep a queue just full'
 	@echo 'make test       everything a change must pass (installs what is missing; see .ci/setup)'
 	@echo 'make test-fast  the part of it that takes under two minutes'
 	@echo 'make bench      time the standard workload against its floors'
+	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzz targets, mutants of the algorithms'
 	@echo 'make fuzz       run each fuzz target for a minute; stable Rust and a C++ compiler are enough'
 	@echo '                seeds: fuzz/seeds; with nightly also: cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'
 
@@ -30,3 +31,6 @@ bench: setup
 
 fuzz: setup
 	cargo xtask fuzz
+
+soak: setup-tests
+	cargo xtask soak

@@ -13,6 +13,7 @@ mod golden;
 mod mutate;
 mod notice;
 mod process;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -23,16 +24,17 @@ cargo xtask <command>
 
   ci [--fast]                  everything a change must pass; --fast: format, clippy, tidy, unit tests
   tidy                         the rules of the house that no compiler checks
+  deny                         licences, sources and versions of dependencies (cargo-deny, deny.toml)
+  notice [--check]             write NOTICE, the licences of what a binary holds, or compare it
+  mutate [--scenarios N] [--traces N] [--seed S] [--seconds T]
+                               scenarios and traces that are nearly right, under limits of time and memory
+  soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, mutants
   docs [--check]               write docs/reference and docs/validation, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
   bench [--ci]                 time workloads S1 and S2; --ci fails above the floors
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and a bare loop
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
-  deny                         licences, sources and versions of dependencies (cargo-deny, deny.toml)
-  notice [--check]             write NOTICE, the licences of what a binary holds, or compare it
-  mutate [--scenarios N] [--traces N] [--seed S] [--seconds T]
-                               scenarios and traces that are nearly right, under limits of time and memory
   help                         this text
 ";
 
@@ -58,6 +60,12 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["ci"] => ci::run(&root(), false),
         ["ci", "--fast"] => ci::run(&root(), true),
         ["tidy"] => tidy::run(&root()),
+        ["deny"] => deny::run(&root()),
+        ["notice"] => notice::run(&root(), notice::Mode::Write),
+        ["notice", "--check"] => notice::run(&root(), notice::Mode::Check),
+        ["mutate", rest @ ..] => mutate::run(&root(), &mutate::parse(rest)?),
+        ["soak"] => soak::run(&root(), None),
+        ["soak", part] => soak::run(&root(), Some(part)),
         ["docs"] => docs::run(&root(), docs::Mode::Write),
         ["docs", "--check"] => docs::run(&root(), docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
@@ -69,10 +77,6 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "live"] => bench::run_live(&root(), false),
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
-        ["deny"] => deny::run(&root()),
-        ["notice"] => notice::run(&root(), notice::Mode::Write),
-        ["notice", "--check"] => notice::run(&root(), notice::Mode::Check),
-        ["mutate", rest @ ..] => mutate::run(&root(), &mutate::parse(rest)?),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -1,0 +1,244 @@
+//! TCP's two ends with a hostile wire between them: segments and acknowledgements are lost, copied, held back and overtaken as the bytes
+//! say, under every control and setting. However that goes, nothing is acknowledged that has not arrived and nothing arrives that
+//! was not written; and once the wire is sound again, all of it arrives.
+//!
+//! With one bit of the input fields are also falsified, up to the ends of their ranges: then nothing may panic, and an end may believe
+//! what it is told.
+
+#![no_main]
+
+use justfull_base::{Bytes, Duration, Instant};
+use justfull_tcp::cc::{bbr, cubic, new_reno};
+use justfull_tcp::{
+    Ack, AutoWindow, CcConfig, Pacing, Prr, Receiver, ReceiverConfig, Recovery, SackBlock, Segment, Sender,
+    SenderConfig, SpuriousDetection, Window,
+};
+use libfuzzer_sys::fuzz_target;
+
+/// Most that is on the wire at once, each way; what comes on top is lost.
+const WIRE: usize = 512;
+/// Steps within which a sound wire must carry everything: far more than segments, acknowledgements and timers.
+const ENOUGH: u32 = 200_000;
+/// Falsified offsets stay below, since those of a stream never wrap.
+const FARTHEST: u64 = 1 << 62;
+
+fn sender_config(a: u8, b: u8) -> SenderConfig {
+    SenderConfig {
+        mss: [1448, 1, 100, 65_495][usize::from(a) % 4],
+        initial_window: [10, 1, 3, 64][usize::from(a >> 2) % 4],
+        cc: match a >> 4 & 3 {
+            0 => CcConfig::NewReno(new_reno::Config::default()),
+            1 => CcConfig::Bbr(bbr::Config::default()),
+            _ => CcConfig::Cubic(cubic::Config::default()),
+        },
+        ecn: a & 0x40 != 0,
+        tail_loss_probe: a & 0x80 != 0,
+        recovery: [Recovery::Rack, Recovery::Dupack][usize::from(b) % 2],
+        spurious_detection: [SpuriousDetection::Eifel, SpuriousDetection::FRto, SpuriousDetection::Off]
+            [usize::from(b >> 1) % 3],
+        prr: [Prr::SafeAck, Prr::Ssrb, Prr::Crb, Prr::Off][usize::from(b >> 3) % 4],
+        pacing: [Pacing::Auto, Pacing::Always][usize::from(b >> 5) % 2],
+        nagle: b & 0x40 != 0,
+        restart_after_idle: b & 0x80 != 0,
+        ..SenderConfig::default()
+    }
+}
+
+fn receiver_config(c: u8) -> ReceiverConfig {
+    let fixed = |bytes| Window::Fixed(Bytes(bytes));
+    let grows = Window::Auto(AutoWindow { initial: Bytes(3000), max: Bytes(1 << 20) });
+    ReceiverConfig {
+        window: [fixed(6 << 20), fixed(5000), fixed(1), grows][usize::from(c) % 4].clone(),
+        window_scale: [0, 7, 14, 1][usize::from(c >> 2) % 4],
+        delayed_ack: c & 0x10 == 0,
+        quick_acks: u32::from(c >> 5 & 1) * 16,
+        ..ReceiverConfig::default()
+    }
+}
+
+struct World {
+    now: Instant,
+    sender: Sender,
+    receiver: Receiver,
+    written: u64,
+    /// On the way to the receiver, with congestion experienced or not; and back.
+    segments: Vec<(Segment, bool)>,
+    acks: Vec<Ack>,
+    /// No field was falsified.
+    honest: bool,
+}
+
+impl World {
+    fn pump(&mut self) {
+        // Without a limit a sender that never stops would look like a slow target.
+        for _ in 0..10_000 {
+            let Some(segment) = self.sender.poll_transmit(self.now) else { return self.check() };
+            assert!(segment.len <= self.sender.mss());
+            if self.honest {
+                assert!(segment.end() <= self.written, "sent beyond what was written");
+            }
+            if self.segments.len() < WIRE {
+                self.segments.push((segment, false));
+            }
+        }
+        panic!("a sender that never stops");
+    }
+
+    fn check(&self) {
+        assert!(self.sender.cwnd() >= u64::from(self.sender.mss()));
+        if self.honest {
+            assert!(self.sender.acked_bytes() <= self.receiver.delivered_bytes());
+            assert!(self.receiver.delivered_bytes() <= self.written);
+            assert!(self.sender.in_flight() <= self.written);
+        }
+    }
+
+    fn arrive(&mut self, (segment, ce): (Segment, bool)) {
+        let ack = self.receiver.on_segment(self.now, &segment, ce && segment.ect);
+        self.reply(ack);
+    }
+
+    fn reply(&mut self, ack: Option<Ack>) {
+        if let Some(ack) = ack
+            && self.acks.len() < WIRE
+        {
+            self.acks.push(ack);
+        }
+    }
+
+    fn timers(&mut self) {
+        if self.sender.next_timer().is_some_and(|at| at <= self.now) {
+            self.sender.on_timer(self.now);
+        }
+        let ack = self.receiver.on_timer(self.now);
+        self.reply(ack);
+    }
+
+    /// One thing that happens, as the two bytes say.
+    fn step(&mut self, what: u8, more: u8) {
+        let at = usize::from(more);
+        match what % 16 {
+            0..=2 if !self.segments.is_empty() => {
+                let segment = self.segments.remove(at % self.segments.len());
+                self.arrive((segment.0, what & 0x80 != 0));
+            }
+            3 if !self.segments.is_empty() => {
+                let copy = self.segments[at % self.segments.len()];
+                self.arrive(copy);
+            }
+            4 if !self.segments.is_empty() => drop(self.segments.remove(at % self.segments.len())),
+            5 | 6 if !self.acks.is_empty() => {
+                let ack = self.acks.remove(at % self.acks.len());
+                self.sender.on_ack(self.now, &ack);
+            }
+            7 if !self.acks.is_empty() => {
+                let ack = self.acks[at % self.acks.len()];
+                self.sender.on_ack(self.now, &ack);
+            }
+            8 if !self.acks.is_empty() => drop(self.acks.remove(at % self.acks.len())),
+            9 => self.now += Duration::from_micros(1 << (more % 24)),
+            10 => {
+                if let Some(at) = self.sender.next_timer() {
+                    self.now = self.now.max(at);
+                }
+            }
+            11 if !self.sender.is_closed() => {
+                let bytes = u64::from(more) * 40;
+                self.written += bytes;
+                self.sender.write(bytes);
+            }
+            12 => {
+                self.receiver.set_window(Bytes(u64::from(more) * 100));
+                let ack = self.receiver.window_update();
+                self.reply(Some(ack));
+            }
+            13 => self.sender.set_cwnd_clamp((more > 0).then(|| u64::from(more) * 1000)),
+            14 if more > 250 => {
+                let unsent = self.sender.unsent_bytes();
+                self.sender.stop();
+                self.written -= unsent;
+            }
+            15 if !self.honest => self.falsify(what >> 4, more),
+            _ => {}
+        }
+        self.timers();
+        self.pump();
+    }
+
+    /// Falsifies what is oldest on the wire.
+    fn falsify(&mut self, field: u8, more: u8) {
+        let far = (1_u64 << (more % 63)).wrapping_sub(u64::from(more >> 7)) % FARTHEST;
+        if let Some((segment, _)) = self.segments.first_mut() {
+            match field {
+                0 => segment.seq = far,
+                1 => segment.len = more.into(),
+                2 => segment.len = u32::MAX,
+                3 => segment.sent_at = Instant::from_nanos(far),
+                4 => segment.cwr = true,
+                5 => segment.retransmission = !segment.retransmission,
+                _ => {}
+            }
+        }
+        if let Some(ack) = self.acks.first_mut() {
+            match field {
+                8 => ack.cumulative = far,
+                9 => ack.window = far,
+                10 => ack.ts_echo = Instant::from_nanos(far),
+                11 => ack.ece = true,
+                12 => (ack.ce_packets, ack.ce_bytes) = (far, far),
+                13 => (ack.sack, ack.sack_len) = ([SackBlock { start: far / 2, end: far }; 3], 1 + more % 3),
+                14 => (ack.sack, ack.sack_len) = ([SackBlock { start: far, end: far / 2 }; 3], more),
+                _ => ack.cumulative = ack.cumulative.saturating_sub(far),
+            }
+        }
+    }
+
+    /// A sound wire of a millisecond each way: everything arrives.
+    fn drain(&mut self) {
+        self.sender.set_cwnd_clamp(None);
+        self.receiver.set_window(Bytes(1 << 20));
+        let ack = self.receiver.window_update();
+        self.reply(Some(ack));
+        for _ in 0..ENOUGH {
+            if self.sender.all_acked() {
+                assert_eq!(self.receiver.delivered_bytes(), self.written);
+                return;
+            }
+            self.now += Duration::from_millis(1);
+            for segment in std::mem::take(&mut self.segments) {
+                self.arrive(segment);
+            }
+            for ack in std::mem::take(&mut self.acks) {
+                self.sender.on_ack(self.now, &ack);
+            }
+            self.timers();
+            self.pump();
+            if self.segments.is_empty() && self.acks.is_empty() && !self.sender.all_acked() {
+                let next = self.sender.next_timer().into_iter().chain(self.receiver.next_timer()).min();
+                self.now = self.now.max(next.expect("a sender that waits for nothing has sent all"));
+            }
+        }
+        panic!("{} of {} bytes acknowledged, no more", self.sender.acked_bytes(), self.written);
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let [a, b, c, steps @ ..] = bytes else { return };
+    let mut world = World {
+        now: Instant::from_nanos(1),
+        sender: Sender::new(&sender_config(*a, *b)).expect("sound settings"),
+        receiver: Receiver::new(&receiver_config(*c)).expect("sound settings"),
+        written: 3000,
+        segments: Vec::new(),
+        acks: Vec::new(),
+        honest: c & 0x80 == 0,
+    };
+    world.sender.write(3000);
+    world.pump();
+    for step in steps.chunks_exact(2).take(2000) {
+        world.step(step[0], step[1]);
+    }
+    if world.honest {
+        world.drain();
+    }
+});

@@ -1,0 +1,97 @@
+//! `cargo xtask soak`: what is too long for every change: the long tests, fresh worlds, mutated inputs, each fuzz target for minutes and
+//! mutants of the algorithms. A part that fails does not keep the others from running; the last lines say what came of each.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::{Failure, Outcome, fuzz, mutate, process};
+
+/// Seconds for which each fuzz target runs.
+const FUZZ_SECONDS: &str = "300";
+/// For how long fresh worlds are run.
+const SWARM: &str = "30m";
+
+struct Part {
+    name: &'static str,
+    run: fn(&Path) -> Outcome,
+}
+
+const PARTS: [Part; 5] = [
+    Part { name: "long tests", run: long_tests },
+    Part { name: "mutated inputs", run: |root| mutate::run(root, &mutate::Plan::default()) },
+    Part { name: "fresh worlds", run: |root| own(root, &["swarm", "--for", SWARM]) },
+    Part { name: "fuzz targets", run: |root| fuzz::run(root, &["--seconds", FUZZ_SECONDS]) },
+    Part { name: "mutants of algorithms", run: |root| own(root, &["mutants"]) },
+];
+
+/// Runs every part, or the one that is named.
+pub(crate) fn run(root: &Path, only: Option<&str>) -> Outcome {
+    let chosen: Vec<&Part> = PARTS.iter().filter(|part| only.is_none_or(|name| name == part.name)).collect();
+    if chosen.is_empty() {
+        let names = PARTS.map(|part| part.name).join(", ");
+        return Err(Failure::Environment(format!("no such part of soak; there are {names}")));
+    }
+    let mut done: Vec<(&str, Duration, Outcome)> = Vec::new();
+    for (index, part) in chosen.iter().enumerate() {
+        println!("\n=== {} ({} of {})", part.name, index + 1, chosen.len());
+        let start = process::clock();
+        let outcome = (part.run)(root);
+        done.push((part.name, start.elapsed(), outcome));
+    }
+    println!("\n{}", summary(&done));
+    match done.iter().filter(|(.., outcome)| outcome.is_err()).count() {
+        0 => Ok(()),
+        failed => Err(Failure::Check(format!("soak: {failed} parts failed"))),
+    }
+}
+
+/// A table of the parts with their times and why they failed.
+fn summary(done: &[(&str, Duration, Outcome)]) -> String {
+    let line = |(name, elapsed, outcome): &(&str, Duration, Outcome)| {
+        let (verdict, why) = match outcome {
+            Ok(()) => ("ok", String::new()),
+            Err(Failure::Check(why) | Failure::Environment(why)) => ("FAILED", format!(": {why}")),
+        };
+        format!("{verdict:8} {:7.0} s  {name}{why}\n", elapsed.as_secs_f64())
+    };
+    let all: Duration = done.iter().map(|(_, elapsed, _)| *elapsed).sum();
+    format!("{}soak: {:.0} s", done.iter().map(line).collect::<String>(), all.as_secs_f64())
+}
+
+/// Tests whose names begin with `soak_`, at their full size.
+fn long_tests(root: &Path) -> Outcome {
+    let mut command = process::cargo(root);
+    command.args(["test", "--workspace", "--lib", "--bins", "--tests", "soak_"]).env("JUSTFULL_SOAK", "1");
+    process::must_succeed(&mut command)
+}
+
+/// Another command of this program, in a process of its own.
+fn own(root: &Path, arguments: &[&str]) -> Outcome {
+    let mut command = process::cargo(root);
+    process::must_succeed(command.arg("xtask").args(arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_says_why_a_part_failed_and_names_all() {
+        let second = Duration::from_secs(1);
+        let failed = Err(Failure::Check("case 7".into()));
+        let text = summary(&[("long tests", second, Ok(())), ("mutated inputs", 2 * second, failed)]);
+        assert_eq!(
+            text,
+            "ok             1 s  long tests\nFAILED         2 s  mutated inputs: case 7\nsoak: 3 s"
+        );
+    }
+
+    #[test]
+    fn a_part_that_is_not_there_is_a_usage_error_that_names_those_that_are() {
+        let root = crate::root();
+        match run(&root, Some("nothing")) {
+            Err(Failure::Environment(message)) => assert!(message.contains("fuzz targets"), "{message}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
