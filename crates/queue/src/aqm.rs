@@ -234,3 +234,130 @@ impl Aqm for AnyAqm {
         each!(self, aqm => aqm.on_timeout(now, view, scan));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+    use std::vec::Vec;
+
+    const VIEW: QueueView = QueueView {
+        backlog_packets: 1,
+        backlog_bytes: 2,
+        lane_bytes: 2,
+        limit: Limit::Unlimited,
+        oldest: None,
+        service_rate: None,
+        new_flow: false,
+    };
+
+    /// Has only what an AQM must have.
+    #[derive(Debug)]
+    struct Least;
+
+    impl Aqm for Least {
+        fn on_dequeue(
+            &mut self,
+            _: Instant,
+            _: &QueueView,
+            _: Lane,
+            _: &Packet,
+            _: Tag,
+            _: Duration,
+        ) -> Verdict {
+            Verdict::Pass
+        }
+    }
+
+    /// Nothing waits.
+    struct Nobody;
+
+    impl Scan for Nobody {
+        fn each(&mut self, _: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict) {}
+    }
+
+    /// Writes down what it is told, and answers what no other AQM does.
+    #[derive(Debug)]
+    struct Told(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Told {
+        fn note(&self, what: &'static str) {
+            self.0.lock().expect("one thread").push(what);
+        }
+    }
+
+    impl Aqm for Told {
+        fn marks(&self) -> bool {
+            true
+        }
+        fn on_enqueue(&mut self, _: Instant, _: &QueueView, lane: Lane, _: &Packet) -> (Verdict, Tag) {
+            self.note("on_enqueue");
+            (Verdict::Signal, u64::from(lane) + 40)
+        }
+        fn on_dequeue(
+            &mut self,
+            _: Instant,
+            _: &QueueView,
+            _: Lane,
+            _: &Packet,
+            tag: Tag,
+            _: Duration,
+        ) -> Verdict {
+            self.note("on_dequeue");
+            if tag == 42 { Verdict::Signal } else { Verdict::Pass }
+        }
+        fn on_empty(&mut self, _: Instant, _: Lane) {
+            self.note("on_empty");
+        }
+        fn on_overflow(&mut self, _: Instant, _: &QueueView, _: Lane) {
+            self.note("on_overflow");
+        }
+        fn next_timeout(&self) -> Option<Instant> {
+            Some(Instant::from_nanos(7))
+        }
+        fn on_timeout(&mut self, _: Instant, _: &QueueView, _: &mut dyn Scan) {
+            self.note("on_timeout");
+        }
+    }
+
+    #[test]
+    fn an_aqm_that_says_nothing_more_drops_at_the_head_and_wants_no_timeout() {
+        let (mut aqm, now, packet) = (Least, Instant::ZERO, Packet::default());
+        assert_eq!((aqm.marks(), aqm.next_timeout()), (false, None));
+        assert_eq!(aqm.on_enqueue(now, &VIEW, 0, &packet), (Verdict::Pass, 0));
+    }
+
+    #[test]
+    fn a_users_own_aqm_hears_everything_and_is_taken_at_its_word() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let mut aqm = AnyAqm::Custom(Box::new(Told(heard.clone())));
+        let (now, packet) = (Instant::ZERO, Packet::default());
+        assert!(aqm.marks() && !aqm.is_none());
+        assert_eq!(aqm.next_timeout(), Some(Instant::from_nanos(7)));
+        assert_eq!(aqm.on_enqueue(now, &VIEW, 2, &packet), (Verdict::Signal, 42));
+        assert_eq!(aqm.on_dequeue(now, &VIEW, 2, &packet, 42, Duration::ZERO), Verdict::Signal);
+        aqm.on_empty(now, 2);
+        aqm.on_overflow(now, &VIEW, 2);
+        aqm.on_timeout(now, &VIEW, &mut Nobody);
+        let heard = heard.lock().expect("one thread").clone();
+        assert_eq!(heard, ["on_enqueue", "on_dequeue", "on_empty", "on_overflow", "on_timeout"]);
+    }
+
+    #[test]
+    fn each_kind_has_its_name_and_only_the_absent_one_need_not_be_asked() {
+        let codel = AqmConfig::CoDel(codel::Config::default());
+        assert_eq!([AqmConfig::default().name(), codel.name()], ["none", "codel"]);
+        let is_none = |config| AnyAqm::new(config, 1).expect("within bounds").is_none();
+        assert_eq!([is_none(&AqmConfig::default()), is_none(&codel)], [true, false]);
+        let marks = |config| AnyAqm::new(config, 1).expect("within bounds").marks();
+        assert_eq!([marks(&AqmConfig::default()), marks(&codel)], [false, true]);
+    }
+
+    #[test]
+    fn a_signal_becomes_a_mark_where_the_aqm_marks_and_the_packet_can_carry_one() {
+        use justfull_base::Ecn::{Ce, Ect0, Ect1, NotEct};
+        let mark = |marks, ecn| becomes_mark(marks, &Packet { ecn, ..Packet::default() });
+        assert_eq!([NotEct, Ect0, Ect1, Ce].map(|ecn| mark(true, ecn)), [false, true, true, true]);
+        assert_eq!([NotEct, Ect0, Ect1, Ce].map(|ecn| mark(false, ecn)), [false; 4]);
+    }
+}

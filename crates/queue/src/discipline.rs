@@ -330,3 +330,145 @@ impl Discipline for AnyDiscipline {
         each!(self, d => d.retain(keep));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::format;
+    use std::vec::Vec;
+
+    fn queued(id: u64) -> Queued {
+        Queued { packet: Packet { id, size: 100, ..Packet::default() }, ..Queued::default() }
+    }
+
+    /// Two packets: those of even numbers in lane 6, the others in lane 5. It answers what no other discipline does.
+    #[derive(Clone, Debug, Default)]
+    struct Own {
+        waiting: Vec<Queued>,
+        served: u32,
+        advanced: u32,
+    }
+
+    impl Discipline for Own {
+        fn lanes(&self) -> u32 {
+            7
+        }
+        fn reshuffle(&mut self, now: Instant) -> bool {
+            now > Instant::ZERO
+        }
+        fn lane_of(&self, packet: &Packet) -> Lane {
+            if packet.id.is_multiple_of(2) { 6 } else { 5 }
+        }
+        fn lane_admits(&self, lane: Lane, _: u32) -> bool {
+            lane == 6
+        }
+        fn lane_bytes(&self, lane: Lane) -> Option<u64> {
+            (lane == 6).then_some(9)
+        }
+        fn push_back(&mut self, _: Lane, queued: Queued) {
+            self.waiting.push(queued);
+        }
+        fn push_front(&mut self, _: Lane, queued: Queued) {
+            self.waiting.insert(0, queued);
+        }
+        fn turn(&self) -> Option<Lane> {
+            self.waiting.first().map(|queued| self.lane_of(&queued.packet))
+        }
+        fn advance(&mut self) -> Option<Lane> {
+            self.advanced += 1;
+            self.turn()
+        }
+        fn head(&self, _: Lane) -> Option<&Queued> {
+            self.waiting.first()
+        }
+        fn pop(&mut self, _: Lane) -> Option<Queued> {
+            (!self.waiting.is_empty()).then(|| self.waiting.remove(0))
+        }
+        fn served(&mut self, _: Lane, size: u32) {
+            self.served += size;
+        }
+        fn victim(&self, arriving: Lane, _: u32) -> Option<Victim> {
+            (arriving == 5).then(|| Victim::first_of(6, 3))
+        }
+        fn pop_tail(&mut self, _: Lane) -> Option<Queued> {
+            self.waiting.pop()
+        }
+        fn len(&self) -> usize {
+            self.waiting.len()
+        }
+        fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
+            self.waiting.retain_mut(|queued| keep(6, queued));
+        }
+    }
+
+    fn ids(discipline: &impl Discipline) -> Vec<u64> {
+        let mut seen = Vec::new();
+        discipline.visit(&mut |packet| {
+            seen.push(packet.id);
+            true
+        });
+        seen
+    }
+
+    #[test]
+    fn a_users_own_discipline_is_asked_everything_and_taken_at_its_word() {
+        let mut any = AnyDiscipline::Custom(Box::<Own>::default());
+        assert_eq!(
+            (any.lanes(), any.len(), any.is_empty(), any.turn(), any.first()),
+            (7, 0, true, None, None)
+        );
+        assert!(!any.reshuffle(Instant::ZERO) && any.reshuffle(Instant::from_nanos(1)));
+        assert_eq!([any.lane_of(&queued(2).packet), any.lane_of(&queued(3).packet)], [6, 5]);
+        assert_eq!([any.lane_admits(6, 1), any.lane_admits(5, 1)], [true, false]);
+        assert_eq!([any.lane_bytes(6), any.lane_bytes(5)], [Some(9), None]);
+        any.push_back(6, queued(2));
+        any.push_front(5, queued(3));
+        assert_eq!((any.len(), any.is_empty(), any.turn(), any.advance()), (2, false, Some(5), Some(5)));
+        assert_eq!([any.first(), any.head(5)], [Some(&queued(3)); 2]);
+        assert_eq!(ids(&any), [3], "without a walk of its own the first alone is shown");
+        assert_eq!((any.victim(5, 1), any.victim(6, 1)), (Some(Victim::first_of(6, 3)), None));
+        assert_eq!((any.pop_tail(6), any.len()), (Some(queued(2)), 1));
+        any.push_back(6, queued(4));
+        any.retain(&mut |_, queued| queued.packet.id == 4);
+        assert_eq!((any.pop(6), any.pop(6)), (Some(queued(4)), None));
+        any.served(6, 100);
+        assert!(format!("{any:?}").contains("served: 100, advanced: 1"), "{any:?}");
+    }
+
+    #[test]
+    fn a_discipline_that_says_nothing_more_moves_nothing_and_has_room() {
+        let mut fifo = fifo::Fifo::default();
+        assert!(!fifo.reshuffle(Instant::from_nanos(1)) && fifo.lane_admits(0, u32::MAX));
+        assert_eq!(
+            (fifo.lane_bytes(0), fifo.advance(), fifo.first(), fifo.is_empty()),
+            (None, None, None, true)
+        );
+        (0..5).for_each(|id| fifo.push_back(0, queued(id)));
+        assert_eq!((fifo.advance(), fifo.first(), fifo.is_empty()), (Some(0), Some(&queued(0)), false));
+        assert_eq!(ids(&fifo), [0, 1, 2, 3, 4]);
+        let mut seen = 0;
+        fifo.visit(&mut |_| {
+            seen += 1;
+            seen < 3
+        });
+        assert_eq!(seen, 3, "until the visitor has enough");
+    }
+
+    #[test]
+    fn each_kind_has_its_lanes_and_only_fq_codel_an_aqm_of_its_own() {
+        let kinds = [
+            (DisciplineConfig::default(), 1),
+            (DisciplineConfig::Protocol(protocol::Config {}), 2),
+            (DisciplineConfig::Sfq(sfq::Config { lanes: 9, ..sfq::Config::default() }), 9),
+            (DisciplineConfig::FqCoDel(fq_codel::Config { lanes: 8, ..fq_codel::Config::default() }), 8),
+        ];
+        for (config, lanes) in &kinds {
+            assert_eq!(AnyDiscipline::new(config, 1).expect("within bounds").lanes(), *lanes);
+            let own = config.own_aqm();
+            assert_eq!(own.is_some(), *lanes == 8, "{config:?}");
+            assert!(own.is_none_or(|aqm| aqm == AqmConfig::CoDel(crate::aqm::codel::Config::default())));
+        }
+        let none = sfq::Config { lanes: 0, ..sfq::Config::default() };
+        assert!(DisciplineConfig::Sfq(none).validate().is_err());
+    }
+}

@@ -153,6 +153,18 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
     }
 }
 
+/// Each lane has the bytes of its packets, where it is said.
+fn assert_lane_bytes(d: &mut AnyDiscipline) {
+    let mut bytes = vec![0; d.lanes() as usize];
+    d.retain(&mut |lane, q| {
+        bytes[usize::from(lane)] += u64::from(q.packet.size);
+        true
+    });
+    for (lane, bytes) in (0..).zip(bytes) {
+        assert!(d.lane_bytes(lane).is_none_or(|told| told == bytes), "lane {lane} has {bytes}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
@@ -166,6 +178,7 @@ proptest! {
                 apply(&mut d, &mut model, *op, &mut now, id);
                 assert_eq!(d.len(), model.len, "{config:?}");
                 assert_eq!(d.turn().is_none(), model.len == 0, "{config:?}");
+                assert_lane_bytes(&mut d);
             }
             while let Some(p) = serve(&mut d) {
                 model.left_from_head(&p);
@@ -325,4 +338,94 @@ fn datagrams_go_before_tcp_and_tcp_gives_way_when_the_queue_is_full() {
     assert_eq!((d.victim(0, 100), d.victim(1, 100)), (Some(Victim::last_of(1)), None));
     let order: Vec<u64> = std::iter::from_fn(|| serve(&mut d)).map(|p| p.id).collect();
     assert_eq!(order, [2, 0, 1]);
+}
+
+#[test]
+fn flows_that_differ_little_spread_evenly_over_the_lanes() {
+    let lanes = 64;
+    let sfq = Config { lanes, ..Config::default() };
+    let fq_codel = fq_codel::Config { lanes, ..fq_codel::Config::default() };
+    for config in [DisciplineConfig::Sfq(sfq), DisciplineConfig::FqCoDel(fq_codel)] {
+        for key in [0, 5, u64::MAX] {
+            let d = AnyDiscipline::new(&config, key).expect("within bounds");
+            let mut flows = vec![0u32; usize::from(lanes)];
+            for flow_hash in 0..6_400 {
+                flows[usize::from(d.lane_of(&Packet { flow_hash, ..Packet::default() }))] += 1;
+            }
+            // 100 each, give or take five standard deviations.
+            assert!(flows.iter().all(|n| (50..150).contains(n)), "{config:?}, key {key}: {flows:?}");
+        }
+    }
+}
+
+#[test]
+fn each_period_of_sfq_spreads_flows_anew_whatever_the_key() {
+    for key in [0, 5, u64::MAX] {
+        let mut d = Sfq::new(&Config::default(), key).expect("within bounds");
+        let mut seen = std::collections::BTreeSet::new();
+        for period in 0..20 {
+            let now = Instant::ZERO + Duration::from_secs(10).times(period);
+            assert!(!d.reshuffle(now), "nothing waits, so that nothing moves");
+            seen.insert((0..20).map(|flow| d.lane_of(&packet(0, flow, 1))).collect::<Vec<_>>());
+        }
+        assert_eq!(seen.len(), 20, "key {key}");
+    }
+}
+
+#[test]
+fn a_packet_that_is_given_back_costs_its_lane_nothing() {
+    let bytes = Quantum::Bytes(Bytes(1514));
+    let sfq = DisciplineConfig::Sfq(Config { quantum: bytes, ..Config::default() });
+    for config in [sfq, DisciplineConfig::FqCoDel(fq_codel::Config::default())] {
+        let mut d = AnyDiscipline::new(&config, 1).expect("within bounds");
+        for id in 0..200 {
+            push(&mut d, packet(id, (id % 2) as u32, 1500));
+        }
+        for _ in 0..50 {
+            let p = serve(&mut d).expect("many wait");
+            let lane = d.lane_of(&p);
+            d.push_front(lane, Queued { packet: p, tag: p.id, passed: true });
+        }
+        let mut served = [0u32; 2];
+        for _ in 0..40 {
+            served[serve(&mut d).expect("many wait").flow as usize] += 1;
+        }
+        assert!(served[0].abs_diff(served[1]) <= 4, "{config:?}: {served:?}");
+    }
+}
+
+#[test]
+fn a_lane_that_has_sent_exactly_its_quantum_lets_the_next_one_go() {
+    let sfq = DisciplineConfig::Sfq(Config { quantum: Quantum::Bytes(Bytes(1500)), ..Config::default() });
+    let fq = fq_codel::Config { quantum: Bytes(1500), ..fq_codel::Config::default() };
+    for config in [sfq, DisciplineConfig::FqCoDel(fq)] {
+        let mut d = AnyDiscipline::new(&config, 1).expect("within bounds");
+        for id in 0..6 {
+            push(&mut d, packet(id, (id % 2) as u32, 1500));
+        }
+        let order: Vec<u64> = std::iter::from_fn(|| serve(&mut d)).map(|p| p.id).collect();
+        assert_eq!(order, [0, 1, 2, 3, 4, 5], "{config:?}");
+    }
+}
+
+#[test]
+fn of_equally_long_lanes_the_arriving_packets_own_loses_and_no_other() {
+    let mut d = Sfq::new(&Config::default(), 1).expect("within bounds");
+    let [long, short] = [(0, 3), (1, 2)]
+        .map(|(flow, n)| (0..n).map(|id| push(&mut d, packet(id, flow, 100))).last().expect("some"));
+    assert_ne!(long, short);
+    // With the arriving packet both have three.
+    assert_eq!(d.victim(short, 100), None);
+    let third = (0..3).map(|id| push(&mut d, packet(id, 2, 100))).last().expect("three");
+    let empty = d.lane_of(&packet(0, 9, 1));
+    assert!(![long, short, third].contains(&empty));
+    assert_eq!(
+        d.victim(empty, 100),
+        Some(Victim::last_of(long)),
+        "the first of several others, from the turn on"
+    );
+    let mut d = build(&DisciplineConfig::Protocol(protocol::Config {}));
+    push(&mut d, packet(0, 1, 100));
+    push(&mut d, packet(1, 2, 100));
+    assert_eq!((d.victim(0, 100), d.victim(1, 100)), (None, None));
 }

@@ -412,3 +412,158 @@ impl Aqm for CoDel {
         state.dropping = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::Limit;
+    use justfull_base::Ecn;
+
+    const MTU: u64 = 1500;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn codel(variant: Variant) -> CoDel {
+        let config = Config { ecn: variant == Variant::Rfc8289, variant, ..Config::default() };
+        CoDel::new(&config, 1).expect("within bounds")
+    }
+
+    /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms with 50 packets behind it.
+    fn ask(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn) -> Verdict {
+        let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
+        let view = QueueView {
+            backlog_packets: 50,
+            backlog_bytes: 50 * MTU,
+            lane_bytes: 50 * MTU,
+            limit: Limit::Unlimited,
+            oldest: None,
+            service_rate: None,
+            new_flow: false,
+        };
+        codel.on_dequeue(at(ms), &view, 0, &packet, 0, Duration::from_millis(waited))
+    }
+
+    #[test]
+    fn a_wait_of_exactly_the_target_for_exactly_an_interval_is_too_long() {
+        // RFC 8289 section 5.6: below is `sojourn_time < TARGET`, over is `now >= first_above_time`.
+        let mut codel = codel(Variant::Rfc8289);
+        assert_eq!(ask(&mut codel, 10, 5, Ecn::NotEct), Verdict::Pass);
+        assert_eq!(ask(&mut codel, 109, 5, Ecn::NotEct), Verdict::Pass);
+        assert_eq!(ask(&mut codel, 110, 5, Ecn::NotEct), Verdict::Signal);
+    }
+
+    #[test]
+    fn exactly_one_mtu_behind_the_packet_is_exempt_and_a_byte_more_is_not() {
+        // RFC 8289 section 5.6: `bytes() <= maxpacket_`; the released program knows no exemption.
+        let config = Config::default();
+        let above = |config: &Config, behind| {
+            let mut state = LaneState::default();
+            state.ok_to_drop(config, at(1), config.interval, behind);
+            state.first_above_time.is_some()
+        };
+        assert_eq!([above(&config, MTU), above(&config, MTU + 1)], [false, true]);
+        assert!(above(&Config { variant: Variant::T20Released, ecn: false, ..config }, 0));
+    }
+
+    #[test]
+    fn the_rate_of_the_last_dropping_state_is_taken_up_for_less_than_sixteen_intervals() {
+        // RFC 8289 section 5.6: `delta = count_ - lastcount_; count_ = 1;
+        // if (delta > 1 && now - drop_next_ < 16 * INTERVAL) count_ = delta`.
+        let config = Config::default();
+        let entered = |count, lastcount, after: Duration| {
+            let mut state = LaneState { count, lastcount, drop_next: at(1000), ..LaneState::default() };
+            state.enter(&config, at(1000) + after);
+            assert!(state.dropping && state.lastcount == state.count);
+            let gap = state.drop_next.since(at(1000) + after).as_millis_f64();
+            assert!((gap - 100.0 / f64::from(state.count).sqrt()).abs() < 1e-3, "section 4.4: {gap} ms");
+            state.count
+        };
+        let limit = config.interval.times(16);
+        let before = Duration::from_nanos(limit.as_nanos() - 1);
+        assert_eq!([entered(9, 2, before), entered(9, 2, limit)], [7, 1]);
+        assert_eq!([entered(3, 1, before), entered(2, 1, before), entered(2, 2, before)], [2, 1, 1]);
+    }
+
+    #[test]
+    fn a_drop_whose_next_packet_waited_less_ends_the_dropping_state_and_moves_no_date() {
+        // RFC 8289 section 5.6: `if (!r.ok_to_drop) dropping_ = false; else drop_next_ = control_law(...)`.
+        let mut codel = codel(Variant::Rfc8289);
+        for (ms, expected) in [(0, Verdict::Pass), (100, Verdict::Signal), (100, Verdict::Pass)] {
+            assert_eq!(ask(&mut codel, ms, 50, Ecn::NotEct), expected, "{ms} ms");
+        }
+        let due = codel.lane_0.drop_next;
+        assert_eq!(due, at(200));
+        assert_eq!(ask(&mut codel, 200, 50, Ecn::NotEct), Verdict::Signal);
+        assert_eq!(ask(&mut codel, 200, 1, Ecn::NotEct), Verdict::Pass);
+        assert_eq!((codel.lane_0.dropping, codel.lane_0.drop_next, codel.lane_0.count), (false, due, 2));
+    }
+
+    #[test]
+    fn what_was_done_is_counted() {
+        let mut rfc = codel(Variant::Rfc8289);
+        rfc.config.ce_threshold = Duration::from_millis(1);
+        let signals = |codel: &mut CoDel, steps: &[u64], ecn| {
+            steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) == Verdict::Signal).count()
+        };
+        let steps = [0, 100, 100, 150, 200, 200, 250];
+        // An entry at 100 ms, the next drop at 200 ms: each is followed by the packet that is delivered.
+        assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 2);
+        assert_eq!(rfc.stats(), Stats { entries: 1, signals: 2, threshold_marks: 0 });
+        // Marked packets are delivered, so that the control law has fewer to look at; the threshold marks the rest.
+        let mut marking = codel(Variant::Rfc8289);
+        marking.config.ce_threshold = Duration::from_millis(1);
+        assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 7);
+        assert_eq!(marking.stats(), Stats { entries: 1, signals: 2, threshold_marks: 5 });
+        // Each drop of the released program takes two, the second without being looked at: at 100 and 200 ms.
+        let mut released = codel(Variant::T20Released);
+        assert_eq!(signals(&mut released, &[0, 100, 100, 100, 150, 200, 200, 200], Ecn::NotEct), 4);
+        assert_eq!(released.stats(), Stats { entries: 1, signals: 4, threshold_marks: 0 });
+    }
+
+    #[test]
+    fn a_lane_that_runs_empty_is_not_above_the_target_but_in_the_released_program() {
+        for variant in [Variant::Rfc8289, Variant::T20Released] {
+            let mut codel = codel(variant);
+            assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
+            codel.on_empty(at(60), 0);
+            // Deviation (e): there a queue that runs empty without a drop does not restart the interval.
+            let expected = if variant == Variant::Rfc8289 { Verdict::Pass } else { Verdict::Signal };
+            assert_eq!(ask(&mut codel, 110, 50, Ecn::NotEct), expected, "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn a_drop_that_empties_the_lane_enters_and_leaves_the_dropping_state() {
+        for variant in [Variant::Rfc8289, Variant::T20Released] {
+            let mut codel = codel(variant);
+            (codel.lane_0.count, codel.lane_0.lastcount, codel.lane_0.drop_next) = (9, 2, at(50));
+            assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
+            assert_eq!(ask(&mut codel, 100, 50, Ecn::NotEct), Verdict::Signal);
+            codel.on_empty(at(100), 0);
+            // RFC 8289: entered with the last rate, 9 - 2. Deviation (e): the released program does not enter.
+            let count = if variant == Variant::Rfc8289 { 7 } else { 9 };
+            let state = codel.lane_0;
+            assert_eq!(
+                (state.count, state.dropping, state.first_above_time),
+                (count, false, None),
+                "{variant:?}"
+            );
+            assert_eq!((state.unfinished, state.second_due), (Unfinished::Nothing, false));
+        }
+    }
+
+    #[test]
+    fn a_further_drop_that_empties_the_lane_is_no_entry() {
+        let mut codel = codel(Variant::Rfc8289);
+        for (ms, expected) in
+            [(0, Verdict::Pass), (100, Verdict::Signal), (100, Verdict::Pass), (200, Verdict::Signal)]
+        {
+            assert_eq!(ask(&mut codel, ms, 50, Ecn::NotEct), expected, "{ms} ms");
+        }
+        codel.on_empty(at(200), 0);
+        let state = codel.lane_0;
+        assert_eq!((state.count, state.lastcount, state.drop_next, state.dropping), (2, 1, at(200), false));
+    }
+}

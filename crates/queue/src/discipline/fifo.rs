@@ -112,3 +112,27 @@ impl Discipline for Fifo {
         self.ring.retain_mut(|queued| keep(0, queued));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_has_one_place_then_five_and_then_doubles_or_gets_64_more() {
+        for front in [false, true] {
+            let mut fifo = Fifo::default();
+            let mut places = [0; 80];
+            for place in &mut places {
+                if front {
+                    fifo.push_front(0, Queued::default());
+                } else {
+                    fifo.push_back(0, Queued::default());
+                }
+                *place = fifo.ring.capacity();
+            }
+            assert_eq!((places[0], &places[1..5]), (1, &[5; 4][..]));
+            assert!((69..=128).contains(&places[5]), "{}", places[5]);
+            assert!(places[6..69].iter().all(|place| *place == places[5]), "and stays while there is room");
+        }
+    }
+}
