@@ -98,10 +98,9 @@ impl Link {
         up: &mut Upward<'_, '_, D>,
     ) {
         let Self { tx, rx, pdcp_rx, .. } = self;
-        if tx.next_timeout().is_some_and(|at| at <= now)
-            && let Some(sdu) = tx.on_timeout(now, more)
-        {
-            up.lose(sdu, DropReason::MaxRetransmissions);
+        if tx.next_timeout().is_some_and(|at| at <= now) {
+            tx.on_timeout(now, more);
+            tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
         }
         let up = RefCell::new(up);
         if rx.next_timeout().is_some_and(|at| at <= now) {
@@ -128,9 +127,8 @@ impl Link {
         status: &StatusPdu,
         up: &mut Upward<'_, '_, D>,
     ) {
-        if let Some(sdu) = self.tx.on_status(now, status, |_| {}) {
-            up.lose(sdu, DropReason::MaxRetransmissions);
-        }
+        self.tx.on_status(now, status, |_| {});
+        self.tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
     }
 
     /// When a timer of either end has something to do, or a status report may be sent.

@@ -197,19 +197,23 @@ impl RlcTx {
     }
 
     /// A status report of the peer came. `acked` hears of each SDU that arrived: in NR when it is acknowledged, in LTE in order, when
-    /// all PDUs up to its last are. Answers the SDU of which the maxRetxThreshold-th retransmission is now due; the entity goes on.
-    /// A report that acknowledges what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one that is
+    /// all PDUs up to its last are. What the report makes it give up is told by [`Self::given_up`]; the entity goes on. A report that acknowledges what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one that is
     /// older than the window, likewise. In other modes nothing happens.
-    pub fn on_status(
-        &mut self,
-        _now: Instant,
-        status: &StatusPdu,
-        acked: impl FnMut(SduHandle),
-    ) -> Option<SduHandle> {
+    pub fn on_status(&mut self, _now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_status(status, acked),
             Kind::LteAm(am) => am.on_status(status, acked),
-            _ => None,
+            _ => {}
+        }
+    }
+
+    /// Tells the SDUs of which the last report or timeout made the maxRetxThreshold-th retransmission due, in LTE that of a PDU with
+    /// a byte of them (TS 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may tell an SDU more than once, for several PDUs.
+    pub fn given_up(&self, each: impl FnMut(SduHandle)) {
+        match &self.kind {
+            Kind::NrAm(am) => am.given_up(each),
+            Kind::LteAm(am) => am.given_up(each),
+            _ => {}
         }
     }
 
@@ -235,12 +239,13 @@ impl RlcTx {
     }
 
     /// t-PollRetransmit may have ended (TS 38.322 section 5.3.3.4). `more_waits` says whether the source has an SDU: if not, or if the
-    /// window is full, the last SDU or PDU that is not acknowledged is sent again to carry the poll. Answers as [`Self::on_status`].
-    pub fn on_timeout(&mut self, now: Instant, more_waits: bool) -> Option<SduHandle> {
+    /// window is full, the last SDU or PDU that is not acknowledged is sent again to carry the poll. What that makes it give up
+    /// is told by [`Self::given_up`].
+    pub fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_timeout(now, more_waits),
             Kind::LteAm(am) => am.on_timeout(now, more_waits),
-            _ => None,
+            _ => {}
         }
     }
 

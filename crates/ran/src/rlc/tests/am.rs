@@ -29,7 +29,8 @@ impl Bearer {
     fn report(&mut self, now: Instant) -> (StatusPdu, Vec<u64>) {
         let status = self.rx.status(now, u32::MAX).expect("a report is due").clone();
         let mut acked = Vec::new();
-        assert_eq!(self.tx.on_status(now, &status, |sdu| acked.push(sdu.0)), None);
+        self.tx.on_status(now, &status, |sdu| acked.push(sdu.0));
+        assert!(given_up(&self.tx).is_empty());
         self.tx.assert_sound();
         (status, acked)
     }
@@ -156,23 +157,52 @@ fn sdus_in_the_part_of_a_pdu_that_came_are_delivered_at_once_in_lte() {
     assert_eq!(receive(&mut bearer.rx, ms(46), &second).0, [1, 2]);
 }
 
+/// The SDUs that the last report or timeout made it give up.
+fn given_up(tx: &RlcTx) -> Vec<u64> {
+    let mut list = Vec::new();
+    tx.given_up(|sdu| list.push(sdu.0));
+    list
+}
+
 #[test]
 fn an_unanswered_poll_is_repeated_until_the_threshold_says_so() {
     for config in [nr_am(), lte_am()] {
         let config = AmConfig { max_retx_threshold: 2, ..config };
         let mut bearer = Bearer::new(&config, &[100, 100]);
         bearer.pull(ms(0), 1000);
-        assert_eq!(bearer.tx.on_timeout(ms(44), false), None, "an early wake does nothing");
-        assert!(bearer.pull(ms(44), 1000).is_empty());
+        bearer.tx.on_timeout(ms(44), false);
+        assert!(bearer.pull(ms(44), 1000).is_empty(), "an early wake does nothing");
         let mut reached = Vec::new();
         for k in 1..=4 {
-            reached.push(bearer.tx.on_timeout(ms(45 * k), false));
+            bearer.tx.on_timeout(ms(45 * k), false);
+            reached.push(given_up(&bearer.tx));
             let again = bearer.pull(ms(45 * k), 1000);
             assert_eq!(polls(&again), [true], "the last one carries the poll");
         }
-        // In NR an SDU is repeated; in LTE the PDU, which starts with SDU 0.
-        let last = SduHandle(if config.generation == Generation::Nr { 1 } else { 0 });
-        assert_eq!(reached, [None, None, Some(last), None], "RETX_COUNT starts at 0 (section 5.3.2)");
+        // In NR the last SDU is repeated; in LTE the PDU, which has both.
+        let last = if config.generation == Generation::Nr { vec![1] } else { vec![0, 1] };
+        assert_eq!(reached, [vec![], vec![], last, vec![]], "RETX_COUNT starts at 0 (section 5.3.2)");
+    }
+}
+
+#[test]
+fn one_report_gives_up_every_sdu_that_it_asks_for_once_too_often() {
+    for config in [nr_am(), lte_am()] {
+        let config = AmConfig { max_retx_threshold: 1, ..config };
+        let mut bearer = Bearer::new(&config, &[100; 4]);
+        // In LTE PDU 0 has SDU 0 and half of SDU 1, PDU 1 the rest of SDU 1 and SDU 2, PDU 2 SDU 3.
+        for grant in [155, 153, 1000] {
+            bearer.pull(ms(0), grant);
+        }
+        let last = if config.generation == Generation::Nr { 4 } else { 3 };
+        let status = StatusPdu { ack_sn: last, nacks: (0..last - 1).map(Nack::whole).collect() };
+        for expected in [vec![], vec![0, 1, 2], vec![]] {
+            bearer.tx.on_status(ms(1), &status, |_| {});
+            let mut found = given_up(&bearer.tx);
+            found.dedup();
+            assert_eq!(found, expected, "{:?}", config.generation);
+            bearer.pull(ms(1), 1000);
+        }
     }
 }
 
@@ -182,7 +212,8 @@ fn the_poll_rides_on_what_waits_anyway() {
     bearer.pull(ms(0), 1000);
     bearer.queue.push(100);
     bearer.queue.push(100);
-    assert_eq!(bearer.tx.on_timeout(ms(45), true), None);
+    bearer.tx.on_timeout(ms(45), true);
+    assert!(given_up(&bearer.tx).is_empty());
     assert_eq!(bearer.tx.pending().total(), 0, "nothing is repeated");
     assert_eq!(polls(&bearer.pull(ms(46), 102)), [true]);
 }
@@ -251,7 +282,7 @@ fn a_nack_of_what_is_not_sent_yet_repeats_only_what_was() {
     let mut bearer = Bearer::new(&nr_am(), &[100]);
     bearer.pull(ms(0), 42);
     let status = StatusPdu { ack_sn: 1, nacks: vec![Nack { sn: 0, range: 1, so_start: 30, so_end: SO_END }] };
-    assert_eq!(bearer.tx.on_status(ms(1), &status, |_| panic!("nothing is acknowledged")), None);
+    bearer.tx.on_status(ms(1), &status, |_| panic!("nothing is acknowledged"));
     assert_eq!(bearer.tx.pending(), Pending { control: 0, retransmission: 14, rest_of_head: 64 });
     let lies = StatusPdu { ack_sn: 1, nacks: vec![] };
     bearer.tx.on_status(ms(1), &lies, |_| panic!("what is not all sent cannot have come"));

@@ -217,19 +217,15 @@ impl LteAm {
         self.arq.control.get_or_insert_default().copy_from(status);
     }
 
-    /// The SDU with the first byte of PDU `sn`.
-    fn sdu_of(&self, sn: u32) -> Option<SduHandle> {
-        let first = self.arq.unit(sn).what.first.wrapping_sub(self.first_piece);
-        self.pieces.get(first as usize).map(|piece| piece.sdu)
+    /// All SDUs of which such a PDU has a byte: none of them is whole without it.
+    pub(super) fn given_up(&self, each: impl FnMut(SduHandle)) {
+        let pieces = |unit| self.pieces_within(unit, 0, unit.size);
+        self.arq.reached().flat_map(pieces).map(|piece| piece.sdu).for_each(each);
     }
 
-    pub(super) fn on_status(
-        &mut self,
-        status: &StatusPdu,
-        mut acked: impl FnMut(SduHandle),
-    ) -> Option<SduHandle> {
+    pub(super) fn on_status(&mut self, status: &StatusPdu, mut acked: impl FnMut(SduHandle)) {
         let (pieces, first_piece) = (&mut self.pieces, &mut self.first_piece);
-        let reached = self.arq.on_status(
+        self.arq.on_status(
             status,
             |_| {},
             |gone| {
@@ -240,16 +236,14 @@ impl LteAm {
                     .for_each(|piece| acked(piece.sdu));
             },
         );
-        reached.and_then(|sn| self.sdu_of(sn))
     }
 
     pub(super) fn poll_timeout(&self) -> Instant {
         self.arq.poll_timeout()
     }
 
-    pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) -> Option<SduHandle> {
-        let reached = self.arq.on_timeout(now, more_waits);
-        reached.and_then(|sn| self.sdu_of(sn))
+    pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) {
+        self.arq.on_timeout(now, more_waits);
     }
 
     #[cfg(test)]

@@ -161,22 +161,20 @@ impl NrAm {
         self.arq.control.get_or_insert_default().copy_from(status);
     }
 
-    pub(super) fn on_status(
-        &mut self,
-        status: &StatusPdu,
-        mut acked: impl FnMut(SduHandle),
-    ) -> Option<SduHandle> {
-        let reached = self.arq.on_status(status, |&sdu| acked(sdu), |_| {});
-        reached.map(|sn| self.arq.unit(sn).what)
+    pub(super) fn on_status(&mut self, status: &StatusPdu, mut acked: impl FnMut(SduHandle)) {
+        self.arq.on_status(status, |&sdu| acked(sdu), |_| {});
+    }
+
+    pub(super) fn given_up(&self, each: impl FnMut(SduHandle)) {
+        self.arq.reached().map(|unit| unit.what).for_each(each);
     }
 
     pub(super) fn poll_timeout(&self) -> Instant {
         self.arq.poll_timeout()
     }
 
-    pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) -> Option<SduHandle> {
-        let reached = self.arq.on_timeout(now, more_waits);
-        reached.map(|sn| self.arq.unit(sn).what)
+    pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) {
+        self.arq.on_timeout(now, more_waits);
     }
 
     #[cfg(test)]

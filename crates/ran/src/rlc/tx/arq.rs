@@ -7,6 +7,7 @@ use crate::rlc::mode::AmConfig;
 use crate::rlc::pdu::{Nack, SO_END, StatusPdu};
 use crate::rlc::sn::SnSpace;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
 /// A unit that is not acknowledged, or behind one that is not.
@@ -57,6 +58,8 @@ pub(super) struct Arq<T> {
     /// t-PollRetransmit ended: the next PDU polls.
     poll_due: bool,
     cause: u16,
+    /// Units whose RETX_COUNT reached the threshold by the last report or timeout.
+    reached: Vec<u32>,
 }
 
 impl<T> Arq<T> {
@@ -77,6 +80,7 @@ impl<T> Arq<T> {
             poll_timer: Instant::NEVER,
             poll_due: false,
             cause: 0,
+            reached: Vec::new(),
         }
     }
 
@@ -156,29 +160,28 @@ impl<T> Arq<T> {
         polls
     }
 
-    /// A report came. `acked` gets each unit that is acknowledged now, `gone` each that leaves the window. Answers the unit whose
-    /// RETX_COUNT has reached the threshold.
+    /// A report came. `acked` gets each unit that is acknowledged now, `gone` each that leaves the window.
     pub(super) fn on_status(
         &mut self,
         status: &StatusPdu,
         mut acked: impl FnMut(&T),
         mut gone: impl FnMut(&T),
-    ) -> Option<u32> {
+    ) {
+        self.reached.clear();
         let acked_to = self.sn.distance(self.base, status.ack_sn);
         if !self.is_sound(status, acked_to) {
-            return None;
+            return;
         }
         if self.poll_timer != Instant::NEVER && self.sn.distance(self.base, self.poll_sn) < acked_to {
             self.poll_timer = Instant::NEVER;
         }
         self.cause = self.cause.wrapping_add(1);
-        let mut reached = None;
         let mut at = 0;
         for nack in &status.nacks {
             let first = self.sn.distance(self.base, nack.sn);
             self.acknowledge(at, first, &mut acked);
             at = first + u32::from(nack.range);
-            reached = reached.or(self.on_nack(first, nack));
+            self.on_nack(first, nack);
         }
         self.acknowledge(at, acked_to, &mut acked);
         if !self.again.is_empty() {
@@ -190,7 +193,11 @@ impl<T> Arq<T> {
             self.ring.pop_front();
             self.base = self.sn.add(self.base, 1);
         }
-        reached
+    }
+
+    /// Shows the units whose RETX_COUNT reached the threshold by the last report or timeout, each once in its life.
+    pub(super) fn reached(&self) -> impl Iterator<Item = &Unit<T>> {
+        self.reached.iter().map(|&sn| self.unit(sn))
     }
 
     /// It acknowledges nothing that was not sent, and its NACKs ascend and are below ACK_SN.
@@ -221,19 +228,17 @@ impl<T> Arq<T> {
     }
 
     /// The units of `nack`, which starts `first` from the base, are considered for retransmission.
-    fn on_nack(&mut self, first: u32, nack: &Nack) -> Option<u32> {
+    fn on_nack(&mut self, first: u32, nack: &Nack) {
         let last = first + u32::from(nack.range) - 1;
-        let mut reached = None;
         for at in first..=last {
             let unit = &self.ring[at as usize];
             let start = if at == first { u32::from(nack.so_start) } else { 0 };
             let to_end = at != last || nack.so_end == SO_END;
             let end = if to_end { unit.sent } else { unit.sent.min(u32::from(nack.so_end) + 1) };
             if !unit.acked && start < end && self.repeat(at, start, end) {
-                reached = reached.or(self.count_retx(at));
+                self.count_retx(at);
             }
         }
-        reached
     }
 
     /// Puts bytes `start..end` of unit `at` to what is to be sent again; true when some were not there.
@@ -259,38 +264,39 @@ impl<T> Arq<T> {
         is_new
     }
 
-    /// Counts a retransmission of unit `at`, once for each cause; its SN when that reaches the threshold.
-    fn count_retx(&mut self, at: u32) -> Option<u32> {
+    /// Counts a retransmission of unit `at`, once for each cause.
+    fn count_retx(&mut self, at: u32) {
         let (cause, unit) = (self.cause, &mut self.ring[at as usize]);
         if unit.retx_count == NOT_YET {
             unit.retx_count = 0;
         } else if unit.counted_by != cause {
             unit.retx_count = unit.retx_count.saturating_add(1).min(NOT_YET - 1);
             if unit.retx_count == self.max_retx {
-                unit.counted_by = cause;
-                return Some(self.sn.add(self.base, at));
+                self.reached.push(self.sn.add(self.base, at));
             }
         }
         unit.counted_by = cause;
-        None
     }
 
-    /// t-PollRetransmit may have ended. Answers as [`Self::on_status`].
-    pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) -> Option<u32> {
+    /// t-PollRetransmit may have ended.
+    pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) {
+        self.reached.clear();
         if now < self.poll_timer {
-            return None;
+            return;
         }
         self.poll_timer = Instant::NEVER;
         self.poll_due = true;
         let begun = self.ring.back().is_some_and(|unit| unit.sent < unit.size);
         let can_send_new = begun || (more_waits && !self.is_stalled());
         if !self.again.is_empty() || can_send_new {
-            return None;
+            return;
         }
         self.cause = self.cause.wrapping_add(1);
-        let at = self.ring.iter().rposition(|unit| !unit.acked && unit.sent > 0)? as u32;
-        let end = self.ring[at as usize].sent;
-        if self.repeat(at, 0, end) { self.count_retx(at) } else { None }
+        let Some(at) = self.ring.iter().rposition(|unit| !unit.acked && unit.sent > 0) else { return };
+        let end = self.ring[at].sent;
+        if self.repeat(at as u32, 0, end) {
+            self.count_retx(at as u32);
+        }
     }
 
     /// The unit `sn` of the window.
@@ -301,8 +307,7 @@ impl<T> Arq<T> {
     #[cfg(test)]
     pub(super) fn assert_sound(&self) {
         assert!(self.ring.len() as u32 <= self.sn.window());
-        let places: alloc::vec::Vec<_> =
-            self.again.iter().map(|p| (self.sn.distance(self.base, p.sn), p)).collect();
+        let places: Vec<_> = self.again.iter().map(|p| (self.sn.distance(self.base, p.sn), p)).collect();
         for (at, portion) in &places {
             let unit = &self.ring[*at as usize];
             assert!(!unit.acked && portion.start < portion.end && portion.end <= unit.sent, "{portion:?}");
