@@ -424,7 +424,9 @@ impl Stack {
                     let bearer = Bearer { ue: ue.ue, drb: drb.drb };
                     let most = u64::from(ue.tbs[usize::from(grant.rbs + left)]);
                     let sent = u64::from(ue.tbs[usize::from(grant.rbs)]);
-                    self.report(now, k, bearer, Offer { capacity, left: (most - sent) / sharers });
+                    // At I_TBS 6 two blocks of LTE carry less than one (TS 36.213 Table 7.1.7.2.1-1).
+                    let left = most.saturating_sub(sent) / sharers;
+                    self.report(now, k, bearer, Offer { capacity, left });
                 }
             }
         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::carrier::CarrierConfig;
 use crate::channel::McsConfig;
 use crate::harq::HarqConfig;
+use crate::limiter::LastPollConfig;
 use crate::rlc::RlcModeConfig;
 use crate::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_base::{Ratio, Rng};
@@ -49,4 +50,24 @@ fn a_bearers_backlog_is_what_its_list_sums_up_to() {
         }
         assert!(begun > 100, "bearers had something to send");
     }
+}
+
+#[test]
+fn a_second_block_that_carries_less_than_the_first_alone_leaves_nothing() {
+    // TS 36.213 Table 7.1.7.2.1-1: at I_TBS 6 one block carries 328 bits, two carry 176.
+    let mut config = lossy(RlcModeConfig::Um(UmConfig::default()));
+    config.mac.carrier = Some(CarrierConfig { n_prb: 2, ..CarrierConfig::default() });
+    config.mac.harq = HarqConfig::default();
+    config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![6], ..McsConfig::default() });
+    config.rlc.limiter = LimiterConfig::LastPoll(LastPollConfig::default());
+    config.sdap.poll = poll(250, 0);
+    let mut bench = Bench::new(&config);
+    for slot in 0..50 {
+        // With headers less than 41 bytes: one of the two blocks is left.
+        bench.send(slot * 1_000 + 100, 0, 28, 1);
+        bench.run_to(slot * 1_000 + 999);
+    }
+    bench.run_to(60_000);
+    let conserved = bench.stack.conserved();
+    assert_eq!((conserved.entered, conserved.delivered), (50, 50));
 }
