@@ -144,7 +144,8 @@ impl Video {
     }
 
     /// `payload` bytes of frame `number` have arrived. The way keeps a flow's order, so frames before it that are not
-    /// complete never will be: `broken` is told when each of them had been sent.
+    /// complete never will be: `broken` is told when each of them had been sent. Where PDCP delivers out of order, a frame that a
+    /// later one has overtaken counts as broken too, and what still comes of it is ignored.
     pub(crate) fn arrived(&mut self, number: u64, payload: u64, mut broken: impl FnMut(Instant)) -> Progress {
         while self.first < number {
             if let Some(frame) = self.flight.pop_front() {
@@ -152,7 +153,8 @@ impl Video {
             }
             self.first += 1;
         }
-        let Some(frame) = self.flight.front_mut() else { return Progress::Incomplete };
+        let frame = self.flight.front_mut().filter(|_| number == self.first);
+        let Some(frame) = frame else { return Progress::Incomplete };
         frame.missing -= payload;
         if frame.missing > 0 {
             return Progress::Incomplete;
@@ -192,5 +194,33 @@ impl FrameCount {
             late: self.late,
             completion,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_a_later_one_overtook_is_broken_once_and_its_rest_counts_for_nothing() {
+        let config = VideoConfig { size_sd: Ratio(0.0), ..VideoConfig::default() };
+        let mut video = Video::new(&config, Instant::ZERO);
+        let mut rng = Rng::stream(1, "video");
+        let mut sent = Vec::new();
+        for ms in [0, 16] {
+            let now = Instant::ZERO + Duration::from_millis(ms);
+            video.send(now, &mut rng, |size, number| sent.push((number, u64::from(size - UDP_HEADER_BYTES))));
+        }
+        let mut broken = Vec::new();
+        let mut complete = 0;
+        // All of frame 0 but its last datagram, the first of frame 1, the last of frame 0, the rest of frame 1.
+        let last = sent.iter().position(|datagram| datagram.0 == 1).expect("two frames") - 1;
+        let late = sent.remove(last);
+        sent.insert(last + 1, late);
+        for (number, payload) in sent {
+            let progress = video.arrived(number, payload, |at| broken.push(at));
+            complete += u32::from(matches!(progress, Progress::Complete(_)));
+        }
+        assert_eq!((broken, complete), (vec![Instant::ZERO], 1));
     }
 }
