@@ -1,6 +1,6 @@
 # Thin names for people. The work is in cargo and in `cargo xtask`, whose folder says how.
 
-.PHONY: help setup setup-tests demo test test-fast bench fuzz soak
+.PHONY: help setup setup-tests demo test test-fast bench fuzz swarm mutants soak
 
 help:
 	@echo 'make demo       build justfull and watch it keep a queue just full'
@@ -10,6 +10,8 @@ help:
 	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzz targets, mutants of the algorithms'
 	@echo 'make fuzz       run each fuzz target for a minute; stable Rust and a C++ compiler are enough'
 	@echo '                seeds: fuzz/seeds; with nightly also: cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'
+	@echo 'make swarm      random worlds from fresh seeds for ten minutes, or as long as FOR=1h says'
+	@echo 'make mutants    change the algorithms one place at a time; every change must make a test fail (hours)'
 
 setup:
 	@.ci/setup
@@ -34,3 +36,9 @@ fuzz: setup
 
 soak: setup-tests
 	cargo xtask soak
+
+swarm: setup
+	cargo xtask swarm --for $(or $(FOR),10m)
+
+mutants: setup
+	cargo xtask mutants

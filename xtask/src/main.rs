@@ -10,10 +10,12 @@ mod deny;
 mod docs;
 mod fuzz;
 mod golden;
+mod mutants;
 mod mutate;
 mod notice;
 mod process;
 mod soak;
+mod swarm;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +37,8 @@ cargo xtask <command>
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and a bare loop
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
+  swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; prints and shrinks what fails
+  mutants [AREA...]            change the algorithms one place at a time; every change must make a test fail
   help                         this text
 ";
 
@@ -77,6 +81,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "live"] => bench::run_live(&root(), false),
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
+        ["swarm", rest @ ..] => swarm::run(&root(), rest),
+        ["mutants", rest @ ..] => mutants::run(&root(), rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

@@ -17,6 +17,10 @@ pub(crate) struct Path {
     pub(crate) detour: f64,
     /// Chance that a segment arrives twice.
     pub(crate) twice: f64,
+    /// Chance that an acknowledgement comes later than others that left after it.
+    pub(crate) ack_detour: f64,
+    /// Chance that an acknowledgement arrives twice.
+    pub(crate) ack_twice: f64,
     pub(crate) mark_above: u64,
     pub(crate) seed: u64,
 }
@@ -31,6 +35,8 @@ impl Default for Path {
             ack_loss: 0.0,
             detour: 0.0,
             twice: 0.0,
+            ack_detour: 0.0,
+            ack_twice: 0.0,
             mark_above: u64::MAX,
             seed: 1,
         }
@@ -140,10 +146,15 @@ impl World {
     }
 
     fn reply(&mut self, ack: Option<Ack>) {
-        if let Some(ack) = ack
-            && !self.rng.chance(self.path.ack_loss)
-        {
-            self.plan(self.now + self.path.one_way, Arrival::Ack(ack));
+        let Some(ack) = ack.filter(|_| !self.rng.chance(self.path.ack_loss)) else { return };
+        let mut at = self.now + self.path.one_way;
+        if self.path.ack_detour > 0.0 && self.rng.chance(self.path.ack_detour) {
+            at += Duration::from_micros(self.rng.below(10_000));
+        }
+        self.plan(at, Arrival::Ack(ack));
+        if self.path.ack_twice > 0.0 && self.rng.chance(self.path.ack_twice) {
+            let later = Duration::from_micros(self.rng.below(30_000));
+            self.plan(at + later, Arrival::Ack(ack));
         }
     }
 

@@ -290,7 +290,7 @@ proptest! {
         let path = Path {
             rate: BitRate(mbit * 1_000_000),
             one_way: Duration::from_millis(delay_ms),
-            buffer, loss, ack_loss, detour, twice, seed,
+            buffer, loss, ack_loss, detour, twice, seed, ack_detour: detour, ack_twice: twice,
             mark_above: buffer / 4,
         };
         let recovery = if by_time { Recovery::Rack } else { Recovery::Dupack };

@@ -1,0 +1,326 @@
+//! Random cells alone: packets go in at random instants, and the driver wakes the stack in three ways that must not differ.
+
+use crate::draws::{self, MTU};
+use crate::harness::{Reduction, World};
+use crate::reductions;
+use justfull_base::{DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Rng};
+use justfull_queue::{AqmConfig, DisciplineConfig, Limit};
+use justfull_ran::channel::CapacityUnit;
+use justfull_ran::limiter::LimiterConfig;
+use justfull_ran::{Egress, FiveTuple, RlcModeConfig, Stack, StackConfig, TieOrder};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Slots after the last arrival in one of which some packet must have met its fate, until all have.
+const PATIENCE_SLOTS: u64 = 20_000;
+
+/// One fate of one packet: when, which, delivered or where and why dropped.
+type Fate = (Instant, u64, Option<(Layer, DropReason)>);
+
+/// Writes down what happens, and asserts what holds at every event.
+struct Witness {
+    fates: Vec<Fate>,
+    unit: CapacityUnit,
+    /// The MAC leaves nothing unused while there is something to send.
+    work_conserving: bool,
+    /// Most that an RLC queue may hold under a fixed limiter.
+    rlc_limit: Option<Limit>,
+    /// PDCP delivers at once what it gets.
+    out_of_order: bool,
+    /// Last packet of each flow that was delivered.
+    last_of_flow: Vec<Option<u64>>,
+    last_slot: Instant,
+    ended: BTreeSet<u64>,
+}
+
+impl Witness {
+    fn new(config: &StackConfig, flows: usize) -> Self {
+        let shared = config.ues.iter().all(|ue| ue.channel.is_none());
+        let drops_on_the_way_out = !matches!(config.rlc.queue.aqm, AqmConfig::None(_))
+            || matches!(config.rlc.queue.discipline, DisciplineConfig::FqCoDel(_));
+        let plain = !drops_on_the_way_out && config.mac.overhead.0 == 0;
+        let rlc_limit = match &config.rlc.limiter {
+            LimiterConfig::Fixed(fixed) => Some(fixed.limit),
+            _ => None,
+        };
+        Self {
+            fates: Vec::new(),
+            unit: config.channel.unit(),
+            work_conserving: shared && plain && config.mac.carrier.is_none(),
+            rlc_limit,
+            out_of_order: config.mac.carrier.is_some() && config.pdcp.out_of_order,
+            last_of_flow: vec![None; flows],
+            last_slot: Instant::ZERO,
+            ended: BTreeSet::new(),
+        }
+    }
+
+    fn end(&mut self, now: Instant, packet: &Packet, drop: Option<(Layer, DropReason)>) {
+        assert!(self.ended.insert(packet.id), "packet {} ends twice", packet.id);
+        self.fates.push((now, packet.id, drop));
+    }
+}
+
+impl Probe for Witness {
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        match *event {
+            Event::Dropped { layer, packet, reason } => self.end(now, &packet, Some((layer, reason))),
+            Event::Enqueued { layer: Layer::Rlc, backlog_packets, .. } => {
+                if let Some(Limit::Packets(most)) = self.rlc_limit {
+                    assert!(backlog_packets < most, "a fixed limit of {most} packets was exceeded");
+                }
+            }
+            Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
+                assert!(now >= self.last_slot, "slots go forward");
+                self.last_slot = now;
+                assert!(used <= capacity, "{used} sent in a slot of {capacity}");
+                let backlog = match self.unit {
+                    CapacityUnit::Packets => rlc_packets,
+                    CapacityUnit::Bytes => rlc_bytes,
+                };
+                if self.work_conserving {
+                    assert_eq!(used, capacity.min(backlog), "capacity {capacity}, backlog {backlog}");
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Egress for Witness {
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        let last = &mut self.last_of_flow[packet.flow as usize];
+        assert!(
+            *last < Some(packet.id) || self.out_of_order,
+            "flow {} was reordered: {} after {last:?}",
+            packet.flow,
+            packet.id
+        );
+        *last = Some(packet.id);
+        assert!(bound.is_none_or(|bound| bound <= now));
+        assert_eq!(packet.tracked, bound.is_some(), "the bound is told for tracked packets");
+        self.end(now, packet, None);
+    }
+}
+
+/// One packet on its way to the cell.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Instant,
+    packet: Packet,
+}
+
+/// How the driver keeps to the instants that the stack asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wakes {
+    /// At each of them.
+    Exact,
+    /// Early, late, several at once or not at all, between arrivals.
+    Erratic,
+    /// The stack runs alone until it has delivered something or the next packet arrives.
+    Alone,
+}
+
+struct Outcome {
+    fates: Vec<Fate>,
+    queued: u64,
+    /// Packets that wait in UPF, SDAP and RLC.
+    backlog: [u64; 3],
+}
+
+/// Runs `arrivals` through the cell and then lets it drain.
+fn run(config: &StackConfig, flows: &[(u32, FiveTuple)], arrivals: &[Arrival], wakes: Wakes) -> Outcome {
+    let mut stack = Stack::new(config).expect("a cell that was accepted");
+    for (ue, tuple) in flows {
+        stack.open_flow(*ue, tuple, Dscp::default());
+    }
+    let mut witness = Witness::new(config, flows.len());
+    let mut rng = Rng::stream(config.seed, "wakes");
+    let top_down = config.tie_order == TieOrder::TopDown;
+    let mut before = Instant::ZERO;
+    for (i, arrival) in arrivals.iter().enumerate() {
+        match wakes {
+            // Top-down, an arrival comes before the polls of its instant.
+            Wakes::Exact => loop {
+                let due = stack.next_wake();
+                if due > arrival.at || (due == arrival.at && top_down) {
+                    break;
+                }
+                stack.wake(due, &mut witness);
+                assert!(stack.next_wake() >= due, "time goes forward");
+            },
+            Wakes::Alone => {
+                while stack.next_wake() < arrival.at {
+                    stack.wake_before(stack.next_wake(), arrival.at, &mut witness);
+                }
+            }
+            Wakes::Erratic => {
+                for _ in 0..rng.below(3) {
+                    let gap = arrival.at.since(before).as_nanos();
+                    if gap > 0 {
+                        before += Duration::from_nanos(rng.below(gap));
+                        stack.wake(before, &mut witness);
+                    }
+                }
+            }
+        }
+        before = arrival.at;
+        stack.input(arrival.at, arrival.packet, &mut witness);
+        if i % 64 == 0 {
+            stack.assert_conserved();
+        }
+    }
+    // Both kinds of driver stop at the same instant, so that both see the same slots.
+    let (mut idle_slots, mut ended) = (0, witness.fates.len());
+    while stack.conserved().queued > 0 && idle_slots < PATIENCE_SLOTS {
+        before += config.mac.slot.period.times(64);
+        match wakes {
+            Wakes::Erratic | Wakes::Alone => stack.wake(before, &mut witness),
+            Wakes::Exact => {
+                while stack.next_wake() <= before {
+                    let due = stack.next_wake();
+                    stack.wake(due, &mut witness);
+                }
+            }
+        }
+        stack.assert_conserved();
+        idle_slots = if witness.fates.len() == ended { idle_slots + 64 } else { 0 };
+        ended = witness.fates.len();
+    }
+    let conserved = stack.conserved();
+    assert_eq!(conserved.entered, arrivals.len() as u64);
+    assert_eq!(witness.ended.len() as u64, conserved.delivered + conserved.dropped);
+    Outcome { fates: witness.fates, queued: conserved.queued, backlog: stack.backlog_packets() }
+}
+
+/// Flows to every QoS flow, several to some, and one that no rule matches.
+fn flows(rng: &mut Rng, config: &StackConfig) -> Vec<(u32, FiveTuple)> {
+    let mut flows = Vec::new();
+    for (ue, settings) in (0..).zip(&config.ues) {
+        for (port, _) in (0u16..).zip(&settings.qos_flows) {
+            for source_port in 0..1 + rng.below(3) as u16 {
+                let tuple = FiveTuple { destination_port: port, source_port, ..FiveTuple::default() };
+                flows.push((ue, tuple));
+            }
+        }
+    }
+    flows.push((0, FiveTuple { destination_port: 999, ..FiveTuple::default() }));
+    flows
+}
+
+/// Bursts and pauses, some of them exactly on the slots.
+fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
+    let slot = config.mac.slot.period.as_nanos();
+    let mean_gap = slot / (1 + rng.below(6));
+    let mut ns = 0;
+    let mut list = Vec::new();
+    // Some cells get enough for PDCP's numbers of 12 bits to begin anew.
+    let number = if rng.chance(0.03) { 6_000 } else { 200 + rng.below(1_200) };
+    for _ in 0..number {
+        if rng.chance(0.6) {
+            ns += rng.below(2 * mean_gap);
+        } else if rng.chance(0.02) {
+            ns += rng.below(50 * slot);
+        } else if rng.chance(0.3) {
+            ns = ns.next_multiple_of(slot);
+        }
+        // The last flow matches no rule; it sends seldom.
+        let flow = if rng.chance(0.01) { flows as u64 - 1 } else { rng.below(flows as u64 - 1) };
+        let size = if rng.chance(0.5) { MTU } else { 1 + rng.below(MTU) };
+        let packet = Packet { flow: flow as u32, size: size as u32, tracked: flow == 0, ..Packet::default() };
+        list.push(Arrival { at: Instant::from_nanos(ns), packet });
+    }
+    list
+}
+
+/// A cell and what goes into it.
+#[derive(Clone)]
+pub(crate) struct Cell {
+    config: StackConfig,
+    flows: Vec<(u32, FiveTuple)>,
+    arrivals: Vec<Arrival>,
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.arrivals.len();
+        let few = &self.arrivals[..number.min(10)];
+        write!(f, "{:?} with {number} packets to {} flows: {few:?}", self.config, self.flows.len())
+    }
+}
+
+/// Keeps the packets for which `keep` returns true of their number; false when that changes nothing.
+fn keep(cell: &mut Cell, keep: impl Fn(usize, usize) -> bool) -> bool {
+    let before = cell.arrivals.len();
+    let mut i = 0;
+    cell.arrivals.retain(|_| {
+        i += 1;
+        keep(i - 1, before)
+    });
+    cell.arrivals.len() < before
+}
+
+impl World for Cell {
+    const KIND: &'static str = "cells";
+
+    const REDUCTIONS: &'static [Reduction<Self>] = &[
+        ("later-half", |cell| keep(cell, |i, all| i < all / 2)),
+        ("earlier-half", |cell| keep(cell, |i, all| i >= all / 2)),
+        ("each-second", |cell| keep(cell, |i, _| i % 2 == 0)),
+        ("last-tenth", |cell| keep(cell, |i, all| i < all - all / 10)),
+        ("last-packet", |cell| keep(cell, |i, all| i + 1 < all)),
+        ("first-packet", |cell| keep(cell, |i, _| i > 0)),
+        ("pacer", |cell| reductions::pacer(&mut cell.config)),
+        ("limiter", |cell| reductions::limiter(&mut cell.config)),
+        ("upf-queue", |cell| reductions::upf_queue(&mut cell.config)),
+        ("sdap-queue", |cell| reductions::sdap_queue(&mut cell.config)),
+        ("rlc-queue", |cell| reductions::rlc_queue(&mut cell.config)),
+        ("own-queues", |cell| reductions::own_queues(&mut cell.config)),
+        ("own-channels", |cell| reductions::own_channels(&mut cell.config)),
+        ("slices", |cell| reductions::slices(&mut cell.config)),
+        ("harq", |cell| reductions::harq(&mut cell.config)),
+        ("rb-scheduler", |cell| reductions::rb_scheduler(&mut cell.config)),
+        ("rlc-mode", |cell| reductions::rlc_mode(&mut cell.config)),
+        ("pdcp", |cell| reductions::pdcp(&mut cell.config)),
+        ("delays", |cell| reductions::delays(&mut cell.config)),
+        ("pattern", |cell| reductions::pattern(&mut cell.config)),
+        ("lateness", |cell| reductions::lateness(&mut cell.config)),
+        ("sdap-scheduler", |cell| reductions::sdap_scheduler(&mut cell.config)),
+        ("batches", |cell| reductions::batches(&mut cell.config)),
+        ("tie-order", |cell| reductions::tie_order(&mut cell.config)),
+    ];
+
+    fn draw(seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, "swarm");
+        let config = draws::cell(&mut rng, seed);
+        let flows = flows(&mut rng, &config);
+        let arrivals = arrivals(&mut rng, &config, flows.len());
+        Self { config, flows, arrivals }
+    }
+
+    fn accepted(&self) -> Result<(), String> {
+        Stack::new(&self.config).map(drop).map_err(|e| e.to_string())
+    }
+
+    fn check(&self) -> u64 {
+        let Self { config, flows, arrivals } = self;
+        let exact = run(config, flows, arrivals, Wakes::Exact);
+        let again = run(config, flows, arrivals, Wakes::Exact);
+        assert_eq!(exact.fates, again.fates, "the same cell and load have the same outcome");
+        for wakes in [Wakes::Erratic, Wakes::Alone] {
+            let other = run(config, flows, arrivals, wakes);
+            assert_eq!(exact.fates, other.fates, "{wakes:?} wakes change nothing");
+        }
+        // In transparent mode a packet larger than every transport block waits for ever.
+        let stuck = config.mac.carrier.is_some() && matches!(config.rlc.mode, RlcModeConfig::Tm(_));
+        let Outcome { queued, backlog, .. } = exact;
+        assert!(
+            queued == 0 || stuck,
+            "{queued} packets never left, {backlog:?} of them in UPF, SDAP and RLC"
+        );
+        let no_rule = arrivals.iter().filter(|a| a.packet.flow as usize == flows.len() - 1).count();
+        let refused = exact.fates.iter().filter(|f| f.2 == Some((Layer::Upf, DropReason::NoRule))).count();
+        assert_eq!(refused, no_rule);
+        exact.fates.iter().filter(|fate| fate.2.is_none()).count() as u64
+    }
+}

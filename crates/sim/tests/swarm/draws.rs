@@ -1,0 +1,453 @@
+//! What random worlds are made of: every method and every MAC.
+
+use justfull_base::{Bytes, Duration, Lateness, Qfi, Ratio, Rng};
+use justfull_phy::CqiToMcs;
+use justfull_queue::aqm::codel::Variant;
+use justfull_queue::discipline::sfq::{Overflow, Quantum};
+use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
+use justfull_ran::channel::{
+    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig, McsConfig,
+    PatternConfig, RowLength, RowsConfig,
+};
+use justfull_ran::config::{Phase, Skew};
+use justfull_ran::limiter::{
+    Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
+    LastPollConfig, LimiterConfig,
+};
+use justfull_ran::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig, UspVariant};
+use justfull_ran::rb_scheduler::{
+    EqpConfig, EqpCredit, EqpInflation, FixedPartitionConfig, ProportionalFairConfig, RbSchedulerConfig,
+};
+use justfull_ran::rlc::RlcModeConfig;
+use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
+use justfull_ran::scheduler::{
+    DrrConfig, FifoConfig, RoundRobinConfig, SdapSchedulerConfig, StrictPriorityConfig,
+};
+use justfull_ran::{
+    AllocationType, CarrierConfig, CarrierKind, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig,
+    PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+};
+
+/// Largest packet of a cell.
+pub(crate) const MTU: u64 = 1500;
+
+/// One of `choices`.
+pub(crate) fn pick<T: Clone>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.below(choices.len() as u64) as usize].clone()
+}
+
+/// From `least` to `most` microseconds.
+pub(crate) fn micros(rng: &mut Rng, least: u64, most: u64) -> Duration {
+    Duration::from_micros(least + rng.below(most - least + 1))
+}
+
+/// A poll at least four times a slot, or at once where `or_at_once`.
+fn poll(rng: &mut Rng, slot: Duration, or_at_once: bool) -> PollConfig {
+    if or_at_once && rng.chance(0.3) {
+        return PollConfig::default();
+    }
+    let period = Duration::from_nanos(slot.as_nanos() / (4 + rng.below(12)));
+    with_law(rng, period, 0.3)
+}
+
+fn with_law(rng: &mut Rng, period: Duration, most_missed: f64) -> PollConfig {
+    let law = match rng.below(3) {
+        0 => Lateness::Exact,
+        1 => Lateness::Uniform { max: Duration::from_nanos(rng.below(period.as_nanos() + 1)) },
+        _ => Lateness::Missed { probability: Ratio(rng.unit() * most_missed) },
+    };
+    // Aligned polls meet at the same instants, which is where the order of layers matters.
+    if rng.chance(0.4) {
+        return PollConfig {
+            period,
+            phase: Phase::Fixed(Duration::ZERO),
+            skew: Skew::Ppm(0.0),
+            lateness: law,
+        };
+    }
+    PollConfig { lateness: law, ..PollConfig::every(period) }
+}
+
+fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
+    let limit = match rng.below(3) {
+        _ if unlimited => Limit::Unlimited,
+        0 => Limit::Unlimited,
+        1 => Limit::Packets(1 + rng.below(200) as u32),
+        _ => Limit::Bytes(MTU + rng.below(300_000)),
+    };
+    if rng.chance(0.2) {
+        let (target, interval) = (micros(rng, 100, 20_000), micros(rng, 20_000, 200_000));
+        let quantum = Bytes(256 + rng.below(3_000));
+        let lanes = 1 + rng.below(64) as u16;
+        let (ecn, drop_batch) = (rng.chance(0.5), 1 + rng.below(64) as u32);
+        let ce_threshold = if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+        let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::Config {
+            lanes,
+            quantum,
+            drop_batch,
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+        });
+        return QueueConfig { limit, discipline, ..QueueConfig::default() };
+    }
+    let aqm = if rng.chance(0.4) { codel(rng) } else { AqmConfig::default() };
+    let discipline = match rng.below(10) {
+        0..4 => DisciplineConfig::Sfq(sfq(rng)),
+        4 => DisciplineConfig::Protocol(discipline::protocol::Config {}),
+        _ => DisciplineConfig::default(),
+    };
+    QueueConfig { limit, aqm, discipline }
+}
+
+fn codel(rng: &mut Rng) -> AqmConfig {
+    let (target, interval) = (micros(rng, 100, 20_000), micros(rng, 20_000, 200_000));
+    let variant = pick(rng, &[Variant::Rfc8289, Variant::Rfc8289, Variant::T20Released]);
+    let ecn = variant == Variant::Rfc8289 && rng.chance(0.7);
+    let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
+    let ce_threshold = if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+    AqmConfig::CoDel(aqm::codel::Config { target, interval, ecn, mtu, ce_threshold, variant })
+}
+
+fn sfq(rng: &mut Rng) -> discipline::sfq::Config {
+    discipline::sfq::Config {
+        lanes: 1 + rng.below(64) as u16,
+        perturb: if rng.chance(0.3) { Duration::ZERO } else { micros(rng, 1_000, 300_000) },
+        quantum: if rng.chance(0.5) {
+            Quantum::Packet
+        } else {
+            Quantum::Bytes(Bytes(256 + rng.below(3_000)))
+        },
+        overflow: pick(rng, &[Overflow::LongestLane, Overflow::Arriving]),
+        lane_limit: pick(
+            rng,
+            &[Limit::Unlimited, Limit::Unlimited, Limit::Packets(20), Limit::Bytes(30_000)],
+        ),
+    }
+}
+
+/// A channel that carries something in most stretches of a hundred slots, and nothing in some slots.
+fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
+    let at_end = pick(rng, &[AtEnd::Hold, AtEnd::Loop]);
+    let row = if rng.chance(0.5) {
+        RowLength::Slots(1 + rng.below(20) as u32)
+    } else {
+        RowLength::Time(slot.times(1 + rng.below(20)))
+    };
+    let mut amounts: Vec<u64> = (0..10).map(|_| rng.below(9).saturating_sub(1)).collect();
+    amounts.push(3);
+    match (rng.below(5), unit) {
+        (0, CapacityUnit::Packets) => {
+            ChannelConfig::Constant(ConstantConfig { per_slot: 1 + rng.below(12), unit })
+        }
+        (0, CapacityUnit::Bytes) => {
+            ChannelConfig::Constant(ConstantConfig { per_slot: 40 + rng.below(9_000), unit })
+        }
+        (1, CapacityUnit::Bytes) => {
+            let bytes = amounts.iter().map(|n| n * (1 + rng.below(1_500))).collect();
+            ChannelConfig::Pattern(PatternConfig { bytes })
+        }
+        (2, _) => {
+            let cqi = amounts.iter().map(|n| *n as u8).collect();
+            let map = pick(rng, &[CqiToMcs::Tmc, CqiToMcs::Oai, CqiToMcs::NrTable1]);
+            ChannelConfig::CqiRows(CqiRowsConfig {
+                cqi,
+                row,
+                at_end,
+                map,
+                unit,
+                interval: slot,
+                ..CqiRowsConfig::default()
+            })
+        }
+        (3, _) => {
+            let fit = pick(rng, &[Fit::PedestrianLike, Fit::TrainLike]);
+            let step = slot.times(1 + rng.below(10));
+            ChannelConfig::Markov(MarkovConfig { fit, step, unit, interval: slot, ..MarkovConfig::default() })
+        }
+        _ => {
+            let packet_bytes = Bytes(40 + rng.below(MTU - 39));
+            ChannelConfig::Rows(RowsConfig { amounts, row, interval: slot, at_end, packet_bytes, unit })
+        }
+    }
+}
+
+fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
+    match rng.below(if one_bearer { 9 } else { 8 }) {
+        0 => LimiterConfig::default(),
+        1 => {
+            let limit =
+                pick(rng, &[Limit::Packets(1), Limit::Packets(7), Limit::Bytes(10), Limit::Bytes(20_000)]);
+            LimiterConfig::Fixed(FixedConfig { limit, overdraw: true })
+        }
+        2 => {
+            let interval = micros(rng, 1_000, 100_000);
+            let target = micros(rng, 500, 20_000);
+            let clamp_max = rng.chance(0.7);
+            LimiterConfig::DynRlc(DynRlcConfig { interval, target, clamp_max, ..DynRlcConfig::default() })
+        }
+        3 => {
+            let start = 1 + rng.below(1_024) as u32;
+            let hold = pick(rng, &[Duration::ZERO, Duration::from_millis(50)]);
+            LimiterConfig::Drql(DrqlConfig { start, hold, ..DrqlConfig::default() })
+        }
+        4 => {
+            let (floor, clamp) = pick(rng, &[(0, true), (1, false)]);
+            let offset = Ratio(0.2 + 0.7 * rng.unit());
+            LimiterConfig::Bdp5g(Bdp5gConfig { floor, clamp, offset, ..Bdp5gConfig::default() })
+        }
+        5 => {
+            let (min, max) = pick(rng, &[(0, 1 << 30), (3_000, 20_000)]);
+            let hold = pick(rng, &[Duration::from_secs(1), Duration::from_millis(20)]);
+            LimiterConfig::Dql(DqlConfig { hold, min: Bytes(min), max: Bytes(max) })
+        }
+        6 => LimiterConfig::EBdp5g(EBdp5gConfig {
+            reduce: Ratio(0.1 + 0.9 * rng.unit()),
+            ewma_old: [0.4 * rng.unit(), 0.2 * rng.unit(), 0.2 * rng.unit()],
+            ..EBdp5gConfig::default()
+        }),
+        7 => LimiterConfig::LastPoll(LastPollConfig {
+            risk: Ratio(0.05 * rng.unit()),
+            ..LastPollConfig::default()
+        }),
+        _ => LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
+    }
+}
+
+fn pacer(rng: &mut Rng, one_bearer: bool) -> PacerConfig {
+    match rng.below(if one_bearer { 4 } else { 3 }) {
+        0 => PacerConfig::default(),
+        1 => PacerConfig::Usp(UspConfig::default()),
+        2 => {
+            let (min, slack) = (1 + rng.below(4) as u32, rng.below(6) as u32);
+            PacerConfig::Usp(UspConfig { variant: UspVariant::Released, min, max: 64, slack })
+        }
+        _ => PacerConfig::Clairvoyant(ClairvoyantPacerConfig {}),
+    }
+}
+
+fn scheduler(rng: &mut Rng) -> SdapSchedulerConfig {
+    match rng.below(4) {
+        0 => SdapSchedulerConfig::Fifo(FifoConfig {}),
+        1 => SdapSchedulerConfig::RoundRobin(RoundRobinConfig {}),
+        2 => SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {}),
+        _ => SdapSchedulerConfig::Drr(DrrConfig { quantum: Bytes(64 + rng.below(3_000)) }),
+    }
+}
+
+fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -> UeConfig {
+    let flows = 1 + rng.below(if bare { 4 } else { 10 }) as u8;
+    let qos_flow = |i| QosFlowConfig {
+        qfi: Qfi::new(63 - i).expect("below 64"),
+        drb: rng.below(u64::from(drbs)) as u8,
+        priority: rng.below(3) as u8,
+        weight: 1 + rng.below(4) as u32,
+        queue: rng.chance(0.2).then(|| Box::new(queue(rng, bare))),
+    };
+    let qos_flows: Vec<QosFlowConfig> = (0..flows).map(qos_flow).collect();
+    let rules = qos_flows.iter().zip(0u16..).map(|(flow, i)| PacketDetectionRule {
+        destination_port: Some(i),
+        ..PacketDetectionRule::any(flow.qfi)
+    });
+    UeConfig { drbs, rules: rules.collect(), qos_flows, channel: own_channel, slice: 0 }
+}
+
+/// A cell of any kind.
+pub(crate) fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
+    let config = whole_packets_or_bytes(rng, seed);
+    if config.channel.unit() == CapacityUnit::Bytes && rng.chance(0.6) {
+        return in_blocks(rng, config);
+    }
+    config
+}
+
+/// A cell whose MAC grants packets or bytes.
+fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
+    let slot = pick(rng, &[125, 500, 1_000, 1_000, 10_000]);
+    let slot = Duration::from_micros(slot);
+    let unit = pick(rng, &[CapacityUnit::Packets, CapacityUnit::Bytes]);
+    let one_bearer = rng.chance(0.4);
+    let ues = if one_bearer { 1 } else { 1 + rng.below(4) };
+    let own_channels = rng.chance(0.3);
+    let limiter = limiter(rng, one_bearer);
+    let pacer = pacer(rng, one_bearer);
+    let foresees = matches!(pacer, PacerConfig::Clairvoyant(_));
+    let opens_with_time = matches!(
+        limiter,
+        LimiterConfig::Bdp5g(_)
+            | LimiterConfig::EBdp5g(_)
+            | LimiterConfig::LastPoll(_)
+            | LimiterConfig::Clairvoyant(_)
+    );
+    let paces = foresees || opens_with_time;
+    let paced = !matches!(pacer, PacerConfig::Unpaced(_));
+    let bare = rng.chance(0.5);
+    StackConfig {
+        upf: UpfConfig {
+            poll: poll(rng, slot, !paced),
+            batch: pick(rng, &[u32::MAX, 1, 7]),
+            queue: queue(rng, bare),
+        },
+        sdap: SdapConfig {
+            poll: poll(rng, slot, !paces),
+            batch: pick(rng, &[u32::MAX, 1, 10]),
+            queue: queue(rng, bare),
+            scheduler: scheduler(rng),
+            pacer,
+        },
+        rlc: RlcConfig { queue: queue(rng, bare), limiter, ..RlcConfig::default() },
+        mac: MacConfig {
+            slot: with_law(rng, slot, 0.2),
+            overhead: Bytes(pick(rng, &[0, 0, 3])),
+            ..MacConfig::default()
+        },
+        channel: channel(rng, unit, slot),
+        pdcp: PdcpConfig::default(),
+        slices: Vec::new(),
+        ues: (0..ues)
+            .map(|_| {
+                let own = own_channels && rng.chance(0.7);
+                let own = own.then(|| channel(rng, unit, slot));
+                let drbs = if one_bearer { 1 } else { 1 + pick(rng, &[0, 2, 7, 31]) };
+                ue(rng, drbs, own, bare)
+            })
+            .map(Into::into)
+            .collect(),
+        tie_order: pick(rng, &[TieOrder::TopDown, TieOrder::BottomUp]),
+        mtu: MTU as u32,
+        seed,
+        assert_bound: true,
+    }
+}
+
+/// Some cells in bytes deal in resource blocks instead: carrier, scheduler, slices, HARQ, modes of RLC and old reports by chance.
+fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
+    let lte = rng.chance(0.5);
+    let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
+    config.mac.slot = with_law(rng, Duration::from_micros(slot), 0.2);
+    let tables = if lte { 2 } else { 3 };
+    let layers = 1 + rng.below(if lte { 2 } else { 4 }) as u8;
+    let most = if lte { 110 / u64::from(layers) } else { 275 };
+    // Fewer blocks may never hold a header and a byte.
+    let n_prb = 6 + rng.below(most - 5) as u16;
+    let mcs_table = 1 + rng.below(tables) as u8;
+    config.mac.carrier = Some(CarrierConfig {
+        kind: if lte { CarrierKind::Lte } else { CarrierKind::Nr },
+        n_prb,
+        mcs_table,
+        layers,
+        allocation: pick(rng, &[AllocationType::Type0, AllocationType::Type0Config2, AllocationType::Type1]),
+        offered: pick(rng, &[vec![], vec![n_prb, n_prb / 2, 0], vec![n_prb - 1, n_prb]]),
+        tdd: pick(rng, if lte { &["", "DDU"] } else { &["", "DDDSU", "DSUUU"] }).into(),
+        special_symbols: rng.below(14) as u8,
+        control_symbols: rng.below(4) as u8,
+    });
+    config.mac.harq = HarqConfig {
+        bler: Ratio(pick(rng, &[0.0, 0.1, 0.6])),
+        combining: Ratio(pick(rng, &[0.1, 1.0])),
+        round_trip: 1 + rng.below(16) as u8,
+        transmissions: 1 + rng.below(4) as u8,
+    };
+    config.mac.cqi_delay = pick(rng, &[0, 0, 1, 40]);
+    config.mac.status_delay = micros(rng, 0, 20_000);
+    config.mac.scheduler = rb_scheduler(rng);
+    config.rlc.mode = rlc_mode(rng);
+    config.pdcp = pdcp(rng);
+    config.slices =
+        pick(rng, &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]]);
+    let mcs = |rng: &mut Rng| quality(rng, lte, mcs_table);
+    config.channel = mcs(rng);
+    for index in 0..config.ues.len() {
+        let slices = config.slices.len().max(1) as u64;
+        let ue = config.ue_mut(index);
+        ue.slice = rng.below(slices) as u16;
+        ue.channel = rng.chance(0.4).then(|| mcs(rng));
+    }
+    config
+}
+
+/// A channel that tells the MCS, or a CQI that leads to the carrier's table.
+fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
+    let unit = CapacityUnit::Bytes;
+    let row = RowLength::Slots(1 + rng.below(90) as u32);
+    let map = match (lte, mcs_table) {
+        (true, 1) => pick(rng, &[CqiToMcs::Tmc, CqiToMcs::Oai, CqiToMcs::Oai2013, CqiToMcs::Ns3LteAmc]),
+        (false, 1) => CqiToMcs::NrTable1,
+        (false, 2) => CqiToMcs::NrTable2,
+        (false, _) => CqiToMcs::NrTable3,
+        // No map leads to LTE's table of 256QAM.
+        (true, _) => {
+            let mcs = (0..1 + rng.below(4)).map(|_| rng.below(28) as u8).collect();
+            return ChannelConfig::Mcs(McsConfig { mcs, row, at_end: AtEnd::Loop });
+        }
+    };
+    match rng.below(4) {
+        0 => {
+            let cqi = (0..1 + rng.below(9)).map(|_| rng.below(16) as u8).chain([5]).collect();
+            ChannelConfig::CqiRows(CqiRowsConfig {
+                cqi,
+                row,
+                at_end: AtEnd::Loop,
+                map,
+                unit,
+                ..Default::default()
+            })
+        }
+        1 => ChannelConfig::Markov(MarkovConfig { map, unit, ..MarkovConfig::default() }),
+        _ => {
+            let mcs = (0..1 + rng.below(4)).map(|_| rng.below(28) as u8).collect();
+            ChannelConfig::Mcs(McsConfig { mcs, row, at_end: AtEnd::Loop })
+        }
+    }
+}
+
+fn pdcp(rng: &mut Rng) -> PdcpConfig {
+    PdcpConfig {
+        sn_bits: pick(rng, &[12, 18]),
+        discard_timer: if rng.chance(0.7) { Duration::ZERO } else { micros(rng, 500, 1_500_000) },
+        t_reordering: micros(rng, 0, 200_000),
+        out_of_order: rng.chance(0.15),
+    }
+}
+
+fn rb_scheduler(rng: &mut Rng) -> RbSchedulerConfig {
+    let inflation = pick(rng, &[EqpInflation::Added, EqpInflation::Clamped, EqpInflation::AsPrinted]);
+    let quantum_limit = 1 + rng.below(300) as u32;
+    let leftover_threshold = Ratio(rng.unit());
+    let credit = pick(rng, &[EqpCredit::Exact, EqpCredit::Floor]);
+    let window = micros(rng, 1_000, 1_000_000);
+    pick(
+        rng,
+        &[
+            RbSchedulerConfig::default(),
+            RbSchedulerConfig::FixedPartition(FixedPartitionConfig::default()),
+            RbSchedulerConfig::ProportionalFair(ProportionalFairConfig { window }),
+            RbSchedulerConfig::Eqp(EqpConfig { quantum_limit, inflation, leftover_threshold, credit }),
+        ],
+    )
+}
+
+fn rlc_mode(rng: &mut Rng) -> RlcModeConfig {
+    let generation = pick(rng, &[Generation::Nr, Generation::Lte]);
+    let nr = generation == Generation::Nr;
+    let t_reassembly = micros(rng, 0, 100_000);
+    if rng.chance(0.04) {
+        return RlcModeConfig::Tm(TmConfig {});
+    }
+    if rng.chance(0.5) {
+        let sn_bits = pick(rng, if nr { &[6, 12] } else { &[5, 10] });
+        return RlcModeConfig::Um(UmConfig { generation, sn_bits, t_reassembly });
+    }
+    RlcModeConfig::Am(AmConfig {
+        generation,
+        sn_bits: if nr { pick(rng, &[12, 18]) } else { 10 },
+        t_reassembly,
+        t_status_prohibit: micros(rng, 0, 30_000),
+        t_poll_retransmit: micros(rng, 1_000, 100_000),
+        poll_pdu: rng.below(40) as u32,
+        poll_byte: pick(rng, &[Bytes(0), Bytes(5_000), Bytes(40 << 20)]),
+        max_retx_threshold: pick(rng, &[1, 8, 32]),
+        li_bits: pick(rng, &[11, 15]),
+    })
+}

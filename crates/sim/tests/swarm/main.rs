@@ -1,0 +1,36 @@
+//! Swarm: random worlds of three kinds, with every assertion on. `cells` are cells alone, `worlds` are cells with traffic and
+//! everything around them, `wires` are TCP's two ends over a hostile path.
+//!
+//! Here the first seeds of each kind are run; `make swarm FOR=1h` (`cargo xtask swarm`) runs fresh ones for as long as told. A world
+//! that fails is named by its seed, made smaller for as long as it fails at the same place, and the command that runs what is left
+//! is printed. The environment chooses: `JUSTFULL_SWARM_SEED=n` runs that world alone, `JUSTFULL_SWARM_WITHOUT=a,b` takes these
+//! parts away from it first, `JUSTFULL_SWARM_WORLDS=n` runs so many, `JUSTFULL_SWARM_FOR=n` runs from the seed on for n seconds.
+
+mod cells;
+#[path = "../common/mod.rs"]
+mod common;
+mod draws;
+mod harness;
+#[path = "../../../tcp/tests/endpoints/link.rs"]
+#[allow(dead_code, reason = "TCP's own tests use more of it")]
+mod link;
+mod reductions;
+mod wires;
+mod worlds;
+
+use harness::swarm;
+
+#[test]
+fn random_cells_conserve_packets_keep_order_and_never_beat_the_bound() {
+    assert!(swarm::<cells::Cell>(120) > 0);
+}
+
+#[test]
+fn random_worlds_are_sound_and_the_same_when_run_again() {
+    assert!(swarm::<worlds::Whole>(80) > 0);
+}
+
+#[test]
+fn random_transfers_over_hostile_wires_deliver_each_byte_once() {
+    assert!(swarm::<wires::Wire>(40) > 0);
+}

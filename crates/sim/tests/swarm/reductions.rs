@@ -1,0 +1,106 @@
+//! What can be taken from a cell that fails, to see whether it still does. Each returns false where there is nothing to take.
+
+use justfull_base::Lateness;
+use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
+use justfull_ran::rlc::RlcModeConfig;
+use justfull_ran::{HarqConfig, PollConfig, StackConfig, TieOrder};
+use std::sync::Arc;
+
+/// Sets `field` to `plain`; true when that changes it.
+pub(crate) fn set<T: PartialEq>(field: &mut T, plain: T) -> bool {
+    let changes = *field != plain;
+    *field = plain;
+    changes
+}
+
+pub(crate) fn pacer(cell: &mut StackConfig) -> bool {
+    set(&mut cell.sdap.pacer, Default::default())
+}
+
+pub(crate) fn limiter(cell: &mut StackConfig) -> bool {
+    set(&mut cell.rlc.limiter, Default::default())
+}
+
+/// First the AQM, then the discipline, then the limit.
+fn plain_queue(queue: &mut QueueConfig) -> bool {
+    set(&mut queue.aqm, AqmConfig::default())
+        || set(&mut queue.discipline, DisciplineConfig::default())
+        || set(&mut queue.limit, QueueConfig::default().limit)
+}
+
+pub(crate) fn upf_queue(cell: &mut StackConfig) -> bool {
+    plain_queue(&mut cell.upf.queue)
+}
+
+pub(crate) fn sdap_queue(cell: &mut StackConfig) -> bool {
+    plain_queue(&mut cell.sdap.queue)
+}
+
+pub(crate) fn rlc_queue(cell: &mut StackConfig) -> bool {
+    plain_queue(&mut cell.rlc.queue)
+}
+
+pub(crate) fn own_queues(cell: &mut StackConfig) -> bool {
+    let flows = cell.ues.iter_mut().flat_map(|ue| &mut Arc::make_mut(ue).qos_flows);
+    flows.fold(false, |any, flow| flow.queue.take().is_some() | any)
+}
+
+pub(crate) fn own_channels(cell: &mut StackConfig) -> bool {
+    cell.ues.iter_mut().fold(false, |any, ue| Arc::make_mut(ue).channel.take().is_some() | any)
+}
+
+pub(crate) fn slices(cell: &mut StackConfig) -> bool {
+    let sliced = !cell.slices.is_empty();
+    cell.slices.clear();
+    cell.ues.iter_mut().for_each(|ue| Arc::make_mut(ue).slice = 0);
+    sliced
+}
+
+pub(crate) fn harq(cell: &mut StackConfig) -> bool {
+    set(&mut cell.mac.harq, HarqConfig::default())
+}
+
+pub(crate) fn rb_scheduler(cell: &mut StackConfig) -> bool {
+    set(&mut cell.mac.scheduler, Default::default())
+}
+
+pub(crate) fn rlc_mode(cell: &mut StackConfig) -> bool {
+    set(&mut cell.rlc.mode, RlcModeConfig::default())
+}
+
+pub(crate) fn pdcp(cell: &mut StackConfig) -> bool {
+    set(&mut cell.pdcp, Default::default())
+}
+
+/// What the base station learns late, it learns at once.
+pub(crate) fn delays(cell: &mut StackConfig) -> bool {
+    set(&mut cell.mac.cqi_delay, 0) | set(&mut cell.mac.status_delay, Default::default())
+}
+
+/// All slots of a carrier are alike.
+pub(crate) fn pattern(cell: &mut StackConfig) -> bool {
+    let Some(carrier) = &mut cell.mac.carrier else { return false };
+    set(&mut carrier.offered, Vec::new()) | set(&mut carrier.tdd, String::new())
+}
+
+pub(crate) fn lateness(cell: &mut StackConfig) -> bool {
+    let plain = |poll: &mut PollConfig| set(&mut poll.lateness, Lateness::Exact);
+    plain(&mut cell.upf.poll) | plain(&mut cell.sdap.poll) | plain(&mut cell.mac.slot)
+}
+
+pub(crate) fn sdap_scheduler(cell: &mut StackConfig) -> bool {
+    set(&mut cell.sdap.scheduler, Default::default())
+}
+
+pub(crate) fn batches(cell: &mut StackConfig) -> bool {
+    set(&mut cell.upf.batch, u32::MAX) | set(&mut cell.sdap.batch, u32::MAX)
+}
+
+pub(crate) fn tie_order(cell: &mut StackConfig) -> bool {
+    set(&mut cell.tie_order, TieOrder::TopDown)
+}
+
+/// The last UE, to which nothing may be sent.
+pub(crate) fn last_ue(cell: &mut StackConfig) -> bool {
+    cell.ues.len() > 1 && cell.ues.pop().is_some()
+}

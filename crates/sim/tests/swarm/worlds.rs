@@ -1,0 +1,302 @@
+//! Random worlds: every kind of traffic over a random cell and uplink, run twice.
+
+use crate::common::{app, ms, run, world};
+use crate::draws::{self, pick};
+use crate::harness::{Reduction, World};
+use crate::{reductions, wires};
+use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
+use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use justfull_sim::tap::Tap;
+use justfull_sim::traffic::{
+    CbrConfig, ObjectSize, OnOffConfig, PageConfig, PingConfig, Span, VideoConfig, VoipConfig,
+};
+use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, WorldConfig};
+use justfull_tcp::{ReceiverConfig, Segment};
+use std::fmt;
+use std::sync::Arc;
+
+/// A world and nothing else.
+#[derive(Clone)]
+pub(crate) struct Whole(WorldConfig);
+
+impl fmt::Debug for Whole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn pages(rng: &mut Rng) -> PageConfig {
+    PageConfig {
+        reading: Span::Constant(ms(100)),
+        embedded: ObjectSize::Constant(Bytes(1 + rng.below(30_000))),
+        connections: 1 + rng.below(6) as u32,
+        sender: wires::sender(rng),
+        receiver: wires::receiver(rng),
+        ..PageConfig::default()
+    }
+}
+
+fn traffic(rng: &mut Rng) -> Traffic {
+    let mean = Duration::from_micros(500 + rng.below(30_000));
+    let normal = Interval::Normal { mean, sd: Duration::from_nanos(mean.as_nanos() / 3) };
+    let interval = pick(rng, &[Interval::Constant(mean), normal]);
+    let half = Span::Exponential { exponential: ms(1 + rng.below(100)) };
+    match rng.below(12) {
+        0 => Traffic::Udp { payload: Bytes(1 + rng.below(1_472)), interval },
+        1 => Traffic::Ping(PingConfig { payload: Bytes(rng.below(1_473)), interval }),
+        2 => Traffic::Cbr(CbrConfig { rate: BitRate(100_000), payload: Bytes(500) }),
+        3 => {
+            let (rate, payload) = (BitRate(3_000_000), Bytes(900));
+            Traffic::OnOff(OnOffConfig { rate, payload, on: half, off: half })
+        }
+        4 => {
+            let spans = rng.chance(0.5).then_some(half);
+            let (jitter_buffer, concealment) = (ms(rng.below(200)), rng.chance(0.5));
+            Traffic::Voip(VoipConfig { jitter_buffer, concealment, talk: spans, silence: spans })
+        }
+        5 => {
+            let fps = pick(rng, &[24, 60, 120]);
+            let rate = BitRate(100_000 + rng.below(20_000_000));
+            let jitter_sd = Duration::from_micros(rng.below(2_000));
+            Traffic::Video(VideoConfig { fps, rate, jitter_sd, ..VideoConfig::default() })
+        }
+        6 => Traffic::Page(Box::new(pages(rng))),
+        n => {
+            let (sender, receiver) = (Box::new(wires::sender(rng)), Box::new(wires::receiver(rng)));
+            let size = rng.chance(0.4).then(|| Bytes(1 + rng.below(500_000)));
+            if n < 9 {
+                Traffic::Upload { sender, receiver, size }
+            } else {
+                Traffic::Tcp { sender, receiver, size }
+            }
+        }
+    }
+}
+
+/// Flow `i` to one of the UEs, whose rules know the ports from 0 on; some flows match none.
+fn flow(rng: &mut Rng, i: u64, qos_flows: &[usize]) -> FlowConfig {
+    let mut flow = app(traffic(rng));
+    flow.name = format!("{}{i}", flow.traffic.kind()).into();
+    let ue = rng.below(qos_flows.len() as u64) as usize;
+    flow.ue = ue as u32;
+    flow.tuple.destination_port = rng.below(qos_flows[ue] as u64 * 16 + 1) as u16 / 16;
+    flow.tuple.source_port = i as u16;
+    flow.low_latency = rng.chance(0.3);
+    flow.delay_budget = rng.chance(0.3).then(|| ms(rng.below(100)));
+    flow.start = ms(rng.below(500));
+    flow.stop = rng.chance(0.3).then(|| ms(600 + rng.below(1_000)));
+    flow.extra_delay = ms(pick(rng, &[0, 0, 25, 700]));
+    flow
+}
+
+fn draw(seed: u64) -> WorldConfig {
+    let mut rng = Rng::stream(seed, "swarm");
+    let stack = draws::cell(&mut rng, seed);
+    let qos_flows: Vec<usize> = stack.ues.iter().map(|ue| ue.qos_flows.len()).collect();
+    let flows = (0..1 + rng.below(6)).map(|i| flow(&mut rng, i, &qos_flows)).collect();
+    let mut config = world(stack, flows, ms(pick(&mut rng, &[700, 2_000, 2_000, 4_000])));
+    config.core_rate = BitRate(pick(&mut rng, &[0, 1_000_000_000, 10_000_000, 200_000]));
+    config.core_delay = ms(pick(&mut rng, &[0, 10, 300]));
+    config.uplink.delay = ms(pick(&mut rng, &[0, 10, 10]));
+    config.uplink.limit = Bytes(pick(&mut rng, &[3_000, 4_000_000]));
+    match rng.below(3) {
+        0 => {}
+        1 => config.uplink.rate = BitRate(5_000_000),
+        _ => {
+            config.uplink.grants = Some(GrantConfig {
+                configured: rng.chance(0.3),
+                sr_period: ms(1 + rng.below(40)),
+                grant_delay: ms(rng.below(10)),
+                grant: Bytes(40 + rng.below(5_000)),
+                ..GrantConfig::default()
+            });
+        }
+    }
+    config.air_delay = ms(rng.below(6));
+    config.warmup = ms(pick(&mut rng, &[0, 300, 600]));
+    config.entity_backlog = rng.chance(0.5);
+    config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
+    config
+}
+
+fn assert_ordered(d: &Distribution, what: &str) {
+    if d.count == 0 {
+        return;
+    }
+    let percentiles = [d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms];
+    assert!(percentiles.is_sorted(), "{what}: {percentiles:?}");
+    assert!(d.min_ms <= d.mean_ms + 1e-9 && d.mean_ms <= d.max_ms + 1e-9, "{what}: the mean is within {d:?}");
+    assert!(d.cdf.is_sorted() && d.cdf.len() <= 200, "{what}: a distribution function rises");
+}
+
+fn assert_sound(config: &WorldConfig, result: &RunResult) {
+    let c = result.conservation;
+    assert_eq!(c.entered, c.delivered + c.dropped + c.queued);
+    assert!(result.cell.used <= result.cell.offered);
+    let up = &result.uplink;
+    assert_eq!(up.entered, up.delivered + up.overflow_drops + up.queued);
+    assert_ordered(&up.wait, "the uplink");
+    for (flow, settings) in result.flows.iter().zip(&config.flows) {
+        assert_flow(config, result, flow, settings);
+    }
+}
+
+fn assert_flow(config: &WorldConfig, result: &RunResult, flow: &FlowResult, settings: &FlowConfig) {
+    let name = &flow.name;
+    assert!(flow.delivered_packets + flow.dropped_packets <= flow.entered_packets, "{name}");
+    assert_ordered(&flow.delay, name);
+    assert_ordered(&flow.rtt, name);
+    assert_eq!(flow.bound.count, if settings.low_latency { flow.delay.count } else { 0 });
+    assert!(flow.bound.mean_ms <= flow.delay.mean_ms + 1e-9, "{name} beats the bound");
+    if flow.rtt.count > 0 {
+        let least = config.core_delay + config.uplink.delay + config.air_delay;
+        let least = least + settings.extra_delay + settings.extra_delay;
+        assert!(
+            flow.rtt.min_ms >= least.as_millis_f64() - 1e-9,
+            "{name}: a round trip of {}",
+            flow.rtt.min_ms
+        );
+    }
+    if let Some(frames) = &flow.frames {
+        assert!(frames.completed + frames.broken <= frames.sent, "{name}: {frames:?}");
+        assert_ordered(&frames.completion, name);
+    }
+    if let Some(voip) = &flow.voip {
+        assert!(
+            (1.0..=4.5).contains(&voip.mos) && (0.0..=100.0).contains(&voip.loss_percent),
+            "{name}: {voip:?}"
+        );
+    }
+    if let Some(pages) = &flow.pages {
+        assert!(pages.loaded <= pages.begun, "{name}: {pages:?}");
+    }
+    if let Some(ping) = flow.ping {
+        assert!(ping.replies + ping.lost <= ping.requests, "{name}: {ping:?}");
+        assert_eq!(ping.replies, flow.rtt.count, "{name}");
+    }
+    if let Traffic::Tcp { size: Some(size), .. } | Traffic::Upload { size: Some(size), .. } =
+        &*settings.traffic
+    {
+        let window_s = result.duration_s - result.warmup_s;
+        let received = flow.goodput_mbit_s * 1e6 / 8.0 * window_s;
+        assert!(received <= size.0 as f64 + 0.5, "{name} received {received} of {size}");
+    }
+}
+
+/// Hears everything, so that what only a listener is told is told.
+#[derive(Default)]
+struct Ears {
+    events: u64,
+}
+
+impl Tap for Ears {
+    fn on_event(&mut self, _: Instant, _: &Event, _: Option<&Segment>) {
+        self.events += 1;
+    }
+}
+
+impl World for Whole {
+    const KIND: &'static str = "worlds";
+
+    const REDUCTIONS: &'static [Reduction<Self>] = &[
+        ("half-time", |w| {
+            w.0.duration = Duration::from_nanos(w.0.duration.as_nanos() / 2);
+            w.0.duration > ms(1) && w.0.duration > w.0.warmup
+        }),
+        ("last-flow", |w| w.0.flows.len() > 1 && w.0.flows.pop().is_some()),
+        ("first-flow", |w| w.0.flows.len() > 1 && w.0.flows.drain(..1).count() == 1),
+        ("last-ue", |w| reductions::last_ue(&mut w.0.stack)),
+        ("tenth-time", |w| {
+            w.0.duration = Duration::from_nanos(w.0.duration.as_nanos() / 10 * 9);
+            w.0.duration > ms(1) && w.0.duration > w.0.warmup
+        }),
+        ("warmup", |w| reductions::set(&mut w.0.warmup, Duration::ZERO)),
+        ("grants", |w| w.0.uplink.grants.take().is_some()),
+        ("uplink-rate", |w| reductions::set(&mut w.0.uplink.rate, BitRate(0))),
+        ("core-rate", |w| reductions::set(&mut w.0.core_rate, BitRate(0))),
+        ("air-delay", |w| reductions::set(&mut w.0.air_delay, Duration::ZERO)),
+        ("entities", |w| reductions::set(&mut w.0.entity_backlog, false)),
+        ("stops", |w| w.0.flows.iter_mut().fold(false, |any, flow| flow.stop.take().is_some() | any)),
+        ("extra-delays", |w| {
+            let plain = |flow: &mut FlowConfig| reductions::set(&mut flow.extra_delay, Duration::ZERO);
+            w.0.flows.iter_mut().fold(false, |any, flow| plain(flow) | any)
+        }),
+        ("tcp-settings", |w| w.0.flows.iter_mut().fold(false, |any, flow| plain_ends(flow) | any)),
+        ("pacer", |w| reductions::pacer(&mut w.0.stack)),
+        ("limiter", |w| reductions::limiter(&mut w.0.stack)),
+        ("upf-queue", |w| reductions::upf_queue(&mut w.0.stack)),
+        ("sdap-queue", |w| reductions::sdap_queue(&mut w.0.stack)),
+        ("rlc-queue", |w| reductions::rlc_queue(&mut w.0.stack)),
+        ("own-queues", |w| reductions::own_queues(&mut w.0.stack)),
+        ("own-channels", |w| reductions::own_channels(&mut w.0.stack)),
+        ("slices", |w| reductions::slices(&mut w.0.stack)),
+        ("harq", |w| reductions::harq(&mut w.0.stack)),
+        ("rb-scheduler", |w| reductions::rb_scheduler(&mut w.0.stack)),
+        ("rlc-mode", |w| reductions::rlc_mode(&mut w.0.stack)),
+        ("pdcp", |w| reductions::pdcp(&mut w.0.stack)),
+        ("delays", |w| reductions::delays(&mut w.0.stack)),
+        ("pattern", |w| reductions::pattern(&mut w.0.stack)),
+        ("lateness", |w| reductions::lateness(&mut w.0.stack)),
+        ("sdap-scheduler", |w| reductions::sdap_scheduler(&mut w.0.stack)),
+        ("batches", |w| reductions::batches(&mut w.0.stack)),
+        ("tie-order", |w| reductions::tie_order(&mut w.0.stack)),
+    ];
+
+    fn draw(seed: u64) -> Self {
+        Self(draw(seed))
+    }
+
+    fn accepted(&self) -> Result<(), String> {
+        justfull_sim::World::new(&self.0).map(drop).map_err(|e| e.to_string())
+    }
+
+    fn check(&self) -> u64 {
+        let result = run(&self.0);
+        assert_sound(&self.0, &result);
+        let mut ears = Ears::default();
+        let tapped = justfull_sim::World::tapped(&self.0, &mut ears).expect("a world that was accepted");
+        let again = tapped.run(&mut ()).expect("nobody ends it");
+        assert_eq!(result, again, "the same world has the same result, whoever listens");
+        assert!(ears.events >= result.conservation.delivered);
+        result.conservation.delivered
+    }
+}
+
+/// The default settings at both ends of a TCP flow, under the control that it has.
+fn plain_ends(flow: &mut FlowConfig) -> bool {
+    let (sender, receiver) = match Arc::make_mut(&mut flow.traffic) {
+        Traffic::Tcp { sender, receiver, .. } | Traffic::Upload { sender, receiver, .. } => {
+            (&mut **sender, &mut **receiver)
+        }
+        Traffic::Page(page) => (&mut page.sender, &mut page.receiver),
+        _ => return false,
+    };
+    wires::plain_sender(sender) | reductions::set(receiver, ReceiverConfig::default())
+}
+
+#[test]
+fn worlds_have_every_kind_of_traffic_mac_and_method() {
+    let worlds: Vec<WorldConfig> = (0..600).map(draw).collect();
+    let count = |what: &dyn Fn(&WorldConfig) -> String| {
+        worlds.iter().map(what).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    let kinds: std::collections::BTreeSet<_> =
+        worlds.iter().flat_map(|w| &w.flows).map(|f| f.traffic.kind()).collect();
+    let all = ["cbr", "on_off", "page", "ping", "tcp", "udp", "upload", "video", "voip"];
+    assert_eq!(Vec::from_iter(kinds), all);
+    // The name of a variant is what its `Debug` begins with.
+    let name = |debug: String| debug.split(['(', ' ', '{']).next().unwrap_or_default().to_owned();
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.limiter))), 9, "limiters");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.pacer))), 3, "pacers");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.scheduler))), 4, "SDAP schedulers");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.discipline))), 4, "disciplines");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.aqm))), 2, "AQMs");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.channel))), 6, "channels");
+    let mac = |w: &WorldConfig| {
+        format!("{:?}", w.stack.mac.carrier.as_ref().map(|c| (c.kind, w.stack.channel.unit())))
+    };
+    assert!(count(&mac) >= 3, "MACs");
+    let scheduler = |w: &WorldConfig| name(format!("{:?}", w.stack.mac.scheduler));
+    assert_eq!(count(&scheduler), 4, "schedulers of resource blocks");
+    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.mode))), 3, "modes of the RLC");
+}
