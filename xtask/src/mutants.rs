@@ -26,6 +26,7 @@ struct Area {
     name: &'static str,
     package: &'static str,
     files: &'static [&'static str],
+    /// Beside the unit tests.
     tests: &'static [&'static str],
 }
 
@@ -36,44 +37,44 @@ const AREAS: [Area; 8] = [
         name: "aqm",
         package: "justfull-queue",
         files: &["crates/queue/src/aqm.rs", "crates/queue/src/aqm/**"],
-        tests: &["--lib", "--test=codel", "--test=managed"],
+        tests: &["--test=codel", "--test=managed"],
     },
     Area {
         name: "discipline",
         package: "justfull-queue",
         files: &["crates/queue/src/discipline.rs", "crates/queue/src/discipline/**"],
-        tests: &["--lib", "--test=discipline", "--test=fq_codel", "--test=managed"],
+        tests: &["--test=discipline", "--test=fq_codel", "--test=managed"],
     },
     Area {
         name: "limiter",
         package: RAN,
         files: &["crates/ran/src/limiter.rs", "crates/ran/src/limiter/**"],
-        tests: &["--lib"],
+        tests: &[],
     },
     Area {
         name: "pacer",
         package: RAN,
         files: &["crates/ran/src/pacer.rs", "crates/ran/src/pacer/**"],
-        tests: &["--lib"],
+        tests: &[],
     },
-    Area { name: "pdcp", package: RAN, files: &["crates/ran/src/pdcp.rs"], tests: &["--lib"] },
+    Area { name: "pdcp", package: RAN, files: &["crates/ran/src/pdcp.rs"], tests: &[] },
     Area {
         name: "rlc",
         package: RAN,
         files: &["crates/ran/src/rlc.rs", "crates/ran/src/rlc/**"],
-        tests: &["--lib"],
+        tests: &[],
     },
     Area {
         name: "rb_scheduler",
         package: RAN,
         files: &["crates/ran/src/rb_scheduler.rs", "crates/ran/src/rb_scheduler/**"],
-        tests: &["--lib"],
+        tests: &[],
     },
     Area {
         name: "cc",
         package: "justfull-tcp",
         files: &["crates/tcp/src/cc.rs", "crates/tcp/src/cc/**"],
-        tests: &["--lib", "--test=endpoints"],
+        tests: &["--test=endpoints"],
     },
 ];
 
@@ -163,29 +164,63 @@ fn install(root: &Path) -> Outcome {
     }
 }
 
-/// Runs cargo-mutants over `area`.
+/// Runs cargo-mutants over `area`: first the unit tests, which are compiled and run quickly, then on what survives them the other
+/// tests of the area too.
 fn mutate(root: &Path, area: &Area, shard: Option<&str>) -> Outcome<Verdicts> {
     let out = process::metadata(&root.join("Cargo.toml"))?.target_directory.join("mutants").join(area.name);
     let out = out.into_std_path_buf();
-    let mut command = process::cargo(root);
-    command.args(["mutants", "--package", area.package, "--output"]).arg(&out);
-    command.args(["--gitignore=true", "--copy-vcs=false", "--colors=never", "--no-times"]);
-    area.files.iter().for_each(|file| _ = command.args(["--file", file]));
-    if let Some(shard) = shard {
-        command.args(["--shard", shard, "--sharding=round-robin"]);
+    let files = area.files.iter().flat_map(|file| ["--file", file]);
+    let shard = shard.map(|shard| ["--sharding=round-robin", "--shard", shard]);
+    let chosen: Vec<&str> = files.chain(shard.into_iter().flatten()).collect();
+    let (mut found, missed) = pass(root, area, &chosen, &["--lib"], &out)?;
+    if area.tests.is_empty() || missed.is_empty() {
+        return Ok(found);
     }
-    command.arg("--").args(area.tests);
+    let survivors: Vec<String> = missed.lines().map(|line| format!("--re=^{}$", escaped(line))).collect();
+    let chosen: Vec<&str> = survivors.iter().map(String::as_str).collect();
+    let tests: Vec<&str> = std::iter::once(&"--lib").chain(area.tests).copied().collect();
+    let (rest, _) = pass(root, area, &chosen, &tests, &out)?;
+    found.caught += rest.caught;
+    found.missed = rest.missed;
+    Ok(found)
+}
+
+/// One run of cargo-mutants over the `chosen` mutants; what became of them, and the survivors as it names them.
+fn pass(
+    root: &Path,
+    area: &Area,
+    chosen: &[&str],
+    tests: &[&str],
+    out: &Path,
+) -> Outcome<(Verdicts, String)> {
+    let folder = out.join("mutants.out");
+    // What an earlier run has left must not be taken for the verdicts of one that could not begin.
+    for old in [out.join("mutants.out.old"), folder.clone()] {
+        std::fs::remove_dir_all(&old).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(Failure::Environment(format!("{}: {error}", old.display()))),
+        })?;
+    }
+    std::fs::create_dir_all(out)
+        .map_err(|error| Failure::Environment(format!("{}: {error}", out.display())))?;
+    let mut command = process::cargo(root);
+    command.args(["mutants", "--package", area.package, "--output"]).arg(out);
+    command.args(["--gitignore=true", "--copy-vcs=false", "--colors=never", "--no-times"]);
+    command.args(chosen).arg("--").args(tests);
     // Little optimisation: each mutant is compiled once and its tests run once.
     command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
-    std::fs::create_dir_all(&out)
-        .map_err(|error| Failure::Environment(format!("{}: {error}", out.display())))?;
     let outcome = process::must_succeed(&mut command);
-    let folder = out.join("mutants.out");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let found =
-        verdicts(&read("caught.txt"), &read("timeout.txt"), &read("unviable.txt"), &read("missed.txt"));
+    let missed = read("missed.txt");
+    let found = verdicts(&read("caught.txt"), &read("timeout.txt"), &read("unviable.txt"), &missed);
     // It fails where mutants survive, which is judged here, and where it could not run, and then there are no verdicts.
-    if found.viable() == 0 { outcome.map(|()| found) } else { Ok(found) }
+    if found.viable() == 0 { outcome.map(|()| (found, missed)) } else { Ok((found, missed)) }
+}
+
+/// `text` as a regular expression that matches it alone.
+fn escaped(text: &str) -> String {
+    let special = |c: char| c.is_ascii_punctuation() && !matches!(c, '_' | ':' | '/' | '<' | '>' | '=' | ',');
+    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// One that loops for ever is caught.
@@ -264,6 +299,13 @@ mod tests {
         for args in [&["rlcs"][..], &["--shard", "8/8"], &["--shard", "x"]] {
             assert!(matches!(parse(args), Err(Failure::Environment(_))), "{args:?}");
         }
+    }
+
+    #[test]
+    fn a_mutants_name_is_a_pattern_that_matches_it_alone() {
+        let name = "src/x.rs:1:2: replace * with + in <impl A for B>::f -> Option<&T> [x|y]";
+        let pattern = r"src/x\.rs:1:2: replace \* with \+ in <impl A for B>::f \-> Option<\&T> \[x\|y\]";
+        assert_eq!(escaped(name), pattern);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Random worlds: every kind of traffic over a random cell and uplink, run twice.
 
-use crate::common::{app, ms, run, world};
+use crate::common::{app, ms, world};
 use crate::draws::{self, pick};
 use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
-use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use justfull_sim::results::{FlowResult, RunResult};
 use justfull_sim::tap::Tap;
 use justfull_sim::traffic::{
     CbrConfig, ObjectSize, OnOffConfig, PageConfig, PingConfig, Span, VideoConfig, VoipConfig,
@@ -119,23 +119,11 @@ fn draw(seed: u64) -> WorldConfig {
     config
 }
 
-fn assert_ordered(d: &Distribution, what: &str) {
-    if d.count == 0 {
-        return;
-    }
-    let percentiles = [d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms];
-    assert!(percentiles.is_sorted(), "{what}: {percentiles:?}");
-    assert!(d.min_ms <= d.mean_ms + 1e-9 && d.mean_ms <= d.max_ms + 1e-9, "{what}: the mean is within {d:?}");
-    assert!(d.cdf.is_sorted() && d.cdf.len() <= 200, "{what}: a distribution function rises");
-}
-
+/// What every run is checked for at its end is not repeated here.
 fn assert_sound(config: &WorldConfig, result: &RunResult) {
-    let c = result.conservation;
-    assert_eq!(c.entered, c.delivered + c.dropped + c.queued);
-    assert!(result.cell.used <= result.cell.offered);
-    let up = &result.uplink;
-    assert_eq!(up.entered, up.delivered + up.overflow_drops + up.queued);
-    assert_ordered(&up.wait, "the uplink");
+    if let Some(broken) = &result.broken {
+        panic!("an invariant is broken: {broken}");
+    }
     for (flow, settings) in result.flows.iter().zip(&config.flows) {
         assert_flow(config, result, flow, settings);
     }
@@ -144,10 +132,7 @@ fn assert_sound(config: &WorldConfig, result: &RunResult) {
 fn assert_flow(config: &WorldConfig, result: &RunResult, flow: &FlowResult, settings: &FlowConfig) {
     let name = &flow.name;
     assert!(flow.delivered_packets + flow.dropped_packets <= flow.entered_packets, "{name}");
-    assert_ordered(&flow.delay, name);
-    assert_ordered(&flow.rtt, name);
     assert_eq!(flow.bound.count, if settings.low_latency { flow.delay.count } else { 0 });
-    assert!(flow.bound.mean_ms <= flow.delay.mean_ms + 1e-9, "{name} beats the bound");
     if flow.rtt.count > 0 {
         let least = config.core_delay + config.uplink.delay + config.air_delay;
         let least = least + settings.extra_delay + settings.extra_delay;
@@ -159,7 +144,6 @@ fn assert_flow(config: &WorldConfig, result: &RunResult, flow: &FlowResult, sett
     }
     if let Some(frames) = &flow.frames {
         assert!(frames.completed + frames.broken <= frames.sent, "{name}: {frames:?}");
-        assert_ordered(&frames.completion, name);
     }
     if let Some(voip) = &flow.voip {
         assert!(
@@ -251,7 +235,8 @@ impl World for Whole {
     }
 
     fn check(&self) -> u64 {
-        let result = run(&self.0);
+        let world = justfull_sim::World::new(&self.0).expect("a world that was accepted");
+        let result = world.run(&mut ()).expect("nobody ends it");
         assert_sound(&self.0, &result);
         let mut ears = Ears::default();
         let tapped = justfull_sim::World::tapped(&self.0, &mut ears).expect("a world that was accepted");
