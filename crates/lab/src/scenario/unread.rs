@@ -78,15 +78,12 @@ impl Scenario {
         errors
     }
 
-    /// What stands in the scenario under every method and has no effect.
+    /// What stands in the scenario under every method and has no effect, but for the unit, of which `notes` speaks.
     pub(super) fn unread_notes(&self) -> Vec<String> {
         let mut all = self.unread().into_iter();
-        let Some((tree, first)) = all.next() else { return Vec::new() };
-        let others: Vec<_> = all.collect();
-        // What it says is what is done.
-        let true_unit = |keys: &[String]| get(&tree, keys).and_then(Value::as_str) == Some("bytes");
-        let by_all = first.into_iter().filter(|one| others.iter().all(|(_, unread)| unread.contains(one)));
-        let by_all = by_all.filter(|(keys, why)| *why != UNIT || !true_unit(keys));
-        by_all.map(|(keys, why)| format!("{} has no effect: {why}", keys.join("."))).collect()
+        let Some((_, mut first)) = all.next() else { return Vec::new() };
+        all.for_each(|(_, unread)| first.retain(|one| unread.contains(one)));
+        let told = first.into_iter().filter(|(_, why)| *why != UNIT);
+        told.map(|(keys, why)| format!("{} has no effect: {why}", keys.join("."))).collect()
     }
 }
