@@ -128,7 +128,8 @@ fn read_pages(folder: &Path) -> Outcome<Pages> {
             let path = entry.map_err(failure)?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            // It is about the run that made the pages, not a page.
+            } else if path.file_name().is_none_or(|name| name != "manifest.json") {
                 let contents = fs::read(&path).map_err(failure)?;
                 let relative = path.strip_prefix(folder).unwrap_or(&path).to_path_buf();
                 pages.insert(relative, contents);

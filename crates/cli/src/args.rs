@@ -17,7 +17,7 @@ macro_rules! with_exit_status {
 
 /// Keep the queues of cellular networks just full, but no fuller.
 #[derive(Parser)]
-#[command(name = "justfull", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "justfull", version = crate::VERSION, about, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -324,9 +324,13 @@ pub(crate) struct DemoArgs {
 
 #[derive(Args)]
 pub(crate) struct OutputArgs {
-    /// Folder of the results: report.html, runs.csv, runs.jsonl, runs.parquet, series.csv, cdf.csv, result.json [default: results/<name>]
+    /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl, runs.parquet, series.csv, cdf.csv,
+    /// result.json, manifest.json [default: results/<name>; live: results/live/<scenario>-<UTC>]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old
+    #[arg(long, conflicts_with = "no_files")]
+    pub(crate) force: bool,
     /// Print the table only
     #[arg(long)]
     pub(crate) no_files: bool,

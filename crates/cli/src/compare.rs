@@ -1,14 +1,13 @@
 //! `run`, `demo` and `check`.
 
-use crate::Failure;
 use crate::args::{CheckArgs, DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs};
 use crate::progress::Display;
-use crate::run_files;
+use crate::{Failure, VERSION, check_folder, results, run_files};
 use justfull_lab::export::outputs::Outputs;
 use justfull_lab::report::Comparison;
 use justfull_lab::runner;
 use justfull_lab::scenario::{Overrides, Scenario, Setting, Table, Value};
-use justfull_lab::{claims, export, figure, library, near, report, table};
+use justfull_lab::{claims, library, near, table};
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,6 +55,10 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let overrides = Overrides { methods: chosen(&args.methods), ..overrides(&args.scenario)? };
     let mut wrong = Vec::new();
     for name in &args.files {
+        if check_folder::is_folder(name) {
+            check_folder::check(name)?;
+            continue;
+        }
         match check_file(name, &overrides) {
             Ok(sound) => print(&sound)?,
             Err(mistakes) => wrong.extend(mistakes),
@@ -94,8 +97,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         args.files.iter().map(|f| load(f, overrides.clone())).collect();
     let scenarios = scenarios?;
     let name = if scenarios.len() == 1 { scenarios[0].name.clone() } else { "comparison".into() };
-    let outputs = run_files::outputs(&args.files_of_runs, &scenarios)?;
-    run_all(&scenarios, &name, (&args.output, &args.jobs), Vec::new(), &outputs)
+    let place = results::place(&args.output, &name);
+    let outputs = run_files::outputs(&args.files_of_runs, &scenarios, place.as_deref())?;
+    run_all(&scenarios, ("run", &name), (&args.output, &args.jobs), Vec::new(), &outputs)
 }
 
 /// What a reader of the demonstration must know.
@@ -132,7 +136,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
             scenarios.push(demo_scenario(name, &format!("{title}: {label}"), channel)?);
         }
     }
-    run_all(&scenarios, "demo", (&args.output, &args.jobs), notes, &[])
+    run_all(&scenarios, ("demo", "demo"), (&args.output, &args.jobs), notes, &[])
 }
 
 /// A shipped scenario on another channel, short enough for a demonstration.
@@ -154,23 +158,24 @@ fn toml_table(entries: &[(&str, &str)]) -> Table {
 
 fn run_all(
     scenarios: &[Scenario],
-    name: &str,
+    (kind, name): (&str, &str),
     (output, jobs): (&OutputArgs, &JobsArgs),
     notes: Vec<String>,
     outputs: &[Vec<Outputs>],
 ) -> Result<(), Failure> {
-    let out = folder(output, name)?;
+    let names: Vec<&str> = scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+    let out = results::open(output, name, (kind, &names.join(", ")))?;
     let display = Display::new(output.quiet);
     for scenario in scenarios {
         let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
         display.announce((seconds * 1e3) as u64, scenario.jobs().len());
     }
-    let mut whole = Comparison { notes, command: command(), ..Comparison::default() };
+    let mut whole =
+        Comparison { notes, command: command(), version: VERSION.into(), ..Comparison::default() };
     for (i, scenario) in scenarios.iter().enumerate() {
         let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
         let part = runner::compare(scenario, threads(jobs), &display.watch, files)
             .map_err(|e| Failure::usage(&e))?;
-        whole.version = part.version;
         whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);
         whole.groups.extend(part.groups);
@@ -182,8 +187,10 @@ fn run_all(
     drop(display);
     show(&whole, output.wide)?;
     say(&in_words(speed));
-    if let Some(folder) = &out {
-        write(folder, &whole, output.png)?;
+    // An interruption before the first run was done leaves no results, and the earlier ones where they are.
+    let none = !whole.missing.is_empty() && whole.groups.iter().all(|group| group.runs.is_empty());
+    if let Some(folder) = out.filter(|_| !none) {
+        results::finish(folder, &whole, output.png)?;
     }
     unbroken(&whole)?;
     if whole.missing.is_empty() { Ok(()) } else { Err(Failure::Failed(missing(&whole.missing))) }
@@ -237,27 +244,6 @@ pub(crate) fn command() -> String {
     format!("justfull {}", words.join(" "))
 }
 
-/// The folder of the results, made and proved writable before the first run; none when no files are wanted.
-pub(crate) fn folder(output: &OutputArgs, name: &str) -> Result<Option<PathBuf>, Failure> {
-    if output.no_files {
-        return Ok(None);
-    }
-    let folder = output.out.clone().unwrap_or_else(|| Path::new("results").join(name));
-    let probe = || {
-        std::fs::create_dir_all(&folder)?;
-        let probe = folder.join(".justfull-probe");
-        std::fs::write(&probe, b"")?;
-        std::fs::remove_file(probe)
-    };
-    probe().map_err(|e| {
-        Failure::Usage(format!(
-            "--out: found {}: {e}, allowed is a folder that can be written",
-            folder.display()
-        ))
-    })?;
-    Ok(Some(folder))
-}
-
 /// Prints the tables.
 pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
@@ -299,17 +285,4 @@ fn printable(text: &str) -> Cow<'_, str> {
     }
     let one = |c: char| if commands(c) { c.escape_default().to_string() } else { c.to_string() };
     Cow::Owned(text.chars().map(one).collect())
-}
-
-/// Writes report and tables.
-pub(crate) fn write(folder: &Path, comparison: &Comparison, png: bool) -> Result<(), Failure> {
-    let written = export::write_all(folder, comparison).map_err(|e| Failure::usage(&e))?;
-    let figures = figure::all(comparison);
-    export::write_figures(&folder.join("figures"), &figures, png).map_err(|e| Failure::usage(&e))?;
-    let report = folder.join("report.html");
-    let html = report::html(comparison);
-    export::write_whole(&report, |out| out.write_all(html.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    let (tables, figures) = (written.len(), figures.len());
-    say(&format!("report: {}; {tables} tables and {figures} figures beside it", report.display()));
-    Ok(())
 }

@@ -3,8 +3,9 @@
 use crate::Failure;
 use crate::args::{LiveArgs, PaceArgs, ParityArgs, ScenarioArgs};
 use crate::compare::{self, load, print, say};
+use crate::results;
 use justfull_base::{Duration, Instant};
-use justfull_lab::export::{RunFacts, write_whole};
+use justfull_lab::export::{ResultsFolder, RunFacts};
 use justfull_lab::parity::{self, Parity};
 use justfull_lab::report::{Comparison, Group};
 use justfull_lab::scenario::{Job, Scenario, Setting, Value};
@@ -87,7 +88,7 @@ pub(crate) fn check() -> Result<(), Failure> {
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
     let chosen = choose(file, (&args.scenario, &args.pace), args.method.as_ref())?;
-    let folder = compare::folder(&args.output, &format!("live-{}", chosen.scenario.name))?;
+    let folder = results::open_live(&args.output, &chosen.scenario.name)?;
     let side: Side = args.on.parse().map_err(|e| Failure::Usage(format!("--on: {e}")))?;
     let shell = args.shell.as_ref().map(|side| side.parse::<Side>()).transpose();
     let command = match shell.map_err(|e| Failure::Usage(format!("--shell: {e}")))? {
@@ -119,9 +120,9 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let (outcome, capture) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
     // Before the table: who reads it may be slow.
-    if let Some(folder) = &folder {
-        write_report(folder, &outcome.report, args.allow_late)?;
-        compare::write(folder, &comparison, args.output.png)?;
+    if let Some(mut folder) = folder {
+        write_report(&mut folder, &outcome.report, args.allow_late)?;
+        results::finish(folder, &comparison, args.output.png)?;
     }
     compare::show(&comparison, args.output.wide)?;
     // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
@@ -197,7 +198,7 @@ fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Co
         notes: warm_up(&outcome.result).into_iter().chain(notes(&outcome.report, allow_late)).collect(),
         groups: vec![group],
         scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
-        version: env!("CARGO_PKG_VERSION").into(),
+        version: crate::VERSION.into(),
         command: compare::command(),
         broken: outcome.result.broken.iter().map(|invariant| format!("the live run: {invariant}")).collect(),
         ..Comparison::default()
@@ -300,7 +301,7 @@ fn in_words(account: &Account) -> String {
 }
 
 /// Writes `live.json`: what [`notes`] says, for programs.
-fn write_report(folder: &Path, report: &LiveReport, allow_late: bool) -> Result<(), Failure> {
+fn write_report(folder: &mut ResultsFolder, report: &LiveReport, allow_late: bool) -> Result<(), Failure> {
     /// The report, and whether its lateness was to matter.
     #[derive(Serialize)]
     struct Told<'a> {
@@ -308,8 +309,9 @@ fn write_report(folder: &Path, report: &LiveReport, allow_late: bool) -> Result<
         #[serde(flatten)]
         report: &'a LiveReport,
     }
-    let (path, told) = (folder.join("live.json"), Told { allow_late, report });
-    write_whole(&path, |out| Ok(serde_json::to_writer_pretty(out, &told)?)).map_err(|e| Failure::usage(&e))
+    let told = Told { allow_late, report };
+    let write = folder.write("live.json", |out| Ok(serde_json::to_writer_pretty(out, &told)?));
+    write.map_err(|e| Failure::usage(&e))
 }
 
 /// What the run's end means for the exit status.

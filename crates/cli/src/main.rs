@@ -6,11 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod check_folder;
 mod compare;
 mod explain;
 mod live;
 mod progress;
 mod reproduce;
+mod results;
 mod run_files;
 mod trace;
 mod validate;
@@ -20,6 +22,9 @@ use clap::{CommandFactory, Parser};
 use compare::{print, say};
 use std::fmt::Display;
 use std::process::ExitCode;
+
+/// The program's version, with the commit that it was built from where that is known.
+pub(crate) const VERSION: &str = env!("JUSTFULL_VERSION");
 
 /// Why a command ended early.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! `reproduce`.
 
-use crate::Failure;
 use crate::args::ReproduceArgs;
-use crate::compare::{command, data_dir, folder, in_words, print, say, threads, unbroken, write};
+use crate::compare::{command, data_dir, in_words, print, say, threads, unbroken};
 use crate::progress::Display;
+use crate::{Failure, VERSION, results};
 use justfull_lab::claims::{self, ClaimsError, Options};
 use justfull_lab::report::Verdict;
 use justfull_lab::{export, table};
@@ -12,7 +12,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let file = claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
     // Before any folder is made.
     claims::select(&file, args.figure.as_deref()).map_err(|e| Failure::usage(&e))?;
-    let out = folder(&args.output, &format!("reproduce-{}", args.paper))?;
+    let name = format!("reproduce-{}", args.paper);
+    let out = results::open(&args.output, &name, ("reproduce", &args.paper))?;
+    not_in_the_folder(args, &name)?;
     let options = Options {
         short: args.short,
         runs: args.runs,
@@ -49,8 +51,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     comparison.claims = Some(rows);
     comparison.command = command();
-    if let Some(folder) = &out {
-        write(folder, &comparison, args.output.png)?;
+    comparison.version = VERSION.into();
+    if let Some(folder) = out {
+        results::finish(folder, &comparison, args.output.png)?;
     }
     unbroken(&comparison)?;
     match (as_recorded, not_run) {
@@ -58,4 +61,18 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         (true, 1..) if args.strict => Err(Failure::Failed(format!("{not_run} claims were not run"))),
         _ => Ok(()),
     }
+}
+
+/// The folder of the results is replaced as a whole: the table of claims cannot stand in it.
+fn not_in_the_folder(args: &ReproduceArgs, name: &str) -> Result<(), Failure> {
+    let (Some(file), Some(folder)) = (&args.markdown, results::place(&args.output, name)) else {
+        return Ok(());
+    };
+    if !results::resolved(file).starts_with(results::resolved(&folder)) {
+        return Ok(());
+    }
+    let (file, folder) = (file.display(), folder.display());
+    Err(Failure::Usage(format!(
+        "--markdown: found {file}, where the folder of the results {folder} goes, allowed is a place outside of it"
+    )))
 }

@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::args::RunFileArgs;
+use crate::results::resolved;
 use justfull_lab::export::outputs::Outputs;
 use justfull_lab::export::records::Format;
 use justfull_lab::runner;
@@ -9,8 +10,12 @@ use justfull_lab::scenario::Scenario;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The files of each run of each scenario, in the order of runs.
-pub(crate) fn outputs(args: &RunFileArgs, scenarios: &[Scenario]) -> Result<Vec<Vec<Outputs>>, Failure> {
+/// The files of each run of each scenario, in the order of runs; `folder` is where the results go.
+pub(crate) fn outputs(
+    args: &RunFileArgs,
+    scenarios: &[Scenario],
+    folder: Option<&Path>,
+) -> Result<Vec<Vec<Outputs>>, Failure> {
     let asked = Outputs {
         packets: records("--packets", args.packets.as_ref(), args.format.as_deref())?,
         slots: records("--slots", args.slots.as_ref(), args.format.as_deref())?,
@@ -34,7 +39,7 @@ pub(crate) fn outputs(args: &RunFileArgs, scenarios: &[Scenario]) -> Result<Vec<
             one_run_where_there_is_no_name(option, path, runs)?;
         }
     }
-    distinct(&all)?;
+    distinct(&all, folder)?;
     Ok(all)
 }
 
@@ -73,12 +78,19 @@ fn one_run_where_there_is_no_name(option: &str, path: &Path, runs: usize) -> Res
     Ok(())
 }
 
-/// No two files may have one place.
-fn distinct(all: &[Vec<Outputs>]) -> Result<(), Failure> {
-    let mut taken: BTreeMap<&Path, &str> = BTreeMap::new();
+/// No two files may have one place, under whatever names, and none may stand in the folder of the results: that is replaced as a whole.
+fn distinct(all: &[Vec<Outputs>], folder: Option<&Path>) -> Result<(), Failure> {
+    let out = folder.map(resolved);
+    let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (option, path) in all.iter().flatten().flat_map(Outputs::paths) {
-        if let Some(other) = taken.insert(path, option) {
-            let found = path.display();
+        let (found, place) = (path.display(), resolved(path));
+        if out.as_ref().is_some_and(|out| place.starts_with(out) || out.starts_with(&place)) {
+            let folder = folder.unwrap_or(Path::new("")).display();
+            return Err(Failure::Usage(format!(
+                "{option}: found {found}, where the folder of the results {folder} goes, allowed is a place outside of it"
+            )));
+        }
+        if let Some(other) = taken.insert(place, option) {
             return Err(Failure::Usage(format!(
                 "{option}: found {found}, which {other} names too, allowed is a place for each file"
             )));

@@ -1,11 +1,11 @@
 //! `validate`.
 
-use crate::Failure;
 use crate::args::ValidateArgs;
-use crate::compare::{folder, print, say, threads};
+use crate::compare::{print, say, threads};
+use crate::{Failure, results};
+use justfull_lab::export::ResultsFolder;
 use justfull_lab::validation::{self, CONTROLS, Validation};
 use justfull_lab::{export, table};
-use std::path::Path;
 
 /// Every control.
 const ALL: &str = "all";
@@ -17,19 +17,24 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         let (found, known) = (&args.control, CONTROLS.join(", "));
         return Err(Failure::Usage(format!("control: found {found}, allowed is one of {known}, {ALL}")));
     }
-    let out = folder(&args.output, "validation")?;
+    let name = if args.control == ALL { "validation".into() } else { format!("validation-{}", args.control) };
+    let mut out = results::open(&args.output, &name, ("validate", &args.control))?;
     let mut as_recorded = true;
     for control in controls {
         let Some(validation) = validation::validate(control, threads(&args.jobs)) else { continue };
         let grid = validation::table(&validation);
         print(&format!("{}\n{}\n\n", table::terminal(&grid, table::Style::detect()), validation.tally()))?;
         as_recorded &= validation.as_recorded();
-        if let Some(folder) = &out {
+        if let Some(folder) = &mut out {
             write(folder, &validation)?;
         }
     }
-    if let Some(folder) = out.filter(|_| !args.output.quiet) {
-        say(&format!("pages: {}", folder.display()));
+    if let Some(folder) = out {
+        let shown = folder.path().display().to_string();
+        results::finish_pages(folder)?;
+        if !args.output.quiet {
+            say(&format!("pages: {shown}"));
+        }
     }
     if as_recorded {
         Ok(())
@@ -39,11 +44,9 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
 }
 
 /// The page and its figures.
-fn write(folder: &Path, validation: &Validation) -> Result<(), Failure> {
-    let page = folder.join(format!("{}.md", validation.file.control));
+fn write(folder: &mut ResultsFolder, validation: &Validation) -> Result<(), Failure> {
     let text = validation::markdown(validation, "figures");
-    export::write_whole(&page, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    export::write_figures(&folder.join("figures"), &validation.figures, false)
-        .map_err(|e| Failure::usage(&e))?;
-    Ok(())
+    let page = format!("{}.md", validation.file.control);
+    folder.write(&page, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
+    export::write_figures(folder, &validation.figures, false).map_err(|e| Failure::usage(&e))
 }

@@ -101,8 +101,11 @@ fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario(
 fn every_command_of_the_first_live_run_works_as_written() {
     room::room("every_command_of_the_first_live_run_works_as_written", |_| {
         let folder = run_all("docs/guide/live.md", 5);
-        for name in ["result.json", "live.json", "report.html"] {
-            assert!(folder.path().join("results/live-live-lte").join(name).is_file(), "{name}");
+        let runs = std::fs::read_dir(folder.path().join("results/live")).expect("live runs have results");
+        let runs: Vec<PathBuf> = runs.map(|entry| entry.expect("an entry").path()).collect();
+        assert!(runs.len() >= 3, "U4: each run has a folder of its own: {runs:?}");
+        for name in ["result.json", "live.json", "report.html", "manifest.json"] {
+            assert!(runs.iter().all(|run| run.join(name).is_file()), "{name}");
         }
     });
 }

@@ -1,6 +1,7 @@
 //! Ctrl-C in the midst of many runs: what is finished is kept, what is not is named.
 #![cfg(unix)]
 
+use justfull_lab::export::folder::{State, inspect};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -72,7 +73,7 @@ fn an_interrupted_comparison_keeps_its_finished_runs_and_names_the_others() {
     let columns = table.lines().next().map_or(0, |header| header.split(',').count());
     assert_eq!(table.lines().count(), 1 + flows);
     assert!(columns > 10 && table.ends_with('\n'), "whole lines");
-    let parts: Vec<String> =
-        files(&out).into_iter().filter(|f| f.contains(".part") || f.contains("probe")).collect();
-    assert!(parts.is_empty(), "{parts:?}");
+    let state = inspect(&out).expect("the folder can be read").state.expect("it is there");
+    assert!(matches!(state, State::Complete(_)), "{}", state.in_words());
+    assert_eq!(files(folder.path()).len(), files(&out).len(), "nothing is left beside it");
 }

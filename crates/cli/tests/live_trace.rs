@@ -47,7 +47,7 @@ fn packet_delivery_opportunities_are_replayed_within_a_thousandth() {
 
         // A machine that stands still starves the flood too: such a run is repeated, and says nothing of the replay.
         for _ in 0..4 {
-            let words = ["live", "flood.toml", "-q", "--out", "out"];
+            let words = ["live", "flood.toml", "-q", "--force", "--out", "out"];
             let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words).end();
             assert_eq!(done.code, 0, "{}", done.stderr);
             let live = json(folder.join("out/live.json"));

@@ -162,7 +162,11 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
     ] {
         let line = refused(folder.path(), &args);
         assert!(line.starts_with(&format!("justfull: {start}")), "{args:?}: {line}");
-        assert!(!folder.path().join("out").exists() && !folder.path().join("out.part").exists(), "{args:?}");
+        let hidden = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().starts_with('.')
+        };
+        assert!(!folder.path().join("out").exists(), "{args:?}");
+        assert!(!std::fs::read_dir(&folder).expect("a folder").any(hidden), "{args:?}");
     }
 }
 

@@ -1,12 +1,14 @@
 //! Result files: tables as CSV and JSON lines, and everything in one `result.json`.
 //!
 //! Files hold numbers as they were found, in the shortest decimal form that reads back to the same number; a value
-//! that does not exist is an empty cell or `null`, never a zero. Each file is written beside its place and then
-//! renamed into it, so that a reader finds a whole file or none.
+//! that does not exist is an empty cell or `null`, never a zero. A folder of results, and each file that stands alone, is
+//! written beside its place and comes there as a whole ([`folder`], [`Sink`]).
 
 mod columns;
+mod disk;
 mod facts;
 pub mod flent;
+pub mod folder;
 pub mod irtt;
 pub mod measure;
 pub mod outputs;
@@ -21,6 +23,8 @@ pub use columns::{
     SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
 };
 
+pub use folder::ResultsFolder;
+
 pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
 pub use sink::{ExportError, Sink, write_whole};
 pub use summary::runs_parquet;
@@ -31,20 +35,17 @@ use crate::report::{Comparison, Group};
 use justfull_sim::results::{Distribution, RunResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 /// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet`, `series.csv`, `cdf.csv`, `result.json` and, where queues were measured,
-/// `entities.csv` into `folder`, which is made if needed, and tells their paths.
+/// `entities.csv` into `folder`, and returns how many that are.
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_all(folder: &Path, comparison: &Comparison) -> Result<Vec<PathBuf>, ExportError> {
-    fs::create_dir_all(folder).map_err(|what| ExportError { path: folder.into(), what })?;
+pub fn write_all(folder: &mut ResultsFolder, comparison: &Comparison) -> Result<usize, ExportError> {
     type Writer = fn(&Comparison, &mut dyn Write) -> io::Result<()>;
     let mut files: Vec<(&str, Writer)> = vec![
         ("runs.csv", runs_csv),
@@ -57,33 +58,25 @@ pub fn write_all(folder: &Path, comparison: &Comparison) -> Result<Vec<PathBuf>,
     if all_runs(comparison).any(|(_, run)| !run.entities.is_empty()) {
         files.push(("entities.csv", entities_csv));
     }
-    let write = |(name, writer): (&str, Writer)| {
-        let path = folder.join(name);
-        write_whole(&path, |out| writer(comparison, out))?;
-        Ok(path)
-    };
-    files.into_iter().map(write).collect()
+    for (name, writer) in &files {
+        folder.write(name, |out| writer(comparison, out))?;
+    }
+    Ok(files.len())
 }
 
-/// Writes each figure as `<id>.svg`, and with `png` as `<id>.png` too, into `folder`, which is made if needed, and tells their paths.
+/// Writes each figure as `figures/<id>.svg`, and with `png` as `figures/<id>.png` too, into `folder`.
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_figures(folder: &Path, figures: &[Figure], png: bool) -> Result<Vec<PathBuf>, ExportError> {
-    fs::create_dir_all(folder).map_err(|what| ExportError { path: folder.into(), what })?;
-    let mut paths = Vec::new();
+pub fn write_figures(folder: &mut ResultsFolder, figures: &[Figure], png: bool) -> Result<(), ExportError> {
     for figure in figures {
-        let path = folder.join(format!("{}.svg", figure.id));
-        write_whole(&path, |out| out.write_all(figure.svg.as_bytes()))?;
-        paths.push(path);
+        folder.write(&format!("figures/{}.svg", figure.id), |out| out.write_all(figure.svg.as_bytes()))?;
         if png {
-            let path = folder.join(format!("{}.png", figure.id));
             let picture = crate::figure::png(&figure.svg).map_err(io::Error::other);
-            write_whole(&path, |out| out.write_all(&picture?))?;
-            paths.push(path);
+            folder.write(&format!("figures/{}.png", figure.id), |out| out.write_all(&picture?))?;
         }
     }
-    Ok(paths)
+    Ok(())
 }
 
 fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
@@ -103,7 +96,7 @@ fn csv_table<'a, T: Table>(
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(columns.iter().map(|c| c.name)).map_err(io::Error::from)?;
     for row in rows {
-        csv.write_record(columns.iter().map(|c| (c.value)(&row).to_string())).map_err(io::Error::from)?;
+        csv.write_record(columns.iter().map(|c| (c.value)(&row).cell())).map_err(io::Error::from)?;
     }
     csv.flush()
 }
@@ -220,8 +213,11 @@ pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<(
 
 #[cfg(test)]
 mod tests {
+    use super::folder::{Origin, Subject};
     use super::*;
     use crate::report::example;
+    use std::fs;
+    use std::path::{Path, PathBuf};
 
     fn text(writer: fn(&Comparison, &mut dyn Write) -> io::Result<()>, comparison: &Comparison) -> String {
         let mut out = Vec::new();
@@ -308,19 +304,19 @@ mod tests {
 
     #[test]
     fn all_files_come_whole_and_no_part_is_left() {
-        let folder = folder("all");
+        let above = tempfile::tempdir().expect("a folder can be made");
+        let out = above.path().join("out");
+        let subject = Subject { kind: "run".into(), scenario: "example".into() };
+        let (mut folder, _) = ResultsFolder::open(&out, subject, false, &mut || {}).expect("it is free");
         let comparison = example::comparison(1);
-        let mut paths = write_all(&folder, &comparison).expect("the folder can be written");
-        paths.extend(
-            write_figures(&folder, &crate::figure::all(&comparison), true)
-                .expect("the folder can be written"),
-        );
-        let mut found: Vec<PathBuf> =
-            fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
-        found.sort();
-        paths.sort();
-        assert_eq!(found, paths);
-        fs::remove_dir_all(folder).expect("it is ours");
+        let tables = write_all(&mut folder, &comparison).expect("the folder can be written");
+        let figures = crate::figure::all(&comparison);
+        write_figures(&mut folder, &figures, true).expect("the folder can be written");
+        folder.publish(Origin::default()).expect("the folder can be written");
+        let count = |path: &Path| fs::read_dir(path).expect("a folder").count();
+        assert_eq!(count(&out), tables + 2, "figures and manifest beside the tables");
+        assert_eq!(count(&out.join("figures")), 2 * figures.len());
+        assert_eq!(count(above.path()), 1, "nothing is left beside the folder");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Where a file goes: beside its place until it is whole.
 
+use super::disk::{self, Dir};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A result file could not be written.
@@ -27,12 +29,33 @@ impl std::error::Error for ExportError {
     }
 }
 
-/// A file that is being written. It stands as `<path>.part` until [`Sink::commit`] renames it; one that is dropped before is
-/// removed, and what stood at `path` stays. A device or a pipe at `path` cannot be renamed over: it is written to as it is.
+/// A file that is being written. It stands as `.NAME.RANDOM` beside its place until [`Sink::commit`] renames it; one that is dropped
+/// before is removed, and what stood at `path` stays. A link at `path` is replaced and not followed. A device or a pipe at `path`
+/// cannot be renamed over: it is written to as it is.
 pub struct Sink {
-    out: Option<BufWriter<File>>,
+    out: Option<BufWriter<Disk>>,
     path: PathBuf,
-    part: Option<PathBuf>,
+    part: Option<Part>,
+}
+
+/// Where a file stands until it is whole.
+struct Part {
+    folder: Dir,
+    name: OsString,
+    to: OsString,
+}
+
+/// A file that is written by steps of [`disk`].
+struct Disk(File);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        disk::write(&self.0, bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Sink {
@@ -41,19 +64,13 @@ impl Sink {
     /// # Errors
     /// Names the file when a folder is missing or may not be written.
     pub fn create(path: &Path) -> Result<Self, ExportError> {
-        let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-        let opened = if special {
-            OpenOptions::new().write(true).open(path).map(|file| (file, None))
-        } else if path.is_dir() {
-            Err(io::Error::from(io::ErrorKind::IsADirectory))
-        } else {
-            let mut part = OsString::from(path);
-            part.push(".part");
-            let part = PathBuf::from(part);
-            File::create(&part).map(|file| (file, Some(part)))
+        let opened = match special(path) {
+            Ok(Some(file)) => Ok((file, None)),
+            Ok(None) => Part::create(path).map(|(file, part)| (file, Some(part))),
+            Err(what) => Err(what),
         };
         let (file, part) = opened.map_err(|what| ExportError { path: path.into(), what })?;
-        Ok(Self { out: Some(BufWriter::with_capacity(1 << 16, file)), path: path.into(), part })
+        Ok(Self { out: Some(BufWriter::with_capacity(1 << 16, Disk(file))), path: path.into(), part })
     }
 
     /// Writes what is left and puts the file in its place.
@@ -63,12 +80,10 @@ impl Sink {
     pub fn commit(mut self) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
-            if let Some(out) = out {
-                out.into_inner().map_err(io::IntoInnerError::into_error)?;
-            }
-            match &self.part {
-                Some(part) => fs::rename(part, &self.path),
-                None => Ok(()),
+            let file = out.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error)).transpose()?;
+            match (&self.part, file) {
+                (Some(part), Some(file)) => part.commit(&file.0),
+                _ => Ok(()),
             }
         };
         attempt().map_err(|what| ExportError { path: self.path.clone(), what })?;
@@ -88,8 +103,8 @@ impl Sink {
                 return Err(io::ErrorKind::Unsupported.into());
             };
             let (file, _unwritten) = out.into_parts();
-            file.set_len(whole(file.metadata()?.len()))?;
-            fs::rename(part, &self.path)
+            file.0.set_len(whole(file.0.metadata()?.len()))?;
+            part.commit(&file.0)
         };
         attempt().map_err(|what| ExportError { path: self.path.clone(), what })?;
         self.part = None;
@@ -101,6 +116,50 @@ impl Sink {
     pub fn error(&self, what: io::Error) -> ExportError {
         ExportError { path: self.path.clone(), what }
     }
+}
+
+impl Part {
+    fn create(path: &Path) -> io::Result<(File, Self)> {
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+        let folder = Dir::open(path.parent().unwrap_or(Path::new("")))?;
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let part = disk::beside(name);
+        let file = folder.create(&part)?;
+        Ok((file, Self { folder, name: part, to: name.to_owned() }))
+    }
+
+    fn commit(&self, file: &File) -> io::Result<()> {
+        disk::sync(file)?;
+        self.folder.rename_over(&self.name, &self.to)?;
+        // The file is whole and in its place. Without this its name may be lost when the power fails: no reason to call it lost.
+        let _ = self.folder.sync();
+        Ok(())
+    }
+}
+
+/// Opens what stands at `path` and is to be written to as it is: a device, a pipe, or one of this process's own files, which
+/// `/dev/stdout` names. Links are followed when root or this user made them: of others they may lead anywhere.
+fn special(path: &Path) -> io::Result<Option<File>> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
+    let mut flags = rustix::fs::OFlags::NOFOLLOW;
+    if found.is_symlink() {
+        let ours = found.uid() == 0 || found.uid() == rustix::process::geteuid().as_raw();
+        let of_process = fs::read_link(path).is_ok_and(|to| to.starts_with("/proc"))
+            || path
+                .parent()
+                .and_then(|folder| folder.canonicalize().ok())
+                .is_some_and(|at| at.starts_with("/proc"));
+        let leads_to = fs::metadata(path).is_ok_and(|to| of_process || !(to.is_file() || to.is_dir()));
+        if !ours || !leads_to {
+            return Ok(None);
+        }
+        flags = rustix::fs::OFlags::empty();
+    } else if found.is_file() || found.is_dir() {
+        return Ok(None);
+    }
+    OpenOptions::new().write(true).custom_flags(flags.bits().cast_signed()).open(path).map(Some)
 }
 
 impl Write for Sink {
@@ -120,8 +179,8 @@ impl Drop for Sink {
             drop(out.into_parts());
         }
         if let Some(part) = self.part.take() {
-            // A part file that cannot be removed is harmless, and there is nobody left to tell.
-            let _ = fs::remove_file(part);
+            // A part that cannot be removed is harmless, and there is nobody left to hear of it.
+            let _ = part.folder.remove_file(&part.name).or_else(|_| part.folder.remove_file(&part.name));
         }
     }
 }
@@ -141,7 +200,9 @@ pub fn write_whole(
 
 #[cfg(test)]
 mod tests {
+    use super::disk::faults::{Fault, Plan, under};
     use super::*;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_sink_that_is_dropped_leaves_what_was_there() {
@@ -161,7 +222,6 @@ mod tests {
         let error = write_whole(full, |out| out.write_all(&[0; 1 << 20])).expect_err("it is full");
         assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
         assert!(!fs::metadata(full).expect("it is there").is_file());
-        assert!(!Path::new("/dev/full.part").exists());
         assert!(write_whole(full, |out| out.write_all(b"short")).is_err(), "told when the buffer is written");
     }
 
@@ -170,5 +230,58 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let error = Sink::create(folder.path()).map(drop).expect_err("it is a folder");
         assert!(error.to_string().contains("directory"), "{error}");
+    }
+
+    /// F2: whichever step fails, the file is the old one or the new one, and nothing is left beside it.
+    #[test]
+    fn whichever_step_fails_a_file_is_whole() {
+        for k in 0.. {
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            let path = folder.path().join("a.csv");
+            fs::write(&path, "old").expect("it can be written");
+            let plan = Plan { fault: Some(Fault::Once(k)), short: Some(2), ..Plan::default() };
+            let (outcome, _, failed) = under(plan, || write_whole(&path, |out| out.write_all(b"brand new")));
+            let found = fs::read_to_string(&path).expect("it is there");
+            assert!(found == "brand new" || (outcome.is_err() && found == "old"), "{k}: {found}");
+            assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "{k}");
+            if !failed {
+                assert!(outcome.is_ok() && k >= 5, "a file takes several steps");
+                return;
+            }
+        }
+    }
+
+    /// F3: what stands under the names that could be foreseen, or at the place itself, is not written through.
+    #[test]
+    fn planted_links_are_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let (path, victim) = (folder.path().join("a.csv"), folder.path().join("victim"));
+        fs::write(&victim, "precious").expect("it can be written");
+        for name in ["a.csv", "a.csv.part", ".a.csv.part"] {
+            symlink(&victim, folder.path().join(name)).expect("a link can be made");
+        }
+        write_whole(&path, |out| out.write_all(b"new")).expect("there is room");
+        assert_eq!(fs::read_to_string(&victim).expect("it is there"), "precious");
+        assert!(fs::symlink_metadata(&path).expect("it is there").is_file());
+        // Somebody else's link to a device; only root can make one.
+        let device = folder.path().join("b.csv");
+        symlink("/dev/full", &device).expect("a link can be made");
+        if std::os::unix::fs::lchown(&device, Some(65_534), Some(65_534)).is_ok() {
+            write_whole(&device, |out| out.write_all(b"new")).expect("it is replaced");
+            assert!(fs::symlink_metadata(&device).expect("it is there").is_file());
+        } else {
+            println!("skipped: only root can make another's link");
+        }
+        let own = folder.path().join("c.csv");
+        symlink("/dev/full", &own).expect("a link can be made");
+        write_whole(&own, |out| out.write_all(b"new")).expect_err("one's own link to a device is followed");
+    }
+
+    #[test]
+    fn a_name_as_long_as_names_can_be_is_written() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("x".repeat(255));
+        write_whole(&path, |out| out.write_all(b"new")).expect("there is room");
+        assert_eq!(fs::read(&path).expect("it is there"), b"new");
     }
 }

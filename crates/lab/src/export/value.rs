@@ -1,7 +1,19 @@
 //! Content of a cell of the result files.
 
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
+
+/// `text` as the content of a CSV cell. Spreadsheets take a cell for a formula when it begins with one of these characters, whoever
+/// chose the name in it: before such a text stands an apostrophe, by which they take it for text. Numbers stay as they are.
+pub(super) fn csv_text(text: &str) -> Cow<'_, str> {
+    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number() {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
 
 /// Content of one cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +33,14 @@ pub enum Value {
 impl Value {
     pub(super) fn text(text: &str) -> Self {
         if text.is_empty() { Self::Absent } else { Self::Text(text.into()) }
+    }
+
+    /// The content of a CSV cell.
+    pub(super) fn cell(&self) -> String {
+        match self {
+            Self::Text(text) => csv_text(text).into_owned(),
+            other => other.to_string(),
+        }
     }
 
     pub(super) fn real(value: Option<f64>) -> Self {
@@ -49,5 +69,38 @@ impl Serialize for Value {
             Self::Flag(b) => s.serialize_bool(*b),
             Self::Absent | Self::Real(_) => s.serialize_none(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F8: a spreadsheet must not calculate what somebody has chosen as a name.
+    #[test]
+    fn no_cell_is_a_formula() {
+        for name in [
+            "=1+1",
+            "=HYPERLINK(\"http://x\")",
+            "+A1",
+            "-A1",
+            "-",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "-inf",
+            "+nan",
+        ] {
+            assert_eq!(Value::text(name).cell(), format!("'{name}"));
+        }
+        for name in ["USP@5G-BDP", "a=1", "-1.5", "+3e4", "'=1", "voip"] {
+            assert_eq!(Value::text(name).cell(), name);
+        }
+        assert_eq!((Value::Real(-1.5).cell(), Value::Absent.cell()), ("-1.5".into(), String::new()));
+        assert_eq!(
+            serde_json::to_string(&Value::text("=1")).expect("it is text"),
+            "\"=1\"",
+            "JSON has no formulas"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::columns::{Fact, Read, RecordColumn};
 use crate::export::facts::Provenance;
+use crate::export::value::csv_text;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -52,11 +53,8 @@ pub(super) fn json_header<R>(
 
 /// `text` as a cell, quoted where RFC 4180 asks for it.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+    let text = csv_text(text).into_owned();
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 /// Rows of CSV.

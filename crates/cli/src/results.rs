@@ -1,0 +1,99 @@
+//! Where the results of a command go.
+
+use crate::args::OutputArgs;
+use crate::compare::{command, say};
+use crate::{Failure, VERSION};
+use justfull_lab::export::ResultsFolder;
+use justfull_lab::export::folder::{Origin, Subject};
+use justfull_lab::report::Comparison;
+use justfull_lab::{export, figure, report};
+use std::path::{Path, PathBuf};
+
+/// Above the folders of results that are not asked for elsewhere.
+const RESULTS: &str = "results";
+
+/// The folder of the results, `results/NAME` if none is named; none when no files are wanted.
+pub(crate) fn place(output: &OutputArgs, name: &str) -> Option<PathBuf> {
+    (!output.no_files).then(|| output.out.clone().unwrap_or_else(|| Path::new(RESULTS).join(name)))
+}
+
+/// Takes the folder of the results before the first run; none when no files are wanted.
+pub(crate) fn open(
+    output: &OutputArgs,
+    name: &str,
+    (kind, scenario): (&str, &str),
+) -> Result<Option<ResultsFolder>, Failure> {
+    let Some(path) = place(output, name) else { return Ok(None) };
+    let subject = Subject { kind: kind.into(), scenario: scenario.into() };
+    let mut waits = || say(&format!("waits for another run, which writes {}", path.display()));
+    let (folder, said) = ResultsFolder::open(&path, subject, output.force, &mut waits)
+        .map_err(|e| Failure::Usage(format!("--out: {e}")))?;
+    said.iter().for_each(|line| say(line));
+    Ok(Some(folder))
+}
+
+/// Takes a new folder for a live run of `scenario`, whose results cannot be made again; none when no files are wanted.
+pub(crate) fn open_live(output: &OutputArgs, scenario: &str) -> Result<Option<ResultsFolder>, Failure> {
+    const KIND: &str = "live";
+    if output.no_files || output.out.is_some() {
+        return open(output, KIND, (KIND, scenario));
+    }
+    let above = Path::new(RESULTS).join(KIND);
+    let subject = Subject { kind: KIND.into(), scenario: scenario.into() };
+    let prefix = format!("{scenario}-");
+    let name = format!("{prefix}{}", chrono::Utc::now().format("%Y%m%dT%H%M%SZ"));
+    let (folder, said) = ResultsFolder::create_new(&above, &prefix, &name, &subject)
+        .map_err(|e| Failure::Usage(format!("--out: {e}")))?;
+    said.iter().for_each(|line| say(line));
+    Ok(Some(folder))
+}
+
+/// Writes report and tables, and puts the folder in its place.
+pub(crate) fn finish(mut folder: ResultsFolder, comparison: &Comparison, png: bool) -> Result<(), Failure> {
+    let shown = folder.path().join("report.html");
+    let figures = figure::all(comparison);
+    let mut write = || {
+        let tables = export::write_all(&mut folder, comparison)?;
+        export::write_figures(&mut folder, &figures, png)?;
+        let html = report::html(comparison);
+        folder.write("report.html", |out| out.write_all(html.as_bytes()))?;
+        Ok(tables)
+    };
+    let tables = write().map_err(|e: export::ExportError| Failure::usage(&e))?;
+    let origin = Origin {
+        command: comparison.command.clone(),
+        version: comparison.version.clone(),
+        seeds: comparison.seeds(),
+        scenario_toml: comparison.scenario_toml.clone(),
+    };
+    publish(folder, origin)?;
+    say(&format!("report: {}; {tables} tables and {} figures beside it", shown.display(), figures.len()));
+    Ok(())
+}
+
+/// Puts `folder` in its place, with pages that have no comparison behind them.
+pub(crate) fn finish_pages(folder: ResultsFolder) -> Result<(), Failure> {
+    publish(folder, Origin { command: command(), version: VERSION.into(), ..Origin::default() })
+}
+
+fn publish(folder: ResultsFolder, origin: Origin) -> Result<(), Failure> {
+    let said = folder.publish(origin).map_err(|e| Failure::usage(&e))?;
+    said.iter().for_each(|line| say(line));
+    Ok(())
+}
+
+/// `path` without links and detours, as far as it exists.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let mut rest = Vec::new();
+    let mut above = absolute.as_path();
+    // The name itself is not followed: a link there is replaced.
+    while let (Some(name), Some(next)) = (above.file_name(), above.parent()) {
+        rest.push(name);
+        above = next;
+        if let Ok(found) = above.canonicalize() {
+            return rest.iter().rev().fold(found, |path, name| path.join(name));
+        }
+    }
+    absolute
+}

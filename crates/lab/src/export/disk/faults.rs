@@ -1,0 +1,84 @@
+//! Steps that fail, for tests: the k-th of a thread, once or from then on.
+
+use std::cell::RefCell;
+use std::io;
+
+/// A step that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    MakeDir,
+    Create,
+    Write,
+    Sync,
+    SetMode,
+    Exchange,
+    Rename,
+    Remove,
+}
+
+/// How steps fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// This step fails, the others do not.
+    Once(usize),
+    /// This step and all after it fail: the process was killed before it.
+    From(usize),
+}
+
+/// The faults of a thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    /// What fails.
+    pub(crate) fault: Option<Fault>,
+    /// Most bytes that one write takes.
+    pub(crate) short: Option<usize>,
+    /// Names cannot be exchanged, as on file systems that do not know how.
+    pub(crate) no_exchange: bool,
+}
+
+#[derive(Default)]
+struct State {
+    plan: Plan,
+    steps: Vec<Step>,
+    failed: bool,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Makes `work` under `plan`; returns its result, the steps that were made, and whether one failed.
+pub(crate) fn under<R>(plan: Plan, work: impl FnOnce() -> R) -> (R, Vec<Step>, bool) {
+    STATE.set(State { plan, ..State::default() });
+    let result = work();
+    let state = STATE.take();
+    (result, state.steps, state.failed)
+}
+
+/// Counts a step and fails when it is to fail.
+pub(crate) fn before(step: Step) -> io::Result<()> {
+    STATE.with_borrow_mut(|state| {
+        let k = state.steps.len();
+        state.steps.push(step);
+        let fails = match state.plan.fault {
+            Some(Fault::Once(at)) => k == at,
+            Some(Fault::From(at)) => k >= at,
+            None => false,
+        };
+        if fails {
+            state.failed = true;
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        if step == Step::Exchange && state.plan.no_exchange {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(())
+    })
+}
+
+/// What of `bytes` a write takes.
+pub(crate) fn room(bytes: &[u8]) -> io::Result<&[u8]> {
+    before(Step::Write)?;
+    let most = STATE.with_borrow(|state| state.plan.short).unwrap_or(usize::MAX);
+    Ok(&bytes[..bytes.len().min(most)])
+}
