@@ -286,3 +286,21 @@ fn printable(text: &str) -> Cow<'_, str> {
     let one = |c: char| if commands(c) { c.escape_default().to_string() } else { c.to_string() };
     Cow::Owned(text.chars().map(one).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_run_fails_by_name() {
+        assert!(unbroken(&Comparison::default()).is_ok());
+        let broken = vec!["s: Vanilla, seed 1: used <= offered: 2, 1".to_string()];
+        let Err(Failure::Failed(text)) = unbroken(&Comparison { broken, ..Comparison::default() }) else {
+            panic!("it fails with status 1")
+        };
+        assert!(
+            text.contains("1 of the runs") && text.ends_with("s: Vanilla, seed 1: used <= offered: 2, 1"),
+            "{text}"
+        );
+    }
+}

@@ -227,7 +227,12 @@ pub fn compare(
     let jobs = scenario.jobs();
     let none = Outputs::default();
     let one = |i: usize| run_with(scenario, &jobs[i], outputs.get(i).unwrap_or(&none), watch);
-    let results = run_each(jobs.len(), threads, watch, one)?;
+    let outcomes = run_each(jobs.len(), threads, watch, one)?;
+    Ok(gathered(scenario, &jobs, outcomes)?)
+}
+
+/// The comparison of `jobs` with these `outcomes`.
+fn gathered(scenario: &Scenario, jobs: &[Job], outcomes: Vec<Outcome>) -> Result<Comparison, ScenarioError> {
     let mut comparison = Comparison {
         title: scenario.base.title.clone(),
         notes: scenario.warnings()?,
@@ -239,7 +244,7 @@ pub fn compare(
         let (label, x) = (scenario.base.title.clone(), scenario.x(point));
         comparison.groups.push(Group { label, x, runs: Vec::new() });
     }
-    for (job, outcome) in jobs.iter().zip(results) {
+    for (job, outcome) in jobs.iter().zip(outcomes) {
         match outcome {
             Outcome::Done(result) => comparison.groups[job.point].runs.push(*result),
             Outcome::Broken(invariant) => comparison.broken.push(broken(scenario, job, &invariant)),
@@ -263,6 +268,30 @@ fn describe(scenario: &Scenario, job: &Job) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Overrides;
+    use std::path::Path;
+
+    #[test]
+    fn a_broken_run_is_named_with_what_it_broke_and_left_out_and_the_others_stand() {
+        let text = crate::library::scenario("several-ues").expect("it ships");
+        let methods = Some(vec!["Vanilla".to_string(), "DRQL".into()]);
+        let overrides = Overrides { methods, runs: Some(2), seed: Some(5), ..Overrides::default() };
+        let scenario =
+            Scenario::parse(text, Path::new("several-ues.toml"), None, overrides).expect("it is sound");
+        let jobs = scenario.jobs();
+        let result =
+            |job: &Job| RunResult { method: job.method.clone(), seed: job.seed, ..RunResult::default() };
+        let mut outcomes: Vec<Outcome> =
+            jobs.iter().map(|job| Outcome::Done(Box::new(result(job)))).collect();
+        outcomes[1] = Outcome::Broken("used <= offered: 2, 1".into());
+        outcomes[2] = Outcome::Cancelled;
+        let found = gathered(&scenario, &jobs, outcomes).expect("it is sound");
+        assert_eq!(found.broken, ["several-ues: Vanilla, seed 6: used <= offered: 2, 1"]);
+        assert_eq!(found.missing, ["several-ues: DRQL, seed 5"]);
+        let runs: Vec<(&str, u64)> =
+            found.groups[0].runs.iter().map(|run| (run.method.as_str(), run.seed)).collect();
+        assert_eq!(runs, [("Vanilla", 5), ("DRQL", 6)]);
+    }
 
     #[test]
     fn a_run_that_panics_or_breaks_an_invariant_is_told_by_its_words_and_the_others_are_made() {

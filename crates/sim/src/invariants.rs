@@ -37,6 +37,8 @@ pub(crate) struct Carried {
 pub(crate) struct Evidence {
     /// A queue of the chain that lost or doubled a packet, in words.
     pub(crate) chain: Option<String>,
+    /// A packet that no policy could have delivered so early, in words.
+    pub(crate) early: Option<String>,
     /// Goodput towards UEs against what the radio carried.
     pub(crate) downlink: Carried,
     /// Goodput of each UE's uploads against its uplink, where that has a rate.
@@ -55,8 +57,8 @@ impl Evidence {
     ) -> Self {
         let goodput = downlink.map(|flow| recorder.goodput_bytes(flow)).sum();
         let most = recorder.most_carried(stack.most_bytes_per_unit(), stack.bearers(), mtu);
-        let chain = stack.broken_conservation();
-        Self { chain, downlink: Carried { goodput, most }, uplinks: Vec::new(), tcp: Vec::new() }
+        let (chain, early) = (stack.broken_conservation(), recorder.bound_beaten());
+        Self { chain, early, downlink: Carried { goodput, most }, uplinks: Vec::new(), tcp: Vec::new() }
     }
 
     /// The first invariant that the run of `result` breaks, with its values.
@@ -67,7 +69,9 @@ impl Evidence {
                 .then(|| format!("goodput <= capacity of the window {what}: {goodput} B, at most {most} B"))
         };
         let chain = self.chain.as_ref().map(|counts| format!("packets are conserved: {counts}"));
+        let early = self.early.as_ref().map(|packet| format!("delay >= bound: {packet}"));
         chain
+            .or(early)
             .or_else(|| carries("on the radio", &self.downlink))
             .or_else(|| self.uplinks.iter().find_map(|c| carries("on a UE's uplink", c)))
             .or_else(|| self.tcp.iter().find_map(TcpBytes::broken))
@@ -213,7 +217,9 @@ impl Distribution {
         })
         .or_else(|| {
             check(points() && rising(), || {
-                format!("the CDF rises between the extremes, {what}: {:?}", self.cdf)
+                let (min, max, points) = (self.min_ms, self.max_ms, &self.cdf);
+                let (first, last) = (points.first(), points.last());
+                format!("the CDF rises between the extremes, {what}: {min} to {max} ms, points {first:?} to {last:?}")
             })
         })
     }
@@ -319,6 +325,7 @@ mod tests {
         let tcp = |received| TcpBytes { name: "bulk".into(), sent: 10, received, dropped: 2, under_way: 1 };
         let evidence = |chain: Option<&str>, down, up, received| Evidence {
             chain: chain.map(String::from),
+            early: None,
             downlink: carried(down),
             uplinks: vec![carried(0), carried(up)],
             tcp: vec![tcp(7), tcp(received)],
@@ -326,6 +333,8 @@ mod tests {
         let broken = |evidence: Evidence| evidence.broken(&RunResult::default());
         assert_eq!(broken(evidence(None, 100, 100, 7)), None);
         names(broken(evidence(Some("rlc queue"), 0, 0, 7)), "packets are conserved: rlc queue");
+        let early = Evidence { early: Some("packet of flow call".into()), ..evidence(None, 0, 0, 7) };
+        names(broken(early), "delay >= bound: packet of flow call");
         names(broken(evidence(None, 101, 0, 7)), "capacity of the window on the radio: 101 B, at most 100 B");
         names(broken(evidence(None, 0, 101, 7)), "on a UE's uplink");
         names(broken(evidence(None, 0, 0, 6)), "flow bulk: 10 = 6 + 2 + 1");

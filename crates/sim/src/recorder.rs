@@ -123,6 +123,8 @@ pub(crate) struct Recorder {
     reaches: Instant,
     /// What the slots before the window have used whose packets reach their UEs in it.
     used_before: u64,
+    /// A packet that left the RLC before its bound, with both instants, in words.
+    beats_bound: Option<String>,
     /// Bytes of packets that left the RLC before `reaches` and that UEs had after it.
     held_before: u64,
     slots: u64,
@@ -169,6 +171,7 @@ impl Recorder {
             reaches: Instant::ZERO + warmup.since(Instant::ZERO).saturating_sub(air_delay),
             used_before: 0,
             held_before: 0,
+            beats_bound: None,
             slots: 0,
             starved_slots: 0,
             bin,
@@ -257,20 +260,32 @@ impl Recorder {
         bound: Option<Instant>,
     ) {
         self.count_delivered(now, left, packet, bound);
-        if left < self.reaches && now >= self.reaches {
-            self.held_before += u64::from(packet.size);
-        }
         if packet.entered >= self.warmup {
             let time = now.since(left) + self.air_delay;
             self.class(packet).to_ue.get_or_insert_with(Times::new).record(time);
+        } else if left < self.reaches && now >= self.reaches {
+            self.held_before += u64::from(packet.size);
         }
+    }
+
+    /// `packet` left the RLC at `left`, which must not be before its `bound`.
+    fn hold_to_bound(&mut self, left: Instant, packet: &Packet, bound: Option<Instant>) {
+        let Some(bound) = bound.filter(|bound| left < *bound && self.beats_bound.is_none()) else { return };
+        let (name, entered) = (self.name_of(packet.flow as usize), packet.entered);
+        let words = format!("packet of flow {name}: entered {entered:?}, left {left:?}, bound {bound:?}");
+        self.beats_bound = Some(words);
+    }
+
+    /// The first packet that left the RLC before its bound, in words.
+    pub(crate) fn bound_beaten(&self) -> Option<String> {
+        self.beats_bound.clone()
     }
 
     /// Budgets and differences between neighbours are of the packet's way to the UE, the rest of its way to the pull at `left`.
     #[inline(always)]
     fn count_delivered(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
         if packet.entered < self.warmup {
-            return;
+            return self.hold_to_bound(left, packet, bound);
         }
         let delay = now.since(packet.entered);
         let last =
@@ -283,8 +298,11 @@ impl Recorder {
             class.variation.0 += (delay.as_nanos() + 1).abs_diff(last);
             class.variation.1 += 1;
         }
-        if let (Some(times), Some(bound)) = (&mut class.bound, bound) {
-            times.record(bound.since(packet.entered));
+        if bound.is_some() {
+            if let (Some(times), Some(bound)) = (&mut class.bound, bound) {
+                times.record(bound.since(packet.entered));
+            }
+            self.hold_to_bound(left, packet, bound);
         }
     }
 

@@ -134,7 +134,7 @@ impl World {
     /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
     ///
     /// # Panics
-    /// On a bug of the simulator that leaves no result, such as a packet that beats the bound.
+    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats the bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
@@ -154,7 +154,7 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
     /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
     ///
     /// # Panics
-    /// On a bug of the simulator that leaves no result, such as a packet that beats the bound.
+    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats the bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{cell, ms, tcp, udp, world};
 use justfull_base::packet::Protocol;
-use justfull_base::{Dscp, Instant};
+use justfull_base::{Dscp, Instant, Packet};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
@@ -101,6 +101,26 @@ fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
     assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 3_000);
     assert!(last.name == "others" && last.flows > 1_000, "{last:?}");
     assert_eq!((result.broken, result.never_acted), (None, Vec::new()));
+}
+
+/// W8: live too, a packet before its bound is told, during the warm-up and after it, and ends nothing.
+#[test]
+fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
+    let config = config();
+    let stack = Stack::new(&config.stack).expect("a valid cell");
+    let at = |ms| Instant::ZERO + common::ms(ms);
+    let broken = |entered, left, bound| {
+        let mut record = Record::new(&config).expect("sound settings");
+        record.open(0, &tuple(Protocol::Udp, 2112, 40_000), Dscp::default());
+        let packet = Packet { entered, tracked: true, ..Packet::default() };
+        record.delivered(left, &packet, Some(bound));
+        record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default()).broken
+    };
+    assert_eq!(broken(at(500), at(502), at(502)), None);
+    for entered in [500, 1] {
+        let found = broken(at(entered), at(entered + 1), at(entered + 2)).expect("it is early");
+        assert!(found.starts_with("delay >= bound: packet of flow call: entered"), "{found}");
+    }
 }
 
 #[test]

@@ -265,11 +265,12 @@ impl Exit<'_> {
         driver.deliver_from_air(now, left, packet, bound);
     }
 
-    /// The bound of a packet whose last byte leaves at `now`, where the driver asks for it.
+    /// The bound of a packet whose last byte leaves at `now`, where the driver asks for it: it holds the packet to it.
     #[inline(never)]
     fn checked_bound(&self, now: Instant, packet: &Packet) -> Option<Instant> {
         let bound = bound(self.polls, self.strictly, packet.entered);
-        assert!(now >= bound, "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
+        let held = now >= bound || !self.assert_bound;
+        assert!(held, "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
         packet.tracked.then_some(bound)
     }
 }

@@ -168,7 +168,7 @@ pub(crate) const fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Most names of flows; a bound on memory: each has statistics of its own, at most 92 kB for each of up to five quantities.
+/// Most names of flows; a bound on memory: each has statistics of its own, at most 90 kB for each of up to five quantities.
 pub(crate) const MOST_NAMES: usize = 1_000;
 
 /// Flows of one name are counted together.

@@ -21,9 +21,10 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("upf.batch", &|c| c.upf.batch = 0),
         ("sdap.batch", &|c| c.sdap.batch = 0),
         ("mac.slot.period", &|c| c.mac.slot.period = Duration::ZERO),
+        ("mac.slot.period", &|c| c.mac.slot.period = Duration::from_nanos(1_000_000_001)),
         ("mac.slot.phase", &|c| c.mac.slot.phase = Phase::Fixed(Duration::from_secs(1))),
         ("upf.poll.period", &|c| c.upf.poll.period = Duration::from_nanos(999)),
-        ("sdap.poll.skew_ppm", &|c| c.sdap.poll = PollConfig { skew: Skew::Ppm(1001.0), ..polled() }),
+        ("sdap.poll.skew", &|c| c.sdap.poll = PollConfig { skew: Skew::Ppm(1001.0), ..polled() }),
         ("sdap.poll.lateness.probability", &|c| {
             c.sdap.poll = PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
         }),
