@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn w6_where_the_low_latency_flows_are_silent_all_flows_are_the_subject() {
         let silent = run(0, 500);
-        assert_eq!(Subject::of(&[silent.clone()]), Subject::All);
+        assert_eq!(Subject::of(std::slice::from_ref(&silent)), Subject::All);
         assert_eq!(Subject::asked(&silent), Subject::LowLatency, "a claim never changes its flows");
         let runs = [silent, run(3, 500)];
         assert_eq!(Subject::of(&runs), Subject::LowLatency);
