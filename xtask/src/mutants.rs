@@ -145,16 +145,16 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<(Option<&'a str>, Vec<&'static Area>)>
 
 /// Installs cargo-mutants where it is missing, or says how.
 fn install(root: &Path) -> Outcome {
-    let version = std::process::Command::new("cargo-mutants").arg("--version").output();
+    let version = process::cargo(root).args(["mutants", "--version"]).output();
     match version {
-        Ok(output) => {
+        Ok(output) if output.status.success() => {
             let version = String::from_utf8_lossy(&output.stdout);
             if !version.contains(VERSION) {
-                println!("mutants: {} lists what {VERSION} finds; this is {}", LIST, version.trim());
+                println!("mutants: {LIST} lists what {VERSION} finds; this is {}", version.trim());
             }
             Ok(())
         }
-        Err(_) => process::must_succeed(process::cargo(root).args([
+        _ => process::must_succeed(process::cargo(root).args([
             "install",
             "--locked",
             "--version",

@@ -349,6 +349,8 @@ mod tests {
         assert_eq!([AqmConfig::default().name(), codel.name()], ["none", "codel"]);
         let is_none = |config| AnyAqm::new(config, 1).expect("within bounds").is_none();
         assert_eq!([is_none(&AqmConfig::default()), is_none(&codel)], [true, false]);
+        let never = codel::Config { target: Duration::ZERO, ..codel::Config::default() };
+        assert!(AqmConfig::CoDel(never).validate().is_err() && codel.validate().is_ok());
         let marks = |config| AnyAqm::new(config, 1).expect("within bounds").marks();
         assert_eq!([marks(&AqmConfig::default()), marks(&codel)], [false, true]);
     }

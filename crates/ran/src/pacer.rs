@@ -155,3 +155,68 @@ impl Pacer for AnyPacer {
         each!(self, p => p.on_need(need));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const PACKETS: PacerContext =
+        PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+
+    /// Wants as much as it has heard of calls.
+    #[derive(Default)]
+    struct Own(Vec<&'static str>);
+
+    impl Pacer for Own {
+        fn occupancy(&mut self, _: Instant) -> u64 {
+            40 + self.0.len() as u64
+        }
+        fn on_enqueued(&mut self, _: u64) {
+            self.0.push("enqueued");
+        }
+        fn on_poll(&mut self, _: Instant, _: &SdapPoll) {
+            self.0.push("poll");
+        }
+        fn wants_forecast(&self) -> bool {
+            true
+        }
+        fn on_need(&mut self, _: u64) {
+            self.0.push("need");
+        }
+    }
+
+    #[test]
+    fn a_users_own_pacer_hears_everything_and_is_taken_at_its_word() {
+        let mut any = AnyPacer::Custom(Box::<Own>::default());
+        assert!(any.wants_forecast() && !any.is_unpaced());
+        assert_eq!(any.occupancy(Instant::ZERO), 40);
+        any.on_enqueued(1);
+        assert_eq!(any.occupancy(Instant::ZERO), 41);
+        any.on_poll(Instant::ZERO, &SdapPoll::default());
+        assert_eq!(any.occupancy(Instant::ZERO), 42);
+        any.on_need(9);
+        assert_eq!(any.occupancy(Instant::ZERO), 43);
+    }
+
+    #[test]
+    fn without_a_pacer_nothing_is_held_and_the_clairvoyant_one_wants_what_is_needed() {
+        let new = |config| AnyPacer::new(&config, &PACKETS).expect("in bounds");
+        let mut unpaced = new(PacerConfig::default());
+        let mut usp = new(PacerConfig::Usp(UspConfig::default()));
+        let mut clairvoyant = new(PacerConfig::Clairvoyant(ClairvoyantPacerConfig {}));
+        assert_eq!([&unpaced, &usp, &clairvoyant].map(|p| p.is_unpaced()), [true, false, false]);
+        assert_eq!([&unpaced, &usp, &clairvoyant].map(|p| p.wants_forecast()), [false, false, true]);
+        for pacer in [&mut unpaced, &mut usp, &mut clairvoyant] {
+            pacer.on_need(7);
+        }
+        let wanted = [&mut unpaced, &mut usp, &mut clairvoyant].map(|p| p.occupancy(Instant::ZERO));
+        assert_eq!(wanted, [u64::MAX, 1024, 7]);
+    }
+
+    #[test]
+    fn amounts_of_full_packets_are_in_the_pacers_unit() {
+        let bytes = PacerContext { unit: CapacityUnit::Bytes, ..PACKETS };
+        assert_eq!((PACKETS.amount(3), bytes.amount(3), bytes.amount(u64::MAX)), (3, 4_500, u64::MAX));
+    }
+}

@@ -410,3 +410,99 @@ fn settings_out_of_bounds_are_refused_by_name() {
         assert_eq!(refused, Err(String::from(field)), "{config:?}");
     }
 }
+
+/// Writes down what it is told, and answers what no other limiter does.
+#[derive(Default)]
+struct Own {
+    heard: Vec<&'static str>,
+    overdraws: bool,
+}
+
+impl Limiter for Own {
+    fn unit(&self) -> CapacityUnit {
+        CapacityUnit::Bytes
+    }
+    fn room(&mut self, _: Instant, queue: &RlcView) -> u64 {
+        100 + queue.bytes - self.heard.len() as u64
+    }
+    fn overdraws(&self) -> bool {
+        self.overdraws
+    }
+    fn on_admitted(&mut self, _: Instant, _: u64, _: &RlcView) {
+        self.heard.push("admitted");
+    }
+    fn on_departed(&mut self, _: Instant, _: Duration) {
+        self.heard.push("departed");
+    }
+    fn on_slot(&mut self, _: &SlotReport) {
+        self.heard.push("slot");
+    }
+    fn paces(&self) -> bool {
+        true
+    }
+    fn wants_forecast(&self) -> bool {
+        true
+    }
+    fn on_forecast(&mut self, _: &SlotForecast) {
+        self.heard.push("forecast");
+    }
+}
+
+#[test]
+fn a_users_own_limiter_hears_everything_and_is_taken_at_its_word() {
+    let mut any = AnyLimiter::Custom(Box::new(Own::default()));
+    assert!(any.paces() && any.wants_forecast() && !any.is_unlimited() && !any.overdraws());
+    assert_eq!(any.unit(), CapacityUnit::Bytes);
+    let (now, queue) = (Instant::ZERO, RlcView { packets: 3, bytes: 20 });
+    assert_eq!(any.room(now, &queue), 120);
+    let sdu = |size| Packet { size, ..Packet::default() };
+    assert_eq!(any.amount(&sdu(7)), 7);
+    assert_eq!([any.admits(now, &sdu(120), &queue), any.admits(now, &sdu(121), &queue)], [true, false]);
+    // Each call leaves a byte less.
+    any.on_admitted(now, 7, &queue);
+    assert_eq!(any.room(now, &queue), 119);
+    any.on_departed(now, Duration::ZERO);
+    assert_eq!(any.room(now, &queue), 118);
+    any.on_slot(&SlotReport::default());
+    assert_eq!(any.room(now, &queue), 117);
+    let next_pull = Instant::ZERO;
+    any.on_forecast(&SlotForecast { next_pull, capacity: 0, polls_left: 0, packets_per_poll: 0 });
+    assert_eq!(any.room(now, &queue), 116);
+    let mut any = AnyLimiter::Custom(Box::new(Own { overdraws: true, ..Own::default() }));
+    let none = RlcView::default();
+    assert!(any.overdraws() && any.admits(now, &sdu(9_000), &none), "any room is enough");
+    (0..100).for_each(|_| any.on_slot(&SlotReport::default()));
+    assert!(!any.admits(now, &sdu(1), &none), "no room is not");
+}
+
+#[test]
+fn only_the_absence_of_a_limiter_is_unlimited_and_only_the_clairvoyant_wants_a_forecast() {
+    for (name, limiter) in all() {
+        assert_eq!(limiter.is_unlimited(), name.starts_with("Unlimited"), "{name}");
+        assert_eq!(limiter.wants_forecast(), name.starts_with("Clairvoyant"), "{name}");
+        let unit = if limiter.unit() == CapacityUnit::Bytes { 40 } else { 1 };
+        assert_eq!(limiter.amount(&Packet { size: 40, ..Packet::default() }), unit, "{name}");
+    }
+}
+
+#[test]
+fn a_backlog_changes_by_what_one_queue_gained_or_lost() {
+    let mut cell = RlcView { packets: 10, bytes: 5_000 };
+    cell.change(&RlcView { packets: 4, bytes: 900 }, &RlcView { packets: 6, bytes: 2_400 });
+    assert_eq!(cell, RlcView { packets: 12, bytes: 6_500 });
+    cell.change(&RlcView { packets: 6, bytes: 2_400 }, &RlcView { packets: 1, bytes: 0 });
+    assert_eq!(cell, RlcView { packets: 7, bytes: 4_100 });
+    assert_eq!([cell.backlog(CapacityUnit::Packets), cell.backlog(CapacityUnit::Bytes)], [7, 4_100]);
+    assert_eq!([CapacityUnit::Packets, CapacityUnit::Bytes].map(|unit| context(unit).amount(3)), [3, 4_500]);
+}
+
+#[test]
+fn where_only_the_first_poll_after_a_slot_may_send_the_others_find_it_closed() {
+    let at = |us: u64| Instant::from_nanos(us * 1_000);
+    let mut first = FirstPoll::new(true);
+    assert_eq!([1, 1, 2, 3].map(|us| first.is_open(at(us))), [true, true, false, false]);
+    first.on_slot();
+    assert_eq!([4, 5, 4].map(|us| first.is_open(at(us))), [true, false, true]);
+    let mut every = FirstPoll::new(false);
+    assert_eq!([1, 2, 3].map(|us| every.is_open(at(us))), [true; 3]);
+}

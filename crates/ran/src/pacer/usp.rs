@@ -210,6 +210,7 @@ impl Pacer for Usp {
 mod tests {
     use super::*;
     use crate::limiter::CapacityUnit;
+    use alloc::{vec, vec::Vec};
 
     fn usp(variant: UspVariant) -> Usp {
         let context =
@@ -273,5 +274,59 @@ mod tests {
         assert!(!p.saturated);
         p.on_poll(at(1), &poll(1, 9, 3));
         assert!(p.saturated);
+    }
+
+    #[test]
+    fn the_period_begins_anew_once_more_than_a_slot_has_passed_without_saturation() {
+        let mut p = usp(UspVariant::Published);
+        p.occupancy = 3;
+        p.on_poll(at(10), &poll(4, 50, 9));
+        // Exactly a slot after its start the period goes on; what was passed on in it counts.
+        assert_eq!((p.counted, p.period_start), (4, at(0)));
+        p.occupancy(at(10));
+        assert_eq!((p.ticks, p.doubled, p.occupancy), (1, true, 6));
+        p.on_poll(at(11), &poll(5, 50, 9));
+        assert_eq!((p.counted, p.period_start, p.ticks, p.doubled), (5, at(11), 0, false));
+        // So that it doubles again, more than half a slot later.
+        assert_eq!((p.occupancy(at(16)), p.occupancy(at(17))), (6, 12));
+    }
+
+    #[test]
+    fn polls_that_move_nothing_are_no_time_of_the_released_program_whose_period_has_ten() {
+        let mut p = usp(UspVariant::Released);
+        p.occupancy = 3;
+        let mut doubled_at = Vec::new();
+        for n in 1..=30 {
+            p.on_poll(at(n), &poll(0, 5, 9));
+            let before = p.occupancy;
+            p.on_poll(at(n), &poll(1, 5, 9));
+            if p.occupancy(at(n)) > before {
+                doubled_at.push(n);
+            }
+        }
+        assert_eq!((doubled_at, p.occupancy), (vec![5, 15, 25], 24));
+    }
+
+    #[test]
+    fn only_a_queue_that_waits_before_a_full_rlc_saturates_until_something_moves() {
+        for (backlog, room, expected) in [(0, 0, false), (5, 1, false), (1, 0, true)] {
+            let mut p = usp(UspVariant::Published);
+            p.on_poll(at(1), &poll(0, backlog, room));
+            assert_eq!(p.saturated, expected, "{backlog} wait before room for {room}");
+            p.on_poll(at(2), &poll(0, 0, 9));
+            assert_eq!(p.saturated, expected, "nothing moved since");
+        }
+    }
+
+    #[test]
+    fn what_enters_sdap_counts_in_the_released_program_and_what_leaves_it_in_the_published_one() {
+        let [mut published, mut released] = [UspVariant::Published, UspVariant::Released].map(usp);
+        for p in [&mut published, &mut released] {
+            p.on_enqueued(7);
+            p.on_enqueued(8);
+            p.on_poll(at(1), &poll(3, 0, 9));
+            p.on_poll(at(2), &poll(3, 0, 9));
+        }
+        assert_eq!((published.counted, released.counted), (6, 15));
     }
 }

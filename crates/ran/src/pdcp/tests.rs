@@ -43,8 +43,9 @@ fn settings_out_of_bounds_are_refused_with_their_name() {
 #[test]
 fn numbers_go_round_and_headers_have_two_or_three_bytes() {
     for (sn_bits, bytes) in [(12, 2), (18, 3)] {
-        let mut tx = PdcpTx::new(&PdcpConfig { sn_bits, ..PdcpConfig::default() }).expect("valid");
-        assert_eq!(tx.header_bytes(), bytes);
+        let config = PdcpConfig { sn_bits, ..PdcpConfig::default() };
+        let mut tx = PdcpTx::new(&config).expect("valid");
+        assert_eq!((config.header_bytes(), tx.header_bytes()), (bytes, bytes));
         let numbers: Vec<u32> = (0..=1 << sn_bits).map(|_| tx.number()).collect();
         assert_eq!((numbers[1], numbers[1 << sn_bits]), (1, 0));
     }
