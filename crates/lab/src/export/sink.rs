@@ -102,9 +102,9 @@ impl Sink {
             let (Some(out), Some(part)) = (out, &self.part) else {
                 return Err(io::ErrorKind::Unsupported.into());
             };
-            let (file, _unwritten) = out.into_parts();
-            file.0.set_len(whole(file.0.metadata()?.len()))?;
-            part.commit(&file.0)
+            let (Disk(file), _unwritten) = out.into_parts();
+            file.set_len(whole(file.metadata()?.len()))?;
+            part.commit(&file)
         };
         attempt().map_err(|what| ExportError { path: self.path.clone(), what })?;
         self.part = None;
