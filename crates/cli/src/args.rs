@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Parity(ParityArgs),
     /// Compare TCP controls with published formulas and figures
     #[command(after_help = with_exit_status!(
-        "Examples:\n  justfull validate cubic --no-files\n  justfull validate all --out docs/validation\n\n\
+        "Examples:\n  justfull validate cubic --no-files\n  justfull validate all --out results/tcp\n\n\
          Writes CONTROL.md and figures/*.svg."
     ))]
     Validate(ValidateArgs),
@@ -72,10 +72,12 @@ pub(crate) enum Command {
         /// Name of an algorithm or a method (see `justfull list`)
         name: String,
     },
-    /// Check scenario files without running them, and tell all that is wrong with them
+    /// Check scenario files without running them, and tell all that is wrong with them; check folders of results
     #[command(after_help = with_exit_status!(
-        "Examples:\n  justfull check my.toml\n  justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n\n\
-         Each file is read under all of its methods, variants and switches, or those that are named. Each mistake is a line."
+        "Examples:\n  justfull check my.toml\n  justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n  \
+         justfull check results/my\n\n\
+         Each file is read under all of its methods, variants and switches, or those that are named. Each mistake is a line. \
+         A folder of results that is not the whole of one run is exit 1."
     ))]
     Check(CheckArgs),
     /// Print a shipped scenario, to start your own from
@@ -251,7 +253,7 @@ pub(crate) struct ParityArgs {
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Scenario files, or names of shipped ones
+    /// Scenario files, names of shipped ones, or folders of results
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Method to check instead of the file's; may be given several times

@@ -53,10 +53,10 @@ const TOLD: usize = 20;
 
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let overrides = Overrides { methods: chosen(&args.methods), ..overrides(&args.scenario)? };
-    let mut wrong = Vec::new();
+    let (mut wrong, mut folders) = (Vec::new(), Ok(()));
     for name in &args.files {
         if check_folder::is_folder(name) {
-            check_folder::check(name)?;
+            folders = folders.and(check_folder::check(name));
             continue;
         }
         match check_file(name, &overrides) {
@@ -64,7 +64,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
             Err(mistakes) => wrong.extend(mistakes),
         }
     }
-    if wrong.is_empty() { Ok(()) } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
+    if wrong.is_empty() { folders } else { Err(Failure::Usage(wrong.join("\njustfull: "))) }
 }
 
 /// A line about the sound scenario `name`, or what is wrong with it.

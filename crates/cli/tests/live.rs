@@ -427,7 +427,7 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
         assert_eq!(last.code, 0, "{}", last.stderr);
         results_are_whole(&folder.join("out"));
         let is_hidden =
-            |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+            |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".out"));
         let found = files(folder);
         assert_eq!(found.iter().find(is_hidden), None, "what killed runs left is gone");
     });
