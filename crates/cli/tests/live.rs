@@ -51,10 +51,9 @@ const STAYS: &str = "setsid sleep 1000 & env -i setsid sleep 1000 & touch starte
 fn a_run_ends_with_its_command_and_with_its_status() {
     room("a_run_ends_with_its_command_and_with_its_status", |folder| {
         let done = Run::live(folder, &["--time", "100s", "--out", "good", "--", "true"]).end();
-        assert_eq!(
-            (done.code, &*done.stderr.replace('\n', "")),
-            (0, "report: good/report.html; 6 tables and 1 figures beside it")
-        );
+        assert_eq!((done.code, done.stderr.lines().count()), (0, 1), "{}", done.stderr);
+        // A run that ends at once has nothing over time to draw.
+        assert!(done.stderr.starts_with("report: good/report.html; 6 tables and "), "{}", done.stderr);
         results_are_whole(&folder.join("good"));
 
         let done = Run::live(folder, &["--time", "100s", "--out", "bad", "--", "sh", "-c", "exit 3"]).end();
