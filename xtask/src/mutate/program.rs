@@ -14,8 +14,8 @@ use crate::{Failure, Outcome, process};
 pub(super) const SECONDS: u64 = 20;
 /// Address space of a run in bytes, and so the most memory that it can have.
 pub(super) const MEMORY: u64 = 1_000_000_000;
-/// A run that uses no processor time but does not end either. Generous: machines are busy.
-const HANGS: Duration = Duration::from_secs(180);
+/// A run that uses no processor time but does not end either. Long: on a busy machine a run waits for its turn.
+const HANGS: Duration = Duration::from_secs(900);
 /// Stands for the file in a command.
 pub(super) const FILE: &str = "FILE";
 /// Signal of a process that has used up its processor time.

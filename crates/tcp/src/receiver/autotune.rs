@@ -64,8 +64,9 @@ impl Autotune {
             return None;
         }
         let mut wanted = 2 * copied + SLACK * len;
-        if let Some(rise) = (wanted * (copied - self.space)).checked_div(self.space) {
-            wanted += 2 * rise;
+        // Saturated it is far above the maximum that it is cut to.
+        if let Some(rise) = wanted.saturating_mul(copied - self.space).checked_div(self.space) {
+            wanted = wanted.saturating_add(rise.saturating_mul(2));
         }
         self.space = copied;
         let wanted = wanted.min(self.max);

@@ -142,11 +142,14 @@ impl Scoreboard {
         let mut lost = self.detect_losses_by_time(&by).lost;
         if self.first < self.next {
             let front = self.slot(self.first);
-            if front.has(RETRANSMITTED) {
-                lost += self.lose_again(self.first);
-            } else if !front.has(SACKED) {
-                lost += self.mark_lost(self.first);
-                self.edge = self.edge.max(self.first + 1);
+            // What is sacked is in flight no more, though it stays at the front while a receiver does not acknowledge it.
+            if !front.has(SACKED) {
+                if front.has(RETRANSMITTED) {
+                    lost += self.lose_again(self.first);
+                } else {
+                    lost += self.mark_lost(self.first);
+                    self.edge = self.edge.max(self.first + 1);
+                }
             }
         }
         // The lowest first, then all that is lost from there on; what is lost beyond the edge only the queue knows.

@@ -1,10 +1,11 @@
 //! The engine, one acknowledgement at a time.
 
 use crate::config;
-use justfull_base::{Duration, Instant};
+use justfull_base::{Bytes, Duration, Instant};
 use justfull_tcp::cc::new_reno;
 use justfull_tcp::{
-    Ack, CcConfig, Prr, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig, SpuriousDetection,
+    Ack, AutoWindow, CcConfig, Prr, Receiver, ReceiverConfig, Recovery, RecoveryState, SackBlock, Segment,
+    Sender, SenderConfig, SpuriousDetection, Window,
 };
 
 pub(crate) const MSS: u64 = 1448;
@@ -289,4 +290,44 @@ fn a_window_that_shrinks_stops_new_data() {
     assert_eq!(flush(&mut s, at(51)).len(), 0);
     s.on_ack(at(52), &Ack { window: 9 * MSS, ..ack(2, &[], 1) });
     assert_eq!(flush(&mut s, at(52)).len(), 1);
+}
+
+/// A receiver that reports the oldest segment as a block and never acknowledges it lies; the sender's count of what is in flight
+/// must survive it.
+#[test]
+fn a_front_that_is_only_reported_as_a_block_is_not_counted_out_of_flight_twice() {
+    let mut s = sender(&SenderConfig { initial_window: 1, ..new_reno() });
+    s.write(5 * MSS);
+    let mut now = at(1);
+    flush(&mut s, now);
+    for round in 0..12 {
+        now = s.next_timer().expect("something is outstanding").max(now);
+        s.on_timer(now);
+        flush(&mut s, now);
+        if round == 2 {
+            s.on_ack(now, &ack(0, &[(0, 1)], 1));
+            flush(&mut s, now);
+        }
+        assert!(s.in_flight() <= 2 * 5 * MSS, "{} in flight", s.in_flight());
+    }
+}
+
+/// The window grows by a product of bytes: segments of 4 GB must not make it overflow.
+#[test]
+fn a_window_that_grows_stays_within_its_maximum_whatever_arrives() {
+    let auto = AutoWindow { initial: Bytes(3000), max: Bytes(1 << 20) };
+    let config = ReceiverConfig { window: Window::Auto(auto), ..ReceiverConfig::default() };
+    let mut receiver = Receiver::new(&config).expect("the settings are valid");
+    for k in 0..20_u64 {
+        let segment = Segment {
+            seq: receiver.delivered_bytes(),
+            len: u32::MAX,
+            retransmission: false,
+            sent_at: at(10 * k),
+            ect: false,
+            cwr: false,
+        };
+        let ack = receiver.on_segment(at(10 * k + 5), &segment, false);
+        assert!(ack.is_none_or(|ack| ack.window <= 1 << 20), "{ack:?}");
+    }
 }
