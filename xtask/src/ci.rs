@@ -111,7 +111,7 @@ fn supply_chain(root: &Path) -> Outcome {
 
 /// A hundredth of what `make soak` tries, the same each time.
 fn mutations(root: &Path) -> Outcome {
-    let plan = mutate::Plan { scenarios: 30, traces: 40, seed: Some(1), ..mutate::Plan::default() };
+    let plan = mutate::Plan { scenarios: 20, traces: 25, seed: Some(1), ..mutate::Plan::default() };
     mutate::run_with(root, &plan, &tested_program(root)?)
 }
 
