@@ -440,6 +440,11 @@ fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, 
     if outcome.interrupted {
         return Err(ended());
     }
+    for (which, run) in [("the simulated run", &simulated), ("the live run", &outcome.result)] {
+        if let Some(invariant) = &run.broken {
+            return Err(Failure::Failed(format!("{}, {which}: {invariant}", chosen.job.method)));
+        }
+    }
     let window = Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
     let mut parity = Parity::of(&simulated, &outcome.result, window);
     if let Some(time) = args.explain {

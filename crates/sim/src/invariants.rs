@@ -219,7 +219,9 @@ impl Distribution {
             check(points() && rising(), || {
                 let (min, max, points) = (self.min_ms, self.max_ms, &self.cdf);
                 let (first, last) = (points.first(), points.last());
-                format!("the CDF rises between the extremes, {what}: {min} to {max} ms, points {first:?} to {last:?}")
+                format!(
+                    "the CDF rises between the extremes, {what}: {min} to {max} ms, {first:?} to {last:?}"
+                )
             })
         })
     }
