@@ -197,8 +197,9 @@ impl RlcTx {
     }
 
     /// A status report of the peer came. `acked` hears of each SDU that arrived: in NR when it is acknowledged, in LTE in order, when
-    /// all PDUs up to its last are. What the report makes it give up is told by [`Self::given_up`]; the entity goes on. A report that acknowledges what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one that is
-    /// older than the window, likewise. In other modes nothing happens.
+    /// all PDUs up to its last are. What the report makes it give up is told by [`Self::given_up`]; the entity goes on. A report that
+    /// acknowledges what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one that is older than the
+    /// window, likewise. In other modes nothing happens.
     pub fn on_status(&mut self, _now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_status(status, acked),
