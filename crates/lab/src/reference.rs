@@ -254,7 +254,8 @@ mod tests {
         let codel = explain("CoDel").expect("it is there");
         assert!(codel.starts_with("CoDel: CoDel on the RLC queue (15 ms"), "{codel}");
         assert!(codel.contains("  rlc.queue.aqm = { kind = \"codel\", target = \"15ms\""), "{codel}");
-        let elsewhere = "\nIn voip-over-lte, rrul-like, page-loads, cloud-gaming, voip-g711 instead: CoDel on the RLC queue (5 ms, 100 ms)\n";
+        let elsewhere = "\nIn voip-over-lte, rrul-like, page-loads, cloud-gaming, voip-g711 instead: \
+                         CoDel on the RLC queue (5 ms, 100 ms)\n";
         assert!(codel.contains(elsewhere), "{codel}");
         assert!(codel.contains("codel (aqm): "), "the algorithm too: {codel}");
         for method in MethodLibrary::shipped().methods() {

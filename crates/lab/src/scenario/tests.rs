@@ -586,10 +586,16 @@ fn u2_the_tree_that_is_read_for_a_switch_has_no_other_switches() {
 #[test]
 fn u2_a_bare_name_stands_for_a_table_of_that_kind() {
     let bare = two()
-        .replace("[sdap.poll]", "[rlc]\nlimiter = \"drql\"\nqueue = { aqm = \"codel\", discipline = \"sfq\" }\n[sdap]\nscheduler = \"strict_priority\"\n[sdap.poll]")
+        .replace("[sdap.poll]", "[rlc]\nlimiter = \"drql\"\n\
+             queue = { aqm = \"codel\", discipline = \"sfq\" }\n[sdap]\nscheduler = \"strict_priority\"\n[sdap.poll]")
         .replace("mss = 500", "mss = 500, cc = \"bbr\"");
     let full = two()
-        .replace("[sdap.poll]", "[rlc]\nlimiter = { kind = \"drql\" }\nqueue = { aqm = { kind = \"codel\" }, discipline = { kind = \"sfq\" } }\n[sdap]\nscheduler = { kind = \"strict_priority\" }\n[sdap.poll]")
+        .replace(
+            "[sdap.poll]",
+            "[rlc]\nlimiter = { kind = \"drql\" }\n\
+             queue = { aqm = { kind = \"codel\" }, discipline = { kind = \"sfq\" } }\n\
+             [sdap]\nscheduler = { kind = \"strict_priority\" }\n[sdap.poll]",
+        )
         .replace("mss = 500", "mss = 500, cc = { kind = \"bbr\" }");
     let world = |text: &str, overrides| {
         let scenario = parse(text, overrides).unwrap_or_else(|e| panic!("{e}"));

@@ -10,10 +10,13 @@ const NO_CARRIER: &str = "only a MAC with a carrier has it";
 const HEADERS: &str = "with a carrier the headers of MAC, RLC and PDCP count themselves";
 const UNIT: &str = "with a carrier everything is counted in bytes";
 
+/// The keys of a setting that a world does not read, and the reason.
+type Unread = (Vec<String>, &'static str);
+
 /// Keys in `tree` that its world does not read, each with the reason.
-fn unread(tree: &Table) -> Vec<(Vec<String>, &'static str)> {
+fn unread(tree: &Table) -> Vec<Unread> {
     let keys = |path: &str| path.split('.').map(str::to_string).collect::<Vec<_>>();
-    let mut all: Vec<(Vec<String>, &str)> = match get(tree, &keys("mac.carrier")) {
+    let mut all: Vec<Unread> = match get(tree, &keys("mac.carrier")) {
         None => ["pdcp", "mac.scheduler", "mac.harq", "mac.cqi_delay", "mac.status_delay"]
             .map(|path| (keys(path), NO_CARRIER))
             .to_vec(),
@@ -29,7 +32,7 @@ fn unread(tree: &Table) -> Vec<(Vec<String>, &'static str)> {
 
 impl Scenario {
     /// What each method has in its tree and does not read; none for a method that does not resolve.
-    fn unread(&self) -> Vec<(Table, Vec<(Vec<String>, &'static str)>)> {
+    fn unread(&self) -> Vec<(Table, Vec<Unread>)> {
         let points = self.points();
         let first = points.first().and_then(Option::as_ref);
         let of = |method: &String| {
