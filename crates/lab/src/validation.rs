@@ -158,7 +158,8 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     // Too few for an interval must all lie in the band.
     let (low, high) = if ours.ci95.is_some() { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
     let high = case.most.map_or(high, |most| high.min(most.max(ours.mean)));
-    let inside = band[0] <= low && high <= band[1];
+    // An undefined value has no least and no greatest.
+    let inside = ours.mean.is_finite() && band[0] <= low && high <= band[1];
     let verdict = if inside { Verdict::Met } else { Verdict::Missed };
     Row { case: case.clone(), published, band, ours, verdict }
 }

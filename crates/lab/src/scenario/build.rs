@@ -11,14 +11,10 @@ use justfull_phy::five_qi::{TABLE, five_qi};
 use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
 use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
 use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Most UEs and most flows of a world.
 const MOST: usize = 1_000_000;
-
-/// Most names of flows: results are gathered by name, some 80 kB for each.
-const MOST_NAMES: usize = 1000;
 
 /// First port of the flows at the UE; each flow of a scenario has its own.
 const FIRST_PORT: u32 = 10_000;
@@ -116,13 +112,8 @@ fn flows(
 ) -> Result<Vec<FlowConfig>, ScenarioError> {
     let mut flows = Vec::new();
     let ports = ports(file);
-    let mut names = BTreeSet::new();
     for (i, flow) in file.flow.iter().enumerate() {
         let at = |field: &str| format!("flow[{i}].{field}");
-        if names.insert(&flow.name) && names.len() > MOST_NAMES {
-            let allowed = format!("at most {MOST_NAMES} names; flows may share one");
-            return Err(locator.plain(&at("name"), "one name more", &allowed));
-        }
         let first = flow.ue as usize;
         let span = if flow.ues == 0 { ues.len().saturating_sub(first) } else { flow.ues as usize };
         if span == 0 || first + span > ues.len() {

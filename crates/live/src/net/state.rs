@@ -131,8 +131,9 @@ fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         if owner_is_dead(name) == Some(true) {
-            swept.processes += remove(&entry.path(), name)?;
-            swept.runs += 1;
+            let (processes, was_there) = remove(&entry.path(), name)?;
+            swept.processes += processes;
+            swept.runs += usize::from(was_there);
         }
     }
     Ok(swept)
@@ -171,7 +172,9 @@ fn owner_is_dead(name: &str) -> Option<bool> {
     Some(start_time(u32::try_from(pid).ok()?) != Some(start))
 }
 
-fn remove(path: &Path, name: &str) -> Result<usize, LiveError> {
+/// Ends what run `name` left and removes its folder. Returns how many processes there were, and whether the folder was still there: a
+/// run that ended by itself after the folders were listed took its own along.
+fn remove(path: &Path, name: &str) -> Result<(usize, bool), LiveError> {
     let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
     let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
     let noted = fs::read_to_string(path.join(CGROUP)).unwrap_or_default();
@@ -188,10 +191,9 @@ fn remove(path: &Path, name: &str) -> Result<usize, LiveError> {
     }
     cgroup.map(cgroup::remove);
     match fs::remove_dir_all(path) {
-        // Another process was faster.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(found),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((found, false)),
         Err(error) => Err(LiveError::new(format!("remove {}", path.display()), error)),
-        Ok(()) => Ok(found),
+        Ok(()) => Ok((found, true)),
     }
 }
 
@@ -245,6 +247,18 @@ fn own(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::thread;
+
+    #[test]
+    fn f7_a_run_that_took_its_own_folder_along_left_nothing() {
+        let home = tempfile::tempdir().expect("a folder can be made");
+        // No process has this number and this start time.
+        let name = format!("{}-0-0", std::process::id());
+        let path = home.path().join(&name);
+        assert_eq!(remove(&path, &name).expect("there is nothing to remove"), (0, false));
+        fs::create_dir(&path).expect("a folder can be made");
+        assert_eq!(sweep_home(home.path()).expect("it is read"), Swept { runs: 1, processes: 0 });
+        assert!(!path.exists());
+    }
 
     #[test]
     fn f7_runs_that_start_while_others_end_find_their_folder_or_make_it() {
