@@ -72,7 +72,7 @@ pub(crate) enum Command {
         /// Name of an algorithm or a method (see `justfull list`)
         name: String,
     },
-    /// Check scenario files without running them, and tell all that is wrong with them; check folders of results
+    /// Check scenario files without running them, and report all that is wrong with them; check folders of results
     #[command(after_help = with_exit_status!(
         "Examples:\n  justfull check my.toml\n  justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n  \
          justfull check results/my\n\n\

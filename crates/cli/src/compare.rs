@@ -48,8 +48,8 @@ pub(crate) fn overrides(args: &ScenarioArgs) -> Result<Overrides, Failure> {
     })
 }
 
-/// Mistakes of one file that are told.
-const TOLD: usize = 20;
+/// Most mistakes that are printed for one file.
+const PRINTED: usize = 20;
 
 pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let overrides = Overrides { methods: chosen(&args.methods), ..overrides(&args.scenario)? };
@@ -71,11 +71,15 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
 fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>> {
     let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
     let scenario = Scenario::examine(&text, &file, data_dir(), overrides.clone()).map_err(|errors| {
-        let mut told: Vec<String> = errors.iter().take(TOLD).map(ToString::to_string).collect();
-        if errors.len() > TOLD {
-            told.push(format!("{}: {} mistakes, {} of them told", file.display(), errors.len(), TOLD));
+        let mut lines: Vec<String> = errors.iter().take(PRINTED).map(ToString::to_string).collect();
+        if errors.len() > PRINTED {
+            lines.push(format!(
+                "{}: {} mistakes, the first {PRINTED} are shown",
+                file.display(),
+                errors.len()
+            ));
         }
-        told
+        lines
     })?;
     for warning in scenario.warnings().map_err(|e| vec![e.to_string()])? {
         say(&format!("warning: {warning}"));
