@@ -1,5 +1,11 @@
 # Thin names for people. The work is in cargo and in `cargo xtask`, whose folder says how.
 
+# Set only where the toolchain of rust-toolchain.toml cannot be had.
+toolchain := $(shell .ci/toolchain)
+ifneq ($(toolchain),)
+export RUSTUP_TOOLCHAIN := $(toolchain)
+endif
+
 .PHONY: help setup setup-tests demo test test-fast bench fuzz swarm mutants soak
 
 help:
@@ -11,7 +17,7 @@ help:
 	@echo 'make fuzz       run each fuzz target for a minute; stable Rust and a C++ compiler are enough'
 	@echo '                seeds: fuzz/seeds; with nightly also: cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'
 	@echo 'make swarm      random worlds from fresh seeds for ten minutes, or as long as FOR=1h says'
-	@echo 'make mutants    change the algorithms one place at a time; every change must make a test fail (hours)'
+	@echo 'make mutants    change the algorithms one place at a time; every change must make a test fail'
 
 setup:
 	@.ci/setup
@@ -19,8 +25,9 @@ setup:
 setup-tests:
 	@.ci/setup --tests
 
+# Only what it shows is built. The commands that it leaves out say which feature has them; `cargo build --release` has all.
 demo: setup
-	cargo run --release --quiet --package justfull -- demo
+	cargo run --release --quiet --package justfull --no-default-features -- demo
 
 test: setup-tests
 	cargo xtask ci

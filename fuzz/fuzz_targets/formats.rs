@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use justfull_lab::trace::{
+use justfull_trace::{
     Column, Duration, FileFormat, Gaps, Idle, Output, ReadOptions, Repairs, Repeated, load_from,
 };
 use libfuzzer_sys::fuzz_target;

@@ -98,7 +98,7 @@ fn config(choice: u8) -> WorldConfig {
     let slot = Duration::from_millis(1);
     let mut queue = QueueConfig::tail_drop(Limit::Packets(8));
     if choice & 1 != 0 {
-        queue.aqm = AqmConfig::CoDel(codel::Config::default());
+        queue.aqm = AqmConfig::CoDel(codel::CoDelConfig::default());
     }
     let mut mac = MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() };
     let mut channel = ChannelConfig::Constant(ConstantConfig { per_slot: 1_500, unit: CapacityUnit::Bytes });

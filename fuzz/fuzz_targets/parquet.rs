@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use justfull_lab::trace::{FileFormat, ReadOptions, load_from};
+use justfull_trace::{FileFormat, ReadOptions, load_from};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

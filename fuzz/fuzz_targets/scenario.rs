@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use justfull_lab::scenario::{Overrides, Scenario};
+use justfull_scenario::{Overrides, Scenario};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use justfull_lab::library;
-use justfull_lab::scenario::{Overrides, Scenario, Setting};
+use justfull_scenario::library;
+use justfull_scenario::{Overrides, Scenario, Setting};
 use libfuzzer_sys::fuzz_target;
 
 /// Most settings of a case: what is slow is reading the scenario once more for each.

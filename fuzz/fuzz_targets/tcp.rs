@@ -27,9 +27,9 @@ fn sender_config(a: u8, b: u8) -> SenderConfig {
         mss: [1448, 1, 100, 65_495][usize::from(a) % 4],
         initial_window: [10, 1, 3, 64][usize::from(a >> 2) % 4],
         cc: match a >> 4 & 3 {
-            0 => CcConfig::NewReno(new_reno::Config::default()),
-            1 => CcConfig::Bbr(bbr::Config::default()),
-            _ => CcConfig::Cubic(cubic::Config::default()),
+            0 => CcConfig::NewReno(new_reno::NewRenoConfig::default()),
+            1 => CcConfig::Bbr(bbr::BbrConfig::default()),
+            _ => CcConfig::Cubic(cubic::CubicConfig::default()),
         },
         ecn: a & 0x40 != 0,
         tail_loss_probe: a & 0x80 != 0,

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use justfull_lab::trace::{Format, MissingCqi, parse_bytes};
+use justfull_trace::{Format, MissingCqi, parse_bytes};
 use libfuzzer_sys::fuzz_target;
 
 const FORMATS: [Format; 5] = [

@@ -11,8 +11,13 @@
 //! The runs of the workloads are interleaved with a loop of known integer work in this program, so that a slow
 //! machine can be told from slow code: compare the calibration of two reports before their times. The minimum
 //! is what the floors hold, since everything else on a shared machine can only add time.
+//!
+//! Where valgrind is there, one run of S1 and S3 is counted in instructions, which are the same on every machine: those are what to
+//! compare between two versions. `--dist` measures the profile of packages instead, which no floor holds.
 
+mod counted;
 mod eqp;
+mod growth;
 mod live;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +26,23 @@ use std::process::Command;
 use serde::Deserialize;
 
 use crate::{Failure, Outcome, process};
+use counted::Counted;
+
+/// What is built: what `make` builds and the floors hold, or what is packaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Release,
+    Dist,
+}
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dist => "dist",
+        }
+    }
+}
 
 /// Rounds of the calibration loop, and of every workload but those that say otherwise.
 const ROUNDS: usize = 40;
@@ -36,16 +58,60 @@ struct Workload {
     allocations: u64,
     /// How many times it is run, at most [`ROUNDS`].
     rounds: usize,
+    /// Most instructions of one run in the profile `release`, in millions: 5 % above what is reached. None: not counted.
+    instructions_m: Option<f64>,
+    /// Most misses of the second cache for a packet, likewise.
+    misses_per_packet: Option<f64>,
 }
 
 /// S1 may take a thousandth of real time, rounded; the ratio of the first two is reported. S2 loses nothing, so its windows
 /// grow to the end of the run, and now and then a ring doubles.
 const WORKLOADS: [Workload; 5] = [
-    Workload { name: "s1_10mb", program: "s1_bench", ceiling_ms: 60.0, allocations: 0, rounds: ROUNDS },
-    Workload { name: "s1_1mb", program: "s1_bench", ceiling_ms: 54.0, allocations: 0, rounds: ROUNDS },
-    Workload { name: "s1_blocks", program: "s1_bench", ceiling_ms: 80.0, allocations: 8, rounds: ROUNDS },
-    Workload { name: "s2", program: "s2_bench", ceiling_ms: 140.0, allocations: 4, rounds: ROUNDS },
-    Workload { name: "s3_short", program: "s3_bench", ceiling_ms: 500.0, allocations: 0, rounds: 10 },
+    Workload {
+        name: "s1_10mb",
+        program: "s1_bench",
+        ceiling_ms: 60.0,
+        allocations: 0,
+        rounds: ROUNDS,
+        instructions_m: Some(290.0),
+        misses_per_packet: None,
+    },
+    Workload {
+        name: "s1_1mb",
+        program: "s1_bench",
+        ceiling_ms: 54.0,
+        allocations: 0,
+        rounds: ROUNDS,
+        instructions_m: Some(247.0),
+        misses_per_packet: None,
+    },
+    Workload {
+        name: "s1_blocks",
+        program: "s1_bench",
+        ceiling_ms: 80.0,
+        allocations: 8,
+        rounds: ROUNDS,
+        instructions_m: Some(398.0),
+        misses_per_packet: None,
+    },
+    Workload {
+        name: "s2",
+        program: "s2_bench",
+        ceiling_ms: 140.0,
+        allocations: 4,
+        rounds: ROUNDS,
+        instructions_m: None,
+        misses_per_packet: None,
+    },
+    Workload {
+        name: "s3_short",
+        program: "s3_bench",
+        ceiling_ms: 500.0,
+        allocations: 0,
+        rounds: 10,
+        instructions_m: Some(758.0),
+        misses_per_packet: Some(15.8),
+    },
 ];
 
 /// Largest ratio of the time at 10 MB to the time at 1 MB: more means a cost that grows with the backlog.
@@ -83,33 +149,55 @@ struct Run {
 struct Series {
     workload: Workload,
     runs: Vec<Run>,
+    counted: Option<Counted>,
 }
 
-pub(crate) fn run(root: &Path, enforce: bool) -> Outcome {
+/// Measures every workload. Floors are judged for [`Profile::Release`] only; what is outside of them fails with `enforce`.
+pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
     // All at once, each on a core; what follows finds them built.
-    process::must_succeed(process::cargo(root).args([
-        "build",
-        "--release",
-        "-p",
-        "justfull-sim",
-        "--examples",
-    ]))?;
+    let mut all = cargo_build(root, profile, "justfull-sim");
+    process::must_succeed(all.arg("--examples"))?;
     let mut programs = Vec::new();
     for workload in WORKLOADS {
-        programs.push(build(root, "justfull-sim", workload.program)?);
+        programs.push(build(root, profile, "justfull-sim", workload.program)?);
     }
-    let mut series: Vec<Series> =
-        WORKLOADS.map(|workload| Series { workload, runs: Vec::with_capacity(ROUNDS) }).into();
+    let counted = count(&programs)?;
+    let of = |(workload, counted)| Series { workload, runs: Vec::with_capacity(ROUNDS), counted };
+    let mut series: Vec<Series> = WORKLOADS.into_iter().zip(counted).map(of).collect();
     let mut calibration_ms = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS {
         let due = |(one, _): &(&mut Series, _)| round < one.workload.rounds;
         for (one, program) in series.iter_mut().zip(&programs).filter(due) {
-            one.runs.push(measure(program, one.workload)?);
+            one.runs.push(measure(program, one.workload.name)?);
         }
         calibration_ms.push(calibrate());
     }
     print!("{}", report(&series, &calibration_ms));
-    judge(&violations(&series), enforce)
+    match profile {
+        Profile::Release => judge(&violations(&series), enforce),
+        Profile::Dist => Ok(()),
+    }
+}
+
+/// Counts the instructions of each workload that has a limit of them, all at once: no load changes them.
+fn count(programs: &[PathBuf]) -> Outcome<Vec<Option<Counted>>> {
+    if !counted::possible() {
+        process::skipped("no valgrind here: instructions are not counted (`.ci/setup --tests` installs it)")?;
+        return Ok(vec![None; programs.len()]);
+    }
+    std::thread::scope(|scope| {
+        let started: Vec<_> = WORKLOADS
+            .into_iter()
+            .zip(programs)
+            .map(|(workload, program)| {
+                let Workload { name, instructions_m, misses_per_packet, .. } = workload;
+                let one = move || counted::count(program, name, misses_per_packet.is_some());
+                instructions_m.is_some().then(|| scope.spawn(one))
+            })
+            .collect();
+        let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("it does not panic");
+        started.into_iter().map(|thread| thread.map(joined).transpose()).collect()
+    })
 }
 
 /// Says what is outside the floors, which fails where they are enforced.
@@ -130,22 +218,35 @@ pub(crate) fn run_eqp(root: &Path, enforce: bool) -> Outcome {
     eqp::run(root, enforce)
 }
 
+/// `cargo xtask bench growth`.
+pub(crate) fn run_growth(root: &Path, enforce: bool) -> Outcome {
+    growth::run(root, enforce)
+}
+
 /// `cargo xtask bench live`.
 pub(crate) fn run_live(root: &Path, enforce: bool) -> Outcome {
     live::run(root, enforce)
 }
 
 /// Builds the example `name` of `package` and returns where cargo put it.
-fn build(root: &Path, package: &str, name: &str) -> Outcome<PathBuf> {
-    let mut command = process::cargo(root);
-    command.args(["build", "--release", "-p", package, "--example", name]);
-    process::built(&mut command, name)
+fn build(root: &Path, profile: Profile, package: &str, name: &str) -> Outcome<PathBuf> {
+    process::built(cargo_build(root, profile, package).args(["--example", name]), name)
 }
 
-fn measure(program: &Path, workload: Workload) -> Outcome<Run> {
-    let Workload { name, program: title, .. } = workload;
-    let output = process::stdout_of(Command::new(program).args(["--json", name]))?;
-    parse(&output).map_err(|error| Failure::Check(format!("{title} --json {name}: {error}")))
+/// A build of `package`, never incremental: rustc then inlines less between crates, which takes a
+/// tenth more instructions.
+fn cargo_build(root: &Path, profile: Profile, package: &str) -> Command {
+    let mut command = process::cargo(root);
+    command.args(["build", "--profile", profile.name(), "-p", package]).env("CARGO_INCREMENTAL", "0");
+    command
+}
+
+/// One run of `workload`.
+fn measure(program: &Path, workload: &str) -> Outcome<Run> {
+    let mut command = Command::new(program);
+    let output = process::stdout_of(command.args(["--json", workload]))?;
+    parse(&output)
+        .map_err(|error| Failure::Check(format!("{} --json {workload}: {error}", program.display())))
 }
 
 /// The one line of JSON of a run.
@@ -206,6 +307,21 @@ fn report(series: &[Series], calibration_ms: &[f64]) -> String {
             run.digest
         );
     }
+    for one in series {
+        let (Some(counted), Some(run)) = (one.counted, one.runs.first()) else { continue };
+        let limit = one.workload.instructions_m.unwrap_or(f64::INFINITY);
+        text += &format!(
+            "{:<12} {:>9.1} M instructions, at most {limit:.1}; {:.0} for a packet",
+            one.workload.name,
+            counted.instructions as f64 * 1e-6,
+            counted.instructions as f64 / run.packets as f64
+        );
+        if let (Some(misses), Some(most)) = (counted.misses, one.workload.misses_per_packet) {
+            let misses = misses as f64 / run.packets as f64;
+            text += &format!("; {misses:.2} misses of the second cache, at most {most:.2}");
+        }
+        text.push('\n');
+    }
     let (min, median) = min_and_median(calibration_ms.iter().copied());
     text += &format!("{:<12} {min:>9.2} {median:>10.2}\n", "calibration");
     text + &format!(
@@ -244,6 +360,20 @@ fn violations(series: &[Series]) -> Vec<String> {
         if rss > RSS_CEILING_KIB {
             found.push(format!("{name}: resident set of {rss} KiB, at most {RSS_CEILING_KIB} KiB"));
         }
+        if let Some(counted) = one.counted {
+            let packets = one.runs.first().map_or(f64::NAN, |run| run.packets as f64);
+            let instructions_m = counted.instructions as f64 * 1e-6;
+            if one.workload.instructions_m.is_some_and(|most| instructions_m > most) {
+                let most = one.workload.instructions_m.unwrap_or_default();
+                found.push(format!("{name}: {instructions_m:.1} million instructions, at most {most:.1}"));
+            }
+            let misses = counted.misses.map(|misses| misses as f64 / packets);
+            if let (Some(misses), Some(most)) = (misses, one.workload.misses_per_packet)
+                && misses > most
+            {
+                found.push(format!("{name}: {misses:.2} cache misses for a packet, at most {most:.2}"));
+            }
+        }
         let work = |run: &Run| (run.packets, run.drops, run.digest.clone());
         if one.runs.iter().any(|run| work(run) != work(&one.runs[0])) {
             found.push(format!("{name}: two runs did different work: packets, drops or digest differ"));
@@ -276,7 +406,11 @@ mod tests {
     }
 
     fn series_of(ten: Vec<Run>, one: Vec<Run>) -> Vec<Series> {
-        vec![Series { workload: WORKLOADS[0], runs: ten }, Series { workload: WORKLOADS[1], runs: one }]
+        let counted = Some(Counted { instructions: 150_000_000, misses: None });
+        vec![
+            Series { workload: WORKLOADS[0], runs: ten, counted },
+            Series { workload: WORKLOADS[1], runs: one, counted: None },
+        ]
     }
 
     #[test]
@@ -302,6 +436,18 @@ mod tests {
             assert!(found.iter().any(|line| line.contains(word)), "{word} is missing in {found:?}");
         }
         assert_eq!(found.len(), 5, "{found:?}");
+    }
+
+    #[test]
+    fn instructions_and_misses_are_enforced_where_they_were_counted() {
+        let counted = Some(Counted { instructions: 9_000_000_000, misses: Some(8_000_000) });
+        let calls = Series { workload: WORKLOADS[4], runs: vec![run_of(10.0)], counted };
+        let mut series = series_of(vec![run_of(10.0)], vec![run_of(10.0)]);
+        series.push(calls);
+        let found = violations(&series);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("s3_short: 9000.0 million instructions"), "{found:?}");
+        assert!(found[1].starts_with("s3_short: 100.00 cache misses for a packet"), "{found:?}");
     }
 
     #[test]

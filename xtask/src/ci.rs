@@ -34,14 +34,19 @@ const PARITY: [&str; 12] = [
     "--tries=3",
 ];
 
-const STEPS: [Step; 12] = [
+/// Parts of the program that a build may leave out.
+const FEATURES: [&str; 3] = ["live", "parquet", "png"];
+
+const STEPS: [Step; 14] = [
     Step { name: "format", fast: true, run: format },
     Step { name: "clippy", fast: true, run: clippy },
     Step { name: "tidy", fast: true, run: tidy::run },
     Step { name: "supply chain", fast: true, run: supply_chain },
     Step { name: "unit tests", fast: true, run: unit_tests },
     Step { name: "no_std build", fast: false, run: no_std },
+    Step { name: "features", fast: false, run: features },
     Step { name: "tests", fast: false, run: tests },
+    Step { name: "documentation", fast: false, run: documentation },
     Step { name: "mutations, short", fast: false, run: mutations },
     Step { name: "generated docs", fast: false, run: generated_docs },
     Step { name: "claims, short", fast: false, run: claims },
@@ -95,13 +100,29 @@ fn clippy(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(arguments))
 }
 
+/// The program without its features, and with each alone: no build of it warns.
+fn features(root: &Path) -> Outcome {
+    [""].into_iter().chain(FEATURES).try_for_each(|feature| {
+        let build = ["clippy", "-p", "justfull", "--no-default-features", "--features", feature];
+        process::must_succeed(process::cargo(root).args(build).args(["--", "-D", "warnings"]))
+    })
+}
+
 fn unit_tests(root: &Path) -> Outcome {
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins"]))
 }
 
 fn tests(root: &Path) -> Outcome {
-    // Without examples, which are benches and are built for those; no crate has examples in its documentation.
+    // Without examples, which are benches and are built for those, and those in the documentation, which are its own step.
     process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins", "--tests"]))
+}
+
+/// Builds the documentation of every crate and runs the examples in it.
+fn documentation(root: &Path) -> Outcome {
+    let mut doc = process::cargo(root);
+    doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--quiet"]);
+    process::must_succeed(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+    process::must_succeed(process::cargo(root).args(["test", "--workspace", "--doc", "--quiet"]))
 }
 
 fn supply_chain(root: &Path) -> Outcome {
@@ -116,11 +137,14 @@ fn mutations(root: &Path) -> Outcome {
 }
 
 fn generated_docs(root: &Path) -> Outcome {
-    docs::run_with(root, docs::Mode::Check, &tested_program(root)?)
+    let program = tested_program(root)?;
+    [docs::REFERENCE, docs::VALIDATION]
+        .iter()
+        .try_for_each(|set| docs::run_with(root, set, docs::Mode::Check, &program))
 }
 
 fn bench_floors(root: &Path) -> Outcome {
-    bench::run(root, true)?;
+    bench::run(root, bench::Profile::Release, true)?;
     bench::run_eqp(root, true)
 }
 

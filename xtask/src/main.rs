@@ -7,6 +7,7 @@
 mod bench;
 mod ci;
 mod deny;
+mod dist;
 mod docs;
 mod fuzz;
 mod golden;
@@ -21,6 +22,8 @@ mod tidy;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bench::Profile;
+
 const USAGE: &str = "\
 cargo xtask <command>
 
@@ -31,10 +34,13 @@ cargo xtask <command>
   mutate [--scenarios N] [--traces N] [--seed S] [--seconds T]
                                scenarios and traces that are nearly right, under limits of time and memory
   soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, mutants
-  docs [--check]               write docs/reference and docs/validation, or compare them with what the code says
+  docs [validation] [--check]  write docs/reference, or docs/validation from runs, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
-  bench [--ci]                 time workloads S1 and S2; --ci fails above the floors
+  bench [--ci | --dist]        time workloads S1, S2 and S3 and count their instructions; --ci fails above the floors,
+                               --dist measures the profile of packages
+  dist                         build the package's program, guided by a profile where llvm-tools are, and compare its results
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
+  bench growth [--ci]          time a packet and weigh a UE as UEs with downloads are added to the cell of S1
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and a bare loop
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
   swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; prints and shrinks what fails
@@ -70,14 +76,20 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["mutate", rest @ ..] => mutate::run(&root(), &mutate::parse(rest)?),
         ["soak"] => soak::run(&root(), None),
         ["soak", part] => soak::run(&root(), Some(part)),
-        ["docs"] => docs::run(&root(), docs::Mode::Write),
-        ["docs", "--check"] => docs::run(&root(), docs::Mode::Check),
+        ["docs"] => docs::run(&root(), &docs::REFERENCE, docs::Mode::Write),
+        ["docs", "--check"] => docs::run(&root(), &docs::REFERENCE, docs::Mode::Check),
+        ["docs", "validation"] => docs::run(&root(), &docs::VALIDATION, docs::Mode::Write),
+        ["docs", "validation", "--check"] => docs::run(&root(), &docs::VALIDATION, docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
         ["golden", "--bless"] => golden::run(&root(), golden::Mode::Bless),
-        ["bench"] => bench::run(&root(), false),
-        ["bench", "--ci"] => bench::run(&root(), true),
+        ["bench"] => bench::run(&root(), Profile::Release, false),
+        ["bench", "--ci"] => bench::run(&root(), Profile::Release, true),
+        ["bench", "--dist"] => bench::run(&root(), Profile::Dist, false),
+        ["dist"] => dist::run(&root()),
         ["bench", "eqp"] => bench::run_eqp(&root(), false),
         ["bench", "eqp", "--ci"] => bench::run_eqp(&root(), true),
+        ["bench", "growth"] => bench::run_growth(&root(), false),
+        ["bench", "growth", "--ci"] => bench::run_growth(&root(), true),
         ["bench", "live"] => bench::run_live(&root(), false),
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),

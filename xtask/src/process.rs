@@ -51,6 +51,17 @@ pub(crate) fn stdout_of(command: &mut Command) -> Outcome<String> {
         .map_err(|_| Failure::Check(format!("`{line}` wrote something that is not UTF-8")))
 }
 
+/// Runs `command` and returns what it wrote on stderr; what it writes on stdout is dropped.
+pub(crate) fn stderr_of(command: &mut Command) -> Outcome<String> {
+    let line = shown(command);
+    let output = command.stdout(Stdio::null()).output().map_err(|error| cannot_run(&line, &error))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        return Ok(said);
+    }
+    Err(Failure::Check(format!("`{line}` failed ({}):\n{said}", output.status)))
+}
+
 /// Builds with `command`, a cargo that builds, and returns where the program `name` is.
 pub(crate) fn built(command: &mut Command, name: &str) -> Outcome<PathBuf> {
     let output = stdout_of(command.arg("--message-format=json-render-diagnostics"))?;

@@ -5,6 +5,7 @@
 
 pub(crate) mod arrows;
 mod attributes;
+mod circles;
 mod crates;
 mod data;
 mod dependencies;
@@ -50,6 +51,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
     let mut findings = arrows::check(&crates, &tree);
     findings.extend(attributes::check(&crates, &tree));
     findings.extend(siblings::check(&tree));
+    findings.extend(circles::check(&tree));
     findings.extend(style::check(&tree));
     findings.extend(data::check(&tree));
     findings.extend(links::check(&tree));

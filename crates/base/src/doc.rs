@@ -1,41 +1,83 @@
-//! How an algorithm describes itself: the one source of `justfull explain`, `justfull list` and the reference pages.
+//! How an algorithm describes itself: the one source of `justfull explain`, `justfull list`, the
+//! reference pages and the JSON Schema.
 
-/// One setting of an algorithm, as a user writes it in a scenario file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParamDoc {
-    /// Key in the scenario file.
-    pub name: &'static str,
-    /// Unit or type, e.g. `time`, `packets`, `ratio`, `bool`, or the choices.
-    pub unit: &'static str,
-    /// Allowed values in words.
-    pub bounds: &'static str,
-    /// Default as it is written in a scenario file.
-    pub default: &'static str,
-    /// What it does.
-    pub text: &'static str,
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What a scenario file may hold at one place.
+#[derive(Clone, Debug)]
+pub enum Form {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number within these limits.
+    Integer(i64, u64),
+    /// Any number.
+    Number,
+    /// Text that matches a regular expression (ECMA 262).
+    Text(&'static str),
+    /// One of these names.
+    Choice(Vec<&'static str>),
+    /// Entries of one form; exactly as many as given, or any number.
+    List(Box<Form>, Option<usize>),
+    /// Entries of one form under names that the user gives.
+    Map(Box<Form>),
+    /// A table with these keys and no other.
+    Table(Vec<ParamDoc>),
+    /// A table whose key `kind` names one of these; the other keys are its parameters.
+    Kinds(Vec<&'static MethodDoc>),
+    /// Any of several forms.
+    OneOf(Vec<Form>),
+    /// Anything.
+    Any,
 }
 
-impl ParamDoc {
-    /// The setting `name`; the other arguments are the fields in order.
+impl Form {
+    /// What it allows, in words.
     #[must_use]
-    pub const fn new(
-        name: &'static str,
-        unit: &'static str,
-        bounds: &'static str,
-        default: &'static str,
-        text: &'static str,
-    ) -> Self {
-        Self { name, unit, bounds, default, text }
+    pub fn allowed(&self) -> String {
+        match self {
+            Self::Bool => "true, false".into(),
+            Self::Integer(0, u64::MAX) => "0 or more".into(),
+            Self::Integer(least, most) => format!("{least} to {most}"),
+            Self::Choice(names) => names.join(", "),
+            Self::Kinds(docs) => docs.iter().map(|doc| doc.name).collect::<Vec<_>>().join(", "),
+            _ => "any".into(),
+        }
     }
 }
 
+/// One setting of an algorithm, as a user writes it in a scenario file.
+#[derive(Clone, Debug)]
+pub struct ParamDoc {
+    /// Key in the scenario file.
+    pub name: &'static str,
+    /// Unit or type, e.g. `time`, `packets`, `ratio`, `bool`.
+    pub unit: &'static str,
+    /// Allowed values in words.
+    pub bounds: String,
+    /// Default as it is written in a scenario file, text without quotes.
+    pub default: String,
+    /// It has no default and must be there.
+    pub required: bool,
+    /// What it does.
+    pub text: &'static str,
+    /// What a scenario file may hold, bounds apart.
+    pub form: Form,
+    /// Lower bound of a number, and whether it is allowed itself.
+    pub low: Option<(f64, bool)>,
+    /// Upper bound of a number, and whether it is allowed itself.
+    pub high: Option<(f64, bool)>,
+}
+
 /// What an algorithm is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct MethodDoc {
     /// Name in scenario files, e.g. `codel`.
     pub name: &'static str,
-    /// What kind of thing it is: `aqm`, `discipline`, `limiter`, `pacer`, `scheduler`, `resource block scheduler`,
-    /// `congestion control`, `channel`.
+    /// What kind of thing it is: `aqm`, `discipline`, `limiter`, `pacer`, `scheduler`,
+    /// `resource block scheduler`, `congestion control`, `channel`.
     pub kind: &'static str,
     /// One line.
     pub title: &'static str,
@@ -45,6 +87,14 @@ pub struct MethodDoc {
     pub sources: &'static str,
     /// Where it departs from the source and why, or "none".
     pub deviations: &'static str,
+    /// Its settings; see [`MethodDoc::params`].
+    pub params: fn() -> Vec<ParamDoc>,
+}
+
+impl MethodDoc {
     /// Settings in the order of the configuration.
-    pub params: &'static [ParamDoc],
+    #[must_use]
+    pub fn params(&self) -> Vec<ParamDoc> {
+        (self.params)()
+    }
 }

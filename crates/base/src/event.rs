@@ -31,6 +31,7 @@ impl Layer {
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum DropReason {
     /// The queue was full and the arriving packet was the victim.
     Overflow,

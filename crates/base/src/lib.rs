@@ -1,30 +1,54 @@
-//! The words every other crate speaks: instants, units, chance, packet metadata, events and the plain data
-//! that the radio side and the transport side tell each other.
+//! The words every other crate speaks: instants, units, chance, packet metadata, events and the
+//! plain data that the radio side and the transport side tell each other.
 //!
-//! Pure: no clock, no thread, no socket, no platform mathematics. What comes out depends on what went in, on
-//! every machine.
+//! Pure: no clock, no thread, no socket, no platform mathematics. What comes out depends on what
+//! went in, on every machine.
+//!
+//! ```
+//! use justfull_base::{BitRate, Duration, Instant, Rng};
+//!
+//! // Quantities have units, in scenario files and in code.
+//! let rate: BitRate = "12Mbit/s".parse().unwrap();
+//! assert_eq!(rate.time_for_ceil(1500), "1ms".parse().unwrap());
+//!
+//! // Time is whole nanoseconds since the start of the run.
+//! let now = Instant::ZERO + Duration::from_micros(62) + Duration::from_nanos(500);
+//! assert_eq!(now.as_nanos(), 62_500);
+//!
+//! // Each component draws from a stream of its own, so that a new one moves no other's draws.
+//! let mut losses = Rng::stream(1, "losses");
+//! let mut phases = Rng::stream(1, "phases");
+//! assert_ne!(losses.next_u64(), phases.next_u64());
+//! assert_eq!(Rng::stream(1, "losses").next_u64(), Rng::stream(1, "losses").next_u64());
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
-extern crate alloc;
+#[doc(hidden)]
+pub extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod bounds;
+mod decimal;
 pub mod doc;
 pub mod error;
 pub mod event;
 pub mod feedback;
+mod macros;
 pub mod packet;
+pub mod param;
 pub mod rng;
 #[cfg(feature = "serde")]
 mod serde_impls;
+pub mod stats;
 pub mod ticker;
 pub mod time;
 pub mod units;
 
 pub use error::ConfigError;
 pub use event::{DropReason, Event, Layer, Probe, Silent};
-pub use feedback::{SlotForecast, SlotReport};
+pub use feedback::{CellKind, RanReport, SlotForecast, SlotReport};
 pub use packet::{Ecn, Packet};
 pub use rng::Rng;
 pub use ticker::{Lateness, Ticker, TickerConfig};

@@ -4,10 +4,15 @@
 //! The lateness of tick k is a hash of (key, k), not the next draw of a sequence, so ticks at which nothing waits can
 //! be skipped without moving any later one, and the time of a future tick can be told.
 
+use crate::bounds::key;
+use crate::doc::ParamDoc;
 use crate::error::{ConfigError, ensure};
+use crate::param::{Form, Param, written_table};
 use crate::rng::mix;
 use crate::time::{Duration, Instant};
 use crate::units::Ratio;
+use alloc::string::String;
+use alloc::vec;
 
 /// How late a poll is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +32,35 @@ pub enum Lateness {
         /// Share of polls that do not happen.
         probability: Ratio,
     },
+}
+
+impl Param for Lateness {
+    const UNIT: &'static str = "table";
+
+    fn form() -> Form {
+        let law = |name| ParamDoc { form: Form::Choice(vec![name]), ..key::<Ratio>("law", "Which law.") };
+        let max = key::<Duration>("max", "The most a poll is late; at most one period.");
+        let share = key::<Ratio>("probability", "Share of polls that do not happen, below 1.");
+        Form::OneOf(vec![
+            Form::Table(vec![law("exact")]),
+            Form::Table(vec![law("uniform"), max]),
+            Form::Table(vec![law("missed"), share]),
+        ])
+    }
+
+    fn allowed() -> String {
+        "exact, uniform with max, missed with probability".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Exact => written_table(&[("law", "exact".into())]),
+            Self::Uniform { max } => written_table(&[("law", "uniform".into()), ("max", max.written())]),
+            Self::Missed { probability } => {
+                written_table(&[("law", "missed".into()), ("probability", probability.written())])
+            }
+        }
+    }
 }
 
 /// Settings of a [`Ticker`].

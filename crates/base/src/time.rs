@@ -1,5 +1,6 @@
 //! Absolute instants and durations, both in whole nanoseconds.
 
+use crate::decimal::write_decimal;
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
@@ -177,7 +178,7 @@ impl fmt::Display for Duration {
         let ns = self.0;
         for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
             if ns >= unit {
-                return crate::units::write_decimal(f, ns, unit, name);
+                return write_decimal(f, ns, unit, name);
             }
         }
         if ns == 0 { f.write_str("0s") } else { write!(f, "{ns}ns") }

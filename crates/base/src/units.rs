@@ -1,5 +1,6 @@
 //! Quantities with their units, and how they are written in scenario files ("12Mbit/s", "1500B", "5ms").
 
+use crate::decimal::write_decimal;
 use crate::time::Duration;
 use alloc::{format, string::String};
 use core::fmt;
@@ -110,22 +111,6 @@ impl fmt::Display for UnitError {
 }
 
 impl core::error::Error for UnitError {}
-
-/// Writes `value / unit` without trailing zeros, then the name of the unit.
-pub(crate) fn write_decimal(f: &mut fmt::Formatter<'_>, value: u64, unit: u64, name: &str) -> fmt::Result {
-    let (whole, mut rest) = (value / unit, value % unit);
-    if rest == 0 {
-        return write!(f, "{whole}{name}");
-    }
-    write!(f, "{whole}.")?;
-    let mut digit = unit / 10;
-    while rest > 0 {
-        write!(f, "{}", rest / digit)?;
-        rest %= digit;
-        digit /= 10;
-    }
-    f.write_str(name)
-}
 
 /// Reads a non-negative decimal number with one of `units`, exactly, into a multiple of the smallest unit.
 ///

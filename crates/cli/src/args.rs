@@ -85,6 +85,10 @@ pub(crate) enum Command {
         /// Name of a shipped scenario
         name: String,
     },
+    /// Print the JSON Schema of scenario files, for editors
+    #[command(after_help = "Example: justfull schema > scenario.schema.json\n\
+        Then begin a scenario with: #:schema ./scenario.schema.json")]
+    Schema,
     /// Look at traces, convert them, fit and make them
     Trace {
         #[command(subcommand)]
@@ -327,7 +331,7 @@ pub(crate) struct DemoArgs {
 #[derive(Args)]
 pub(crate) struct OutputArgs {
     /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl, runs.parquet, series.csv, cdf.csv,
-    /// result.json, manifest.json [default: results/<name>; live: results/live/<scenario>-<UTC>]
+    /// result.json, manifest.json [default: results/NAME; live: results/live/SCENARIO-UTC]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old
@@ -381,4 +385,11 @@ pub(crate) struct ReproduceArgs {
     pub(crate) jobs: JobsArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// The command line as it was given.
+pub(crate) fn command() -> String {
+    let words: Vec<String> =
+        std::env::args().skip(1).map(|w| if w.contains(' ') { format!("'{w}'") } else { w }).collect();
+    format!("justfull {}", words.join(" "))
 }

@@ -1,8 +1,9 @@
 //! `check` of a folder of results.
 
 use crate::Failure;
-use crate::compare::print;
-use justfull_lab::export::folder::{self, State};
+use crate::terminal::print;
+use justfull_report::export::folder::{self, State};
+use justfull_report::table::printable;
 use std::path::Path;
 
 /// Whether `path` is a folder, or is where killed runs have left one.
@@ -28,7 +29,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
         };
         text.push_str(&format!("{}: {by}: {}\n", left.display(), state.in_words()));
     }
-    print(&text)?;
+    print(&printable(&text))?;
     match found.state {
         Some(State::Complete(_)) => Ok(()),
         _ => Err(Failure::Failed(format!("{shown}: not the whole results of one run"))),

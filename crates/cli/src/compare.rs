@@ -1,15 +1,16 @@
 //! `run`, `demo` and `check`.
 
-use crate::args::{CheckArgs, DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs};
+use crate::args::{CheckArgs, DemoArgs, JobsArgs, OutputArgs, RunArgs, ScenarioArgs, command};
 use crate::progress::Display;
+use crate::terminal::{print, say};
 use crate::{Failure, VERSION, check_folder, results, run_files};
-use justfull_lab::export::outputs::Outputs;
-use justfull_lab::report::Comparison;
-use justfull_lab::runner;
-use justfull_lab::scenario::{Overrides, Scenario, Setting, Table, Value};
-use justfull_lab::{claims, library, near, table};
-use std::borrow::Cow;
-use std::io::Write;
+use justfull_lab::claims;
+use justfull_lab::model::Comparison;
+use justfull_report::export::outputs::Outputs;
+use justfull_report::export::run::compare;
+use justfull_report::table;
+use justfull_scenario::{Overrides, Scenario, Setting, Table, Value};
+use justfull_scenario::{library, near};
 use std::path::{Path, PathBuf};
 
 /// The folder of traces that are not part of the project.
@@ -60,7 +61,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
             continue;
         }
         match check_file(name, &overrides) {
-            Ok(sound) => print(&sound)?,
+            Ok(sound) => print(&table::printable(&sound))?,
             Err(mistakes) => wrong.extend(mistakes),
         }
     }
@@ -172,14 +173,13 @@ fn run_all(
     let display = Display::new(output.quiet);
     for scenario in scenarios {
         let seconds = scenario.base.duration.as_secs_f64() * scenario.jobs().len() as f64;
-        display.announce((seconds * 1e3) as u64, scenario.jobs().len());
+        display.announce((seconds * 1e3) as u64);
     }
     let mut whole =
         Comparison { notes, command: command(), version: VERSION.into(), ..Comparison::default() };
     for (i, scenario) in scenarios.iter().enumerate() {
         let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
-        let part = runner::compare(scenario, threads(jobs), &display.watch, files)
-            .map_err(|e| Failure::usage(&e))?;
+        let part = compare(scenario, threads(jobs), &display.watch, files).map_err(|e| Failure::usage(&e))?;
         whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);
         whole.groups.extend(part.groups);
@@ -241,54 +241,25 @@ pub(crate) fn threads(args: &JobsArgs) -> usize {
         .clamp(1, MOST_THREADS)
 }
 
-/// The command line as it was given.
-pub(crate) fn command() -> String {
-    let words: Vec<String> =
-        std::env::args().skip(1).map(|w| if w.contains(' ') { format!("'{w}'") } else { w }).collect();
-    format!("justfull {}", words.join(" "))
-}
-
 /// Prints the tables.
 pub(crate) fn show(comparison: &Comparison, wide: bool) -> Result<(), Failure> {
     let mut text = String::new();
     for note in &comparison.notes {
-        text.push_str(&format!("note: {note}\n"));
+        text.push_str(&format!("note: {}\n", table::printable(note)));
     }
     let style = table::Style::detect();
     let mut grids = Vec::new();
     for group in comparison.groups.iter().filter(|g| !g.runs.is_empty()) {
         let grid = if wide { table::wide(&group.runs) } else { table::methods(&group.runs) };
-        text.push_str(&format!("\n{}\n{}\n", group.heading(), table::terminal(&grid, style)));
+        text.push_str(&format!(
+            "\n{}\n{}\n",
+            table::printable(&group.heading()),
+            table::terminal(&grid, style)
+        ));
         grids.push(grid);
     }
     text.push_str(&table::notes(&grids, style));
     print(&text)
-}
-
-/// Writes to standard output; a closed pipe is no error.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Usage(format!("standard output: {e}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Writes a line to standard error; when nobody listens any more, nothing is lost. What names and files put into it reaches no
-/// terminal as a command: control characters are written as escapes.
-pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", printable(line));
-}
-
-/// `text` with its control characters but line feeds as escapes.
-fn printable(text: &str) -> Cow<'_, str> {
-    let commands = |c: char| c.is_control() && c != '\n';
-    if !text.contains(commands) {
-        return Cow::Borrowed(text);
-    }
-    let one = |c: char| if commands(c) { c.escape_default().to_string() } else { c.to_string() };
-    Cow::Owned(text.chars().map(one).collect())
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! `list`, `explain`, `show`, `man` and the reference pages.
+//! `list`, `explain`, `show`, `schema`, `man` and the reference pages.
 
 use crate::Failure;
 use crate::args::Cli;
-use crate::compare::print;
+use crate::terminal::print;
 use clap::CommandFactory;
-use justfull_lab::{export, library, near, reference};
+use justfull_report::{export, reference};
+use justfull_scenario::{library, near, schema};
 use std::path::Path;
 
 pub(crate) fn list() -> Result<(), Failure> {
@@ -27,14 +28,28 @@ pub(crate) fn show(name: &str) -> Result<(), Failure> {
     print(text)
 }
 
+pub(crate) fn schema() -> Result<(), Failure> {
+    print(&format!("{:#}\n", schema::schema()))
+}
+
 fn unknown(name: &str, known: &[&str], otherwise: &str) -> Failure {
     Failure::Usage(format!("name: found {name}, allowed is {}", near::allowed(name, known, otherwise)))
 }
 
 pub(crate) fn man(out: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(out).map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
-    clap_mangen::generate_to(Cli::command(), out)
-        .map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    man_pages(command, out).map_err(|e| Failure::usage(&e))
+}
+
+/// Writes the page of `command` and those of its subcommands.
+fn man_pages(command: clap::Command, out: &Path) -> Result<(), export::ExportError> {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+        man_pages(inner.clone(), out)?;
+    }
+    let page = clap_mangen::Man::new(command);
+    export::write_whole(&out.join(page.get_filename()), |file| page.render(file))
 }
 
 pub(crate) fn reference(out: &Path) -> Result<(), Failure> {

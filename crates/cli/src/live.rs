@@ -1,21 +1,22 @@
 //! `live` and `parity`.
 
 use crate::Failure;
-use crate::args::{LiveArgs, PaceArgs, ParityArgs, ScenarioArgs};
-use crate::compare::{self, load, print, say};
+use crate::args::{LiveArgs, PaceArgs, ParityArgs, ScenarioArgs, command};
+use crate::compare::{self, load};
 use crate::results;
+use crate::terminal::{print, say};
 use justfull_base::{Duration, Instant};
-use justfull_lab::export::{ResultsFolder, RunFacts};
+use justfull_lab::model::{Comparison, Group};
 use justfull_lab::parity::{self, Parity};
-use justfull_lab::report::{Comparison, Group};
-use justfull_lab::scenario::{Job, Scenario, Setting, Value};
-use justfull_lab::table;
 use justfull_live::clock::Priority;
 use justfull_live::driver::LiveOptions;
 use justfull_live::lateness::Limit;
 use justfull_live::net::{Capability, Privilege, Running, Side, Stop, capabilities, privilege};
 use justfull_live::report::{Account, LiveReport};
 use justfull_live::session::{Command, Outcome, Session};
+use justfull_report::export::{ResultsFolder, RunFacts};
+use justfull_report::table;
+use justfull_scenario::{Job, Scenario, Setting, Value};
 use justfull_sim::results::RunResult;
 use justfull_sim::{Progress, World, WorldConfig};
 use serde::Serialize;
@@ -120,13 +121,14 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let (outcome, capture) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
     // Before the table: who reads it may be slow.
-    if let Some(mut folder) = folder {
+    let written = folder.map_or(Ok(()), |mut folder| {
         write_report(&mut folder, &outcome.report, args.allow_late)?;
-        results::finish(folder, &comparison, args.output.png)?;
-    }
+        results::finish(folder, &comparison, args.output.png)
+    });
     compare::show(&comparison, args.output.wide)?;
     // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
-    capture.map_or(Ok(()), |capture| capture.finish(true))?;
+    let captured = capture.map_or(Ok(()), |capture| capture.finish(true));
+    written.and(captured)?;
     compare::unbroken(&comparison)?;
     // Without anything to wait for, a signal is the end that was meant.
     if outcome.interrupted && (session.command.is_some() || session.own_flows) {
@@ -199,7 +201,7 @@ fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Co
         groups: vec![group],
         scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
         version: crate::VERSION.into(),
-        command: compare::command(),
+        command: command(),
         broken: outcome.result.broken.iter().map(|invariant| format!("the live run: {invariant}")).collect(),
         ..Comparison::default()
     })
@@ -458,7 +460,7 @@ fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool
     for note in notes(&outcome.report, allow_late) {
         text.push_str(&format!("note: {note}\n"));
     }
-    let (grid, style) = (parity::grid(parity), table::Style::detect());
+    let (grid, style) = (table::parity(parity), table::Style::detect());
     let (duration, warmup) = (chosen.config.duration, chosen.config.warmup);
     if warmup > Duration::ZERO {
         text.push_str(&format!("note: of {duration} the first {warmup} are warm-up and not compared\n"));

@@ -9,19 +9,21 @@ mod args;
 mod check_folder;
 mod compare;
 mod explain;
+#[cfg(feature = "live")]
 mod live;
 mod progress;
 mod reproduce;
 mod results;
 mod run_files;
+mod terminal;
 mod trace;
 mod validate;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use compare::{print, say};
 use std::fmt::Display;
 use std::process::ExitCode;
+use terminal::{print, say};
 
 /// The program's version, with the commit that it was built from where that is known.
 pub(crate) const VERSION: &str = env!("JUSTFULL_VERSION");
@@ -46,6 +48,11 @@ impl Failure {
     pub(crate) fn usage(error: &dyn Display) -> Self {
         Self::Usage(error.to_string())
     }
+
+    /// For what this build was made without.
+    pub(crate) fn lacks(what: &str, feature: &str) -> Self {
+        Self::Usage(format!("this build has no {what}; build with --features {feature}"))
+    }
 }
 
 /// Prints what clap says: help, the version, or what is wrong with the arguments, which may hold anything.
@@ -69,13 +76,18 @@ fn main() -> ExitCode {
         Command::Run(args) => compare::run(args),
         Command::Demo(args) => compare::demo(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
+        #[cfg(feature = "live")]
         Command::Live(args) => live::live(args),
+        #[cfg(feature = "live")]
         Command::Parity(args) => live::parity(args),
+        #[cfg(not(feature = "live"))]
+        Command::Live(_) | Command::Parity(_) => Err(Failure::lacks("live runs", "live")),
         Command::Validate(args) => validate::validate(args),
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),
         Command::Check(args) => compare::check(args),
         Command::Show { name } => explain::show(name),
+        Command::Schema => explain::schema(),
         Command::Trace { command } => trace::run(command),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -4,50 +4,54 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use justfull_lab::runner::Watch;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Watches the runs from a thread of its own until it is dropped.
+/// Time between two paintings of the bar.
+const FRAME: Duration = Duration::from_millis(80);
+
+/// Watches the runs until it is dropped: from a thread of its own where the bar is seen.
 pub(crate) struct Display {
     pub(crate) watch: Arc<Watch>,
     bar: ProgressBar,
-    over: Arc<AtomicBool>,
-    painter: Option<JoinHandle<()>>,
+    /// The thread that paints, which ends when the sender is dropped.
+    painter: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Display {
-    /// A bar on standard error, hidden when that is no terminal or when `quiet`; Ctrl-C ends the runs soon.
+    /// A bar on standard error, unless that is no terminal or `quiet` is set; Ctrl-C ends the runs
+    /// soon.
     pub(crate) fn new(quiet: bool) -> Self {
         let watch = Arc::new(Watch::default());
         let cancelled = Arc::clone(&watch);
-        // A second handler cannot be set; the first then stays in force, which a single command never sees.
+        // A second handler cannot be set; the first then stays in force, which a single command
+        // never sees.
         let _ = ctrlc::set_handler(move || {
             if cancelled.cancel.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
         });
-        let bar = ProgressBar::new(0);
         if quiet || !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+            return Self { watch, bar, painter: None };
         }
+        let bar = ProgressBar::new(0);
         let style = "{bar:30} {percent:>3} %  {msg}  {elapsed}, {eta} left";
         bar.set_style(ProgressStyle::with_template(style).expect("a constant template is sound"));
-        let over = Arc::new(AtomicBool::new(false));
-        let painter = {
-            let (watch, bar, over) = (Arc::clone(&watch), bar.clone(), Arc::clone(&over));
-            std::thread::spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    paint(&watch, &bar);
-                    std::thread::sleep(Duration::from_millis(80));
-                }
-            })
-        };
-        Self { watch, bar, over, painter: Some(painter) }
+        let (over, wait) = channel();
+        let painted = (Arc::clone(&watch), bar.clone());
+        let painter = std::thread::spawn(move || {
+            while wait.recv_timeout(FRAME) == Err(RecvTimeoutError::Timeout) {
+                paint(&painted.0, &painted.1);
+            }
+        });
+        Self { watch, bar, painter: Some((over, painter)) }
     }
 
-    /// `ms` simulated milliseconds in `runs` runs are to come on top of what was announced before.
-    pub(crate) fn announce(&self, ms: u64, _runs: usize) {
+    /// `ms` simulated milliseconds are to come on top of what was announced before.
+    pub(crate) fn announce(&self, ms: u64) {
         self.bar.inc_length(ms);
     }
 
@@ -67,8 +71,8 @@ fn paint(watch: &Watch, bar: &ProgressBar) {
 
 impl Drop for Display {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        if let Some(painter) = self.painter.take() {
+        if let Some((over, painter)) = self.painter.take() {
+            drop(over);
             // The painter cannot panic; nothing is lost if it did.
             let _ = painter.join();
         }

@@ -1,12 +1,13 @@
 //! `reproduce`.
 
-use crate::args::ReproduceArgs;
-use crate::compare::{command, data_dir, in_words, print, say, threads, unbroken};
+use crate::args::{ReproduceArgs, command};
+use crate::compare::{data_dir, in_words, threads, unbroken};
 use crate::progress::Display;
+use crate::terminal::{print, say};
 use crate::{Failure, VERSION, results};
 use justfull_lab::claims::{self, ClaimsError, Options};
-use justfull_lab::report::Verdict;
-use justfull_lab::{export, table};
+use justfull_lab::model::Verdict;
+use justfull_report::{export, table};
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let file = claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
@@ -23,7 +24,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         data_dir: data_dir(),
     };
     let display = Display::new(args.output.quiet);
-    let mut announce = |ms, runs| display.announce(ms, runs);
+    let mut announce = |ms, _| display.announce(ms);
     let found = claims::reproduce(&args.paper, &options, &display.watch, &mut announce);
     let (mut comparison, rows, as_recorded) = found.map_err(|e| match e {
         ClaimsError::Cancelled => Failure::Failed(e.to_string()),
@@ -32,7 +33,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let speed = display.speed();
     drop(display);
     let grid = table::claims(&rows);
-    let notes: String = rows.notes.iter().map(|n| format!("note: {n}\n")).collect();
+    let notes: String = rows.notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
     let style = table::Style::detect();
     let (drawn, reading) =
         (table::terminal(&table::narrow(&grid, style), style), table::notes([&grid], style));

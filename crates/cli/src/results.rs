@@ -1,12 +1,12 @@
 //! Where the results of a command go.
 
-use crate::args::OutputArgs;
-use crate::compare::{command, say};
+use crate::args::{OutputArgs, command};
+use crate::terminal::say;
 use crate::{Failure, VERSION};
-use justfull_lab::export::ResultsFolder;
-use justfull_lab::export::folder::{Origin, Subject};
-use justfull_lab::report::Comparison;
-use justfull_lab::{export, figure, report};
+use justfull_lab::model::Comparison;
+use justfull_report::export::ResultsFolder;
+use justfull_report::export::folder::{Origin, Subject};
+use justfull_report::{self as report, export, figure};
 use std::path::{Path, PathBuf};
 
 /// Above the folders of results that are not asked for elsewhere.
@@ -23,6 +23,9 @@ pub(crate) fn open(
     name: &str,
     (kind, scenario): (&str, &str),
 ) -> Result<Option<ResultsFolder>, Failure> {
+    if output.png && cfg!(not(feature = "png")) {
+        return Err(Failure::lacks("PNG", "png"));
+    }
     let Some(path) = place(output, name) else { return Ok(None) };
     let subject = Subject { kind: kind.into(), scenario: scenario.into() };
     let mut waits = || say(&format!("waits for another run, which writes {}", path.display()));
@@ -33,6 +36,7 @@ pub(crate) fn open(
 }
 
 /// Takes a new folder for a live run of `scenario`, whose results cannot be made again; none when no files are wanted.
+#[cfg(feature = "live")]
 pub(crate) fn open_live(output: &OutputArgs, scenario: &str) -> Result<Option<ResultsFolder>, Failure> {
     const KIND: &str = "live";
     if output.no_files || output.out.is_some() {

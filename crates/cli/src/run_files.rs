@@ -3,10 +3,10 @@
 use crate::Failure;
 use crate::args::RunFileArgs;
 use crate::results::resolved;
-use justfull_lab::export::outputs::Outputs;
-use justfull_lab::export::records::Format;
-use justfull_lab::runner;
-use justfull_lab::scenario::Scenario;
+use justfull_report::export::outputs::Outputs;
+use justfull_report::export::records::Format;
+use justfull_report::export::run;
+use justfull_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(crate) fn outputs(
         .iter()
         .map(|scenario| {
             let prefix = if scenarios.len() > 1 { format!("{}-", scenario.name) } else { String::new() };
-            runner::outputs_of(&asked, scenario, &scenario.jobs(), &prefix)
+            run::outputs_of(&asked, scenario, &scenario.jobs(), &prefix)
         })
         .collect();
     let runs = all.iter().map(Vec::len).sum::<usize>();
@@ -49,13 +49,19 @@ fn records(
     path: Option<&PathBuf>,
     format: Option<&str>,
 ) -> Result<Option<(PathBuf, Format)>, Failure> {
-    let names = Format::ALL.map(|(_, name)| name).join(", ");
     let Some(path) = path else { return Ok(None) };
+    let ending = || path.extension()?.to_str().map(str::to_ascii_lowercase);
+    if cfg!(not(feature = "parquet"))
+        && format.map(str::to_owned).or_else(ending).as_deref() == Some("parquet")
+    {
+        return Err(Failure::lacks("Parquet", "parquet"));
+    }
+    let names = Format::ALL.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
     let format = match format {
         Some(name) => Format::ALL
-            .into_iter()
+            .iter()
             .find(|(_, own)| *own == name)
-            .map(|(format, _)| format)
+            .map(|(format, _)| *format)
             .ok_or_else(|| Failure::Usage(format!("--format: found {name}, allowed is one of {names}")))?,
         None => Format::of(path).ok_or_else(|| {
             let found = path.display();

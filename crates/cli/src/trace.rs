@@ -1,16 +1,16 @@
 //! `trace`: information on traces, conversion between their formats, fits, synthetic traces, pictures.
 
 use crate::Failure;
-use crate::compare::{print, say};
+use crate::terminal::{print, say};
 use clap::{Args, Subcommand};
-use justfull_lab::input::{SCENARIO_LIMIT, read_capped};
-use justfull_lab::trace::fit::{self, Over};
-use justfull_lab::trace::info::{self, Info};
-use justfull_lab::trace::{
-    self, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle, Loaded, Output,
-    ReadOptions, Repairs, Repeated, Timeline,
+use justfull_report::{export, figure, table};
+use justfull_trace::fit::{self, Over};
+use justfull_trace::info::{self, Info};
+use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
+use justfull_trace::{
+    self as trace, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle, Loaded,
+    Output, ReadOptions, Repairs, Repeated, Timeline,
 };
-use justfull_lab::{figure, table};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -264,7 +264,7 @@ fn inform(args: &InfoArgs) -> Result<(), Failure> {
     for (file, info) in args.files.iter().zip(&infos) {
         tell(file, &info.notes);
     }
-    print(&format!("{}\n", table::terminal(&info::table(&infos), table::Style::detect())))
+    print(&format!("{}\n", table::terminal(&table::traces(&infos), table::Style::detect())))
 }
 
 /// The trace that `args` asks for.
@@ -361,6 +361,7 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
 fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let png = match args.out.extension().map(|ending| ending.to_string_lossy().to_lowercase()).as_deref() {
         None | Some("svg") => false,
+        Some("png") if cfg!(not(feature = "png")) => return Err(Failure::lacks("PNG", "png")),
         Some("png") => true,
         Some(_) => {
             let found = args.out.display();
@@ -396,7 +397,7 @@ fn write(timeline: &Timeline, format: FileFormat, packet: Option<Bytes>, out: &P
 /// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an error here.
 fn put(out: &Path, fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     if out != Path::new("-") {
-        return trace::write_to(out, fill).map_err(|e| Failure::usage(&e));
+        return export::write_whole(out, fill).map_err(|e| Failure::usage(&e));
     }
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let done = fill(&mut stdout).and_then(|()| stdout.flush());

@@ -1,11 +1,13 @@
 //! `validate`.
 
 use crate::args::ValidateArgs;
-use crate::compare::{print, say, threads};
+use crate::compare::threads;
+use crate::terminal::{print, say};
 use crate::{Failure, results};
-use justfull_lab::export::ResultsFolder;
 use justfull_lab::validation::{self, CONTROLS, Validation};
-use justfull_lab::{export, table};
+use justfull_report::export::ResultsFolder;
+use justfull_report::figure::plot;
+use justfull_report::{export, table, validation as page};
 
 /// Every control.
 const ALL: &str = "all";
@@ -22,7 +24,7 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let mut as_recorded = true;
     for control in controls {
         let Some(validation) = validation::validate(control, threads(&args.jobs)) else { continue };
-        let grid = validation::table(&validation);
+        let grid = page::table(&validation);
         print(&format!("{}\n{}\n\n", table::terminal(&grid, table::Style::detect()), validation.tally()))?;
         as_recorded &= validation.as_recorded();
         if let Some(folder) = &mut out {
@@ -45,8 +47,9 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
 
 /// The page and its figures.
 fn write(folder: &mut ResultsFolder, validation: &Validation) -> Result<(), Failure> {
-    let text = validation::markdown(validation, "figures");
+    let text = page::markdown(validation, "figures");
     let page = format!("{}.md", validation.file.control);
     folder.write(&page, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
-    export::write_figures(folder, &validation.figures, false).map_err(|e| Failure::usage(&e))
+    let figures: Vec<_> = validation.plots.iter().map(plot::figure).collect();
+    export::write_figures(folder, &figures, false).map_err(|e| Failure::usage(&e))
 }

@@ -241,7 +241,7 @@ fn values_out_of_bounds_are_refused_before_the_first_run() {
     Trial::change("qfi = 3\npriority", "qfi = 9\npriority")
         .refused("my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *");
     Trial::change("\"100 packets\"", "\"0 packets\"").refused(
-        "my.toml:10:11: field `rlc.queue.limit`: found 0 packets, allowed is at least 1 packet or 1B *",
+        "my.toml:10:11: field `rlc.queue.limit`: found 0 packets, allowed is at least 1 packet or 1B, or \"unlimited\" *",
     );
     Trial::change("name = \"game\"", "name = \"game\"\nue = 7")
         .refused("my.toml:27:1: field `flow[1].ue`: found UE 7, allowed is 0: there is one UE");
@@ -280,8 +280,9 @@ fn a_channel_that_never_carries_anything_is_refused() {
     let constant = "kind = \"constant\"\nper_slot = 4";
     Trial::change("per_slot = 4", "per_slot = 0")
         .refused("my.toml:7:1: field `channel.per_slot`: found 0, allowed is 1 to 4294967295 *");
-    Trial::change(constant, "kind = \"rows\"\namounts = [0, 0]")
-        .refused("my.toml:7:1: field `channel.amounts`: found only zeros, allowed is some entry above 0 *");
+    Trial::change(constant, "kind = \"rows\"\namounts = [0, 0]").refused(
+        "my.toml:7:1: field `channel.amounts`: found [0, 0], allowed is at least one entry, one above 0, *",
+    );
     Trial::trace(b"packets_per_10ms\n0\n0\n").refused(
         "my.toml:7:1: field `channel.file`: t.csv: found a channel that never carries anything, allowed is some row *",
     );
@@ -487,6 +488,30 @@ fn messages_hold_no_control_characters() {
         assert_eq!(done.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains("\\u{1b}") || stderr.contains("\\u{9b}"), "it is told: {stderr}");
         assert!(!stderr.chars().any(|c| c.is_control() && c != '\n'), "{stderr:?}");
+    }
+}
+
+/// F8: nor does it as data: what tables, notes and figures show is as harmless as messages.
+#[test]
+fn tables_and_reports_hold_no_control_characters() {
+    let toml = "\\u001b[2J\\u0007\\u009b2J";
+    let trial = Trial::new(
+        SOUND
+            .replace("title = \"", &format!("title = \"{toml}"))
+            .replace("name = \"", &format!("name = \"{toml}")),
+    );
+    let done = trial.run();
+    let (stdout, stderr) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert_eq!(done.status.code(), Some(0), "{stderr}");
+    let clean = |what: &str, text: &str| {
+        assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')), "{what}: {text:?}");
+    };
+    clean("standard output", &stdout);
+    let out = trial.folder.path().join("out");
+    let figures = std::fs::read_dir(out.join("figures")).expect("there are figures");
+    let figures = figures.map(|entry| entry.expect("an entry").path());
+    for path in figures.chain([out.join("report.html")]) {
+        clean(&path.display().to_string(), &std::fs::read_to_string(&path).expect("text"));
     }
 }
 

@@ -194,6 +194,12 @@ fn completions_and_man_pages_cover_every_command() {
     }
     let folder = tempfile::tempdir().expect("a folder can be made");
     let out = folder.path().join("man");
+    // A page comes to its place as a whole: a link there is replaced and not written through.
+    let victim = folder.path().join("victim");
+    std::fs::create_dir(&out).expect("a folder can be made");
+    std::fs::write(&victim, "precious").expect("it can be written");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&victim, out.join("justfull.1")).expect("a link can be made");
     text(&["man", "--out", out.to_str().expect("a path in text")]);
     for page in
         ["justfull.1", "justfull-run.1", "justfull-reproduce.1", "justfull-explain.1", "justfull-check.1"]
@@ -201,6 +207,7 @@ fn completions_and_man_pages_cover_every_command() {
         let roff = std::fs::read_to_string(out.join(page)).unwrap_or_default();
         assert!(roff.contains(".SH NAME"), "{page}");
     }
+    assert_eq!(std::fs::read_to_string(&victim).expect("it is there"), "precious");
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn every_command_of_the_first_live_run_works_as_written() {
 #[test]
 fn every_scenario_that_the_readme_runs_is_there() {
     let text = std::fs::read_to_string(root().join("README.md")).expect("the page is there");
-    let shipped: Vec<&str> = justfull_lab::library::SCENARIOS.iter().map(|(name, _)| *name).collect();
+    let shipped: Vec<&str> = justfull_scenario::library::SCENARIOS.iter().map(|(name, _)| *name).collect();
     let named =
         text.lines().filter_map(|l| l.strip_prefix("justfull run ")).filter_map(|l| l.split(' ').next());
     for name in named.filter(|name| *name != "my.toml") {

@@ -1,7 +1,7 @@
 //! Ctrl-C in the midst of many runs: what is finished is kept, what is not is named.
 #![cfg(unix)]
 
-use justfull_lab::export::folder::{State, inspect};
+use justfull_report::export::folder::{State, inspect};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;

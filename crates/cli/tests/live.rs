@@ -319,18 +319,37 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
 }
 
 #[test]
-fn a_full_disk_is_one_error_and_leaves_no_half_file() {
-    room("a_full_disk_is_one_error_and_leaves_no_half_file", |folder| {
+fn f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
+    room("f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others", |folder| {
         let disk = folder.join("disk");
         fs::create_dir(&disk).expect("a folder can be made");
-        sh(&format!("mount -t tmpfs -o size=64k small {}", disk.display()));
-        let done = Run::live(folder, &["--time", "1s", "--flows", "--out", "disk/out"]).end();
-        let found = files(&disk);
-        sh(&format!("umount {}", disk.display()));
-        assert_eq!(done.code, 2, "{}", done.stderr);
-        assert!(done.error().starts_with("justfull: cannot write disk/out/"), "{}", done.stderr);
-        assert!(done.error().contains("No space left on device"), "{}", done.stderr);
+        let on = |size: &str| {
+            sh(&format!("mount -t tmpfs -o size={size} small {}", disk.display()));
+            let done = Run::live(folder, &["--time", "1s", "--flows", "--out", "disk/out"]).end();
+            let found: Vec<PathBuf> = files(&disk).into_iter().filter(|path| path.is_file()).collect();
+            let manifest = fs::read_to_string(disk.join("out/manifest.json")).unwrap_or_default();
+            sh(&format!("umount {}", disk.display()));
+            assert_eq!(done.code, 2, "{}", done.stderr);
+            assert!(done.error().contains("No space left on device"), "{}", done.stderr);
+            (done, found, manifest)
+        };
+        let (done, found, _) = on("48k");
+        assert!(
+            done.error().starts_with("justfull: --out: found disk/out: "),
+            "before the run: {}",
+            done.stderr
+        );
         assert!(found.is_empty(), "{found:?}");
+
+        let (done, found, manifest) = on("112k");
+        assert!(done.error().starts_with("justfull: cannot write disk/out/"), "{}", done.stderr);
+        assert!(done.error().ends_with("files are kept, manifest.json names the others"), "{}", done.stderr);
+        assert!(done.stdout.contains("packets came"), "the table is shown: {}", done.stdout);
+        let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it is whole");
+        let count = |key: &str| manifest[key].as_array().map_or(0, Vec::len);
+        assert!(count("missing") > 0 && count("files") > 1, "{manifest}");
+        assert_eq!(found.len(), count("files") + 1, "no half file: {found:?}");
+        assert!(found.iter().any(|path| path.ends_with("live.json")), "{found:?}");
     });
 }
 

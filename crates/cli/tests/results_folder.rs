@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "the tests of live runs use the rest")]
 mod room;
 
-use justfull_lab::export::folder::{Inspection, State, inspect};
+use justfull_report::export::folder::{Inspection, State, inspect};
 use room::{files, room, sh, wait_until};
 use std::fs;
 use std::os::unix::fs::{lchown, symlink};

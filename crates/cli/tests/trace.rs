@@ -247,7 +247,7 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
     put(at, "t.train", "0 20 0 1 2 3\n100 21 0 2 4\n200 20 0 1\n");
     put(at, "t.ucc", "Timestamp,DL_bitrate\n2020.01.01_00.00.00,12000\n2020.01.01_00.00.02,9000\n");
     let scenario = |channel: &str| {
-        let shipped = justfull_lab::library::scenario("voip-over-lte").expect("shipped");
+        let shipped = justfull_scenario::library::scenario("voip-over-lte").expect("shipped");
         let channel = format!("[channel]\nkind = \"trace\"\n{channel}\n");
         shipped.replace("[channel]\nkind = \"pattern\"\nbytes = [1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292]\n", &channel)
     };

@@ -2,15 +2,23 @@
 
 mod evaluate;
 
-use crate::report::summary::Metric;
-use crate::report::{Comparison, Group};
+use crate::model::ClaimTable;
+use crate::model::summary::Metric;
+use crate::model::{Comparison, Group};
 use crate::runner::{self, Outcome, Watch, run_all};
-use crate::scenario::{Job, Overrides, Scenario, ScenarioError, Setting};
-use crate::{library, near, report::ClaimTable};
+use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
 use justfull_sim::results::RunResult;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// The claims of the papers: short name, and the text of the file.
+pub const CLAIMS: &[(&str, &str)] = &[
+    ("E19", include_str!("../../../claims/E19.toml")),
+    ("T20", include_str!("../../../claims/T20.toml")),
+    ("A21", include_str!("../../../claims/A21.toml")),
+    ("LastPoll", include_str!("../../../claims/last-poll.toml")),
+];
 
 /// Name of the trace that leaves a scenario its own channel.
 pub const OWN_CHANNEL: &str = "scenario";
@@ -227,8 +235,8 @@ struct Runs {
 /// # Panics
 /// Never: the files are part of the program and tested.
 pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
-    let found = library::CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
-    let known: Vec<&str> = library::CLAIMS.iter().map(|(name, _)| *name).collect();
+    let found = CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
+    let known: Vec<&str> = CLAIMS.iter().map(|(name, _)| *name).collect();
     let (_, text) = found.ok_or_else(|| {
         ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", near::allowed(paper, &known, "")))
     })?;

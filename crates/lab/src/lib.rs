@@ -1,20 +1,11 @@
-//! Scenario files, runs, statistics, figures and claims: everything between a user's file and the simulator.
+//! Runs of scenarios and what they found: results as data, statistics over seeds, claims of papers, validation of TCP.
 //!
-//! A door: it parses, builds and shows. No algorithm lives here.
+//! A door: it runs, sums up and judges. No algorithm lives here, and nothing is shown.
 #![forbid(unsafe_code)]
 
 pub mod claims;
-pub mod export;
-pub mod figure;
-pub mod input;
-pub mod library;
-pub mod near;
+pub mod model;
 pub mod parity;
-pub mod reference;
-pub mod report;
 pub mod runner;
-pub mod scenario;
 pub mod stats;
-pub mod table;
-pub mod trace;
 pub mod validation;

@@ -13,7 +13,6 @@
 //! compares again, taking delays for equal that differ by no more than a given time.
 
 use crate::stats::cdf_share;
-use crate::table::{Grid, Row, RowKind};
 use justfull_base::Duration;
 use justfull_sim::results::{FlowResult, RunResult};
 use serde::Serialize;
@@ -64,17 +63,6 @@ pub enum Measure {
     Relative,
     /// The distance of Kolmogorov and Smirnov between their distributions.
     KsDistance,
-}
-
-impl Measure {
-    /// `value` with what it is.
-    fn in_words(self, value: f64) -> String {
-        match self {
-            Self::Difference => format!("{value:.3}"),
-            Self::Relative => format!("{:.1} %", 100.0 * value),
-            Self::KsDistance => format!("KS {value:.3}"),
-        }
-    }
 }
 
 impl ParityRow {
@@ -195,63 +183,12 @@ fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
     above(a, b).max(above(b, a))
 }
 
-/// How to read the table.
-const APART: &str = "apart: of utilisation the difference, of goodput the difference in percent of the simulated one, of delay KS, \
-                     the distance of Kolmogorov and Smirnov between the two distributions, 0 to 1: the greatest difference between \
-                     the shares of packets that waited no longer than some time. Of delay the medians are shown.";
-
-/// The figures as a table.
-#[must_use]
-pub fn grid(parity: &Parity) -> Grid {
-    let header = ["figure", "simulated", "live", "apart", "band", "verdict"].map(str::to_owned).to_vec();
-    let row = |row: &ParityRow| {
-        let cells = vec![
-            row.what.clone(),
-            format!("{:.4}", row.simulated),
-            format!("{:.4}", row.live),
-            row.measure.in_words(row.apart),
-            row.measure.in_words(row.band),
-            match row.apart_to_time {
-                _ if row.too_short => "too short".to_owned(),
-                _ if row.met => "met".to_owned(),
-                Some(apart) if row.explained() => format!("explained ({})", row.measure.in_words(apart)),
-                Some(apart) => format!("MISSED ({})", row.measure.in_words(apart)),
-                None => "MISSED".to_owned(),
-            },
-        ];
-        Row::new(cells, RowKind::Method)
-    };
-    let mut notes = vec![APART.to_owned()];
-    if parity.rows.iter().any(|row| row.apart_to_time.is_some()) {
-        notes.push("In brackets: the distance when delays that differ by no more than --explain's time count as equal.".into());
-    }
-    Grid { header, rows: parity.rows.iter().map(row).collect(), numbers_from: 1, notes }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use justfull_sim::results::Distribution;
 
     const LONG: Duration = Duration::from_secs(60);
-
-    #[test]
-    fn u10_a_run_that_is_too_short_says_so_and_misses_nothing() {
-        let one = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90);
-        let other = run(1.0, &[(5.0, 0.5), (6.0, 1.0)], 0.50);
-        let verdicts = |parity: &Parity| -> Vec<String> {
-            grid(parity).rows.iter().map(|row| row.cells[5].clone()).collect()
-        };
-        let short = Parity::of(&one, &other, Duration::from_secs(2));
-        assert_eq!((short.missed(), short.too_short()), (0, 3));
-        assert_eq!(verdicts(&short), ["too short"; 3]);
-        let long = Parity::of(&one, &other, LONG);
-        assert_eq!((long.missed(), long.too_short()), (3, 0));
-        let mut few = one.clone();
-        few.flows[0].delay.count = LEAST_PACKETS - 1;
-        let few = Parity::of(&few, &other, LONG);
-        assert_eq!(verdicts(&few), ["MISSED", "MISSED", "too short"], "few delays in a long run");
-    }
 
     fn run(goodput: f64, delays: &[(f64, f64)], utilisation: f64) -> RunResult {
         let delay = Distribution { count: 1000, cdf: delays.to_vec(), ..Distribution::default() };
@@ -282,17 +219,6 @@ mod tests {
         assert_eq!(judged(&run(2.0, &[(10.1, 0.3), (19.9, 1.0)], 0.9)), (1, 0));
         assert_eq!(judged(&run(2.0, &[(10.3, 0.3), (20.0, 1.0)], 0.9)), (1, 1), "beyond the time");
         assert_eq!(judged(&run(2.0, &[(10.1, 0.5), (20.0, 1.0)], 0.9)), (1, 1), "other shares");
-    }
-
-    /// W7: "apart 0.330" was taken for a time.
-    #[test]
-    fn w7_the_table_says_how_each_figure_is_held_against_the_other() {
-        let (one, other) =
-            (run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90), run(2.2, &[(1.0, 0.3), (2.0, 1.0)], 0.92));
-        let grid = grid(&Parity::of(&one, &other, LONG));
-        let apart: Vec<&str> = grid.rows.iter().map(|row| row.cells[3].as_str()).collect();
-        assert_eq!(apart, ["0.020", "10.0 %", "KS 0.200"]);
-        assert!(grid.notes[0].contains("Kolmogorov and Smirnov"));
     }
 
     #[test]

@@ -1,15 +1,11 @@
 //! Making the runs of a scenario on several threads, with progress, and keeping what is finished when they are interrupted.
 
-use crate::export::ExportError;
-use crate::export::RunFacts;
-use crate::export::outputs::{OutputTap, Outputs};
-use crate::report::{Comparison, Group};
-use crate::scenario::{Job, Scenario, ScenarioError};
+use crate::model::{Comparison, Group};
 use justfull_base::Instant;
+use justfull_scenario::{Job, Scenario, ScenarioError};
 use justfull_sim::Progress;
 use justfull_sim::results::RunResult;
 use std::any::Any;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -26,16 +22,24 @@ pub struct Watch {
 }
 
 /// One run's part of the watch.
-struct Watched<'a> {
+#[derive(Debug)]
+pub struct Watched<'a> {
     watch: &'a Watch,
     reported_ms: u64,
-    /// Set when a file of the run cannot be written on.
     stop: Arc<AtomicBool>,
 }
 
 impl<'a> Watched<'a> {
-    fn new(watch: &'a Watch) -> Self {
+    /// The part of a run that has not begun.
+    #[must_use]
+    pub fn new(watch: &'a Watch) -> Self {
         Self { watch, reported_ms: 0, stop: Arc::default() }
+    }
+
+    /// What ends this run alone soon when it is set.
+    #[must_use]
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 }
 
@@ -67,38 +71,6 @@ impl Outcome {
             Self::Done(result) => Some(*result),
             Self::Broken(_) | Self::Cancelled => None,
         }
-    }
-}
-
-/// Why runs could not be made.
-#[derive(Debug)]
-pub enum RunError {
-    /// The scenario is wrong.
-    Scenario(ScenarioError),
-    /// A file of a run could not be written.
-    Export(ExportError),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scenario(e) => e.fmt(f),
-            Self::Export(e) => e.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<ScenarioError> for RunError {
-    fn from(e: ScenarioError) -> Self {
-        Self::Scenario(e)
-    }
-}
-
-impl From<ExportError> for RunError {
-    fn from(e: ExportError) -> Self {
-        Self::Export(e)
     }
 }
 
@@ -168,66 +140,20 @@ fn run_each<E: Send + Sync>(
     results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(Outcome::Cancelled))).collect()
 }
 
-/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled or broken leaves no files.
-fn run_with(
-    scenario: &Scenario,
-    job: &Job,
-    outputs: &Outputs,
-    watch: &Watch,
-) -> Result<Option<RunResult>, RunError> {
-    let mut progress = Watched::new(watch);
-    if outputs.is_empty() {
-        return Ok(scenario.built(job)?.run(&mut progress));
-    }
-    let point = scenario.x(job.point).map(|(name, value)| format!("{name} = {value}")).unwrap_or_default();
-    let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
-    let failed: Arc<OnceLock<ExportError>> = Arc::default();
-    let mut tap = OutputTap::create(outputs, facts, Arc::clone(&progress.stop), Arc::clone(&failed))?;
-    let done = scenario.tapped(job, &mut tap)?.run(&mut progress);
-    if let Some(result) = done
-        && failed.get().is_none()
-    {
-        if result.broken.is_none() {
-            tap.commit()?;
-        }
-        return Ok(Some(result));
-    }
-    // What it could not write goes with it.
-    drop(tap);
-    match Arc::into_inner(failed).and_then(OnceLock::into_inner) {
-        Some(failed) => Err(failed.into()),
-        None => Ok(None),
-    }
-}
-
-/// The files of each of `jobs`: as they are asked for where there is one, otherwise with the run's name in each.
-#[must_use]
-pub fn outputs_of(outputs: &Outputs, scenario: &Scenario, jobs: &[Job], prefix: &str) -> Vec<Outputs> {
-    if jobs.len() == 1 && prefix.is_empty() {
-        return vec![outputs.clone()];
-    }
-    let run = |job: &Job| {
-        let x = scenario.x(job.point).map(|(label, value)| format!("{label}={value}-")).unwrap_or_default();
-        format!("{prefix}{}-{x}seed{}", job.method, job.seed)
-    };
-    jobs.iter().map(|job| outputs.named(&run(job))).collect()
-}
-
-/// Runs a whole scenario, writes the files that `outputs` asks for of each run, in the order of [`Scenario::jobs`], and gathers the
-/// results by points of the sweep. A run that breaks an invariant is named instead, and the others go on.
+/// Runs a whole scenario and gathers the results by points of the sweep. `one` makes each run: it is given its index and its job, in
+/// the order of [`Scenario::jobs`], and returns none when it was cancelled. A run that breaks an invariant is named instead, and the
+/// others go on.
 ///
 /// # Errors
-/// What is wrong with the scenario, or the first file that could not be written.
-pub fn compare(
+/// What is wrong with the scenario, or the first run that could not be made.
+pub fn compare<E: From<ScenarioError> + Send + Sync>(
     scenario: &Scenario,
     threads: usize,
     watch: &Watch,
-    outputs: &[Outputs],
-) -> Result<Comparison, RunError> {
+    one: impl Fn(usize, &Job) -> Result<Option<RunResult>, E> + Sync,
+) -> Result<Comparison, E> {
     let jobs = scenario.jobs();
-    let none = Outputs::default();
-    let one = |i: usize| run_with(scenario, &jobs[i], outputs.get(i).unwrap_or(&none), watch);
-    let outcomes = run_each(jobs.len(), threads, watch, one)?;
+    let outcomes = run_each(jobs.len(), threads, watch, |i| one(i, &jobs[i]))?;
     Ok(gathered(scenario, &jobs, outcomes)?)
 }
 
@@ -268,12 +194,12 @@ fn describe(scenario: &Scenario, job: &Job) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Overrides;
+    use justfull_scenario::Overrides;
     use std::path::Path;
 
     #[test]
     fn a_broken_run_is_named_with_what_it_broke_and_left_out_and_the_others_stand() {
-        let text = crate::library::scenario("several-ues").expect("it ships");
+        let text = justfull_scenario::library::scenario("several-ues").expect("it ships");
         let methods = Some(vec!["Vanilla".to_string(), "DRQL".into()]);
         let overrides = Overrides { methods, runs: Some(2), seed: Some(5), ..Overrides::default() };
         let scenario =

@@ -1,4 +1,4 @@
-//! Statistics over seeds: means with Student's t intervals, paired differences, quantiles, pooled distributions.
+//! Statistics over seeds: means with Student's t intervals, paired differences, pooled distributions.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -101,20 +101,6 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// Quantile `p` of rising `sorted` values, linear between order statistics (type 7 of Hyndman and Fan 1996, the
-/// default of R and NumPy); none without values or when `p` is outside 0 to 1.
-#[must_use]
-pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    if !(0.0..=1.0).contains(&p) {
-        return None;
-    }
-    let position = p * last as f64;
-    let below = position.floor() as usize;
-    let above = (below + 1).min(last);
-    Some(sorted[below] + (position - below as f64) * (sorted[above] - sorted[below]))
-}
-
 /// Share of values at or below `x`, linear between the points (x, share) of a distribution, 0 before its first.
 #[must_use]
 pub fn cdf_share(cdf: &[(f64, f64)], x: f64) -> f64 {
@@ -207,16 +193,6 @@ mod tests {
         assert!(near(jain(&[1.0, 3.0]).expect("values"), 0.8));
         assert_eq!(jain(&[]), None);
         assert_eq!(jain(&[0.0, 0.0]), None);
-    }
-
-    #[test]
-    fn quantiles_are_those_of_numpy() {
-        let values = [1.0, 2.0, 4.0, 8.0];
-        assert!(near(quantile(&values, 0.25).expect("values"), 1.75));
-        assert!(near(quantile(&values, 0.5).expect("values"), 3.0));
-        assert!(near(quantile(&values, 1.0).expect("values"), 8.0));
-        assert_eq!(quantile(&[], 0.5), None);
-        assert_eq!(quantile(&values, 1.5), None);
     }
 
     #[test]

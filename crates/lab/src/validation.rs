@@ -9,15 +9,13 @@ mod bbr;
 mod case;
 mod cubic;
 mod new_reno;
-mod page;
 mod scope;
 mod shared;
 
 pub use case::{Case, CaseFile, Status};
-pub use page::{markdown, table};
 
-use crate::figure::Figure;
-use crate::report::claims::Verdict;
+use crate::model::claims::Verdict;
+use crate::model::plot::Plot;
 use crate::stats::Summary;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +35,7 @@ pub(crate) struct Measured {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Evidence {
     measured: Vec<Measured>,
-    figures: Vec<Figure>,
+    plots: Vec<Plot>,
 }
 
 /// Runs worlds and measures the cases that they bear on.
@@ -65,8 +63,8 @@ pub struct Validation {
     pub file: CaseFile,
     /// The cases in order of the file.
     pub rows: Vec<Row>,
-    /// The figures in order of the experiments.
-    pub figures: Vec<Figure>,
+    /// Its figures in order of the experiments.
+    pub plots: Vec<Plot>,
 }
 
 impl Evidence {
@@ -121,7 +119,7 @@ pub fn validate(control: &str, threads: usize) -> Option<Validation> {
     };
     let evidence = run_all(experiments, threads);
     let rows = file.cases.iter().map(|case| judge(case, &evidence.measured)).collect();
-    Some(Validation { rows, figures: evidence.figures, file })
+    Some(Validation { rows, plots: evidence.plots, file })
 }
 
 /// Runs `experiments` and puts together what they give, in their order.
@@ -145,7 +143,7 @@ fn run_all(experiments: &[Experiment], threads: usize) -> Evidence {
     let mut all = Evidence::default();
     for (_, evidence) in done {
         all.measured.extend(evidence.measured);
-        all.figures.extend(evidence.figures);
+        all.plots.extend(evidence.plots);
     }
     all
 }

@@ -1,9 +1,9 @@
 //! The claims are what their file's header says: no band can be widened in silence.
 
 use justfull_lab::claims::{Basis, ClaimsFile, Kind, OWN_CHANNEL, load};
-use justfull_lab::library;
-use justfull_lab::report::summary::Metric;
-use justfull_lab::scenario::MethodLibrary;
+use justfull_lab::model::summary::Metric;
+use justfull_scenario::MethodLibrary;
+use justfull_scenario::library;
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 0.006 * b.abs().max(0.01)

@@ -1,8 +1,8 @@
 //! Small tables in integer units that must not change unless a commit says why. `cargo xtask golden --bless` rewrites them.
 
-use justfull_lab::library;
 use justfull_lab::runner::{Outcome, Watch, run_all};
-use justfull_lab::scenario::{Job, Overrides, Scenario, Setting};
+use justfull_scenario::library;
+use justfull_scenario::{Job, Overrides, Scenario, Setting};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -25,7 +25,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 
 use crate::LiveError;
-use crate::clock::raise_priority;
+use crate::clock::{now, raise_priority};
 use crate::net::{Network, Side};
 use echo::Echo;
 
@@ -520,9 +520,4 @@ fn refused_before(error: &io::Error) -> bool {
 
 fn waits(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
-}
-
-#[expect(clippy::disallowed_methods, reason = "applications live on the machine's clock")]
-pub(crate) fn now() -> Instant {
-    Instant::now()
 }

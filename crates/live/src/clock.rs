@@ -78,6 +78,12 @@ impl Clock for SlotClock {
     }
 }
 
+/// Now on the machine's clock, for what no slot depends on: applications, deadlines, outages.
+#[expect(clippy::disallowed_methods, reason = "applications live on the machine's clock")]
+pub(crate) fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 /// Gives this thread real-time priority `level`, or else the finest timers there are without it.
 pub fn raise_priority(level: i32) -> Priority {
     let parameters = libc::sched_param { sched_priority: level };

@@ -28,10 +28,10 @@ use flows::FlowTable;
 use justfull_base::{Duration, Instant, Packet};
 use justfull_ran::Stack;
 use justfull_sim::WorldConfig;
-use justfull_sim::link::Pipe;
-use justfull_sim::record::Record;
+use justfull_sim::live_recorder::LiveRecorder;
 use justfull_sim::results::RunResult;
 use justfull_sim::uplink::Uplink;
+use justfull_sim::wire::Wires;
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -40,9 +40,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 mod flows;
 mod side;
 mod sojourn;
+mod waiting;
 
 pub use side::Counts;
 pub use sojourn::Sojourns;
+use waiting::Waiting;
 
 /// The longest gap that is caught up: stalls of tens of milliseconds happen on any machine, and a stack that has missed more than this
 /// has been stopped.
@@ -129,6 +131,7 @@ pub struct Live<P> {
     side: Side,
     server: P,
     ues: Vec<P>,
+    waiting: Waiting,
     ue_of: BTreeMap<[u8; 16], u32>,
     /// The UE for all other addresses.
     any_ue: Option<u32>,
@@ -137,9 +140,9 @@ pub struct Live<P> {
     flows: FlowTable,
     fragments_down: FragmentPorts,
     fragments_up: FragmentPorts,
-    /// One link between server and UPF for each of these delays on top of the core's.
+    /// One wire between server and UPF for each of these delays on top of the core's.
     delays: Vec<Duration>,
-    core: Vec<Pipe<Packet>>,
+    core: Wires<Packet>,
     /// Packets on their way up, by their buffers.
     uplink: Uplink<u64>,
     down: Account,
@@ -162,7 +165,7 @@ impl<P: Port> Live<P> {
     /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
     pub fn new(config: &WorldConfig, options: &LiveOptions, ends: Ends<P>) -> Result<Self, LiveError> {
         let refused = |reason: String| LiveError::new("start a live run", reason);
-        let record = Record::new(config).map_err(|e| refused(e.to_string()))?;
+        let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
         let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
         if ends.ues.len() != config.stack.ues.len() {
             let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
@@ -192,10 +195,9 @@ impl<P: Port> Live<P> {
         delays.sort_unstable();
         delays.dedup();
         let warmup = Instant::ZERO + config.warmup;
-        let pipe = |d: &Duration| Pipe::new(config.core_rate, config.core_delay + *d);
         Ok(Self {
             side: Side::new(record, Arena::new(options.buffers, config.stack.mtu), config.air_delay),
-            core: delays.iter().map(pipe).collect(),
+            core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
             uplink: Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed),
             server: ends.server,
             flows: FlowTable::new(options.flows),
@@ -212,6 +214,7 @@ impl<P: Port> Live<P> {
             done: Instant::ZERO,
             fault: None,
             stack,
+            waiting: Waiting::on(&ues).map_err(|e| LiveError::new("watch the UEs' interfaces", e))?,
             ues,
             ue_of,
             any_ue,
@@ -289,13 +292,15 @@ impl<P: Port> Live<P> {
                 ..Packet::default()
             };
             self.side.on_their_way.begin(flow.number);
-            self.core[flow.pipe as usize].push(stamp, datagram.size, packet);
+            self.core.push(stamp, flow.pipe, datagram.size, packet);
         }
         Ok(())
     }
 
     fn read_ues(&mut self, stamp: Instant) -> Result<(), LiveError> {
-        for (of_port, port) in (0u32..).zip(&mut self.ues) {
+        let found = self.waiting.look().map_err(|e| LiveError::new("watch the UEs' interfaces", e))?;
+        for &of_port in found {
+            let port = &mut self.ues[of_port as usize];
             for _ in 0..READ_AT_ONCE {
                 let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
                 let (handle, mut datagram) =
@@ -324,18 +329,13 @@ impl<P: Port> Live<P> {
         Ok(())
     }
 
-    /// The core's links and the stack, up to `now`.
+    /// The core's wires and the stack, up to `now`.
     fn advance(&mut self, now: Instant) {
-        loop {
-            let next = self.core.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
-            if next > now {
-                break;
-            }
-            for pipe in &mut self.core {
-                while let Some(packet) = pipe.pop(next) {
-                    self.side.record.entered(next, packet.flow);
-                    self.stack.input(next, packet, &mut self.side);
-                }
+        while self.core.next() <= now {
+            let next = self.core.next();
+            while let Some(packet) = self.core.pop(next) {
+                self.side.record.entered(next, packet.flow);
+                self.stack.input(next, packet, &mut self.side);
             }
         }
         self.stack.wake(now, &mut self.side);
@@ -467,7 +467,7 @@ impl<P: Port> Live<P> {
     #[must_use]
     pub fn finish(mut self, priority: Priority, lateness: &Lateness) -> (RunResult, LiveReport) {
         let chain = self.stack.conserved();
-        let links = self.core.iter().map(Pipe::len).sum::<usize>() + self.side.air.len();
+        let links = self.core.len() + self.side.air.len();
         self.down.dropped = chain.dropped;
         self.down.queued = chain.queued + links as u64;
         let uplink = self.uplink.finish();

@@ -5,7 +5,7 @@
 //! are never read into memory, and a connection carries one request (RFC 9112, section 9.6: `Connection: close`). When all
 //! connections are in use, a new client takes the place of the one that has kept the server waiting longest.
 
-use crate::applications::now;
+use crate::clock::now;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -24,6 +24,7 @@ pub use session::{Outcome, Session};
 
 use serde::Serialize;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 /// A way in and out for IP datagrams of at most the MTU. Neither call waits.
 pub trait Port {
@@ -42,6 +43,12 @@ pub trait Port {
     /// How often and how long the interface was down and waited for.
     fn outages(&self) -> Outages {
         Outages::default()
+    }
+
+    /// A descriptor that is readable when a datagram waits, and when the interface has gone. None:
+    /// there is none, and the port is read at every reading.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
     }
 }
 
@@ -66,5 +73,9 @@ impl<P: Port> Port for &mut P {
 
     fn outages(&self) -> Outages {
         (**self).outages()
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        (**self).descriptor()
     }
 }

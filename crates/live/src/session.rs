@@ -239,7 +239,7 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
     thread::scope(|scope| {
         let told = Arc::clone(&over);
         let clock = SlotClock::start();
-        let begin = crate::applications::now();
+        let begin = crate::clock::now();
         let driver = scope.spawn(move || {
             let priority = raise_priority(PRIORITY);
             let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));

@@ -4,6 +4,7 @@
 //! and published figures depend on it.
 
 use crate::modulation::{CodeRate, Modulation, efficiency};
+use justfull_base::choice;
 
 /// Highest CQI; 0 means out of range (nothing can be received).
 pub const MAX_CQI: u8 = 15;
@@ -109,32 +110,26 @@ pub const fn quality(table: CqiTable, cqi: u8) -> Option<Quality> {
     Some(Quality { modulation: Modulation::of_order(order), code_rate: CodeRate::of_table(rate) })
 }
 
-/// Which MCS a base station picks for a CQI.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum CqiToMcs {
-    /// The list of the program behind T20's capacity traces (LTE, MCS table 1).
-    #[default]
-    #[cfg_attr(feature = "serde", serde(rename = "tmc"))]
-    Tmc,
-    /// OpenAirInterface's eNB since 2014 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
-    #[cfg_attr(feature = "serde", serde(rename = "oai"))]
-    Oai,
-    /// OpenAirInterface's eNB from 2013-09 to 2014-08 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
-    #[cfg_attr(feature = "serde", serde(rename = "oai_2013"))]
-    Oai2013,
-    /// The highest MCS whose efficiency does not exceed the CQI's, as in ns-3's LTE model (MCS table 1).
-    #[cfg_attr(feature = "serde", serde(rename = "ns3_lteamc"))]
-    Ns3LteAmc,
-    /// srsRAN's gNB for CQI table 1 and NR MCS table 1 (64QAM).
-    #[cfg_attr(feature = "serde", serde(rename = "nr_t1"))]
-    NrTable1,
-    /// srsRAN's gNB for CQI table 2 and NR MCS table 2 (256QAM).
-    #[cfg_attr(feature = "serde", serde(rename = "nr_t2"))]
-    NrTable2,
-    /// srsRAN's gNB for CQI table 3 and NR MCS table 3 (64QAM, low spectral efficiency).
-    #[cfg_attr(feature = "serde", serde(rename = "nr_t3"))]
-    NrTable3,
+choice! {
+    /// Which MCS a base station picks for a CQI.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum CqiToMcs {
+        /// The list of the program behind T20's capacity traces (LTE, MCS table 1).
+        #[default]
+        Tmc = "tmc",
+        /// OpenAirInterface's eNB since 2014 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
+        Oai = "oai",
+        /// OpenAirInterface's eNB from 2013-09 to 2014-08 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
+        Oai2013 = "oai_2013",
+        /// The highest MCS whose efficiency does not exceed the CQI's, as in ns-3's LTE model (MCS table 1).
+        Ns3LteAmc = "ns3_lteamc",
+        /// srsRAN's gNB for CQI table 1 and NR MCS table 1 (64QAM).
+        NrTable1 = "nr_t1",
+        /// srsRAN's gNB for CQI table 2 and NR MCS table 2 (256QAM).
+        NrTable2 = "nr_t2",
+        /// srsRAN's gNB for CQI table 3 and NR MCS table 3 (64QAM, low spectral efficiency).
+        NrTable3 = "nr_t3",
+    }
 }
 
 /// The MCS tables that a map's answers index.
@@ -147,31 +142,6 @@ pub enum McsTable {
 }
 
 impl CqiToMcs {
-    /// All maps.
-    pub const ALL: [Self; 7] = [
-        Self::Tmc,
-        Self::Oai,
-        Self::Oai2013,
-        Self::Ns3LteAmc,
-        Self::NrTable1,
-        Self::NrTable2,
-        Self::NrTable3,
-    ];
-
-    /// Name in scenario files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tmc => "tmc",
-            Self::Oai => "oai",
-            Self::Oai2013 => "oai_2013",
-            Self::Ns3LteAmc => "ns3_lteamc",
-            Self::NrTable1 => "nr_t1",
-            Self::NrTable2 => "nr_t2",
-            Self::NrTable3 => "nr_t3",
-        }
-    }
-
     /// The MCS table that the answers of this map index.
     #[must_use]
     pub const fn mcs_table(self) -> McsTable {

@@ -1,16 +1,15 @@
 //! Active queue management: whether to signal congestion. An AQM decides and stores nothing.
 //!
-//! To add one: its file below `aqm/`, a variant of [`AqmConfig`] and of [`AnyAqm`], and its `DOC` in [`AQMS`].
+//! To add one: its file below `aqm/`, and its line in the list of `kinds!`.
 
 pub mod codel;
 pub mod none;
 
-use crate::discipline::Lane;
+pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
 use alloc::boxed::Box;
 use core::fmt::Debug;
-use justfull_base::doc::MethodDoc;
-use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
+use justfull_base::{BitRate, Duration, Instant, Packet, kinds};
 
 /// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without the packet that is
 /// asked about.
@@ -41,9 +40,6 @@ pub enum Verdict {
     /// Signal congestion on this packet: a mark where it can carry one and the AQM marks, else a drop.
     Signal,
 }
-
-/// What an AQM may note on a packet when it is enqueued and reads when it is dequeued.
-pub type Tag = u64;
 
 /// A walk over the packets that wait in a queue and are not reserved by a lower layer.
 pub trait Scan {
@@ -110,89 +106,30 @@ pub fn becomes_mark(marks: bool, packet: &Packet) -> bool {
     marks && packet.ecn.is_capable()
 }
 
-/// Documentation of every AQM.
-pub const AQMS: &[&MethodDoc] = &[&none::DOC, &codel::DOC];
+kinds! {
+    $ each;
 
-/// Which AQM, with its settings, as in a scenario file: `kind = "codel"` and the keys of its configuration.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum AqmConfig {
-    /// No AQM: the limit alone drops.
-    None(none::Config),
-    /// CoDel.
-    #[cfg_attr(feature = "serde", serde(rename = "codel"))]
-    CoDel(codel::Config),
-}
+    /// Which AQM, with its settings, as in a scenario file: `kind = "codel"` and the keys of its
+    /// configuration.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum AqmConfig = None;
 
-impl Default for AqmConfig {
-    fn default() -> Self {
-        Self::None(none::Config {})
-    }
-}
+    /// An AQM of any kind, for a queue of this many lanes. The large ones are boxed: a queue
+    /// without AQM is small.
+    #[derive(Debug)]
+    pub enum AnyAqm(lanes: u32) or Box<dyn Aqm + Send>;
 
-impl AqmConfig {
-    /// Its kind, as in a scenario file.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::None(_) => none::DOC.name,
-            Self::CoDel(_) => codel::DOC.name,
-        }
-    }
-
-    /// Checks the bounds of all settings.
-    ///
-    /// # Errors
-    /// Names the first setting out of its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::None(_) => Ok(()),
-            Self::CoDel(config) => config.validate(),
-        }
-    }
-}
-
-/// An AQM of any kind. The large ones are boxed: a queue without AQM is small.
-#[derive(Debug)]
-pub enum AnyAqm {
-    /// No AQM.
-    None(none::NoAqm),
-    /// CoDel.
-    CoDel(Box<codel::CoDel>),
-    /// A user's own.
-    Custom(Box<dyn Aqm + Send>),
+    "none" None = none::{NoAqm, NoAqmConfig};
+    "codel" CoDel = codel::{CoDel in Box, CoDelConfig};
 }
 
 impl AnyAqm {
-    /// The AQM by `config` for a queue of `lanes` lanes.
-    ///
-    /// # Errors
-    /// Names the setting out of its bounds.
-    pub fn new(config: &AqmConfig, lanes: u32) -> Result<Self, ConfigError> {
-        config.validate()?;
-        Ok(match config {
-            AqmConfig::None(_) => Self::None(none::NoAqm),
-            AqmConfig::CoDel(config) => Self::CoDel(Box::new(codel::CoDel::new(config, lanes)?)),
-        })
-    }
-
     /// True for no AQM, which need not be asked.
     #[inline]
     #[must_use]
     pub const fn is_none(&self) -> bool {
         matches!(self, Self::None(_))
     }
-}
-
-macro_rules! each {
-    ($self:expr, $aqm:ident => $call:expr) => {
-        match $self {
-            AnyAqm::None($aqm) => $call,
-            AnyAqm::CoDel($aqm) => $call,
-            AnyAqm::Custom($aqm) => $call,
-        }
-    };
 }
 
 impl Aqm for AnyAqm {
@@ -345,11 +282,11 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_name_and_only_the_absent_one_need_not_be_asked() {
-        let codel = AqmConfig::CoDel(codel::Config::default());
+        let codel = AqmConfig::CoDel(CoDelConfig::default());
         assert_eq!([AqmConfig::default().name(), codel.name()], ["none", "codel"]);
         let is_none = |config| AnyAqm::new(config, 1).expect("within bounds").is_none();
         assert_eq!([is_none(&AqmConfig::default()), is_none(&codel)], [true, false]);
-        let never = codel::Config { target: Duration::ZERO, ..codel::Config::default() };
+        let never = CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() };
         assert!(AqmConfig::CoDel(never).validate().is_err() && codel.validate().is_ok());
         let marks = |config| AnyAqm::new(config, 1).expect("within bounds").marks();
         assert_eq!([marks(&AqmConfig::default()), marks(&codel)], [false, true]);

@@ -1,32 +1,17 @@
 //! Queue disciplines: they store packets in lanes, choose the lane to serve and the victim of an overflow.
 //!
-//! To add one: its file below `discipline/`, a variant of [`DisciplineConfig`] and of [`AnyDiscipline`], and its `DOC`
-//! in [`DISCIPLINES`].
+//! To add one: its file below `discipline/`, and its line in the list of `kinds!`.
 
 pub mod fifo;
 pub mod fq_codel;
 pub mod protocol;
 pub mod sfq;
 
-use crate::aqm::{AqmConfig, Tag};
+use crate::aqm::AqmConfig;
+pub use crate::lane::{Lane, Queued};
 use alloc::boxed::Box;
 use core::fmt::Debug;
-use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Instant, Packet};
-
-/// Number of a lane, from 0.
-pub type Lane = u16;
-
-/// A packet as it waits in a lane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queued {
-    /// The packet.
-    pub packet: Packet,
-    /// What the AQM noted on it.
-    pub tag: Tag,
-    /// The AQM has passed it on dequeue; the layer below gave it back.
-    pub passed: bool,
-}
+use justfull_base::{Instant, Packet, kinds};
 
 /// Which packets leave a full queue so that another may enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,99 +132,37 @@ pub trait Discipline: Debug {
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
 }
 
-/// Documentation of every discipline.
-pub const DISCIPLINES: &[&MethodDoc] = &[&fifo::DOC, &protocol::DOC, &sfq::DOC, &fq_codel::DOC];
+kinds! {
+    $ each;
 
-/// Which discipline, with its settings, as in a scenario file: `kind = "sfq"` and the keys of its configuration.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum DisciplineConfig {
-    /// First in, first out.
-    Fifo(fifo::Config),
-    /// Datagrams before TCP.
-    Protocol(protocol::Config),
-    /// Stochastic fairness queueing.
-    Sfq(sfq::Config),
-    /// FQ-CoDel, with a CoDel for each lane.
-    #[cfg_attr(feature = "serde", serde(rename = "fq_codel"))]
-    FqCoDel(fq_codel::Config),
+    /// Which discipline, with its settings, as in a scenario file: `kind = "sfq"` and the keys of
+    /// its configuration.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum DisciplineConfig = Fifo;
+
+    /// A discipline of any kind; `key` is the key of its stream of chance
+    /// ([`stream_key`](justfull_base::rng::stream_key)). The large ones are boxed: a queue with a
+    /// single lane is small.
+    #[derive(Debug)]
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
+    // encoded in a variant's fields is slower to decode.
+    #[repr(u8)]
+    pub enum AnyDiscipline(key: u64) or Box<dyn Discipline + Send>;
+
+    "fifo" Fifo = fifo::{Fifo, FifoConfig};
+    "protocol" Protocol = protocol::{ByProtocol in Box, ByProtocolConfig};
+    "sfq" Sfq = sfq::{Sfq in Box, SfqConfig};
+    "fq_codel" FqCoDel = fq_codel::{FqCoDel in Box, FqCoDelConfig};
 }
 
-impl Default for DisciplineConfig {
-    fn default() -> Self {
-        Self::Fifo(fifo::Config {})
-    }
-}
+pub(crate) use each;
 
 impl DisciplineConfig {
-    /// Checks the bounds of all settings.
-    ///
-    /// # Errors
-    /// Names the first setting out of its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::Fifo(_) | Self::Protocol(_) => Ok(()),
-            Self::Sfq(config) => config.validate(),
-            Self::FqCoDel(config) => config.validate(),
-        }
-    }
-
     /// The AQM that is part of the discipline, where one is.
     #[must_use]
     pub fn own_aqm(&self) -> Option<AqmConfig> {
-        match self {
-            Self::FqCoDel(config) => Some(AqmConfig::CoDel(config.codel())),
-            Self::Fifo(_) | Self::Protocol(_) | Self::Sfq(_) => None,
-        }
+        if let Self::FqCoDel(config) = self { Some(AqmConfig::CoDel(config.codel())) } else { None }
     }
-}
-
-/// A discipline of any kind. The large ones are boxed: a queue with a single lane is small.
-#[derive(Debug)]
-// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
-#[repr(u8)]
-pub enum AnyDiscipline {
-    /// First in, first out.
-    Fifo(fifo::Fifo),
-    /// Datagrams before TCP.
-    Protocol(Box<protocol::ByProtocol>),
-    /// Stochastic fairness queueing.
-    Sfq(Box<sfq::Sfq>),
-    /// The lanes of FQ-CoDel.
-    FqCoDel(Box<fq_codel::FqCoDel>),
-    /// A user's own.
-    Custom(Box<dyn Discipline + Send>),
-}
-
-impl AnyDiscipline {
-    /// The discipline by `config`; `key` is the key of its stream of chance
-    /// ([`stream_key`](justfull_base::rng::stream_key)).
-    ///
-    /// # Errors
-    /// Names the setting out of its bounds.
-    pub fn new(config: &DisciplineConfig, key: u64) -> Result<Self, ConfigError> {
-        Ok(match config {
-            DisciplineConfig::Fifo(_) => Self::Fifo(fifo::Fifo::default()),
-            DisciplineConfig::Protocol(_) => Self::Protocol(Box::default()),
-            DisciplineConfig::Sfq(config) => Self::Sfq(Box::new(sfq::Sfq::new(config, key)?)),
-            DisciplineConfig::FqCoDel(config) => {
-                Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(config, key)?))
-            }
-        })
-    }
-}
-
-macro_rules! each {
-    ($self:expr, $d:ident => $call:expr) => {
-        match $self {
-            AnyDiscipline::Fifo($d) => $call,
-            AnyDiscipline::Protocol($d) => $call,
-            AnyDiscipline::Sfq($d) => $call,
-            AnyDiscipline::FqCoDel($d) => $call,
-            AnyDiscipline::Custom($d) => $call,
-        }
-    };
 }
 
 impl Discipline for AnyDiscipline {
@@ -437,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_discipline_that_says_nothing_more_moves_nothing_and_has_room() {
-        let mut fifo = fifo::Fifo::default();
+        let mut fifo = Fifo::default();
         assert!(!fifo.reshuffle(Instant::from_nanos(1)) && fifo.lane_admits(0, u32::MAX));
         assert_eq!(
             (fifo.lane_bytes(0), fifo.advance(), fifo.first(), fifo.is_empty()),
@@ -458,17 +381,17 @@ mod tests {
     fn each_kind_has_its_lanes_and_only_fq_codel_an_aqm_of_its_own() {
         let kinds = [
             (DisciplineConfig::default(), 1),
-            (DisciplineConfig::Protocol(protocol::Config {}), 2),
-            (DisciplineConfig::Sfq(sfq::Config { lanes: 9, ..sfq::Config::default() }), 9),
-            (DisciplineConfig::FqCoDel(fq_codel::Config { lanes: 8, ..fq_codel::Config::default() }), 8),
+            (DisciplineConfig::Protocol(ByProtocolConfig {}), 2),
+            (DisciplineConfig::Sfq(SfqConfig { lanes: 9, ..SfqConfig::default() }), 9),
+            (DisciplineConfig::FqCoDel(FqCoDelConfig { lanes: 8, ..FqCoDelConfig::default() }), 8),
         ];
         for (config, lanes) in &kinds {
             assert_eq!(AnyDiscipline::new(config, 1).expect("within bounds").lanes(), *lanes);
             let own = config.own_aqm();
             assert_eq!(own.is_some(), *lanes == 8, "{config:?}");
-            assert!(own.is_none_or(|aqm| aqm == AqmConfig::CoDel(crate::aqm::codel::Config::default())));
+            assert!(own.is_none_or(|aqm| aqm == AqmConfig::CoDel(crate::aqm::CoDelConfig::default())));
         }
-        let none = sfq::Config { lanes: 0, ..sfq::Config::default() };
+        let none = SfqConfig { lanes: 0, ..SfqConfig::default() };
         assert!(DisciplineConfig::Sfq(none).validate().is_err());
     }
 }

@@ -11,11 +11,15 @@
 //! Deviations: none. T20's released program drops a packet that finds more than 30 in the queue: that is
 //! `31 packets` here.
 
+use alloc::string::{String, ToString};
+use alloc::vec;
 use core::fmt;
 use core::str::FromStr;
 use justfull_base::Bytes;
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::bounds::free;
+use justfull_base::doc::MethodDoc;
 use justfull_base::error::{ConfigError, ensure};
+use justfull_base::param::{Form, Param};
 use justfull_base::units::UnitError;
 
 /// How much a queue may hold, the packet that arrives included.
@@ -30,7 +34,7 @@ pub enum Limit {
 }
 
 /// Limits that `justfull explain` knows.
-pub const LIMITS: &[&MethodDoc] = &[&TAIL_DROP];
+pub const DOCS: &[&MethodDoc] = &[&TAIL_DROP];
 
 /// Describes the fixed limit.
 pub const TAIL_DROP: MethodDoc = MethodDoc {
@@ -43,13 +47,10 @@ pub const TAIL_DROP: MethodDoc = MethodDoc {
            size of packets; a limit in bytes does not.",
     sources: "RFC 7567 section 2; T20 section 5; E19 section IV",
     deviations: "none",
-    params: &[ParamDoc {
-        name: "limit",
-        unit: "packets or size",
-        bounds: "1 packet or 1B and more, or \"unlimited\"",
-        default: "1024 packets",
-        text: "Most that the queue holds, the arriving packet included.",
-    }],
+    params: || {
+        let text = "Most that the queue holds, the arriving packet included.";
+        vec![free::<Limit, _>().describe("limit", None, Some(Limit::default()), text)]
+    },
 };
 
 const ALLOWED: &str = "a limit such as \"1024 packets\", \"10MB\" or \"unlimited\"";
@@ -77,8 +78,29 @@ impl Limit {
     /// # Errors
     /// A limit of zero, which would admit nothing.
     pub fn validate(self) -> Result<(), ConfigError> {
+        self.check().map_err(|e| e.within("limit"))
+    }
+}
+
+impl Param for Limit {
+    const UNIT: &'static str = "packets or size";
+
+    fn form() -> Form {
+        Form::Text(r"^\s*([0-9]+\s*packets?|[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B|unlimited)\s*$")
+    }
+
+    fn allowed() -> String {
+        "at least 1 packet or 1B, or \"unlimited\"".into()
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
         let some = !matches!(self, Self::Packets(0) | Self::Bytes(0));
-        ensure(some, "limit", &self, "at least 1 packet or 1B", "a queue that admits nothing stops its flow")
+        let why = "a queue that admits nothing stops its flow";
+        ensure(some, "", self, &Self::allowed(), why)
     }
 }
 
@@ -185,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_default_is_as_documented() {
-        assert_eq!(Limit::default().to_string(), TAIL_DROP.params[0].default);
+        assert_eq!(Limit::default().to_string(), TAIL_DROP.params()[0].default);
     }
 
     #[cfg(feature = "serde")]

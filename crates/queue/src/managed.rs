@@ -1,37 +1,42 @@
-//! The one queue that other crates hold: storage by a discipline, signals by an AQM, one limit, one set of counters.
+//! The one queue that other crates hold: storage by a discipline, signals by an AQM, one limit, one
+//! set of counters.
 //!
 //! A packet has exactly one fate. At any time
 //! arrived = departed + dropped + waiting + reserved, in packets and in bytes.
 //!
-//! *Waiting* packets are in a lane. *Reserved* ones are with the layer below, which has not finished with them (RLC cuts an
-//! SDU over several slots); they count as backlog. A reserved packet is committed (it departs) or aborted (it goes
-//! back to the head of its lane).
+//! *Waiting* packets are in a lane. *Reserved* ones are with the layer below, which has not
+//! finished with them (RLC cuts an SDU over several slots); they count as backlog. A reserved
+//! packet is committed (it departs) or aborted (it goes back to the head of its lane).
 
 mod known;
 
 use crate::aqm::none::NoAqm;
-use crate::aqm::{AnyAqm, Aqm, AqmConfig, QueueView, Scan, Tag, Verdict, becomes_mark};
+use crate::aqm::{AnyAqm, Aqm, AqmConfig, QueueView, Scan, Verdict, becomes_mark};
 use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
-use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig, Lane, Queued};
+use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig};
+use crate::lane::{Lane, Queued, Tag};
 use crate::limit::Limit;
 use alloc::format;
 use alloc::string::String;
 use justfull_base::error::ensure;
-use justfull_base::{BitRate, ConfigError, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
+use justfull_base::{
+    BitRate, ConfigError, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, params,
+};
 use known::Known;
 
-/// Settings of a [`ManagedQueue`].
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct QueueConfig {
-    /// Most that the queue holds.
-    pub limit: Limit,
-    /// When to signal congestion; none with a discipline that brings its own AQM.
-    pub aqm: AqmConfig,
-    /// In which order to serve.
-    pub discipline: DisciplineConfig,
+params! {
+    /// Settings of a [`ManagedQueue`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct QueueConfig {
+        /// Most that the queue holds.
+        limit: Limit = Default::default();
+        /// When to signal congestion; none with a discipline that brings its own AQM.
+        aqm: AqmConfig as "AQM" = Default::default();
+        /// In which order to serve.
+        discipline: DisciplineConfig as "discipline" = Default::default();
+    }
+    check Self::check_own_aqm;
 }
 
 impl QueueConfig {
@@ -47,14 +52,7 @@ impl QueueConfig {
         !matches!(self.aqm, AqmConfig::None(_)) || self.discipline.own_aqm().is_some()
     }
 
-    /// Checks the bounds of all settings.
-    ///
-    /// # Errors
-    /// Names the first setting out of its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        self.limit.validate()?;
-        self.aqm.validate().map_err(|e| e.within("aqm"))?;
-        self.discipline.validate().map_err(|e| e.within("discipline"))?;
+    fn check_own_aqm(&self) -> Result<(), ConfigError> {
         ensure(
             self.discipline.own_aqm().is_none() || matches!(self.aqm, AqmConfig::None(_)),
             "aqm",
@@ -73,29 +71,48 @@ pub struct ManagedQueue {
     account: Account,
 }
 
-/// Decides once what discipline and what AQM the queue has, and runs `$call` on the queue `$q` whose two are known. Having no
-/// AQM is a case of its own for every discipline; the AQMs decide among themselves.
+/// What became of a packet that was to go through a queue without being stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Pass {
+    /// It has left the queue.
+    Passed,
+    /// It was dropped.
+    Dropped,
+    /// Nothing happened: it must be enqueued, since something is before it or the queue is of a
+    /// kind that must hold it.
+    Held,
+}
+
+/// Decides once what discipline and what AQM the queue has, and runs `$call` on the queue `$q`
+/// whose two are known. The commonest pair is compiled into the caller, the others are not. Having
+/// no AQM is a case of its own for every discipline; the AQMs decide among themselves.
 macro_rules! known {
-    ($queue:expr, $q:ident => $call:expr) => {{
-        let ManagedQueue { discipline, aqm, account } = $queue;
-        match aqm {
-            AnyAqm::None(aqm) => known!(discipline, aqm, account, $q => $call),
-            aqm => known!(discipline, aqm, account, $q => $call),
+    ($queue:expr, $q:ident => $call:expr) => {
+        match $queue.plain() {
+            Some(mut $q) => $call,
+            None => outlined(|| {
+                let ManagedQueue { discipline, aqm, account } = $queue;
+                match aqm {
+                    AnyAqm::None(aqm) => known!(discipline, aqm, account, $q => $call),
+                    aqm => known!(discipline, aqm, account, $q => $call),
+                }
+            }),
         }
-    }};
+    };
     ($discipline:ident, $aqm:ident, $account:ident, $q:ident => $call:expr) => {
-        match $discipline {
-            AnyDiscipline::Fifo(d) => known!(d, $aqm, $account; $q => $call),
-            AnyDiscipline::Protocol(d) => known!(&mut **d, $aqm, $account; $q => $call),
-            AnyDiscipline::Sfq(d) => known!(&mut **d, $aqm, $account; $q => $call),
-            AnyDiscipline::FqCoDel(d) => known!(&mut **d, $aqm, $account; $q => $call),
-            AnyDiscipline::Custom(d) => known!(&mut **d, $aqm, $account; $q => $call),
-        }
+        crate::discipline::each!($discipline, &mut d => known!(d, $aqm, $account; $q => $call))
     };
     ($d:expr, $aqm:ident, $account:ident; $q:ident => $call:expr) => {{
         let mut $q = Known { discipline: $d, aqm: $aqm, account: $account };
         $call
     }};
+}
+
+/// Keeps `call` out of its caller.
+#[inline(never)]
+fn outlined<R>(call: impl FnOnce() -> R) -> R {
+    call()
 }
 
 impl ManagedQueue {
@@ -113,8 +130,8 @@ impl ManagedQueue {
         Self::from_parts(layer, config.limit, discipline, aqm)
     }
 
-    /// A queue of `layer` from parts that were built elsewhere, such as a user's own. The AQM must serve as many lanes as
-    /// the discipline has, and the discipline must be empty.
+    /// A queue of `layer` from parts that were built elsewhere, such as a user's own. The AQM must
+    /// serve as many lanes as the discipline has, and the discipline must be empty.
     ///
     /// # Errors
     /// A limit of zero.
@@ -144,96 +161,60 @@ impl ManagedQueue {
 
     /// Offers `packet`; true when it was admitted.
     ///
-    /// The AQM sees every arrival, then the limit is checked. A mark is set only on a packet that is admitted.
+    /// The AQM sees every arrival, then the limit is checked. A mark is set only on a packet that
+    /// is admitted.
     #[inline(always)]
     pub fn enqueue<P: Probe>(&mut self, now: Instant, mut packet: Packet, probe: &mut P) -> bool {
         packet.enqueued = now;
-        let admitted = match self.plain() {
-            Some(mut queue) => queue.enqueue(now, &mut packet, probe),
-            None => self.enqueue_other(now, packet, probe),
-        };
+        let admitted = known!(self, queue => queue.enqueue(now, &mut packet, probe));
         self.check();
         admitted
-    }
-
-    #[inline(never)]
-    fn enqueue_other<P: Probe>(&mut self, now: Instant, mut packet: Packet, probe: &mut P) -> bool {
-        known!(self, queue => queue.enqueue(now, &mut packet, probe))
     }
 
     /// Takes the next packet for good: as [`Self::reserve`] and [`Self::commit`].
     #[inline(always)]
     pub fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        let packet = match self.plain() {
-            Some(mut queue) => queue.dequeue(now, probe),
-            None => self.dequeue_other(now, probe),
-        };
-        self.check();
-        packet
+        let mut packet = Packet::default();
+        self.dequeue_into(now, &mut packet, probe).then_some(packet)
     }
 
-    #[inline(never)]
-    fn dequeue_other<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        known!(self, queue => queue.dequeue(now, probe))
-    }
-
-    /// Takes up to `most` packets for good and offers each to `below`: [`Self::dequeue`] and [`Self::enqueue`] for each of them.
+    /// As [`Self::dequeue`], and puts the packet in `place`; false when there is none, and then
+    /// `place` may hold one that was dropped. The packet is written once, not carried there in an
+    /// option.
     #[inline(always)]
-    pub fn forward<P: Probe>(&mut self, now: Instant, most: u32, below: &mut Self, probe: &mut P) {
-        if let (Some(mut queue), Some(mut below)) = (self.plain(), below.plain()) {
-            queue.forward(now, most, &mut below, probe);
-        } else {
-            for _ in 0..most {
-                let Some(packet) = self.dequeue(now, probe) else { break };
-                below.enqueue(now, packet, probe);
-            }
-        }
+    pub fn dequeue_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+        let taken = known!(self, queue => queue.dequeue_into(now, place, probe));
         self.check();
-        below.check();
+        taken
     }
 
-    /// Offers `packet` and hands it on to `below` at once: [`Self::enqueue`] and [`Self::forward`], without storing it in
-    /// between. False, and nothing happens, where something is before it or the queue is of a kind that must hold it.
+    /// Offers `packet` and takes it out again at once, without storing it in between:
+    /// [`Self::enqueue`] and [`Self::dequeue`].
     #[inline(always)]
-    pub fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, below: &mut Self, probe: &mut P) -> bool {
+    pub fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) -> Pass {
         if !self.is_empty() {
-            return false;
+            return Pass::Held;
         }
-        let Some(mut queue) = self.plain() else { return false };
-        let packet = Packet { enqueued: now, ..*packet };
-        if queue.pass(now, &packet, probe) {
-            below.enqueue(now, packet, probe);
-        }
+        let Some(mut queue) = self.plain() else { return Pass::Held };
+        let passed = queue.pass(now, &mut Packet { enqueued: now, ..*packet }, probe);
         self.check();
-        true
+        if passed { Pass::Passed } else { Pass::Dropped }
     }
 
-    /// Takes the next packet that the AQM passes. It counts as backlog until it is committed or aborted.
+    /// Takes the next packet that the AQM passes. It counts as backlog until it is committed or
+    /// aborted.
     #[inline(always)]
     pub fn reserve<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        let packet = match self.plain() {
-            Some(mut queue) => queue.reserve(now, probe),
-            None => self.reserve_other(now, probe),
-        };
-        self.check();
-        packet
+        let mut packet = Packet::default();
+        self.reserve_into(now, &mut packet, probe).then_some(packet)
     }
 
-    #[inline(never)]
-    fn reserve_other<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        known!(self, queue => queue.reserve(now, probe))
-    }
-
-    /// As [`Self::reserve`], and puts the packet in `place`; false when there is none. For a caller that keeps it: the packet is
-    /// written once, not carried there in an option.
+    /// As [`Self::reserve`], into `place` as [`Self::dequeue_into`].
     #[inline(always)]
     pub fn reserve_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
-        let reserved = match self.plain() {
-            Some(mut queue) => queue.reserve(now, probe).map(|packet| *place = packet),
-            None => self.reserve_other(now, probe).map(|packet| *place = packet),
-        };
+        let taken = known!(self, queue => queue.reserve_into(now, place, probe));
         self.check();
-        reserved.is_some()
+        taken
     }
 
     /// The queue, where it is the commonest kind, whose code is compiled into the caller.
@@ -262,21 +243,31 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// True where packets leave in the order of their arrival: then [`Self::visit_waiting`] can show all of them.
+    /// True where packets leave in the order of their arrival and nothing drops them at their
+    /// departure.
+    #[inline]
+    #[must_use]
+    pub const fn is_plain(&self) -> bool {
+        self.is_fifo() && self.aqm.is_none()
+    }
+
+    /// True where packets leave in the order of their arrival: then [`Self::visit_waiting`] can
+    /// show all of them.
     #[inline]
     #[must_use]
     pub const fn is_fifo(&self) -> bool {
         matches!(self.discipline, AnyDiscipline::Fifo(_))
     }
 
-    /// Shows the packets that wait, next first, as far as the discipline knows their order ([`Discipline::visit`]) and until
-    /// `visit` answers false. The AQM may still drop them.
+    /// Shows the packets that wait, next first, as far as the discipline knows their order
+    /// ([`Discipline::visit`]) and until `visit` answers false. The AQM may still drop them.
     pub fn visit_waiting(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
         self.discipline.visit(visit);
     }
 
-    /// Gives the reserved `packet` back: it is the next of its lane again, the turn is its lane's, and the AQM is not
-    /// asked about it again at the next reserve. Several packets are given back last first.
+    /// Gives the reserved `packet` back: it is the next of its lane again, the turn is its lane's,
+    /// and the AQM is not asked about it again at the next reserve. Several packets are given back
+    /// last first.
     pub fn abort(&mut self, packet: Packet) {
         self.account.release(&packet);
         self.account.keep_waiting(&packet);
@@ -380,7 +371,8 @@ impl ManagedQueue {
         &self.aqm
     }
 
-    /// Tells the AQM the rate at which the layer below serves this queue; none, or 0, when it does not know.
+    /// Tells the AQM the rate at which the layer below serves this queue; none, or 0, when it does
+    /// not know.
     pub const fn set_service_rate(&mut self, rate: Option<BitRate>) {
         self.account.service_rate = match rate {
             Some(rate) => rate,
@@ -388,7 +380,8 @@ impl ManagedQueue {
         };
     }
 
-    /// When [`Self::on_timeout`] wants to be called next; none for never. Early and late calls are legal.
+    /// When [`Self::on_timeout`] wants to be called next; none for never. Early and late calls are
+    /// legal.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -408,8 +401,8 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// True when arrived = departed + dropped + waiting + reserved, in packets and in bytes, and the lanes hold as many
-    /// packets as are counted as waiting.
+    /// True when arrived = departed + dropped + waiting + reserved, in packets and in bytes, and
+    /// the lanes hold as many packets as are counted as waiting.
     #[must_use]
     pub fn is_conserved(&self) -> bool {
         let account = &self.account;
@@ -468,8 +461,8 @@ impl Account {
         self.waiting_bytes + self.reserved_bytes
     }
 
-    /// What the AQM is told; `first` is the packet that would be served next, `lane_bytes` what waits in the lane in question
-    /// where that is not the whole queue.
+    /// What the AQM is told; `first` is the packet that would be served next, `lane_bytes` what
+    /// waits in the lane in question where that is not the whole queue.
     #[inline(always)]
     fn view(&self, first: Option<&Queued>, lane_bytes: Option<u64>) -> QueueView {
         QueueView {

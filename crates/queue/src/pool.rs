@@ -3,7 +3,7 @@
 //! Each lane is a [`List`] through the nodes of its queue's [`Pool`]. A node that becomes free is used again, so that the
 //! pool is as large as the queue ever was, whichever lanes its packets were in. 80 bytes a packet, 24 bytes a list.
 
-use crate::discipline::Queued;
+use crate::lane::Queued;
 use alloc::vec::Vec;
 
 /// Index that points nowhere.

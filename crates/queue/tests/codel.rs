@@ -1,7 +1,7 @@
 //! CoDel against a transcription of RFC 8289's pseudo-code, and the properties of the control law and of the variants.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
-use justfull_queue::aqm::codel::{Config, Variant};
+use justfull_queue::aqm::codel::{CoDelConfig, Variant};
 use justfull_queue::{AqmConfig, Limit, ManagedQueue, QueueConfig};
 use proptest::prelude::*;
 use rfc8289::Rfc8289;
@@ -25,18 +25,18 @@ impl Probe for Log {
     }
 }
 
-fn queue(config: Config) -> ManagedQueue {
+fn queue(config: CoDelConfig) -> ManagedQueue {
     let config = QueueConfig { limit: Limit::Unlimited, aqm: AqmConfig::CoDel(config), ..Default::default() };
     ManagedQueue::new(Layer::Rlc, &config, 0).expect("within bounds")
 }
 
-fn t20() -> Config {
-    Config {
+fn t20() -> CoDelConfig {
+    CoDelConfig {
         target: Duration::from_millis(15),
         interval: Duration::from_millis(300),
         ecn: false,
         variant: Variant::T20Released,
-        ..Config::default()
+        ..CoDelConfig::default()
     }
 }
 
@@ -58,7 +58,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Runs both; returns how many packets were dropped.
-fn compare(config: Config, steps: &[Step]) -> usize {
+fn compare(config: CoDelConfig, steps: &[Step]) -> usize {
     let mut oracle = Rfc8289::new(&config);
     let mut ours = queue(config);
     let mut log = Log::default();
@@ -87,7 +87,7 @@ proptest! {
         steps in steps(), target_ms in 1..20u64, factor in 1..25u64, mtu in 0..3000u64,
     ) {
         let target = Duration::from_millis(target_ms);
-        let config = Config { target, interval: target.times(factor), mtu: Bytes(mtu), ..Config::default() };
+        let config = CoDelConfig { target, interval: target.times(factor), mtu: Bytes(mtu), ..CoDelConfig::default() };
         compare(config, &steps);
     }
 }
@@ -99,7 +99,7 @@ fn the_comparison_with_the_rfc_sees_hundreds_of_drops_and_several_dropping_state
         steps.extend((0..3000).map(|n| Step { wait_us: 500, enqueue: n % 5 < 3, size: 1500 }));
         steps.extend((0..400 + 40 * round).map(|_| Step { wait_us: 300, enqueue: false, size: 1500 }));
     }
-    assert!(compare(Config::default(), &steps) > 200);
+    assert!(compare(CoDelConfig::default(), &steps) > 200);
 }
 
 /// A queue that is never below the target: 3 packets arrive for every 2 that leave, one of either kind a millisecond.
@@ -115,7 +115,7 @@ fn overload(queue: &mut ManagedQueue, log: &mut Log, ecn: Ecn, packets: u64) {
 
 #[test]
 fn the_gaps_between_drops_shrink_as_the_interval_over_the_root_of_count() {
-    let mut queue = queue(Config::default());
+    let mut queue = queue(CoDelConfig::default());
     let mut log = Log::default();
     overload(&mut queue, &mut log, Ecn::NotEct, 1500);
     let at: Vec<f64> = log.dropped.iter().map(|d| d.0.as_secs_f64() * 1e3).collect();
@@ -131,9 +131,9 @@ fn the_gaps_between_drops_shrink_as_the_interval_over_the_root_of_count() {
 #[test]
 fn packets_that_can_carry_a_mark_are_marked_and_delivered_at_the_times_of_the_drops() {
     let (mut dropping, mut marking, mut refusing) = (
-        queue(Config::default()),
-        queue(Config::default()),
-        queue(Config { ecn: false, ..Config::default() }),
+        queue(CoDelConfig::default()),
+        queue(CoDelConfig::default()),
+        queue(CoDelConfig { ecn: false, ..CoDelConfig::default() }),
     );
     let (mut drops, mut marks, mut refusals) = (Log::default(), Log::default(), Log::default());
     overload(&mut dropping, &mut drops, Ecn::NotEct, 900);
@@ -149,7 +149,7 @@ fn packets_that_can_carry_a_mark_are_marked_and_delivered_at_the_times_of_the_dr
 
 #[test]
 fn a_ce_threshold_marks_what_waited_longer_and_leaves_the_control_law_alone() {
-    let config = Config { ce_threshold: Duration::from_millis(2), ..Config::default() };
+    let config = CoDelConfig { ce_threshold: Duration::from_millis(2), ..CoDelConfig::default() };
     let mut log = Log::default();
     let mut queue = queue(config);
     // Two capable packets and one that is not, dequeued after 2 ms, 3 ms and 4 ms.
@@ -163,7 +163,7 @@ fn a_ce_threshold_marks_what_waited_longer_and_leaves_the_control_law_alone() {
     assert_eq!(left, [Ecn::Ect0, Ecn::Ce, Ecn::NotEct], "longer than 2 ms, where a mark can be carried");
     assert!(log.dropped.is_empty());
     // Packets that cannot be marked are dropped when CoDel alone would drop them.
-    let (mut with, mut without) = (self::queue(config), self::queue(Config::default()));
+    let (mut with, mut without) = (self::queue(config), self::queue(CoDelConfig::default()));
     let (mut drops_with, mut drops_without) = (Log::default(), Log::default());
     overload(&mut with, &mut drops_with, Ecn::NotEct, 900);
     overload(&mut without, &mut drops_without, Ecn::NotEct, 900);
@@ -174,7 +174,7 @@ fn a_ce_threshold_marks_what_waited_longer_and_leaves_the_control_law_alone() {
 #[test]
 fn a_backlog_of_one_mtu_or_less_is_exempt_however_long_it_waited() {
     let run = |size| {
-        let mut queue = queue(Config::default());
+        let mut queue = queue(CoDelConfig::default());
         let mut log = Log::default();
         for n in 0..200 {
             let now = Instant::ZERO + Duration::from_millis(20 * n);
@@ -206,7 +206,7 @@ fn each_drop_of_the_released_program_takes_the_head_and_the_packet_behind_it() {
 fn the_released_program_counts_the_next_drop_from_now_and_the_rfc_from_when_it_was_due() {
     // One dequeue every 7 ms: each drop is late by up to 7 ms, which adds up only where it counts from now.
     let pairs = |variant| {
-        let mut queue = queue(Config { ecn: false, variant, ..Config::default() });
+        let mut queue = queue(CoDelConfig { ecn: false, variant, ..CoDelConfig::default() });
         let mut log = Log::default();
         for n in 0..4000 {
             let now = Instant::ZERO + Duration::from_millis(n);
@@ -233,7 +233,7 @@ fn the_released_program_counts_the_next_drop_from_now_and_the_rfc_from_when_it_w
 #[test]
 fn the_released_program_drops_from_a_queue_of_two_packets_and_may_empty_it() {
     let run = |variant| {
-        let mut queue = queue(Config { ecn: false, variant, ..Config::default() });
+        let mut queue = queue(CoDelConfig { ecn: false, variant, ..CoDelConfig::default() });
         let mut log = Log::default();
         let mut delivered = 0;
         for n in 0..20 {
@@ -255,7 +255,7 @@ fn the_released_program_drops_from_a_queue_of_two_packets_and_may_empty_it() {
 fn a_signal_state_belongs_to_its_lane() {
     use justfull_queue::aqm::codel::CoDel;
     use justfull_queue::{Aqm, QueueView, Verdict};
-    let mut codel = CoDel::new(&Config::default(), 2).expect("within bounds");
+    let mut codel = CoDel::new(&CoDelConfig::default(), 2).expect("within bounds");
     let view = QueueView {
         backlog_packets: 50,
         backlog_bytes: 75_000,
@@ -282,16 +282,25 @@ fn a_signal_state_belongs_to_its_lane() {
 
 #[test]
 fn impossible_settings_are_refused_by_name() {
-    let field = |config: Config| config.validate().map_err(|e| e.field);
-    assert_eq!(field(Config { target: Duration::ZERO, ..Config::default() }), Err("target".into()));
-    assert_eq!(field(Config { target: Duration::from_secs(1), ..Config::default() }), Err("target".into()));
-    assert_eq!(field(Config { interval: Duration::ZERO, ..Config::default() }), Err("interval".into()));
-    assert_eq!(field(Config { ecn: true, ..t20() }), Err("ecn".into()));
+    let field = |config: CoDelConfig| config.validate().map_err(|e| e.field);
+    assert_eq!(field(CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() }), Err("target".into()));
+    assert_eq!(
+        field(CoDelConfig { target: Duration::from_secs(1), ..CoDelConfig::default() }),
+        Err("target".into())
+    );
+    assert_eq!(
+        field(CoDelConfig { interval: Duration::ZERO, ..CoDelConfig::default() }),
+        Err("interval".into())
+    );
+    assert_eq!(field(CoDelConfig { ecn: true, ..t20() }), Err("ecn".into()));
     assert_eq!(field(t20()), Ok(()));
     let ce_threshold = Duration::from_millis(1);
-    assert_eq!(field(Config { ecn: false, ce_threshold, ..Config::default() }), Err("ce_threshold".into()));
+    assert_eq!(
+        field(CoDelConfig { ecn: false, ce_threshold, ..CoDelConfig::default() }),
+        Err("ce_threshold".into())
+    );
     let config = QueueConfig {
-        aqm: AqmConfig::CoDel(Config { target: Duration::ZERO, ..Config::default() }),
+        aqm: AqmConfig::CoDel(CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() }),
         ..Default::default()
     };
     let error = ManagedQueue::new(Layer::Upf, &config, 0).map(drop).map_err(|e| e.field);

@@ -2,7 +2,7 @@
 
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Packet};
-use justfull_queue::discipline::sfq::{Config, Overflow, Quantum, Sfq};
+use justfull_queue::discipline::sfq::{Overflow, Quantum, Sfq, SfqConfig};
 use justfull_queue::discipline::{fq_codel, protocol};
 use justfull_queue::{AnyDiscipline, Discipline, DisciplineConfig, End, Lane, Limit, Queued, Victim};
 use proptest::prelude::*;
@@ -10,20 +10,24 @@ use std::collections::BTreeMap;
 
 /// Every discipline, with the settings that change its code path.
 fn all() -> Vec<DisciplineConfig> {
-    let sfq = Config { lanes: 8, perturb: Duration::ZERO, ..Config::default() };
+    let sfq = SfqConfig { lanes: 8, perturb: Duration::ZERO, ..SfqConfig::default() };
     vec![
         DisciplineConfig::default(),
-        DisciplineConfig::Protocol(protocol::Config {}),
+        DisciplineConfig::Protocol(protocol::ByProtocolConfig {}),
         DisciplineConfig::Sfq(sfq),
-        DisciplineConfig::Sfq(Config { quantum: Quantum::Bytes(Bytes(300)), ..sfq }),
-        DisciplineConfig::Sfq(Config { perturb: Duration::from_millis(1), ..sfq }),
-        DisciplineConfig::Sfq(Config { overflow: Overflow::Arriving, lane_limit: Limit::Packets(5), ..sfq }),
-        DisciplineConfig::FqCoDel(fq_codel::Config { lanes: 8, ..fq_codel::Config::default() }),
-        DisciplineConfig::FqCoDel(fq_codel::Config {
+        DisciplineConfig::Sfq(SfqConfig { quantum: Quantum::Bytes(Bytes(300)), ..sfq }),
+        DisciplineConfig::Sfq(SfqConfig { perturb: Duration::from_millis(1), ..sfq }),
+        DisciplineConfig::Sfq(SfqConfig {
+            overflow: Overflow::Arriving,
+            lane_limit: Limit::Packets(5),
+            ..sfq
+        }),
+        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig { lanes: 8, ..fq_codel::FqCoDelConfig::default() }),
+        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig {
             lanes: 8,
             quantum: Bytes(256),
             drop_batch: 3,
-            ..fq_codel::Config::default()
+            ..fq_codel::FqCoDelConfig::default()
         }),
     ]
 }
@@ -190,7 +194,7 @@ proptest! {
 
 #[test]
 fn a_clone_behaves_as_its_original() {
-    let mut original = Sfq::new(&Config::default(), 3).expect("within bounds");
+    let mut original = Sfq::new(&SfqConfig::default(), 3).expect("within bounds");
     for id in 0..500 {
         push(&mut original, packet(id, (id % 37) as u32, 100 + id as u32));
     }
@@ -203,7 +207,7 @@ fn a_clone_behaves_as_its_original() {
 
 /// Packets and bytes served to two flows in different lanes that never run out, over `n` packets.
 fn shares(quantum: Quantum, sizes: [u32; 2], n: usize) -> [(u64, u64); 2] {
-    let mut d = Sfq::new(&Config { quantum, ..Config::default() }, 1).expect("within bounds");
+    let mut d = Sfq::new(&SfqConfig { quantum, ..SfqConfig::default() }, 1).expect("within bounds");
     assert_ne!(d.lane_of(&packet(0, 0, 1)), d.lane_of(&packet(0, 1, 1)), "the flows do not collide");
     for (flow, size) in (0..).zip(sizes) {
         for _ in 0..3 {
@@ -238,7 +242,7 @@ fn active_lanes_get_the_same_bytes_where_turns_are_in_bytes() {
 
 #[test]
 fn a_sparse_flow_waits_for_at_most_one_packet_of_each_other_lane() {
-    let mut d = Sfq::new(&Config::default(), 1).expect("within bounds");
+    let mut d = Sfq::new(&SfqConfig::default(), 1).expect("within bounds");
     for id in 0..400 {
         push(&mut d, packet(id, (id % 4) as u32, 1500));
     }
@@ -249,7 +253,7 @@ fn a_sparse_flow_waits_for_at_most_one_packet_of_each_other_lane() {
 
 #[test]
 fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_its_lane_the_longest() {
-    let mut d = Sfq::new(&Config::default(), 1).expect("within bounds");
+    let mut d = Sfq::new(&SfqConfig::default(), 1).expect("within bounds");
     let long = (0..6).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("six");
     let short = (10..12).map(|id| push(&mut d, packet(id, 1, 1500))).last().expect("two");
     assert_ne!(long, short);
@@ -257,7 +261,7 @@ fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_
     assert_eq!(d.victim(long, 100), None);
     assert_eq!(d.pop_tail(long).map(|q| q.packet.id), Some(5));
     // In bytes the lane of two large packets is the longer one.
-    let config = Config { quantum: Quantum::Bytes(Bytes(1514)), ..Config::default() };
+    let config = SfqConfig { quantum: Quantum::Bytes(Bytes(1514)), ..SfqConfig::default() };
     let mut d = Sfq::new(&config, 1).expect("within bounds");
     for id in 0..6 {
         push(&mut d, packet(id, 0, 100));
@@ -270,7 +274,8 @@ fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_
 
 #[test]
 fn as_released_the_arriving_packet_is_the_victim_and_each_lane_has_its_own_limit() {
-    let config = Config { overflow: Overflow::Arriving, lane_limit: Limit::Packets(2), ..Config::default() };
+    let config =
+        SfqConfig { overflow: Overflow::Arriving, lane_limit: Limit::Packets(2), ..SfqConfig::default() };
     let mut d = Sfq::new(&config, 1).expect("within bounds");
     let lane = (0..2).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("two");
     let other = d.lane_of(&packet(0, 1, 100));
@@ -280,7 +285,7 @@ fn as_released_the_arriving_packet_is_the_victim_and_each_lane_has_its_own_limit
 
 #[test]
 fn a_new_perturbation_spreads_the_flows_anew_and_moves_whole_flows() {
-    let config = Config { lanes: 16, ..Config::default() };
+    let config = SfqConfig { lanes: 16, ..SfqConfig::default() };
     let mut d = Sfq::new(&config, 5).expect("within bounds");
     let lanes = |d: &Sfq| (0..200).map(|flow| d.lane_of(&packet(0, flow, 1))).collect::<Vec<_>>();
     for id in 0..600 {
@@ -306,7 +311,7 @@ fn a_new_perturbation_spreads_the_flows_anew_and_moves_whole_flows() {
 #[test]
 fn queues_with_other_keys_spread_flows_in_other_ways() {
     let lanes = |key| {
-        let d = Sfq::new(&Config::default(), key).expect("within bounds");
+        let d = Sfq::new(&SfqConfig::default(), key).expect("within bounds");
         (0..50).map(|flow| d.lane_of(&packet(0, flow, 1))).collect::<Vec<_>>()
     };
     assert_eq!(lanes(1), lanes(1));
@@ -315,23 +320,23 @@ fn queues_with_other_keys_spread_flows_in_other_ways() {
 
 #[test]
 fn impossible_settings_are_refused_by_name() {
-    let field = |config: Config| config.validate().map_err(|e| e.field);
-    assert_eq!(field(Config { lanes: 0, ..Config::default() }), Err("lanes".into()));
+    let field = |config: SfqConfig| config.validate().map_err(|e| e.field);
+    assert_eq!(field(SfqConfig { lanes: 0, ..SfqConfig::default() }), Err("lanes".into()));
     assert_eq!(
-        field(Config { perturb: Duration::from_nanos(1), ..Config::default() }),
+        field(SfqConfig { perturb: Duration::from_nanos(1), ..SfqConfig::default() }),
         Err("perturb".into())
     );
     let quantum = Quantum::Bytes(Bytes(255));
-    assert_eq!(field(Config { quantum, ..Config::default() }), Err("quantum".into()));
+    assert_eq!(field(SfqConfig { quantum, ..SfqConfig::default() }), Err("quantum".into()));
     let lane_limit = Limit::Packets(0);
-    assert_eq!(field(Config { lane_limit, ..Config::default() }), Err("lane_limit".into()));
-    assert_eq!(field(Config::default()), Ok(()));
+    assert_eq!(field(SfqConfig { lane_limit, ..SfqConfig::default() }), Err("lane_limit".into()));
+    assert_eq!(field(SfqConfig::default()), Ok(()));
     assert!("1514B".parse::<Quantum>().is_ok() && "2 packets".parse::<Quantum>().is_err());
 }
 
 #[test]
 fn datagrams_go_before_tcp_and_tcp_gives_way_when_the_queue_is_full() {
-    let mut d = build(&DisciplineConfig::Protocol(protocol::Config {}));
+    let mut d = build(&DisciplineConfig::Protocol(protocol::ByProtocolConfig {}));
     for (id, flow) in [(0, 2), (1, 2), (2, 1)] {
         push(&mut d, packet(id, flow, 100));
     }
@@ -343,8 +348,8 @@ fn datagrams_go_before_tcp_and_tcp_gives_way_when_the_queue_is_full() {
 #[test]
 fn flows_that_differ_little_spread_evenly_over_the_lanes() {
     let lanes = 64;
-    let sfq = Config { lanes, ..Config::default() };
-    let fq_codel = fq_codel::Config { lanes, ..fq_codel::Config::default() };
+    let sfq = SfqConfig { lanes, ..SfqConfig::default() };
+    let fq_codel = fq_codel::FqCoDelConfig { lanes, ..fq_codel::FqCoDelConfig::default() };
     for config in [DisciplineConfig::Sfq(sfq), DisciplineConfig::FqCoDel(fq_codel)] {
         for key in [0, 5, u64::MAX] {
             let d = AnyDiscipline::new(&config, key).expect("within bounds");
@@ -361,7 +366,7 @@ fn flows_that_differ_little_spread_evenly_over_the_lanes() {
 #[test]
 fn each_period_of_sfq_spreads_flows_anew_whatever_the_key() {
     for key in [0, 5, u64::MAX] {
-        let mut d = Sfq::new(&Config::default(), key).expect("within bounds");
+        let mut d = Sfq::new(&SfqConfig::default(), key).expect("within bounds");
         let mut seen = std::collections::BTreeSet::new();
         for period in 0..20 {
             let now = Instant::ZERO + Duration::from_secs(10).times(period);
@@ -375,8 +380,8 @@ fn each_period_of_sfq_spreads_flows_anew_whatever_the_key() {
 #[test]
 fn a_packet_that_is_given_back_costs_its_lane_nothing() {
     let bytes = Quantum::Bytes(Bytes(1514));
-    let sfq = DisciplineConfig::Sfq(Config { quantum: bytes, ..Config::default() });
-    for config in [sfq, DisciplineConfig::FqCoDel(fq_codel::Config::default())] {
+    let sfq = DisciplineConfig::Sfq(SfqConfig { quantum: bytes, ..SfqConfig::default() });
+    for config in [sfq, DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig::default())] {
         let mut d = AnyDiscipline::new(&config, 1).expect("within bounds");
         for id in 0..200 {
             push(&mut d, packet(id, (id % 2) as u32, 1500));
@@ -396,8 +401,9 @@ fn a_packet_that_is_given_back_costs_its_lane_nothing() {
 
 #[test]
 fn a_lane_that_has_sent_exactly_its_quantum_lets_the_next_one_go() {
-    let sfq = DisciplineConfig::Sfq(Config { quantum: Quantum::Bytes(Bytes(1500)), ..Config::default() });
-    let fq = fq_codel::Config { quantum: Bytes(1500), ..fq_codel::Config::default() };
+    let sfq =
+        DisciplineConfig::Sfq(SfqConfig { quantum: Quantum::Bytes(Bytes(1500)), ..SfqConfig::default() });
+    let fq = fq_codel::FqCoDelConfig { quantum: Bytes(1500), ..fq_codel::FqCoDelConfig::default() };
     for config in [sfq, DisciplineConfig::FqCoDel(fq)] {
         let mut d = AnyDiscipline::new(&config, 1).expect("within bounds");
         for id in 0..6 {
@@ -410,7 +416,7 @@ fn a_lane_that_has_sent_exactly_its_quantum_lets_the_next_one_go() {
 
 #[test]
 fn of_equally_long_lanes_the_arriving_packets_own_loses_and_no_other() {
-    let mut d = Sfq::new(&Config::default(), 1).expect("within bounds");
+    let mut d = Sfq::new(&SfqConfig::default(), 1).expect("within bounds");
     let [long, short] = [(0, 3), (1, 2)]
         .map(|(flow, n)| (0..n).map(|id| push(&mut d, packet(id, flow, 100))).last().expect("some"));
     assert_ne!(long, short);
@@ -424,7 +430,7 @@ fn of_equally_long_lanes_the_arriving_packets_own_loses_and_no_other() {
         Some(Victim::last_of(long)),
         "the first of several others, from the turn on"
     );
-    let mut d = build(&DisciplineConfig::Protocol(protocol::Config {}));
+    let mut d = build(&DisciplineConfig::Protocol(protocol::ByProtocolConfig {}));
     push(&mut d, packet(0, 1, 100));
     push(&mut d, packet(1, 2, 100));
     assert_eq!((d.victim(0, 100), d.victim(1, 100)), (None, None));

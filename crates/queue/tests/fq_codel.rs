@@ -1,7 +1,7 @@
 //! FQ-CoDel against a transcription of RFC 8290's text, and what it promises to sparse flows and to other lanes.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
-use justfull_queue::discipline::fq_codel::{Config, FqCoDel};
+use justfull_queue::discipline::fq_codel::{FqCoDel, FqCoDelConfig};
 use justfull_queue::{Discipline, DisciplineConfig, Limit, ManagedQueue, QueueConfig};
 use proptest::prelude::*;
 use rfc8289::Rfc8289;
@@ -33,7 +33,7 @@ struct Rfc8290 {
 }
 
 impl Rfc8290 {
-    fn new(config: &Config, limit: u32) -> Self {
+    fn new(config: &FqCoDelConfig, limit: u32) -> Self {
         let flow = |_| Flow { codel: Rfc8289::new(&config.codel()), credits: 0, active: false };
         Self {
             flows: (0..config.lanes).map(flow).collect(),
@@ -134,7 +134,7 @@ impl Probe for Log {
     }
 }
 
-fn queue(config: Config, limit: u32) -> ManagedQueue {
+fn queue(config: FqCoDelConfig, limit: u32) -> ManagedQueue {
     let discipline = DisciplineConfig::FqCoDel(config);
     let config = QueueConfig { limit: Limit::Packets(limit), discipline, ..QueueConfig::default() };
     ManagedQueue::new(Layer::Sdap, &config, KEY).expect("within bounds")
@@ -170,7 +170,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Runs both over `steps`.
-fn compare(config: Config, limit: u32, steps: &[Step]) -> Rfc8290 {
+fn compare(config: FqCoDelConfig, limit: u32, steps: &[Step]) -> Rfc8290 {
     let lanes = FqCoDel::new(&config, KEY).expect("within bounds");
     let mut oracle = Rfc8290::new(&config, limit);
     let mut ours = queue(config, limit);
@@ -212,7 +212,7 @@ proptest! {
         let target = Duration::from_millis(target_ms);
         let quantum = Bytes(quantum);
         let interval = target.times(factor);
-        compare(Config { lanes, quantum, drop_batch, target, interval, ..Config::default() }, limit, &steps);
+        compare(FqCoDelConfig { lanes, quantum, drop_batch, target, interval, ..FqCoDelConfig::default() }, limit, &steps);
     }
 }
 
@@ -225,16 +225,16 @@ fn the_comparison_with_the_rfc_sees_overflows_and_drops_of_codel_by_the_hundred(
         steps.extend((0..60 + 9 * round).map(|_| Step { wait_us: 300, arrival: None }));
     }
     let (target, interval) = (Duration::from_millis(2), Duration::from_millis(20));
-    let slow = Config { lanes: 16, ..Config::default() };
+    let slow = FqCoDelConfig { lanes: 16, ..FqCoDelConfig::default() };
     let short = compare(slow, 40, &steps);
-    let long = compare(Config { target, interval, ..slow }, 1000, &steps);
+    let long = compare(FqCoDelConfig { target, interval, ..slow }, 1000, &steps);
     assert!(short.overflows > 100, "{}", short.overflows);
     assert!(long.codel_drops > 200, "{}", long.codel_drops);
 }
 
 #[test]
 fn a_sparse_flow_goes_before_flows_that_have_been_sending() {
-    let mut queue = queue(Config::default(), 1000);
+    let mut queue = queue(FqCoDelConfig::default(), 1000);
     let mut log = Log::default();
     (0..300).for_each(|id| assert!(queue.enqueue(at(0), packet(id, (id % 3) as u32, 1500), &mut log)));
     // Each of the three is served, and so becomes old.
@@ -254,7 +254,7 @@ fn a_sparse_flow_goes_before_flows_that_have_been_sending() {
 #[test]
 fn a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share() {
     // Section 4.2: without the step from the new to the old lanes it would be new each time and starve the others.
-    let mut queue = queue(Config::default(), 1000);
+    let mut queue = queue(FqCoDelConfig::default(), 1000);
     let mut log = Log::default();
     (0..400).for_each(|id| assert!(queue.enqueue(at(0), packet(id, 1, 1500), &mut log)));
     queue.enqueue(at(0), packet(1000, 2, 1500), &mut log);
@@ -271,7 +271,7 @@ fn a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share()
 
 #[test]
 fn the_codel_of_one_lane_drops_nothing_of_another() {
-    let mut queue = queue(Config { ecn: false, ..Config::default() }, 10_000);
+    let mut queue = queue(FqCoDelConfig { ecn: false, ..FqCoDelConfig::default() }, 10_000);
     let mut log = Log::default();
     let mut waited = Duration::ZERO;
     for n in 0..3000u64 {
@@ -296,7 +296,8 @@ fn the_codel_of_one_lane_drops_nothing_of_another() {
 #[test]
 fn the_last_packet_of_a_lane_is_spared_while_others_are_long() {
     // Every packet of flow 2 waits 30 ms behind nine other lanes, but none is left behind it in its own.
-    let mut queue = queue(Config { quantum: Bytes(1500), ecn: false, ..Config::default() }, 10_000);
+    let mut queue =
+        queue(FqCoDelConfig { quantum: Bytes(1500), ecn: false, ..FqCoDelConfig::default() }, 10_000);
     let mut log = Log::default();
     for n in 0..400u64 {
         for flow in 10..19 {
@@ -312,7 +313,7 @@ fn the_last_packet_of_a_lane_is_spared_while_others_are_long() {
 #[test]
 fn an_overflow_takes_half_of_the_largest_lane_from_its_head_up_to_a_batch() {
     for (packets, expected) in [(1, 1), (9, 5), (90, 45), (300, 64)] {
-        let mut queue = queue(Config::default(), packets + 20);
+        let mut queue = queue(FqCoDelConfig::default(), packets + 20);
         let mut log = Log::default();
         // Twenty packets in small lanes, then the large one, whose last finds the queue full.
         (0..20).for_each(|n| assert!(queue.enqueue(at(0), packet(n, 50 + n as u32, 40), &mut log)));
@@ -325,7 +326,7 @@ fn an_overflow_takes_half_of_the_largest_lane_from_its_head_up_to_a_batch() {
         queue.assert_conserved();
     }
     // Alone in its lane and larger than any other lane, the arriving packet is the victim.
-    let mut queue = queue(Config::default(), 3);
+    let mut queue = queue(FqCoDelConfig::default(), 3);
     let mut log = Log::default();
     (0..3).for_each(|n| assert!(queue.enqueue(at(0), packet(n, 50 + n as u32, 40), &mut log)));
     assert!(!queue.enqueue(at(0), packet(9, 1, 1500), &mut log));
@@ -345,17 +346,17 @@ fn marks_take_the_place_of_drops_and_the_ce_threshold_marks_earlier() {
         }
         (log.marked.len(), log.dropped.len())
     };
-    let (marks, drops) = run(Config::default());
+    let (marks, drops) = run(FqCoDelConfig::default());
     assert!(marks > 10 && drops == 0, "{marks} {drops}");
-    assert_eq!(run(Config { ecn: false, ..Config::default() }).0, 0);
+    assert_eq!(run(FqCoDelConfig { ecn: false, ..FqCoDelConfig::default() }).0, 0);
     let ce_threshold = Duration::from_millis(1);
-    assert!(run(Config { ce_threshold, ..Config::default() }).0 > 700);
+    assert!(run(FqCoDelConfig { ce_threshold, ..FqCoDelConfig::default() }).0 > 700);
 }
 
 #[test]
 fn queues_with_other_keys_spread_flows_in_other_ways() {
     let lanes = |key| {
-        let d = FqCoDel::new(&Config::default(), key).expect("within bounds");
+        let d = FqCoDel::new(&FqCoDelConfig::default(), key).expect("within bounds");
         (0..50).map(|flow| d.lane_of(&packet(0, flow, 1))).collect::<Vec<_>>()
     };
     assert_eq!(lanes(1), lanes(1));
@@ -364,12 +365,21 @@ fn queues_with_other_keys_spread_flows_in_other_ways() {
 
 #[test]
 fn impossible_settings_are_refused_by_name() {
-    let field = |config: Config| config.validate().map_err(|e| e.field);
-    assert_eq!(field(Config { lanes: 0, ..Config::default() }), Err("lanes".into()));
-    assert_eq!(field(Config { quantum: Bytes(255), ..Config::default() }), Err("quantum".into()));
-    assert_eq!(field(Config { drop_batch: 0, ..Config::default() }), Err("drop_batch".into()));
-    assert_eq!(field(Config { target: Duration::ZERO, ..Config::default() }), Err("target".into()));
+    let field = |config: FqCoDelConfig| config.validate().map_err(|e| e.field);
+    assert_eq!(field(FqCoDelConfig { lanes: 0, ..FqCoDelConfig::default() }), Err("lanes".into()));
+    assert_eq!(
+        field(FqCoDelConfig { quantum: Bytes(255), ..FqCoDelConfig::default() }),
+        Err("quantum".into())
+    );
+    assert_eq!(field(FqCoDelConfig { drop_batch: 0, ..FqCoDelConfig::default() }), Err("drop_batch".into()));
+    assert_eq!(
+        field(FqCoDelConfig { target: Duration::ZERO, ..FqCoDelConfig::default() }),
+        Err("target".into())
+    );
     let ce_threshold = Duration::from_millis(1);
-    assert_eq!(field(Config { ecn: false, ce_threshold, ..Config::default() }), Err("ce_threshold".into()));
-    assert_eq!(field(Config::default()), Ok(()));
+    assert_eq!(
+        field(FqCoDelConfig { ecn: false, ce_threshold, ..FqCoDelConfig::default() }),
+        Err("ce_threshold".into())
+    );
+    assert_eq!(field(FqCoDelConfig::default()), Ok(()));
 }

@@ -6,8 +6,8 @@ use justfull_base::{
 use justfull_queue::aqm::{codel, none};
 use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
-    AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue, QueueConfig,
-    QueueView, Scan, Tag, Verdict,
+    AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue, Pass,
+    QueueConfig, QueueView, Scan, Tag, Verdict,
 };
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -60,19 +60,19 @@ impl Probe for Ledger {
 }
 
 fn aqms() -> Vec<AqmConfig> {
-    let fast = codel::Config {
+    let fast = codel::CoDelConfig {
         target: Duration::from_millis(1),
         interval: Duration::from_millis(4),
-        ..codel::Config::default()
+        ..codel::CoDelConfig::default()
     };
-    let released = codel::Config { ecn: false, variant: codel::Variant::T20Released, ..fast };
-    vec![AqmConfig::None(none::Config {}), AqmConfig::CoDel(fast), AqmConfig::CoDel(released)]
+    let released = codel::CoDelConfig { ecn: false, variant: codel::Variant::T20Released, ..fast };
+    vec![AqmConfig::None(none::NoAqmConfig {}), AqmConfig::CoDel(fast), AqmConfig::CoDel(released)]
 }
 
 fn disciplines() -> Vec<DisciplineConfig> {
-    let sfq = sfq::Config { lanes: 4, perturb: Duration::from_millis(20), ..sfq::Config::default() };
-    let bytes = sfq::Config { quantum: sfq::Quantum::Bytes(Bytes(600)), ..sfq };
-    let arriving = sfq::Config {
+    let sfq = sfq::SfqConfig { lanes: 4, perturb: Duration::from_millis(20), ..sfq::SfqConfig::default() };
+    let bytes = sfq::SfqConfig { quantum: sfq::Quantum::Bytes(Bytes(600)), ..sfq };
+    let arriving = sfq::SfqConfig {
         overflow: sfq::Overflow::Arriving,
         lane_limit: Limit::Packets(8),
         perturb: Duration::ZERO,
@@ -80,23 +80,23 @@ fn disciplines() -> Vec<DisciplineConfig> {
     };
     vec![
         DisciplineConfig::default(),
-        DisciplineConfig::Protocol(protocol::Config {}),
+        DisciplineConfig::Protocol(protocol::ByProtocolConfig {}),
         DisciplineConfig::Sfq(sfq),
         DisciplineConfig::Sfq(bytes),
         DisciplineConfig::Sfq(arriving),
         DisciplineConfig::FqCoDel(fq_codel()),
-        DisciplineConfig::FqCoDel(fq_codel::Config { drop_batch: 1, ecn: false, ..fq_codel() }),
+        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig { drop_batch: 1, ecn: false, ..fq_codel() }),
     ]
 }
 
-fn fq_codel() -> fq_codel::Config {
-    fq_codel::Config {
+fn fq_codel() -> fq_codel::FqCoDelConfig {
+    fq_codel::FqCoDelConfig {
         lanes: 4,
         quantum: Bytes(700),
         drop_batch: 3,
         target: Duration::from_millis(1),
         interval: Duration::from_millis(4),
-        ..fq_codel::Config::default()
+        ..fq_codel::FqCoDelConfig::default()
     }
 }
 
@@ -302,7 +302,7 @@ fn a_reserved_packet_counts_against_the_limit_until_it_is_committed() {
 
 #[test]
 fn the_longest_lane_pays_for_an_overflow() {
-    let sfq = DisciplineConfig::Sfq(sfq::Config::default());
+    let sfq = DisciplineConfig::Sfq(sfq::SfqConfig::default());
     let mut queue = build(Limit::Packets(10), AqmConfig::default(), sfq);
     let mut ledger = Ledger::default();
     let of_flow = |id, flow: u32| Packet { flow, flow_hash: flow * 77_777, ..packet(id, 500) };
@@ -316,7 +316,7 @@ fn the_longest_lane_pays_for_an_overflow() {
 #[test]
 fn a_discipline_with_an_aqm_of_its_own_takes_no_other() {
     let config = QueueConfig {
-        aqm: AqmConfig::CoDel(codel::Config::default()),
+        aqm: AqmConfig::CoDel(codel::CoDelConfig::default()),
         discipline: DisciplineConfig::FqCoDel(fq_codel()),
         ..QueueConfig::default()
     };
@@ -328,7 +328,7 @@ fn a_discipline_with_an_aqm_of_its_own_takes_no_other() {
 
 #[test]
 fn a_packet_larger_than_the_limit_costs_no_other_its_place() {
-    let sfq = DisciplineConfig::Sfq(sfq::Config::default());
+    let sfq = DisciplineConfig::Sfq(sfq::SfqConfig::default());
     let mut queue = build(Limit::Bytes(2000), AqmConfig::default(), sfq);
     let mut ledger = Ledger::default();
     (0..4).for_each(|id| assert!(queue.enqueue(at(0), packet(id, 500), &mut ledger)));
@@ -534,13 +534,55 @@ fn a_timeout_reaches_every_waiting_packet_and_no_reserved_one() {
 }
 
 #[test]
+fn a_packet_that_passes_leaves_the_same_behind_as_one_that_is_enqueued_and_dequeued() {
+    #[derive(Default, PartialEq, Debug)]
+    struct Log(Vec<String>);
+    impl Probe for Log {
+        fn on_event(&mut self, now: Instant, event: &Event) {
+            self.0.push(format!("{now:?} {event:?}"));
+        }
+    }
+    for (aqm, discipline) in pairs() {
+        let plain = aqm == AqmConfig::default() && discipline == DisciplineConfig::default();
+        let [mut passed, mut stored] =
+            [(); 2].map(|()| build(Limit::Bytes(900), aqm.clone(), discipline.clone()));
+        let (mut short, mut long) = (Log::default(), Log::default());
+        let mut ways = [0; 3];
+        for id in 0..60 {
+            // Some do not fit, and behind some that stay nothing passes.
+            let (now, one) = (at(id), packet(id, [100, 901, 500][id as usize % 3]));
+            let stays = id % 10 > 6;
+            let way = if stays { Pass::Held } else { passed.pass(now, &one, &mut short) };
+            ways[way as usize] += 1;
+            if way == Pass::Held {
+                passed.enqueue(now, one, &mut short);
+            }
+            stored.enqueue(now, one, &mut long);
+            if !stays {
+                if way == Pass::Held {
+                    passed.dequeue(now, &mut short);
+                }
+                stored.dequeue(now, &mut long);
+            }
+            assert_eq!(
+                (&short, passed.counters()),
+                (&long, stored.counters()),
+                "{aqm:?} {discipline:?} {id}"
+            );
+            assert_eq!(passed.backlog_bytes(), stored.backlog_bytes());
+        }
+        assert_eq!(ways[..2].iter().all(|&packets| packets > 0), plain, "{discipline:?}: {ways:?}");
+    }
+}
+
+#[test]
 fn an_idle_queue_is_small() {
     assert!(size_of::<ManagedQueue>() <= 256, "{}", size_of::<ManagedQueue>());
 }
 
 #[test]
 fn a_lane_that_its_aqm_empties_hands_its_turn_to_the_next() {
-    let sfq = DisciplineConfig::Sfq(sfq::Config::default());
+    let sfq = DisciplineConfig::Sfq(sfq::SfqConfig::default());
     let discipline = AnyDiscipline::new(&sfq, 1).expect("within bounds");
     let aqm = AnyAqm::Custom(Box::new(Recorder::default()));
     let mut queue =

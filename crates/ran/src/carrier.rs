@@ -10,9 +10,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration};
+use justfull_base::{ConfigError, Duration, choice, params};
 use justfull_phy::rbg::RbgLayout;
 use justfull_phy::{cqi, lte, nr};
 
@@ -23,129 +23,85 @@ const SYMBOLS: u8 = 14;
 /// Modulation and coding schemes of a table.
 const MCS_ROWS: usize = 29;
 
-/// Whose tables size the transport blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum CarrierKind {
-    /// LTE (TS 36.213).
-    #[default]
-    Lte,
-    /// NR (TS 38.214).
-    Nr,
-}
-
-/// In what grains resource blocks are given out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum AllocationType {
-    /// Resource block groups (LTE and NR type 0, NR configuration 1).
-    #[default]
-    Type0,
-    /// Groups of NR configuration 2; as `type0` for LTE, which has one size.
-    Type0Config2,
-    /// Single resource blocks (NR type 1).
-    Type1,
-}
-
-/// Settings of a carrier.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct CarrierConfig {
+choice! {
     /// Whose tables size the transport blocks.
-    pub kind: CarrierKind,
-    /// Resource blocks, 1 to 110 (LTE), 55 (LTE with two layers) or 275 (NR).
-    pub n_prb: u16,
-    /// Table of modulation and coding schemes: 1 to 2 (LTE: 64QAM, 256QAM) or 3 (NR).
-    pub mcs_table: u8,
-    /// Spatial layers: 1 to 2 (LTE) or 4 (NR).
-    pub layers: u8,
-    /// In what grains blocks are given out.
-    pub allocation: AllocationType,
-    /// Blocks left for data, slot by slot, repeated; each at most `n_prb`. Empty for all of them in every slot.
-    pub offered: Vec<u16>,
-    /// Slot pattern, repeated: `D` downlink, `S` special, `U` uplink. Empty for downlink only.
-    pub tdd: String,
-    /// Downlink symbols of a special slot, 0 to 13, control among them (NR).
-    pub special_symbols: u8,
-    /// Symbols of control in each downlink slot, 0 to 3 (NR).
-    pub control_symbols: u8,
-}
-
-impl Default for CarrierConfig {
-    fn default() -> Self {
-        Self {
-            kind: CarrierKind::Lte,
-            n_prb: 25,
-            mcs_table: 1,
-            layers: 1,
-            allocation: AllocationType::Type0,
-            offered: Vec::new(),
-            tdd: String::new(),
-            special_symbols: 6,
-            control_symbols: 1,
-        }
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum CarrierKind {
+        /// LTE (TS 36.213).
+        #[default]
+        Lte = "lte",
+        /// NR (TS 38.214).
+        Nr = "nr",
     }
 }
+
+choice! {
+    /// In what grains resource blocks are given out.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum AllocationType {
+        /// Resource block groups (LTE and NR type 0, NR configuration 1).
+        #[default]
+        Type0 = "type0",
+        /// Groups of NR configuration 2; as `type0` for LTE, which has one size.
+        Type0Config2 = "type0_config2",
+        /// Single resource blocks (NR type 1).
+        Type1 = "type1",
+    }
+}
+
+params! {
+    /// Settings of a carrier.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CarrierConfig {
+        /// Whose tables size the transport blocks.
+        kind: CarrierKind = CarrierKind::Lte;
+        /// Blocks of the carrier.
+        n_prb: u16 as "resource blocks" = 25,
+            rule("LTE 1 to 110, 1 to 55 with two layers; NR 1 to 275", |c| {
+                let lte = if c.layers == 2 { lte::MAX_PRBS / 2 } else { lte::MAX_PRBS };
+                (1..=if c.is_lte() { lte } else { nr::MAX_PRBS }).contains(&c.n_prb)
+            }), "TS 36.213 Table 7.1.7.2.1-1, TS 38.211 4.4.2";
+        /// LTE: 64QAM, 256QAM. NR: TS 38.214 Tables 5.1.3.1-1 to -3.
+        mcs_table: u8 as "table" = 1, rule("LTE 1 or 2, NR 1 to 3", |c| {
+            (1..=if c.is_lte() { 2 } else { 3 }).contains(&c.mcs_table)
+        }), "TS 36.213 7.1.7.1, TS 38.214 5.1.3.1";
+        /// Spatial layers.
+        layers: u8 as "layers" = 1, rule("LTE 1 or 2, NR 1 to 4", |c| {
+            (1..=if c.is_lte() { 2 } else { 4 }).contains(&c.layers)
+        }), "TS 36.213 7.1.7.2.2, TS 38.211 7.3.1.3";
+        /// Groups of blocks (NR: configuration 1 or 2), or single blocks.
+        allocation: AllocationType = AllocationType::Type0;
+        /// Blocks left for data, slot by slot, repeated; empty for all of them.
+        offered: Vec<u16> as "list of resource blocks" = Vec::new(), stated("each at most n_prb");
+        /// Slot pattern, repeated: D downlink, S special, U uplink; empty for downlink only.
+        tdd: String as "letters" = String::new(), stated("D, S, U; no S for LTE");
+        /// Downlink symbols of a special slot, control among them (NR).
+        special_symbols: u8 as "symbols" = 6, within(0, 13), SYMBOLS_SOURCE;
+        /// Symbols of control in each downlink slot (NR).
+        control_symbols: u8 as "symbols" = 1, within(0, 3), SYMBOLS_SOURCE;
+    }
+    check Self::check_patterns;
+}
+
+const SYMBOLS_SOURCE: &str = "TS 38.211 section 7.3.2.2, TS 38.213 section 11.1";
 
 impl CarrierConfig {
-    /// Checks the bounds, for slots of length `slot`.
-    ///
-    /// # Errors
-    /// The first field outside the bounds stated at the fields.
-    pub fn validate(&self, slot: Duration) -> Result<(), ConfigError> {
-        let lte = self.kind == CarrierKind::Lte;
-        let (tables, tables_bound) = if lte { (2, "1 to 2 for LTE") } else { (3, "1 to 3 for NR") };
-        let tables_ok = (1..=tables).contains(&self.mcs_table);
-        ensure(
-            tables_ok,
-            "mcs_table",
-            &self.mcs_table,
-            tables_bound,
-            "TS 36.213 7.1.7.1, TS 38.214 5.1.3.1",
-        )?;
-        let (layers, layers_bound) = if lte { (2, "1 to 2 for LTE") } else { (4, "1 to 4 for NR") };
-        let layers_ok = (1..=layers).contains(&self.layers);
-        ensure(layers_ok, "layers", &self.layers, layers_bound, "TS 36.213 7.1.7.2.2, TS 38.211 7.3.1.3")?;
-        let (most, most_bound) = if lte {
-            (lte::MAX_PRBS / u16::from(self.layers), "1 to 110 for LTE, 1 to 55 with two layers")
-        } else {
-            (nr::MAX_PRBS, "1 to 275 for NR")
-        };
-        let blocks_ok = (1..=most).contains(&self.n_prb);
-        ensure(blocks_ok, "n_prb", &self.n_prb, most_bound, "TS 36.213 Table 7.1.7.2.1-1, TS 38.211 4.4.2")?;
-        for (i, &n) in self.offered.iter().enumerate() {
-            let field = alloc::format!("offered[{i}]");
-            ensure(
-                n <= self.n_prb,
-                &field,
-                &n,
-                "at most n_prb",
-                "a slot offers no more than the carrier has",
-            )?;
-        }
-        self.validate_pattern(slot, lte)
+    const fn is_lte(&self) -> bool {
+        matches!(self.kind, CarrierKind::Lte)
     }
 
-    fn validate_pattern(&self, slot: Duration, lte: bool) -> Result<(), ConfigError> {
+    fn check_patterns(&self) -> Result<(), ConfigError> {
+        for (i, n) in self.offered.iter().enumerate() {
+            let why = "a slot offers no more than the carrier has";
+            ensure(*n <= self.n_prb, &alloc::format!("offered[{i}]"), n, "at most n_prb", why)?;
+        }
         let letter = self.tdd.chars().find(|c| !matches!(c, 'D' | 'S' | 'U'));
         let found = letter.map_or_else(|| self.tdd.clone(), String::from);
-        ensure(letter.is_none(), "tdd", &found, "the letters D, S and U", "TS 38.213 section 11.1")?;
-        let special_ok = self.special_symbols < SYMBOLS && self.control_symbols <= 3;
-        ensure(
-            special_ok,
-            if self.control_symbols > 3 { "control_symbols" } else { "special_symbols" },
-            if self.control_symbols > 3 { &self.control_symbols } else { &self.special_symbols },
-            if self.control_symbols > 3 { "0 to 3" } else { "0 to 13" },
-            "TS 38.211 section 7.3.2.2, TS 38.213 section 11.1",
-        )?;
-        ensure(
-            !(lte && self.tdd.contains('S')),
-            "tdd",
-            &self.tdd,
-            "D and U for LTE",
-            "the shortened blocks of LTE's special subframes (TS 36.213 section 7.1.7) are not built",
-        )?;
+        let why = "TS 38.213 section 11.1";
+        ensure(letter.is_none(), "tdd", &found, "the letters D, S and U", why)?;
+        let why = "the shortened blocks of LTE's special subframes (TS 36.213 section 7.1.7) are not built";
+        let ok = !(self.is_lte() && self.tdd.contains('S'));
+        ensure(ok, "tdd", &self.tdd, "D and U for LTE", why)?;
         let carries = (0..self.period()).any(|k| self.shape(k as u64).n_prb > 0);
         ensure(
             carries,
@@ -153,7 +109,15 @@ impl CarrierConfig {
             if self.tdd.is_empty() { &"only zeros" } else { &self.tdd },
             "a pattern in which some slot carries data",
             "a carrier without downlink carries nothing",
-        )?;
+        )
+    }
+
+    /// Checks that there are slots of length `slot` on such a carrier.
+    ///
+    /// # Errors
+    /// `slot.period` where there are none.
+    pub fn check_slot(&self, slot: Duration) -> Result<(), ConfigError> {
+        let lte = self.is_lte();
         let slots: &[u8] = if lte { &[0] } else { &[0, 1, 2, 3] };
         let known = slots.iter().any(|&mu| nr::Numerology::new(mu).is_some_and(|n| n.slot() == slot));
         let bound =
@@ -235,59 +199,7 @@ pub const DOC: MethodDoc = MethodDoc {
            groups, and n of them carry what the tables say at the UE's MCS. RLC and PDCP then have headers and a receiving side.",
     sources: "TS 36.213 sections 7.1.6.1 and 7.1.7; TS 38.214 sections 5.1.2.2 and 5.1.3; TS 38.213 section 11.1; A21 section V-A",
     deviations: "LTE's special subframes are not built; an NR block has one front-loaded reference symbol and no further overhead",
-    params: &[
-        ParamDoc::new("kind", "`lte` or `nr`", "lte, nr", "lte", "Whose tables size the transport blocks."),
-        ParamDoc::new(
-            "n_prb",
-            "resource blocks",
-            "1 to 110 (LTE), 55 (two layers), 275 (NR)",
-            "25",
-            "Blocks of the carrier.",
-        ),
-        ParamDoc::new(
-            "mcs_table",
-            "table",
-            "LTE 1 or 2, NR 1 to 3",
-            "1",
-            "LTE: 64QAM, 256QAM. NR: TS 38.214 Tables 5.1.3.1-1 to -3.",
-        ),
-        ParamDoc::new("layers", "layers", "LTE 1 or 2, NR 1 to 4", "1", "Spatial layers."),
-        ParamDoc::new(
-            "allocation",
-            "type",
-            "type0, type0_config2, type1",
-            "type0",
-            "Groups of blocks (NR: configuration 1 or 2), or single blocks.",
-        ),
-        ParamDoc::new(
-            "offered",
-            "list of resource blocks",
-            "each at most n_prb",
-            "[]",
-            "Blocks left for data, slot by slot, repeated; empty for all of them.",
-        ),
-        ParamDoc::new(
-            "tdd",
-            "letters",
-            "D, S, U; no S for LTE",
-            "",
-            "Slot pattern, repeated; empty for downlink only.",
-        ),
-        ParamDoc::new(
-            "special_symbols",
-            "symbols",
-            "0 to 13",
-            "6",
-            "Downlink symbols of a special slot, control among them (NR).",
-        ),
-        ParamDoc::new(
-            "control_symbols",
-            "symbols",
-            "0 to 3",
-            "1",
-            "Symbols of control in each downlink slot (NR).",
-        ),
-    ],
+    params: CarrierConfig::params,
 };
 
 /// What a slot offers.
@@ -315,7 +227,8 @@ impl Carrier {
     /// # Errors
     /// The first field out of bounds.
     pub fn new(config: &CarrierConfig, slot: Duration) -> Result<Self, ConfigError> {
-        config.validate(slot)?;
+        config.validate()?;
+        config.check_slot(slot)?;
         let shapes: Vec<SlotShape> = (0..config.period()).map(|k| config.shape(k as u64)).collect();
         let normal = SYMBOLS - config.control_symbols;
         let special = config.special_symbols.saturating_sub(config.control_symbols);

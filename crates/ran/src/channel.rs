@@ -22,7 +22,7 @@ mod tests;
 
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Packet};
+use justfull_base::{ConfigError, Duration, Instant, Packet, choice, kinds_config};
 use justfull_phy::CqiToMcs;
 use justfull_phy::cqi::to_mcs;
 
@@ -34,81 +34,48 @@ pub use pattern::PatternConfig;
 pub use rows::RowsConfig;
 pub use timeline::{AtEnd, RowLength};
 
-/// What the amounts of a channel count: the MAC's unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum CapacityUnit {
-    /// Whole packets, whatever their size (T20, E19).
-    #[default]
-    Packets,
-    /// Bytes on the MAC layer (A21, R22).
-    Bytes,
+choice! {
+    /// What the amounts of a channel count: the MAC's unit.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum CapacityUnit {
+        /// Whole packets, whatever their size (T20, E19).
+        #[default]
+        Packets = "packets",
+        /// Bytes on the MAC layer (A21, R22).
+        Bytes = "bytes",
+    }
 }
 
 impl CapacityUnit {
     /// What `packet` counts as.
     #[inline]
     pub(crate) fn amount(self, packet: &Packet) -> u64 {
+        self.of_size(packet.size)
+    }
+
+    /// What a packet of `size` bytes counts as.
+    #[inline]
+    pub(crate) fn of_size(self, size: u32) -> u64 {
         match self {
             Self::Packets => 1,
-            Self::Bytes => u64::from(packet.size),
-        }
-    }
-
-    /// Name in scenario files and columns.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Packets => "packets",
-            Self::Bytes => "bytes",
+            Self::Bytes => u64::from(size),
         }
     }
 }
 
-/// Which channel a cell or UE has; `kind` names it in a scenario file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(tag = "kind", rename_all = "snake_case")
-)]
-pub enum ChannelConfig {
-    /// The same in every slot.
-    Constant(ConstantConfig),
-    /// A few slots, repeated.
-    Pattern(PatternConfig),
-    /// A trace of capacities.
-    Rows(RowsConfig),
-    /// A trace of channel quality.
-    CqiRows(CqiRowsConfig),
-    /// Channel quality by chance.
-    Markov(MarkovConfig),
-    /// Modulation and coding schemes, for a MAC with a carrier.
-    Mcs(McsConfig),
-}
-
-impl Default for ChannelConfig {
-    fn default() -> Self {
-        Self::Constant(ConstantConfig::default())
-    }
+kinds_config! {
+    /// Which channel a cell or UE has; `kind` names it in a scenario file.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum ChannelConfig(DOCS) = Constant;
+    "constant" Constant = ConstantConfig;
+    "pattern" Pattern = PatternConfig;
+    "rows" Rows = RowsConfig;
+    "cqi_rows" CqiRows = CqiRowsConfig;
+    "markov" Markov = MarkovConfig;
+    "mcs" Mcs = McsConfig;
 }
 
 impl ChannelConfig {
-    /// Checks every bound that does not depend on the slot's length.
-    ///
-    /// # Errors
-    /// The first field outside its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::Constant(config) => config.validate(),
-            Self::Pattern(config) => config.validate(),
-            Self::Rows(config) => config.validate(),
-            Self::CqiRows(config) => config.validate(),
-            Self::Markov(config) => config.validate(),
-            Self::Mcs(config) => config.validate(),
-        }
-    }
-
     /// What the amounts of this channel count.
     #[must_use]
     pub const fn unit(&self) -> CapacityUnit {
@@ -133,8 +100,8 @@ impl ChannelConfig {
 }
 
 /// Descriptions of all kinds, for the reference pages.
-pub const DOCS: [&MethodDoc; 6] =
-    [&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC, &mcs::DOC];
+pub const DOCS: &[&MethodDoc] =
+    &[&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC, &mcs::DOC];
 
 /// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20: 10 ms).
 pub(crate) const MAX_SLOT: Duration = Duration::from_secs(1);
@@ -264,11 +231,12 @@ fn narrow(amount: u64) -> u32 {
     amount as u32
 }
 
-/// Refuses an empty list, a list of zeros alone and an amount above [`MAX_AMOUNT`].
-fn ensure_amounts(amounts: &[u64], field: &str) -> Result<(), ConfigError> {
-    const SOURCE: &str = "a channel carries something at some time, and no slot or row carries 4 GB";
-    ensure(!amounts.is_empty(), field, &"no entry", "at least one entry", SOURCE)?;
-    ensure(amounts.iter().any(|&a| a > 0), field, &"only zeros", "some entry above 0", SOURCE)?;
-    let largest = amounts.iter().copied().max().unwrap_or(0);
-    ensure(largest <= MAX_AMOUNT, field, &largest, "entries of at most 4294967295", SOURCE)
+/// What [`are_amounts`] asks for.
+const AMOUNTS: &str = "at least one entry, one above 0, each at most 4294967295";
+/// Why.
+const AMOUNTS_SOURCE: &str = "a channel carries something at some time, and no slot or row carries 4 GB";
+
+/// False for an empty list, a list of zeros alone and an amount above [`MAX_AMOUNT`].
+fn are_amounts(amounts: &[u64]) -> bool {
+    amounts.iter().any(|&a| a > 0) && amounts.iter().all(|&a| a <= MAX_AMOUNT)
 }

@@ -11,12 +11,17 @@ use crate::rb_scheduler::RbSchedulerConfig;
 use crate::scheduler::SdapSchedulerConfig;
 use crate::upf::PacketDetectionRule;
 use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig};
+use justfull_base::param::{Form, Param};
+use justfull_base::{
+    Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig, choice, params, table,
+};
 use justfull_queue::QueueConfig;
 
 /// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS 36.331; 32 leaves room).
@@ -45,19 +50,19 @@ pub enum Skew {
     Ppm(f64),
 }
 
-/// A periodic poll.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct PollConfig {
-    /// Time between polls; "0s" for none: the layer acts at once on every arrival and every slot.
-    pub period: Duration,
-    /// Time of the first poll.
-    pub phase: Phase,
-    /// Clock skew.
-    pub skew: Skew,
-    /// How late polls are.
-    pub lateness: Lateness,
+params! {
+    /// A periodic poll.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PollConfig {
+        /// Time between polls; "0s" for none: the layer acts at once on every arrival and every slot.
+        period: Duration = Duration::ZERO;
+        /// Time of the first poll.
+        phase: Phase = Default::default();
+        /// Clock skew.
+        skew: Skew = Default::default();
+        /// How late polls are.
+        lateness: Lateness = Default::default();
+    }
 }
 
 impl PollConfig {
@@ -96,107 +101,109 @@ impl PollConfig {
     }
 }
 
-/// Order of events that fall on the same instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum TieOrder {
-    /// Arrival, UPF, SDAP, MAC: a packet may pass the whole chain in one instant.
-    #[default]
-    TopDown,
-    /// MAC, SDAP, UPF, arrival: each layer sees what the one above sent at an earlier instant.
-    BottomUp,
+choice! {
+    /// Order of events that fall on the same instant.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum TieOrder {
+        /// Arrival, UPF, SDAP, MAC: a packet may pass the whole chain in one instant.
+        #[default]
+        TopDown = "top-down",
+        /// MAC, SDAP, UPF, arrival: each layer sees what the one above sent at an earlier instant.
+        BottomUp = "bottom-up",
+    }
 }
 
-/// The user plane function.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct UpfConfig {
-    /// When it may send to SDAP.
-    pub poll: PollConfig,
-    /// Most packets per UE and opportunity; at least 1.
-    pub batch: u32,
-    /// The flow queues of each QFI.
-    pub queue: QueueConfig,
+params! {
+    /// The user plane function.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct UpfConfig {
+        /// When it may send to SDAP.
+        poll: PollConfig = PollConfig::default();
+        /// Most packets per UE and opportunity; at least 1.
+        batch: u32 as "packets" = u32::MAX, at_least(1), "an opportunity must move something";
+        /// The flow queues of each QFI.
+        queue: QueueConfig = QueueConfig::default();
+    }
 }
 
-/// The SDAP sublayer.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct SdapConfig {
-    /// When it may send to the RLC.
-    pub poll: PollConfig,
-    /// Most packets per UE and poll; at least 1.
-    pub batch: u32,
-    /// The queue of each QFI, unless the QoS flow has its own.
-    pub queue: QueueConfig,
-    /// Which QFI's queue is next.
-    pub scheduler: SdapSchedulerConfig,
-    /// How much of the UPF's packets each queue should hold.
-    pub pacer: PacerConfig,
+params! {
+    /// The SDAP sublayer.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SdapConfig {
+        /// When it may send to the RLC.
+        poll: PollConfig = PollConfig::default();
+        /// Most packets per UE and poll; at least 1.
+        batch: u32 as "packets" = u32::MAX, at_least(1), "a poll must move something";
+        /// The queue of each QFI, unless the QoS flow has its own.
+        queue: QueueConfig = QueueConfig::default();
+        /// Which QFI's queue is next.
+        scheduler: SdapSchedulerConfig = SdapSchedulerConfig::default();
+        /// How much of the UPF's packets each queue should hold.
+        pacer: PacerConfig = PacerConfig::default();
+    }
 }
 
-/// The RLC sublayer, alike for each bearer.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct RlcConfig {
-    /// The queue of each bearer.
-    pub queue: QueueConfig,
-    /// How much may sit in it.
-    pub limiter: LimiterConfig,
-    /// How SDUs are cut, numbered and put together again; with a carrier only.
-    pub mode: RlcModeConfig,
+params! {
+    /// The RLC sublayer, alike for each bearer.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RlcConfig {
+        /// The queue of each bearer.
+        queue: QueueConfig = Default::default();
+        /// How much may sit in it.
+        limiter: LimiterConfig = Default::default();
+        /// How SDUs are cut, numbered and put together again; with a carrier only.
+        mode: RlcModeConfig = Default::default();
+    }
 }
 
-/// The MAC sublayer.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct MacConfig {
-    /// The slots: when the MAC pulls; the period must not be 0.
-    pub slot: PollConfig,
-    /// Header bytes that each bearer with data costs per slot, where grants are in bytes without a carrier.
-    pub overhead: Bytes,
-    /// The carrier; with one, the MAC deals in resource blocks, and RLC and PDCP have headers and a receiving side.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub carrier: Option<CarrierConfig>,
-    /// Who gets resource blocks; with a carrier only.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
-    pub scheduler: RbSchedulerConfig,
-    /// Transport blocks that are sent again; with a carrier only.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
-    pub harq: HarqConfig,
-    /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to 255; with a carrier only. A block whose
-    /// MCS is above what the channel bears by then is not decoded at its first transmission.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
-    pub cqi_delay: u8,
-    /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it included; with a carrier only.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default_status_delay"))]
-    pub status_delay: Duration,
+params! {
+    /// The MAC sublayer.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct MacConfig {
+        /// The slots: when the MAC pulls; the period must not be 0.
+        slot: PollConfig = PollConfig::every(Duration::from_millis(1));
+        /// Header bytes that each bearer with data costs per slot, where grants are in bytes without a carrier.
+        overhead: Bytes = Bytes(0);
+        /// The carrier; with one, the MAC deals in resource blocks, and RLC and PDCP have headers and a receiving side.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+        carrier: Option<CarrierConfig> = None;
+        /// Who gets resource blocks; with a carrier only.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        scheduler: RbSchedulerConfig = RbSchedulerConfig::default();
+        /// Transport blocks that are sent again; with a carrier only.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        harq: HarqConfig = HarqConfig::default();
+        /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to 255; with a carrier only. A block whose
+        /// MCS is above what the channel bears by then is not decoded at its first transmission.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        cqi_delay: u8 = 0;
+        /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it included; with a carrier only.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default_status_delay"))]
+        status_delay: Duration = Duration::from_millis(8);
+    }
 }
 
-/// One QoS flow of a UE.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-pub struct QosFlowConfig {
-    /// Its identifier, 0 to 63, once per UE.
-    pub qfi: Qfi,
-    /// The data radio bearer it is mapped to, below the UE's number of bearers.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub drb: u8,
-    /// For strict priority: lower goes first.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub priority: u8,
-    /// For deficit round robin: share relative to the others; at least 1.
-    #[cfg_attr(feature = "serde", serde(default = "one"))]
-    pub weight: u32,
-    /// A queue of its own instead of `sdap.queue`.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub queue: Option<Box<QueueConfig>>,
+table! {
+    /// One QoS flow of a UE.
+    #[derive(Clone, Debug, PartialEq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+    pub struct QosFlowConfig {
+        /// Its identifier, 0 to 63, once per UE.
+        qfi: Qfi;
+        /// The data radio bearer it is mapped to, below the UE's number of bearers.
+        #[cfg_attr(feature = "serde", serde(default))]
+        drb: u8 = Default::default();
+        /// For strict priority: lower goes first.
+        #[cfg_attr(feature = "serde", serde(default))]
+        priority: u8 = Default::default();
+        /// For deficit round robin: share relative to the others; at least 1.
+        #[cfg_attr(feature = "serde", serde(default = "one"))]
+        weight: u32 = 1, at_least(1), "a share of 0 is never served";
+        /// A queue of its own instead of `sdap.queue`.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        queue: Option<Box<QueueConfig>> = None;
+    }
 }
 
 #[cfg(feature = "serde")]
@@ -258,44 +265,6 @@ pub struct StackConfig {
     pub assert_bound: bool,
 }
 
-impl Default for PollConfig {
-    fn default() -> Self {
-        Self::every(Duration::ZERO)
-    }
-}
-
-impl Default for UpfConfig {
-    fn default() -> Self {
-        Self { poll: PollConfig::default(), batch: u32::MAX, queue: QueueConfig::default() }
-    }
-}
-
-impl Default for SdapConfig {
-    fn default() -> Self {
-        Self {
-            poll: PollConfig::default(),
-            batch: u32::MAX,
-            queue: QueueConfig::default(),
-            scheduler: SdapSchedulerConfig::default(),
-            pacer: PacerConfig::default(),
-        }
-    }
-}
-
-impl Default for MacConfig {
-    fn default() -> Self {
-        Self {
-            slot: PollConfig::every(Duration::from_millis(1)),
-            overhead: Bytes(0),
-            carrier: None,
-            scheduler: RbSchedulerConfig::default(),
-            harq: HarqConfig::default(),
-            cqi_delay: 0,
-            status_delay: Duration::from_millis(8),
-        }
-    }
-}
-
 impl StackConfig {
     /// The settings of UE `index`, which from then on are its own.
     ///
@@ -319,20 +288,8 @@ impl StackConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         ensure(!self.ues.is_empty(), "ue", &0, "at least one UE", "a cell without UEs carries nothing")?;
         ensure((68..=65_535).contains(&self.mtu), "mtu", &self.mtu, "68 to 65535", "RFC 791 section 3.2")?;
-        ensure(
-            self.upf.batch >= 1,
-            "upf.batch",
-            &self.upf.batch,
-            "at least 1",
-            "an opportunity must move something",
-        )?;
-        ensure(
-            self.sdap.batch >= 1,
-            "sdap.batch",
-            &self.sdap.batch,
-            "at least 1",
-            "a poll must move something",
-        )?;
+        self.upf.validate().map_err(|e| e.within("upf"))?;
+        self.sdap.validate().map_err(|e| e.within("sdap"))?;
         let slot = self.mac.slot.period;
         ensure(
             !slot.is_zero() && slot <= MAX_SLOT,
@@ -373,10 +330,8 @@ impl StackConfig {
             let mode = self.rlc.mode == RlcModeConfig::default();
             return ensure(mode, "rlc.mode", &"a mode", "none, or with mac.carrier", WHY);
         };
-        carrier.validate(self.mac.slot.period).map_err(|e| match e.field.as_str() {
-            "slot.period" => e.within("mac"),
-            _ => e.within("mac.carrier"),
-        })?;
+        carrier.validate().map_err(|e| e.within("mac.carrier"))?;
+        carrier.check_slot(self.mac.slot.period).map_err(|e| e.within("mac"))?;
         self.mac.harq.validate().map_err(|e| e.within("mac.harq"))?;
         self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
         self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
@@ -452,16 +407,7 @@ impl UeConfig {
                 "below the UE's number of bearers",
                 "TS 37.324 section 5.3",
             )?;
-            ensure(
-                flow.weight >= 1,
-                &at("weight"),
-                &flow.weight,
-                "at least 1",
-                "a share of 0 is never served",
-            )?;
-            if let Some(queue) = &flow.queue {
-                queue.validate().map_err(|e| e.within(&at("queue")))?;
-            }
+            flow.validate().map_err(|e| e.within(&alloc::format!("qos_flow[{i}]")))?;
         }
         for (i, rule) in self.rules.iter().enumerate() {
             let known = self.qos_flows.iter().any(|f| f.qfi == rule.qfi);
@@ -483,6 +429,41 @@ impl fmt::Display for Phase {
         match self {
             Self::Random => f.write_str("random"),
             Self::Fixed(at) => at.fmt(f),
+        }
+    }
+}
+
+impl Param for Phase {
+    const UNIT: &'static str = "time or \"random\"";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Form::Choice(vec!["random"]), Duration::form()])
+    }
+
+    fn allowed() -> String {
+        "random, or below one period".into()
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Param for Skew {
+    const UNIT: &'static str = "parts per million or \"random\"";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Form::Choice(vec!["random"]), Form::Number])
+    }
+
+    fn allowed() -> String {
+        "random, or -1000 to 1000".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Random => "random".into(),
+            Self::Ppm(ppm) => ppm.to_string(),
         }
     }
 }

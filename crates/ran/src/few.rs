@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 use core::slice;
 
-/// A list that keeps a sole item in place: in a cell of many UEs the way to it is what a packet costs most.
+/// A list that keeps a sole item in place: in a cell of many UEs the way to it is what a packet
+/// costs most.
 #[allow(clippy::large_enum_variant, reason = "the large variant is the common one")]
 pub(crate) enum Few<T> {
     One(T),
@@ -19,6 +20,23 @@ impl<T> From<Vec<T>> for Few<T> {
                 items.extend(last);
                 Self::Many(items)
             }
+        }
+    }
+}
+
+impl<T> Few<T> {
+    /// The item at `index`, without a slice in between.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[inline]
+    pub(crate) fn at(&mut self, index: usize) -> &mut T {
+        match self {
+            Self::One(only) => {
+                assert_eq!(index, 0, "there is one");
+                only
+            }
+            Self::Many(items) => &mut items[index],
         }
     }
 }
@@ -43,6 +61,18 @@ impl<T> DerefMut for Few<T> {
             Self::Many(items) => items,
         }
     }
+}
+
+/// What `items` are, in a vector of their exact length: collecting results leaves room for four.
+///
+/// # Errors
+/// The first of `items` that is one.
+pub(crate) fn collect_exactly<T, E>(items: impl ExactSizeIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        all.push(item?);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

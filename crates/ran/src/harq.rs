@@ -10,53 +10,25 @@
 //! Known weaknesses: the error rate is a setting: it follows neither MCS nor distance. Deviations: a process is not
 //! modelled as a resource; with a round trip of at most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
 
-use crate::rlc::TbContent;
+use crate::pdu::TbContent;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
+use justfull_base::doc::MethodDoc;
 use justfull_base::rng::mix;
-use justfull_base::{ConfigError, Ratio};
+use justfull_base::{Ratio, params};
 
-/// Settings of HARQ.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct HarqConfig {
-    /// Share of first transmissions that are not decoded, 0 to 1.
-    pub bler: Ratio,
-    /// Factor of the error rate from one transmission to the next, 0 to 1.
-    pub combining: Ratio,
-    /// Slots from a transmission to the next of the same block, 1 to 16.
-    pub round_trip: u8,
-    /// Most transmissions of a block, 1 to 16.
-    pub transmissions: u8,
-}
-
-impl Default for HarqConfig {
-    fn default() -> Self {
-        Self { bler: Ratio(0.0), combining: Ratio(0.1), round_trip: 8, transmissions: 4 }
-    }
-}
-
-impl HarqConfig {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// The first field outside the bounds stated at the fields.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        const SOURCE: &str = "TS 36.321 and 38.321 section 5.3.2";
-        let share = 0.0..=1.0;
-        ensure(share.contains(&self.bler.0), "bler", &self.bler, "0 to 1", "a share")?;
-        ensure(share.contains(&self.combining.0), "combining", &self.combining, "0 to 1", "a share")?;
-        ensure((1..=16).contains(&self.round_trip), "round_trip", &self.round_trip, "1 to 16 slots", SOURCE)?;
-        ensure(
-            (1..=16).contains(&self.transmissions),
-            "transmissions",
-            &self.transmissions,
-            "1 to 16",
-            SOURCE,
-        )
+params! {
+    /// Settings of HARQ.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HarqConfig: "TS 36.321 and 38.321 section 5.3.2" {
+        /// Share of first transmissions that are not decoded.
+        bler: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0));
+        /// Factor of that share from one transmission to the next.
+        combining: Ratio = Ratio(0.1), within(Ratio(0.0), Ratio(1.0));
+        /// From a transmission to the next of the same block.
+        round_trip: u8 as "slots" = 8, within(1, 16);
+        /// Most transmissions of a block.
+        transmissions: u8 = 4, within(1, 16);
     }
 }
 
@@ -69,24 +41,7 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
            count as used; each time it is less likely to fail. After its last transmission it is lost.",
     sources: "TS 36.321 and 38.321 section 5.3.2",
     deviations: "the error rate is a setting, which follows neither MCS nor distance; the number of processes does not limit",
-    params: &[
-        ParamDoc::new("bler", "ratio", "0 to 1", "0.0", "Share of first transmissions that are not decoded."),
-        ParamDoc::new(
-            "combining",
-            "ratio",
-            "0 to 1",
-            "0.1",
-            "Factor of that share from one transmission to the next.",
-        ),
-        ParamDoc::new(
-            "round_trip",
-            "slots",
-            "1 to 16",
-            "8",
-            "From a transmission to the next of the same block.",
-        ),
-        ParamDoc::new("transmissions", "number", "1 to 16", "4", "Most transmissions of a block."),
-    ],
+    params: HarqConfig::params,
 };
 
 /// A transport block under way: what it holds of each bearer of one UE.
@@ -166,6 +121,11 @@ impl Harq {
         self.spare.push(block);
     }
 
+    /// Every transmission is decoded, but for those at an MCS above what the channel bears.
+    pub(crate) fn never_fails(&self) -> bool {
+        self.config.bler.0 <= 0.0
+    }
+
     /// The block that is first in line to be sent again in slot `k`, if it fits `n_prb` resource blocks.
     pub(crate) fn due(&mut self, k: u64, n_prb: u16) -> Option<Block> {
         let (at, block) = self.waiting.front()?;
@@ -180,7 +140,7 @@ impl Harq {
     pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, stale: bool) -> Outcome {
         block.sent += 1;
         block.stale |= stale;
-        if self.config.bler.0 <= 0.0 && !block.stale {
+        if self.never_fails() && !block.stale {
             return Outcome::Decoded;
         }
         let first = if block.stale { 1.0 } else { self.config.bler.0 };

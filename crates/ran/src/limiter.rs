@@ -14,37 +14,13 @@ mod fixed;
 mod last_poll;
 mod unlimited;
 
-pub use bdp_5g::{Bdp5g, Bdp5gConfig};
-pub use clairvoyant::{Clairvoyant, ClairvoyantConfig};
-pub use dql::{Dql, DqlConfig};
-pub use drql::{Drql, DrqlConfig};
-pub use dyn_rlc::{DynRlc, DynRlcConfig};
-pub use e_bdp_5g::{EBdp5g, EBdp5gConfig};
-pub use fixed::{Fixed, FixedConfig};
-pub use last_poll::{LastPoll, LastPollConfig};
-pub use unlimited::{Unlimited, UnlimitedConfig};
-
 pub(crate) use clairvoyant::wanted as clairvoyant_wanted;
 
 use alloc::boxed::Box;
-use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Duration, Instant, Packet, SlotForecast, SlotReport};
+use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, kinds};
 
 /// The unit in which the MAC grants and limiters count.
 pub use crate::channel::CapacityUnit;
-
-/// Every limiter's description.
-pub const DOCS: &[&MethodDoc] = &[
-    &unlimited::DOC,
-    &fixed::DOC,
-    &dyn_rlc::DOC,
-    &drql::DOC,
-    &dql::DOC,
-    &bdp_5g::DOC,
-    &e_bdp_5g::DOC,
-    &last_poll::DOC,
-    &clairvoyant::DOC,
-];
 
 /// What a bearer's RLC queue holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,8 +91,13 @@ pub trait Limiter {
     /// Told when the last byte of an SDU left for the radio.
     fn on_departed(&mut self, now: Instant, sojourn: Duration);
 
-    /// Told after each slot.
+    /// Told after each slot, where it [wants reports](Limiter::wants_reports).
     fn on_slot(&mut self, report: &SlotReport);
+
+    /// False when [`Limiter::on_slot`] does nothing and need not be called.
+    fn wants_reports(&self) -> bool {
+        true
+    }
 
     /// True when the answer changes with time alone, so that the layer above must poll.
     fn paces(&self) -> bool {
@@ -157,84 +138,32 @@ impl FirstPoll {
     }
 }
 
-/// Which limiter, with its settings.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum LimiterConfig {
-    /// No containment (Vanilla).
-    Unlimited(UnlimitedConfig),
-    /// A fixed limit in packets or bytes.
-    Fixed(FixedConfig),
-    /// DynRLC (Kumar et al.; T20, A21).
-    DynRlc(DynRlcConfig),
-    /// Dynamic RLC queue limit (T20 Algorithm 1).
-    Drql(DrqlConfig),
-    /// Linux's dynamic queue limits (BQL).
-    Dql(DqlConfig),
-    /// 5G bandwidth-delay product (T20 Algorithm 2).
-    #[cfg_attr(feature = "serde", serde(rename = "bdp_5g"))]
-    Bdp5g(Bdp5gConfig),
-    /// Enhanced 5G-BDP (A21 Algorithms 1 to 3).
-    #[cfg_attr(feature = "serde", serde(rename = "e_bdp_5g"))]
-    EBdp5g(EBdp5gConfig),
-    /// Fills at the last safe poll (this project).
-    LastPoll(LastPollConfig),
-    /// Knows the grants, not the arrivals.
-    Clairvoyant(ClairvoyantConfig),
-}
+kinds! {
+    $ each;
 
-impl Default for LimiterConfig {
-    fn default() -> Self {
-        Self::Unlimited(UnlimitedConfig {})
-    }
-}
+    /// Which limiter, with its settings.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum LimiterConfig = Unlimited;
 
-/// One of the limiters, chosen at start; closed for speed, with one door for users' own. The large ones are boxed.
-// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
-#[repr(u8)]
-pub enum AnyLimiter {
-    /// See [`Unlimited`].
-    Unlimited(Unlimited),
-    /// See [`Fixed`].
-    Fixed(Fixed),
-    /// See [`DynRlc`].
-    DynRlc(Box<DynRlc>),
-    /// See [`Drql`].
-    Drql(Box<Drql>),
-    /// See [`Dql`].
-    Dql(Box<Dql>),
-    /// See [`Bdp5g`].
-    Bdp5g(Box<Bdp5g>),
-    /// See [`EBdp5g`].
-    EBdp5g(Box<EBdp5g>),
-    /// See [`LastPoll`].
-    LastPoll(Box<LastPoll>),
-    /// See [`Clairvoyant`].
-    Clairvoyant(Box<Clairvoyant>),
-    /// A user's own.
-    Custom(Box<dyn Limiter + Send>),
+    /// One of the limiters, chosen at start; closed for speed, with one door for users' own. The
+    /// large ones are boxed.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
+    // encoded in a variant's fields is slower to decode.
+    #[repr(u8)]
+    pub enum AnyLimiter(context: &LimiterContext) or Box<dyn Limiter + Send>;
+
+    "unlimited" Unlimited = unlimited::{Unlimited, UnlimitedConfig};
+    "fixed" Fixed = fixed::{Fixed, FixedConfig};
+    "dyn_rlc" DynRlc = dyn_rlc::{DynRlc in Box, DynRlcConfig};
+    "drql" Drql = drql::{Drql in Box, DrqlConfig};
+    "dql" Dql = dql::{Dql in Box, DqlConfig};
+    "bdp_5g" Bdp5g = bdp_5g::{Bdp5g in Box, Bdp5gConfig};
+    "e_bdp_5g" EBdp5g = e_bdp_5g::{EBdp5g in Box, EBdp5gConfig};
+    "last_poll" LastPoll = last_poll::{LastPoll in Box, LastPollConfig};
+    "clairvoyant" Clairvoyant = clairvoyant::{Clairvoyant in Box, ClairvoyantConfig};
 }
 
 impl AnyLimiter {
-    /// The limiter that `config` asks for, on a bearer described by `context`.
-    ///
-    /// # Errors
-    /// The field of `config` that is out of bounds.
-    pub fn new(config: &LimiterConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
-        Ok(match config {
-            LimiterConfig::Unlimited(_) => Self::Unlimited(Unlimited::new(context)),
-            LimiterConfig::Fixed(c) => Self::Fixed(Fixed::new(c, context)?),
-            LimiterConfig::DynRlc(c) => Self::DynRlc(Box::new(DynRlc::new(c)?)),
-            LimiterConfig::Drql(c) => Self::Drql(Box::new(Drql::new(c, context)?)),
-            LimiterConfig::Dql(c) => Self::Dql(Box::new(Dql::new(c, context)?)),
-            LimiterConfig::Bdp5g(c) => Self::Bdp5g(Box::new(Bdp5g::new(c, context)?)),
-            LimiterConfig::EBdp5g(c) => Self::EBdp5g(Box::new(EBdp5g::new(c, context)?)),
-            LimiterConfig::LastPoll(c) => Self::LastPoll(Box::new(LastPoll::new(c, context)?)),
-            LimiterConfig::Clairvoyant(_) => Self::Clairvoyant(Box::new(Clairvoyant::new(context))),
-        })
-    }
-
     /// What `sdu` takes of the room.
     #[must_use]
     #[inline]
@@ -255,23 +184,6 @@ impl AnyLimiter {
         let room = self.room(now, queue);
         if self.overdraws() { room > 0 } else { room >= self.amount(sdu) }
     }
-}
-
-macro_rules! each {
-    ($self:ident, $l:ident => $body:expr) => {
-        match $self {
-            AnyLimiter::Unlimited($l) => $body,
-            AnyLimiter::Fixed($l) => $body,
-            AnyLimiter::DynRlc($l) => $body,
-            AnyLimiter::Drql($l) => $body,
-            AnyLimiter::Dql($l) => $body,
-            AnyLimiter::Bdp5g($l) => $body,
-            AnyLimiter::EBdp5g($l) => $body,
-            AnyLimiter::LastPoll($l) => $body,
-            AnyLimiter::Clairvoyant($l) => $body,
-            AnyLimiter::Custom($l) => $body,
-        }
-    };
 }
 
 impl Limiter for AnyLimiter {
@@ -298,6 +210,9 @@ impl Limiter for AnyLimiter {
     #[inline]
     fn on_slot(&mut self, report: &SlotReport) {
         each!(self, l => l.on_slot(report));
+    }
+    fn wants_reports(&self) -> bool {
+        each!(self, l => l.wants_reports())
     }
     #[inline]
     fn paces(&self) -> bool {

@@ -1,146 +1,122 @@
-//! Medium access control: the slots, and whose turn it is in them.
+//! Medium access control: the slots, and what bearers send in them.
 //!
-//! Bearers with data take turns (round robin, T20 section 5): one packet each where grants are in packets; an equal part of
-//! what is left of the slot each where they are in bytes, what one does not need going to the next.
+//! A slot is served in one of three ways, each a file: whole packets ([`packets`]), bytes
+//! ([`bytes`]), or resource blocks of a carrier ([`rb`]). To add one: its file, which implements
+//! [`SlotService`], an arm of [`AnyService`] and of its `each!`.
 
-use alloc::collections::VecDeque;
-use justfull_base::Instant;
-use justfull_base::doc::MethodDoc;
+mod bytes;
+mod cell;
+mod packets;
+mod rb;
+mod turns;
 
-/// Descriptions of the parts of a MAC that deals in resource blocks.
-pub const DOCS: [&MethodDoc; 3] = [&crate::carrier::DOC, &crate::harq::DOC, &crate::pdcp::DOC];
+pub(crate) use cell::{Cell, UeRadio};
 
-/// A bearer in the cell: UE and index among its bearers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bearer {
-    pub(crate) ue: u32,
-    pub(crate) drb: u8,
-}
+use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::channel::{CapacityUnit, Channel};
+use crate::config::StackConfig;
+use alloc::boxed::Box;
+use justfull_base::{ConfigError, Probe};
 
-/// The bearers that have something to send, in the order of their turns.
-#[derive(Default)]
-pub(crate) struct Turns {
-    ring: VecDeque<Bearer>,
-}
-
-impl Turns {
-    /// `bearer` has something to send, and had nothing before.
-    #[inline]
-    pub(crate) fn join(&mut self, bearer: Bearer) {
-        debug_assert!(!self.ring.contains(&bearer) || self.ring.len() > 64, "a bearer takes turns once");
-        self.ring.push_back(bearer);
-    }
-
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.ring.len()
-    }
-
-    #[inline]
-    pub(crate) fn next(&mut self) -> Option<Bearer> {
-        self.ring.pop_front()
-    }
-
-    /// `bearer` has more to send and goes to the end.
-    #[inline]
-    pub(crate) fn again(&mut self, bearer: Bearer) {
-        self.ring.push_back(bearer);
-    }
-
-    /// `bearer` was next but could not send: it stays first.
-    #[inline]
-    pub(crate) fn keep_turn(&mut self, bearer: Bearer) {
-        self.ring.push_front(bearer);
-    }
-
-    /// The next slot begins with the next bearer.
-    #[inline]
-    pub(crate) fn rotate(&mut self) {
-        if self.ring.len() > 1 {
-            self.ring.rotate_left(1);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ring.is_empty()
-    }
-
-    #[inline]
-    pub(crate) fn at(&self, i: usize) -> Bearer {
-        self.ring[i]
-    }
-}
-
-/// The slot served last.
+/// What a slot offered and what of it was used, in the unit of [`SlotService::unit`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LastSlot {
-    pub(crate) number: Option<u64>,
-    pub(crate) at: Instant,
+pub(crate) struct SlotUse {
+    pub(crate) capacity: u64,
+    pub(crate) used: u64,
 }
 
-/// What is left of a slot while several UEs, each with its own capacity, share it.
-///
-/// With one capacity for the cell the amounts are exact integers. Where UEs differ, a UE that takes `n` of its `c` takes the
-/// share n/c of the slot from everybody.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum SlotBudget {
-    /// One capacity for all: what is left of it.
-    Shared(u64),
-    /// A capacity per UE: the share of the slot that is left, 0 to 1.
-    PerUe(f64),
-}
+/// Serves the slots of a cell.
+pub(crate) trait SlotService {
+    /// What [`SlotUse`] counts: `packets`, `bytes` or `resource_blocks`.
+    fn unit(&self) -> &'static str;
 
-impl SlotBudget {
-    /// What is left for a UE that could carry `capacity` in a whole slot.
-    #[inline]
-    pub(crate) fn left(self, capacity: u64) -> u64 {
-        match self {
-            Self::Shared(left) => left,
-            // The slack keeps 1 - n (1/n) from rounding a whole unit away.
-            Self::PerUe(share) => (share * capacity as f64 + 1e-6) as u64,
-        }
+    /// Most bytes of SDUs that one unit can carry.
+    fn most_bytes_per_unit(&self) -> u64;
+
+    /// `bearer` of the UE `ue` had nothing to send and has something.
+    fn join(&mut self, bearer: BearerId, ue: &mut UeRadio);
+
+    /// How many share a slot: bearers, or UEs, that have something to send.
+    fn sharers(&self) -> usize;
+
+    /// What `slot` can carry, in the unit of grants, if all of it belongs to one UE with this
+    /// `channel`.
+    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64;
+
+    /// Lets the bearers of `cell` send what `slot` carries, and offers them their parts of it
+    /// ([`Cell::offer`]).
+    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse;
+
+    /// Packets that have left the RLC's queue and are neither delivered nor lost, and packets that
+    /// were lost so.
+    fn in_the_air(&self) -> (u64, u64) {
+        (0, 0)
     }
 
-    /// True when no UE can be given anything more.
-    #[inline]
-    pub(crate) fn is_spent(self) -> bool {
-        matches!(self, Self::Shared(0))
-    }
-
-    /// A UE that could carry `capacity` took `used`.
-    #[inline]
-    pub(crate) fn take(&mut self, used: u64, capacity: u64) {
-        match self {
-            Self::Shared(left) => *left -= used,
-            Self::PerUe(share) => {
-                if capacity > 0 {
-                    *share = (*share - used as f64 / capacity as f64).max(0.0);
-                }
-            }
-        }
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none where
+    /// nothing is lent.
+    fn quantum(&self, _slice: usize) -> Option<f64> {
+        None
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// One of the services, chosen at start.
+pub(crate) enum AnyService {
+    Packets(packets::Packets),
+    Bytes(bytes::Bytes),
+    Rb(Box<rb::Rb>),
+}
 
-    #[test]
-    fn nine_takes_of_one_empty_a_slot_of_nine() {
-        for mut budget in [SlotBudget::Shared(9), SlotBudget::PerUe(1.0)] {
-            for taken in 0..9 {
-                assert_eq!(budget.left(9), 9 - taken);
-                budget.take(1, 9);
-            }
-            assert_eq!(budget.left(9), 0);
+macro_rules! each {
+    ($self:ident, $service:ident => $body:expr) => {
+        match $self {
+            AnyService::Packets($service) => $body,
+            AnyService::Bytes($service) => $body,
+            AnyService::Rb($service) => $body,
         }
-    }
+    };
+}
 
-    #[test]
-    fn half_of_a_slow_ue_is_half_of_a_fast_one() {
-        let mut budget = SlotBudget::PerUe(1.0);
-        budget.take(500, 1000);
-        assert_eq!(budget.left(6000), 3000);
+impl AnyService {
+    /// The service that `config`'s cell asks for.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub(crate) fn new(config: &StackConfig) -> Result<Self, ConfigError> {
+        Ok(match (&config.mac.carrier, config.unit()) {
+            (Some(carrier), _) => Self::Rb(Box::new(rb::Rb::new(config, carrier)?)),
+            (None, CapacityUnit::Packets) => Self::Packets(packets::Packets::new(config.mtu)),
+            (None, CapacityUnit::Bytes) => Self::Bytes(bytes::Bytes::new(config.mac.overhead.0)),
+        })
+    }
+}
+
+impl SlotService for AnyService {
+    fn unit(&self) -> &'static str {
+        each!(self, service => service.unit())
+    }
+    fn most_bytes_per_unit(&self) -> u64 {
+        each!(self, service => service.most_bytes_per_unit())
+    }
+    #[inline]
+    fn join(&mut self, bearer: BearerId, ue: &mut UeRadio) {
+        each!(self, service => service.join(bearer, ue));
+    }
+    fn sharers(&self) -> usize {
+        each!(self, service => service.sharers())
+    }
+    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        each!(self, service => service.whole_slot(channel, slot))
+    }
+    #[inline]
+    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+        each!(self, service => service.serve(slot, cell, exit))
+    }
+    fn in_the_air(&self) -> (u64, u64) {
+        each!(self, service => service.in_the_air())
+    }
+    #[inline]
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        each!(self, service => service.quantum(slice))
     }
 }

@@ -4,17 +4,11 @@ mod clairvoyant;
 mod unpaced;
 mod usp;
 
-pub use clairvoyant::{ClairvoyantPacer, ClairvoyantPacerConfig};
-pub use unpaced::{Unpaced, UnpacedConfig};
-pub use usp::{Usp, UspConfig, UspVariant};
+pub use usp::UspVariant;
 
 use crate::limiter::CapacityUnit;
 use alloc::boxed::Box;
-use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Duration, Instant};
-
-/// Every pacer's description.
-pub const DOCS: &[&MethodDoc] = &[&unpaced::DOC, &usp::DOC, &clairvoyant::DOC];
+use justfull_base::{Duration, Instant, kinds};
 
 /// What a pacer must know of the SDAP queue it feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,68 +63,31 @@ pub trait Pacer {
     fn on_need(&mut self, _need: u64) {}
 }
 
-/// Which pacer, with its settings.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum PacerConfig {
-    /// The UPF sends what it has.
-    Unpaced(UnpacedConfig),
-    /// UPF-SDAP pacer (T20 Algorithm 3).
-    Usp(UspConfig),
-    /// Knows the grants, not the arrivals.
-    Clairvoyant(ClairvoyantPacerConfig),
-}
+kinds! {
+    $ each;
 
-impl Default for PacerConfig {
-    fn default() -> Self {
-        Self::Unpaced(UnpacedConfig {})
-    }
-}
+    /// Which pacer, with its settings.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum PacerConfig = Unpaced;
 
-/// One of the pacers, chosen at start; closed for speed, with one door for users' own. The large one is boxed.
-// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
-#[repr(u8)]
-pub enum AnyPacer {
-    /// See [`Unpaced`].
-    Unpaced(Unpaced),
-    /// See [`Usp`].
-    Usp(Box<Usp>),
-    /// See [`ClairvoyantPacer`].
-    Clairvoyant(ClairvoyantPacer),
-    /// A user's own.
-    Custom(Box<dyn Pacer + Send>),
+    /// One of the pacers, chosen at start; closed for speed, with one door for users' own. The
+    /// large one is boxed.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
+    // encoded in a variant's fields is slower to decode.
+    #[repr(u8)]
+    pub enum AnyPacer(context: &PacerContext) or Box<dyn Pacer + Send>;
+
+    "unpaced" Unpaced = unpaced::{Unpaced, UnpacedConfig};
+    "usp" Usp = usp::{Usp in Box, UspConfig};
+    "clairvoyant" Clairvoyant = clairvoyant::{ClairvoyantPacer, ClairvoyantPacerConfig};
 }
 
 impl AnyPacer {
-    /// The pacer that `config` asks for.
-    ///
-    /// # Errors
-    /// The field of `config` that is out of bounds.
-    pub fn new(config: &PacerConfig, context: &PacerContext) -> Result<Self, ConfigError> {
-        Ok(match config {
-            PacerConfig::Unpaced(_) => Self::Unpaced(Unpaced),
-            PacerConfig::Usp(c) => Self::Usp(Box::new(Usp::new(c, context)?)),
-            PacerConfig::Clairvoyant(_) => Self::Clairvoyant(ClairvoyantPacer::default()),
-        })
-    }
-
     /// True when the UPF sends what it has.
     #[must_use]
     pub fn is_unpaced(&self) -> bool {
         matches!(self, Self::Unpaced(_))
     }
-}
-
-macro_rules! each {
-    ($self:ident, $p:ident => $body:expr) => {
-        match $self {
-            AnyPacer::Unpaced($p) => $body,
-            AnyPacer::Usp($p) => $body,
-            AnyPacer::Clairvoyant($p) => $body,
-            AnyPacer::Custom($p) => $body,
-        }
-    };
 }
 
 impl Pacer for AnyPacer {

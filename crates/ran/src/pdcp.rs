@@ -14,36 +14,30 @@
 //! between the standard's least and greatest is taken; infinity is written 0 (discardTimer) and t-Reordering is never infinite; a
 //! COUNT has 64 bits, so that it need not be protected from wrapping.
 
-use crate::rlc::SduHandle;
+use crate::pdu::SduHandle;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, params};
 
-/// Settings of both sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct PdcpConfig {
-    /// Bits of the SN: 12 or 18.
-    pub sn_bits: u8,
-    /// discardTimer: age at which a packet is not sent any more; 0 for infinity.
-    pub discard_timer: Duration,
-    /// t-Reordering: most time that a packet waits for one before it.
-    pub t_reordering: Duration,
-    /// outOfOrderDelivery: packets do not wait for one another.
-    pub out_of_order: bool,
-}
-
-impl Default for PdcpConfig {
-    fn default() -> Self {
-        Self {
-            sn_bits: 12,
-            discard_timer: Duration::ZERO,
-            t_reordering: Duration::from_millis(100),
-            out_of_order: false,
-        }
+params! {
+    /// Settings of both sides.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PdcpConfig {
+        /// Length of the sequence number.
+        sn_bits: u8 as "bits" = 12,
+            rule("12 or 18", |c| matches!(c.sn_bits, 12 | 18)), "TS 38.323 section 6.3.2";
+        /// Age at which a packet is not sent any more.
+        discard_timer: Duration = Duration::ZERO,
+            rule("0s (infinity), or 0.5ms to 1.5s", |c| {
+                let finite = Duration::from_micros(500)..=Duration::from_millis(1500);
+                c.discard_timer.is_zero() || finite.contains(&c.discard_timer)
+            }), "TS 38.331 discardTimer";
+        /// Most time that a packet waits for one before it.
+        t_reordering: Duration = Duration::from_millis(100),
+            within(Duration::ZERO, Duration::from_secs(3)), "TS 38.331 t-Reordering";
+        /// Packets do not wait for one another.
+        out_of_order: bool = false;
     }
 }
 
@@ -57,52 +51,10 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "TS 38.323 sections 5.2, 5.3 and 6.2",
     deviations: "no ciphering, integrity, header compression or status reports; any time between the standard's least and greatest; 0 \
                  stands for an infinite discardTimer, and t-Reordering is never infinite",
-    params: &[
-        ParamDoc::new("sn_bits", "bits", "12 or 18", "12", "Length of the sequence number."),
-        ParamDoc::new(
-            "discard_timer",
-            "time",
-            "0s (infinity), 0.5ms to 1.5s",
-            "0s",
-            "Age at which a packet is not sent any more.",
-        ),
-        ParamDoc::new(
-            "t_reordering",
-            "time",
-            "0s to 3s",
-            "100ms",
-            "Most time that a packet waits for one before it.",
-        ),
-        ParamDoc::new("out_of_order", "bool", "true, false", "false", "Packets do not wait for one another."),
-    ],
+    params: PdcpConfig::params,
 };
 
 impl PdcpConfig {
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first field that is out of bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let (discard, reordering) = (self.discard_timer, self.t_reordering);
-        let sn = "TS 38.323 section 6.3.2";
-        ensure(matches!(self.sn_bits, 12 | 18), "sn_bits", &self.sn_bits, "12 or 18", sn)?;
-        let allowed = Duration::from_micros(500)..=Duration::from_millis(1500);
-        ensure(
-            discard.is_zero() || allowed.contains(&discard),
-            "discard_timer",
-            &discard,
-            "0s (infinity), or 0.5ms to 1.5s",
-            "TS 38.331 discardTimer",
-        )?;
-        ensure(
-            reordering <= Duration::from_secs(3),
-            "t_reordering",
-            &reordering,
-            "0s to 3s",
-            "TS 38.331 t-Reordering",
-        )
-    }
-
     /// Bytes of the header (TS 38.323 section 6.2.2): 2 or 3.
     #[must_use]
     pub const fn header_bytes(&self) -> u32 {
@@ -137,6 +89,13 @@ impl PdcpTx {
         let sn = (self.next & ((1 << self.sn_bits) - 1)) as u32;
         self.next += 1;
         sn
+    }
+
+    /// TX_NEXT, the COUNT of the packet that is numbered next.
+    #[must_use]
+    #[inline]
+    pub const fn next(&self) -> u64 {
+        self.next
     }
 
     /// Bytes of the header of each packet.
@@ -249,6 +208,20 @@ impl PdcpRx {
         let mask = (1 << self.sn_bits) - 1;
         let ahead = u64::from(sn).wrapping_sub(self.deliv) & mask;
         (ahead <= mask / 2).then_some(ahead as usize)
+    }
+
+    /// All packets with COUNTs before `count` were delivered, and none waits for one before it.
+    #[must_use]
+    #[inline]
+    pub fn has_all_before(&self, count: u64) -> bool {
+        self.deliv == count && self.reordering.as_ref().is_none_or(|held| held.places.is_empty())
+    }
+
+    /// Takes from the RLC the packet with the COUNT that [is next](Self::has_all_before), which is delivered at once.
+    #[inline]
+    pub fn receive_next(&mut self) {
+        debug_assert!(self.has_all_before(self.deliv), "nothing waits for the packet");
+        self.deliv += 1;
     }
 
     /// Takes a packet from the RLC; `deliver` gets it, and those that waited for it, in order. An SN beyond its field is dropped.

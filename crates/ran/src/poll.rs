@@ -51,7 +51,8 @@ impl Poll {
         Some(taken)
     }
 
-    /// The first tick at or after `t` (after, when `strictly`) whether armed or not; `t` itself when event-driven.
+    /// The first tick at or after `t` (after, when `strictly`) whether armed or not; `t` itself
+    /// when event-driven.
     pub(crate) fn first(&self, t: Instant, strictly: bool) -> (u64, Instant) {
         self.ticker.as_ref().map_or((0, t), |ticker| ticker.first(0, t, strictly))
     }
@@ -59,5 +60,55 @@ impl Poll {
     /// Number of ticks strictly between two instants, at most `most`; 0 when event-driven.
     pub(crate) fn count_between(&self, after: Instant, before: Instant, most: u32) -> u32 {
         self.ticker.as_ref().map_or(0, |ticker| ticker.count_between(after, before, most))
+    }
+}
+
+/// The polls of UPF, SDAP and MAC.
+#[derive(Clone, Debug)]
+pub(crate) struct Clocks {
+    pub(crate) upf: Poll,
+    pub(crate) sdap: Poll,
+    pub(crate) mac: Poll,
+    /// Order at one instant: arrival, UPF, SDAP, MAC; else the reverse, so that a layer's poll
+    /// misses what arrives at its very instant.
+    pub(crate) top_down: bool,
+    /// The two slots served last, the earlier first.
+    slots: [Instant; 2],
+}
+
+impl Clocks {
+    /// None has begun but that of the slots.
+    pub(crate) fn new([upf, sdap, mac]: [Option<Ticker>; 3], top_down: bool) -> Self {
+        let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
+        mac.arm(Instant::ZERO, false);
+        Self { upf, sdap, mac, top_down, slots: [Instant::NEVER; 2] }
+    }
+
+    /// Takes the slot that is due, and arms the next: its number and instant.
+    #[inline]
+    pub(crate) fn take_slot(&mut self) -> Option<(u64, Instant)> {
+        let (k, now) = self.mac.take()?;
+        self.mac.arm(now, false);
+        self.slots = [self.slots[1], now];
+        Some((k, now))
+    }
+
+    /// The first instant at which one of them is due: the slots never end, so there is always one.
+    #[inline]
+    pub(crate) fn next_wake(&self) -> Instant {
+        self.upf.due().min(self.sdap.due()).min(self.mac.due())
+    }
+
+    /// The first slot after the first poll of SDAP after the first of the UPF after `entered`,
+    /// which no policy can beat.
+    pub(crate) fn bound(&self, entered: Instant) -> Instant {
+        let strictly = !self.top_down;
+        let at = self.sdap.first(self.upf.first(entered, strictly).1, strictly).1;
+        // A packet that meets no queue leaves in the slot that is served: no need to work out its
+        // number.
+        let [before, served] = self.slots;
+        let meets = if strictly { before <= at && at < served } else { before < at && at <= served };
+        debug_assert!(!meets || self.mac.first(at, strictly).1 == served, "{entered:?} in {:?}", self.slots);
+        if meets { served } else { self.mac.first(at, strictly).1 }
     }
 }

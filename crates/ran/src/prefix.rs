@@ -3,10 +3,11 @@
 //! IPv4 prefixes are kept as IPv4-mapped IPv6 prefixes (RFC 4291 section 2.5.5.2), 96 bits longer, as addresses are in a 5-tuple: an
 //! IPv6 prefix of that range matches IPv4 addresses as well, so `::/0` matches all.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
+use justfull_base::param::{Form, Param};
 
 /// Bits before the IPv4 address in an IPv4-mapped one.
 const MAPPED_BITS: u8 = 96;
@@ -25,6 +26,18 @@ impl Prefix {
     pub fn contains(&self, address: &[u8; 16]) -> bool {
         let differing = self.address ^ u128::from_be_bytes(*address);
         u32::from(self.length) <= differing.leading_zeros()
+    }
+}
+
+impl Param for Prefix {
+    const UNIT: &'static str = "address or prefix";
+
+    fn form() -> Form {
+        Form::Text("^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$")
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
     }
 }
 

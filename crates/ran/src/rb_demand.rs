@@ -270,8 +270,9 @@ impl RbAllocation {
         &mut self.bytes
     }
 
-    /// Divides the transport block of the UE at `index` among its bearers: an equal part of what is left for each in turn, and
-    /// what one does not need for the others. The bearer that comes first moves on by one each slot.
+    /// Divides the transport block of the UE at `index` among its bearers: an equal part of what is
+    /// left for each in turn, at least 24 bytes, and what one does not need for the
+    /// others. The bearer that comes first moves on by one each slot.
     pub fn split_in_turn(&mut self, demand: &RbDemand, index: usize) {
         let (ue, drbs) = (&demand.ues[index], demand.drbs_of(index));
         if let [only] = drbs {
@@ -283,7 +284,7 @@ impl RbAllocation {
         let mut left = ue.tbs[usize::from(self.grants[index].rbs)];
         let (n, first) = (drbs.len(), (demand.slot % drbs.len().max(1) as u64) as usize);
         for (passed, i) in (first..n).chain(0..first).enumerate() {
-            let part = left.div_ceil((n - passed) as u32);
+            let part = left.div_ceil((n - passed) as u32).max(LEAST_PART).min(left);
             bytes[i] = clip(drbs[i].backlog).min(part);
             left -= bytes[i];
         }
@@ -294,6 +295,10 @@ impl RbAllocation {
         }
     }
 }
+
+/// Least bytes of a bearer's part of a transport block, where the block has them. A part that holds
+/// no more than headers (MAC 3, RLC up to 7 with a segment offset) would carry nothing in any slot.
+const LEAST_PART: u32 = 24;
 
 /// A backlog as far as one transport block could carry it.
 #[inline]

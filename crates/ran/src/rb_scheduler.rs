@@ -8,22 +8,14 @@ mod fixed_partition;
 mod proportional_fair;
 mod round_robin;
 
-pub use eqp::{Eqp, EqpConfig, EqpCredit, EqpInflation, EqpStats};
-pub use fixed_partition::{FixedPartition, FixedPartitionConfig};
-pub use proportional_fair::{ProportionalFair, ProportionalFairConfig};
-pub use round_robin::{RbRoundRobin, RbRoundRobinConfig};
+pub use eqp::{EqpCredit, EqpInflation, EqpStats};
 
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
-use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Instant, Ratio};
-
-/// Every scheduler's description.
-pub const DOCS: &[&MethodDoc] =
-    &[&fixed_partition::DOC, &round_robin::DOC, &proportional_fair::DOC, &eqp::DOC];
+use justfull_base::{ConfigError, Instant, Ratio, kinds};
 
 /// Shares are whole multiples of one part in this many.
 pub const SHARE_PARTS: u32 = 1_000_000;
@@ -45,6 +37,13 @@ pub trait RbScheduler {
         None
     }
 
+    /// Where each of `ues`, in ascending order, needs one block and there is a full unit for each: false, and nothing happens, unless
+    /// [`Self::schedule`] would give each one unit, which then is as good as done.
+    fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
+        let _ = (ues, units);
+        false
+    }
+
     /// Told at `now` what the UEs that were granted something sent with it.
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
         let _ = (now, served);
@@ -58,105 +57,53 @@ pub trait RbScheduler {
     }
 }
 
-/// Which scheduler, with its settings.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum RbSchedulerConfig {
-    /// A fixed part of each slot for each slice.
-    FixedPartition(FixedPartitionConfig),
-    /// Units in turn.
-    RoundRobin(RbRoundRobinConfig),
-    /// Rate now against mean rate.
-    ProportionalFair(ProportionalFairConfig),
-    /// The most whole SDUs, with slices that lend each other blocks.
-    Eqp(EqpConfig),
-}
+kinds! {
+    $ each;
 
-impl Default for RbSchedulerConfig {
-    fn default() -> Self {
-        Self::RoundRobin(RbRoundRobinConfig {})
-    }
-}
+    /// Which scheduler, with its settings.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum RbSchedulerConfig = RoundRobin;
 
-/// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
-pub enum AnyRbScheduler {
-    /// See [`FixedPartition`].
-    FixedPartition(FixedPartition),
-    /// See [`RbRoundRobin`].
-    RoundRobin(RbRoundRobin),
-    /// See [`ProportionalFair`].
-    ProportionalFair(ProportionalFair),
-    /// See [`Eqp`].
-    Eqp(Box<Eqp>),
-    /// A user's own.
-    Custom(Box<dyn RbScheduler + Send>),
-}
+    /// One of the schedulers, chosen at start, over slices with these shares of the cell; closed
+    /// for speed, with one door for users' own.
+    pub enum AnyRbScheduler(shares: &[Ratio]) or Box<dyn RbScheduler + Send>;
 
-impl AnyRbScheduler {
-    /// The scheduler that `config` asks for, over slices with these `shares` of the cell.
-    ///
-    /// # Errors
-    /// The field of `config` that is out of bounds, or the share (see [`share_parts`]).
-    pub fn new(config: &RbSchedulerConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
-        share_parts(shares)?;
-        Ok(match config {
-            RbSchedulerConfig::FixedPartition(_) => Self::FixedPartition(FixedPartition::new(shares)?),
-            RbSchedulerConfig::RoundRobin(_) => Self::RoundRobin(RbRoundRobin::default()),
-            RbSchedulerConfig::ProportionalFair(c) => Self::ProportionalFair(ProportionalFair::new(c)?),
-            RbSchedulerConfig::Eqp(c) => Self::Eqp(Box::new(Eqp::new(c, shares)?)),
-        })
-    }
+    "fixed_partition" FixedPartition = fixed_partition::{FixedPartition, FixedPartitionConfig};
+    "round_robin" RoundRobin = round_robin::{RbRoundRobin, RbRoundRobinConfig};
+    "proportional_fair" ProportionalFair =
+        proportional_fair::{ProportionalFair, ProportionalFairConfig};
+    "eqp" Eqp = eqp::{Eqp in Box, EqpConfig};
 }
 
 impl RbScheduler for AnyRbScheduler {
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
-        match self {
-            Self::FixedPartition(s) => s.schedule(demand, out),
-            Self::RoundRobin(s) => s.schedule(demand, out),
-            Self::ProportionalFair(s) => s.schedule(demand, out),
-            Self::Eqp(s) => s.schedule(demand, out),
-            Self::Custom(s) => s.schedule(demand, out),
-        }
+        each!(self, s => s.schedule(demand, out))
     }
 
     fn wants_sdus(&self) -> bool {
-        match self {
-            Self::FixedPartition(_) | Self::RoundRobin(_) | Self::ProportionalFair(_) => false,
-            Self::Eqp(_) => true,
-            Self::Custom(s) => s.wants_sdus(),
-        }
+        each!(self, s => s.wants_sdus())
     }
 
     #[inline]
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
+        each!(self, s => s.schedule_sole(ue, slice, units))
+    }
+
+    fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
         match self {
-            Self::FixedPartition(s) => s.schedule_sole(ue, slice, units),
-            Self::RoundRobin(s) => s.schedule_sole(ue, slice, units),
-            Self::ProportionalFair(s) => s.schedule_sole(ue, slice, units),
-            Self::Eqp(s) => s.schedule_sole(ue, slice, units),
-            Self::Custom(s) => s.schedule_sole(ue, slice, units),
+            Self::RoundRobin(s) => s.schedule_one_each(ues, units),
+            Self::ProportionalFair(s) => s.schedule_one_each(ues, units),
+            Self::FixedPartition(_) | Self::Eqp(_) => false,
+            Self::Custom(s) => s.schedule_one_each(ues, units),
         }
     }
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
-        match self {
-            Self::FixedPartition(s) => s.on_served(now, served),
-            Self::RoundRobin(s) => s.on_served(now, served),
-            Self::ProportionalFair(s) => s.on_served(now, served),
-            Self::Eqp(s) => s.on_served(now, served),
-            Self::Custom(s) => s.on_served(now, served),
-        }
+        each!(self, s => s.on_served(now, served))
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {
-        match self {
-            Self::FixedPartition(s) => s.quantum(slice),
-            Self::RoundRobin(s) => s.quantum(slice),
-            Self::ProportionalFair(s) => s.quantum(slice),
-            Self::Eqp(s) => s.quantum(slice),
-            Self::Custom(s) => s.quantum(slice),
-        }
+        each!(self, s => s.quantum(slice))
     }
 }
 
@@ -199,6 +146,17 @@ impl CheckedRbScheduler {
     pub fn new(inner: AnyRbScheduler) -> Self {
         Self { inner }
     }
+
+    /// A scheduler in the same state, where it is of a kind that can be compared.
+    #[cfg(debug_assertions)]
+    pub(crate) fn twin(&self) -> Option<AnyRbScheduler> {
+        match &self.inner {
+            AnyRbScheduler::RoundRobin(s) => Some(AnyRbScheduler::RoundRobin(s.clone())),
+            AnyRbScheduler::ProportionalFair(s) => Some(AnyRbScheduler::ProportionalFair(s.clone())),
+            AnyRbScheduler::FixedPartition(s) => Some(AnyRbScheduler::FixedPartition(s.clone())),
+            _ => None,
+        }
+    }
 }
 
 impl RbScheduler for CheckedRbScheduler {
@@ -222,6 +180,13 @@ impl RbScheduler for CheckedRbScheduler {
         let whole = given.size() == units.size() && (given.short() == 0 || given.short() == units.short());
         assert!(whole && given.full() <= units.full(), "UE {ue} was given {given:?} of {units:?}");
         Some(given)
+    }
+
+    /// # Panics
+    /// When the scheduler hands out what is not there.
+    fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
+        assert!(ues.len() <= usize::from(units.full()), "a full unit for each UE");
+        self.inner.schedule_one_each(ues, units)
     }
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
@@ -295,6 +260,13 @@ impl Turns {
             });
         }
         self.waiting.clear();
+    }
+
+    /// As if `ues`, in ascending order, had joined, each in need of one unit, and been served.
+    fn serve_one_each(&mut self, ues: &[u32]) {
+        let first = ues.partition_point(|&ue| ue < self.next);
+        let last = first.checked_sub(1).map_or(ues.last(), |before| ues.get(before));
+        self.next = last.map_or(self.next, |ue| ue.wrapping_add(1));
     }
 
     /// As if UE `ue` had joined alone, in need of more than `units`, and been served.

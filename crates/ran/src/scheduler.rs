@@ -7,17 +7,8 @@ mod fifo;
 mod round_robin;
 mod strict_priority;
 
-pub use drr::{Drr, DrrConfig};
-pub use fifo::{Fifo, FifoConfig};
-pub use round_robin::{RoundRobin, RoundRobinConfig};
-pub use strict_priority::{StrictPriority, StrictPriorityConfig};
-
 use alloc::boxed::Box;
-use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Instant};
-
-/// Every scheduler's description.
-pub const DOCS: &[&MethodDoc] = &[&fifo::DOC, &round_robin::DOC, &strict_priority::DOC, &drr::DOC];
+use justfull_base::{Instant, kinds};
 
 /// One QFI queue as a scheduler sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,79 +34,34 @@ pub trait SdapScheduler {
     fn on_sent(&mut self, index: usize, bytes: u32);
 }
 
-/// Which scheduler, with its settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum SdapSchedulerConfig {
-    /// Order of arrival.
-    Fifo(FifoConfig),
-    /// A packet from each in turn.
-    RoundRobin(RoundRobinConfig),
-    /// The least priority number first.
-    StrictPriority(StrictPriorityConfig),
-    /// Bytes in proportion to weights.
-    Drr(DrrConfig),
-}
+kinds! {
+    $ each;
 
-impl Default for SdapSchedulerConfig {
-    fn default() -> Self {
-        Self::Fifo(FifoConfig {})
-    }
-}
+    /// Which scheduler, with its settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum SdapSchedulerConfig = Fifo;
 
-/// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
-// A tag of its own is asked several times per packet; one folded into a variant's fields takes more work to read.
-#[repr(u8)]
-pub enum AnySdapScheduler {
-    /// See [`Fifo`].
-    Fifo(Fifo),
-    /// See [`RoundRobin`].
-    RoundRobin(RoundRobin),
-    /// See [`StrictPriority`].
-    StrictPriority(StrictPriority),
-    /// See [`Drr`].
-    Drr(Box<Drr>),
-    /// A user's own.
-    Custom(Box<dyn SdapScheduler + Send>),
-}
+    /// One of the schedulers, chosen at start; closed for speed, with one door for users' own.
+    // `repr(u8)` forces an explicit tag: it is read several times per packet, and one that is
+    // encoded in a variant's fields is slower to decode.
+    #[repr(u8)]
+    pub enum AnySdapScheduler(queues: usize) or Box<dyn SdapScheduler + Send>;
 
-impl AnySdapScheduler {
-    /// The scheduler that `config` asks for, over `queues` queues.
-    ///
-    /// # Errors
-    /// The field of `config` that is out of bounds.
-    pub fn new(config: &SdapSchedulerConfig, queues: usize) -> Result<Self, ConfigError> {
-        Ok(match config {
-            SdapSchedulerConfig::Fifo(_) => Self::Fifo(Fifo),
-            SdapSchedulerConfig::RoundRobin(_) => Self::RoundRobin(RoundRobin::default()),
-            SdapSchedulerConfig::StrictPriority(_) => Self::StrictPriority(StrictPriority),
-            SdapSchedulerConfig::Drr(c) => Self::Drr(Box::new(Drr::new(c, queues)?)),
-        })
-    }
+    "fifo" Fifo = fifo::{Fifo, FifoConfig};
+    "round_robin" RoundRobin = round_robin::{RoundRobin, RoundRobinConfig};
+    "strict_priority" StrictPriority = strict_priority::{StrictPriority, StrictPriorityConfig};
+    "drr" Drr = drr::{Drr in Box, DrrConfig};
 }
 
 impl SdapScheduler for AnySdapScheduler {
     #[inline]
     fn pick(&mut self, candidates: &[Candidate]) -> Option<usize> {
-        match self {
-            Self::Fifo(s) => s.pick(candidates),
-            Self::RoundRobin(s) => s.pick(candidates),
-            Self::StrictPriority(s) => s.pick(candidates),
-            Self::Drr(s) => s.pick(candidates),
-            Self::Custom(s) => s.pick(candidates),
-        }
+        each!(self, s => s.pick(candidates))
     }
 
     #[inline]
     fn on_sent(&mut self, index: usize, bytes: u32) {
-        match self {
-            Self::Fifo(s) => s.on_sent(index, bytes),
-            Self::RoundRobin(s) => s.on_sent(index, bytes),
-            Self::StrictPriority(s) => s.on_sent(index, bytes),
-            Self::Drr(s) => s.on_sent(index, bytes),
-            Self::Custom(s) => s.on_sent(index, bytes),
-        }
+        each!(self, s => s.on_sent(index, bytes))
     }
 }
 

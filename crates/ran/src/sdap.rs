@@ -1,7 +1,7 @@
 //! Service data adaptation: a queue per QFI, mapped to a data radio bearer (TS 37.324 section 5.3).
 
 use crate::config::{QosFlowConfig, SdapConfig};
-use crate::few::Few;
+use crate::few::{Few, collect_exactly};
 use crate::limiter::CapacityUnit;
 use crate::pacer::{AnyPacer, PacerContext};
 use crate::scheduler::{AnySdapScheduler, Candidate, SdapScheduler};
@@ -54,7 +54,7 @@ impl UeSdap {
             let (drb, priority, weight) = (flow.drb, flow.priority, flow.weight);
             Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
         };
-        let queues = crate::stack::collect_exactly(flows.iter().enumerate().map(build))?.into();
+        let queues = collect_exactly(flows.iter().enumerate().map(build))?.into();
         let scheduler =
             AnySdapScheduler::new(&config.scheduler, flows.len()).map_err(|e| e.within("scheduler"))?;
         let choice = Choice { scheduler, candidates: Vec::new() };

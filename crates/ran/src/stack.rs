@@ -1,56 +1,36 @@
 //! The chain itself: the only place that calls across layers.
 //!
-//! The life of a packet: [`Stack::input`] stamps it and gives it the QFI that its flow was detected for; the UPF holds it
-//! until its opportunity and until SDAP wants it (pacer); SDAP holds it in its QFI's queue until a poll at which its
-//! bearer takes it (limiter) and its turn has come (scheduler); the RLC holds it until a slot's grant has taken its
-//! last byte; [`Egress::deliver`] hands it to the driver. A drop in any queue is an event with a reason.
+//! The life of a packet: [`Stack::input`] stamps it and gives it the QFI that its flow was detected
+//! for; the UPF holds it until its opportunity and until SDAP wants it (pacer); SDAP holds it in
+//! its QFI's queue until a poll at which its bearer takes it (limiter) and its turn has come
+//! (scheduler); the RLC holds it until a slot's grant has taken its last byte; [`Egress::deliver`]
+//! hands it to the driver. A drop in any queue is an event with a reason.
 //!
-//! Polls at which nothing waits are skipped: a layer's poll is armed when a packet enters it. Events at one instant are
-//! ordered by [`TieOrder`], then by insertion.
+//! Polls at which nothing waits are skipped: a layer's poll is armed when a packet enters it.
+//! Events at one instant are ordered by [`TieOrder`], then by insertion.
 
+use crate::bearer::{BearerId, Exit, Offer, Refusal, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::{StackConfig, TieOrder};
-use crate::few::Few;
+use crate::few::{Few, collect_exactly};
 use crate::limiter::{Limiter, LimiterContext, RlcView};
-use crate::link::Link;
-use crate::mac::{Bearer, LastSlot, SlotBudget, Turns};
+use crate::mac::{AnyService, Cell, SlotService, SlotUse, UeRadio};
 use crate::pacer::{Pacer, PacerContext, SdapPoll};
-use crate::poll::Poll;
-use crate::rlc::RlcEntity;
+use crate::poll::Clocks;
 use crate::sdap::UeSdap;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use blocks::Blocks;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{
-    ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, SlotReport,
-};
+use justfull_base::{ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_queue::Pass;
 
-mod blocks;
 mod build;
 mod counts;
 mod forecast;
-mod slot;
 
-pub(crate) use blocks::Upward;
-pub(crate) use build::collect_exactly;
+pub use crate::bearer::Egress;
 pub use counts::Conserved;
-
-/// Where packets go when the radio has taken their last byte.
-pub trait Egress {
-    /// `packet` left the sender's RLC whole at `now`. `bound` is the earliest instant at which any policy could have
-    /// delivered it, told for tracked packets.
-    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
-
-    /// The same where the MAC deals in resource blocks: `packet` left the sender's RLC whole at `left`, and at `now` the UE has it
-    /// whole and in order, after HARQ's rounds and the waits of RLC and PDCP. The air's own delay is the driver's.
-    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
-        let _ = left;
-        self.deliver(now, packet, bound);
-    }
-}
 
 /// A flow that was opened on the stack.
 #[derive(Clone, Copy, Debug)]
@@ -63,55 +43,44 @@ struct Flow {
     qfi: justfull_base::Qfi,
 }
 
-/// One UE's part of the chain.
+/// SDAP of one UE, and what its flows are detected by.
 struct Ue {
     sdap: UeSdap,
-    rlc: Few<RlcEntity>,
     /// QFIs of its QoS flows and its rules; UEs that have the same share them.
     qfis: Arc<[justfull_base::Qfi]>,
     rules: Arc<[PacketDetectionRule]>,
-    channel: Option<Box<Channel>>,
-    /// Its channel as the MAC knows it, where that is older than the slot.
-    reported: Option<Box<Channel>>,
-    slice: u16,
-    /// The UE is in the list of UEs that resource blocks are given to.
-    block_listed: bool,
     /// The UE is in the list of UEs with packets in SDAP.
-    sdap_listed: bool,
+    listed: bool,
+}
+
+impl Ue {
+    /// True while SDAP holds packets: else the UE leaves the list.
+    #[inline]
+    fn stays_listed(&mut self) -> bool {
+        self.listed = self.sdap.is_busy();
+        self.listed
+    }
 }
 
 /// The downlink chain of one cell.
 pub struct Stack {
-    ues: Vec<Ue>,
+    flows: Vec<Flow>,
     /// The UEs' queues in the UPF; none at all where packets pass through it.
     upfs: Vec<UeUpf>,
-    flows: Vec<Flow>,
-    upf_poll: Poll,
-    sdap_poll: Poll,
-    mac_poll: Poll,
+    ues: Vec<Ue>,
+    cell: Cell,
+    service: AnyService,
+    clocks: Clocks,
     upf_batch: u32,
     sdap_batch: u32,
     upf_busy: Vec<u32>,
     sdap_busy: Vec<u32>,
-    turns: Turns,
-    channel: Channel,
-    /// The cell's channel as the MAC knows it, where that is older than the slot.
-    reported: Option<Channel>,
-    blocks: Option<Box<Blocks>>,
-    per_ue_channels: bool,
-    unit: CapacityUnit,
     slot: Duration,
-    overhead: u64,
-    /// Largest packet in bytes.
-    mtu: u32,
-    last_slot: LastSlot,
-    /// RLC backlog of the cell.
-    backlog: RlcView,
-    top_down: bool,
+    /// The slot served last.
+    last_slot: Option<Slot>,
     unpaced: bool,
     hash_key: u64,
     assert_bound: bool,
-    limiters_listen: bool,
     clairvoyant: Option<LimiterContext>,
     /// The UPF's queues have an AQM, and packets pass through the UPF.
     upf_aqm_idles: bool,
@@ -125,8 +94,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Opens a flow of `ue`, whose packets have one 5-tuple and one DSCP, and returns its number, which each of them carries. The
-    /// rules of the UE give it its QFI once.
+    /// Opens a flow of `ue`, whose packets have one 5-tuple and one DSCP, and returns its number,
+    /// which each of them carries. The rules of the UE give it its QFI once.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell.
@@ -135,8 +104,8 @@ impl Stack {
         (self.flows.len() - 1) as u32
     }
 
-    /// As [`Stack::open_flow`], under the number of a flow that is over: whoever listens must know that it is, and that none of its
-    /// packets is in the stack.
+    /// As [`Stack::open_flow`], under the number of a flow that is over: whoever listens must know
+    /// that it is, and that none of its packets is in the stack.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell, or `number` not a flow.
@@ -154,19 +123,19 @@ impl Stack {
     /// Unit of grants.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
-        self.unit
+        self.cell.unit
     }
 
     /// What [`Event::Slot`] counts: `packets`, `bytes` or `resource_blocks`.
     #[must_use]
     pub fn slot_unit(&self) -> &'static str {
-        if self.blocks.is_some() { "resource_blocks" } else { self.unit.name() }
+        self.service.unit()
     }
 
-    /// A packet arrives from the data network at `now`. Its flow, size, ECN bits, protocol, payload handle and tracked flag
-    /// are the driver's; the rest is set here.
+    /// A packet arrives from the data network at `now`. Its flow, size, ECN bits, protocol, payload
+    /// handle and tracked flag are the driver's; the rest is set here.
     pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
-        self.advance(now, !self.top_down, driver);
+        self.advance(now, !self.clocks.top_down, driver);
         let flow = self.flows[packet.flow as usize];
         packet.id = self.next_id;
         self.next_id += 1;
@@ -191,18 +160,20 @@ impl Stack {
         }
         // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
         if !self.upf_busy.is_empty() {
-            self.upf_poll.arm(now, !self.top_down);
+            self.clocks.upf.arm(now, !self.clocks.top_down);
         }
     }
 
-    /// Does all that is due up to `now`. An early wake does nothing; a late one catches up tick by tick.
+    /// Does all that is due up to `now`. An early wake does nothing; a late one catches up tick by
+    /// tick.
     pub fn wake<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         self.advance(now, true, driver);
     }
 
-    /// Does all that is due at `now` and goes on, instant by instant, with what is due before `limit`, until it has delivered
-    /// something. Answers the last instant at which it did something, and at how many. For drivers that know that nothing
-    /// will arrive before `limit` unless something is delivered.
+    /// Does all that is due at `now` and goes on, instant by instant, with what is due before
+    /// `limit`, until it has delivered something. Answers the last instant at which it did
+    /// something, and at how many. For drivers that know that nothing will arrive before `limit`
+    /// unless something is delivered.
     pub fn wake_before<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -228,29 +199,32 @@ impl Stack {
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Instant {
-        self.upf_poll.due().min(self.sdap_poll.due()).min(self.mac_poll.due())
+        self.clocks.next_wake()
     }
 
     /// When the MAC serves a slot next.
     #[must_use]
     pub fn next_slot(&self) -> Instant {
-        self.mac_poll.due()
+        self.clocks.mac.due()
     }
 
-    /// The earliest instant at which a packet that arrives at `entered` could be delivered whole by any policy: the first
-    /// slot after the first SDAP poll after the first opportunity of the UPF, with no queue anywhere.
+    /// The earliest instant at which a packet that arrives at `entered` could be delivered whole by
+    /// any policy: the first slot after the first SDAP poll after the first opportunity of the UPF,
+    /// with no queue anywhere.
     #[must_use]
     pub fn bound(&self, entered: Instant) -> Instant {
-        bound([&self.upf_poll, &self.sdap_poll, &self.mac_poll], !self.top_down, entered)
+        self.clocks.bound(entered)
     }
 
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent.
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now;
+    /// none where nothing is lent.
     #[must_use]
     pub fn quantum(&self, slice: usize) -> Option<f64> {
-        self.blocks.as_ref()?.quantum(slice)
+        self.service.quantum(slice)
     }
 
-    /// Runs the ticks before `now`, and those at `now` when `inclusive`, in order of time and stage.
+    /// Runs the ticks before `now`, and those at `now` when `inclusive`, in order of time and
+    /// stage.
     #[inline(always)]
     fn advance<D: Probe + Egress>(&mut self, now: Instant, inclusive: bool, driver: &mut D) {
         loop {
@@ -259,9 +233,9 @@ impl Stack {
                 return;
             }
             // At one instant: top-down UPF, SDAP, MAC; bottom-up the reverse.
-            let (upf, sdap, mac) =
-                (self.upf_poll.due() == due, self.sdap_poll.due() == due, self.mac_poll.due() == due);
-            if self.top_down {
+            let Clocks { upf, sdap, mac, top_down, .. } = &self.clocks;
+            let (upf, sdap, mac) = (upf.due() == due, sdap.due() == due, mac.due() == due);
+            if *top_down {
                 match (upf, sdap) {
                     (true, _) => self.upf_tick(driver),
                     (false, true) => self.sdap_tick(driver),
@@ -278,7 +252,7 @@ impl Stack {
     }
 
     fn upf_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
-        let Some((_, now)) = self.upf_poll.take() else { return };
+        let Some((_, now)) = self.clocks.upf.take() else { return };
         for i in 0..self.upf_busy.len() {
             self.serve_upf(now, self.upf_busy[i], driver);
         }
@@ -289,7 +263,7 @@ impl Stack {
             upf.listed
         });
         if !self.upf_busy.is_empty() {
-            self.upf_poll.arm(now, false);
+            self.clocks.upf.arm(now, false);
         }
     }
 
@@ -312,7 +286,7 @@ impl Stack {
                 break;
             };
             let Some(packet) = upf.queues[i].queue.dequeue(now, driver) else { continue };
-            let amount = self.unit.amount(&packet);
+            let amount = self.cell.unit.amount(&packet);
             upf.queues[i].allowance = upf.queues[i].allowance.saturating_sub(amount);
             self.enter_sdap(now, ue_index, i, &packet, driver);
         }
@@ -327,158 +301,76 @@ impl Stack {
         packet: &Packet,
         driver: &mut D,
     ) {
-        if self.sdap_poll.is_event_driven() && self.pass_sdap(now, ue_index, packet, driver) {
+        let event_driven = self.clocks.sdap.is_event_driven();
+        if event_driven && self.pass_sdap(now, ue_index, packet, driver) {
             return;
         }
         let ue = &mut self.ues[ue_index as usize];
         let queue = &mut ue.sdap.queues[qos];
         if queue.queue.enqueue(now, *packet, driver) {
             if !self.unpaced {
-                queue.pacer.on_enqueued(self.unit.amount(packet));
+                queue.pacer.on_enqueued(self.cell.unit.amount(packet));
             }
-            if !ue.sdap_listed {
-                ue.sdap_listed = true;
+            if !ue.listed {
+                ue.listed = true;
                 self.sdap_busy.push(ue_index);
             }
         }
-        if self.sdap_poll.is_event_driven() {
+        if event_driven {
             self.serve_sdap(now, ue_index, driver);
-            self.unlist_idle_sdap();
+            let ues = &mut self.ues;
+            self.sdap_busy.retain(|&ue| ues[ue as usize].stays_listed());
         } else if !self.sdap_busy.is_empty() {
-            self.sdap_poll.arm(now, !self.top_down);
+            self.clocks.sdap.arm(now, !self.clocks.top_down);
         }
     }
 
     fn sdap_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
-        let Some((_, now)) = self.sdap_poll.take() else { return };
+        let Some((_, now)) = self.clocks.sdap.take() else { return };
         self.serve_busy_sdap(now, driver);
         if !self.sdap_busy.is_empty() {
-            self.sdap_poll.arm(now, false);
+            self.clocks.sdap.arm(now, false);
         }
     }
 
     /// One poll of each UE that has packets in SDAP; those that have none left leave the list.
-    #[inline]
     fn serve_busy_sdap<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         let mut busy = core::mem::take(&mut self.sdap_busy);
-        busy.retain(|&ue_index| {
-            self.serve_sdap(now, ue_index, driver);
-            let ue = &mut self.ues[ue_index as usize];
-            ue.sdap_listed = ue.sdap.is_busy();
-            ue.sdap_listed
+        busy.retain(|&ue| {
+            self.serve_sdap(now, ue, driver);
+            self.ues[ue as usize].stays_listed()
         });
         self.sdap_busy = busy;
     }
 
-    #[inline]
-    fn unlist_idle_sdap(&mut self) {
-        let ues = &mut self.ues;
-        self.sdap_busy.retain(|&ue| {
-            let ue = &mut ues[ue as usize];
-            ue.sdap_listed = ue.sdap.is_busy();
-            ue.sdap_listed
-        });
-    }
-
-    /// One poll of one UE's SDAP.
+    /// One poll of one UE's SDAP: the scheduler chooses among its queues, the bearer's limiter says
+    /// whether more may enter.
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        if self.limiters_listen {
+        if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);
         }
-        let ue = &mut self.ues[ue_index as usize];
-        match (&ue.sdap.queues, &ue.rlc) {
-            (Few::One(_), Few::One(rlc)) if self.unpaced && rlc.limiter.is_unlimited() => {
-                self.forward(now, ue_index, driver)
-            }
-            _ => self.schedule(now, ue_index, driver),
-        }
-    }
-
-    /// A poll of a UE with one QoS flow, no pacer and a bearer that takes everything: nothing to choose and nobody to ask.
-    #[inline]
-    fn forward<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
-        let (Few::One(queue), Few::One(rlc)) = (queues, rlc) else { return };
-        let before = rlc.view();
-        rlc.take_from(&mut queue.queue, now, self.sdap_batch, driver);
-        self.settle_entries(Bearer { ue: ue_index, drb: 0 }, before);
-    }
-
-    /// `packet` goes through an SDAP that is not polled and has nothing to choose and nobody to ask; false where it must wait.
-    #[inline]
-    fn pass_sdap<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        ue_index: u32,
-        packet: &Packet,
-        driver: &mut D,
-    ) -> bool {
-        let Ue { sdap: UeSdap { queues, .. }, rlc, .. } = &mut self.ues[ue_index as usize];
-        let (Few::One(queue), Few::One(rlc)) = (queues, rlc) else { return false };
-        if !self.unpaced || !rlc.limiter.is_unlimited() {
-            return false;
-        }
-        let before = rlc.view();
-        let passes = rlc.take_through(&mut queue.queue, now, packet, driver);
-        if passes {
-            self.settle_entries(Bearer { ue: ue_index, drb: 0 }, before);
-        }
-        passes
-    }
-
-    /// After packets have entered the RLC of `bearer`, which held `before`: the cell's backlog, and that it takes turns.
-    #[inline]
-    fn settle_entries(&mut self, bearer: Bearer, before: RlcView) {
-        let Ue { rlc, block_listed, .. } = &mut self.ues[bearer.ue as usize];
-        let after = rlc[bearer.drb as usize].view();
-        self.backlog.change(&before, &after);
-        if before.packets == 0 && after.packets > 0 {
-            match &mut self.blocks {
-                None => self.turns.join(bearer),
-                Some(mac) => mac.join(bearer.ue, block_listed),
-            }
-        }
-    }
-
-    /// A poll that lets the scheduler choose among the queues and asks the bearers' limiters.
-    fn schedule<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
-        let Ue { sdap, rlc, block_listed, .. } = &mut self.ues[ue_index as usize];
+        let Self { ues, cell, service, held, .. } = self;
+        let sdap = &mut ues[ue_index as usize].sdap;
+        let radio = &mut cell.ues[ue_index as usize];
         sdap.begin_poll();
         // A queue that is refused costs the others nothing of the batch.
         let mut sent = 0;
         while sent < self.sdap_batch {
             let Some(i) = sdap.pick() else { break };
-            let queue = &mut sdap.queues[i];
-            let drb = queue.drb;
-            let rlc = &mut rlc[drb as usize];
-            let before = rlc.view();
-            let unlimited = rlc.limiter.is_unlimited();
-            let admitted =
-                unlimited || queue.queue.peek().is_some_and(|head| rlc.limiter.admits(now, head, &before));
-            let reserved = if admitted { queue.queue.reserve(now, driver) } else { None };
-            let Some(packet) = reserved else {
-                self.held += u64::from(!admitted);
-                queue.refused = true;
-                continue;
-            };
-            // The AQM may have dropped the packet that was asked for and offered a larger one.
-            if !unlimited && !rlc.limiter.admits(now, &packet, &before) {
-                queue.queue.abort(packet);
-                self.held += 1;
-                queue.refused = true;
-                continue;
-            }
-            queue.queue.commit(now, &packet, driver);
-            sent += 1;
-            queue.moved += self.unit.amount(&packet);
-            sdap.on_sent(i, packet.size);
-            rlc.enqueue(now, packet, driver);
-            let after = rlc.view();
-            self.backlog.change(&before, &after);
-            if before.packets == 0 && after.packets > 0 {
-                match &mut self.blocks {
-                    None => self.turns.join(Bearer { ue: ue_index, drb }),
-                    Some(mac) => mac.join(ue_index, block_listed),
+            let queue = sdap.queues.at(i);
+            let id = BearerId { ue: ue_index, drb: queue.drb };
+            let bearer = radio.bearers.at(id.drb.into());
+            let before = bearer.view();
+            match bearer.take_from(&mut queue.queue, now, driver) {
+                Ok(size) => {
+                    sent += 1;
+                    queue.moved += cell.unit.of_size(size);
+                    sdap.on_sent(i, size);
+                    settle_entry(id, before, (radio, &mut cell.backlog, service));
+                }
+                Err(refusal) => {
+                    *held += u64::from(refusal == Refusal::Limited);
+                    queue.refused = true;
                 }
             }
         }
@@ -487,67 +379,115 @@ impl Stack {
         }
     }
 
+    /// `packet` goes through an SDAP that is not polled without being stored there; false where it
+    /// must wait, or where there is something to choose or somebody to ask.
+    #[inline]
+    fn pass_sdap<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        ue_index: u32,
+        packet: &Packet,
+        driver: &mut D,
+    ) -> bool {
+        let Self { ues, cell, service, .. } = self;
+        let Few::One(queue) = &mut ues[ue_index as usize].sdap.queues else { return false };
+        let radio = &mut cell.ues[ue_index as usize];
+        let id = BearerId { ue: ue_index, drb: queue.drb };
+        let bearer = radio.bearers.at(id.drb.into());
+        if !self.unpaced || !bearer.limiter.is_unlimited() {
+            return false;
+        }
+        match queue.queue.pass(now, packet, driver) {
+            Pass::Passed => {
+                let before = bearer.view();
+                bearer.enqueue(now, *packet, driver);
+                settle_entry(id, before, (radio, &mut cell.backlog, service));
+            }
+            Pass::Dropped => {}
+            Pass::Held => return false,
+        }
+        true
+    }
+
     /// Tells the pacers of a UE what a poll has moved and left.
     fn tell_pacers(&mut self, now: Instant, ue_index: u32) {
-        let Ue { sdap, rlc, .. } = &mut self.ues[ue_index as usize];
+        let sdap = &mut self.ues[ue_index as usize].sdap;
         for i in 0..sdap.queues.len() {
             let backlog = sdap.backlog(i);
             let queue = &mut sdap.queues[i];
-            let rlc = &mut rlc[queue.drb as usize];
-            let view = rlc.view();
-            let room = rlc.limiter.room(now, &view);
+            let bearer = self.cell.bearer(BearerId { ue: ue_index, drb: queue.drb });
+            let view = bearer.view();
+            let room = bearer.limiter.room(now, &view);
             queue.pacer.on_poll(now, &SdapPoll { moved: queue.moved, backlog, room });
         }
     }
 
-    /// Tells the limiters of a UE what they have missed while idle, and of the next pull where one asks for it.
+    /// Tells the limiters of a UE what they have missed while idle, and of the next pull where one
+    /// asks for it.
     fn prepare_limiters(&mut self, now: Instant, ue_index: u32) {
-        let forecast = if self.clairvoyant.is_some() { Some(self.forecast(now)) } else { None };
-        let Some(k) = self.last_slot.number else { return self.forecast_first(ue_index, forecast) };
-        let at = self.last_slot.at;
-        let sharers = self.blocks.as_ref().map_or(self.turns.len(), |mac| mac.busy_ues()) as u64 + 1;
-        let ue = &self.ues[ue_index as usize];
-        let channel = ue.channel.as_deref().unwrap_or(&self.channel);
-        let capacity =
-            if ue.rlc.iter().any(|rlc| rlc.misses(k)) { self.whole_slot(channel, k, at) } else { 0 };
-        if self.blocks.is_some() && capacity == 0 {
-            // A slot of the uplink offered nothing that a limiter could judge.
-            return self.forecast_first(ue_index, forecast);
-        }
-        let ue = &mut self.ues[ue_index as usize];
-        for rlc in &mut *ue.rlc {
-            if rlc.misses(k) {
-                let remaining = rlc.view().backlog(self.unit);
-                let starved = capacity > 0;
-                rlc.report(
-                    k,
-                    &SlotReport {
-                        pulled_at: at,
-                        slot: self.slot,
-                        granted: capacity / sharers,
-                        capacity,
-                        remaining,
-                        starved,
-                        ..SlotReport::default()
-                    },
-                );
+        self.report_missed(ue_index);
+        let radio = &self.cell.ues[ue_index as usize];
+        if radio.bearers.iter().any(|bearer| bearer.limiter.wants_forecast()) {
+            let forecast = self.forecast(now);
+            for bearer in self.cell.ues[ue_index as usize].bearers.iter_mut() {
+                bearer.limiter.on_forecast(&forecast);
             }
         }
-        self.forecast_first(ue_index, forecast);
     }
 
-    /// What slot `k` could carry if it is pulled at `at` and all of it belongs to one UE with this `channel`.
-    fn whole_slot(&self, channel: &Channel, k: u64, at: Instant) -> u64 {
-        match &self.blocks {
-            None => channel.peek(k, at),
-            Some(mac) => mac.most(k, channel.mcs(k, at)),
+    /// Tells the limiters of the UE's bearers of the last slot where they were idle in it: that
+    /// report stands for all idle slots.
+    fn report_missed(&mut self, ue_index: u32) {
+        let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
+        let Cell { ues, channel, unit, .. } = &mut self.cell;
+        let UeRadio { bearers, channel: own, .. } = &mut ues[ue_index as usize];
+        if !bearers.iter().any(|bearer| bearer.misses(slot.k)) {
+            return;
+        }
+        let capacity = self.service.whole_slot(own.as_deref().unwrap_or(channel), slot);
+        if matches!(self.service, AnyService::Rb(_)) && capacity == 0 {
+            // A slot of the uplink offered nothing that a limiter could judge.
+            return;
+        }
+        let left = capacity / (self.service.sharers() as u64 + 1);
+        for bearer in bearers.iter_mut().filter(|bearer| bearer.misses(slot.k)) {
+            bearer.report(slot, *unit, Offer { capacity, left });
+        }
+    }
+
+    /// One slot: the MAC pulls from the bearers that have something to send.
+    fn slot_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
+        let Some((k, now)) = self.clocks.take_slot() else { return };
+        let slot = Slot { k, now, length: self.slot };
+        self.last_slot = Some(slot);
+        let RlcView { packets: rlc_packets, bytes: rlc_bytes } = self.cell.backlog;
+        let Self { clocks, assert_bound, delivered, service, cell, .. } = self;
+        let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, driver };
+        let SlotUse { capacity, used } = service.serve(slot, cell, &mut exit);
+        if cell.wants_reports {
+            cell.report(slot);
+        }
+        driver.on_event(now, &Event::Slot { capacity, used, rlc_packets, rlc_bytes });
+        // An SDAP that is not polled follows the slot.
+        if self.clocks.sdap.is_event_driven() && !self.sdap_busy.is_empty() {
+            self.serve_busy_sdap(now, driver);
         }
     }
 }
 
-/// See [`Stack::bound`]; the polls from the top down, and whether a layer's poll misses what arrives at its very instant.
-fn bound(polls: [&Poll; 3], strictly: bool, entered: Instant) -> Instant {
-    polls.into_iter().fold(entered, |at, poll| poll.first(at, strictly).1)
+/// After a packet has come to bearer `id` of the UE `radio`, which held `before`: the cell's
+/// backlog, and that the bearer takes turns.
+#[inline(always)]
+fn settle_entry(
+    id: BearerId,
+    before: RlcView,
+    (radio, backlog, service): (&mut UeRadio, &mut RlcView, &mut AnyService),
+) {
+    let after = radio.bearers.at(id.drb.into()).view();
+    backlog.change(&before, &after);
+    if before.packets == 0 && after.packets > 0 {
+        service.join(id, radio);
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! The flows of one QFI share a queue whose discipline may be stochastic fair queueing over the 5-tuple hash; the QFIs of a UE
 //! take turns, one packet each. T20's program puts all UDP in one queue and all TCP in another; here flows are hashed.
 
+use crate::few::collect_exactly;
 use crate::prefix::Prefix;
 use alloc::boxed::Box;
 use justfull_base::packet::Protocol;
 use justfull_base::rng::mix;
-use justfull_base::{ConfigError, Dscp, Qfi};
+use justfull_base::{ConfigError, Dscp, Qfi, table};
 use justfull_queue::{ManagedQueue, QueueConfig};
 
 /// What identifies a flow of packets. IPv4 addresses stand as IPv4-mapped IPv6 addresses.
@@ -40,35 +41,37 @@ impl FiveTuple {
     }
 }
 
-/// A packet detection rule: what is set must match; the first rule that matches names the QFI. Its fields are those of a packet
-/// filter set (TS 23.501 section 5.7.6.2) without security parameter index and flow label.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
-pub struct PacketDetectionRule {
-    /// QoS flow of the packets that match.
-    pub qfi: Qfi,
-    /// Transport protocol (`tcp`, `udp`, `icmp`, `other`).
-    #[cfg_attr(
-        feature = "serde",
-        serde(default, with = "protocol_name", skip_serializing_if = "Option::is_none")
-    )]
-    pub protocol: Option<Protocol>,
-    /// Server's port.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub source_port: Option<u16>,
-    /// UE's port.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub destination_port: Option<u16>,
-    /// Server's address or prefix, as `"192.0.2.0/24"` or `"2001:db8::/32"`.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub source: Option<Prefix>,
-    /// UE's address or prefix.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub destination: Option<Prefix>,
-    /// Differentiated services codepoint (the type of service or traffic class without its ECN bits).
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub dscp: Option<Dscp>,
+table! {
+    /// A packet detection rule: what is set must match; the first rule that matches names the QFI. Its fields are those of a packet
+    /// filter set (TS 23.501 section 5.7.6.2) without security parameter index and flow label.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+    pub struct PacketDetectionRule {
+        /// QoS flow of the packets that match.
+        qfi: Qfi;
+        /// Transport protocol (`tcp`, `udp`, `icmp`, `other`).
+        #[cfg_attr(
+            feature = "serde",
+            serde(default, with = "protocol_name", skip_serializing_if = "Option::is_none")
+        )]
+        protocol: Option<Protocol> = None;
+        /// Server's port.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        source_port: Option<u16> = None;
+        /// UE's port.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        destination_port: Option<u16> = None;
+        /// Server's address or prefix, as `"192.0.2.0/24"` or `"2001:db8::/32"`.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        source: Option<Prefix> = None;
+        /// UE's address or prefix.
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        destination: Option<Prefix> = None;
+        /// Differentiated services codepoint (the type of service or traffic class without its ECN bits).
+        #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+        dscp: Option<Dscp> = None;
+    }
 }
 
 impl PacketDetectionRule {
@@ -125,7 +128,7 @@ impl UeUpf {
             let queue = ManagedQueue::new(justfull_base::Layer::Upf, config, mix(key ^ i as u64))?;
             Ok(UpfQueue { queue, allowance: 0 })
         });
-        Ok(Self { queues: crate::stack::collect_exactly(queues)?.into(), turn: 0, listed: false })
+        Ok(Self { queues: collect_exactly(queues)?.into(), turn: 0, listed: false })
     }
 
     /// True when any queue holds a packet.

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb | s1_blocks]` prints, for each case, the
 //! wall time and the counters that must come out equal, whatever the speed. `s1_blocks` is the first case with the slots in
-//! resource blocks: RLC UM segments, and the UE puts together. `cargo xtask bench` runs it many times.
+//! resource blocks: RLC UM segments, and the UE puts together. `cargo xtask bench` runs it many times. `growth_N`, which is run by
+//! its name alone, is the cell with 1 MB of RLC for each of N UEs, each with a download; `cargo xtask bench growth` runs it.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
@@ -98,13 +99,27 @@ fn in_blocks(mut config: WorldConfig) -> WorldConfig {
     config
 }
 
+/// The cell of the second case with `ues` UEs, each with a download from the beginning.
+fn growth(ues: u32) -> WorldConfig {
+    let mut config = s1(1_000_000);
+    config.stack.ues = vec![Arc::clone(&config.stack.ues[0]); ues as usize];
+    let bulk = config.flows.swap_remove(0);
+    config.flows = (0..ues).map(|ue| FlowConfig { ue, ..bulk.clone() }).collect();
+    config
+}
+
 #[allow(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let json = arguments.iter().any(|a| a == "--json");
     let asked = |name: &str| arguments.iter().all(|a| a.starts_with("--") || a == name);
-    let cases =
-        [("s1_10mb", s1(10_000_000)), ("s1_1mb", s1(1_000_000)), ("s1_blocks", in_blocks(s1(10_000_000)))];
+    let mut cases = vec![
+        ("s1_10mb", s1(10_000_000)),
+        ("s1_1mb", s1(1_000_000)),
+        ("s1_blocks", in_blocks(s1(10_000_000))),
+    ];
+    let ues = |name: &str| name.strip_prefix("growth_").and_then(|ues| ues.parse().ok());
+    cases.extend(arguments.iter().filter_map(|name| Some((name.as_str(), growth(ues(name)?)))));
     for (name, config) in cases {
         if !asked(name) {
             continue;

@@ -1,10 +1,10 @@
 //! A queue of timers for many members that are called often: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority
 //! queue implementation for the simulation event set problem", 1988).
 //!
-//! Time is cut into days of a fixed length. An entry of a later day is hung into that day's chain, which takes the same time
-//! however many there are; a heap keeps the order of the present day alone. What is beyond the last day waits in a heap of
-//! its own. Members are called in the order of (instant, number), as by a heap of all of them. Deviations from the source:
-//! the length of a day does not follow the number of entries.
+//! Time is cut into days of a fixed length. An entry of a later day is hung into that day's chain, which takes the same
+//! time however many there are; a day is sorted when it begins. A heap keeps what is armed for the present day itself,
+//! and another what is beyond the last day. Members are called in the order of (instant, number), as by a heap of all of
+//! them. Deviations from the source: the length of a day does not follow the number of entries.
 
 use justfull_base::Instant;
 use std::cmp::Reverse;
@@ -26,11 +26,14 @@ struct Entry {
     next: u32,
 }
 
-/// Lazy timers of many members, as [`Timers`](crate::hosts::Timers). Memory: 24 B a member, 4 KiB for the days.
+/// Lazy timers of many members, as [`Timers`](crate::timers::Timers). Memory: 24 B a member, 4 KiB for the days.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// The present day; the entries of it, and those that are due before it, are in `near`.
+    /// The present day; the entries of it, and those that are due before it, are in `today` and `near`.
     day: u64,
+    /// Entries of the present day that were armed before it, the latest first.
+    today: Vec<(Instant, u32)>,
+    /// Entries that were armed on the present day for itself, or for an earlier one.
     near: BinaryHeap<Reverse<(Instant, u32)>>,
     /// First entry of each of the days after it.
     days: Box<[u32; DAYS]>,
@@ -51,6 +54,7 @@ impl Calendar {
     pub(crate) fn new(members: usize) -> Self {
         Self {
             day: 0,
+            today: Vec::with_capacity(64),
             near: BinaryHeap::with_capacity(64),
             days: Box::new([NIL; DAYS]),
             busy: [0; WORDS],
@@ -83,19 +87,34 @@ impl Calendar {
         if self.next > now {
             return None;
         }
-        if self.near.is_empty() {
+        if self.is_over() {
             self.turn_page();
         }
-        let Reverse((at, i)) = self.near.pop()?;
-        if self.near.is_empty() {
+        let (at, i) = self.pop_of_today()?;
+        if self.is_over() {
             self.turn_page();
         }
-        self.next = self.near.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        let of_today = self.today.last().map_or(Instant::NEVER, |(at, _)| *at);
+        let near = self.near.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        self.next = of_today.min(near);
         let armed = &mut self.armed[i as usize];
         if *armed == at {
             *armed = Instant::NEVER;
         }
         Some(i)
+    }
+
+    /// Nothing is left of the present day.
+    fn is_over(&self) -> bool {
+        self.today.is_empty() && self.near.is_empty()
+    }
+
+    fn pop_of_today(&mut self) -> Option<(Instant, u32)> {
+        match (self.today.last(), self.near.peek()) {
+            (Some(first), Some(Reverse(near))) if near < first => self.near.pop().map(|Reverse(entry)| entry),
+            (Some(_), _) => self.today.pop(),
+            (None, _) => self.near.pop().map(|Reverse(entry)| entry),
+        }
     }
 
     fn insert(&mut self, at: Instant, member: u32) {
@@ -133,10 +152,11 @@ impl Calendar {
         self.busy[place / 64] &= !(1 << (place % 64));
         let mut link = std::mem::replace(&mut self.days[place], NIL);
         while let Some(entry) = self.entries.get_mut(link as usize) {
-            self.near.push(Reverse((entry.at, entry.member)));
+            self.today.push((entry.at, entry.member));
             let next = std::mem::replace(&mut entry.next, self.free);
             self.free = std::mem::replace(&mut link, next);
         }
+        self.today.sort_unstable_by(|a, b| b.cmp(a));
         while let Some(&Reverse((at, member))) = self.far.peek()
             && day_of(at) - day < DAYS as u64
         {
@@ -163,7 +183,7 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::Timers;
+    use crate::timers::Timers;
     use justfull_base::{Duration, Rng};
 
     /// Calls `members` members by a calendar and by a heap, each again after a random time up to `most`, and now and then one

@@ -21,8 +21,8 @@ pub use config::{DumbbellConfig, DumbbellFlow};
 pub use loss::Loss;
 pub use series::{Sample, Series};
 
-use crate::hosts::Timers;
-use crate::link::Pipe;
+use crate::timers::Timers;
+use crate::wire::Wire;
 use justfull_base::event::Silent;
 use justfull_base::rng::stream_key;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
@@ -87,7 +87,7 @@ pub struct Outcome {
 struct Flow {
     sender: Sender,
     receiver: Receiver,
-    access: Option<Pipe<Segment>>,
+    access: Option<Wire<Segment>>,
     /// Number of its way back in [`Dumbbell::back`].
     way: u32,
     size: Option<u64>,
@@ -107,7 +107,7 @@ struct Bottleneck {
     sending: u32,
     /// When the packet that is being sent has left; never while idle.
     done: Instant,
-    /// Size of the last packet and the time that it took, as in [`Pipe`].
+    /// Size of the last packet and the time that it took, as in [`Wire`].
     last: (u32, Duration),
 }
 
@@ -117,7 +117,7 @@ pub struct Dumbbell {
     flows: Vec<Flow>,
     link: Bottleneck,
     /// One way back for each distinct RTT.
-    back: Vec<Pipe<(u32, Ack)>>,
+    back: Vec<Wire<(u32, Ack)>>,
     sender_timers: Timers,
     receiver_timers: Timers,
     sample_at: Instant,
@@ -150,7 +150,7 @@ impl Dumbbell {
             flows.push(Flow {
                 sender: Sender::new(&sender).map_err(|e| within(e.within("sender")))?,
                 receiver: Receiver::new(&flow.receiver).map_err(|e| within(e.within("receiver")))?,
-                access: (flow.access_rate.0 > 0).then(|| Pipe::new(flow.access_rate, Duration::ZERO)),
+                access: (flow.access_rate.0 > 0).then(|| Wire::new(flow.access_rate, Duration::ZERO)),
                 way: rtts.iter().position(|rtt| *rtt == flow.rtt).unwrap_or(0) as u32,
                 size: flow.size.map(|size| size.0),
                 started: false,
@@ -171,7 +171,7 @@ impl Dumbbell {
                 done: Instant::NEVER,
                 last: (0, Duration::ZERO),
             },
-            back: rtts.into_iter().map(|rtt| Pipe::new(BitRate(0), rtt)).collect(),
+            back: rtts.into_iter().map(|rtt| Wire::new(BitRate(0), rtt)).collect(),
             sender_timers,
             receiver_timers: Timers::new(members),
             sample_at: config.first_sample(),
@@ -203,9 +203,9 @@ impl Dumbbell {
     /// Lets the component that is due first act; the instant at which it did, beyond `end` when the run is over.
     #[inline]
     fn step(&mut self, end: Instant, observer: &mut dyn Observer) -> Instant {
-        let acks = self.back.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
+        let acks = self.back.iter().map(Wire::next).min().unwrap_or(Instant::NEVER);
         let senders = self.sender_timers.next();
-        let access = self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(Pipe::next).min();
+        let access = self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(Wire::next).min();
         let access = access.unwrap_or(Instant::NEVER);
         let receivers = self.receiver_timers.next();
         let now = acks.min(senders).min(access).min(self.link.done).min(receivers).min(self.sample_at);

@@ -1,95 +1,90 @@
-//! Servers and user equipments: banks of TCP endpoints, and a queue of timers for the members of a bank.
+//! Servers and UEs: whom a packet is for when it leaves a link.
 
+use crate::applications::Applications;
+use crate::links::{Arrival, Links};
+use crate::monitor::Sent;
+use crate::receivers::Receivers;
+use crate::senders::Senders;
+use crate::tap::Listener;
+use crate::uplink::Up;
 use justfull_base::Instant;
-use justfull_tcp::{Receiver, Sender};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use justfull_tcp::Ack;
 
-/// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
-#[derive(Clone, Debug)]
-pub(crate) struct Timers {
-    heap: BinaryHeap<Reverse<(Instant, u32)>>,
-    armed: Vec<Instant>,
-    /// The earliest entry: what the event loop asks before each step.
-    next: Instant,
+/// What a flow's packets are for.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// Number of the TCP flow to a UE.
+    Download(u32),
+    /// Number of the TCP flow from a UE.
+    Upload(u32),
+    /// Number of the TCP flow, number of the page.
+    Page(u32, u32),
+    /// Number of the source of datagrams.
+    Source(u32),
 }
 
-impl Timers {
-    pub(crate) fn new(members: usize) -> Self {
-        let heap = BinaryHeap::with_capacity(2 * members);
-        Self { heap, armed: vec![Instant::NEVER; members], next: Instant::NEVER }
-    }
+/// The nodes at both ends of the network.
+pub(crate) struct Hosts {
+    /// By flow.
+    pub(crate) ends: Vec<End>,
+    pub(crate) senders: Senders,
+    pub(crate) receivers: Receivers,
+    pub(crate) applications: Applications,
+}
 
-    /// Member `i` wants to be called at `at` or earlier.
+impl Hosts {
+    /// `item` of a UE reaches its server.
     #[inline]
-    pub(crate) fn arm(&mut self, i: u32, at: Instant) {
-        let armed = &mut self.armed[i as usize];
-        if at < *armed {
-            *armed = at;
-            self.next = self.next.min(at);
-            self.heap.push(Reverse((at, i)));
+    pub(crate) fn reach_server<T: Listener>(&mut self, now: Instant, item: Up, links: &mut Links<T>) {
+        match item {
+            Up::Ack(i, ack) => self.acknowledge(now, i, &ack, links),
+            Up::Reply(i, sent) => links.monitor.replied(now, self.applications.flow_of(i), sent),
+            Up::Segment(i, payload) => {
+                links.monitor.calls += 1;
+                self.take_segment(now, i, payload, false, links);
+            }
+            Up::Request(i, bytes) => self.senders.write(now, i, bytes, links),
         }
     }
 
+    /// A packet reaches its UE.
+    pub(crate) fn reach_ue<T: Listener>(&mut self, now: Instant, arrival: &Arrival, links: &mut Links<T>) {
+        links.monitor.calls += 1;
+        match self.ends[arrival.flow as usize] {
+            End::Source(i) => self.applications.receive(now, i, arrival, links),
+            End::Upload(i) => {
+                let ack = links.monitor.take_ack(arrival.payload);
+                self.acknowledge(now, i, &ack, links);
+            }
+            end @ (End::Download(i) | End::Page(i, _)) => {
+                self.take_segment(now, i, arrival.payload, arrival.ce, links);
+                if let End::Page(_, page) = end {
+                    let delivered = self.receivers.delivered_bytes(i);
+                    self.applications.page_received(now, (page, i), delivered, links);
+                }
+            }
+        }
+    }
+
+    /// `ack` reaches sender `i`.
     #[inline]
-    pub(crate) fn next(&self) -> Instant {
-        self.next
+    fn acknowledge<T: Listener>(&mut self, now: Instant, i: u32, ack: &Ack, links: &mut Links<T>) {
+        links.monitor.acknowledged(now, self.senders.all()[i as usize].route.flow, ack);
+        self.senders.acknowledge(now, i, ack, links);
     }
 
-    /// The member whose entry is due. Its entry is gone: arm it again.
-    pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
-        if self.next > now {
-            return None;
-        }
-        let Reverse((at, i)) = self.heap.pop()?;
-        self.next = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
-        let armed = &mut self.armed[i as usize];
-        if *armed == at {
-            *armed = Instant::NEVER;
-        }
-        Some(i)
-    }
-}
-
-/// What the way of a flow's packets through the world depends on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Route {
-    /// Number of the flow.
-    pub(crate) flow: u32,
-    /// UE at the other end.
-    pub(crate) ue: u32,
-    /// Number of its pipe in the core and of the one back.
-    pub(crate) pipe: u32,
-    /// Its packets' delays are compared with the bound.
-    pub(crate) tracked: bool,
-    /// It sends no new data from here on.
-    pub(crate) stop: Instant,
-}
-
-/// A TCP flow's two ends.
-pub(crate) struct TcpFlow {
-    pub(crate) route: Route,
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
-    pub(crate) size: Option<u64>,
-    /// It sends from the UE to the server.
-    pub(crate) upload: bool,
-    pub(crate) started: bool,
-    pub(crate) completed: Option<Instant>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn timers_fire_in_order_and_an_earlier_wish_replaces_a_later_one() {
-        let mut timers = Timers::new(2);
-        timers.arm(0, Instant::from_nanos(50));
-        timers.arm(1, Instant::from_nanos(20));
-        timers.arm(0, Instant::from_nanos(10));
-        assert_eq!(timers.pop(Instant::from_nanos(30)), Some(0));
-        assert_eq!(timers.pop(Instant::from_nanos(30)), Some(1));
-        assert_eq!(timers.pop(Instant::from_nanos(30)), None);
+    /// The segment of `handle` reaches receiver `i`.
+    #[inline(always)]
+    fn take_segment<T: Listener>(
+        &mut self,
+        now: Instant,
+        i: u32,
+        handle: u64,
+        ce: bool,
+        links: &mut Links<T>,
+    ) {
+        let Sent { segment, flow } = links.monitor.segments.take(handle);
+        let new = self.receivers.receive(now, i, &segment, ce, links);
+        links.monitor.received(now, flow, new);
     }
 }

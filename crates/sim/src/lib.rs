@@ -5,22 +5,33 @@
 //! event loop: a link of fixed delay is already in order, so it keeps its own queue and tells the loop one instant.
 #![forbid(unsafe_code)]
 
-mod app;
+mod app_stats;
+mod applications;
 mod arena;
 mod backlog;
 mod calendar;
+mod cell;
 pub mod dumbbell;
-pub mod hosts;
+mod hosts;
 mod invariants;
-pub mod link;
-mod quanta;
-pub mod record;
+mod links;
+pub mod live_recorder;
+mod monitor;
+mod node;
+mod radio;
+mod receivers;
 pub mod recorder;
 pub mod results;
+mod route;
+mod senders;
+mod slice_quantum;
 mod sources;
 pub mod tap;
+mod timers;
+mod times;
 pub mod traffic;
 pub mod uplink;
+pub mod wire;
 pub mod world;
 
 pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};

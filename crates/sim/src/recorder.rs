@@ -1,13 +1,10 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
-use crate::app::{App, Told, sent_at};
-use crate::quanta::SliceQuantum;
+use crate::app_stats::{AppEvent, AppStats, sent_at};
 use crate::results::{CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS};
+use crate::slice_quantum::SliceQuantum;
+use crate::times::Times;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
-
-mod times;
-
-pub(crate) use times::Times;
 
 /// What is counted of the flows of one name.
 struct Class {
@@ -17,7 +14,7 @@ struct Class {
     to_ue: Option<Times>,
     bound: Option<Times>,
     rtt: Option<Times>,
-    app: App,
+    app: AppStats,
     /// Sum in ns and number of the differences between delays of neighbours.
     variation: (u64, u64),
     /// Longest time in the chain that keeps the delay budget.
@@ -66,11 +63,19 @@ struct Closed {
 }
 
 /// What is counted of one flow.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Single {
+    /// Number of its class.
+    class: u32,
     goodput_bytes: u64,
     /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
     last_delay: u64,
+}
+
+impl Single {
+    fn new(class: u32) -> Self {
+        Self { class, goodput_bytes: 0, last_delay: 0 }
+    }
 }
 
 /// What is counted of one layer.
@@ -97,7 +102,7 @@ pub(crate) struct ClassInfo {
     pub(crate) name: String,
     /// `tcp`, `udp` or `icmp`.
     pub(crate) protocol: &'static str,
-    pub(crate) app: App,
+    pub(crate) app: AppStats,
     pub(crate) control: String,
     pub(crate) ue: u32,
     pub(crate) qfi: u8,
@@ -112,7 +117,6 @@ pub(crate) struct Recorder {
     end: Instant,
     air_delay: Duration,
     classes: Vec<Class>,
-    class_of_flow: Vec<u32>,
     singles: Vec<Single>,
     layers: [LayerCount; 3],
     /// Empty under a scheduler that lends nothing.
@@ -162,8 +166,7 @@ impl Recorder {
             end,
             air_delay,
             classes: classes.collect(),
-            singles: vec![Single::default(); class_of_flow.len()],
-            class_of_flow,
+            singles: class_of_flow.into_iter().map(Single::new).collect(),
             layers: [layer(), layer(), layer()],
             slices: Vec::new(),
             offered: 0,
@@ -190,17 +193,15 @@ impl Recorder {
 
     /// The flow whose number comes next is one of `class`.
     pub(crate) fn open(&mut self, class: u32) {
-        self.class_of_flow.push(class);
-        self.singles.push(Single::default());
+        self.singles.push(Single::new(class));
         self.classes[class as usize].result.flows += 1;
     }
 
     /// Flow `flow` is over, and its number stands for one of `class` from now on. What it did stays in the results of its own class.
     pub(crate) fn reopen(&mut self, flow: u32, class: u32) {
-        let single = std::mem::take(&mut self.singles[flow as usize]);
-        let before = std::mem::replace(&mut self.class_of_flow[flow as usize], class);
-        let closed = &mut self.classes[before as usize].closed;
-        let bytes = single.goodput_bytes as f64;
+        let before = std::mem::replace(&mut self.singles[flow as usize], Single::new(class));
+        let closed = &mut self.classes[before.class as usize].closed;
+        let bytes = before.goodput_bytes as f64;
         *closed = Closed {
             flows: closed.flows + 1,
             bytes: closed.bytes + bytes,
@@ -215,9 +216,14 @@ impl Recorder {
         self.end
     }
 
+    #[inline(always)]
+    fn class_of(&mut self, flow: u32) -> &mut Class {
+        &mut self.classes[self.singles[flow as usize].class as usize]
+    }
+
     #[inline]
     fn class(&mut self, packet: &Packet) -> &mut Class {
-        &mut self.classes[self.class_of_flow[packet.flow as usize] as usize]
+        self.class_of(packet.flow)
     }
 
     #[inline]
@@ -240,13 +246,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn entered(&mut self, now: Instant, flow: u32) {
         if now >= self.warmup {
-            let class = self.class_of_flow[flow as usize] as usize;
-            self.classes[class].result.entered_packets += 1;
+            self.class_of(flow).result.entered_packets += 1;
         }
     }
 
     /// A packet left the stack whole.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn delivered(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
         self.count_delivered(now, now, packet, bound);
     }
@@ -299,9 +304,9 @@ impl Recorder {
             return self.hold_to_bound(left, packet, bound);
         }
         let delay = now.since(packet.entered);
-        let last =
-            std::mem::replace(&mut self.singles[packet.flow as usize].last_delay, delay.as_nanos() + 1);
-        let class = self.class(packet);
+        let single = &mut self.singles[packet.flow as usize];
+        let last = std::mem::replace(&mut single.last_delay, delay.as_nanos() + 1);
+        let class = &mut self.classes[single.class as usize];
         class.result.delivered_packets += 1;
         class.delay.record(left.since(packet.entered));
         class.result.late_packets += u64::from(delay > class.budget);
@@ -318,32 +323,30 @@ impl Recorder {
     }
 
     /// `bytes` of payload that had not been there before reached the receiver of `flow`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.bin_at(now).delivered_bytes += bytes;
         if now >= self.warmup {
-            let class = self.class_of_flow[flow as usize] as usize;
-            self.classes[class].goodput_bytes += bytes;
-            self.singles[flow as usize].goodput_bytes += bytes;
+            let single = &mut self.singles[flow as usize];
+            single.goodput_bytes += bytes;
+            self.classes[single.class as usize].goodput_bytes += bytes;
         }
     }
 
     /// A sender measured a round trip.
     #[inline]
     pub(crate) fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
-        if now >= self.warmup {
-            let class = self.class_of_flow[flow as usize] as usize;
-            if let Some(times) = &mut self.classes[class].rtt {
-                times.record(rtt);
-            }
+        if now >= self.warmup
+            && let Some(times) = &mut self.class_of(flow).rtt
+        {
+            times.record(rtt);
         }
     }
 
-    /// What `flow` has to tell of something that was sent at `sent`.
-    pub(crate) fn app(&mut self, flow: u32, sent: Instant, told: Told) {
+    /// Counts `event` of `flow`, about what was sent at `sent`.
+    pub(crate) fn app_event(&mut self, flow: u32, sent: Instant, event: AppEvent) {
         if sent >= self.warmup {
-            let class = self.class_of_flow[flow as usize] as usize;
-            self.classes[class].app.tell(told);
+            self.class_of(flow).app.count(event);
         }
     }
 
@@ -351,7 +354,7 @@ impl Recorder {
     #[cold]
     pub(crate) fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         if sent >= self.warmup {
-            self.app(flow, sent, Told::Done(now.since(sent)));
+            self.app_event(flow, sent, AppEvent::Completed(now.since(sent)));
             self.rtt(now, flow, now.since(sent));
         }
     }
@@ -359,9 +362,8 @@ impl Recorder {
     /// A datagram of `flow` was dropped.
     #[cold]
     pub(crate) fn datagram_lost(&mut self, flow: u32, handle: u64) {
-        let class = self.class_of_flow[flow as usize] as usize;
-        if self.classes[class].app.counts_datagrams() {
-            self.app(flow, sent_at(handle), Told::Lost);
+        if self.class_of(flow).app.counts_datagrams() {
+            self.app_event(flow, sent_at(handle), AppEvent::Lost);
         }
     }
 
@@ -373,7 +375,7 @@ impl Recorder {
         timeouts: u64,
         completed: Option<Instant>,
     ) {
-        let class = &mut self.classes[self.class_of_flow[flow as usize] as usize];
+        let class = self.class_of(flow);
         class.result.retransmitted_segments += retransmitted;
         class.result.timeouts += timeouts;
         let done = completed.map(Instant::as_secs_f64);
@@ -452,8 +454,8 @@ impl Recorder {
 
     /// Jain's index (Jain, Chiu, Hawe 1984) over the goodputs of the flows of class `i`.
     fn jain(&self, i: usize) -> Option<f64> {
-        let own = || self.class_of_flow.iter().zip(&self.singles).filter(|(class, _)| **class as usize == i);
-        let bytes = || own().map(|(_, single)| single.goodput_bytes as f64);
+        let own = || self.singles.iter().filter(|single| single.class as usize == i);
+        let bytes = || own().map(|single| single.goodput_bytes as f64);
         let closed = self.classes[i].closed;
         let count = own().count() as u64 + closed.flows;
         let (sum, squares) =
@@ -481,7 +483,7 @@ impl Recorder {
 
     /// Name of flow number `flow`.
     pub(crate) fn name_of(&self, flow: usize) -> &str {
-        &self.classes[self.class_of_flow[flow] as usize].result.name
+        &self.classes[self.singles[flow].class as usize].result.name
     }
 
     /// Numbers of all flows.

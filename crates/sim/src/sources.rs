@@ -1,6 +1,6 @@
 //! Sources of datagrams: when each sends, and what becomes of a datagram at its UE.
 
-use crate::hosts::Route;
+use crate::route::Route;
 use crate::traffic::{
     FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
 };
@@ -158,7 +158,7 @@ impl Departures {
     #[must_use]
     pub fn new(flow: &FlowConfig, number: u32, seed: u64) -> Option<Self> {
         let stop = flow.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
-        let route = Route { flow: number, ue: flow.ue, pipe: 0, tracked: flow.low_latency, stop };
+        let route = Route { flow: number, ue: flow.ue, wire: 0, tracked: flow.low_latency, up: false, stop };
         let (source, first) = Source::new(route, &flow.traffic, Instant::ZERO + flow.start, seed)?;
         Some(Self { source, next: Some(first) })
     }
@@ -189,7 +189,7 @@ mod tests {
     /// Datagrams and bytes on the IP layer that `traffic` sends in 200 s.
     fn sent(traffic: &Traffic) -> (u64, u64) {
         let stop = Instant::ZERO + Duration::from_secs(200);
-        let route = Route { flow: 0, ue: 0, pipe: 0, tracked: false, stop };
+        let route = Route { flow: 0, ue: 0, wire: 0, tracked: false, up: false, stop };
         let (mut source, first) = Source::new(route, traffic, Instant::ZERO, 1).expect("datagrams");
         let (mut datagrams, mut bytes) = (0, 0);
         let mut at = Some(first);

@@ -21,8 +21,10 @@ pub(crate) use ping::PingCount;
 pub(crate) use video::{FrameCount, Progress as FrameProgress, Video};
 pub(crate) use voip::{PAYLOAD as VOIP_PAYLOAD, VoipCount};
 
+use justfull_base::bounds::key;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
+use justfull_base::param::{Form, Param, written_table};
 use justfull_base::{Bytes, ConfigError, Dscp, Duration, Instant, Rng};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
@@ -70,6 +72,32 @@ impl Interval {
                 Duration::from_secs_f64(s.max(0.0))
             }
         }
+    }
+}
+
+impl Param for Interval {
+    const UNIT: &'static str = "time, or { mean, sd }";
+
+    fn form() -> Form {
+        let mean = key::<Duration>("mean", "Mean of a normal law; a draw below 0 counts as 0.");
+        let sd = key::<Duration>("sd", "Its standard deviation.");
+        Form::OneOf(vec![Duration::form(), Form::Table(vec![mean, sd])])
+    }
+
+    fn allowed() -> String {
+        "a mean of at least 1us".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(time) => time.written(),
+            Self::Normal { mean, sd } => written_table(&[("mean", mean.written()), ("sd", sd.written())]),
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let mean = self.mean();
+        ensure(mean >= Duration::from_micros(1), "", &mean, "at least 1us", "finer would not end")
     }
 }
 
@@ -227,12 +255,6 @@ pub(crate) fn check_mss(sender: &SenderConfig, mtu: u32) -> Result<(), ConfigErr
     ensure(sender.mss <= most, "sender.mss", &sender.mss, bound, "no IP fragmentation is modelled")
 }
 
-/// The least mean interval of a source.
-pub(crate) fn least_interval(interval: &Interval) -> Result<(), ConfigError> {
-    let mean = interval.mean();
-    ensure(mean >= Duration::from_micros(1), "interval", &mean, "at least 1us", "finer would not end")
-}
-
 /// One flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowConfig {
@@ -270,17 +292,17 @@ impl FlowConfig {
         match &*self.traffic {
             Traffic::Udp { payload, interval } => {
                 check_payload(*payload, mtu)?;
-                least_interval(interval)
+                interval.check().map_err(|e| e.within("interval"))
             }
-            Traffic::Ping(ping) => ping.validate(mtu).map_err(|e| e.within("ping")),
-            Traffic::Cbr(cbr) => cbr.validate(mtu).map_err(|e| e.within("cbr")),
-            Traffic::OnOff(on_off) => on_off.validate(mtu).map_err(|e| e.within("on_off")),
+            Traffic::Ping(ping) => ping.fits(mtu).map_err(|e| e.within("ping")),
+            Traffic::Cbr(cbr) => cbr.fits(mtu).map_err(|e| e.within("cbr")),
+            Traffic::OnOff(on_off) => on_off.fits(mtu).map_err(|e| e.within("on_off")),
             Traffic::Voip(voip) => {
                 check_payload(VOIP_PAYLOAD, mtu)?;
                 voip.validate().map_err(|e| e.within("voip"))
             }
-            Traffic::Video(video) => video.validate(mtu).map_err(|e| e.within("video")),
-            Traffic::Page(page) => page.validate(mtu).map_err(|e| e.within("page")),
+            Traffic::Video(video) => video.fits(mtu).map_err(|e| e.within("video")),
+            Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
             Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
                 let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
                 let bound = "1 to the MTU less 52B of headers";

@@ -19,14 +19,14 @@
 
 mod docs;
 
-pub use docs::DOCS;
+pub use docs::DOC;
 
-use crate::hosts::Timers;
-use crate::link::Pipe;
-use crate::recorder::Times;
 use crate::results::UplinkResult;
+use crate::timers::Timers;
+use crate::times::Times;
+use crate::wire::Wires;
 use justfull_base::error::ensure;
-use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng};
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng, table};
 use justfull_tcp::Ack;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -38,46 +38,38 @@ pub(crate) enum Up {
     Ack(u32, Ack),
     /// The reply to an echo request of the source of this number, which had been sent at that instant.
     Reply(u32, Instant),
-    /// A segment of the flow of this number, by its handle in the world's arena.
+    /// A segment for the receiver of this number, by its handle in the world's arena.
     Segment(u32, u64),
     /// A request for that many bytes on the connection of this number.
     Request(u32, u64),
 }
 
-/// Settings of grants.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GrantConfig {
-    /// Time between a UE's occasions to send a scheduling request.
-    pub sr_period: Duration,
-    /// The first occasion; left out, random for each UE.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sr_offset: Option<Duration>,
-    /// From a scheduling request to the PUSCH that it is granted.
-    pub grant_delay: Duration,
-    /// From that PUSCH, with its buffer status report, to the next.
-    pub bsr_delay: Duration,
-    /// Time between PUSCHs while the UE has data.
-    pub period: Duration,
-    /// Bytes that a PUSCH carries.
-    pub grant: Bytes,
-    /// There is a PUSCH each period without scheduling requests.
-    pub configured: bool,
-}
-
-impl Default for GrantConfig {
-    /// LTE as A21 and R22 met it: a request each 10 ms, an answer after 4 ms, the PUSCH 4 ms later.
-    fn default() -> Self {
-        let ms = Duration::from_millis;
-        Self {
-            sr_period: ms(10),
-            sr_offset: None,
-            grant_delay: ms(8),
-            bsr_delay: ms(8),
-            period: ms(1),
-            grant: Bytes(1_250),
-            configured: false,
-        }
+table! {
+    /// Settings of grants.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct GrantConfig with Default {
+        /// Time between a UE's occasions to send a scheduling request.
+        sr_period: Duration = Duration::from_millis(10),
+            within(Duration::from_micros(1), Duration::from_secs(3600)),
+            "TS 38.331: 2 symbols to 640 slots";
+        /// The first occasion; left out, random for each UE.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        sr_offset: Option<Duration> = None,
+            rule("below sr_period", |c| c.sr_offset.unwrap_or_default() < c.sr_period),
+            "TS 38.331, schedulingRequestResourceConfig";
+        /// From a scheduling request to the PUSCH that it is granted.
+        grant_delay: Duration = Duration::from_millis(8), at_most(Duration::from_secs(3600)), "a grant comes";
+        /// From that PUSCH, with its buffer status report, to the next.
+        bsr_delay: Duration = Duration::from_millis(8),
+            within(Duration::from_micros(1), Duration::from_secs(3600)), "a grant comes";
+        /// Time between PUSCHs while the UE has data.
+        period: Duration = Duration::from_millis(1),
+            within(Duration::from_micros(1), Duration::from_secs(3600)), "finer would not end";
+        /// Bytes that a PUSCH carries.
+        grant: Bytes = Bytes(1_250), within(Bytes(1), Bytes(1 << 24)), "a grant carries something";
+        /// There is a PUSCH each period without scheduling requests.
+        configured: bool = false;
     }
 }
 
@@ -107,34 +99,7 @@ impl UplinkConfig {
         ensure(self.limit.0 >= least, "limit", &self.limit, "at least the MTU", "a packet must fit")?;
         let Some(g) = &self.grants else { return Ok(()) };
         ensure(self.rate.0 == 0, "rate", &self.rate, "0bit/s with grants", "grants are the rate")?;
-        let (us, hour) = (Duration::from_micros(1), Duration::from_secs(3_600));
-        let some = |d: Duration| (us..=hour).contains(&d);
-        let bound = "1us to 1h";
-        ensure(
-            some(g.sr_period),
-            "grants.sr_period",
-            &g.sr_period,
-            bound,
-            "TS 38.331: 2 symbols to 640 slots",
-        )?;
-        let offset = g.sr_offset.unwrap_or_default();
-        ensure(
-            offset < g.sr_period,
-            "grants.sr_offset",
-            &offset,
-            "below sr_period",
-            "TS 38.331, schedulingRequestResourceConfig",
-        )?;
-        ensure(g.grant_delay <= hour, "grants.grant_delay", &g.grant_delay, "at most 1h", "a grant comes")?;
-        ensure(some(g.bsr_delay), "grants.bsr_delay", &g.bsr_delay, bound, "a grant comes")?;
-        ensure(some(g.period), "grants.period", &g.period, bound, "finer would not end")?;
-        ensure(
-            (1..=1 << 24).contains(&g.grant.0),
-            "grants.grant",
-            &g.grant,
-            "1B to 16MiB",
-            "a grant carries something",
-        )
+        g.validate().map_err(|e| e.within("grants"))
     }
 }
 
@@ -143,7 +108,7 @@ impl UplinkConfig {
 struct Waiting<T> {
     entered: Instant,
     size: u32,
-    pipe: u32,
+    wire: u32,
     item: T,
 }
 
@@ -181,9 +146,7 @@ pub struct Uplink<T> {
     buffers: Vec<Buffer<T>>,
     opportunities: Timers,
     /// One wire per distinct delay.
-    wires: Vec<Pipe<T>>,
-    /// When something happens next.
-    next: Instant,
+    wires: Wires<T>,
     counts: Counts,
     waits: Times,
 }
@@ -212,8 +175,7 @@ impl<T: Copy> Uplink<T> {
             warmup,
             buffers: if free { Vec::new() } else { (0..ues).map(buffer).collect() },
             opportunities: Timers::new(if free { 0 } else { ues }),
-            wires: delays.iter().map(|d| Pipe::new(BitRate(0), config.delay + *d)).collect(),
-            next: Instant::NEVER,
+            wires: Wires::new(BitRate(0), delays.iter().map(|d| config.delay + *d)),
             counts: Counts::default(),
             waits: Times::new(),
         }
@@ -223,20 +185,18 @@ impl<T: Copy> Uplink<T> {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Instant {
-        self.next
+        self.wires.next().min(self.opportunities.next())
     }
 
-    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `pipe`. False when its queue is full: it is dropped.
+    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue is full: it is dropped.
     #[inline(always)]
-    pub fn push(&mut self, now: Instant, (ue, pipe): (u32, u32), size: u32, item: T) -> bool {
+    pub fn push(&mut self, now: Instant, (ue, wire): (u32, u32), size: u32, item: T) -> bool {
         self.counts.entered += 1;
         if self.buffers.is_empty() {
-            let wire = &mut self.wires[pipe as usize];
-            wire.push(now, size, item);
-            self.next = self.next.min(wire.next());
+            self.wires.push(now, wire, size, item);
             return true;
         }
-        self.enqueue(now, ue, Waiting { entered: now, size, pipe, item })
+        self.enqueue(now, ue, Waiting { entered: now, size, wire, item })
     }
 
     #[inline(never)]
@@ -260,24 +220,18 @@ impl<T: Copy> Uplink<T> {
                 }
             };
             self.opportunities.arm(ue, at);
-            self.next = self.next.min(at);
         }
         true
     }
 
     /// What has reached its server by `now`.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
-        if self.next > now {
-            return None;
-        }
         while let Some(ue) = self.opportunities.pop(now) {
             self.transmit(now, ue);
         }
-        let item = self.wires.iter_mut().find_map(|wire| wire.pop(now));
+        let item = self.wires.pop(now);
         self.counts.delivered += u64::from(item.is_some());
-        let wires = self.wires.iter().map(Pipe::next).min().unwrap_or(Instant::NEVER);
-        self.next = wires.min(self.opportunities.next());
         item
     }
 
@@ -300,7 +254,7 @@ impl<T: Copy> Uplink<T> {
             if first.entered >= self.warmup {
                 self.waits.record(now.since(first.entered));
             }
-            self.wires[first.pipe as usize].push(now, first.size, first.item);
+            self.wires.push(now, first.wire, first.size, first.item);
             buffer.head_sent = 0;
             buffer.queue.pop_front();
         }
@@ -322,8 +276,7 @@ impl<T: Copy> Uplink<T> {
     pub fn finish(&self) -> UplinkResult {
         let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
         let waiting: usize = self.buffers.iter().map(|b| b.queue.len()).sum();
-        let flying: usize = self.wires.iter().map(Pipe::len).sum();
-        let queued = (waiting + flying) as u64;
+        let queued = (waiting + self.wires.len()) as u64;
         UplinkResult {
             entered,
             delivered,

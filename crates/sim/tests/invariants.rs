@@ -45,7 +45,7 @@ fn bytes_of_a_sender_are_received_dropped_or_under_way_down_and_up() {
 }
 
 fn codel() -> QueueConfig {
-    let aqm = AqmConfig::CoDel(aqm::codel::Config::default());
+    let aqm = AqmConfig::CoDel(aqm::codel::CoDelConfig::default());
     QueueConfig { limit: Limit::Packets(10_000), aqm, ..QueueConfig::default() }
 }
 
@@ -82,7 +82,7 @@ fn what_never_held_paced_dropped_or_marked_is_named_and_what_acted_is_not() {
     assert_eq!(idle(|s| s.sdap.queue = codel()), ["sdap.aqm"]);
     assert_eq!(idle(|s| s.upf.queue = codel()), ["upf.aqm"]);
     let passed = |s: &mut StackConfig| {
-        s.upf.queue.discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::Config::default());
+        s.upf.queue.discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig::default());
         s.upf.poll.period = Duration::ZERO;
     };
     assert_eq!(run(&bulk(passed)).never_acted, ["upf.aqm"], "the UPF is passed through");

@@ -3,20 +3,22 @@
 mod linux;
 mod plus_plus;
 
-use crate::cc::AckSample;
+use crate::control::AckSample;
+use justfull_base::choice;
 use linux::Linux;
 use plus_plus::PlusPlus;
 
-/// How slow start ends before a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum HyStart {
-    /// By the length of the acknowledgement train or a rise of the delay (Ha and Rhee 2011, as in Linux).
-    Linux,
-    /// By a rise of the delay that lasts (RFC 9406).
-    PlusPlus,
-    /// It does not.
-    Off,
+choice! {
+    /// How slow start ends before a loss.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum HyStart {
+        /// By the length of the acknowledgement train or a rise of the delay (Ha and Rhee 2011, as in Linux).
+        Linux = "linux",
+        /// By a rise of the delay that lasts (RFC 9406).
+        PlusPlus = "plus_plus",
+        /// It does not.
+        Off = "off",
+    }
 }
 
 /// How slow start goes on.

@@ -1,15 +1,49 @@
-//! TCP endpoints without input and output: a [`Sender`] and a [`Receiver`] that exchange [`Segment`]s and [`Ack`]s
-//! through whatever the caller puts between them.
+//! TCP endpoints without input and output: a [`Sender`] and a [`Receiver`] that exchange
+//! [`Segment`]s and [`Ack`]s through whatever the caller puts between them.
 //!
-//! What is modelled: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by counting (RFC 6675),
-//! proportional rate reduction (RFC 6937), the retransmission timer (RFC 6298) with timestamps
-//! (RFC 7323), detection of spurious retransmissions (RFC 3522, RFC 5682),
-//! delayed acknowledgements (RFC 5681), flow control with zero-window probes (RFC 9293), ECN (RFC 3168), pacing
-//! and delivery-rate samples. What is not: the handshake and the close (a connection is established when it is
-//! created) and the bytes themselves (only stream offsets travel; they start at 0 and never wrap).
+//! What is modelled: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by
+//! counting (RFC 6675), proportional rate reduction (RFC 6937), the retransmission timer (RFC 6298)
+//! with timestamps (RFC 7323), detection of spurious retransmissions (RFC 3522, RFC 5682), delayed
+//! acknowledgements (RFC 5681), flow control with zero-window probes (RFC 9293), ECN (RFC 3168),
+//! pacing and delivery-rate samples. What is not: the handshake and the close (a connection is
+//! established when it is created) and the bytes themselves (only stream offsets travel; they start
+//! at 0 and never wrap).
 //!
-//! The engine owns recovery, timers and pacing; a [`cc::CongestionController`] only answers how large the window
-//! is and, if it likes, at which rate to pace.
+//! The engine owns recovery, timers and pacing; a [`CongestionController`] only answers how large
+//! the window is and, if it likes, at which rate to pace.
+//!
+//! ```
+//! use justfull_base::{Duration, Instant};
+//! use justfull_tcp::{Receiver, ReceiverConfig, Sender, SenderConfig};
+//!
+//! // CUBIC sends a megabyte to a receiver 10 ms away, over a network without a limit.
+//! let mut sender = Sender::new(&SenderConfig::default())?;
+//! let mut receiver = Receiver::new(&ReceiverConfig::default())?;
+//! sender.write(1_000_000);
+//! sender.close();
+//! let (mut now, mut rounds) = (Instant::ZERO, 0);
+//! while !sender.all_acked() {
+//!     let mut flight = Vec::new();
+//!     while let Some(segment) = sender.poll_transmit(now) {
+//!         flight.push(segment);
+//!     }
+//!     now += Duration::from_millis(20);
+//!     for segment in &flight {
+//!         if let Some(ack) = receiver.on_segment(now, segment, false) {
+//!             sender.on_ack(now, &ack);
+//!         }
+//!     }
+//!     // An odd last segment is acknowledged by the timer.
+//!     if let Some(ack) = receiver.next_timer().and_then(|due| receiver.on_timer(due)) {
+//!         sender.on_ack(now, &ack);
+//!     }
+//!     rounds += 1;
+//! }
+//! assert_eq!(receiver.delivered_bytes(), 1_000_000);
+//! assert!(rounds < 10, "the window doubles in each round: {rounds}");
+//! assert_eq!(sender.stats().segments_retransmitted, 0);
+//! # Ok::<(), justfull_base::ConfigError>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -19,12 +53,14 @@ extern crate std;
 
 pub mod cc;
 pub mod config;
+pub mod control;
 mod hystart;
 mod pacer;
 mod prr;
 mod rack;
 mod rate;
 pub mod receiver;
+mod record;
 mod rtt;
 mod scoreboard;
 pub mod segment;
@@ -32,9 +68,10 @@ pub mod sender;
 #[cfg(test)]
 mod testing;
 
-pub use cc::{AnyControl, CcConfig, CongestionController};
+pub use cc::{AnyControl, CcConfig};
 pub use config::{Pacing, Prr, Recovery, SenderConfig, SpuriousDetection};
+pub use control::{CongestionController, RecoveryState};
 pub use hystart::HyStart;
 pub use receiver::{AutoWindow, Receiver, ReceiverConfig, ReceiverStats, Window};
 pub use segment::{Ack, SackBlock, Segment};
-pub use sender::{RecoveryState, Sender, SenderSnapshot, SenderStats};
+pub use sender::{Sender, SenderSnapshot, SenderStats};

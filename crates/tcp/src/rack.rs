@@ -14,7 +14,7 @@
 //! needless counts as reordering: its segments had been retransmitted, which step 3 leaves out. (3) The timer of step 5
 //! is set for the first suspect instead of the last, so that each is found when its own time has come.
 
-use crate::rate::Latest;
+use crate::record::Latest;
 use justfull_base::{Duration, Instant};
 
 /// RFC 6675's `DupThresh`: as many sacked segments make a loss certain while no reordering was seen.

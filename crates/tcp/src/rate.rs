@@ -1,11 +1,14 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), made for every acknowledgement.
 
-use crate::scoreboard::Record;
+use crate::record::{Latest, Record};
+use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
 /// The connection's side of the estimator: the draft's `C.*`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RateSampler {
+    /// What each outstanding segment's sample will need, by serial; none where the control uses none.
+    stamps: Option<Vec<Stamp>>,
     /// Bytes delivered since the start.
     pub(crate) delivered: u64,
     delivered_at: Instant,
@@ -15,45 +18,21 @@ pub(crate) struct RateSampler {
     next_round: u64,
 }
 
-/// Which of some segments left last: by time, and at one instant by sequence (RFC 8985 section 6.2, `RACK_sent_after`).
-/// The default is none, before all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Latest {
-    sent_at: Instant,
-    /// One more than the serial, so that the default is below all.
-    after: u64,
+/// What the sample of one segment will need: the draft's `P.*`. 32 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stamp {
+    /// Start of the sending interval.
+    first_sent: Instant,
+    /// Bytes delivered when it left.
+    delivered: u64,
+    /// When that count was reached.
+    delivered_at: Instant,
+    /// It left while the application set the pace.
+    app_limited: bool,
 }
 
-impl Latest {
-    #[inline]
-    pub(crate) const fn new(sent_at: Instant, serial: u64) -> Self {
-        Self { sent_at, after: serial + 1 }
-    }
-
-    #[inline]
-    pub(crate) const fn is_some(self) -> bool {
-        self.after != 0
-    }
-
-    #[inline]
-    pub(crate) const fn sent_at(self) -> Instant {
-        self.sent_at
-    }
-
-    /// The later of the two (as `max`, in the form that compiles to two comparisons).
-    #[inline]
-    pub(crate) fn or_later(self, other: Self) -> Self {
-        let later =
-            other.sent_at > self.sent_at || (other.sent_at == self.sent_at && other.after > self.after);
-        if later { other } else { self }
-    }
-
-    /// Meaningful if it is one.
-    #[inline]
-    pub(crate) const fn serial(self) -> u64 {
-        self.after.wrapping_sub(1)
-    }
-}
+/// First number of stamps.
+const FIRST_STAMPS: usize = 16;
 
 /// What one acknowledgement newly delivers, collected while the scoreboard is walked.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +80,7 @@ impl Delivery {
     }
 
     /// Counts `record` of number `serial`, which has just been acknowledged for the first time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, serial: u64, record: &Record) {
         self.bytes += u64::from(record.len);
         self.segments += 1;
@@ -131,18 +110,33 @@ impl Delivery {
 }
 
 impl RateSampler {
-    /// Writes into `record`, which is about to leave, what its sample will need. `idle`: nothing is in flight.
+    /// A sampler of a connection in which nothing was sent; `samples`: the control uses its samples.
+    pub(crate) fn new(samples: bool) -> Self {
+        Self {
+            stamps: samples.then(Vec::new),
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+            first_sent: Instant::ZERO,
+            app_limited_until: 0,
+            next_round: 0,
+        }
+    }
+
+    /// Segment `serial` is about to leave, `first` being the lowest that is outstanding. `idle`: nothing is
+    /// in flight.
     #[inline]
-    pub(crate) fn stamp(&mut self, now: Instant, idle: bool, record: &mut Record) {
+    pub(crate) fn stamp(&mut self, now: Instant, idle: bool, serial: u64, first: u64) {
+        let app_limited = self.is_app_limited();
+        let Some(stamps) = &mut self.stamps else { return };
         if idle {
             self.first_sent = now;
             self.delivered_at = now;
         }
-        record.sent_at = now;
-        record.first_sent = self.first_sent;
-        record.delivered = self.delivered;
-        record.delivered_at = self.delivered_at;
-        record.set_app_limited(self.app_limited_until != 0);
+        if serial - first >= stamps.len() as u64 {
+            grow(stamps, first, serial);
+        }
+        let (first_sent, delivered, delivered_at) = (self.first_sent, self.delivered, self.delivered_at);
+        *slot(stamps, serial) = Stamp { first_sent, delivered, delivered_at, app_limited };
     }
 
     /// The sender runs dry with `in_flight` bytes out: samples say nothing of the network until these are back.
@@ -155,8 +149,8 @@ impl RateSampler {
         self.app_limited_until != 0
     }
 
-    /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which is `newest`;
-    /// none when it delivered nothing.
+    /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which is number
+    /// `serial` and `newest`; none when it delivered nothing.
     ///
     /// The interval is the longer of the sending and the acknowledging one, so that neither a burst of segments nor
     /// of acknowledgements can make the rate too high (section 3.1); one under the smallest RTT is void (3.3).
@@ -165,30 +159,80 @@ impl RateSampler {
         &mut self,
         now: Instant,
         bytes: u64,
-        newest: Option<&Record>,
+        newest: Option<(u64, &Record)>,
         min_rtt: Duration,
     ) -> RateSample {
-        let Some(newest) = newest else {
-            return RateSample { prior_delivered: self.delivered, ..RateSample::default() };
-        };
+        let before = RateSample { prior_delivered: self.delivered, ..RateSample::default() };
+        let Some((serial, newest)) = newest else { return before };
         self.delivered += bytes;
-        self.delivered_at = now;
-        self.first_sent = newest.sent_at;
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let round_start = newest.delivered >= self.next_round;
+        let Some(stamps) = &mut self.stamps else { return before };
+        let stamp = *slot(stamps, serial);
+        self.delivered_at = now;
+        self.first_sent = newest.sent_at;
+        let round_start = stamp.delivered >= self.next_round;
         if round_start {
             self.next_round = self.delivered;
         }
-        let interval = newest.sent_at.since(newest.first_sent).max(now.since(newest.delivered_at));
+        let interval = newest.sent_at.since(stamp.first_sent).max(now.since(stamp.delivered_at));
         let valid = !interval.is_zero() && (min_rtt == Duration::MAX || interval >= min_rtt);
         RateSample {
-            prior_delivered: newest.delivered,
+            prior_delivered: stamp.delivered,
             interval: valid.then_some(interval),
-            app_limited: newest.is_app_limited(),
+            app_limited: stamp.app_limited,
             retransmitted: newest.was_retransmitted(),
             round_start,
         }
+    }
+}
+
+#[inline]
+fn slot(stamps: &mut [Stamp], serial: u64) -> &mut Stamp {
+    let mask = stamps.len().wrapping_sub(1);
+    &mut stamps[serial as usize & mask]
+}
+
+/// Makes room for the stamps of `first` to `serial`.
+#[cold]
+fn grow(stamps: &mut Vec<Stamp>, first: u64, serial: u64) {
+    let mut larger = Vec::new();
+    larger.resize((stamps.len() * 2).max(FIRST_STAMPS), Stamp::default());
+    if !stamps.is_empty() {
+        for kept in first..serial {
+            *slot(&mut larger, kept) = *slot(stamps, kept);
+        }
+    }
+    *stamps = larger;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// The sample of segment 7 of 100, of which the first was acknowledged before the last 60 left.
+    fn sample(samples: bool) -> RateSample {
+        let mut sampler = RateSampler::new(samples);
+        (0..40).for_each(|serial| sampler.stamp(at(serial), serial == 0, serial, 0));
+        sampler.finish(at(50), 1000, Some((0, &Record::new(0, 1000, at(0)))), Duration::MAX);
+        (40..100).for_each(|serial| sampler.stamp(at(60), false, serial, 1));
+        sampler.finish(at(200), 1000, Some((7, &Record::new(7_000, 1000, at(7)))), Duration::MAX)
+    }
+
+    #[test]
+    fn a_stamp_outlives_the_growth_of_the_ring() {
+        let found = sample(true);
+        assert_eq!((found.prior_delivered, found.interval), (0, Some(Duration::from_millis(200))));
+    }
+
+    #[test]
+    fn a_control_that_uses_no_samples_gets_none() {
+        let found = sample(false);
+        assert_eq!((found.prior_delivered, found.interval, found.round_start), (1_000, None, false));
     }
 }

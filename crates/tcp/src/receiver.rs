@@ -12,10 +12,14 @@ mod autotune;
 
 use crate::segment::{Ack, SackBlock, Segment};
 use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::{format, vec};
 use autotune::Autotune;
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::bounds::key;
+use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_base::param::{Form, Param, written_table};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
 
 /// How much a receiver offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,25 +35,50 @@ pub enum Window {
     Auto(AutoWindow),
 }
 
-/// A window that grows (dynamic right-sizing, as Linux's `tcp_rmem`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct AutoWindow {
-    /// At the start, at least 1 byte.
-    pub initial: Bytes,
-    /// It never grows beyond this, at least `initial`.
-    pub max: Bytes,
-}
-
-impl Default for AutoWindow {
-    fn default() -> Self {
-        Self { initial: Bytes(64 << 10), max: Bytes(6 << 20) }
+params! {
+    /// A window that grows (dynamic right-sizing, as Linux's `tcp_rmem`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AutoWindow {
+        /// Bytes offered at the start.
+        initial: Bytes = Bytes(64 << 10),
+            rule("1B to max", |c| (1..=c.max.0).contains(&c.initial.0)),
+            "a closed window measures nothing, and so would never grow";
+        /// It never grows beyond this.
+        max: Bytes = Bytes(6 << 20), at_most(MAX_WINDOW), SCALED;
     }
 }
+
+impl Param for Window {
+    const UNIT: &'static str = "{ fixed = size } or { auto = { initial, max } }";
+
+    fn form() -> Form {
+        let fixed = key::<Bytes>("fixed", "Always this many bytes.");
+        let auto = key::<AutoWindow>("auto", "Grows with what arrives in a round trip.");
+        Form::OneOf(vec![Form::Table(vec![fixed]), Form::Table(vec![auto])])
+    }
+
+    fn allowed() -> String {
+        format!("at most {MAX_WINDOW}")
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Fixed(window) => written_table(&[("fixed", window.written())]),
+            Self::Auto(auto) => written_table(&[("auto", auto.written())]),
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Fixed(window) => ensure(*window <= MAX_WINDOW, "fixed", window, &Self::allowed(), SCALED),
+            Self::Auto(auto) => auto.validate().map_err(|e| e.within("auto")),
+        }
+    }
+}
+
+/// Largest window that a segment can state.
+const MAX_WINDOW: Bytes = Bytes(1 << 30);
+const SCALED: &str = "RFC 7323 section 2.3: 65535 scaled by 2^14";
 
 impl Window {
     /// What is offered at the start.
@@ -71,79 +100,25 @@ impl Window {
     }
 }
 
-/// Ranges that a receiver makes room for at its first gap: 16 KiB.
-const FIRST_RANGES: usize = 1024;
+/// Ranges that a receiver makes room for at its first gap: 1 KiB.
+const FIRST_RANGES: usize = 64;
 
-/// Settings of a [`Receiver`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct ReceiverConfig {
-    /// The advertised window.
-    pub window: Window,
-    /// The window is rounded up to a multiple of 2 to this power, as the window scale option does; 0 to 14.
-    pub window_scale: u8,
-    /// Acknowledge every second segment instead of each.
-    pub delayed_ack: bool,
-    /// Longest time that an acknowledgement is held back (RFC 5681: below 500 ms; Linux: 40 ms).
-    pub delayed_ack_timeout: Duration,
-    /// Segments at the start that are acknowledged one by one, so that slow start is not slowed (Linux: 16).
-    pub quick_acks: u32,
-}
-
-impl Default for ReceiverConfig {
-    fn default() -> Self {
-        Self {
-            window: Window::Fixed(Bytes(6 << 20)),
-            window_scale: 0,
-            delayed_ack: true,
-            delayed_ack_timeout: Duration::from_millis(40),
-            quick_acks: 16,
-        }
-    }
-}
-
-impl ReceiverConfig {
-    /// Checks every bound.
-    ///
-    /// # Errors
-    /// The first field outside its bound.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let most = self.window.max();
-        let field = if matches!(self.window, Window::Fixed(_)) { "window.fixed" } else { "window.auto.max" };
-        ensure(
-            most.0 <= 1 << 30,
-            field,
-            &most,
-            "at most 1GiB",
-            "RFC 7323 section 2.3: 65535 scaled by 2^14",
-        )?;
-        if let Window::Auto(auto) = self.window {
-            ensure(
-                (1..=auto.max.0).contains(&auto.initial.0),
-                "window.auto.initial",
-                &auto.initial,
-                "1B to window.auto.max",
-                "a closed window measures nothing, and so would never grow",
-            )?;
-        }
-        ensure(
-            self.window_scale <= 14,
-            "window_scale",
-            &self.window_scale,
-            "0 to 14",
-            "RFC 7323 section 2.3",
-        )?;
-        ensure(
-            self.delayed_ack_timeout < Duration::from_millis(500),
-            "delayed_ack_timeout",
-            &self.delayed_ack_timeout,
-            "below 500ms",
-            "RFC 5681 section 4.2",
-        )
+params! {
+    /// Settings of a [`Receiver`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct ReceiverConfig {
+        /// Bytes offered beyond what has arrived in order: fixed, or growing with what arrives in
+        /// a round trip.
+        window: Window = Window::Fixed(Bytes(6 << 20));
+        /// The window is rounded up to a multiple of 2 to this power.
+        window_scale: u8 as "bits" = 0, at_most(14), "RFC 7323 section 2.3";
+        /// Acknowledge every second segment instead of each.
+        delayed_ack: bool = true;
+        /// Longest time that an acknowledgement is held back.
+        delayed_ack_timeout: Duration = Duration::from_millis(40),
+            at_least(Duration::ZERO).below(Duration::from_millis(500)), "RFC 5681 section 4.2";
+        /// Segments at the start that are acknowledged one by one.
+        quick_acks: u32 as "segments" = 16;
     }
 }
 
@@ -157,47 +132,12 @@ pub const DOC: MethodDoc = MethodDoc {
               and Feng 2001 (the growing window)",
     deviations: "The application reads at once, so nothing but the setting narrows the window; a window of 0 closes it \
                  until it is set anew. The growing window takes the time in which a window arrives for the RTT.",
-    params: &[
-        ParamDoc {
-            name: "window",
-            unit: "{ fixed = size } or { auto = { initial = size, max = size } }",
-            bounds: "at most 1GiB",
-            default: "{ fixed = \"6MiB\" }",
-            text: "Bytes offered beyond what has arrived in order: fixed, or growing with what arrives in a round trip.",
-        },
-        ParamDoc {
-            name: "window_scale",
-            unit: "bits",
-            bounds: "0 to 14",
-            default: "0",
-            text: "The window is rounded up to a multiple of 2 to this power.",
-        },
-        ParamDoc {
-            name: "delayed_ack",
-            unit: "bool",
-            bounds: "true, false",
-            default: "true",
-            text: "Acknowledge every second segment instead of each.",
-        },
-        ParamDoc {
-            name: "delayed_ack_timeout",
-            unit: "time",
-            bounds: "below 500ms",
-            default: "40ms",
-            text: "Longest time that an acknowledgement is held back.",
-        },
-        ParamDoc {
-            name: "quick_acks",
-            unit: "segments",
-            bounds: "any",
-            default: "16",
-            text: "Segments at the start that are acknowledged one by one.",
-        },
-    ],
+    params: ReceiverConfig::params,
 };
 
 /// Counters since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReceiverStats {
     /// Segments with data that arrived.
     pub segments: u64,

@@ -18,82 +18,14 @@
 
 mod by_time;
 
-use crate::rate::{Delivery, Latest};
+use crate::rate::Delivery;
+use crate::record::{EVER_RETRANSMITTED, LOST, Latest, RETRANSMITTED, Record, SACKED};
 use crate::segment::SackBlock;
 use alloc::vec::Vec;
 use by_time::Retransmissions;
-use justfull_base::Instant;
-
-const SACKED: u8 = 1;
-const LOST: u8 = 2;
-/// A retransmission is in flight.
-const RETRANSMITTED: u8 = 4;
-/// Was ever retransmitted: its round trip is ambiguous.
-const EVER_RETRANSMITTED: u8 = 8;
-const APP_LIMITED: u8 = 16;
 
 /// First size of the ring, in segments.
 const FIRST_SLOTS: usize = 16;
-
-/// One segment that was sent and is not yet cumulatively acknowledged. 48 bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Record {
-    /// First byte.
-    pub(crate) seq: u64,
-    /// When it last left.
-    pub(crate) sent_at: Instant,
-    /// Delivery-rate estimation: start of the sending interval.
-    pub(crate) first_sent: Instant,
-    /// Delivery-rate estimation: bytes delivered when it left.
-    pub(crate) delivered: u64,
-    /// Delivery-rate estimation: when that count was reached.
-    pub(crate) delivered_at: Instant,
-    /// For a sacked record: all of the next `skip` records from here are sacked.
-    skip: u32,
-    /// Payload bytes.
-    pub(crate) len: u16,
-    flags: u8,
-}
-
-impl Record {
-    pub(crate) fn new(seq: u64, len: u16) -> Self {
-        Self { seq, len, ..Self::default() }
-    }
-
-    fn has(&self, flag: u8) -> bool {
-        self.flags & flag != 0
-    }
-
-    pub(crate) fn end(&self) -> u64 {
-        self.seq + u64::from(self.len)
-    }
-
-    pub(crate) fn was_retransmitted(&self) -> bool {
-        self.has(EVER_RETRANSMITTED)
-    }
-
-    pub(crate) fn is_app_limited(&self) -> bool {
-        self.has(APP_LIMITED)
-    }
-
-    pub(crate) fn set_app_limited(&mut self, yes: bool) {
-        self.flags = if yes { self.flags | APP_LIMITED } else { self.flags & !APP_LIMITED };
-    }
-
-    /// Bytes it adds to the pipe: the original unless lost or sacked, and the retransmission unless sacked
-    /// (RFC 6675 section 4, `SetPipe`).
-    fn in_pipe(&self) -> u64 {
-        if self.has(SACKED) {
-            return 0;
-        }
-        u64::from(self.len) * (u64::from(!self.has(LOST)) + u64::from(self.has(RETRANSMITTED)))
-    }
-
-    /// Its bytes if it is marked lost.
-    fn lost_bytes(&self) -> u64 {
-        if self.has(LOST) { u64::from(self.len) } else { 0 }
-    }
-}
 
 /// The outstanding segments of one connection.
 #[derive(Clone, Debug)]
@@ -209,8 +141,14 @@ impl Scoreboard {
 
     /// The most recently sent segment of what an acknowledgement delivered, to be asked before anything is sent anew:
     /// a record that is no longer outstanding keeps its slot until then.
-    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<&Record> {
-        (delivery.segments > 0).then(|| self.slot(delivery.newest().serial()))
+    pub(crate) fn newest(&self, delivery: &Delivery) -> Option<(u64, &Record)> {
+        let serial = delivery.newest().serial();
+        (delivery.segments > 0).then(|| (serial, self.slot(serial)))
+    }
+
+    /// Serial of the lowest outstanding segment, and of the next that is sent for the first time.
+    pub(crate) fn serials(&self) -> (u64, u64) {
+        (self.first, self.next)
     }
 
     /// Highest offset that was delivered, in order or beyond a gap (RFC 8985's `RACK.fack`).
@@ -278,7 +216,11 @@ impl Scoreboard {
             if end > cumulative {
                 break;
             }
-            if !record.has(SACKED) {
+            if record.flags == 0 {
+                // Sent once, not sacked and not lost, as most are.
+                delivery.add(self.first, record);
+                self.pipe -= u64::from(record.len);
+            } else if !record.has(SACKED) {
                 delivery.add(self.first, record);
                 let (in_pipe, lost) = (record.in_pipe(), record.lost_bytes());
                 self.pipe -= in_pipe;

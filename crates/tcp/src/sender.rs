@@ -14,8 +14,9 @@ mod tail_probe;
 mod timer;
 mod transmit;
 
-use crate::cc::{AnyControl, Birth, CongestionController};
+use crate::cc::AnyControl;
 use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
+use crate::control::{Birth, CongestionController, RecoveryState};
 use crate::pacer::Pacer;
 use crate::prr::Prr;
 use crate::rack::Rack;
@@ -26,22 +27,9 @@ use justfull_base::{BitRate, ConfigError, Duration, Instant};
 use spurious::FRto;
 use tail_probe::TailProbe;
 
-/// Where the engine stands in loss recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RecoveryState {
-    /// No congestion known.
-    #[default]
-    Open,
-    /// Reducing the window after an ECN echo, nothing lost.
-    Reducing,
-    /// Fast recovery (RFC 6675).
-    Recovery,
-    /// Repairing after a timeout.
-    Loss,
-}
-
 /// Counters since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SenderStats {
     /// Segments sent, retransmissions included, probes not.
     pub segments_sent: u64,
@@ -77,6 +65,7 @@ pub struct SenderStats {
 
 /// What a plot shows of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SenderSnapshot {
     /// Congestion window in force (PRR's during a reduction), in bytes.
     pub cwnd: u64,
@@ -206,9 +195,9 @@ impl Sender {
                 by_time,
                 spurious_detection: config.spurious_detection,
             },
+            rate: RateSampler::new(cc.uses_rate_samples()),
             cc,
             board: Scoreboard::new(config.mss, by_time),
-            rate: RateSampler::default(),
             rtt: RttEstimator::new(config.min_rto, config.max_rto),
             pacer: Pacer::default(),
             rack: Rack::new(),
@@ -330,13 +319,6 @@ impl Sender {
     #[must_use]
     pub const fn control(&self) -> &AnyControl {
         &self.cc
-    }
-
-    /// The congestion control, for a driver that steers its own kind.
-    pub const fn control_mut(&mut self) -> &mut AnyControl {
-        // It may be replaced by one that paces.
-        self.setup.paced = true;
-        &mut self.cc
     }
 
     /// What a plot shows.

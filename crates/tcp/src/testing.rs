@@ -1,7 +1,6 @@
 //! What the tests of this crate share.
 
-use crate::cc::{AckSample, Birth, Congestion, CongestionCause};
-use crate::sender::RecoveryState;
+use crate::control::{AckSample, Birth, Congestion, CongestionCause, RecoveryState};
 use justfull_base::{Duration, Instant};
 
 /// Payload of a full segment.
@@ -60,35 +59,4 @@ pub(crate) fn echo(flight_size: u64) -> Congestion {
 
 pub(crate) fn timeout(flight_size: u64, repeated: bool) -> Congestion {
     congestion(CongestionCause::Timeout { repeated }, flight_size)
-}
-
-/// Fails unless the page names exactly the keys of the configuration, in order, with the defaults they have.
-#[cfg(feature = "serde")]
-pub(crate) fn check_doc<C: serde::Serialize>(doc: &justfull_base::doc::MethodDoc, defaults: &C) {
-    use std::string::{String, ToString};
-    use std::vec::Vec;
-    let text = serde_json::to_string(defaults).expect("a configuration is plain data");
-    let value: serde_json::Value = serde_json::from_str(&text).expect("what was written can be read");
-    let map = value.as_object().expect("a configuration is a map");
-    // A map of `Value`s is sorted, so the order is read from the text.
-    let mut keys: Vec<(usize, &String)> =
-        map.keys().map(|k| (text.find(&std::format!("\"{k}\":")).expect("the key is there"), k)).collect();
-    keys.sort();
-    let keys: Vec<&str> = keys.iter().map(|k| k.1.as_str()).collect();
-    let documented: Vec<&str> = doc.params.iter().map(|p| p.name).collect();
-    assert_eq!(documented, keys, "{}", doc.name);
-    for param in doc.params {
-        let default = match &map[param.name] {
-            serde_json::Value::String(s) => s.clone(),
-            serde_json::Value::Object(o) if o.contains_key("kind") => {
-                o["kind"].as_str().expect("a kind is a name").to_string()
-            }
-            serde_json::Value::Object(o) => {
-                let inner: Vec<String> = o.iter().map(|(k, v)| std::format!("{k} = {v}")).collect();
-                std::format!("{{ {} }}", inner.join(", "))
-            }
-            other => other.to_string(),
-        };
-        assert_eq!(param.default, default, "{}.{}", doc.name, param.name);
-    }
 }

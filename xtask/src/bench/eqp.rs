@@ -32,7 +32,7 @@ struct Line {
 }
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
-    let program = super::build(root, "justfull-ran", "eqp_bench")?;
+    let program = super::build(root, super::Profile::Release, "justfull-ran", "eqp_bench")?;
     let mut runs = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         runs.push(parse(&process::stdout_of(Command::new(&program).arg("--json"))?)?);

@@ -100,7 +100,7 @@ struct Found {
 }
 
 pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
-    let program = super::build(root, "justfull-live", "live_bench")?;
+    let program = super::build(root, super::Profile::Release, "justfull-live", "live_bench")?;
     let lacking = process::stdout_of(Command::new(&program).arg("check"))?;
     if !lacking.trim().is_empty() {
         return skipped(lacking.trim());

@@ -8,7 +8,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -18,9 +18,12 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("sim", &PURE),
     ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim"]),
     ("proxy", &PURE),
-    ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "live", "proxy"]),
-    ("cli", &["base", "lab", "sim", "live", "proxy"]),
-    ("py", &["lab"]),
+    ("trace", &PURE),
+    ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "trace"]),
+    ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "scenario", "trace"]),
+    ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "scenario", "trace", "lab"]),
+    ("cli", &["base", "sim", "live", "proxy", "trace", "scenario", "lab", "report"]),
+    ("py", &["base", "scenario", "lab"]),
     ("xtask", &[]),
 ];
 

@@ -105,9 +105,15 @@ fn character(text: &str) -> Option<usize> {
     (chars.next() == Some('\'')).then(|| 2 + first.len_utf8())
 }
 
-/// Index of the first line, from 0, that opens the tests of a file (`#[cfg(test)]` at the margin), or the number of lines.
+/// Index of the first line, from 0, that opens the tests of a file (`#[cfg(test)]` at the margin, before a module), or the number of
+/// lines.
 pub(super) fn start_of_tests(text: &str) -> usize {
-    text.lines().position(|line| line == "#[cfg(test)]").unwrap_or_else(|| text.lines().count())
+    let lines: Vec<&str> = text.lines().collect();
+    let opens = |at: &usize| {
+        let item = lines[at + 1..].iter().find(|line| !line.starts_with("#["));
+        lines[*at] == "#[cfg(test)]" && item.is_some_and(|item| item.contains("mod ") && item.ends_with('{'))
+    };
+    (0..lines.len()).find(opens).unwrap_or(lines.len())
 }
 
 /// A path of code, from the root of its crate.
@@ -115,6 +121,8 @@ pub(super) fn start_of_tests(text: &str) -> usize {
 pub(super) struct CodePath {
     /// Without `crate`.
     pub(super) segments: Vec<String>,
+    /// What an import calls it: its last segment, or the name after `as`.
+    pub(super) name: String,
     /// From 1.
     pub(super) line: usize,
 }
@@ -129,7 +137,8 @@ pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     }
 }
 
-/// Every path in `text` that starts with `crate`, `self` or `super`, in `use` trees and in expressions alike.
+/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. One that is imported from another crate looks
+/// like one of a module that is not there.
 pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
     let code = without_comments(text);
     let tokens = tokens(&code);
@@ -152,6 +161,11 @@ pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
             }
             "crate" | "self" | "super" if reader.is(at + 1, "::") => {
                 at = reader.read(at, here.clone());
+                continue;
+            }
+            // Relative to this module, or another crate's.
+            "use" => {
+                at = reader.read(at + 1, here.clone());
                 continue;
             }
             _ => {}
@@ -216,7 +230,9 @@ impl Reader<'_> {
             }
             at += 1;
         }
-        self.found.push(CodePath { segments: prefix, line });
+        let name = if self.is(at, "as") { self.tokens.get(at + 1).map(|token| token.text) } else { None };
+        let name = name.or(prefix.last().map(String::as_str)).unwrap_or_default().to_owned();
+        self.found.push(CodePath { segments: prefix, name, line });
         at
     }
 

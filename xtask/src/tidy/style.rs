@@ -4,8 +4,9 @@ use super::Finding;
 use super::rust_code;
 use super::tree::{File, Tree};
 
-/// Lines of a source file before its tests.
-const MAX_LINES: usize = 600;
+/// Lines of code of a source file before its tests, without comments, blank lines and the insides
+/// of strings.
+const MAX_LINES: usize = 500;
 /// Characters in a line of code.
 const MAX_COLUMNS: usize = 140;
 
@@ -45,7 +46,7 @@ fn check_file(file: &File) -> Vec<Finding> {
             .chain(leftover_macro(code_of_line));
         findings.extend(messages.map(|message| Finding::new(&file.path, index + 1, message)));
     }
-    findings.extend(rust.then(|| too_many_lines(&file.path, text)).flatten());
+    findings.extend(rust.then(|| too_many_lines(&file.path, text, &stripped)).flatten());
     findings
 }
 
@@ -81,14 +82,18 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// Files in a `tests` folder and `tests.rs` are tests and may be longer.
-fn too_many_lines(path: &str, text: &str) -> Option<Finding> {
+/// Files in a `tests` folder and `tests.rs` are tests and may be longer. `stripped` is `text`
+/// without comments and literals.
+fn too_many_lines(path: &str, text: &str, stripped: &str) -> Option<Finding> {
     if path.split('/').any(|part| part == "tests" || part == "tests.rs") {
         return None;
     }
-    let lines = rust_code::start_of_tests(text);
-    let message = || format!("{lines} lines before the tests, at most {MAX_LINES}: split off a module");
-    (lines > MAX_LINES).then(|| Finding::new(path, MAX_LINES + 1, message()))
+    let before_tests = stripped.lines().take(rust_code::start_of_tests(text)).enumerate();
+    let mut code = before_tests.filter(|(_, line)| !line.trim().is_empty()).map(|(index, _)| index);
+    let first_beyond = code.nth(MAX_LINES)?;
+    let lines = MAX_LINES + 1 + code.count();
+    let message = format!("{lines} lines of code before the tests, at most {MAX_LINES}: split off a module");
+    Some(Finding::new(path, first_beyond + 1, message))
 }
 
 #[cfg(test)]
@@ -146,12 +151,13 @@ mod tests {
     }
 
     #[test]
-    fn the_tests_of_a_file_do_not_count_for_its_length() {
-        let code = "x\n".repeat(600);
-        assert_eq!(findings("a.rs", &format!("{code}#[cfg(test)]\n{code}")), [""; 0]);
+    fn comments_and_the_tests_of_a_file_do_not_count_for_its_length() {
+        let code = "x\n".repeat(500);
+        let comments = "// x\n\n".repeat(500);
+        assert_eq!(findings("a.rs", &format!("{comments}{code}#[cfg(test)]\nmod tests {{\n{code}")), [""; 0]);
         assert_eq!(
-            findings("a.rs", &format!("{code}x\n")),
-            ["a.rs:601: 601 lines before the tests, at most 600: split off a module"]
+            findings("a.rs", &format!("{code}\nx\nx\n")),
+            ["a.rs:502: 502 lines of code before the tests, at most 500: split off a module"]
         );
         assert_eq!(findings("crates/a/tests/b.rs", &format!("{code}x\n")), [""; 0]);
     }

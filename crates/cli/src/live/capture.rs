@@ -2,9 +2,9 @@
 
 use crate::Failure;
 use justfull_base::Instant;
-use justfull_lab::export::pcapng::{INTERFACES, Kept, PacketFile, ms};
-use justfull_lab::export::{ExportError, Provenance};
 use justfull_live::capture::{FRAMES, Fate, Frame, Frames, Place, Recorder, SNAPLEN, ring};
+use justfull_report::export::pcapng::{INTERFACES, Kept, PacketFile, ms};
+use justfull_report::export::{ExportError, Provenance};
 use std::io;
 use std::path::Path;
 use std::thread::{self, JoinHandle};

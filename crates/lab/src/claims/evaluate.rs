@@ -1,8 +1,8 @@
 //! From runs to verdicts.
 
 use super::{Basis, Case, Claim, ClaimsFile, Kind, Options, Rule, Runs, Status};
-use crate::report::summary::Metric;
-use crate::report::{ClaimRow, Expected, SwitchValue, Verdict};
+use crate::model::summary::Metric;
+use crate::model::{ClaimRow, Expected, SwitchValue, Verdict};
 use crate::stats::{Summary, mean, paired_difference};
 use justfull_sim::results::RunResult;
 

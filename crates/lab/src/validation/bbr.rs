@@ -3,7 +3,7 @@
 use super::scope::{Acks, MSS, PAYLOAD, delivered_between, flow, link, run};
 use super::shared::convergence;
 use super::{Evidence, Experiment};
-use crate::figure::plot::{Curve, Frame, Scale, Stroke, plot};
+use crate::model::plot::{Curve, Frame, Plot, Scale, Stroke};
 use crate::stats::mean;
 use justfull_base::{BitRate, Duration};
 use justfull_sim::DumbbellConfig;
@@ -21,7 +21,7 @@ const RTT_S: f64 = 0.05;
 const BDP: f64 = MBIT_S as f64 * 1e6 / 8.0 * RTT_S * PAYLOAD;
 
 fn control() -> CcConfig {
-    CcConfig::Bbr(bbr::Config::default())
+    CcConfig::Bbr(bbr::BbrConfig::default())
 }
 
 fn path(flows: usize, seconds: u64) -> DumbbellConfig {
@@ -41,7 +41,7 @@ fn pacing(sample: &Sample) -> f64 {
 fn median(mut values: Vec<f64>) -> f64 {
     values.retain(|v| v.is_finite());
     values.sort_by(f64::total_cmp);
-    crate::stats::quantile(&values, 0.5).unwrap_or(f64::NAN)
+    justfull_base::stats::quantile(&values, 0.5).unwrap_or(f64::NAN)
 }
 
 /// Instants at which `is` becomes true.
@@ -104,7 +104,7 @@ fn one_flow() -> Evidence {
             .with(level(1.0)),
     ];
     let caption = "One flow over 100 Mbit/s and 50 ms: Startup, Drain and the first cycles of ProbeBW.";
-    evidence.figures.push(plot("bbr-start", "BBR: Startup, Drain, ProbeBW", caption, &frames));
+    evidence.plots.push(Plot::new("bbr-start", "BBR: Startup, Drain, ProbeBW", caption, &frames));
     evidence
 }
 
@@ -144,7 +144,7 @@ fn two_flows() -> Evidence {
         frame = frame.with(Curve::new(name, Stroke::Line, points));
     }
     let caption = "Two flows over 100 Mbit/s and 50 ms; the dips are ProbeRTT.";
-    evidence.figures.push(plot("bbr-probe-rtt", "BBR: ProbeRTT", caption, &[frame]));
+    evidence.plots.push(Plot::new("bbr-probe-rtt", "BBR: ProbeRTT", caption, &[frame]));
     evidence
 }
 
@@ -194,15 +194,15 @@ const LOSS_CAPTION: &str = "Goodput of one flow in 60 s over 100 Mbit/s and 100 
 fn loss_bbr() -> Evidence {
     let (mut evidence, curve) = loss_curve(&control(), "loss-", &["0.001", "0.01", "0.05", "0.15"]);
     let frame = loss_frame("", "BBR", curve);
-    evidence.figures.push(plot("bbr-loss", "BBR under random loss", LOSS_CAPTION, &[frame]));
+    evidence.plots.push(Plot::new("bbr-loss", "BBR under random loss", LOSS_CAPTION, &[frame]));
     evidence
 }
 
 fn loss_cubic() -> Evidence {
-    let cc = CcConfig::Cubic(cubic::Config::default());
+    let cc = CcConfig::Cubic(cubic::CubicConfig::default());
     let (mut evidence, curve) = loss_curve(&cc, "cubic-loss-", &["0.001", "0.01"]);
     let frame = loss_frame("", "CUBIC", curve);
-    evidence.figures.push(plot("bbr-loss-cubic", "CUBIC under random loss", LOSS_CAPTION, &[frame]));
+    evidence.plots.push(Plot::new("bbr-loss-cubic", "CUBIC under random loss", LOSS_CAPTION, &[frame]));
     evidence
 }
 
@@ -212,7 +212,7 @@ fn fairness() -> Evidence {
     evidence.random("jain", indices);
     let caption =
         "100 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow starts after 10 s.";
-    evidence.figures.push(plot("bbr-fairness", "BBR: convergence", caption, &[frame]));
+    evidence.plots.push(Plot::new("bbr-fairness", "BBR: convergence", caption, &[frame]));
     evidence
 }
 

@@ -3,11 +3,11 @@
 use super::scope::{Acks, MSS, Scope, flow, link, periodic, run, slope, wire};
 use super::shared::{convergence, rtt_exponents};
 use super::{Evidence, Experiment};
-use crate::figure::plot::{Curve, Frame, Scale, Stroke, plot};
+use crate::model::plot::{Curve, Frame, Plot, Scale, Stroke};
 use justfull_base::{Bytes, Duration};
 use justfull_sim::dumbbell::Loss;
 use justfull_tcp::CcConfig;
-use justfull_tcp::cc::cubic::{Config, HyStart};
+use justfull_tcp::cc::cubic::{CubicConfig, HyStart};
 
 pub(super) const EXPERIMENTS: &[Experiment] =
     &[curve, reno_region, fast_convergence, response_long, response_short, hystart, fairness];
@@ -17,8 +17,8 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
 /// CUBIC whose slow start ends at the loss that an experiment makes.
-fn without_hystart() -> Config {
-    Config { hystart: HyStart::Off, ..Config::default() }
+fn without_hystart() -> CubicConfig {
+    CubicConfig { hystart: HyStart::Off, ..CubicConfig::default() }
 }
 
 /// The cubic from `low` segments at t = 0 towards `w_max`, and its K.
@@ -75,7 +75,7 @@ fn curve() -> Evidence {
     evidence.exact("rtt-independence", times[2] / times[0]);
     let caption =
         "One loss in slow start: the window follows the cubic of the time since the loss, at any RTT.";
-    evidence.figures.push(plot("cubic-curve", "CUBIC: the curve after a loss", caption, &frames));
+    evidence.plots.push(Plot::new("cubic-curve", "CUBIC: the curve after a loss", caption, &frames));
     evidence
 }
 
@@ -113,7 +113,7 @@ fn response(rtt_ms: u64, losses: &[(&str, u64, f64)]) -> (Vec<(f64, f64)>, Evide
     let rtt_s = rtt_ms as f64 / 1e3;
     let mut evidence = Evidence::default();
     let mut points = Vec::new();
-    let cc = CcConfig::Cubic(Config { fast_convergence: false, ..without_hystart() });
+    let cc = CcConfig::Cubic(CubicConfig { fast_convergence: false, ..without_hystart() });
     for (p, every, expected) in losses {
         // Cycles until the curve has forgotten how slow start ended, and cycles that are measured.
         let (forget, cycles) = if *every > 100_000 { (5, 6) } else { (20, 30) };
@@ -136,7 +136,7 @@ fn law(p: f64, rtt_s: f64) -> f64 {
     (C * (3.0 + BETA) / (4.0 * (1.0 - BETA))).powf(0.25) * (rtt_s / p).powf(0.75)
 }
 
-fn response_figure(rtt_ms: u64, points: Vec<(f64, f64)>) -> crate::figure::Figure {
+fn response_figure(rtt_ms: u64, points: Vec<(f64, f64)>) -> Plot {
     let rtt_s = rtt_ms as f64 / 1e3;
     let decades = (0..=40).map(|i| 1e-6 * 10f64.powf(f64::from(i) / 10.0));
     let reno: Vec<(f64, f64)> = decades.clone().map(|p| (p, (1.5 / p).sqrt())).collect();
@@ -156,7 +156,7 @@ fn response_figure(rtt_ms: u64, points: Vec<(f64, f64)>) -> crate::figure::Figur
             ));
     let title = format!("CUBIC: response function, RTT {rtt_ms} ms");
     let caption = "Mean window under periodic loss, every segment acknowledged, without fast convergence.";
-    plot(&format!("cubic-response-{rtt_ms}ms"), &title, caption, &[frame])
+    Plot::new(&format!("cubic-response-{rtt_ms}ms"), &title, caption, &[frame])
 }
 
 fn response_long() -> Evidence {
@@ -168,7 +168,7 @@ fn response_long() -> Evidence {
         ("0.000001", 1_000_000, 5926.0),
     ];
     let (points, mut evidence) = response(100, &table);
-    evidence.figures.push(response_figure(100, points));
+    evidence.plots.push(response_figure(100, points));
     evidence
 }
 
@@ -176,7 +176,7 @@ fn response_short() -> Evidence {
     let table =
         [("0.01", 100, 12.0), ("0.001", 1_000, 38.0), ("0.0001", 10_000, 120.0), ("0.00001", 100_000, 379.0)];
     let (points, mut evidence) = response(10, &table);
-    evidence.figures.push(response_figure(10, points));
+    evidence.plots.push(response_figure(10, points));
     evidence
 }
 
@@ -185,7 +185,7 @@ fn hystart() -> Evidence {
     let mut evidence = Evidence::default();
     let bdp = 100e6 / 8.0 * 0.05 / (MSS + 52.0);
     let mut frame = Frame::new("", ("time, s", Scale::FromZero), ("window, segments", Scale::FromZero));
-    for (name, config) in [("with HyStart", Config::default()), ("without", without_hystart())] {
+    for (name, config) in [("with HyStart", CubicConfig::default()), ("without", without_hystart())] {
         let with = config.hystart != HyStart::Off;
         let flows = vec![flow(&CcConfig::Cubic(config), Acks::Delayed, 50)];
         let mut world = link(flows, 100, 50, 1, 5);
@@ -204,19 +204,19 @@ fn hystart() -> Evidence {
     let capacity = vec![(0.0, 2.0 * bdp), (5.0, 2.0 * bdp)];
     let frame = frame.with(Curve::new("BDP and buffer", Stroke::Published, capacity));
     let caption = "100 Mbit/s, 50 ms, a FIFO of one bandwidth-delay product.";
-    evidence.figures.push(plot("cubic-hystart", "CUBIC: HyStart", caption, &[frame]));
+    evidence.plots.push(Plot::new("cubic-hystart", "CUBIC: HyStart", caption, &[frame]));
     evidence
 }
 
 fn fairness() -> Evidence {
     let mut evidence = Evidence::default();
-    let cc = CcConfig::Cubic(Config::default());
+    let cc = CcConfig::Cubic(CubicConfig::default());
     let (indices, frame) = convergence(&cc, 20, 40);
     evidence.random("jain", indices);
     evidence.random("rtt-share-fifo", rtt_exponents(&cc, 200));
     let caption =
         "20 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow starts after 10 s.";
-    evidence.figures.push(plot("cubic-fairness", "CUBIC: convergence", caption, &[frame]));
+    evidence.plots.push(Plot::new("cubic-fairness", "CUBIC: convergence", caption, &[frame]));
     evidence
 }
 

@@ -3,10 +3,10 @@
 use super::scope::{Acks, flow, periodic, run, slope, wire};
 use super::shared::{SEEDS, convergence, rtt_exponents};
 use super::{Evidence, Experiment};
-use crate::figure::plot::{Curve, Frame, Scale, Stroke, plot};
+use crate::model::plot::{Curve, Frame, Plot, Scale, Stroke};
 use justfull_base::Duration;
 use justfull_sim::dumbbell::Loss;
-use justfull_tcp::cc::new_reno::Config;
+use justfull_tcp::cc::new_reno::NewRenoConfig;
 use justfull_tcp::{CcConfig, Recovery};
 
 pub(super) const EXPERIMENTS: &[Experiment] =
@@ -17,7 +17,7 @@ const RTT_MS: u64 = 100;
 const RTT_S: f64 = 0.1;
 
 fn control() -> CcConfig {
-    CcConfig::NewReno(Config::default())
+    CcConfig::NewReno(NewRenoConfig::default())
 }
 
 /// Growth per round over seven rounds, read in the middle of each, when its acknowledgements are in.
@@ -25,7 +25,7 @@ fn slow_start() -> Evidence {
     let mut evidence = Evidence::default();
     let mut frame =
         Frame::new("slow start", ("time, RTT", Scale::FromZero), ("window, segments", Scale::Logarithmic));
-    let classic = CcConfig::NewReno(Config { abc_limit: 1, ..Config::default() });
+    let classic = CcConfig::NewReno(NewRenoConfig { abc_limit: 1, ..NewRenoConfig::default() });
     let cases = [
         ("slow-start-each", "every segment acknowledged", control(), Acks::Each),
         ("slow-start-delayed", "delayed, L = 2", control(), Acks::Delayed),
@@ -51,7 +51,7 @@ fn slow_start() -> Evidence {
     ));
     let caption =
         "The window in the middle of each round trip; grey lines: doubling, and half as much again.";
-    evidence.figures.push(plot("new_reno-slow-start", "NewReno: slow start", caption, &[frame]));
+    evidence.plots.push(Plot::new("new_reno-slow-start", "NewReno: slow start", caption, &[frame]));
     evidence
 }
 
@@ -80,7 +80,7 @@ fn avoidance() -> Evidence {
     let caption = "The 100th packet and every 6000th from there on are lost: slow start, then half the window at each loss and \
                    one segment per \
                    round trip, whether segments are acknowledged singly or in pairs, since bytes are counted (RFC 3465).";
-    evidence.figures.push(plot("new_reno-sawtooth", "NewReno: sawtooth", caption, &[frame]));
+    evidence.plots.push(Plot::new("new_reno-sawtooth", "NewReno: sawtooth", caption, &[frame]));
     evidence
 }
 
@@ -110,7 +110,7 @@ fn response() -> Evidence {
             .with(Curve::new("periodic loss", Stroke::Marks, points))
             .with(Curve::new("sqrt(3 / 2p), Mathis et al. 1997", Stroke::Published, curve.to_vec()));
     let caption = "Mean window under periodic loss, every segment acknowledged.";
-    evidence.figures.push(plot("new_reno-response", "NewReno: response function", caption, &[frame]));
+    evidence.plots.push(Plot::new("new_reno-response", "NewReno: response function", caption, &[frame]));
     evidence
 }
 
@@ -161,7 +161,7 @@ fn padhye() -> Evidence {
                 over(&|p| (1.5 / p).sqrt() / RTT_S),
             ));
     let caption = "Segments sent per second under independent random loss, RTT 100 ms, mean of ten seeds.";
-    evidence.figures.push(plot("new_reno-padhye", "NewReno: random loss", caption, &[frame]));
+    evidence.plots.push(Plot::new("new_reno-padhye", "NewReno: random loss", caption, &[frame]));
     evidence
 }
 
@@ -188,7 +188,7 @@ fn fairness() -> Evidence {
     evidence.random("rtt-share-fifo", rtt_exponents(&control(), 20));
     let caption =
         "20 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow starts after 10 s.";
-    evidence.figures.push(plot("new_reno-fairness", "NewReno: convergence", caption, &[frame]));
+    evidence.plots.push(Plot::new("new_reno-fairness", "NewReno: convergence", caption, &[frame]));
     evidence
 }
 

@@ -1,7 +1,7 @@
 //! Experiments that several controls share: two flows that meet.
 
 use super::scope::{Acks, delivered_between, flow, jain, link, run};
-use crate::figure::plot::{Curve, Frame, Scale, Stroke};
+use crate::model::plot::{Curve, Frame, Scale, Stroke};
 use justfull_base::Duration;
 use justfull_sim::DumbbellConfig;
 use justfull_sim::dumbbell::Sample;

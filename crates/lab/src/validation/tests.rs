@@ -1,5 +1,4 @@
 use super::*;
-use crate::table::RowKind;
 
 /// One slow or chance-ridden experiment in a thousand would make this test a nuisance: it runs each control once.
 #[test]
@@ -18,10 +17,10 @@ fn every_case_is_measured_once_and_no_measurement_is_without_a_case() {
             let found = evidence.measured.iter().find(|m| m.id == case.id).expect("compared above");
             assert!(found.published.is_some() != case.published.is_some(), "{control}: {}", case.id);
         }
-        let mut figures: Vec<&str> = evidence.figures.iter().map(|figure| figure.id.as_str()).collect();
+        let mut figures: Vec<&str> = evidence.plots.iter().map(|figure| figure.id.as_str()).collect();
         figures.sort_unstable();
         figures.dedup();
-        assert_eq!(figures.len(), evidence.figures.len(), "{control}");
+        assert_eq!(figures.len(), evidence.plots.len(), "{control}");
     }
     assert!(validate("tahoe", 1).is_none());
 }
@@ -40,27 +39,4 @@ fn the_whole_interval_must_lie_in_the_band() {
     // The mean is inside, but it is not known well enough.
     assert_eq!(row(&[0.91, 0.99, 0.99]).verdict, Verdict::Missed);
     assert_eq!(row(&[f64::NAN]).verdict, Verdict::Missed);
-}
-
-#[test]
-fn a_page_shows_every_case_every_figure_and_the_reason_of_a_miss() {
-    let mut file = CaseFile::load("new_reno").expect("it ships");
-    file.cases.truncate(1);
-    let mut missed = row(&[0.5]);
-    missed.case.why = Some("because of a reason".into());
-    let rows = vec![row(&[0.99]), missed];
-    let figure = crate::figure::plot::plot("an-id", "A title", "A caption", &[]);
-    let validation = Validation { file, rows, figures: vec![figure] };
-    assert!(!validation.as_recorded());
-    let page = markdown(&validation, "figures");
-    for text in [
-        "because of a reason",
-        "figures/an-id.svg",
-        "A caption",
-        "2 cases, 1 met, 1 missed",
-        "0.950 to 1.000",
-    ] {
-        assert!(page.contains(text), "{text} is missing in\n{page}");
-    }
-    assert_eq!(table(&validation).rows[1].kind, RowKind::Claim(Verdict::Missed));
 }

@@ -2,7 +2,7 @@
 
 use justfull_base::{Dscp, Duration};
 use justfull_ran::{FiveTuple, Stack};
-use justfull_sim::record::Record;
+use justfull_sim::live_recorder::LiveRecorder;
 use std::collections::BTreeMap;
 
 /// What the packets of a flow have in common.
@@ -117,7 +117,7 @@ impl FlowTable {
         &mut self,
         (ue, key): (u32, &Key),
         delays: &[Duration],
-        members: (&mut Stack, &mut Record, &OnTheirWay),
+        members: (&mut Stack, &mut LiveRecorder, &OnTheirWay),
     ) -> Flow {
         // The next packet is often of the same flow.
         if let Some(last) = self.entries.get(self.newest as usize)
@@ -139,7 +139,7 @@ impl FlowTable {
         &mut self,
         (ue, key): (u32, &Key),
         delays: &[Duration],
-        (stack, record, on_their_way): (&mut Stack, &mut Record, &OnTheirWay),
+        (stack, record, on_their_way): (&mut Stack, &mut LiveRecorder, &OnTheirWay),
     ) -> Flow {
         let (tuple, dscp) = key;
         let pipe_of = |delay| delays.iter().position(|d| *d == delay).unwrap_or(0) as u32;

@@ -7,8 +7,8 @@ use crate::capture::Recorder;
 use crate::packet::mark_ce;
 use justfull_base::{BitRate, DropReason, Duration, Ecn, Event, Instant, Packet, Probe};
 use justfull_ran::Egress;
-use justfull_sim::link::Pipe;
-use justfull_sim::record::Record;
+use justfull_sim::live_recorder::LiveRecorder;
+use justfull_sim::wire::Wire;
 
 /// A packet on the air.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +38,9 @@ pub struct Counts {
 
 /// The recorder, the packets' buffers and the air.
 pub(super) struct Side {
-    pub(super) record: Record,
+    pub(super) record: LiveRecorder,
     pub(super) arena: Arena,
-    pub(super) air: Pipe<Arrival>,
+    pub(super) air: Wire<Arrival>,
     pub(super) counts: Counts,
     pub(super) capture: Option<Recorder>,
     pub(super) on_their_way: OnTheirWay,
@@ -48,11 +48,11 @@ pub(super) struct Side {
 }
 
 impl Side {
-    pub(super) fn new(record: Record, arena: Arena, air_delay: Duration) -> Self {
+    pub(super) fn new(record: LiveRecorder, arena: Arena, air_delay: Duration) -> Self {
         Self {
             record,
             arena,
-            air: Pipe::new(BitRate(0), air_delay),
+            air: Wire::new(BitRate(0), air_delay),
             counts: Counts::default(),
             capture: None,
             on_their_way: OnTheirWay::default(),

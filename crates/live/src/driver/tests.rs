@@ -366,7 +366,7 @@ fn an_interface_that_goes_ends_the_run_with_its_packets_accounted_for() {
 
 #[test]
 fn a_mark_of_the_chain_is_in_the_datagram_with_a_right_checksum() {
-    let codel = QueueConfig { aqm: AqmConfig::CoDel(codel::Config::default()), ..droptail() };
+    let codel = QueueConfig { aqm: AqmConfig::CoDel(codel::CoDelConfig::default()), ..droptail() };
     let config = config(ms(1), 1_500, codel, vec![source(1_400, 750)]);
     let mut capable = udp(SERVER, UE, 6000, 1_400);
     mark_ce(&mut capable);
@@ -656,4 +656,60 @@ fn no_packet_allocates_once_the_queues_have_their_size() {
         "drops give their buffers back: {:?}",
         result.layers[2].drops
     );
+}
+
+/// A port over a socket, which counts how often it is read.
+struct Asked(std::os::unix::net::UnixDatagram, Rc<Cell<u64>>);
+
+impl Port for Asked {
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.1.set(self.1.get() + 1);
+        match self.0.recv(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    fn send(&mut self, _packet: &[u8]) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        Some(std::os::fd::AsFd::as_fd(&self.0))
+    }
+}
+
+/// F7: readings of the interfaces of 1000 UEs, of which few send, made a run late.
+#[test]
+fn of_many_ues_only_those_that_have_sent_are_read() {
+    const UES: u32 = 200;
+    let mut config = config(ms(1), 60_000, droptail(), vec![source(100, 1_000)]);
+    config.stack.ues = vec![config.stack.ues[0].clone(); UES as usize];
+    let port = || {
+        let (own, other) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
+        own.set_nonblocking(true).expect("a socket");
+        let asked = Rc::new(Cell::new(0));
+        (Asked(own, asked.clone()), other, asked)
+    };
+    let (server, _at_server, _) = port();
+    let address = |ue: u32| IpAddr::from([10, 0, 1, ue as u8 + 1]);
+    let (mut ues, mut others) = (Vec::new(), Vec::new());
+    for ue in 0..UES {
+        let (port, other, asked) = port();
+        ues.push(UePort { port, addresses: vec![address(ue)] });
+        others.push((other, asked));
+    }
+    let mut live = Live::new(&config, &LiveOptions::default(), Ends { ues, server }).expect("sound");
+    for turn in 0..100 {
+        for ue in [199, 7] {
+            let IpAddr::V4(from) = address(ue) else { unreachable!("it is one") };
+            others[ue as usize].0.send(&udp(from.octets(), SERVER, 7, 40)).expect("there is room");
+        }
+        live.turn(at(turn * 1_000)).expect("no port has gone");
+    }
+    let asked: Vec<u64> = others.iter().map(|(_, asked)| asked.get()).collect();
+    assert!((200..=400).contains(&asked[7]) && asked[7] == asked[199], "{asked:?}");
+    assert_eq!(asked.iter().sum::<u64>(), asked[7] + asked[199], "the silent are left alone");
+    let (_, report) = live.finish(Priority::RealTime, &Lateness::new(ms(1)));
+    assert_eq!(report.up.received, 200);
 }

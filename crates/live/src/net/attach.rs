@@ -32,7 +32,7 @@ mod link;
 
 use super::privilege::with_capability;
 use super::tun::is_full;
-use crate::applications::now;
+use crate::clock::now;
 use crate::{LiveError, Outages, Port};
 
 /// `struct virtio_net_hdr` before each frame: flags, kind of segments, four numbers of 16 bits in the machine's order.

@@ -102,6 +102,10 @@ impl Port for Tun {
             }
         }
     }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.as_fd())
+    }
 }
 
 impl AsFd for Tun {

@@ -30,11 +30,10 @@
 //! The program never marks.
 
 use super::{Aqm, QueueView, Tag, Verdict, becomes_mark};
-use crate::discipline::Lane;
+use crate::lane::Lane;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::{ConfigError, ensure};
-use justfull_base::{Bytes, Duration, Instant, Packet};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Bytes, ConfigError, Duration, Instant, Packet, choice, params};
 
 /// Describes CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -48,134 +47,50 @@ pub const DOC: MethodDoc = MethodDoc {
               the SDAP)",
     deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's program: each drop takes \
                  two packets, the next counts from now, no exemption for one MTU, count rises after the drop, no marks.",
-    params: &[
-        ParamDoc {
-            name: "target",
-            unit: "time",
-            bounds: "above 0s, at most the interval",
-            default: "5ms",
-            text: "Sojourn time below which nothing is signalled.",
-        },
-        ParamDoc {
-            name: "interval",
-            unit: "time",
-            bounds: "1us to 1h",
-            default: "100ms",
-            text: "How long the sojourn time must stay above the target before the first signal; about one RTT.",
-        },
-        ParamDoc {
-            name: "ecn",
-            unit: "bool",
-            bounds: "true or false; false with t20_released",
-            default: "true",
-            text: "Mark packets that are ECN-capable in place of dropping them.",
-        },
-        ParamDoc {
-            name: "mtu",
-            unit: "size",
-            bounds: "0B and more; without effect with t20_released",
-            default: "1500B",
-            text: "No signal while at most this much is left behind the packet in its lane.",
-        },
-        ParamDoc {
-            name: "ce_threshold",
-            unit: "time",
-            bounds: "0s (off) and more; 0s without ecn",
-            default: "0s",
-            text: "Mark every ECN-capable packet that waited longer than this, whatever CoDel says.",
-        },
-        ParamDoc {
-            name: "variant",
-            unit: "rfc8289 | t20_released",
-            bounds: "one of the two",
-            default: "rfc8289",
-            text: "The RFC's algorithm, or what T20's released program does.",
-        },
-    ],
+    params: CoDelConfig::params,
 };
 
-/// Whose algorithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Variant {
-    /// RFC 8289.
-    #[default]
-    #[cfg_attr(feature = "serde", serde(rename = "rfc8289"))]
-    Rfc8289,
-    /// T20's released program.
-    #[cfg_attr(feature = "serde", serde(rename = "t20_released"))]
-    T20Released,
-}
-
-/// Settings of [`CoDel`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Config {
-    /// Sojourn time below which nothing is signalled; above zero, at most `interval`.
-    pub target: Duration,
-    /// How long the sojourn time must stay above the target; 1 us to 1 h.
-    pub interval: Duration,
-    /// Mark packets that are ECN-capable. Must be false with [`Variant::T20Released`].
-    pub ecn: bool,
-    /// No signal while at most this much is left behind the packet in its lane.
-    pub mtu: Bytes,
-    /// Mark all ECN-capable packets that waited longer than this; zero for off, and without `ecn`.
-    pub ce_threshold: Duration,
+choice! {
     /// Whose algorithm.
-    pub variant: Variant,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            ecn: true,
-            mtu: Bytes(1500),
-            ce_threshold: Duration::ZERO,
-            variant: Variant::Rfc8289,
-        }
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Variant {
+        /// RFC 8289.
+        #[default]
+        Rfc8289 = "rfc8289",
+        /// T20's released program.
+        T20Released = "t20_released",
     }
 }
 
-impl Config {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// Names the first setting out of its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let interval_fits =
-            self.interval >= Duration::from_micros(1) && self.interval <= Duration::from_secs(3600);
-        ensure(
-            interval_fits,
-            "interval",
-            &self.interval,
-            "1us to 1h",
-            "RFC 8289 section 4.2: the order of an RTT",
-        )?;
-        ensure(
-            !self.target.is_zero() && self.target <= self.interval,
-            "target",
-            &self.target,
-            "above 0s and at most the interval",
-            "RFC 8289 section 4.3: 5 to 10 % of the interval",
-        )?;
-        let never_marks = self.variant == Variant::T20Released;
-        ensure(
-            !(self.ecn && never_marks),
-            "ecn",
-            &self.ecn,
-            "false with variant t20_released",
-            "T20's program never marks",
-        )?;
-        ensure(
-            self.ecn || self.ce_threshold.is_zero(),
-            "ce_threshold",
-            &self.ce_threshold,
-            "0s without ecn",
-            "RFC 8290 section 5.2.7: the threshold only marks",
-        )
+params! {
+    /// Settings of [`CoDel`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CoDelConfig {
+        /// Sojourn time below which nothing is signalled.
+        target: Duration = Duration::from_millis(5),
+            above(Duration::ZERO).and("at most the interval", |c: &Self| {
+                // An interval of 0 is named itself.
+                c.target <= c.interval || c.interval.is_zero()
+            }),
+            "RFC 8289 section 4.3: 5 to 10 % of the interval";
+        /// How long the sojourn time must stay above the target before the first signal; about
+        /// one RTT.
+        interval: Duration = Duration::from_millis(100),
+            within(Duration::from_micros(1), Duration::from_secs(3600)),
+            "RFC 8289 section 4.2: the order of an RTT";
+        /// Mark packets that are ECN-capable in place of dropping them.
+        ecn: bool = true,
+            rule("true, false; false with t20_released", |c| {
+                !c.ecn || c.variant == Variant::Rfc8289
+            }), "T20's program never marks";
+        /// No signal while at most this much is left behind the packet in its lane.
+        mtu: Bytes = Bytes(1500), stated("any; without effect with t20_released");
+        /// Mark every ECN-capable packet that waited longer than this, whatever CoDel says.
+        ce_threshold: Duration = Duration::ZERO,
+            rule("any, 0s for off; 0s without ecn", |c| c.ecn || c.ce_threshold.is_zero()),
+            "RFC 8290 section 5.2.7: the threshold only marks";
+        /// The RFC's algorithm, or what T20's released program does.
+        variant: Variant = Variant::Rfc8289;
     }
 }
 
@@ -212,7 +127,13 @@ struct LaneState {
 
 impl LaneState {
     /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an interval?
-    fn ok_to_drop(&mut self, config: &Config, now: Instant, sojourn: Duration, bytes_behind: u64) -> bool {
+    fn ok_to_drop(
+        &mut self,
+        config: &CoDelConfig,
+        now: Instant,
+        sojourn: Duration,
+        bytes_behind: u64,
+    ) -> bool {
         let exempt = config.variant == Variant::Rfc8289 && bytes_behind <= config.mtu.0;
         if sojourn < config.target || exempt {
             self.first_above_time = None;
@@ -229,7 +150,7 @@ impl LaneState {
 
     /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, with the rate of the last one
     /// where that ended not long ago.
-    fn enter(&mut self, config: &Config, now: Instant) {
+    fn enter(&mut self, config: &CoDelConfig, now: Instant) {
         let delta = self.count.wrapping_sub(self.lastcount);
         let recent = now.since(self.drop_next) < config.interval.times(16);
         self.count = if delta > 1 && recent { delta } else { 1 };
@@ -239,7 +160,7 @@ impl LaneState {
     }
 
     /// Schedules the next signal of the dropping state after the packet behind a drop was found above the target.
-    fn schedule(&mut self, config: &Config, now: Instant) {
+    fn schedule(&mut self, config: &CoDelConfig, now: Instant) {
         let from = match config.variant {
             Variant::Rfc8289 => self.drop_next,
             Variant::T20Released => {
@@ -251,7 +172,7 @@ impl LaneState {
     }
 
     /// Signals; what it began is finished at once where the packet is marked, else when the next packet is known.
-    fn signal(&mut self, config: &Config, now: Instant, began: Unfinished, marked: bool) {
+    fn signal(&mut self, config: &CoDelConfig, now: Instant, began: Unfinished, marked: bool) {
         if began == Unfinished::Drop && config.variant == Variant::Rfc8289 {
             self.count = self.count.saturating_add(1);
         }
@@ -267,7 +188,7 @@ impl LaneState {
 }
 
 /// RFC 8289 section 4.4: the time `interval / sqrt(count)` after `from`.
-fn control_law(config: &Config, from: Instant, count: u32) -> Instant {
+fn control_law(config: &CoDelConfig, from: Instant, count: u32) -> Instant {
     from + config.interval.scaled(1.0 / libm::sqrt(f64::from(count)))
 }
 
@@ -285,7 +206,7 @@ pub struct Stats {
 /// CoDel over one or more lanes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoDel {
-    config: Config,
+    config: CoDelConfig,
     stats: Stats,
     lane_0: LaneState,
     /// Lanes 1 and up, once one of them was used.
@@ -299,7 +220,7 @@ impl CoDel {
     ///
     /// # Errors
     /// Names the setting out of its bounds.
-    pub fn new(config: &Config, lanes: u32) -> Result<Self, ConfigError> {
+    pub fn new(config: &CoDelConfig, lanes: u32) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             config: *config,
@@ -426,7 +347,7 @@ mod tests {
     }
 
     fn codel(variant: Variant) -> CoDel {
-        let config = Config { ecn: variant == Variant::Rfc8289, variant, ..Config::default() };
+        let config = CoDelConfig { ecn: variant == Variant::Rfc8289, variant, ..CoDelConfig::default() };
         CoDel::new(&config, 1).expect("within bounds")
     }
 
@@ -457,21 +378,21 @@ mod tests {
     #[test]
     fn exactly_one_mtu_behind_the_packet_is_exempt_and_a_byte_more_is_not() {
         // RFC 8289 section 5.6: `bytes() <= maxpacket_`; the released program knows no exemption.
-        let config = Config::default();
-        let above = |config: &Config, behind| {
+        let config = CoDelConfig::default();
+        let above = |config: &CoDelConfig, behind| {
             let mut state = LaneState::default();
             state.ok_to_drop(config, at(1), config.interval, behind);
             state.first_above_time.is_some()
         };
         assert_eq!([above(&config, MTU), above(&config, MTU + 1)], [false, true]);
-        assert!(above(&Config { variant: Variant::T20Released, ecn: false, ..config }, 0));
+        assert!(above(&CoDelConfig { variant: Variant::T20Released, ecn: false, ..config }, 0));
     }
 
     #[test]
     fn the_rate_of_the_last_dropping_state_is_taken_up_for_less_than_sixteen_intervals() {
         // RFC 8289 section 5.6: `delta = count_ - lastcount_; count_ = 1;
         // if (delta > 1 && now - drop_next_ < 16 * INTERVAL) count_ = delta`.
-        let config = Config::default();
+        let config = CoDelConfig::default();
         let entered = |count, lastcount, after: Duration| {
             let mut state = LaneState { count, lastcount, drop_next: at(1000), ..LaneState::default() };
             state.enter(&config, at(1000) + after);
@@ -507,15 +428,16 @@ mod tests {
         let signals = |codel: &mut CoDel, steps: &[u64], ecn| {
             steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) == Verdict::Signal).count()
         };
-        let steps = [0, 100, 100, 150, 200, 200, 250];
-        // An entry at 100 ms, the next drop at 200 ms: each is followed by the packet that is delivered.
-        assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 2);
-        assert_eq!(rfc.stats(), Stats { entries: 1, signals: 2, threshold_marks: 0 });
+        let steps = [0, 100, 100, 150, 200, 200, 250, 280];
+        // An entry at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on: each is followed by
+        // the packet that is delivered.
+        assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 3);
+        assert_eq!(rfc.stats(), Stats { entries: 1, signals: 3, threshold_marks: 0 });
         // Marked packets are delivered, so that the control law has fewer to look at; the threshold marks the rest.
         let mut marking = codel(Variant::Rfc8289);
         marking.config.ce_threshold = Duration::from_millis(1);
-        assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 7);
-        assert_eq!(marking.stats(), Stats { entries: 1, signals: 2, threshold_marks: 5 });
+        assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 8);
+        assert_eq!(marking.stats(), Stats { entries: 1, signals: 3, threshold_marks: 5 });
         // Each drop of the released program takes two, the second without being looked at: at 100 and 200 ms.
         let mut released = codel(Variant::T20Released);
         assert_eq!(signals(&mut released, &[0, 100, 100, 100, 150, 200, 200, 200], Ecn::NotEct), 4);

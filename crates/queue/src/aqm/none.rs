@@ -6,9 +6,9 @@
 //! rate stays full (bufferbloat). Deviations: none.
 
 use super::{Aqm, QueueView, Tag, Verdict};
-use crate::discipline::Lane;
+use crate::lane::Lane;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Duration, Instant, Packet};
+use justfull_base::{ConfigError, Duration, Instant, Packet, params};
 
 /// Describes the absence of an AQM.
 pub const DOC: MethodDoc = MethodDoc {
@@ -18,18 +18,28 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Never signals. Packets are lost to the queue's limit alone.",
     sources: "T20 section 5 (Vanilla); RFC 7567 section 2",
     deviations: "none",
-    params: &[],
+    params: NoAqmConfig::params,
 };
 
-/// Has no settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Config {}
+params! {
+    /// Has no settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct NoAqmConfig {}
+}
 
 /// Never signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoAqm;
+
+impl NoAqm {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &NoAqmConfig, _: u32) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
 
 impl Aqm for NoAqm {
     #[inline(always)]

@@ -7,8 +7,8 @@
 
 use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
-use justfull_base::Packet;
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Packet, params};
 
 /// Describes the first-in-first-out discipline.
 pub const DOC: MethodDoc = MethodDoc {
@@ -18,14 +18,14 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "One lane for all flows. The victim of an overflow is the arriving packet (tail drop).",
     sources: "RFC 7567 section 2",
     deviations: "none",
-    params: &[],
+    params: FifoConfig::params,
 };
 
-/// Has no settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Config {}
+params! {
+    /// Has no settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FifoConfig {}
+}
 
 /// A single lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,16 @@ impl Fifo {
             1 => self.ring.reserve_exact(4),
             places => self.ring.reserve(places.max(64)),
         }
+    }
+}
+
+impl Fifo {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &FifoConfig, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self::default())
     }
 }
 

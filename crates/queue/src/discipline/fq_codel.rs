@@ -33,14 +33,13 @@
 //! - A packet that the layer below gives back is the next; its lane is moved to the front and gets its credits back.
 
 use super::{Discipline, Lane, Queued, Victim};
-use crate::aqm::codel;
+use crate::aqm::CoDelConfig;
 use crate::pool::{List, Pool};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::{ConfigError, ensure};
+use justfull_base::doc::MethodDoc;
 use justfull_base::rng::mix;
-use justfull_base::{Bytes, Duration, Packet};
+use justfull_base::{Bytes, ConfigError, Duration, Packet, params};
 
 /// Describes FQ-CoDel.
 pub const DOC: MethodDoc = MethodDoc {
@@ -53,129 +52,46 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "RFC 8290 sections 4 and 5.2; RFC 8289",
     deviations: "Room is made before the arriving packet is stored; a lane emptied by an overflow leaves the dropping state; the \
                  limit is the queue's (1024 packets unless set; the RFC starts from 10 240).",
-    params: &[
-        ParamDoc {
-            name: "lanes",
-            unit: "lanes",
-            bounds: "1 to 65535",
-            default: "1024",
-            text: "Number of lanes.",
-        },
-        ParamDoc {
-            name: "quantum",
-            unit: "size",
-            bounds: "256B to 16MiB",
-            default: "1514B",
-            text: "What a lane may send in one turn, on average.",
-        },
-        ParamDoc {
-            name: "drop_batch",
-            unit: "packets",
-            bounds: "1 and more",
-            default: "64",
-            text: "Most packets that one overflow costs the largest lane.",
-        },
-        ParamDoc {
-            name: "target",
-            unit: "time",
-            bounds: "above 0s, at most the interval",
-            default: "5ms",
-            text: "Sojourn time below which a lane's CoDel signals nothing.",
-        },
-        ParamDoc {
-            name: "interval",
-            unit: "time",
-            bounds: "1us to 1h",
-            default: "100ms",
-            text: "How long a lane's sojourn time must stay above the target before the first signal.",
-        },
-        ParamDoc {
-            name: "ecn",
-            unit: "bool",
-            bounds: "true or false",
-            default: "true",
-            text: "Mark packets that are ECN-capable in place of dropping them.",
-        },
-        ParamDoc {
-            name: "ce_threshold",
-            unit: "time",
-            bounds: "0s (off) and more; 0s without ecn",
-            default: "0s",
-            text: "Mark every ECN-capable packet that waited longer than this, whatever CoDel says.",
-        },
-    ],
+    params: FqCoDelConfig::params,
 };
 
-/// Settings of [`FqCoDel`] and of the CoDel of its lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Config {
-    /// Number of lanes, 1 to 65 535.
-    pub lanes: u16,
-    /// What a lane may send in one turn; 256 B to 16 MiB.
-    pub quantum: Bytes,
-    /// Most packets that one overflow costs the largest lane; at least 1.
-    pub drop_batch: u32,
-    /// CoDel's target; above zero, at most `interval`.
-    pub target: Duration,
-    /// CoDel's interval; 1 us to 1 h.
-    pub interval: Duration,
-    /// Mark packets that are ECN-capable.
-    pub ecn: bool,
-    /// Mark all ECN-capable packets that waited longer than this; zero for off.
-    pub ce_threshold: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let codel = codel::Config::default();
-        Self {
-            lanes: 1024,
-            quantum: Bytes(1514),
-            drop_batch: 64,
-            target: codel.target,
-            interval: codel.interval,
-            ecn: codel.ecn,
-            ce_threshold: codel.ce_threshold,
-        }
+params! {
+    /// Settings of [`FqCoDel`] and of the CoDel of its lanes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FqCoDelConfig {
+        /// Number of lanes.
+        lanes: u16 as "lanes" = 1024, at_least(1), "a packet needs a lane";
+        /// What a lane may send in one turn, on average.
+        quantum: Bytes = Bytes(1514),
+            within(Bytes(256), Bytes(16 << 20)), "RFC 8290 section 5.2.4: about one packet";
+        /// Most packets that one overflow costs the largest lane.
+        drop_batch: u32 as "packets" = 64,
+            at_least(1), "RFC 8290 section 4.1: an overflow makes room";
+        /// Sojourn time below which a lane's CoDel signals nothing.
+        target: Duration = CoDelConfig::default().target,
+            stated("above 0s, at most the interval");
+        /// How long a lane's sojourn time must stay above the target before the first signal.
+        interval: Duration = CoDelConfig::default().interval, stated("1us to 1h");
+        /// Mark packets that are ECN-capable in place of dropping them.
+        ecn: bool = CoDelConfig::default().ecn;
+        /// Mark every ECN-capable packet that waited longer than this, whatever CoDel says.
+        ce_threshold: Duration = CoDelConfig::default().ce_threshold,
+            stated("any, 0s for off; 0s without ecn");
     }
+    check |c| c.codel().validate();
 }
 
-impl Config {
+impl FqCoDelConfig {
     /// Settings of the lanes' CoDel.
     #[must_use]
-    pub fn codel(&self) -> codel::Config {
-        codel::Config {
+    pub fn codel(&self) -> CoDelConfig {
+        CoDelConfig {
             target: self.target,
             interval: self.interval,
             ecn: self.ecn,
             ce_threshold: self.ce_threshold,
-            ..codel::Config::default()
+            ..CoDelConfig::default()
         }
-    }
-
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// Names the first setting out of its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure(self.lanes > 0, "lanes", &self.lanes, "1 to 65535", "a packet needs a lane")?;
-        ensure(
-            (256..=16 << 20).contains(&self.quantum.0),
-            "quantum",
-            &self.quantum,
-            "256B to 16MiB",
-            "RFC 8290 section 5.2.4: about one packet",
-        )?;
-        ensure(
-            self.drop_batch > 0,
-            "drop_batch",
-            &self.drop_batch,
-            "at least 1",
-            "RFC 8290 section 4.1: an overflow makes room",
-        )?;
-        self.codel().validate()
     }
 }
 
@@ -208,7 +124,7 @@ impl FqCoDel {
     ///
     /// # Errors
     /// Names the setting out of its bounds.
-    pub fn new(config: &Config, key: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &FqCoDelConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             key,
@@ -369,7 +285,7 @@ impl Discipline for FqCoDel {
 mod tests {
     use super::*;
 
-    fn fq_codel(config: &Config) -> FqCoDel {
+    fn fq_codel(config: &FqCoDelConfig) -> FqCoDel {
         FqCoDel::new(config, 5).expect("within bounds")
     }
 
@@ -384,7 +300,7 @@ mod tests {
 
     #[test]
     fn memory_is_that_of_the_lanes_once_and_of_the_most_packets_that_ever_waited() {
-        let mut d = fq_codel(&Config { lanes: 64, ..Config::default() });
+        let mut d = fq_codel(&FqCoDelConfig { lanes: 64, ..FqCoDelConfig::default() });
         assert_eq!(
             (d.lanes.capacity(), d.new.capacity(), d.old.capacity()),
             (0, 0, 0),

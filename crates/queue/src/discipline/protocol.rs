@@ -10,9 +10,9 @@
 
 use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
-use justfull_base::Packet;
 use justfull_base::doc::MethodDoc;
 use justfull_base::packet::Protocol;
+use justfull_base::{ConfigError, Packet, params};
 
 /// Describes the discipline.
 pub const DOC: MethodDoc = MethodDoc {
@@ -23,14 +23,14 @@ pub const DOC: MethodDoc = MethodDoc {
            overflow is the last packet of the longer lane.",
     sources: "T20's released program",
     deviations: "strict order instead of a round that begins anew at each opportunity",
-    params: &[],
+    params: ByProtocolConfig::params,
 };
 
-/// Has no settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Config {}
+params! {
+    /// Has no settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ByProtocolConfig {}
+}
 
 /// The two lanes: datagrams, TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,16 @@ impl ByProtocol {
     fn taken(&mut self, lane: Lane, queued: Option<Queued>) -> Option<Queued> {
         self.bytes[usize::from(lane)] -= queued.map_or(0, |q| u64::from(q.packet.size));
         queued
+    }
+}
+
+impl ByProtocol {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &ByProtocolConfig, _: u64) -> Result<Self, ConfigError> {
+        Ok(Self::default())
     }
 }
 

@@ -30,14 +30,17 @@
 use super::{Discipline, Lane, Queued, Victim};
 use crate::limit::Limit;
 use crate::pool::{List, Pool};
+use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::doc::MethodDoc;
 use justfull_base::error::{ConfigError, ensure};
+use justfull_base::param::{Form, Param};
 use justfull_base::rng::mix;
 use justfull_base::units::UnitError;
-use justfull_base::{Bytes, Duration, Instant, Packet};
+use justfull_base::{Bytes, Duration, Instant, Packet, choice, params};
 
 /// Describes stochastic fairness queueing.
 pub const DOC: MethodDoc = MethodDoc {
@@ -50,43 +53,7 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "McKenney, INFOCOM 1990; Shreedhar and Varghese, SIGCOMM 1995; T20 section 5",
     deviations: "Waiting packets move to their new lanes when the perturbation changes, so that no flow is reordered; \
                  a lane may overdraw its deficit by one packet.",
-    params: &[
-        ParamDoc {
-            name: "lanes",
-            unit: "lanes",
-            bounds: "1 to 65535",
-            default: "1024",
-            text: "Number of lanes.",
-        },
-        ParamDoc {
-            name: "perturb",
-            unit: "time",
-            bounds: "0s (never) or 1ms and more",
-            default: "10s",
-            text: "How often the hash changes.",
-        },
-        ParamDoc {
-            name: "quantum",
-            unit: "packet or size",
-            bounds: "\"1 packet\" or 256B to 16MiB",
-            default: "1 packet",
-            text: "What a lane may send in one turn; a size makes it deficit round robin.",
-        },
-        ParamDoc {
-            name: "overflow",
-            unit: "longest_lane | arriving",
-            bounds: "one of the two",
-            default: "longest_lane",
-            text: "The victim when the queue is full.",
-        },
-        ParamDoc {
-            name: "lane_limit",
-            unit: "packets or size",
-            bounds: "1 packet or 1B and more, or \"unlimited\"",
-            default: "unlimited",
-            text: "Most that one lane holds; the packet that arrives above it is dropped.",
-        },
-    ],
+    params: SfqConfig::params,
 };
 
 /// What a lane may send in one turn.
@@ -122,10 +89,36 @@ impl FromStr for Quantum {
     }
 }
 
+impl Param for Quantum {
+    const UNIT: &'static str = "packet or size";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Form::Choice(vec!["1 packet"]), Bytes::form()])
+    }
+
+    fn allowed() -> String {
+        "1 packet, or 256B to 16MiB".into()
+    }
+
+    fn written(&self) -> String {
+        self.to_string()
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let fits = match self {
+            Self::Packet => true,
+            Self::Bytes(Bytes(bytes)) => (256..=16 << 20).contains(bytes),
+        };
+        let why = "with less than a packet per turn, turns cost more than packets (Shreedhar and \
+                   Varghese 1995, section 3)";
+        ensure(fits, "", self, &Self::allowed(), why)
+    }
+}
+
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for Quantum {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let text = alloc::string::String::deserialize(d)?;
+        let text = String::deserialize(d)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }
@@ -137,76 +130,35 @@ impl serde::Serialize for Quantum {
     }
 }
 
-/// The victim when the queue is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Overflow {
-    /// The last packet of the longest lane, the arriving packet counted.
-    #[default]
-    LongestLane,
-    /// The packet that arrives.
-    Arriving,
-}
-
-/// Settings of [`Sfq`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Config {
-    /// Number of lanes, 1 to 65 535.
-    pub lanes: u16,
-    /// How often the hash changes; zero for never.
-    pub perturb: Duration,
-    /// What a lane may send in one turn.
-    pub quantum: Quantum,
+choice! {
     /// The victim when the queue is full.
-    pub overflow: Overflow,
-    /// Most that one lane holds.
-    pub lane_limit: Limit,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            lanes: 1024,
-            perturb: Duration::from_secs(10),
-            quantum: Quantum::Packet,
-            overflow: Overflow::LongestLane,
-            lane_limit: Limit::Unlimited,
-        }
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Overflow {
+        /// The last packet of the longest lane, the arriving packet counted.
+        #[default]
+        LongestLane = "longest_lane",
+        /// The packet that arrives.
+        Arriving = "arriving",
     }
 }
 
-impl Config {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// Names the first setting out of its bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure(self.lanes > 0, "lanes", &self.lanes, "1 to 65535", "a packet needs a lane")?;
-        ensure(
-            self.perturb.is_zero() || self.perturb >= Duration::from_millis(1),
-            "perturb",
-            &self.perturb,
-            "0s (never) or at least 1ms",
-            "each change sorts the packets that wait",
-        )?;
-        let quantum_fits = match self.quantum {
-            Quantum::Packet => true,
-            Quantum::Bytes(Bytes(b)) => (256..=16 << 20).contains(&b),
-        };
-        ensure(
-            quantum_fits,
-            "quantum",
-            &self.quantum,
-            "1 packet, or 256B to 16MiB",
-            "with less than a packet per turn, turns cost more than packets (Shreedhar and Varghese 1995, section 3)",
-        )?;
-        self.lane_limit.validate().map_err(|mut e| {
-            e.field = "lane_limit".into();
-            e
-        })
+params! {
+    /// Settings of [`Sfq`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SfqConfig {
+        /// Number of lanes.
+        lanes: u16 as "lanes" = 1024, at_least(1), "a packet needs a lane";
+        /// How often the hash changes.
+        perturb: Duration = Duration::from_secs(10),
+            rule("0s (never), or at least 1ms", |c| {
+                c.perturb.is_zero() || c.perturb >= Duration::from_millis(1)
+            }), "each change sorts the packets that wait";
+        /// What a lane may send in one turn; a size makes it deficit round robin.
+        quantum: Quantum = Quantum::Packet;
+        /// The victim when the queue is full.
+        overflow: Overflow = Overflow::LongestLane;
+        /// Most that one lane holds; the packet that arrives above it is dropped.
+        lane_limit: Limit = Limit::Unlimited;
     }
 }
 
@@ -225,7 +177,7 @@ const EMPTY: LaneState = LaneState { list: List::EMPTY, deficit: 0, next: 0, pre
 /// Stochastic fairness queueing. Memory: 40 bytes a lane from the first packet on, 80 bytes a packet at the peak.
 #[derive(Clone, Debug)]
 pub struct Sfq {
-    config: Config,
+    config: SfqConfig,
     /// Quantum in bytes; 0 for turns of one packet.
     quantum: i64,
     key: u64,
@@ -243,7 +195,7 @@ impl Sfq {
     ///
     /// # Errors
     /// Names the setting out of its bounds.
-    pub fn new(config: &Config, key: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &SfqConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let quantum = match config.quantum {
             Quantum::Packet => 0,

@@ -1,11 +1,13 @@
 //! What a queue does with a packet, for a discipline and an AQM that the compiler knows.
 //!
-//! [`ManagedQueue`](super::ManagedQueue) decides once per operation which they are, and each pair gets its own code: without an
-//! AQM nothing is asked and no view is made, in a single lane nobody looks for a lane.
+//! [`ManagedQueue`](super::ManagedQueue) decides once per operation which they are, and each pair
+//! gets its own code: without an AQM nothing is asked and no view is made, in a single lane nobody
+//! looks for a lane.
 
 use super::{Account, drop_one, mark_one};
 use crate::aqm::{Aqm, QueueView, Verdict, becomes_mark};
-use crate::discipline::{Discipline, End, Lane, Queued};
+use crate::discipline::{Discipline, End};
+use crate::lane::{Lane, Queued, Tag};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
 
 /// A queue, taken apart.
@@ -17,10 +19,30 @@ pub(super) struct Known<'a, D: ?Sized, A> {
 
 /// Arrivals.
 impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
-    /// See [`ManagedQueue::enqueue`](super::ManagedQueue::enqueue); `packet` is stamped with `now`. It stays where it is until it
-    /// is copied to its place.
+    /// See [`ManagedQueue::enqueue`](super::ManagedQueue::enqueue); `packet` is stamped with `now`.
+    /// It stays where it is until it is copied to its place.
     #[inline(always)]
     pub(super) fn enqueue<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> bool {
+        let Some((lane, tag)) = self.admit(now, packet, probe) else { return false };
+        self.account.keep_waiting(packet);
+        self.discipline.push_back(lane, Queued { packet: *packet, tag, passed: false });
+        true
+    }
+
+    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass); for an empty queue that gives its
+    /// packets without being asked.
+    #[inline(always)]
+    pub(super) fn pass<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> bool {
+        let admitted = self.admit(now, packet, probe).is_some();
+        if admitted {
+            self.account.depart(now, packet, probe);
+        }
+        admitted
+    }
+
+    /// Where `packet` is to wait, and the AQM's note on it; none when it was dropped.
+    #[inline(always)]
+    fn admit<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> Option<(Lane, Tag)> {
         self.account.counters.arrived.add(packet.size);
         if self.discipline.reshuffle(now) {
             self.forget_lanes(now);
@@ -31,11 +53,11 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), packet);
         if verdict == Verdict::Signal && !mark {
             self.refuse(now, lane, *packet, DropReason::AqmEnqueue, probe);
-            return false;
+            return None;
         }
         if !self.fits(lane, packet.size) && !self.make_room(now, lane, packet.size, probe) {
             self.refuse(now, lane, *packet, DropReason::Overflow, probe);
-            return false;
+            return None;
         }
         let account = &mut *self.account;
         let event = Event::Enqueued {
@@ -48,23 +70,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         if mark {
             mark_one(account.layer, &mut account.counters, now, packet, probe);
         }
-        account.keep_waiting(packet);
-        self.discipline.push_back(lane, Queued { packet: *packet, tag, passed: false });
-        true
-    }
-
-    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass); for an empty queue with a single lane whose AQM need not be asked.
-    #[inline(always)]
-    pub(super) fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) -> bool {
-        self.account.counters.arrived.add(packet.size);
-        if !self.fits(0, packet.size) {
-            self.refuse(now, 0, *packet, DropReason::Overflow, probe);
-            return false;
-        }
-        let (layer, packet) = (self.account.layer, *packet);
-        probe.on_event(now, &Event::Enqueued { layer, packet, backlog_packets: 0, backlog_bytes: 0 });
-        self.account.depart(now, &packet, probe);
-        true
+        Some((lane, tag))
     }
 
     /// True when the limits of the queue and of `lane` leave room for `size` bytes.
@@ -75,8 +81,8 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
             && self.discipline.lane_admits(lane, size)
     }
 
-    /// Drops victims by the discipline's choice until a packet of `size` bytes may enter `lane`; false when that packet is
-    /// the victim.
+    /// Drops victims by the discipline's choice until a packet of `size` bytes may enter `lane`;
+    /// false when that packet is the victim.
     #[cold]
     fn make_room<P: Probe>(&mut self, now: Instant, lane: Lane, size: u32, probe: &mut P) -> bool {
         // No number of victims helps a packet that an empty queue would not admit.
@@ -104,7 +110,8 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         true
     }
 
-    /// The arriving `packet` does not enter. By value: a reference would keep every packet in memory for the sake of these few.
+    /// The arriving `packet` does not enter. By value: a reference would keep every packet in
+    /// memory for the sake of these few.
     #[cold]
     fn refuse<P: Probe>(
         &mut self,
@@ -123,75 +130,73 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 
 /// Departures.
 impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
-    /// See [`ManagedQueue::reserve`](super::ManagedQueue::reserve).
+    /// See [`ManagedQueue::reserve_into`](super::ManagedQueue::reserve_into).
     #[inline(always)]
-    pub(super) fn reserve<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        while let Some(lane) = self.discipline.advance() {
-            if let Some(packet) = self.next_of_lane(now, lane, probe) {
-                self.discipline.served(lane, packet.size);
-                self.account.keep_reserved(&packet);
-                return Some(packet);
-            }
+    pub(super) fn reserve_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+        let taken = self.take_into(now, place, probe);
+        if taken {
+            self.account.keep_reserved(place);
         }
-        None
+        taken
     }
 
-    /// See [`ManagedQueue::dequeue`](super::ManagedQueue::dequeue).
+    /// See [`ManagedQueue::dequeue_into`](super::ManagedQueue::dequeue_into).
     #[inline(always)]
-    pub(super) fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
-        while let Some(lane) = self.discipline.advance() {
-            if let Some(packet) = self.next_of_lane(now, lane, probe) {
-                self.discipline.served(lane, packet.size);
-                self.account.depart(now, &packet, probe);
-                return Some(packet);
-            }
+    pub(super) fn dequeue_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+        let taken = self.take_into(now, place, probe);
+        if taken {
+            self.account.depart(now, place, probe);
         }
-        None
+        taken
     }
 
-    /// See [`ManagedQueue::forward`](super::ManagedQueue::forward).
+    /// Puts the packet whose turn it is, which the AQM has passed, in `place`; false when there is
+    /// none.
     #[inline(always)]
-    pub(super) fn forward<P: Probe, E: Discipline + ?Sized, B: Aqm>(
+    fn take_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+        while let Some(lane) = self.discipline.advance() {
+            if self.next_of_lane(now, lane, place, probe) {
+                self.discipline.served(lane, place.size);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Puts the first packet of `lane` that the AQM passes or marks in `place`; those before it are
+    /// dropped. False when the lane ran empty over it.
+    #[inline(always)]
+    fn next_of_lane<P: Probe>(
         &mut self,
         now: Instant,
-        most: u32,
-        below: &mut Known<'_, E, B>,
+        lane: Lane,
+        place: &mut Packet,
         probe: &mut P,
-    ) {
-        for _ in 0..most {
-            let Some(mut packet) = self.dequeue(now, probe) else { break };
-            packet.enqueued = now;
-            below.enqueue(now, &mut packet, probe);
-        }
-    }
-
-    /// The first packet of `lane` that the AQM passes or marks; those before it are dropped. None when the lane ran empty
-    /// over it.
-    #[inline(always)]
-    fn next_of_lane<P: Probe>(&mut self, now: Instant, lane: Lane, probe: &mut P) -> Option<Packet> {
-        while let Some(Queued { mut packet, tag, passed }) = self.discipline.pop(lane) {
-            self.account.forget_waiting(&packet);
+    ) -> bool {
+        while let Some(Queued { packet, tag, passed }) = self.discipline.pop(lane) {
+            *place = packet;
+            self.account.forget_waiting(place);
             let verdict = if passed {
                 Verdict::Pass
             } else {
                 let view = self.view(lane);
-                let sojourn = now.since(packet.enqueued);
-                self.aqm.on_dequeue(now, &view, lane, &packet, tag, sojourn)
+                let sojourn = now.since(place.enqueued);
+                self.aqm.on_dequeue(now, &view, lane, place, tag, sojourn)
             };
-            let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), &packet);
+            let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), place);
             let delivered = verdict == Verdict::Pass || mark;
             if mark {
-                mark_one(self.account.layer, &mut self.account.counters, now, &mut packet, probe);
+                mark_one(self.account.layer, &mut self.account.counters, now, place, probe);
             }
             if !delivered {
-                self.drop_one(now, &packet, DropReason::AqmDequeue, probe);
+                self.drop_one(now, place, DropReason::AqmDequeue, probe);
             }
             self.tell_if_empty(now, lane);
             if delivered {
-                return Some(packet);
+                return true;
             }
         }
-        None
+        false
     }
 }
 

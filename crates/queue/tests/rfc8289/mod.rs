@@ -1,6 +1,6 @@
 //! What RFC 8289 prints, for tests to compare with.
 
-use justfull_queue::aqm::codel::Config;
+use justfull_queue::aqm::codel::CoDelConfig;
 use std::collections::VecDeque;
 
 /// RFC 8289 section 5.6, statement by statement, with its own queue. Times in nanoseconds; 0 stands for "not above".
@@ -19,7 +19,7 @@ pub(crate) struct Rfc8289 {
 }
 
 impl Rfc8289 {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &CoDelConfig) -> Self {
         Self {
             queue: VecDeque::new(),
             target: config.target.as_nanos(),

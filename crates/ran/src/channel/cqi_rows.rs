@@ -15,97 +15,29 @@
 //! than the interval share its packets.
 
 use super::CapacityUnit;
-use super::quality::{self, Levels, QualityConfig};
-use super::rows::{AT_END_DOC, ROW_DOC};
-use super::timeline::{AtEnd, RowLength, Timeline, ensure_row};
+use super::quality::{Levels, quality_params};
+use super::timeline::{AtEnd, RowLength, Timeline};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
+use justfull_base::doc::MethodDoc;
 use justfull_base::{Bytes, ConfigError, Duration, Instant};
 use justfull_phy::CqiToMcs;
 use justfull_phy::cqi::MAX_CQI;
 
-/// Settings of a CQI trace. A door fills `cqi` from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct CqiRowsConfig {
-    /// CQI of each row, 0 to 15; at least one entry, one of them above 0.
-    pub cqi: Vec<u8>,
-    /// How long a row is in force.
-    pub row: RowLength,
-    /// What follows the last row.
-    pub at_end: AtEnd,
-    /// Which MCS answers a CQI; it also picks LTE or NR.
-    pub map: CqiToMcs,
-    /// Resource blocks: 1 to 110 (LTE), 55 (LTE with two layers) or 275 (NR).
-    pub n_prb: u16,
-    /// Numerology: 0 (LTE) or 0 to 3 (NR).
-    pub numerology: u8,
-    /// Spatial layers: 1 to 2 (LTE) or 4 (NR).
-    pub layers: u8,
-    /// What the channel counts.
-    pub unit: CapacityUnit,
-    /// Size of a packet when the unit is packets, 1 to 65 535 B.
-    pub packet_bytes: Bytes,
-    /// Whole packets are counted per interval; above 0, at most 1 h.
-    pub interval: Duration,
-    /// Fewest packets per interval at a CQI above 0; at most `max_packets`.
-    pub min_packets: u64,
-    /// Most packets per interval, 1 to 2^32 - 1.
-    pub max_packets: u64,
-}
-
-impl Default for CqiRowsConfig {
-    fn default() -> Self {
-        Self {
-            cqi: Vec::new(),
-            row: RowLength::default(),
-            at_end: AtEnd::Loop,
-            map: CqiToMcs::Tmc,
-            n_prb: 25,
-            numerology: 0,
-            layers: 1,
-            unit: CapacityUnit::Packets,
-            packet_bytes: Bytes(1460),
-            interval: Duration::from_millis(10),
-            min_packets: 1,
-            max_packets: 15,
-        }
-    }
-}
-
-impl CqiRowsConfig {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// The first field outside the bounds stated at the fields.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        const SOURCE: &str = "TS 36.213 section 7.2.3: a CQI has four bits, and 0 is out of range";
-        ensure(!self.cqi.is_empty(), "cqi", &"no entry", "at least one entry", SOURCE)?;
-        let largest = self.cqi.iter().copied().max().unwrap_or(0);
-        ensure(largest > 0, "cqi", &"only zeros", "some entry above 0", SOURCE)?;
-        ensure(largest <= MAX_CQI, "cqi", &largest, "entries of 0 to 15", SOURCE)?;
-        ensure_row(self.row)?;
-        self.quality().validate()
-    }
-
-    const fn quality(&self) -> QualityConfig {
-        QualityConfig {
-            map: self.map,
-            n_prb: self.n_prb,
-            numerology: self.numerology,
-            layers: self.layers,
-            unit: self.unit,
-            packet_bytes: self.packet_bytes,
-            interval: self.interval,
-            min_packets: self.min_packets,
-            max_packets: self.max_packets,
-        }
+quality_params! {
+    /// Settings of a CQI trace. A door fills `cqi` from a file.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct CqiRowsConfig: "TS 36.213 section 7.2.3: a CQI has four bits, and 0 is out of range" {
+        /// The rows. A trace file named in the scenario fills them.
+        cqi: Vec<u8> as "list of CQI" = Vec::new(),
+            rule("at least one entry, one above 0, each 0 to 15", |c| {
+                c.cqi.iter().any(|cqi| *cqi > 0) && c.cqi.iter().all(|cqi| *cqi <= MAX_CQI)
+            });
+        /// How long a row is in force: a time by the clock of the run, or a bare number of slots
+        /// however long they take.
+        row: RowLength = RowLength::default();
+        /// After the last row: keep it, begin again, or carry nothing.
+        at_end: AtEnd = AtEnd::Loop;
     }
 }
 
@@ -149,24 +81,5 @@ pub const DOC: MethodDoc = MethodDoc {
            carries nothing.",
     sources: "T20 section V; TS 36.213 sections 7.1.7 and 7.2.3; TS 38.214 sections 5.1.3 and 5.2.2.1",
     deviations: "CQI 0 carries nothing; slots of another length than the interval share its packets",
-    params: &[
-        ParamDoc {
-            name: "cqi",
-            unit: "list of CQI",
-            bounds: "at least one entry, one above 0, each 0 to 15",
-            default: "[]",
-            text: "The rows. A trace file named in the scenario fills them.",
-        },
-        ROW_DOC,
-        AT_END_DOC,
-        quality::DOCS[0],
-        quality::DOCS[1],
-        quality::DOCS[2],
-        quality::DOCS[3],
-        quality::DOCS[4],
-        quality::DOCS[5],
-        quality::DOCS[6],
-        quality::DOCS[7],
-        quality::DOCS[8],
-    ],
+    params: CqiRowsConfig::params,
 };

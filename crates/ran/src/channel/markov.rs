@@ -26,14 +26,14 @@
 //! Deviations from T20: chance in place of a trace.
 
 use super::CapacityUnit;
-use super::quality::{self, Levels, QualityConfig};
+use super::quality::{Levels, quality_params};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
 use justfull_base::rng::mix;
-use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, choice};
 use justfull_phy::CqiToMcs;
 
 /// States of the chain: CQI 1 to 15.
@@ -46,84 +46,38 @@ const WARM_UP: u64 = 256;
 /// Largest weight of a custom matrix.
 const MAX_WEIGHT: u32 = 1_000_000;
 
-/// Which transition matrix drives the chain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Fit {
-    /// Fitted to the statistics of T20's pedestrian trace.
-    #[default]
-    PedestrianLike,
-    /// Fitted to the statistics of T20's train trace.
-    TrainLike,
-    /// The configuration's `matrix`.
-    Custom,
-}
-
-/// Settings of a Markov channel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct MarkovConfig {
-    /// Which transition matrix.
-    pub fit: Fit,
-    /// With `custom`: 15 rows of 15 weights of at most 10^6. Row i column j is the weight of the step from CQI i + 1 to
-    /// CQI j + 1; a row's sum, above 0, is the whole. Empty otherwise.
-    pub matrix: Vec<Vec<u32>>,
-    /// How long a state lasts; at least a slot.
-    pub step: Duration,
-    /// Which MCS answers a CQI; it also picks LTE or NR.
-    pub map: CqiToMcs,
-    /// Resource blocks: 1 to 110 (LTE), 55 (LTE with two layers) or 275 (NR).
-    pub n_prb: u16,
-    /// Numerology: 0 (LTE) or 0 to 3 (NR).
-    pub numerology: u8,
-    /// Spatial layers: 1 to 2 (LTE) or 4 (NR).
-    pub layers: u8,
-    /// What the channel counts.
-    pub unit: CapacityUnit,
-    /// Size of a packet when the unit is packets, 1 to 65 535 B.
-    pub packet_bytes: Bytes,
-    /// Whole packets are counted per interval; above 0, at most 1 h.
-    pub interval: Duration,
-    /// Fewest packets per interval; at most `max_packets`.
-    pub min_packets: u64,
-    /// Most packets per interval, 1 to 2^32 - 1.
-    pub max_packets: u64,
-}
-
-impl Default for MarkovConfig {
-    fn default() -> Self {
-        Self {
-            fit: Fit::PedestrianLike,
-            matrix: Vec::new(),
-            step: Duration::from_secs(1),
-            map: CqiToMcs::Tmc,
-            n_prb: 25,
-            numerology: 0,
-            layers: 1,
-            unit: CapacityUnit::Packets,
-            packet_bytes: Bytes(1460),
-            interval: Duration::from_millis(10),
-            min_packets: 1,
-            max_packets: 15,
-        }
+choice! {
+    /// Which transition matrix drives the chain.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Fit {
+        /// Fitted to the statistics of T20's pedestrian trace.
+        #[default]
+        PedestrianLike = "pedestrian-like",
+        /// Fitted to the statistics of T20's train trace.
+        TrainLike = "train-like",
+        /// The configuration's `matrix`.
+        Custom = "custom",
     }
+}
+
+quality_params! {
+    /// Settings of a Markov channel.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MarkovConfig: "a chain over CQI 1 to 15 steps from each to one of them" {
+        /// Which transition matrix drives the chain.
+        fit: Fit = Fit::PedestrianLike;
+        /// Row i, column j: the weight of the step from CQI i to CQI j, counted from 1.
+        matrix: Vec<Vec<u32>> as "15 lists of 15 weights" = Vec::new(), stated(
+                "with custom: weights of 0 to 1000000, each row's sum above 0; empty otherwise",
+            );
+        /// How long a state lasts.
+        step: Duration = Duration::from_secs(1),
+            above(Duration::ZERO).and("at least a slot", |_| true), "a state lasts";
+    }
+    check |c| c.weights().map(|_| ());
 }
 
 impl MarkovConfig {
-    /// Checks the bounds that do not depend on the slot's length.
-    ///
-    /// # Errors
-    /// The first field outside the bounds stated at the fields.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        self.weights()?;
-        ensure(!self.step.is_zero(), "step", &self.step, "above 0s", "a state lasts")?;
-        self.quality().validate()
-    }
-
     /// The matrix in force.
     fn weights(&self) -> Result<Matrix, ConfigError> {
         const SOURCE: &str = "a chain over CQI 1 to 15 steps from each to one of them";
@@ -135,20 +89,6 @@ impl MarkovConfig {
         let found = format!("{} rows", self.matrix.len());
         ensure(self.matrix.is_empty(), "matrix", &found, "no rows unless fit is custom", SOURCE)?;
         Ok(shipped.map(|row| row.map(u32::from)))
-    }
-
-    const fn quality(&self) -> QualityConfig {
-        QualityConfig {
-            map: self.map,
-            n_prb: self.n_prb,
-            numerology: self.numerology,
-            layers: self.layers,
-            unit: self.unit,
-            packet_bytes: self.packet_bytes,
-            interval: self.interval,
-            min_packets: self.min_packets,
-            max_packets: self.max_packets,
-        }
     }
 }
 
@@ -259,38 +199,7 @@ pub const DOC: MethodDoc = MethodDoc {
            same seed gives the same channel to every method.",
     sources: "Wang and Moayeri 1995; fitted to the statistics of the first 200 rows of T20's traces; TS 36.213; TS 38.214",
     deviations: "a chain has less memory than the traces: runs of minutes at one level do not occur",
-    params: &[
-        ParamDoc {
-            name: "fit",
-            unit: "pedestrian-like | train-like | custom",
-            bounds: "one of them",
-            default: "pedestrian-like",
-            text: "Which transition matrix drives the chain.",
-        },
-        ParamDoc {
-            name: "matrix",
-            unit: "15 lists of 15 weights",
-            bounds: "with custom: weights of 0 to 1000000, each row's sum above 0; empty otherwise",
-            default: "[]",
-            text: "Row i, column j: the weight of the step from CQI i to CQI j, counted from 1.",
-        },
-        ParamDoc {
-            name: "step",
-            unit: "time",
-            bounds: "at least a slot",
-            default: "1s",
-            text: "How long a state lasts.",
-        },
-        quality::DOCS[0],
-        quality::DOCS[1],
-        quality::DOCS[2],
-        quality::DOCS[3],
-        quality::DOCS[4],
-        quality::DOCS[5],
-        quality::DOCS[6],
-        quality::DOCS[7],
-        quality::DOCS[8],
-    ],
+    params: MarkovConfig::params,
 };
 
 /// Transitions in thousandths, fitted to the statistics of the first 200 rows of T20's pedestrian trace.

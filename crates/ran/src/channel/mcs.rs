@@ -8,51 +8,31 @@
 //! Weakness: no errors of its own; the block error rate is a setting of HARQ that does not follow the MCS.
 //! Deviations: none.
 
-use super::rows::{AT_END_DOC, ROW_DOC};
-use super::timeline::{AtEnd, RowLength, Timeline, ensure_row};
+use super::timeline::{AtEnd, RowLength, Timeline};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Instant};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Instant, params};
 
 /// Highest index of any MCS table (TS 36.213 Table 7.1.7.1-1; TS 38.214 Table 5.1.3.1-1).
 const MAX_MCS: u8 = 28;
 
-/// Settings of a row of modulation and coding schemes. A door fills `mcs` from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct McsConfig {
-    /// MCS of each row, 0 to 28; at least one entry.
-    pub mcs: Vec<u8>,
-    /// How long a row is in force.
-    pub row: RowLength,
-    /// What follows the last row.
-    pub at_end: AtEnd,
-}
-
-impl Default for McsConfig {
-    fn default() -> Self {
-        Self { mcs: vec![MAX_MCS], row: RowLength::default(), at_end: AtEnd::Loop }
-    }
-}
-
-impl McsConfig {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// The first field outside the bounds stated at the fields.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        const SOURCE: &str = "TS 36.213 Table 7.1.7.1-1, TS 38.214 section 5.1.3.1";
-        ensure(!self.mcs.is_empty(), "mcs", &"no entry", "at least one entry", SOURCE)?;
-        let largest = self.mcs.iter().copied().max().unwrap_or(0);
-        ensure(largest <= MAX_MCS, "mcs", &largest, "entries of 0 to 28", SOURCE)?;
-        ensure_row(self.row)
+params! {
+    /// Settings of a row of modulation and coding schemes. A door fills `mcs` from a file.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct McsConfig: "TS 36.213 Table 7.1.7.1-1, TS 38.214 section 5.1.3.1" {
+        /// The rows; a single one is in force for ever. A trace file named in the scenario fills
+        /// them.
+        mcs: Vec<u8> as "list of MCS" = vec![MAX_MCS],
+            rule("at least one entry, each 0 to 28", |c| {
+                !c.mcs.is_empty() && c.mcs.iter().all(|mcs| *mcs <= MAX_MCS)
+            });
+        /// How long a row is in force: a time by the clock of the run, or a bare number of slots
+        /// however long they take.
+        row: RowLength = RowLength::default();
+        /// After the last row: keep it, begin again, or carry nothing.
+        at_end: AtEnd = AtEnd::Loop;
     }
 }
 
@@ -89,15 +69,5 @@ pub const DOC: MethodDoc = MethodDoc {
     text: "Each row is an MCS. It needs a carrier (mac.carrier), which says what n resource blocks carry at it.",
     sources: "A21 section V-C; TS 36.213 section 7.1.7; TS 38.214 section 5.1.3",
     deviations: "none",
-    params: &[
-        ParamDoc {
-            name: "mcs",
-            unit: "list of MCS",
-            bounds: "at least one entry, each 0 to 28",
-            default: "[28]",
-            text: "The rows; a single one is in force for ever. A trace file named in the scenario fills them.",
-        },
-        ROW_DOC,
-        AT_END_DOC,
-    ],
+    params: McsConfig::params,
 };

@@ -11,38 +11,21 @@
 //! Weakness: the pattern belongs to one length of slot; with another it is played at another speed.
 //! Deviations: none.
 
-use super::ensure_amounts;
+use super::{AMOUNTS, AMOUNTS_SOURCE, are_amounts};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use justfull_base::ConfigError;
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::doc::MethodDoc;
+use justfull_base::params;
 
-/// Settings of a repeated pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct PatternConfig {
-    /// Bytes of each slot in turn; at least one entry, one of them above 0, each at most 2^32 - 1.
-    pub bytes: Vec<u64>,
-}
-
-impl Default for PatternConfig {
-    fn default() -> Self {
-        Self { bytes: vec![1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292] }
-    }
-}
-
-impl PatternConfig {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// When `bytes` is empty, holds zeros alone or an entry above 2^32 - 1.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure_amounts(&self.bytes, "bytes")
+params! {
+    /// Settings of a repeated pattern.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct PatternConfig {
+        /// What each slot offers in turn.
+        bytes: Vec<u64> as "list of bytes" =
+            vec![1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292],
+            rule(AMOUNTS, |c| are_amounts(&c.bytes)), AMOUNTS_SOURCE;
     }
 }
 
@@ -94,11 +77,5 @@ pub const DOC: MethodDoc = MethodDoc {
            MCS 28, less 8 PRBs in the two subframes with system information; 17.18 Mbit/s in slots of 1 ms.",
     sources: "A21 section V; TS 36.213 Table 7.1.7.2.1-1",
     deviations: "the paper's 2289 and 1569 B are these sizes after the MAC header",
-    params: &[ParamDoc {
-        name: "bytes",
-        unit: "list of bytes",
-        bounds: "at least one entry, one above 0, each at most 4294967295",
-        default: "[1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292]",
-        text: "What each slot offers in turn.",
-    }],
+    params: PatternConfig::params,
 };

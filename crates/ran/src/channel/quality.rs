@@ -1,11 +1,8 @@
 //! From channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes of a slot.
 
 use super::CapacityUnit;
-use super::rows::{ensure_interval, ensure_packet};
 use super::share::Share;
 use alloc::format;
-use justfull_base::doc::ParamDoc;
-use justfull_base::error::ensure;
 use justfull_base::{Bytes, ConfigError, Duration};
 use justfull_phy::cqi::{self, CqiToMcs, McsTable};
 use justfull_phy::{lte, nr};
@@ -16,7 +13,7 @@ const NR_DATA_SYMBOLS: u8 = 13;
 /// 7.4.1.1.2).
 const NR_DMRS_RES: u8 = 12;
 
-/// What two kinds of channel ask of the radio; the fields are those of their configurations.
+/// What two kinds of channel ask of the radio; the fields are those of [`quality_params`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QualityConfig {
     pub(super) map: CqiToMcs,
@@ -30,77 +27,86 @@ pub(super) struct QualityConfig {
     pub(super) max_packets: u64,
 }
 
-impl QualityConfig {
-    /// Checks the bounds of all fields and that the tables know every CQI under them.
-    pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        ensure_packet(self.packet_bytes)?;
-        ensure_interval(self.interval)?;
-        ensure(
-            self.max_packets >= 1 && self.max_packets <= super::MAX_AMOUNT,
-            "max_packets",
-            &self.max_packets,
-            "1 to 4294967295",
-            "T20's program: 15",
-        )?;
-        ensure(
-            self.min_packets <= self.max_packets,
-            "min_packets",
-            &self.min_packets,
-            &format!("at most max_packets, {}", self.max_packets),
-            "T20's program clamps to 1..15",
-        )?;
-        match self.map.mcs_table() {
-            McsTable::Lte(_) => self.validate_lte(),
-            McsTable::Nr(_) => self.validate_nr(),
+/// [`params!`](justfull_base::params) with the parameters of a radio after those that are given.
+macro_rules! quality_params {
+    (
+        $(#[$($attribute:tt)*])*
+        pub struct $Config:ident: $source:literal { $($params:tt)* }
+        $(check $check:expr;)?
+    ) => {
+        justfull_base::params! {
+            $(#[$($attribute)*])*
+            pub struct $Config: $source {
+                $($params)*
+                /// Which MCS answers a CQI: T20's list, OpenAirInterface's, ns-3's, or srsRAN's for
+                /// the NR tables 1 to 3. It also picks LTE or NR transport blocks.
+                map: CqiToMcs = CqiToMcs::Tmc;
+                /// Resource blocks of the cell.
+                n_prb: u16 as "resource blocks" = 25, rule(
+                    "1 to 110 with an LTE map (55 for two layers), 1 to 275 with an NR map",
+                    |c| (1..=c.quality().most_blocks()).contains(&c.n_prb),
+                ), "TS 36.213 Table 7.1.7.2.1-1, TS 38.211 section 4.4.2";
+                /// Subcarrier spacing 15 x 2^mu kHz; there is one transport block per 1ms / 2^mu,
+                /// however long the MAC's slots.
+                numerology: u8 as "mu" = 0, rule(
+                    "0 with an LTE map, 0 to 3 with an NR map",
+                    |c| c.numerology <= if c.quality().is_lte() { 0 } else { 3 },
+                ), "TS 36.211 section 6.12, TS 38.211 Table 4.2-1: 15 to 120 kHz carry data";
+                /// Spatial layers.
+                layers: u8 as "layers" = 1, rule(
+                    "1 or 2 with an LTE map, 1 to 4 with an NR map",
+                    |c| (1..=if c.quality().is_lte() { 2 } else { 4 }).contains(&c.layers),
+                ), "TS 36.213 section 7.1.7.2.2, TS 38.211 section 7.3.1.3";
+                /// The unit in which the MAC pulls.
+                unit: CapacityUnit = CapacityUnit::Packets;
+                /// Size of a packet when the unit is packets.
+                packet_bytes: Bytes = Bytes(1460),
+                    within(Bytes(1), Bytes(65_535)), super::rows::PACKET_SOURCE;
+                /// Whole packets are counted per interval (T20: the MAC's tick) and shared among the
+                /// slots in it.
+                interval: Duration = Duration::from_millis(10),
+                    above(Duration::ZERO).to(Duration::from_secs(3600)),
+            super::rows::INTERVAL_SOURCE;
+                /// Fewest packets per interval while there is a channel (CQI above 0).
+                min_packets: u64 as "packets per interval" = 1,
+                    rule("0 to max_packets", |c| c.min_packets <= c.max_packets),
+            "T20's program clamps to 1..15";
+                /// Most packets per interval.
+                max_packets: u64 as "packets per interval" = 15,
+                    within(1, super::MAX_AMOUNT), "T20's program: 15";
+            }
+            $(check $check;)?
         }
+
+        impl $Config {
+            const fn quality(&self) -> super::quality::QualityConfig {
+                super::quality::QualityConfig {
+                    map: self.map,
+                    n_prb: self.n_prb,
+                    numerology: self.numerology,
+                    layers: self.layers,
+                    unit: self.unit,
+                    packet_bytes: self.packet_bytes,
+                    interval: self.interval,
+                    min_packets: self.min_packets,
+                    max_packets: self.max_packets,
+                }
+            }
+        }
+    };
+}
+pub(super) use quality_params;
+
+impl QualityConfig {
+    /// True for a map of LTE.
+    pub(super) const fn is_lte(&self) -> bool {
+        matches!(self.map.mcs_table(), McsTable::Lte(_))
     }
 
-    fn validate_lte(&self) -> Result<(), ConfigError> {
-        ensure(
-            self.numerology == 0,
-            "numerology",
-            &self.numerology,
-            "0 with an LTE map",
-            "TS 36.211 section 6.12: LTE data has subcarriers of 15 kHz",
-        )?;
-        ensure(
-            matches!(self.layers, 1 | 2),
-            "layers",
-            &self.layers,
-            "1 or 2 with an LTE map",
-            "TS 36.213 section 7.1.7.2.2",
-        )?;
-        ensure(
-            (1..=lte::MAX_PRBS / u16::from(self.layers)).contains(&self.n_prb),
-            "n_prb",
-            &self.n_prb,
-            "1 to 110 with an LTE map, 1 to 55 for two layers",
-            "TS 36.213 Table 7.1.7.2.1-1",
-        )
-    }
-
-    fn validate_nr(&self) -> Result<(), ConfigError> {
-        ensure(
-            self.numerology <= 3,
-            "numerology",
-            &self.numerology,
-            "0 to 3",
-            "TS 38.211 Table 4.2-1: 15 to 120 kHz carry data",
-        )?;
-        ensure(
-            (1..=4).contains(&self.layers),
-            "layers",
-            &self.layers,
-            "1 to 4",
-            "TS 38.211 section 7.3.1.3: layers of one codeword",
-        )?;
-        ensure(
-            (1..=nr::MAX_PRBS).contains(&self.n_prb),
-            "n_prb",
-            &self.n_prb,
-            "1 to 275",
-            "TS 38.211 section 4.4.2",
-        )
+    /// Most resource blocks with this map and these layers.
+    pub(super) fn most_blocks(&self) -> u16 {
+        let lte = if self.layers == 2 { lte::MAX_PRBS / 2 } else { lte::MAX_PRBS };
+        if self.is_lte() { lte } else { nr::MAX_PRBS }
     }
 
     /// Bits of the transport block of each CQI, and how often there is one. CQI 0 carries nothing whatever the map
@@ -191,71 +197,3 @@ fn packets(bits: u64, period: Duration, config: &QualityConfig) -> u64 {
     let whole = u64::try_from(carried / packet).unwrap_or(u64::MAX);
     whole.clamp(config.min_packets, config.max_packets)
 }
-
-/// Descriptions of the fields of [`QualityConfig`], in its order, shared by both kinds.
-pub(super) const DOCS: [ParamDoc; 9] = [
-    ParamDoc {
-        name: "map",
-        unit: "tmc | oai | oai_2013 | ns3_lteamc | nr_t1 | nr_t2 | nr_t3",
-        bounds: "one of them",
-        default: "tmc",
-        text: "Which MCS answers a CQI: T20's list, OpenAirInterface's, ns-3's, or srsRAN's for the NR tables 1 to 3. It \
-               also picks LTE or NR transport blocks.",
-    },
-    ParamDoc {
-        name: "n_prb",
-        unit: "resource blocks",
-        bounds: "1 to 110 with an LTE map (55 for two layers), 1 to 275 with an NR map",
-        default: "25",
-        text: "Resource blocks of the cell.",
-    },
-    ParamDoc {
-        name: "numerology",
-        unit: "mu",
-        bounds: "0 with an LTE map, 0 to 3 with an NR map",
-        default: "0",
-        text: "Subcarrier spacing 15 x 2^mu kHz; there is one transport block per 1ms / 2^mu, however long the MAC's slots.",
-    },
-    ParamDoc {
-        name: "layers",
-        unit: "layers",
-        bounds: "1 or 2 with an LTE map, 1 to 4 with an NR map",
-        default: "1",
-        text: "Spatial layers.",
-    },
-    ParamDoc {
-        name: "unit",
-        unit: "packets | bytes",
-        bounds: "one of them",
-        default: "packets",
-        text: "The unit in which the MAC pulls.",
-    },
-    ParamDoc {
-        name: "packet_bytes",
-        unit: "size",
-        bounds: "1B to 65535B",
-        default: "1460B",
-        text: "Size of a packet when the unit is packets.",
-    },
-    ParamDoc {
-        name: "interval",
-        unit: "time",
-        bounds: "above 0s, at most 1h",
-        default: "10ms",
-        text: "Whole packets are counted per interval (T20: the MAC's tick) and shared among the slots in it.",
-    },
-    ParamDoc {
-        name: "min_packets",
-        unit: "packets per interval",
-        bounds: "0 to max_packets",
-        default: "1",
-        text: "Fewest packets per interval while there is a channel (CQI above 0).",
-    },
-    ParamDoc {
-        name: "max_packets",
-        unit: "packets per interval",
-        bounds: "1 to 4294967295",
-        default: "15",
-        text: "Most packets per interval.",
-    },
-];

@@ -16,83 +16,40 @@
 //! Deviations: for slots of another length than the interval, which T20 does not have.
 
 use super::share::Share;
-use super::timeline::{AtEnd, RowLength, Timeline, ensure_row};
-use super::{CapacityUnit, ensure_amounts, narrow};
+use super::timeline::{AtEnd, RowLength, Timeline};
+use super::{AMOUNTS, AMOUNTS_SOURCE, CapacityUnit, are_amounts, narrow};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Bytes, Duration, Instant, params};
 
-/// Settings of a capacity trace. A door fills `amounts` from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct RowsConfig {
-    /// Packets per interval of each row; at least one entry, one of them above 0, each at most 2^32 - 1.
-    pub amounts: Vec<u64>,
-    /// How long a row is in force.
-    pub row: RowLength,
-    /// The time in which a row's amount is carried; above 0, at most 1 h.
-    pub interval: Duration,
-    /// What follows the last row.
-    pub at_end: AtEnd,
-    /// What one of `amounts` is worth when the unit is bytes, 1 to 65 535 B; 1 B for traces in bytes.
-    pub packet_bytes: Bytes,
-    /// What the channel counts.
-    pub unit: CapacityUnit,
-}
-
-impl Default for RowsConfig {
-    fn default() -> Self {
-        Self {
-            amounts: Vec::new(),
-            row: RowLength::default(),
-            interval: Duration::from_millis(10),
-            at_end: AtEnd::Loop,
-            packet_bytes: Bytes(1460),
-            unit: CapacityUnit::Packets,
-        }
+params! {
+    /// Settings of a capacity trace. A door fills `amounts` from a file.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct RowsConfig {
+        /// The rows. A trace file named in the scenario fills them.
+        amounts: Vec<u64> as "list of packets per interval" = Vec::new(),
+            rule(AMOUNTS, |c| are_amounts(&c.amounts)), AMOUNTS_SOURCE;
+        /// How long a row is in force: a time by the clock of the run, or a bare number of slots
+        /// however long they take.
+        row: RowLength = RowLength::default();
+        /// The time in which a row's amount is carried.
+        interval: Duration = Duration::from_millis(10),
+            above(Duration::ZERO).to(Duration::from_secs(3600)), INTERVAL_SOURCE;
+        /// After the last row: keep it, begin again, or carry nothing.
+        at_end: AtEnd = AtEnd::Loop;
+        /// What one of the amounts is worth when `unit` is bytes; 1B for a trace in bytes.
+        packet_bytes: Bytes = Bytes(1460),
+            within(Bytes(1), Bytes(65_535)), PACKET_SOURCE;
+        /// The unit in which the MAC pulls.
+        unit: CapacityUnit = CapacityUnit::Packets;
     }
 }
 
-impl RowsConfig {
-    /// Checks the bounds.
-    ///
-    /// # Errors
-    /// The first field outside the bounds stated at the fields.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure_amounts(&self.amounts, "amounts")?;
-        ensure_row(self.row)?;
-        ensure_interval(self.interval)?;
-        ensure_packet(self.packet_bytes)
-    }
-}
-
-/// Refuses an interval of zero or above 1 h.
-pub(super) fn ensure_interval(interval: Duration) -> Result<(), ConfigError> {
-    ensure(
-        !interval.is_zero() && interval <= Duration::from_secs(3600),
-        "interval",
-        &interval,
-        "above 0s, at most 1h",
-        "T20's program counts packets per 10ms",
-    )
-}
-
-/// Refuses a packet that IP does not have.
-pub(super) fn ensure_packet(packet: Bytes) -> Result<(), ConfigError> {
-    ensure(
-        (1..=65_535).contains(&packet.0),
-        "packet_bytes",
-        &packet,
-        "1B to 65535B",
-        "RFC 791 section 3.1: the total length has 16 bits",
-    )
-}
+/// Why intervals have bounds.
+pub(super) const INTERVAL_SOURCE: &str = "T20's program counts packets per 10ms";
+/// Why sizes of packets have bounds.
+pub(super) const PACKET_SOURCE: &str = "RFC 791 section 3.1: the total length has 16 bits";
 
 /// A capacity trace in being.
 #[derive(Clone, Debug)]
@@ -124,24 +81,6 @@ impl Rows {
     }
 }
 
-/// Description of the setting `row`, which two kinds share.
-pub(super) const ROW_DOC: ParamDoc = ParamDoc {
-    name: "row",
-    unit: "time or slots",
-    bounds: "a time above 0s, or a number of slots above 0",
-    default: "1s",
-    text: "How long a row is in force: a time by the clock of the run, or a bare number of slots however long they take.",
-};
-
-/// Description of the setting `at_end`, which two kinds share.
-pub(super) const AT_END_DOC: ParamDoc = ParamDoc {
-    name: "at_end",
-    unit: "hold | loop | stop",
-    bounds: "one of them",
-    default: "loop",
-    text: "After the last row: keep it, begin again, or carry nothing.",
-};
-
 /// Description.
 pub const DOC: MethodDoc = MethodDoc {
     name: "rows",
@@ -151,36 +90,5 @@ pub const DOC: MethodDoc = MethodDoc {
            remainders carried, so the rate is kept whatever the length of a slot.",
     sources: "T20 section V and its released program",
     deviations: "shares for slots of another length than the interval; the end of the trace is defined",
-    params: &[
-        ParamDoc {
-            name: "amounts",
-            unit: "list of packets per interval",
-            bounds: "at least one entry, one above 0, each at most 4294967295",
-            default: "[]",
-            text: "The rows. A trace file named in the scenario fills them.",
-        },
-        ROW_DOC,
-        ParamDoc {
-            name: "interval",
-            unit: "time",
-            bounds: "above 0s, at most 1h",
-            default: "10ms",
-            text: "The time in which a row's amount is carried.",
-        },
-        AT_END_DOC,
-        ParamDoc {
-            name: "packet_bytes",
-            unit: "size",
-            bounds: "1B to 65535B",
-            default: "1460B",
-            text: "What one of the amounts is worth when `unit` is bytes; 1B for a trace in bytes.",
-        },
-        ParamDoc {
-            name: "unit",
-            unit: "packets | bytes",
-            bounds: "one of them",
-            default: "packets",
-            text: "The unit in which the MAC pulls.",
-        },
-    ],
+    params: RowsConfig::params,
 };

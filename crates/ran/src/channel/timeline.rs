@@ -1,7 +1,10 @@
 //! Which row of a trace is in force, and what follows the last.
 
+use alloc::string::String;
+use alloc::vec;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::param::{Form, Param};
+use justfull_base::{ConfigError, Duration, Instant, choice};
 
 /// How long a row of a trace is in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +22,18 @@ impl Default for RowLength {
     }
 }
 
-/// What follows the last row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub enum AtEnd {
-    /// The last row stays in force.
-    Hold,
-    /// The trace begins again.
-    #[default]
-    Loop,
-    /// Nothing is carried any more.
-    Stop,
+choice! {
+    /// What follows the last row.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum AtEnd {
+        /// The last row stays in force.
+        Hold = "hold",
+        /// The trace begins again.
+        #[default]
+        Loop = "loop",
+        /// Nothing is carried any more.
+        Stop = "stop",
+    }
 }
 
 /// Walks a trace.
@@ -63,13 +67,28 @@ impl Timeline {
     }
 }
 
-/// Refuses a row of no length.
-pub(super) fn ensure_row(row: RowLength) -> Result<(), ConfigError> {
-    let (ok, found): (bool, &dyn core::fmt::Display) = match &row {
-        RowLength::Time(length) => (!length.is_zero(), length),
-        RowLength::Slots(slots) => (*slots > 0, slots),
-    };
-    ensure(ok, "row", found, "a time above 0s or a number of slots above 0", "a trace must move on")
+impl Param for RowLength {
+    const UNIT: &'static str = "time or slots";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Duration::form(), u32::form()])
+    }
+
+    fn allowed() -> String {
+        "a time above 0s, or a number of slots above 0".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Time(length) => length.written(),
+            Self::Slots(slots) => slots.written(),
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let ok = !matches!(self, Self::Time(Duration::ZERO) | Self::Slots(0));
+        ensure(ok, "", &self.written(), &Self::allowed(), "a trace must move on")
+    }
 }
 
 #[cfg(feature = "serde")]

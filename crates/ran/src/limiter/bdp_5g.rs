@@ -17,30 +17,25 @@
 //! counts as granted, since a bearer that is told only what it used could never send more.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
-/// Settings of [`Bdp5g`].
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct Bdp5gConfig {
-    /// Share of a slot's allowance that is there at once, 0 to below 1 (NORMALIZED_OFFSET).
-    pub offset: Ratio,
-    /// Least allowance per slot in packets, 0 to 16.
-    pub floor: u32,
-    /// Count no more than one slot as elapsed.
-    pub clamp: bool,
-    /// Allowance before the first report, in packets.
-    pub start: u32,
-    /// Let an SDU that is larger than the room enter when there is any room.
-    pub overdraw: bool,
-}
-
-impl Default for Bdp5gConfig {
-    fn default() -> Self {
-        Self { offset: Ratio(0.33), floor: 0, clamp: true, start: 5, overdraw: true }
+params! {
+    /// Settings of [`Bdp5g`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Bdp5gConfig: "T20 Algorithm 2" {
+        /// Share of the allowance that is open at once.
+        offset: Ratio = Ratio(0.33), at_least(Ratio(0.0)).below(Ratio(1.0));
+        /// Least allowance per slot, even when the RLC is full (T20's program: 1).
+        floor: u32 as "packets" = 0,
+            within(0, 16), "a floor above a slot's capacity fills the RLC without end";
+        /// Count at most one slot as elapsed (T20's program: false).
+        clamp: bool = true;
+        /// Allowance before the first slot.
+        start: u32 as "packets" = 5, within(0, 65_535);
+        /// Let an SDU larger than what is left enter when anything is left; false holds it until
+        /// the channel is better.
+        overdraw: bool = true;
     }
 }
 
@@ -54,37 +49,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "T20 section 4.1, Algorithm 2",
     deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw by one SDU; a share of what was \
                  left over counts as granted",
-    params: &[
-        ParamDoc::new(
-            "offset",
-            "ratio",
-            "0 to below 1",
-            "0.33",
-            "Share of the allowance that is open at once.",
-        ),
-        ParamDoc::new(
-            "floor",
-            "packets",
-            "0 to 16",
-            "0",
-            "Least allowance per slot, even when the RLC is full (T20's program: 1).",
-        ),
-        ParamDoc::new(
-            "clamp",
-            "bool",
-            "true, false",
-            "true",
-            "Count at most one slot as elapsed (T20's program: false).",
-        ),
-        ParamDoc::new("start", "packets", "0 to 65535", "5", "Allowance before the first slot."),
-        ParamDoc::new(
-            "overdraw",
-            "bool",
-            "true, false",
-            "true",
-            "Let an SDU larger than what is left enter when anything is left; false holds it until the channel is better.",
-        ),
-    ],
+    params: Bdp5gConfig::params,
 };
 
 /// See the module's page.
@@ -107,17 +72,8 @@ impl Bdp5g {
     /// # Errors
     /// The field that is out of bounds.
     pub fn new(config: &Bdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "T20 Algorithm 2";
+        config.validate()?;
         let c = config;
-        ensure((0.0..1.0).contains(&c.offset.0), "offset", &c.offset, "0 to below 1", SOURCE)?;
-        ensure(
-            c.floor <= 16,
-            "floor",
-            &c.floor,
-            "0 to 16",
-            "a floor above a slot's capacity fills the RLC without end",
-        )?;
-        ensure(c.start <= 65_535, "start", &c.start, "0 to 65535", SOURCE)?;
         Ok(Self {
             unit: context.unit,
             slot_ns: context.slot.as_nanos() as f64,

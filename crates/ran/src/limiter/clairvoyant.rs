@@ -10,13 +10,13 @@
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Duration, Instant, SlotForecast, SlotReport};
+use justfull_base::{ConfigError, Duration, Instant, SlotForecast, SlotReport, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct ClairvoyantConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ClairvoyantConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -27,7 +27,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            Only for cells with one bearer, whose grant schedule is fixed.",
     sources: "this project",
     deviations: "none",
-    params: &[],
+    params: ClairvoyantConfig::params,
 };
 
 /// See the module's page.
@@ -39,9 +39,11 @@ pub struct Clairvoyant {
 
 impl Clairvoyant {
     /// For the bearer that `context` describes.
-    #[must_use]
-    pub fn new(context: &LimiterContext) -> Self {
-        Self { context: *context, wanted: 0 }
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &ClairvoyantConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        Ok(Self { context: *context, wanted: 0 })
     }
 }
 
@@ -64,6 +66,9 @@ impl Limiter for Clairvoyant {
     fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {}
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
     fn on_slot(&mut self, _report: &SlotReport) {}
+    fn wants_reports(&self) -> bool {
+        false
+    }
     fn paces(&self) -> bool {
         true
     }
@@ -83,7 +88,7 @@ mod tests {
     fn fifteen_packets_over_polls_of_ten_start_at_the_last_but_one() {
         let context =
             LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
-        let mut l = Clairvoyant::new(&context);
+        let mut l = Clairvoyant::new(&ClairvoyantConfig {}, &context).expect("no settings");
         let rooms = [3, 2, 1, 0].map(|polls_left| {
             let next_pull = Instant::from_nanos(1);
             l.on_forecast(&SlotForecast { next_pull, capacity: 15, polls_left, packets_per_poll: 10 });

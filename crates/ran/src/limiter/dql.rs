@@ -23,26 +23,19 @@
 //! a packet; the detector of stalls of later kernels is left out, since it steers nothing.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration, Instant, SlotReport};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Bytes, ConfigError, Duration, Instant, SlotReport, params};
 
-/// Settings of [`Dql`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct DqlConfig {
-    /// Time over which the least slack is looked for.
-    pub hold: Duration,
-    /// Least limit, also the one at the start.
-    pub min: Bytes,
-    /// Greatest limit; at least `min`.
-    pub max: Bytes,
-}
-
-impl Default for DqlConfig {
-    fn default() -> Self {
-        Self { hold: Duration::from_secs(1), min: Bytes(0), max: Bytes(1792 << 20) }
+params! {
+    /// Settings of [`Dql`].
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct DqlConfig: "Linux byte queue limits: limit_min, limit_max" {
+        /// Time over which the least slack is looked for.
+        hold: Duration = Duration::from_secs(1);
+        /// Least limit, also the one at the start.
+        min: Bytes = Bytes(0);
+        /// Greatest limit.
+        max: Bytes = Bytes(1792 << 20), at_most(GREATEST).and("at least min", |c: &Self| c.max >= c.min);
     }
 }
 
@@ -56,15 +49,11 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "Linux byte queue limits, T. Herbert 2011; T20 section 4.1 (the model of DRQL)",
     deviations: "drops count as completed; a slot in which nothing left is no completion; an MTU is a packet where the MAC grants \
                  packets",
-    params: &[
-        ParamDoc::new("hold", "time", "0s and more", "1s", "Time over which the least slack is looked for."),
-        ParamDoc::new("min", "size", "0B and more", "0B", "Least limit, also the one at the start."),
-        ParamDoc::new("max", "size", "at least min, at most 1TiB", "1792MiB", "Greatest limit."),
-    ],
+    params: DqlConfig::params,
 };
 
-/// Greatest `max`, in bytes: sums of limits stay far from overflow.
-const GREATEST: u64 = 1 << 40;
+/// Greatest `max`, 1 TiB: sums of limits stay far from overflow.
+const GREATEST: Bytes = Bytes(1 << 40);
 
 /// See the module's page.
 #[derive(Clone, Debug)]
@@ -100,9 +89,8 @@ impl Dql {
     /// # Errors
     /// The field that is out of bounds.
     pub fn new(config: &DqlConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        config.validate()?;
         let DqlConfig { hold, min, max } = config.clone();
-        const SOURCE: &str = "Linux byte queue limits: limit_min, limit_max";
-        ensure(max >= min && max.0 <= GREATEST, "max", &max, "at least min, at most 1TiB", SOURCE)?;
         let (min, max) = match context.unit {
             CapacityUnit::Bytes => (min.0, max.0),
             CapacityUnit::Packets => {

@@ -17,45 +17,31 @@
 //! text says is built. The program's count of queued packets goes wrong after a drop; here the queue itself is asked.
 
 use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, SlotReport};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
 
-/// Settings of [`Drql`]. Limits are counted in packets; where the MAC grants bytes, a packet stands for one MTU.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct DrqlConfig {
-    /// Time with data always remaining before the limit shrinks; "0s" stands for one slot.
-    pub hold: Duration,
-    /// Factor of growth; above 1, at most 16.
-    pub growth: f64,
-    /// Least limit in packets; at least 1.
-    pub min: u32,
-    /// Greatest limit in packets; at least `min`.
-    pub max: u32,
-    /// Limit at the start in packets, `min` to `max`.
-    pub start: u32,
-    /// Let an SDU that is larger than the room enter when there is any room.
-    pub overdraw: bool,
-    /// Packets that may always remain without shrinking the limit.
-    pub keep: u32,
-    /// Forward at the first poll after each pull and at no other (A21).
-    pub first_poll_only: bool,
-}
-
-impl Default for DrqlConfig {
-    fn default() -> Self {
-        Self {
-            hold: Duration::ZERO,
-            growth: 1.2,
-            min: 1,
-            max: 1024,
-            start: 1024,
-            overdraw: true,
-            keep: 0,
-            first_poll_only: false,
-        }
+params! {
+    /// Settings of [`Drql`]. Limits are counted in packets; where the MAC grants bytes, a packet
+    /// stands for one MTU.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DrqlConfig: "T20 Algorithm 1" {
+        /// Time with data always remaining before the limit shrinks; 0s stands for one slot.
+        hold: Duration = Duration::ZERO;
+        /// Factor by which a starved limit grows, rounded up.
+        growth: f64 as "factor" = 1.2, above(1.0).to(16.0);
+        /// Least limit.
+        min: u32 as "packets" = 1, at_least(1), "a limit of 0 forwards nothing for ever";
+        /// Greatest limit.
+        max: u32 as "packets" = 1024, rule("at least min", |c| c.max >= c.min);
+        /// Limit at the start.
+        start: u32 as "packets" = 1024,
+            rule("min to max", |c| (c.min..=c.max).contains(&c.start));
+        /// Let an SDU larger than what is left enter when anything is left.
+        overdraw: bool = true;
+        /// Packets that may always remain without shrinking the limit (A21: 1).
+        keep: u32 as "packets" = 0;
+        /// Forward at the first poll after each pull and at no other, as A21 describes it.
+        first_poll_only: bool = false;
     }
 }
 
@@ -68,46 +54,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            the least backlog that always remained over the hold time.",
     sources: "T20 section 4.1, Algorithm 1; Linux dynamic queue limits",
     deviations: "lines 13 and 17 of Algorithm 1 by its text, not by its print; the backlog is asked, not counted along",
-    params: &[
-        ParamDoc::new(
-            "hold",
-            "time",
-            "0s for one slot, or more",
-            "0s",
-            "Time with data always remaining before the limit shrinks.",
-        ),
-        ParamDoc::new(
-            "growth",
-            "factor",
-            "above 1 to 16",
-            "1.2",
-            "Factor by which a starved limit grows, rounded up.",
-        ),
-        ParamDoc::new("min", "packets", "at least 1", "1", "Least limit."),
-        ParamDoc::new("max", "packets", "at least min", "1024", "Greatest limit."),
-        ParamDoc::new("start", "packets", "min to max", "1024", "Limit at the start."),
-        ParamDoc::new(
-            "overdraw",
-            "bool",
-            "true, false",
-            "true",
-            "Let an SDU larger than what is left enter when anything is left.",
-        ),
-        ParamDoc::new(
-            "keep",
-            "packets",
-            "0 or more",
-            "0",
-            "Packets that may always remain without shrinking the limit (A21: 1).",
-        ),
-        ParamDoc::new(
-            "first_poll_only",
-            "bool",
-            "true, false",
-            "false",
-            "Forward at the first poll after each pull and at no other, as A21 describes it.",
-        ),
-    ],
+    params: DrqlConfig::params,
 };
 
 /// See the module's page.
@@ -133,12 +80,8 @@ impl Drql {
     /// # Errors
     /// The field that is out of bounds.
     pub fn new(config: &DrqlConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "T20 Algorithm 1";
+        config.validate()?;
         let c = config;
-        ensure(c.growth > 1.0 && c.growth <= 16.0, "growth", &c.growth, "above 1, at most 16", SOURCE)?;
-        ensure(c.min >= 1, "min", &c.min, "at least 1", "a limit of 0 forwards nothing for ever")?;
-        ensure(c.max >= c.min, "max", &c.max, "at least min", SOURCE)?;
-        ensure((c.min..=c.max).contains(&c.start), "start", &c.start, "min to max", SOURCE)?;
         Ok(Self {
             unit: context.unit,
             hold: if c.hold.is_zero() { context.slot } else { c.hold },

@@ -9,46 +9,31 @@
 //! Known weaknesses: slow (one packet per interval), never told of the channel, four settings that depend on the slot.
 //! Deviations from the source: the maximum is enforced; T20's program goes on adding 1 past it (`clamp_max = false`).
 
-use super::{CapacityUnit, FirstPoll, Limiter, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
-/// Settings of [`DynRlc`]. The limit counts packets.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct DynRlcConfig {
-    /// Time between adjustments; above 0.
-    pub interval: Duration,
-    /// Wanted mean sojourn time; above 0.
-    pub target: Duration,
-    /// Share of the distance to the bound that one step covers, 0 to 1.
-    pub alpha: Ratio,
-    /// Least limit in packets; at least 1.
-    pub min: u32,
-    /// Greatest limit in packets; at least `min`.
-    pub max: u32,
-    /// Limit at the start, `min` to `max`.
-    pub start: u32,
-    /// Enforce `max`.
-    pub clamp_max: bool,
-    /// Forward at the first poll after each pull and at no other (A21).
-    pub first_poll_only: bool,
-}
-
-impl Default for DynRlcConfig {
-    fn default() -> Self {
-        Self {
-            interval: Duration::from_millis(100),
-            target: Duration::from_millis(11),
-            alpha: Ratio(0.1),
-            min: 2,
-            max: 20,
-            start: 10,
-            clamp_max: true,
-            first_poll_only: false,
-        }
+params! {
+    /// Settings of [`DynRlc`]. The limit counts packets.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DynRlcConfig: "T20 section 5" {
+        /// Time between adjustments.
+        interval: Duration = Duration::from_millis(100), above(Duration::ZERO);
+        /// Wanted mean sojourn time in the RLC queue.
+        target: Duration = Duration::from_millis(11), above(Duration::ZERO);
+        /// Share of the distance to the bound covered by one step (at least 1 packet).
+        alpha: Ratio = Ratio(0.1), within(Ratio(0.0), Ratio(1.0));
+        /// Least limit.
+        min: u32 as "packets" = 2, at_least(1), "a limit of 0 forwards nothing for ever";
+        /// Greatest limit.
+        max: u32 as "packets" = 20, rule("at least min", |c| c.max >= c.min);
+        /// Limit at the start.
+        start: u32 as "packets" = 10,
+            rule("min to max", |c| (c.min..=c.max).contains(&c.start));
+        /// Enforce max; false goes on adding 1 past it, as T20's program.
+        clamp_max: bool = true;
+        /// Forward at the first poll after each pull and at no other, as A21 describes it.
+        first_poll_only: bool = false;
     }
 }
 
@@ -61,34 +46,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            by a step when it was above and grows by a step otherwise.",
     sources: "Kumar et al. 2018; T20 section 5; A21 section III",
     deviations: "the maximum is enforced (T20's program is not: clamp_max = false)",
-    params: &[
-        ParamDoc::new("interval", "time", "above 0", "100ms", "Time between adjustments."),
-        ParamDoc::new("target", "time", "above 0", "11ms", "Wanted mean sojourn time in the RLC queue."),
-        ParamDoc::new(
-            "alpha",
-            "ratio",
-            "0 to 1",
-            "0.1",
-            "Share of the distance to the bound covered by one step (at least 1 packet).",
-        ),
-        ParamDoc::new("min", "packets", "at least 1", "2", "Least limit."),
-        ParamDoc::new("max", "packets", "at least min", "20", "Greatest limit."),
-        ParamDoc::new("start", "packets", "min to max", "10", "Limit at the start."),
-        ParamDoc::new(
-            "clamp_max",
-            "bool",
-            "true, false",
-            "true",
-            "Enforce max; false goes on adding 1 past it, as T20's program.",
-        ),
-        ParamDoc::new(
-            "first_poll_only",
-            "bool",
-            "true, false",
-            "false",
-            "Forward at the first poll after each pull and at no other, as A21 describes it.",
-        ),
-    ],
+    params: DynRlcConfig::params,
 };
 
 /// See the module's page.
@@ -107,15 +65,9 @@ impl DynRlc {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    pub fn new(config: &DynRlcConfig) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "T20 section 5";
+    pub fn new(config: &DynRlcConfig, _: &LimiterContext) -> Result<Self, ConfigError> {
+        config.validate()?;
         let c = config;
-        ensure(!c.interval.is_zero(), "interval", &c.interval, "above 0", SOURCE)?;
-        ensure(!c.target.is_zero(), "target", &c.target, "above 0", SOURCE)?;
-        ensure((0.0..=1.0).contains(&c.alpha.0), "alpha", &c.alpha, "0 to 1", SOURCE)?;
-        ensure(c.min >= 1, "min", &c.min, "at least 1", "a limit of 0 forwards nothing for ever")?;
-        ensure(c.max >= c.min, "max", &c.max, "at least min", SOURCE)?;
-        ensure((c.min..=c.max).contains(&c.start), "start", &c.start, "min to max", SOURCE)?;
         Ok(Self {
             config: c.clone(),
             limit: c.start,
@@ -188,6 +140,12 @@ impl Limiter for DynRlc {
 mod tests {
     use super::*;
 
+    fn limiter(config: DynRlcConfig) -> DynRlc {
+        let slot = Duration::from_millis(10);
+        let context = LimiterContext { unit: CapacityUnit::Packets, slot, mtu: 1500 };
+        DynRlc::new(&config, &context).expect("in bounds")
+    }
+
     /// One interval of `ms` mean sojourn; returns the limit after it.
     fn interval(limiter: &mut DynRlc, start_ms: u64, sojourn_ms: u64) -> u32 {
         for slot in 0..=10 {
@@ -200,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_limit_falls_by_one_above_the_target_and_rises_by_one_below() {
-        let mut limiter = DynRlc::new(&DynRlcConfig::default()).expect("defaults are sound");
+        let mut limiter = limiter(DynRlcConfig::default());
         assert_eq!(interval(&mut limiter, 0, 20), 9);
         assert_eq!(interval(&mut limiter, 110, 20), 8);
         assert_eq!(interval(&mut limiter, 220, 5), 9);
@@ -210,7 +168,7 @@ mod tests {
     fn the_limit_stays_within_its_bounds_unless_the_released_program_is_asked_for() {
         for (clamp_max, top) in [(true, 20), (false, 23)] {
             let config = DynRlcConfig { start: 19, clamp_max, ..DynRlcConfig::default() };
-            let mut limiter = DynRlc::new(&config).expect("in bounds");
+            let mut limiter = limiter(config);
             let mut last = 0;
             for i in 0..4 {
                 last = interval(&mut limiter, i * 110, 1);
@@ -225,7 +183,7 @@ mod tests {
 
     #[test]
     fn an_interval_in_which_nothing_left_changes_nothing() {
-        let mut limiter = DynRlc::new(&DynRlcConfig::default()).expect("defaults are sound");
+        let mut limiter = limiter(DynRlcConfig::default());
         for slot in 0..50 {
             let pulled_at = Instant::ZERO + Duration::from_millis(slot * 10);
             limiter.on_slot(&SlotReport { pulled_at, ..SlotReport::default() });

@@ -24,51 +24,36 @@
 //! count as 0 bytes all at once, when it is next asked.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
-/// Settings of [`EBdp5g`].
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct EBdp5gConfig {
-    /// Share of the paced amount that may enter whatever is left over (reduce_const); above 0, at most 1.
-    pub reduce: Ratio,
-    /// Weight of the last pull in the average; above 0, at most 2.
-    pub ewma_new: f64,
-    /// Weights of the average's last three values, latest first; each at least 0, together at most 0.95.
-    pub ewma_old: [f64; 3],
-    /// Factor of the pace before `switch_at` (incr); 0 to 4.
-    pub pace_early: f64,
-    /// Factor of the pace from `switch_at` on; 0 to 4.
-    pub pace_late: f64,
-    /// Share of the slot after which the late factor holds, 0 to 1.
-    pub switch_at: Ratio,
-    /// The paced amount starts at the MTU over this; 1 to 100.
-    pub start_divisor: f64,
-    /// Without an average, the paced amount is the MTU over this; 1 to 100.
-    pub idle_divisor: f64,
-    /// An SDU counts by its size over this; 1 to 100.
-    pub size_divisor: f64,
-    /// The same when bytes were left over and others have been submitted since; 1 to 100.
-    pub backlogged_divisor: f64,
-}
-
-impl Default for EBdp5gConfig {
-    fn default() -> Self {
-        Self {
-            reduce: Ratio(0.5),
-            ewma_new: 0.5,
-            ewma_old: [0.5, 0.0, 0.0],
-            pace_early: 1.2,
-            pace_late: 1.33,
-            switch_at: Ratio(0.5),
-            start_divisor: 7.0,
-            idle_divisor: 4.0,
-            size_divisor: 5.0,
-            backlogged_divisor: 3.0,
-        }
+params! {
+    /// Settings of [`EBdp5g`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EBdp5gConfig: "A21 Algorithms 1 to 3" {
+        /// Share of the paced amount that may enter whatever is left over (reduce_const).
+        reduce: Ratio = Ratio(0.5), above(Ratio(0.0)).to(Ratio(1.0));
+        /// Weight of the last pull in the average.
+        ewma_new: f64 as "weight" = 0.5, above(0.0).to(2.0);
+        /// Weights of the average's last three values, latest first.
+        ewma_old: [f64; 3] as "weights" = [0.5, 0.0, 0.0],
+            rule("three, at least 0, together at most 0.95", |c| {
+                c.ewma_old.iter().all(|w| *w >= 0.0) && c.ewma_old.iter().sum::<f64>() <= 0.95
+            }), "an average forgets";
+        /// Factor of the pace before switch_at.
+        pace_early: f64 as "factor" = 1.2, within(0.0, 4.0);
+        /// Factor of the pace from switch_at on.
+        pace_late: f64 as "factor" = 1.33, within(0.0, 4.0);
+        /// Share of the slot after which the late factor holds.
+        switch_at: Ratio = Ratio(0.5), within(Ratio(0.0), Ratio(1.0));
+        /// The paced amount starts at the MTU over this.
+        start_divisor: f64 as "divisor" = 7.0, within(1.0, 100.0);
+        /// Without an average, the paced amount from switch_at on is the MTU over this.
+        idle_divisor: f64 as "divisor" = 4.0, within(1.0, 100.0);
+        /// An SDU counts by its size over this.
+        size_divisor: f64 as "divisor" = 5.0, within(1.0, 100.0);
+        /// The same when bytes were left over and others have been submitted since.
+        backlogged_divisor: f64 as "divisor" = 3.0, within(1.0, 100.0);
     }
 }
 
@@ -83,54 +68,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "A21 section IV-A, Algorithms 1 to 3",
     deviations: "bytes pulled are reported by the MAC, not counted along; an average below one byte is none; reduce and the average's \
                  weights, which the paper does not give, are fitted",
-    params: &[
-        ParamDoc::new(
-            "reduce",
-            "ratio",
-            "above 0 to 1",
-            "0.5",
-            "Share of the paced amount that may enter whatever is left over (reduce_const).",
-        ),
-        ParamDoc::new("ewma_new", "weight", "above 0 to 2", "0.5", "Weight of the last pull in the average."),
-        ParamDoc::new(
-            "ewma_old",
-            "weights",
-            "three, at least 0, together at most 0.95",
-            "[0.5, 0.0, 0.0]",
-            "Weights of the average's last three values, latest first.",
-        ),
-        ParamDoc::new("pace_early", "factor", "0 to 4", "1.2", "Factor of the pace before switch_at."),
-        ParamDoc::new("pace_late", "factor", "0 to 4", "1.33", "Factor of the pace from switch_at on."),
-        ParamDoc::new(
-            "switch_at",
-            "ratio",
-            "0 to 1",
-            "0.5",
-            "Share of the slot after which the late factor holds.",
-        ),
-        ParamDoc::new(
-            "start_divisor",
-            "divisor",
-            "1 to 100",
-            "7.0",
-            "The paced amount starts at the MTU over this.",
-        ),
-        ParamDoc::new(
-            "idle_divisor",
-            "divisor",
-            "1 to 100",
-            "4.0",
-            "Without an average, the paced amount from switch_at on is the MTU over this.",
-        ),
-        ParamDoc::new("size_divisor", "divisor", "1 to 100", "5.0", "An SDU counts by its size over this."),
-        ParamDoc::new(
-            "backlogged_divisor",
-            "divisor",
-            "1 to 100",
-            "3.0",
-            "The same when bytes were left over and others have been submitted since.",
-        ),
-    ],
+    params: EBdp5gConfig::params,
 };
 
 /// See the module's page. Amounts are in the unit of grants, as floats: all of them are whole and far below 2^53.
@@ -164,31 +102,8 @@ impl EBdp5g {
     /// # Errors
     /// The field that is out of bounds.
     pub fn new(config: &EBdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "A21 Algorithms 1 to 3";
+        config.validate()?;
         let c = config;
-        ensure(c.reduce.0 > 0.0 && c.reduce.0 <= 1.0, "reduce", &c.reduce, "above 0 to 1", SOURCE)?;
-        ensure(c.ewma_new > 0.0 && c.ewma_new <= 2.0, "ewma_new", &c.ewma_new, "above 0 to 2", SOURCE)?;
-        let old: f64 = c.ewma_old.iter().sum();
-        let sound = c.ewma_old.iter().all(|w| *w >= 0.0) && old <= 0.95;
-        ensure(
-            sound,
-            "ewma_old",
-            &old,
-            "three weights of at least 0, together at most 0.95",
-            "an average forgets",
-        )?;
-        for (field, value) in [("pace_early", c.pace_early), ("pace_late", c.pace_late)] {
-            ensure((0.0..=4.0).contains(&value), field, &value, "0 to 4", SOURCE)?;
-        }
-        ensure((0.0..=1.0).contains(&c.switch_at.0), "switch_at", &c.switch_at, "0 to 1", SOURCE)?;
-        for (field, value) in [
-            ("start_divisor", c.start_divisor),
-            ("idle_divisor", c.idle_divisor),
-            ("size_divisor", c.size_divisor),
-            ("backlogged_divisor", c.backlogged_divisor),
-        ] {
-            ensure((1.0..=100.0).contains(&value), field, &value, "1 to 100", SOURCE)?;
-        }
         let mtu = context.amount(1) as f64;
         Ok(Self {
             unit: context.unit,

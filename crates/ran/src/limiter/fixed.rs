@@ -6,25 +6,20 @@
 //! Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, SlotReport};
+use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
 use justfull_queue::Limit;
 
-/// Settings of [`Fixed`].
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct FixedConfig {
-    /// The limit; above 0, and at least the MTU where it is in bytes and nothing may be overdrawn.
-    pub limit: Limit,
-    /// Let an SDU that is larger than the room enter when there is any room.
-    pub overdraw: bool,
-}
-
-impl Default for FixedConfig {
-    fn default() -> Self {
-        Self { limit: Limit::Packets(20), overdraw: true }
+params! {
+    /// Settings of [`Fixed`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FixedConfig {
+        /// Most that the RLC queue may hold.
+        limit: Limit as "packets or bytes" = Limit::Packets(20),
+            stated("above 0; in bytes without overdraw at least the MTU");
+        /// Let an SDU larger than what is left enter when anything is left.
+        overdraw: bool = true;
     }
 }
 
@@ -37,22 +32,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            an AQM can work on it.",
     sources: "E19 section IV; T20 section 4.1",
     deviations: "none",
-    params: &[
-        ParamDoc {
-            name: "limit",
-            unit: "packets or bytes",
-            bounds: "above 0; in bytes without overdraw at least the MTU",
-            default: "20 packets",
-            text: "Most that the RLC queue may hold.",
-        },
-        ParamDoc {
-            name: "overdraw",
-            unit: "bool",
-            bounds: "true, false",
-            default: "true",
-            text: "Let an SDU larger than what is left enter when anything is left.",
-        },
-    ],
+    params: FixedConfig::params,
 };
 
 /// See the module's page.
@@ -69,7 +49,7 @@ impl Fixed {
     /// # Errors
     /// `limit` is 0 or unlimited, or a full SDU would never fit.
     pub fn new(config: &FixedConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "a limit of 0 forwards nothing for ever";
+        config.validate()?;
         let (unit, limit) = match config.limit {
             Limit::Packets(n) => (CapacityUnit::Packets, u64::from(n)),
             Limit::Bytes(n) => (CapacityUnit::Bytes, n),
@@ -77,7 +57,6 @@ impl Fixed {
                 return Err(ConfigError::new("limit", &"unlimited", "packets or bytes", "use `unlimited`"));
             }
         };
-        ensure(limit > 0, "limit", &limit, "above 0", SOURCE)?;
         let full_sdu_fits = unit == CapacityUnit::Packets || limit >= u64::from(context.mtu);
         ensure(
             config.overdraw || full_sdu_fits,
@@ -103,4 +82,7 @@ impl Limiter for Fixed {
     fn on_admitted(&mut self, _now: Instant, _amount: u64, _queue: &RlcView) {}
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
     fn on_slot(&mut self, _report: &SlotReport) {}
+    fn wants_reports(&self) -> bool {
+        false
+    }
 }

@@ -28,9 +28,8 @@
 //! Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
 /// Distances in slots at which amounts may repeat: LTE's frame of 10 subframes, TDD patterns (TS 38.331, tdd-UL-DL-Pattern) and
 /// their multiples.
@@ -50,22 +49,17 @@ const MOST_PULLS: u32 = 8;
 /// Weight of the last slot in the averages of errors.
 const NEWS: f32 = 1.0 / 16.0;
 
-/// Settings of [`LastPoll`].
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct LastPollConfig {
-    /// Share of a pull that may be left unused on average by waiting for the next poll, 0 to 0.05.
-    pub risk: Ratio,
-    /// Share of the MTU up to which an SDU may use the reserve, 0 to 1.
-    pub small: Ratio,
-    /// Factor of the slots that are left unused between bulk SDUs on a slow channel, 0 to 1.
-    pub patience: Ratio,
-}
-
-impl Default for LastPollConfig {
-    fn default() -> Self {
-        Self { risk: Ratio(0.0035), small: Ratio(0.25), patience: Ratio(0.03) }
+params! {
+    /// Settings of [`LastPoll`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LastPollConfig: "a share" {
+        /// Share of a pull that may be left unused on average by waiting for the next poll.
+        risk: Ratio = Ratio(0.0035), within(Ratio(0.0), Ratio(0.05));
+        /// Share of the MTU up to which an SDU may use the reserve.
+        small: Ratio = Ratio(0.25), within(Ratio(0.0), Ratio(1.0));
+        /// Factor of the slots left unused between bulk packets that take more than 1.5 slots
+        /// each.
+        patience: Ratio = Ratio(0.03), within(Ratio(0.0), Ratio(1.0));
     }
 }
 
@@ -79,29 +73,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            be polled several times a slot.",
     sources: "this project; A21 section III-A",
     deviations: "none",
-    params: &[
-        ParamDoc::new(
-            "risk",
-            "ratio",
-            "0 to 0.05",
-            "0.0035",
-            "Share of a pull that may be left unused on average by waiting for the next poll.",
-        ),
-        ParamDoc::new(
-            "small",
-            "ratio",
-            "0 to 1",
-            "0.25",
-            "Share of the MTU up to which an SDU may use the reserve.",
-        ),
-        ParamDoc::new(
-            "patience",
-            "ratio",
-            "0 to 1",
-            "0.03",
-            "Factor of the slots left unused between bulk packets that take more than 1.5 slots each.",
-        ),
-    ],
+    params: LastPollConfig::params,
 };
 
 /// What a bearer will be offered, by what it was offered.
@@ -213,11 +185,8 @@ impl LastPoll {
     /// # Errors
     /// The field that is out of bounds.
     pub fn new(config: &LastPollConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "a share";
+        config.validate()?;
         let c = config;
-        ensure((0.0..=0.05).contains(&c.risk.0), "risk", &c.risk, "0 to 0.05", SOURCE)?;
-        ensure((0.0..=1.0).contains(&c.small.0), "small", &c.small, "0 to 1", SOURCE)?;
-        ensure((0.0..=1.0).contains(&c.patience.0), "patience", &c.patience, "0 to 1", SOURCE)?;
         let slot_ns = context.slot.as_nanos();
         let small = match context.unit {
             CapacityUnit::Packets => 0,

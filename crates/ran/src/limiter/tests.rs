@@ -16,36 +16,29 @@ fn context(unit: CapacityUnit) -> LimiterContext {
     LimiterContext { unit, slot: SLOT, mtu: MTU }
 }
 
-/// Every kind with its defaults, and what T20's program does differently.
+/// Every kind with its defaults, and what T20's program and A21 do differently.
 fn configs() -> Vec<LimiterConfig> {
-    alloc::vec![
-        LimiterConfig::Unlimited(UnlimitedConfig {}),
-        LimiterConfig::Fixed(FixedConfig::default()),
+    let mut configs = LimiterConfig::all();
+    configs.extend([
         LimiterConfig::Fixed(FixedConfig { limit: Limit::Bytes(9_000), ..FixedConfig::default() }),
-        LimiterConfig::DynRlc(DynRlcConfig::default()),
         LimiterConfig::DynRlc(DynRlcConfig { clamp_max: false, ..DynRlcConfig::default() }),
-        LimiterConfig::Drql(DrqlConfig::default()),
         LimiterConfig::Drql(DrqlConfig { start: 4, max: 64, ..DrqlConfig::default() }),
-        LimiterConfig::Dql(DqlConfig::default()),
         LimiterConfig::Dql(DqlConfig {
             hold: Duration::from_millis(40),
             min: Bytes(1000),
-            max: Bytes(60_000)
+            max: Bytes(60_000),
         }),
-        LimiterConfig::Bdp5g(Bdp5gConfig::default()),
         LimiterConfig::Bdp5g(Bdp5gConfig { floor: 1, clamp: false, ..Bdp5gConfig::default() }),
-        LimiterConfig::EBdp5g(EBdp5gConfig::default()),
         LimiterConfig::EBdp5g(EBdp5gConfig {
             ewma_new: 0.7,
             ewma_old: [0.3, 0.09, 0.027],
             ..EBdp5gConfig::default()
         }),
-        LimiterConfig::LastPoll(LastPollConfig::default()),
         LimiterConfig::LastPoll(LastPollConfig { risk: Ratio(0.05), ..LastPollConfig::default() }),
         LimiterConfig::DynRlc(DynRlcConfig { first_poll_only: true, ..DynRlcConfig::default() }),
         LimiterConfig::Drql(DrqlConfig { keep: 1, first_poll_only: true, ..DrqlConfig::default() }),
-        LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
-    ]
+    ]);
+    configs
 }
 
 /// Every limiter in both units, named.

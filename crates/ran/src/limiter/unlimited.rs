@@ -6,13 +6,13 @@
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Duration, Instant, SlotReport};
+use justfull_base::{ConfigError, Duration, Instant, SlotReport, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct UnlimitedConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct UnlimitedConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -23,7 +23,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            what waits there, and packets beyond it are dropped.",
     sources: "TS 37.324 section 4; T20 section 6 (Vanilla)",
     deviations: "none",
-    params: &[],
+    params: UnlimitedConfig::params,
 };
 
 /// See the module's page.
@@ -34,9 +34,11 @@ pub struct Unlimited {
 
 impl Unlimited {
     /// For a bearer described by `context`.
-    #[must_use]
-    pub fn new(context: &LimiterContext) -> Self {
-        Self { unit: context.unit }
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &UnlimitedConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
+        Ok(Self { unit: context.unit })
     }
 }
 
@@ -59,4 +61,7 @@ impl Limiter for Unlimited {
     fn on_departed(&mut self, _now: Instant, _sojourn: Duration) {}
     #[inline]
     fn on_slot(&mut self, _report: &SlotReport) {}
+    fn wants_reports(&self) -> bool {
+        false
+    }
 }

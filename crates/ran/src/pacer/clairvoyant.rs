@@ -3,15 +3,15 @@
 //! Source: this project; see the limiter of the same name. The stack works out the need from the schedules of both polls
 //! and of the pulls. Deviations from the source: none.
 
-use super::{Pacer, SdapPoll};
-use justfull_base::Instant;
+use super::{Pacer, PacerContext, SdapPoll};
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Instant, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct ClairvoyantPacerConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ClairvoyantPacerConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -21,13 +21,23 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "Only for cells with one bearer, together with the clairvoyant limiter.",
     sources: "this project",
     deviations: "none",
-    params: &[],
+    params: ClairvoyantPacerConfig::params,
 };
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]
 pub struct ClairvoyantPacer {
     need: u64,
+}
+
+impl ClairvoyantPacer {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &ClairvoyantPacerConfig, _: &PacerContext) -> Result<Self, ConfigError> {
+        Ok(Self::default())
+    }
 }
 
 impl Pacer for ClairvoyantPacer {

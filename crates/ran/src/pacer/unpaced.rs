@@ -2,15 +2,15 @@
 //!
 //! Source: TS 23.501, which foresees no feedback between the two. Deviations from the source: none.
 
-use super::{Pacer, SdapPoll};
-use justfull_base::Instant;
+use super::{Pacer, PacerContext, SdapPoll};
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Instant, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct UnpacedConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct UnpacedConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -20,12 +20,22 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "The UPF sends what it has at each opportunity, up to upf.batch packets.",
     sources: "TS 23.501 section 5.8",
     deviations: "none",
-    params: &[],
+    params: UnpacedConfig::params,
 };
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unpaced;
+
+impl Unpaced {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &UnpacedConfig, _: &PacerContext) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
 
 impl Pacer for Unpaced {
     #[inline]

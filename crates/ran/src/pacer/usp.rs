@@ -13,40 +13,34 @@
 //! Deviations from the source: an occupancy of a fraction is rounded up, never below `min`.
 
 use super::{Pacer, PacerContext, SdapPoll};
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, choice, params};
 
-/// Which text the pacer follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum UspVariant {
-    /// Algorithm 3.
-    #[default]
-    Published,
-    /// T20's program.
-    Released,
+choice! {
+    /// Which text the pacer follows.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum UspVariant {
+        /// Algorithm 3.
+        #[default]
+        Published = "published",
+        /// T20's program.
+        Released = "released",
+    }
 }
 
-/// Settings of [`Usp`].
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct UspConfig {
-    /// The paper's text or its program.
-    pub variant: UspVariant,
-    /// Least wanted occupancy in packets; at least 1.
-    pub min: u32,
-    /// Greatest wanted occupancy in packets, also the one at the start; at least `min`.
-    pub max: u32,
-    /// Saturation also when SDAP holds more than the RLC's room plus this many packets; 0 switches it off.
-    pub slack: u32,
-}
-
-impl Default for UspConfig {
-    fn default() -> Self {
-        Self { variant: UspVariant::Published, min: 1, max: 1024, slack: 0 }
+params! {
+    /// Settings of [`Usp`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct UspConfig: "T20 Algorithm 3" {
+        /// The paper's text or its program.
+        variant: UspVariant = UspVariant::Published;
+        /// Least occupancy.
+        min: u32 as "packets" = 1,
+            at_least(1), "an occupancy of 0 forwards nothing for ever";
+        /// Greatest occupancy and the one at the start.
+        max: u32 as "packets" = 1024, rule("at least min", |c| c.max >= c.min);
+        /// Saturation also when SDAP holds more than the RLC's room plus this; 0 for off.
+        slack: u32 as "packets" = 0;
     }
 }
 
@@ -60,30 +54,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            flows have queues of their own.",
     sources: "T20 section 4.2, Algorithm 3",
     deviations: "variant = released follows T20's program: divisor 10, T in moving polls, slack",
-    params: &[
-        ParamDoc::new(
-            "variant",
-            "choice",
-            "published, released",
-            "published",
-            "The paper's text or its program.",
-        ),
-        ParamDoc::new("min", "packets", "at least 1", "1", "Least occupancy."),
-        ParamDoc::new(
-            "max",
-            "packets",
-            "at least min",
-            "1024",
-            "Greatest occupancy and the one at the start.",
-        ),
-        ParamDoc::new(
-            "slack",
-            "packets",
-            "0 for off, or more",
-            "0",
-            "Saturation also when SDAP holds more than the RLC's room plus this.",
-        ),
-    ],
+    params: UspConfig::params,
 };
 
 /// See the module's page.
@@ -113,10 +84,8 @@ impl Usp {
     /// # Errors
     /// The field that is out of bounds.
     pub fn new(config: &UspConfig, context: &PacerContext) -> Result<Self, ConfigError> {
-        const SOURCE: &str = "T20 Algorithm 3";
+        config.validate()?;
         let c = config;
-        ensure(c.min >= 1, "min", &c.min, "at least 1", "an occupancy of 0 forwards nothing for ever")?;
-        ensure(c.max >= c.min, "max", &c.max, "at least min", SOURCE)?;
         Ok(Self {
             variant: c.variant,
             slot: context.slot,

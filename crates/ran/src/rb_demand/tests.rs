@@ -51,3 +51,20 @@ fn a_transport_block_is_shared_equally_and_what_one_does_not_need_goes_to_the_ot
         });
     }
 }
+
+#[test]
+fn a_small_block_goes_to_one_bearer_after_the_other_not_in_parts_that_hold_only_headers() {
+    let ue = Ue::new(0, 0, 18, vec![vec![1500]; 3]);
+    let mut cell = Cell::new(1, 1, vec![ue]);
+    for slot in 0..3 {
+        cell.slot = slot;
+        cell.demand(|demand| {
+            let mut out = RbAllocation::default();
+            out.clear(demand);
+            out.give(0, 1);
+            out.split_in_turn(demand, 0);
+            let expected = [0, 1, 2].map(|bearer| if bearer == slot { 18 } else { 0 });
+            assert_eq!(out.bytes(), expected, "slot {slot}");
+        });
+    }
+}

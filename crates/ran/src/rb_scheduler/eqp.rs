@@ -44,71 +44,49 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Ratio};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Ratio, choice, params};
 
-/// By how much the SDUs of an indebted slice seem larger; x is its debt over the limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum EqpInflation {
-    /// 1 + 5 x^5.
-    #[default]
-    Added,
-    /// max(1, 5 x^5).
-    Clamped,
-    /// 5 x^5, A21 section V-E.
-    AsPrinted,
-}
-
-/// What a slot adds to the quantum of a slice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum EqpCredit {
-    /// Its share of the blocks, in fractions.
-    #[default]
-    Exact,
-    /// Its share rounded down to blocks, A21 section IV-B.
-    Floor,
-}
-
-/// Settings of [`Eqp`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct EqpConfig {
-    /// Blocks that a slice may lend or borrow, 1 to 100000.
-    pub quantum_limit: u32,
-    /// How debt makes SDUs seem larger.
-    pub inflation: EqpInflation,
-    /// Share of the limit from which on a slice in debt gets no more blocks that finish no SDU, 0 to 1.
-    pub leftover_threshold: Ratio,
-    /// How quanta grow.
-    pub credit: EqpCredit,
-}
-
-impl Default for EqpConfig {
-    fn default() -> Self {
-        Self {
-            quantum_limit: 100,
-            inflation: EqpInflation::Added,
-            leftover_threshold: Ratio(0.75),
-            credit: EqpCredit::Exact,
-        }
+choice! {
+    /// By how much the SDUs of an indebted slice seem larger; x is its debt over the limit.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EqpInflation {
+        /// 1 + 5 x^5.
+        #[default]
+        Added = "added",
+        /// max(1, 5 x^5).
+        Clamped = "clamped",
+        /// 5 x^5, A21 section V-E.
+        AsPrinted = "as_printed",
     }
 }
 
-impl EqpConfig {
-    /// # Errors
-    /// The field that is out of bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let ok = (1..=100_000).contains(&self.quantum_limit);
-        let source = "without a block to lend nothing is lent; A21 Fig. 20 tries 25 to 500";
-        ensure(ok, "quantum_limit", &self.quantum_limit, "1 to 100000 resource blocks", source)?;
-        let ok = (0.0..=1.0).contains(&self.leftover_threshold.0);
-        ensure(ok, "leftover_threshold", &self.leftover_threshold, "0 to 1", "a share of the limit")
+choice! {
+    /// What a slot adds to the quantum of a slice.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EqpCredit {
+        /// Its share of the blocks, in fractions.
+        #[default]
+        Exact = "exact",
+        /// Its share rounded down to blocks, A21 section IV-B.
+        Floor = "floor",
+    }
+}
+
+params! {
+    /// Settings of [`Eqp`].
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct EqpConfig: "a share of the limit" {
+        /// Blocks that a slice may lend or borrow.
+        quantum_limit: u32 as "resource blocks" = 100, within(1, 100_000),
+            "without a block to lend nothing is lent; A21 Fig. 20 tries 25 to 500";
+        /// Factor by which SDUs of a slice in debt seem larger, x being the debt over the limit:
+        /// 1 + 5 x^5, max(1, 5 x^5) or 5 x^5.
+        inflation: EqpInflation = EqpInflation::Added;
+        /// Debt over the limit from which on a slice gets no blocks that finish no SDU.
+        leftover_threshold: Ratio = Ratio(0.75), within(Ratio(0.0), Ratio(1.0));
+        /// Whether a slot credits a slice its share in fractions of a block or rounded down.
+        credit: EqpCredit = EqpCredit::Exact;
     }
 }
 
@@ -123,36 +101,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "A21 section IV-B, Algorithms 4 and 5",
     deviations: "inflation 1 + 5 x^5 and exact credits instead of the printed ones (both can be chosen); SDUs are chosen by an exact \
                  method; surplus above the limit is given up; the limit is one unit at least",
-    params: &[
-        ParamDoc::new(
-            "quantum_limit",
-            "resource blocks",
-            "1 to 100000",
-            "100",
-            "Blocks that a slice may lend or borrow.",
-        ),
-        ParamDoc::new(
-            "inflation",
-            "added, clamped or as_printed",
-            "one of these",
-            "added",
-            "Factor by which SDUs of a slice in debt seem larger, x being the debt over the limit: 1 + 5 x^5, max(1, 5 x^5) or 5 x^5.",
-        ),
-        ParamDoc::new(
-            "leftover_threshold",
-            "ratio",
-            "0 to 1",
-            "0.75",
-            "Debt over the limit from which on a slice gets no blocks that finish no SDU.",
-        ),
-        ParamDoc::new(
-            "credit",
-            "exact or floor",
-            "one of these",
-            "exact",
-            "Whether a slot credits a slice its share in fractions of a block or rounded down.",
-        ),
-    ],
+    params: EqpConfig::params,
 };
 
 /// What was done since the start.

@@ -14,13 +14,13 @@ use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
 use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Ratio};
+use justfull_base::{ConfigError, Ratio, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct FixedPartitionConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FixedPartitionConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -31,7 +31,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            does not need is lost. Inside a slice UEs take turns.",
     sources: "A21 section V-E (the default of OpenAirInterface)",
     deviations: "none",
-    params: &[],
+    params: FixedPartitionConfig::params,
 };
 
 /// See the module's page.
@@ -47,7 +47,7 @@ impl FixedPartition {
     ///
     /// # Errors
     /// The share that is out of bounds, see [`share_parts`].
-    pub fn new(shares: &[Ratio]) -> Result<Self, ConfigError> {
+    pub fn new(_: &FixedPartitionConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
         let parts = share_parts(shares)?;
         Ok(Self { turns: vec![Turns::default(); parts.len()], parts })
     }
@@ -75,6 +75,10 @@ impl RbScheduler for FixedPartition {
                 out.split_in_turn(demand, index);
             }
         }
+    }
+
+    fn wants_sdus(&self) -> bool {
+        false
     }
 
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {

@@ -11,27 +11,20 @@
 //! Weaknesses: no bound on delay; a UE that was idle comes first until its mean has grown. Deviations from the source: time
 //! instead of slots (above); a whole slot counts as the rate, since the channel here is flat over the carrier; slices do not count.
 
-use super::RbScheduler;
+use super::{RbScheduler, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, params};
 
-/// Settings of [`ProportionalFair`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct ProportionalFairConfig {
-    /// Time constant of the mean rate, 1 ms to 1 h.
-    pub window: Duration,
-}
-
-impl Default for ProportionalFairConfig {
-    fn default() -> Self {
-        Self { window: Duration::from_millis(100) }
+params! {
+    /// Settings of [`ProportionalFair`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ProportionalFairConfig: "a mean over several slots" {
+        /// Time constant of the mean rate.
+        window: Duration = Duration::from_millis(100), within(Duration::from_millis(1), Duration::from_secs(3600));
     }
 }
 
@@ -44,13 +37,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            it needs; slices do not count. The bearers of a UE share its transport block in equal parts.",
     sources: "Jalali, Padovani, Pankaj 2000",
     deviations: "the mean decays with time instead of slots; the whole slot counts as the rate",
-    params: &[ParamDoc {
-        name: "window",
-        unit: "time",
-        bounds: "1ms to 1h",
-        default: "100ms",
-        text: "Time constant of the mean rate.",
-    }],
+    params: ProportionalFairConfig::params,
 };
 
 /// Mean rate of a UE.
@@ -76,10 +63,10 @@ impl ProportionalFair {
     /// A scheduler that has served nobody.
     ///
     /// # Errors
-    /// The window is out of bounds.
-    pub fn new(config: &ProportionalFairConfig) -> Result<Self, ConfigError> {
-        let ok = (Duration::from_millis(1)..=Duration::from_secs(3600)).contains(&config.window);
-        ensure(ok, "window", &config.window, "1ms to 1h", "a mean over several slots")?;
+    /// The window or the share that is out of bounds.
+    pub fn new(config: &ProportionalFairConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
+        config.validate()?;
+        share_parts(shares)?;
         Ok(Self { window: config.window.as_secs_f64(), means: Vec::new(), order: Vec::new() })
     }
 
@@ -118,8 +105,16 @@ impl RbScheduler for ProportionalFair {
         self.order = heap.into_vec();
     }
 
+    fn wants_sdus(&self) -> bool {
+        false
+    }
+
     fn schedule_sole(&mut self, _ue: u32, _slice: u16, units: RbUnits) -> Option<RbUnits> {
         Some(units)
+    }
+
+    fn schedule_one_each(&mut self, _ues: &[u32], _units: RbUnits) -> bool {
+        true
     }
 
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {

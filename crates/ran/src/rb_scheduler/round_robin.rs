@@ -7,15 +7,16 @@
 //! Weaknesses: blind to the channel, so that a UE far out takes as many blocks as one near by; cuts many SDUs at the end of a
 //! slot. Deviations from the source: none.
 
-use super::{RbScheduler, Turns};
+use super::{RbScheduler, Turns, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Ratio, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct RbRoundRobinConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RbRoundRobinConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -26,13 +27,24 @@ pub(super) const DOC: MethodDoc = MethodDoc {
            where the last one ended. The bearers of a UE share its transport block in equal parts.",
     sources: "Capozzi et al. 2013, section IV-B",
     deviations: "none",
-    params: &[],
+    params: RbRoundRobinConfig::params,
 };
 
 /// See the module's page.
 #[derive(Clone, Debug, Default)]
 pub struct RbRoundRobin {
     turns: Turns,
+}
+
+impl RbRoundRobin {
+    /// A scheduler that has served nobody; slices do not count.
+    ///
+    /// # Errors
+    /// The share that is out of bounds, see [`share_parts`].
+    pub fn new(_: &RbRoundRobinConfig, shares: &[Ratio]) -> Result<Self, ConfigError> {
+        share_parts(shares)?;
+        Ok(Self::default())
+    }
 }
 
 impl RbScheduler for RbRoundRobin {
@@ -49,9 +61,18 @@ impl RbScheduler for RbRoundRobin {
         }
     }
 
+    fn wants_sdus(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn schedule_sole(&mut self, ue: u32, _slice: u16, units: RbUnits) -> Option<RbUnits> {
         self.turns.serve_sole(ue, units);
         Some(units)
+    }
+
+    fn schedule_one_each(&mut self, ues: &[u32], _units: RbUnits) -> bool {
+        self.turns.serve_one_each(ues);
+        true
     }
 }

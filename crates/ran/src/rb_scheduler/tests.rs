@@ -10,23 +10,13 @@ fn shares(of: &[f64]) -> Vec<Ratio> {
     of.iter().map(|&share| Ratio(share)).collect()
 }
 
-fn config(name: &str) -> RbSchedulerConfig {
-    match name {
-        "eqp" => RbSchedulerConfig::Eqp(EqpConfig::default()),
-        "fixed_partition" => RbSchedulerConfig::FixedPartition(FixedPartitionConfig {}),
-        "proportional_fair" => RbSchedulerConfig::ProportionalFair(ProportionalFairConfig::default()),
-        "round_robin" => RbSchedulerConfig::RoundRobin(RbRoundRobinConfig {}),
-        other => panic!("no scheduler {other}"),
-    }
-}
-
 /// Every scheduler over three slices.
 fn all() -> Vec<(&'static str, CheckedRbScheduler)> {
-    let of = |doc: &&MethodDoc| {
-        let inner = AnyRbScheduler::new(&config(doc.name), &shares(&[0.5, 0.25, 0.25]));
-        (doc.name, CheckedRbScheduler::new(inner.expect("defaults are sound")))
+    let of = |config: RbSchedulerConfig| {
+        let inner = AnyRbScheduler::new(&config, &shares(&[0.5, 0.25, 0.25]));
+        (config.name(), CheckedRbScheduler::new(inner.expect("defaults are sound")))
     };
-    DOCS.iter().map(of).collect()
+    RbSchedulerConfig::all().into_iter().map(of).collect()
 }
 
 /// True where no block stays free while something waits.
@@ -134,10 +124,10 @@ fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut s
 fn a_sole_ue_gets_without_a_list_what_it_would_get_with_one() {
     assert_a_sole_ue_gets_what_its_demand_would_get(RbRoundRobin::default());
     assert_a_sole_ue_gets_what_its_demand_would_get(
-        FixedPartition::new(&shares(&[0.5, 0.3, 0.15])).expect("sound"),
+        FixedPartition::new(&FixedPartitionConfig {}, &shares(&[0.5, 0.3, 0.15])).expect("sound"),
     );
     assert_a_sole_ue_gets_what_its_demand_would_get(
-        ProportionalFair::new(&ProportionalFairConfig::default()).expect("sound"),
+        ProportionalFair::new(&ProportionalFairConfig::default(), &[Ratio(1.0)]).expect("sound"),
     );
     let eqp = Eqp::new(&EqpConfig::default(), &shares(&[1.0])).expect("sound").schedule_sole(
         0,
@@ -145,6 +135,42 @@ fn a_sole_ue_gets_without_a_list_what_it_would_get_with_one() {
         RbUnits::default(),
     );
     assert_eq!(eqp, None, "it chooses by the SDUs");
+}
+
+/// Serves random cells of UEs that need one block each with `scheduler`, and with a clone of it that is shown no demand.
+fn assert_each_gets_the_unit_that_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
+    let mut rng = Rng::stream(7, "one each");
+    let mut twin = scheduler.clone();
+    let (mut listed, mut unlisted) = (RbAllocation::default(), RbAllocation::default());
+    for slot in 0..300 {
+        let mut cell = random_cell(&mut rng);
+        cell.slot = slot;
+        let small = |number| Ue::new(number, 0, 88, vec![vec![1 + number % 88]]);
+        let ues = (0..30).filter(|_| rng.below(3) == 0).map(small).collect();
+        let calls = Cell { ues, ..cell.clone() };
+        let numbers: Vec<u32> = calls.ues.iter().map(|ue| ue.number).collect();
+        if numbers.is_empty() || numbers.len() > usize::from(calls.units.full()) {
+            continue;
+        }
+        calls.demand(|demand| scheduler.schedule(demand, &mut listed));
+        assert!(twin.schedule_one_each(&numbers, calls.units), "it has nothing to choose");
+        assert!(listed.grants().iter().all(|grant| grant.units == 1), "slot {slot}");
+        // Both have the same in mind for later.
+        let mut same = cell.clone();
+        step(&mut scheduler, &mut cell, &mut listed);
+        step(&mut twin, &mut same, &mut unlisted);
+        assert_eq!(listed, unlisted, "after slot {slot}");
+    }
+}
+
+#[test]
+fn ues_that_need_one_block_get_without_a_list_what_they_would_get_with_one() {
+    assert_each_gets_the_unit_that_its_demand_would_get(RbRoundRobin::default());
+    assert_each_gets_the_unit_that_its_demand_would_get(
+        ProportionalFair::new(&ProportionalFairConfig::default(), &[Ratio(1.0)]).expect("sound"),
+    );
+    let mut parted = FixedPartition::new(&FixedPartitionConfig {}, &shares(&[1.0])).expect("sound");
+    assert!(!parted.schedule_one_each(&[1], RbUnits::default()), "it withholds");
 }
 
 /// Serves random cells with `scheduler` and a clone of it that was made on the way.
@@ -185,9 +211,11 @@ fn a_ue_whose_channel_carries_nothing_is_given_nothing() {
 fn a_clone_behaves_as_its_original() {
     let shares = shares(&[0.5, 0.25, 0.25]);
     assert_clone_behaves_as_its_original(RbRoundRobin::default());
-    assert_clone_behaves_as_its_original(FixedPartition::new(&shares).expect("sound"));
     assert_clone_behaves_as_its_original(
-        ProportionalFair::new(&ProportionalFairConfig::default()).expect("sound"),
+        FixedPartition::new(&FixedPartitionConfig {}, &shares).expect("sound"),
+    );
+    assert_clone_behaves_as_its_original(
+        ProportionalFair::new(&ProportionalFairConfig::default(), &[Ratio(1.0)]).expect("sound"),
     );
     assert_clone_behaves_as_its_original(Eqp::new(&EqpConfig::default(), &shares).expect("sound"));
 }
@@ -209,7 +237,7 @@ fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
 /// Blocks that each slice of `parts` is given when all have much to send.
 fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
     let ues = (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
-    let mut scheduler = FixedPartition::new(&shares(parts)).expect("sound");
+    let mut scheduler = FixedPartition::new(&FixedPartitionConfig {}, &shares(parts)).expect("sound");
     let mut out = RbAllocation::default();
     step(&mut scheduler, &mut Cell::new(rbs, size, ues), &mut out);
     out.grants().iter().map(|grant| grant.rbs).collect()
@@ -240,7 +268,8 @@ fn proportional_fair_serves_the_ue_that_has_had_least_of_what_it_could_have() {
     // One UE carries ten times the bytes of the other in a block: both get half of the slots.
     let ue = |i, per_rb| Ue::new(i, 0, per_rb, vec![vec![10_000_000]]);
     let mut cell = Cell::new(25, 1, vec![ue(0, 500), ue(1, 50)]);
-    let mut scheduler = ProportionalFair::new(&ProportionalFairConfig::default()).expect("sound");
+    let mut scheduler =
+        ProportionalFair::new(&ProportionalFairConfig::default(), &[Ratio(1.0)]).expect("sound");
     let (mut out, mut slots) = (RbAllocation::default(), [0, 0]);
     for slot in 0..600 {
         step(&mut scheduler, &mut cell, &mut out);
@@ -255,7 +284,8 @@ fn proportional_fair_serves_the_ue_that_has_had_least_of_what_it_could_have() {
 #[test]
 fn a_proportional_fair_window_outside_its_bounds_is_refused_by_name() {
     for window in [Duration::ZERO, Duration::from_secs(3601)] {
-        let refused = ProportionalFair::new(&ProportionalFairConfig { window }).expect_err("out of bounds");
+        let refused = ProportionalFair::new(&ProportionalFairConfig { window }, &[Ratio(1.0)])
+            .expect_err("out of bounds");
         assert_eq!(refused.field, "window");
     }
 }
@@ -300,4 +330,151 @@ fn a_scheduler_that_gives_bytes_without_blocks_is_stopped() {
     let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(Careless)));
     let mut cell = Cell::new(20, 2, vec![Ue::new(0, 0, 10, vec![vec![100]])]);
     step(&mut scheduler, &mut cell, &mut RbAllocation::default());
+}
+
+/// What the check of answers says to a scheduler that gives the two UEs of a cell of 7 blocks in groups of 2, with 100 B a
+/// block and two bearers of 200 B each, these groups and bytes, and withholds so many blocks.
+fn verdict(grants: [&[u16]; 2], bytes: [u32; 4], withheld: u16) -> std::string::String {
+    struct Fixed([Vec<u16>; 2], [u32; 4], u16);
+    impl RbScheduler for Fixed {
+        fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+            out.clear(demand);
+            for (index, units) in self.0.iter().enumerate() {
+                units.iter().for_each(|&rbs| out.give(index, rbs));
+            }
+            out.bytes_mut().copy_from_slice(&self.1);
+            out.withhold(self.2);
+        }
+    }
+    let fixed = Fixed(grants.map(<[u16]>::to_vec), bytes, withheld);
+    let stopped = std::panic::catch_unwind(move || {
+        let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(fixed)));
+        let ues = vec![Ue::new(3, 0, 100, vec![vec![200]; 2]), Ue::new(5, 0, 100, vec![vec![200]; 2])];
+        step(&mut scheduler, &mut Cell::new(7, 2, ues), &mut RbAllocation::default());
+    });
+    let Err(why) = stopped else { return std::string::String::new() };
+    match why.downcast::<std::string::String>() {
+        Ok(text) => *text,
+        Err(why) => why.downcast_ref::<&str>().copied().unwrap_or_default().into(),
+    }
+}
+
+#[test]
+fn an_answer_within_the_slot_passes_and_each_that_is_not_is_named() {
+    assert_eq!(verdict([&[2, 1], &[2, 2]], [200, 100, 200, 200], 0), "");
+    assert_eq!(verdict([&[2], &[1]], [200, 0, 0, 100], 4), "");
+    assert_eq!(verdict([&[], &[]], [0; 4], 7), "");
+    for (grants, bytes, withheld, expected) in [
+        ([&[2, 2][..], &[2, 2][..]], [0; 4], 0, "4 full units of 3"),
+        ([&[1], &[1]], [0; 4], 0, "the short unit is given once"),
+        ([&[1, 1], &[]], [0; 4], 0, "UE 3 was given whole units"),
+        ([&[], &[3]], [0; 4], 0, "UE 5 was given whole units"),
+        ([&[2], &[]], [200, 1, 0, 0], 0, "UE 3: 201 B in a transport block of 200 B"),
+        ([&[], &[2, 2]], [0, 0, 201, 0], 0, "UE 5: no bearer is given more than it has"),
+        ([&[2, 1], &[2]], [0; 4], 3, "8 blocks of 7 used or withheld"),
+    ] {
+        let said = verdict(grants, bytes, withheld);
+        assert!(said.contains(expected), "{said:?} for {expected:?}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "ascending order")]
+fn ues_in_disorder_are_the_callers_fault() {
+    let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::RoundRobin(RbRoundRobin::default()));
+    let ue = |number| Ue::new(number, 0, 88, vec![vec![100]]);
+    step(&mut scheduler, &mut Cell::new(4, 1, vec![ue(1), ue(1)]), &mut RbAllocation::default());
+}
+
+/// A user's own scheduler that gives a sole UE what it is told to, and keeps what it hears.
+#[derive(Default)]
+struct Own {
+    sole: Option<RbUnits>,
+    heard: usize,
+}
+
+impl RbScheduler for Own {
+    fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
+        out.clear(demand);
+    }
+    fn schedule_sole(&mut self, ue: u32, slice: u16, _: RbUnits) -> Option<RbUnits> {
+        self.sole.filter(|_| (ue, slice) == (7, 2))
+    }
+    fn on_served(&mut self, _: Instant, served: &[UeServed]) {
+        self.heard += served.len();
+    }
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        Some((10 * slice + self.heard) as f64)
+    }
+}
+
+fn units(rbs: u16, size: u16) -> RbUnits {
+    RbUnits::new(rbs, size).expect("units have a size")
+}
+
+#[test]
+fn a_users_own_scheduler_hears_everything_through_the_check_and_has_defaults() {
+    let own = Own { sole: Some(units(6, 2)), heard: 0 };
+    let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own)));
+    assert_eq!(scheduler.schedule_sole(7, 2, units(7, 2)), Some(units(6, 2)), "without the short one");
+    assert_eq!(scheduler.schedule_sole(7, 2, units(6, 2)), Some(units(6, 2)));
+    assert_eq!(scheduler.schedule_sole(7, 1, units(6, 2)), None);
+    assert!(scheduler.wants_sdus() && !scheduler.schedule_one_each(&[1], units(2, 2)));
+    scheduler.on_served(Instant::ZERO, &[UeServed { ue: 1, rbs: 1, bytes: 1 }; 3]);
+    assert!(scheduler.quantum(2).is_some_and(|quantum| (quantum - 23.0).abs() < 1e-9));
+    for (name, sdus) in
+        [("fixed_partition", false), ("round_robin", false), ("proportional_fair", false), ("eqp", true)]
+    {
+        let found = all().into_iter().find(|(own, _)| *own == name);
+        let (_, mut scheduler) = found.expect("a scheduler of that name");
+        assert_eq!(scheduler.wants_sdus(), sdus, "{name}");
+        assert_eq!([scheduler.quantum(2).is_some(), scheduler.quantum(3).is_some()], [sdus, false], "{name}");
+        let one_each = matches!(name, "round_robin" | "proportional_fair");
+        assert_eq!(scheduler.schedule_one_each(&[1, 2], units(4, 2)), one_each, "{name}");
+    }
+}
+
+#[test]
+fn a_sole_ue_that_is_given_what_is_not_there_is_stopped() {
+    for given in [units(8, 2), units(5, 1), units(7, 2).without(1), units(3, 2)] {
+        let stopped = std::panic::catch_unwind(|| {
+            let own = Own { sole: Some(given), heard: 0 };
+            CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own))).schedule_sole(7, 2, units(6, 2))
+        });
+        assert!(stopped.is_err(), "{given:?}");
+    }
+}
+
+#[test]
+fn a_mean_rate_decays_with_time_and_gains_what_was_sent_over_the_window() {
+    let config = ProportionalFairConfig { window: Duration::from_millis(100) };
+    let mut scheduler = ProportionalFair::new(&config, &[Ratio(1.0)]).expect("sound");
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let first = |scheduler: &mut ProportionalFair, now, ratio: u32| {
+        // UE 0 carries 100 B in a block, UE 1 as many times more as `ratio` says: who comes first?
+        let cell = Cell::new(
+            1,
+            1,
+            vec![Ue::new(0, 0, 100, vec![vec![100]]), Ue::new(1, 0, ratio, vec![vec![9999]])],
+        );
+        let mut out = RbAllocation::default();
+        cell.demand(|demand| scheduler.schedule(&RbDemand { now, ..*demand }, &mut out));
+        if out.grant(0).rbs > 0 { 0 } else { 1 }
+    };
+    assert_eq!(
+        [first(&mut scheduler, at(0), 100), first(&mut scheduler, at(0), 101)],
+        [0, 1],
+        "equal: the first"
+    );
+    let serve = |scheduler: &mut ProportionalFair, ms, ue, bytes| {
+        scheduler.on_served(at(ms), &[UeServed { ue, rbs: 1, bytes }]);
+    };
+    // 1000 B in 100 ms are 10 kB/s; UE 1 has had 27.18 kB/s 100 ms earlier, which is as much.
+    serve(&mut scheduler, 0, 1, 2718);
+    serve(&mut scheduler, 100, 0, 1000);
+    assert_eq!([first(&mut scheduler, at(100), 99), first(&mut scheduler, at(100), 101)], [0, 1]);
+    assert_eq!([first(&mut scheduler, at(150), 99), first(&mut scheduler, at(150), 101)], [0, 1]);
+    // Another 1000 B at once double the mean.
+    serve(&mut scheduler, 100, 0, 1000);
+    assert_eq!([first(&mut scheduler, at(100), 49), first(&mut scheduler, at(100), 51)], [0, 1]);
 }

@@ -7,8 +7,8 @@ mod bits;
 mod lte;
 mod nr;
 
-use super::pdu::{Nack, Pdu, PduHeader, StatusPdu, TbContent};
 use super::sn::SnSpace;
+use crate::pdu::{Nack, Pdu, PduHeader, StatusPdu, TbContent};
 use alloc::vec::Vec;
 use bits::{Reader, Writer};
 use core::fmt;
@@ -55,6 +55,7 @@ impl Format {
 
 /// Why bytes are no PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// It ends before a field does, or before the first byte of data.
     Truncated {

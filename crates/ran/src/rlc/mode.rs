@@ -7,190 +7,95 @@
 //! key of NR's t-Reassembly, since one stands where the other does.
 
 use super::codec::Format;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Bytes, Duration, choice, kinds_config, params};
 
 /// Every mode's description.
-pub const MODE_DOCS: &[&MethodDoc] = &[&TM_DOC, &UM_DOC, &AM_DOC];
+pub const DOCS: &[&MethodDoc] = &[&TM_DOC, &UM_DOC, &AM_DOC];
 
-/// Whose RLC it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-pub enum Generation {
-    /// TS 38.322: an SDU or a segment of one in each PDU.
-    #[default]
-    Nr,
-    /// TS 36.322: SDUs are concatenated in a PDU.
-    Lte,
-}
-
-/// Settings of transparent mode: there are none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct TmConfig {}
-
-/// Settings of unacknowledged mode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct UmConfig {
+choice! {
     /// Whose RLC it is.
-    pub generation: Generation,
-    /// Bits of the SN: 6 or 12 for NR, 5 or 10 for LTE.
-    pub sn_bits: u8,
-    /// t-Reassembly, in LTE t-Reordering: time after which what is missing is given up.
-    pub t_reassembly: Duration,
-}
-
-/// Settings of acknowledged mode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct AmConfig {
-    /// Whose RLC it is.
-    pub generation: Generation,
-    /// Bits of the SN: 12 or 18 for NR, 10 for LTE.
-    pub sn_bits: u8,
-    /// LTE: bits of a length indicator, 11 or 15.
-    pub li_bits: u8,
-    /// t-Reassembly, in LTE t-Reordering: time after which what is missing is reported.
-    pub t_reassembly: Duration,
-    /// t-StatusProhibit: least time between two status reports.
-    pub t_status_prohibit: Duration,
-    /// t-PollRetransmit: time after which an unanswered poll is repeated.
-    pub t_poll_retransmit: Duration,
-    /// pollPDU: PDUs after which the sender polls; 0 for infinity.
-    pub poll_pdu: u32,
-    /// pollByte: bytes after which the sender polls; 0 for infinity.
-    pub poll_byte: Bytes,
-    /// maxRetxThreshold: retransmissions of one SDU (LTE: PDU) at which the sender reports a failure.
-    pub max_retx_threshold: u8,
-}
-
-/// Which mode, with its settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "snake_case"))]
-pub enum RlcModeConfig {
-    /// Transparent mode.
-    Tm(TmConfig),
-    /// Unacknowledged mode.
-    Um(UmConfig),
-    /// Acknowledged mode.
-    Am(AmConfig),
-}
-
-impl Default for UmConfig {
-    fn default() -> Self {
-        Self { generation: Generation::Nr, sn_bits: 12, t_reassembly: Duration::from_millis(35) }
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Generation {
+        /// TS 38.322: an SDU or a segment of one in each PDU.
+        #[default]
+        Nr = "nr",
+        /// TS 36.322: SDUs are concatenated in a PDU.
+        Lte = "lte",
     }
 }
 
-impl Default for AmConfig {
-    fn default() -> Self {
-        Self {
-            generation: Generation::Nr,
-            sn_bits: 12,
-            li_bits: 11,
-            t_reassembly: Duration::from_millis(35),
-            t_status_prohibit: Duration::ZERO,
-            t_poll_retransmit: Duration::from_millis(45),
-            poll_pdu: 0,
-            poll_byte: Bytes(0),
-            max_retx_threshold: 8,
-        }
+params! {
+    /// Settings of transparent mode: there are none.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct TmConfig {}
+}
+
+params! {
+    /// Settings of unacknowledged mode.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct UmConfig {
+        /// TS 38.322, or TS 36.322 with its concatenation and its t-Reordering.
+        generation: Generation = Generation::Nr;
+        /// Length of the sequence number.
+        sn_bits: u8 as "bits" = 12, rule("NR 6 or 12; LTE 5 or 10", |c| match c.generation {
+            Generation::Nr => matches!(c.sn_bits, 6 | 12),
+            Generation::Lte => matches!(c.sn_bits, 5 | 10),
+        }), SN_SOURCE;
+        /// t-Reassembly, in LTE t-Reordering: time after which what is missing is given up.
+        t_reassembly: Duration = Duration::from_millis(35),
+            within(Duration::ZERO, LONGEST_REASSEMBLY), REASSEMBLY_SOURCE;
     }
 }
 
-impl Default for RlcModeConfig {
-    fn default() -> Self {
-        Self::Um(UmConfig::default())
+params! {
+    /// Settings of acknowledged mode.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AmConfig {
+        /// TS 38.322, or TS 36.322 with its concatenation and its t-Reordering.
+        generation: Generation = Generation::Nr;
+        /// Length of the sequence number.
+        sn_bits: u8 as "bits" = 12, rule("NR 12 or 18; LTE 10", |c| match c.generation {
+            Generation::Nr => matches!(c.sn_bits, 12 | 18),
+            Generation::Lte => c.sn_bits == 10,
+        }), SN_SOURCE;
+        /// LTE: length of a length indicator.
+        li_bits: u8 as "bits" = 11,
+            rule("11 or 15", |c| matches!(c.li_bits, 11 | 15)), "TS 36.322 section 6.2.2.5";
+        /// t-Reassembly, in LTE t-Reordering: time after which what is missing is reported.
+        t_reassembly: Duration = Duration::from_millis(35),
+            within(Duration::ZERO, LONGEST_REASSEMBLY), REASSEMBLY_SOURCE;
+        /// Least time between two status reports.
+        t_status_prohibit: Duration = Duration::ZERO,
+            within(Duration::ZERO, Duration::from_millis(2400)), "TS 38.331 T-StatusProhibit";
+        /// Time after which an unanswered poll is repeated.
+        t_poll_retransmit: Duration = Duration::from_millis(45),
+            within(Duration::from_millis(1), Duration::from_secs(4)), "TS 38.331 T-PollRetransmit";
+        /// PDUs after which the sender polls; 0 for infinity.
+        poll_pdu: u32 as "PDUs" = 0, within(0, 65_536), "TS 38.331 PollPDU";
+        /// Bytes after which the sender polls; 0B for infinity.
+        poll_byte: Bytes = Bytes(0),
+            within(Bytes(0), Bytes(40 << 20)), "TS 38.331 PollByte";
+        /// Retransmissions of one SDU (LTE: PDU) at which the sender reports a failure.
+        max_retx_threshold: u8 as "retransmissions" = 8,
+            within(1, 32), "TS 38.331 maxRetxThreshold";
     }
+}
+
+kinds_config! {
+    /// Which mode, with its settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum RlcModeConfig(DOCS) = Um;
+    "tm" Tm = TmConfig;
+    "um" Um = UmConfig;
+    "am" Am = AmConfig;
 }
 
 const SN_SOURCE: &str = "TS 38.322 and 36.322 section 6.2, the SN field";
-
-fn check_reassembly(t: Duration) -> Result<(), ConfigError> {
-    const SOURCE: &str = "TS 38.331 t-Reassembly; TS 36.331 t-Reordering";
-    ensure(t <= Duration::from_millis(1600), "t_reassembly", &t, "0s to 1.6s", SOURCE)
-}
-
-impl UmConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        let (allowed, bound) = match self.generation {
-            Generation::Nr => ([6, 12], "6 or 12 for NR"),
-            Generation::Lte => ([5, 10], "5 or 10 for LTE"),
-        };
-        ensure(allowed.contains(&self.sn_bits), "sn_bits", &self.sn_bits, bound, SN_SOURCE)?;
-        check_reassembly(self.t_reassembly)
-    }
-}
-
-impl AmConfig {
-    fn validate(&self) -> Result<(), ConfigError> {
-        let (allowed, bound): (&[u8], _) = match self.generation {
-            Generation::Nr => (&[12, 18], "12 or 18 for NR"),
-            Generation::Lte => (&[10], "10 for LTE"),
-        };
-        ensure(allowed.contains(&self.sn_bits), "sn_bits", &self.sn_bits, bound, SN_SOURCE)?;
-        let li = "TS 36.322 section 6.2.2.5";
-        ensure(matches!(self.li_bits, 11 | 15), "li_bits", &self.li_bits, "11 or 15", li)?;
-        check_reassembly(self.t_reassembly)?;
-        let (prohibit, poll) = (self.t_status_prohibit, self.t_poll_retransmit);
-        ensure(
-            prohibit <= Duration::from_millis(2400),
-            "t_status_prohibit",
-            &prohibit,
-            "0s to 2.4s",
-            "TS 38.331 T-StatusProhibit",
-        )?;
-        ensure(
-            (Duration::from_millis(1)..=Duration::from_secs(4)).contains(&poll),
-            "t_poll_retransmit",
-            &poll,
-            "1ms to 4s",
-            "TS 38.331 T-PollRetransmit",
-        )?;
-        ensure(
-            self.poll_pdu <= 65_536,
-            "poll_pdu",
-            &self.poll_pdu,
-            "0 (infinity) to 65536",
-            "TS 38.331 PollPDU",
-        )?;
-        ensure(
-            self.poll_byte <= Bytes(40 << 20),
-            "poll_byte",
-            &self.poll_byte,
-            "0B (infinity) to 40MiB",
-            "TS 38.331 PollByte",
-        )?;
-        ensure(
-            (1..=32).contains(&self.max_retx_threshold),
-            "max_retx_threshold",
-            &self.max_retx_threshold,
-            "1 to 32",
-            "TS 38.331 maxRetxThreshold",
-        )
-    }
-}
+const REASSEMBLY_SOURCE: &str = "TS 38.331 t-Reassembly; TS 36.331 t-Reordering";
+const LONGEST_REASSEMBLY: Duration = Duration::from_millis(1600);
 
 impl RlcModeConfig {
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first field that is out of bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        match self {
-            Self::Tm(_) => Ok(()),
-            Self::Um(um) => um.validate(),
-            Self::Am(am) => am.validate(),
-        }
-    }
-
     /// How its PDUs are written.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -213,14 +118,6 @@ impl RlcModeConfig {
 }
 
 const KIND: &str = "RLC mode";
-const GENERATION: ParamDoc = ParamDoc::new(
-    "generation",
-    "`nr` or `lte`",
-    "nr, lte",
-    "nr",
-    "TS 38.322, or TS 36.322 with concatenation of SDUs.",
-);
-
 const TM_DOC: MethodDoc = MethodDoc {
     name: "tm",
     kind: KIND,
@@ -228,7 +125,7 @@ const TM_DOC: MethodDoc = MethodDoc {
     text: "An SDU is a PDU: no header, no segmentation. An SDU waits for a grant that holds all of it.",
     sources: "TS 38.322 section 5.2.1",
     deviations: "none",
-    params: &[],
+    params: TmConfig::params,
 };
 
 const UM_DOC: MethodDoc = MethodDoc {
@@ -239,17 +136,7 @@ const UM_DOC: MethodDoc = MethodDoc {
            up when t-Reassembly ends. LTE concatenates SDUs in one PDU and delivers in order.",
     sources: "TS 38.322 section 5.2.2; TS 36.322 section 5.1.2",
     deviations: "values between those that the standard lists are allowed",
-    params: &[
-        GENERATION,
-        ParamDoc::new("sn_bits", "bits", "NR 6 or 12; LTE 5 or 10", "12", "Length of the sequence number."),
-        ParamDoc::new(
-            "t_reassembly",
-            "time",
-            "0s to 1.6s",
-            "35ms",
-            "t-Reassembly, in LTE t-Reordering: time after which what is missing is given up.",
-        ),
-    ],
+    params: UmConfig::params,
 };
 
 const AM_DOC: MethodDoc = MethodDoc {
@@ -260,51 +147,5 @@ const AM_DOC: MethodDoc = MethodDoc {
            the bytes that miss. NR delivers each SDU when it is complete, LTE in order.",
     sources: "TS 38.322 sections 5.2.3 and 5.3; TS 36.322 sections 5.1.3 and 5.2",
     deviations: "values between those that the standard lists are allowed; 0 stands for infinity",
-    params: &[
-        GENERATION,
-        ParamDoc::new("sn_bits", "bits", "NR 12 or 18; LTE 10", "12", "Length of the sequence number."),
-        ParamDoc::new("li_bits", "bits", "11 or 15", "11", "LTE: length of a length indicator."),
-        ParamDoc::new(
-            "t_reassembly",
-            "time",
-            "0s to 1.6s",
-            "35ms",
-            "t-Reassembly, in LTE t-Reordering: time after which what is missing is reported.",
-        ),
-        ParamDoc::new(
-            "t_status_prohibit",
-            "time",
-            "0s to 2.4s",
-            "0s",
-            "Least time between two status reports.",
-        ),
-        ParamDoc::new(
-            "t_poll_retransmit",
-            "time",
-            "1ms to 4s",
-            "45ms",
-            "Time after which an unanswered poll is repeated.",
-        ),
-        ParamDoc::new(
-            "poll_pdu",
-            "PDUs",
-            "0 to 65536",
-            "0",
-            "PDUs after which the sender polls; 0 for infinity.",
-        ),
-        ParamDoc::new(
-            "poll_byte",
-            "size",
-            "0B to 40MiB",
-            "0B",
-            "Bytes after which the sender polls; 0B for infinity.",
-        ),
-        ParamDoc::new(
-            "max_retx_threshold",
-            "retransmissions",
-            "1 to 32",
-            "8",
-            "Retransmissions of one SDU (LTE: PDU) at which the sender reports a failure.",
-        ),
-    ],
+    params: AmConfig::params,
 };

@@ -17,12 +17,38 @@ mod nr_um;
 mod ring;
 
 use super::mode::{Generation, RlcModeConfig};
-use super::pdu::{Part, PduHeader, SduHandle, StatusPdu, TbContent};
+use crate::pdu::{Part, PduHeader, SduHandle, StatusPdu, TbContent};
 use alloc::boxed::Box;
 use am::{Am, LtePdus, NrSdus};
 use justfull_base::{ConfigError, Instant};
 use lte_um::LteUm;
 use nr_um::NrUm;
+
+/// Where the SDUs go that a receiving entity puts together.
+pub trait SduSink {
+    /// `sdu` is complete.
+    fn deliver(&mut self, sdu: SduHandle);
+
+    /// Bytes of `sdu` were kept and are given up.
+    fn abandon(&mut self, sdu: SduHandle);
+
+    /// A PDU with these parts was discarded: stale, duplicate or not valid. For a sink that must know the fate of every SDU: in
+    /// unacknowledged mode a PDU that comes after the window has moved on leaves no other trace.
+    fn discard(&mut self, _parts: &[Part]) {}
+}
+
+/// What to do with an SDU that is complete, and with one that is given up.
+impl<D: FnMut(SduHandle), A: FnMut(SduHandle)> SduSink for (D, A) {
+    #[inline]
+    fn deliver(&mut self, sdu: SduHandle) {
+        self.0(sdu);
+    }
+
+    #[inline]
+    fn abandon(&mut self, sdu: SduHandle) {
+        self.1(sdu);
+    }
+}
 
 /// Receiving side of an RLC entity of any mode.
 #[derive(Clone, Debug)]
@@ -72,48 +98,38 @@ impl RlcRx {
         deliver: impl FnMut(SduHandle),
         abandoned: impl FnMut(SduHandle),
     ) {
-        self.receive_noting(now, content, deliver, abandoned, |_| {});
+        self.receive_into(now, content, &mut (deliver, abandoned));
     }
 
-    /// As [`Self::receive`]; `discarded` gets the data field of each PDU that is discarded: for one who must know what becomes of
-    /// every SDU, since in unacknowledged mode a PDU that comes after the window has moved on is lost without another trace.
+    /// As [`Self::receive`], for a sink that also hears of discarded PDUs.
     #[inline]
-    pub fn receive_noting(
-        &mut self,
-        now: Instant,
-        content: &TbContent,
-        mut deliver: impl FnMut(SduHandle),
-        mut abandoned: impl FnMut(SduHandle),
-        mut discarded: impl FnMut(&[Part]),
-    ) {
+    pub fn receive_into(&mut self, now: Instant, content: &TbContent, sink: &mut impl SduSink) {
         for pdu in &content.pdus {
             let parts = content.parts_of(pdu);
             let accepted = match (&mut self.kind, &pdu.header) {
                 (_, PduHeader::Status(_)) => true,
                 (Kind::Tm, PduHeader::Tm) => match parts {
                     [part] if part.offset == 0 && part.last => {
-                        deliver(part.sdu);
+                        sink.deliver(part.sdu);
                         true
                     }
                     _ => false,
                 },
                 (Kind::NrUm(um), &PduHeader::NrUm { si, sn, so }) => {
-                    um.receive(now, (si, sn, so), parts, &mut deliver, &mut abandoned)
+                    um.receive(now, (si, sn, so), parts, sink)
                 }
-                (Kind::LteUm(um), &PduHeader::LteUm { fi, sn }) => {
-                    um.receive(now, (fi, sn), parts, &mut deliver, &mut abandoned)
-                }
+                (Kind::LteUm(um), &PduHeader::LteUm { fi, sn }) => um.receive(now, (fi, sn), parts, sink),
                 (Kind::NrAm(am), &PduHeader::NrAm { poll, si, sn, so }) => {
-                    am.receive_nr(now, poll, (si, sn, so), parts, &mut deliver)
+                    am.receive_nr(now, poll, (si, sn, so), parts, &mut |sdu| sink.deliver(sdu))
                 }
                 (Kind::LteAm(am), &PduHeader::LteAm { poll, fi, sn, segment }) => {
-                    am.receive_lte(now, poll, (fi, sn, segment), parts, &mut deliver)
+                    am.receive_lte(now, poll, (fi, sn, segment), parts, &mut |sdu| sink.deliver(sdu))
                 }
                 _ => false,
             };
             if !accepted {
                 self.discarded += 1;
-                discarded(parts);
+                sink.discard(parts);
             }
         }
     }
@@ -142,13 +158,18 @@ impl RlcRx {
     pub fn on_timeout(
         &mut self,
         now: Instant,
-        mut deliver: impl FnMut(SduHandle),
-        mut abandoned: impl FnMut(SduHandle),
+        deliver: impl FnMut(SduHandle),
+        abandoned: impl FnMut(SduHandle),
     ) {
+        self.on_timeout_into(now, &mut (deliver, abandoned));
+    }
+
+    /// As [`Self::on_timeout`], for a sink.
+    pub fn on_timeout_into(&mut self, now: Instant, sink: &mut impl SduSink) {
         match &mut self.kind {
             Kind::Tm => {}
-            Kind::NrUm(um) => um.on_timeout(now, &mut abandoned),
-            Kind::LteUm(um) => um.on_timeout(now, &mut deliver, &mut abandoned),
+            Kind::NrUm(um) => um.on_timeout(now, sink),
+            Kind::LteUm(um) => um.on_timeout(now, sink),
             Kind::NrAm(am) => am.on_timeout(now),
             Kind::LteAm(am) => am.on_timeout(now),
         }

@@ -14,7 +14,7 @@ mod concatenate;
 mod segment;
 
 use super::mode::{Generation, RlcModeConfig};
-use super::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
+use crate::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use am_lte::LteAm;
@@ -144,6 +144,18 @@ impl RlcTx {
             Kind::LteUm(um) => um.headers(),
             Kind::NrAm(am) => am.headers(),
             Kind::LteAm(am) => am.headers(),
+        }
+    }
+
+    /// An SDU that goes whole leaves no trace here or at the receiver, since its PDU has no SN (TM, and UM of NR: TS 38.322 section
+    /// 6.2.2.3) and no SDU is partly sent.
+    #[must_use]
+    #[inline]
+    pub const fn forgets_whole(&self) -> bool {
+        match &self.kind {
+            Kind::Tm { .. } => true,
+            Kind::NrUm(um) => um.left == 0,
+            _ => false,
         }
     }
 

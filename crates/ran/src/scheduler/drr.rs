@@ -7,22 +7,16 @@
 
 use super::{Candidate, SdapScheduler};
 use alloc::vec::Vec;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{Bytes, ConfigError, params};
 
-/// Settings of [`Drr`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct DrrConfig {
-    /// Credit per turn and unit of weight, 64 B to 1 MB.
-    pub quantum: Bytes,
-}
-
-impl Default for DrrConfig {
-    fn default() -> Self {
-        Self { quantum: Bytes(1500) }
+params! {
+    /// Settings of [`Drr`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DrrConfig {
+        /// Credit per turn and unit of weight.
+        quantum: Bytes = Bytes(1500),
+            within(Bytes(64), Bytes(1_000_000)), "smaller credits need many turns per packet";
     }
 }
 
@@ -34,13 +28,7 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "Each queue in turn gets a credit of quantum times its weight and sends while its first packet fits.",
     sources: "Shreedhar and Varghese 1996",
     deviations: "a queue whose bearer takes nothing now keeps its credit",
-    params: &[ParamDoc {
-        name: "quantum",
-        unit: "size",
-        bounds: "64B to 1MB",
-        default: "1500B",
-        text: "Credit per turn and unit of weight.",
-    }],
+    params: DrrConfig::params,
 };
 
 /// See the module's page.
@@ -59,8 +47,7 @@ impl Drr {
     /// # Errors
     /// The quantum is out of bounds.
     pub fn new(config: &DrrConfig, queues: usize) -> Result<Self, ConfigError> {
-        let ok = (64..=1_000_000).contains(&config.quantum.0);
-        ensure(ok, "quantum", &config.quantum, "64B to 1MB", "smaller credits need many turns per packet")?;
+        config.validate()?;
         Ok(Self { quantum: config.quantum.0, credit: alloc::vec![0; queues], turn: 0, credited: false })
     }
 

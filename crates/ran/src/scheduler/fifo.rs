@@ -4,12 +4,13 @@
 
 use super::{Candidate, SdapScheduler};
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct FifoConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FifoConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -19,12 +20,22 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "Order of arrival over all queues, as a plain mapper would forward.",
     sources: "TS 37.324 section 5.2.1",
     deviations: "none",
-    params: &[],
+    params: FifoConfig::params,
 };
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fifo;
+
+impl Fifo {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &FifoConfig, _: usize) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
 
 impl SdapScheduler for Fifo {
     fn pick(&mut self, candidates: &[Candidate]) -> Option<usize> {

@@ -4,12 +4,13 @@
 
 use super::{Candidate, SdapScheduler};
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct RoundRobinConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RoundRobinConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -19,13 +20,23 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "A packet from each queue in turn.",
     sources: "E19 section IV; T20 released program",
     deviations: "none",
-    params: &[],
+    params: RoundRobinConfig::params,
 };
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin {
     turn: usize,
+}
+
+impl RoundRobin {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &RoundRobinConfig, _: usize) -> Result<Self, ConfigError> {
+        Ok(Self::default())
+    }
 }
 
 impl SdapScheduler for RoundRobin {

@@ -4,12 +4,13 @@
 
 use super::{Candidate, SdapScheduler};
 use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, params};
 
-/// No settings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct StrictPriorityConfig {}
+params! {
+    /// No settings.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct StrictPriorityConfig {}
+}
 
 /// Description for users.
 pub(super) const DOC: MethodDoc = MethodDoc {
@@ -19,12 +20,22 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     text: "The queue with the least priority number first; ties by order in the configuration. A busy urgent flow starves the others.",
     sources: "T20 section 5",
     deviations: "none",
-    params: &[],
+    params: StrictPriorityConfig::params,
 };
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrictPriority;
+
+impl StrictPriority {
+    /// There are no settings.
+    ///
+    /// # Errors
+    /// None.
+    pub fn new(_: &StrictPriorityConfig, _: usize) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
 
 impl SdapScheduler for StrictPriority {
     fn pick(&mut self, candidates: &[Candidate]) -> Option<usize> {

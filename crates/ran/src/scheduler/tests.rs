@@ -6,13 +6,10 @@ use alloc::vec::Vec;
 use justfull_base::Rng;
 
 fn all(queues: usize) -> Vec<AnySdapScheduler> {
-    let configs = [
-        SdapSchedulerConfig::Fifo(FifoConfig {}),
-        SdapSchedulerConfig::RoundRobin(RoundRobinConfig {}),
-        SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {}),
-        SdapSchedulerConfig::Drr(DrrConfig::default()),
-    ];
-    configs.iter().map(|c| AnySdapScheduler::new(c, queues).expect("defaults are sound")).collect()
+    SdapSchedulerConfig::all()
+        .iter()
+        .map(|c| AnySdapScheduler::new(c, queues).expect("defaults are sound"))
+        .collect()
 }
 
 fn candidate(head_bytes: u32, weight: u32) -> Candidate {

@@ -2,23 +2,14 @@
 
 use super::*;
 use crate::UeConfig;
+use crate::bearer::{Bearer, Link};
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
+use alloc::boxed::Box;
 
 /// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section 6.1.2; TS 36.321 section 6.1.2). A21's
 /// transport blocks of 1572 and 2292 B leave 1569 and 2289 B.
 const MAC_HEADER: u8 = 3;
-
-/// What was built, in a vector of its exact length: collecting results leaves room for four of them.
-pub(crate) fn collect_exactly<T>(
-    items: impl ExactSizeIterator<Item = Result<T, ConfigError>>,
-) -> Result<Vec<T>, ConfigError> {
-    let mut all = Vec::with_capacity(items.len());
-    for item in items {
-        all.push(item?);
-    }
-    Ok(all)
-}
 
 /// Key of the streams of chance of UE `index`.
 fn ue_key(config: &StackConfig, index: usize) -> u64 {
@@ -45,40 +36,34 @@ impl Stack {
         let context = LimiterContext { unit, slot, mtu: config.mtu };
         let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
-        let mut mac_poll = Poll::new(mac_ticker);
-        mac_poll.arm(Instant::ZERO, false);
-        let blocks = Blocks::new(config)?;
-        let reported = (config.mac.cqi_delay > 0 && blocks.is_some()).then(|| channel.clone());
+        let service = AnyService::new(config)?;
+        let clocks = Clocks::new([upf_poll, sdap_poll, mac_ticker], config.tie_order == TieOrder::TopDown);
+        let reported = (config.mac.cqi_delay > 0 && config.mac.carrier.is_some()).then(|| channel.clone());
         let mut stack = Self {
-            ues: Vec::with_capacity(config.ues.len()),
-            upfs: Vec::new(),
             flows: Vec::new(),
-            upf_poll: Poll::new(upf_poll),
-            sdap_poll: Poll::new(sdap_poll),
-            mac_poll,
+            upfs: Vec::new(),
+            ues: Vec::with_capacity(config.ues.len()),
+            cell: Cell {
+                ues: Vec::with_capacity(config.ues.len()),
+                channel,
+                reported,
+                per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
+                unit,
+                backlog: RlcView::default(),
+                wants_reports: false,
+                offers: Vec::new(),
+            },
+            service,
+            clocks,
             upf_batch: config.upf.batch,
             sdap_batch: config.sdap.batch,
             upf_busy: Vec::new(),
             sdap_busy: Vec::new(),
-            turns: Turns::default(),
-            channel,
-            reported,
-            blocks,
-            per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
-            unit,
             slot,
-            overhead: config.mac.overhead.0,
-            mtu: config.mtu,
-            last_slot: LastSlot::default(),
-            backlog: RlcView::default(),
-            top_down: config.tie_order == TieOrder::TopDown,
+            last_slot: None,
             unpaced,
             hash_key: stream_key(seed, "upf.hash"),
             assert_bound: config.assert_bound,
-            limiters_listen: !matches!(
-                config.rlc.limiter,
-                LimiterConfig::Unlimited(_) | LimiterConfig::Fixed(_)
-            ),
             clairvoyant: clairvoyant.then_some(context),
             upf_aqm_idles: upf_event_driven && unpaced && config.upf.queue.has_aqm(),
             held: 0,
@@ -95,6 +80,9 @@ impl Stack {
             stack.upfs = collect_exactly(config.ues.iter().enumerate().map(upf))?;
         }
         for index in 0..config.ues.len() {
+            let radio = stack.build_radio(config, index, &context)?;
+            stack.cell.wants_reports |= radio.bearers.iter().any(|bearer| bearer.limiter.wants_reports());
+            stack.cell.ues.push(radio);
             let ue = stack.build_ue(config, index, &context)?;
             stack.ues.push(ue);
         }
@@ -102,22 +90,21 @@ impl Stack {
         Ok(stack)
     }
 
-    fn build_ue(
+    fn build_radio(
         &self,
         config: &StackConfig,
         index: usize,
         context: &LimiterContext,
-    ) -> Result<Ue, ConfigError> {
+    ) -> Result<UeRadio, ConfigError> {
         let ue = &config.ues[index];
         let within_ue = |e: ConfigError| e.within(&alloc::format!("ue[{index}]"));
         let key = ue_key(config, index);
-        let pacer_context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
-        let rlc = (0..ue.drbs).map(|drb| {
-            let mut rlc = RlcEntity::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
+        let bearers = (0..ue.drbs).map(|drb| {
+            let mut bearer = Bearer::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
             if config.mac.carrier.is_some() {
-                rlc.link = Some(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?);
+                bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?);
             }
-            Ok(rlc)
+            Ok(bearer)
         });
         let channel =
             ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
@@ -134,17 +121,29 @@ impl Stack {
                 "one MAC, one unit",
             )));
         }
-        Ok(Ue {
-            sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &pacer_context, mix(key ^ 2))
-                .map_err(|e| e.within("sdap"))?,
-            rlc: collect_exactly(rlc).map_err(|e| e.within("rlc"))?.into(),
-            qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
-            rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
-            reported: channel.as_ref().filter(|_| self.reported.is_some()).cloned().map(Box::new),
+        Ok(UeRadio {
+            bearers: collect_exactly(bearers).map_err(|e: ConfigError| e.within("rlc"))?.into(),
+            reported: channel.as_ref().filter(|_| self.cell.reported.is_some()).cloned().map(Box::new),
             channel: channel.map(Box::new),
             slice: ue.slice,
-            block_listed: false,
-            sdap_listed: false,
+            listed: false,
+        })
+    }
+
+    fn build_ue(
+        &self,
+        config: &StackConfig,
+        index: usize,
+        context: &LimiterContext,
+    ) -> Result<Ue, ConfigError> {
+        let ue = &config.ues[index];
+        let context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
+        Ok(Ue {
+            sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &context, mix(ue_key(config, index) ^ 2))
+                .map_err(|e| e.within("sdap"))?,
+            qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
+            rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
+            listed: false,
         })
     }
 
@@ -162,12 +161,13 @@ impl Stack {
 
     /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
-        let paces = self.ues.iter().flat_map(|ue| &*ue.rlc).any(|rlc| rlc.limiter.paces());
+        let mut bearers = self.cell.ues.iter().flat_map(|ue| ue.bearers.iter());
+        let paces = bearers.any(|bearer| bearer.limiter.paces());
         // The clairvoyant pacer counts the polls of SDAP before the UPF's next opportunity.
         let foresees = matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let why = "the method opens with time and must be asked several times a slot";
         justfull_base::error::ensure(
-            !((paces || foresees) && self.sdap_poll.is_event_driven()),
+            !((paces || foresees) && self.clocks.sdap.is_event_driven()),
             "sdap.poll.period",
             &config.sdap.poll.period,
             "above 0s with this rlc.limiter or sdap.pacer",
@@ -175,7 +175,7 @@ impl Stack {
         )?;
         let paced = !matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
         justfull_base::error::ensure(
-            !(paced && self.upf_poll.is_event_driven()),
+            !(paced && self.clocks.upf.is_event_driven()),
             "upf.poll.period",
             &config.upf.poll.period,
             "above 0s with this sdap.pacer",

@@ -1,6 +1,7 @@
 //! What the stack can tell of a run: the fate of its packets, and which mechanisms have acted.
 
 use super::*;
+use crate::bearer::Bearer;
 use alloc::string::String;
 use justfull_queue::ManagedQueue;
 
@@ -21,10 +22,12 @@ impl Stack {
     /// All queues of UPF, SDAP and RLC.
     fn queues(&self) -> impl Iterator<Item = &ManagedQueue> {
         let upf = self.upfs.iter().flat_map(|upf| upf.queues.iter().map(|q| &q.queue));
-        upf.chain(self.ues.iter().flat_map(|ue| {
-            let sdap = ue.sdap.queues.iter().map(|q| &q.queue);
-            sdap.chain(ue.rlc.iter().map(RlcEntity::queue))
-        }))
+        let sdap = self.ues.iter().flat_map(|ue| ue.sdap.queues.iter().map(|q| &q.queue));
+        upf.chain(sdap).chain(self.all_bearers().map(Bearer::queue))
+    }
+
+    fn all_bearers(&self) -> impl Iterator<Item = &Bearer> {
+        self.cell.ues.iter().flat_map(|ue| ue.bearers.iter())
     }
 
     /// Counts of the run so far.
@@ -40,7 +43,7 @@ impl Stack {
             counts.dropped += queue.counters().dropped_total().packets;
             counts.queued += u64::from(queue.backlog_packets());
         }
-        let (flying, lost) = self.blocks.as_ref().map_or((0, 0), |mac| mac.in_the_air());
+        let (flying, lost) = self.service.in_the_air();
         counts.queued += flying;
         counts.dropped += lost;
         counts
@@ -68,7 +71,7 @@ impl Stack {
     /// and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (none dropped or marked a packet). The run so far is that of a cell without them.
     #[must_use]
     pub fn never_acted(&self) -> Vec<&'static str> {
-        let limits = self.ues.iter().flat_map(|ue| &*ue.rlc).any(|rlc| !rlc.limiter.is_unlimited());
+        let limits = self.all_bearers().any(|bearer| !bearer.limiter.is_unlimited());
         let mut idle = Vec::new();
         idle.extend((limits && self.held == 0).then_some("limiter"));
         idle.extend((!self.unpaced && self.paced == 0).then_some("pacer"));
@@ -85,24 +88,20 @@ impl Stack {
     /// Bearers of all UEs.
     #[must_use]
     pub fn bearers(&self) -> u64 {
-        self.ues.iter().map(|ue| ue.rlc.len() as u64).sum()
+        self.all_bearers().count() as u64
     }
 
     /// Most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a byte, or a resource block's share of the
     /// largest transport block.
     #[must_use]
     pub fn most_bytes_per_unit(&self) -> u64 {
-        match (&self.blocks, self.unit) {
-            (Some(mac), _) => mac.most_bytes_per_block(),
-            (None, CapacityUnit::Packets) => u64::from(self.mtu),
-            (None, CapacityUnit::Bytes) => 1,
-        }
+        self.service.most_bytes_per_unit()
     }
 
     /// Packets waiting in UPF, SDAP and RLC over all UEs.
     #[must_use]
     pub fn backlog_packets(&self) -> [u64; 3] {
-        let mut sum = [0, 0, self.backlog.packets];
+        let mut sum = [0, 0, self.cell.backlog.packets];
         for upf in self.upf_busy.iter().map(|&i| &self.upfs[i as usize]) {
             sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
         }

@@ -4,25 +4,19 @@ use super::*;
 use justfull_base::SlotForecast;
 
 impl Stack {
-    pub(super) fn forecast_first(&mut self, ue_index: u32, forecast: Option<SlotForecast>) {
-        if let (Some(forecast), Some(rlc)) = (forecast, self.ues[ue_index as usize].rlc.first_mut())
-            && rlc.limiter.wants_forecast()
-        {
-            rlc.limiter.on_forecast(&forecast);
-        }
-    }
-
     /// The pull that a packet leaving SDAP at `now` meets, and the polls of SDAP before it.
     pub(super) fn forecast(&self, now: Instant) -> SlotForecast {
-        let (k, next_pull) = self.mac_poll.first(now, !self.top_down);
-        let capacity = self.whole_slot(&self.channel, k, next_pull);
+        let Clocks { sdap, mac, top_down, .. } = &self.clocks;
+        let (k, next_pull) = mac.first(now, !top_down);
+        let slot = Slot { k, now: next_pull, length: self.slot };
+        let capacity = self.service.whole_slot(&self.cell.channel, slot);
         let most = 1 + (capacity / u64::from(self.sdap_batch).max(1)) as u32;
         // Top-down, a poll at the instant of the pull is in time for it.
-        let too_late = if self.top_down { next_pull + Duration::from_nanos(1) } else { next_pull };
+        let too_late = if *top_down { next_pull + Duration::from_nanos(1) } else { next_pull };
         SlotForecast {
             next_pull,
             capacity,
-            polls_left: self.sdap_poll.count_between(now, too_late, most.saturating_add(1)),
+            polls_left: sdap.count_between(now, too_late, most.saturating_add(1)),
             packets_per_poll: self.sdap_batch,
         }
     }
@@ -30,9 +24,10 @@ impl Stack {
     /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the pulls before it.
     pub(super) fn clairvoyant_need(&self, now: Instant) -> u64 {
         let Some(context) = &self.clairvoyant else { return 0 };
-        let strictly = !self.top_down;
-        let next_upf = self.upf_poll.first(now, true).1;
-        let mut poll = self.sdap_poll.first(now, strictly).1;
+        let Clocks { upf, sdap, top_down, .. } = &self.clocks;
+        let strictly = !top_down;
+        let next_upf = upf.first(now, true).1;
+        let mut poll = sdap.first(now, strictly).1;
         let mut need = 0;
         let mut counted_pull = None;
         // At one instant SDAP is before the UPF bottom-up and after it top-down.
@@ -46,8 +41,8 @@ impl Stack {
             if counted_pull.is_none_or(|(pull, _)| pull != forecast.next_pull) {
                 counted_pull = Some((forecast.next_pull, need - wanted));
             }
-            poll = self.sdap_poll.first(poll, true).1;
+            poll = sdap.first(poll, true).1;
         }
-        need.saturating_sub(self.backlog.backlog(self.unit))
+        need.saturating_sub(self.cell.backlog.backlog(self.cell.unit))
     }
 }

@@ -4,8 +4,10 @@
 //! source starts in the stationary state of its law, so that several sources of one scenario are not in step.
 
 use crate::traffic::{Interval, check_payload};
+use justfull_base::bounds::key;
 use justfull_base::error::ensure;
-use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng};
+use justfull_base::param::{Form, Param, written_table};
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng, table};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -38,11 +40,30 @@ impl Span {
             Self::Exponential { exponential } => exponential.scaled(rng.exponential()),
         }
     }
+}
 
-    /// Checks that a mean of `name` is at least 1 us.
-    pub(crate) fn validate(&self, name: &str) -> Result<(), ConfigError> {
+impl Param for Span {
+    const UNIT: &'static str = "time, or { exponential = mean }";
+
+    fn form() -> Form {
+        let exponential = key::<Duration>("exponential", "Mean of an exponential law.");
+        Form::OneOf(vec![Duration::form(), Form::Table(vec![exponential])])
+    }
+
+    fn allowed() -> String {
+        "a mean of at least 1us".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(length) => length.written(),
+            Self::Exponential { exponential } => written_table(&[("exponential", exponential.written())]),
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
         let mean = self.mean();
-        ensure(mean >= Duration::from_micros(1), name, &mean, "at least 1us", "finer would not end")
+        ensure(mean >= Duration::from_micros(1), "", &mean, "at least 1us", "finer would not end")
     }
 }
 
@@ -78,15 +99,17 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// Settings of datagrams at a constant rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CbrConfig {
-    /// Rate on the IP layer: 28 B of headers count.
-    pub rate: BitRate,
-    /// Payload of each datagram.
-    #[serde(default = "full_payload")]
-    pub payload: Bytes,
+table! {
+    /// Settings of datagrams at a constant rate.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct CbrConfig: "nothing would be sent" {
+        /// Rate on the IP layer: 28 B of headers count. Above 0bit/s, a datagram per us at most.
+        rate: BitRate;
+        /// Payload of each datagram.
+        #[serde(default = "full_payload")]
+        payload: Bytes = full_payload(), stated("1B to the MTU less 28B of headers");
+    }
 }
 
 impl CbrConfig {
@@ -96,11 +119,11 @@ impl CbrConfig {
         Interval::Constant(self.rate.time_for_ceil(self.payload.0 + u64::from(super::UDP_HEADER_BYTES)))
     }
 
-    /// Checks every bound.
+    /// Checks every bound in a cell with this largest packet.
     ///
     /// # Errors
     /// The first field out of bounds.
-    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+    pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         check_payload(self.payload, mtu)?;
         ensure(self.rate.0 > 0, "rate", &self.rate, "above 0bit/s", "nothing would be sent")?;
         let gap = self.interval().mean();
@@ -118,19 +141,21 @@ fn full_payload() -> Bytes {
     Bytes(1400)
 }
 
-/// Settings of an on-off source.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OnOffConfig {
-    /// Rate while on, on the IP layer.
-    pub rate: BitRate,
-    /// Payload of each datagram.
-    #[serde(default = "full_payload")]
-    pub payload: Bytes,
-    /// Time on.
-    pub on: Span,
-    /// Time off.
-    pub off: Span,
+table! {
+    /// Settings of an on-off source.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct OnOffConfig {
+        /// Rate while on, on the IP layer.
+        rate: BitRate;
+        /// Payload of each datagram.
+        #[serde(default = "full_payload")]
+        payload: Bytes = full_payload(), stated("1B to the MTU less 28B of headers");
+        /// Time on.
+        on: Span;
+        /// Time off.
+        off: Span;
+    }
 }
 
 impl OnOffConfig {
@@ -140,14 +165,13 @@ impl OnOffConfig {
         CbrConfig { rate: self.rate, payload: self.payload }
     }
 
-    /// Checks every bound.
+    /// Checks every bound in a cell with this largest packet.
     ///
     /// # Errors
     /// The first field out of bounds.
-    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
-        self.cbr().validate(mtu)?;
-        self.on.validate("on")?;
-        self.off.validate("off")
+    pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
+        self.cbr().fits(mtu)?;
+        self.validate()
     }
 }
 

@@ -10,11 +10,12 @@
 //! there are no handshakes, and a congestion window lives on where the control does not restart it after idling. A request is
 //! one packet on the uplink; where its queue has no room, it is asked again after 1 s (RFC 6298's first timeout).
 
-use crate::recorder::Times;
 use crate::results::PageResult;
+use crate::times::Times;
 use crate::traffic::Span;
 use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng};
+use justfull_base::param::{Form, Param};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng, table};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};
 
@@ -34,18 +35,64 @@ pub enum ObjectSize {
     Lognormal(Lognormal),
 }
 
-/// A truncated lognormal law.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lognormal {
-    /// Mean before truncation.
-    pub mean: Bytes,
-    /// Standard deviation before truncation.
-    pub sd: Bytes,
-    /// Least size.
-    pub min: Bytes,
-    /// Greatest size.
-    pub max: Bytes,
+table! {
+    /// A truncated lognormal law.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Lognormal {
+        /// Mean before truncation.
+        mean: Bytes;
+        /// Standard deviation before truncation.
+        sd: Bytes;
+        /// Least size.
+        min: Bytes;
+        /// Greatest size.
+        max: Bytes;
+    }
+}
+
+/// The lognormal law of sizes in the model's words, at most 2 MB.
+fn lognormal(mean: u64, sd: u64, min: u64) -> ObjectSize {
+    let [mean, sd, min, max] = [mean, sd, min, 2_000_000].map(Bytes);
+    ObjectSize::Lognormal(Lognormal { mean, sd, min, max })
+}
+
+impl Param for ObjectSize {
+    const UNIT: &'static str = "bytes, or { mean, sd, min, max }";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Bytes::form(), Lognormal::form()])
+    }
+
+    fn allowed() -> String {
+        "1B to 1GiB".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(size) => size.written(),
+            Self::Lognormal(law) => law.written(),
+        }
+    }
+}
+
+impl Param for ObjectCount {
+    const UNIT: &'static str = "number, or { pareto, least, most }";
+
+    fn form() -> Form {
+        Form::OneOf(vec![u32::form(), ParetoCount::form()])
+    }
+
+    fn allowed() -> String {
+        "at most 10000".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(count) => count.written(),
+            Self::Pareto(law) => law.written(),
+        }
+    }
 }
 
 impl ObjectSize {
@@ -99,16 +146,18 @@ pub enum ObjectCount {
     Pareto(ParetoCount),
 }
 
-/// A truncated Pareto law.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ParetoCount {
-    /// Shape.
-    pub pareto: f64,
-    /// Where the law begins.
-    pub least: u32,
-    /// Where it ends.
-    pub most: u32,
+table! {
+    /// A truncated Pareto law.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ParetoCount {
+        /// Shape.
+        pareto: f64;
+        /// Where the law begins.
+        least: u32;
+        /// Where it ends.
+        most: u32;
+    }
 }
 
 impl ObjectCount {
@@ -135,51 +184,29 @@ impl ObjectCount {
     }
 }
 
-/// Settings of page loads.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PageConfig {
-    /// Size of the main object.
-    pub main: ObjectSize,
-    /// Size of an embedded object.
-    pub embedded: ObjectSize,
-    /// Number of embedded objects.
-    pub objects: ObjectCount,
-    /// From the main object's arrival to the first request for an embedded object.
-    pub parsing: Span,
-    /// From a page's last object to the next page.
-    pub reading: Span,
-    /// Size of a request on the IP layer.
-    pub request: Bytes,
-    /// Parallel connections.
-    pub connections: u32,
-    /// The server's end of each connection.
-    pub sender: SenderConfig,
-    /// The UE's end of each connection.
-    pub receiver: ReceiverConfig,
-}
-
-impl Default for PageConfig {
-    fn default() -> Self {
-        let lognormal = |mean, sd, min| {
-            ObjectSize::Lognormal(Lognormal {
-                mean: Bytes(mean),
-                sd: Bytes(sd),
-                min: Bytes(min),
-                max: Bytes(2_000_000),
-            })
-        };
-        Self {
-            main: lognormal(10_710, 25_032, 100),
-            embedded: lognormal(7_758, 126_168, 50),
-            objects: ObjectCount::Pareto(ParetoCount { pareto: 1.1, least: 2, most: 55 }),
-            parsing: Span::Exponential { exponential: Duration::from_millis(130) },
-            reading: Span::Exponential { exponential: Duration::from_secs(30) },
-            request: Bytes(350),
-            connections: 6,
-            sender: SenderConfig::default(),
-            receiver: ReceiverConfig::default(),
-        }
+table! {
+    /// Settings of page loads.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct PageConfig with Default {
+        /// Size of the main object.
+        main: ObjectSize = lognormal(10_710, 25_032, 100);
+        /// Size of an embedded object.
+        embedded: ObjectSize = lognormal(7_758, 126_168, 50);
+        /// Number of embedded objects.
+        objects: ObjectCount = ObjectCount::Pareto(ParetoCount { pareto: 1.1, least: 2, most: 55 });
+        /// From the main object's arrival to the first request for an embedded object.
+        parsing: Span = Span::Exponential { exponential: Duration::from_millis(130) };
+        /// From a page's last object to the next page.
+        reading: Span = Span::Exponential { exponential: Duration::from_secs(30) };
+        /// Size of a request on the IP layer.
+        request: Bytes as "bytes" = Bytes(350), stated("40B to the MTU");
+        /// Parallel connections.
+        connections: u32 = 6, within(1, MOST_CONNECTIONS), "browsers open about six to a server";
+        /// The server's end of each connection.
+        sender: SenderConfig = SenderConfig::default();
+        /// The UE's end of each connection.
+        receiver: ReceiverConfig = ReceiverConfig::default();
     }
 }
 
@@ -188,19 +215,14 @@ impl PageConfig {
     ///
     /// # Errors
     /// The first field out of bounds.
-    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+    pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         self.main.validate("main")?;
         self.embedded.validate("embedded")?;
         self.objects.validate()?;
-        self.parsing.validate("parsing")?;
-        self.reading.validate("reading")?;
         let fits = (40..=u64::from(mtu)).contains(&self.request.0);
         ensure(fits, "request", &self.request, "40B to the MTU", "one packet")?;
-        let some = (1..=MOST_CONNECTIONS).contains(&self.connections);
-        ensure(some, "connections", &self.connections, "1 to 32", "browsers open about six to a server")?;
         super::check_mss(&self.sender, mtu)?;
-        self.sender.validate().map_err(|e| e.within("sender"))?;
-        self.receiver.validate().map_err(|e| e.within("receiver"))
+        self.validate()
     }
 }
 

@@ -5,19 +5,21 @@
 //! the floor that E19 calls the sum of the configured ways: core delay, the wait for each poll and for the slot, air delay,
 //! uplink delay. Requests are sent whether or not earlier ones were answered, as `ping -i` does.
 
-use crate::traffic::{ICMP_HEADER_BYTES, Interval, least_interval};
+use crate::traffic::{ICMP_HEADER_BYTES, Interval};
 use justfull_base::error::ensure;
-use justfull_base::{Bytes, ConfigError};
+use justfull_base::{Bytes, ConfigError, table};
 use serde::{Deserialize, Serialize};
 
-/// Settings of a ping.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PingConfig {
-    /// Data bytes of each request and reply, as `ping -s` counts them: 28 B of IPv4 and ICMP headers come on top.
-    pub payload: Bytes,
-    /// Time between requests: constant, or normal with `mean` and `sd`.
-    pub interval: Interval,
+table! {
+    /// Settings of a ping.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct PingConfig {
+        /// Data bytes of each request and reply, as `ping -s` counts them: 28 B of IPv4 and ICMP headers come on top.
+        payload: Bytes;
+        /// Time between requests: constant, or normal with `mean` and `sd`.
+        interval: Interval;
+    }
 }
 
 impl PingConfig {
@@ -25,11 +27,11 @@ impl PingConfig {
     ///
     /// # Errors
     /// The first field out of bounds.
-    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+    pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         let most = u64::from(mtu.saturating_sub(ICMP_HEADER_BYTES));
         let bound = "at most the MTU less 28B of headers";
         ensure(self.payload.0 <= most, "payload", &self.payload, bound, "no IP fragmentation is modelled")?;
-        least_interval(&self.interval)
+        self.validate()
     }
 }
 

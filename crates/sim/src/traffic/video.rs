@@ -5,42 +5,37 @@
 //! Gaussian law of 2 ms within 4 ms. 30 Mbit/s and 60 frames a second is its baseline, 15 ms its delay budget. A frame is
 //! cut into full datagrams and is complete when the last of them has reached the UE.
 
-use crate::recorder::Times;
 use crate::results::FrameResult;
+use crate::times::Times;
 use crate::traffic::{UDP_HEADER_BYTES, check_payload};
-use justfull_base::error::ensure;
-use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Ratio, Rng};
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Ratio, Rng, table};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Settings of a video.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct VideoConfig {
-    /// Frames per second.
-    pub fps: u32,
-    /// Mean rate of the frames' contents, headers of datagrams not counted.
-    pub rate: BitRate,
-    /// Standard deviation of a frame's size over its mean.
-    pub size_sd: Ratio,
-    /// Standard deviation of the time at which a frame is sent; twice that is the most.
-    pub jitter_sd: Duration,
-    /// Payload of a full datagram.
-    pub payload: Bytes,
-    /// Time in which a frame should be complete.
-    pub budget: Duration,
-}
-
-impl Default for VideoConfig {
-    fn default() -> Self {
-        Self {
-            fps: 60,
-            rate: BitRate(30_000_000),
-            size_sd: Ratio(0.105),
-            jitter_sd: Duration::from_millis(2),
-            payload: Bytes(1400),
-            budget: Duration::from_millis(15),
-        }
+table! {
+    /// Settings of a video.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct VideoConfig with Default {
+        /// Frames per second.
+        fps: u32 as "frames per second" = 60, within(1, 1000), "frames a second";
+        /// Mean rate of the frames' contents, headers of datagrams not counted.
+        rate: BitRate = BitRate(30_000_000),
+            rule("2 B to 100 MB for each frame", |c| (2.0..=1e8).contains(&c.frame_bytes())),
+            "a frame is sent";
+        /// Standard deviation of a frame's size over its mean.
+        size_sd: Ratio = Ratio(0.105),
+            within(Ratio(0.0), Ratio(0.25)), "sizes are cut at half and at one and a half";
+        /// Standard deviation of the time at which a frame is sent; twice that is the most.
+        jitter_sd: Duration = Duration::from_millis(2),
+            rule("at most a quarter of a frame", |c| {
+                c.jitter_sd.as_nanos() <= c.period().as_nanos() / 4
+            }),
+            "frames keep their order";
+        /// Payload of a full datagram.
+        payload: Bytes = Bytes(1400), stated("1B to the MTU less 28B of headers");
+        /// Time in which a frame should be complete.
+        budget: Duration = Duration::from_millis(15);
     }
 }
 
@@ -56,36 +51,12 @@ impl VideoConfig {
         self.rate.0 as f64 / 8.0 / f64::from(self.fps)
     }
 
-    /// Checks every bound.
+    /// Checks every bound in a cell with this largest packet.
     ///
     /// # Errors
     /// The first field out of bounds.
-    pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
-        ensure((1..=1000).contains(&self.fps), "fps", &self.fps, "1 to 1000", "frames a second")?;
-        let bytes = self.frame_bytes();
-        ensure(
-            (2.0..=1e8).contains(&bytes),
-            "rate",
-            &self.rate,
-            "2 B to 100 MB for each frame",
-            "a frame is sent",
-        )?;
-        let sd = self.size_sd.0;
-        ensure(
-            (0.0..=0.25).contains(&sd),
-            "size_sd",
-            &sd,
-            "0 to 0.25",
-            "sizes are cut at half and at one and a half",
-        )?;
-        let most = Duration::from_nanos(self.period().as_nanos() / 4);
-        ensure(
-            self.jitter_sd <= most,
-            "jitter_sd",
-            &self.jitter_sd,
-            "at most a quarter of a frame",
-            "frames keep their order",
-        )?;
+    pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
+        self.validate()?;
         check_payload(self.payload, mtu)
     }
 }

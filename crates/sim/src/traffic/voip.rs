@@ -5,11 +5,11 @@
 //! that plus one packet's 20 ms of voice; loss and delay go into the E-model (`emodel.rs`). The ways beyond the server and
 //! beyond the UE are not in it: `extra_delay` of the flow can stand for them.
 
-use crate::recorder::Times;
 use crate::results::VoipResult;
+use crate::times::Times;
 use crate::traffic::emodel::{self, Codec};
 use crate::traffic::{Interval, Span};
-use justfull_base::{Bytes, ConfigError, Duration};
+use justfull_base::{Bytes, ConfigError, Duration, table};
 use serde::{Deserialize, Serialize};
 
 /// Voice and RTP header of one packet.
@@ -18,26 +18,23 @@ pub(crate) const PAYLOAD: Bytes = Bytes(160 + 12);
 /// Voice in one packet.
 pub(crate) const PACKET: Duration = Duration::from_millis(20);
 
-/// Settings of a G.711 call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct VoipConfig {
-    /// Length of the de-jitter buffer.
-    pub jitter_buffer: Duration,
-    /// The decoder conceals losses (G.711 appendix I).
-    pub concealment: bool,
-    /// Time of a talk spurt; left out, the talker never pauses.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub talk: Option<Span>,
-    /// Time of a pause between spurts; goes with `talk`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub silence: Option<Span>,
-}
-
-impl Default for VoipConfig {
-    fn default() -> Self {
-        Self { jitter_buffer: Duration::from_millis(60), concealment: true, talk: None, silence: None }
+table! {
+    /// Settings of a G.711 call.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct VoipConfig with Default {
+        /// Length of the de-jitter buffer.
+        jitter_buffer: Duration = Duration::from_millis(60);
+        /// The decoder conceals losses (G.711 appendix I).
+        concealment: bool = true;
+        /// Time of a talk spurt; left out, the talker never pauses.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        talk: Option<Span> = None;
+        /// Time of a pause between spurts; goes with `talk`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        silence: Option<Span> = None;
     }
+    check Self::check_pauses;
 }
 
 impl VoipConfig {
@@ -47,19 +44,11 @@ impl VoipConfig {
         Interval::Constant(PACKET)
     }
 
-    /// Checks every bound.
-    ///
-    /// # Errors
-    /// The first field out of bounds.
-    pub fn validate(&self) -> Result<(), ConfigError> {
+    fn check_pauses(&self) -> Result<(), ConfigError> {
         let error =
             |field: &str, allowed: &str| ConfigError::new(field, &"nothing", allowed, "they go together");
         match (&self.talk, &self.silence) {
-            (Some(talk), Some(silence)) => {
-                talk.validate("talk")?;
-                silence.validate("silence")
-            }
-            (None, None) => Ok(()),
+            (Some(_), Some(_)) | (None, None) => Ok(()),
             (None, Some(_)) => Err(error("talk", "a time, as `silence` has one")),
             (Some(_), None) => Err(error("silence", "a time, as `talk` has one")),
         }

@@ -1,23 +1,28 @@
 //! The end of a run: its result, and whether it contradicts itself.
 
-use super::{End, Sent, World};
+use super::World;
+use crate::hosts::End;
 use crate::invariants::{Carried, Evidence, TcpBytes};
+use crate::monitor::Sent;
+use crate::receivers::TcpReceiver;
 use crate::recorder::conservation;
 use crate::results::RunResult;
+use crate::senders::TcpSender;
 use crate::tap::Listener;
 use justfull_base::Instant;
 
 impl<T: Listener> World<T> {
     pub(super) fn finish(mut self) -> RunResult {
-        for flow in &self.tcp {
+        for flow in self.hosts.senders.all() {
             let stats = flow.sender.stats();
             let (retransmitted, timeouts) = (stats.segments_retransmitted, stats.timeouts);
-            self.driver.recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
+            let recorder = &mut self.links.monitor.recorder;
+            recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
         }
         let end = Instant::ZERO + self.plan.duration;
-        let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
+        let entities = self.cell.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let evidence = self.evidence();
-        let recorder = &self.driver.recorder;
+        let recorder = &self.links.monitor.recorder;
         let mut result = RunResult {
             scenario: self.plan.scenario,
             method: self.plan.method,
@@ -27,13 +32,13 @@ impl<T: Listener> World<T> {
             flows: recorder.flows(),
             layers: recorder.layers(),
             entities,
-            uplink: self.uplink.finish(),
-            cell: recorder.cell(self.stack.slot_unit()),
+            uplink: self.links.uplink.finish(),
+            cell: recorder.cell(self.cell.stack.slot_unit()),
             slices: recorder.slices(&self.plan.shares),
             series: recorder.series(),
-            conservation: conservation(&self.stack.conserved()),
-            component_calls: self.calls,
-            never_acted: self.stack.never_acted().into_iter().map(String::from).collect(),
+            conservation: conservation(&self.cell.stack.conserved()),
+            component_calls: self.links.monitor.calls,
+            never_acted: self.cell.stack.never_acted().into_iter().map(String::from).collect(),
             broken: None,
         };
         result.broken = evidence.broken(&result);
@@ -42,39 +47,41 @@ impl<T: Listener> World<T> {
 
     /// What the invariants ask for besides the result.
     fn evidence(&self) -> Evidence {
-        let recorder = &self.driver.recorder;
+        let recorder = &self.links.monitor.recorder;
         let to_ue = |(flow, end): (usize, &End)| (!matches!(end, End::Upload(_))).then_some(flow);
-        let downlink = self.ends.iter().enumerate().filter_map(to_ue);
-        let of_radio = Evidence::of(&self.stack, recorder, self.plan.mtu, downlink);
+        let downlink = self.hosts.ends.iter().enumerate().filter_map(to_ue);
+        let of_radio = Evidence::of(&self.cell.stack, recorder, self.plan.mtu, downlink);
         Evidence { uplinks: self.uploaded(), tcp: self.tcp_bytes(), ..of_radio }
     }
 
     /// Goodput of each UE's uploads, where its uplink has a rate.
     fn uploaded(&self) -> Vec<Carried> {
         let Some(most) = self.plan.uplink_most else { return Vec::new() };
+        let recorder = &self.links.monitor.recorder;
         let mut goodput = vec![0; self.plan.ues];
-        for flow in self.tcp.iter().filter(|flow| flow.upload) {
-            goodput[flow.route.ue as usize] += self.driver.recorder.goodput_bytes(flow.route.flow as usize);
+        for flow in self.hosts.senders.all().iter().filter(|flow| flow.route.up) {
+            goodput[flow.route.ue as usize] += recorder.goodput_bytes(flow.route.flow as usize);
         }
         goodput.into_iter().map(|goodput| Carried { goodput, most }).collect()
     }
 
     /// The fate of what each TCP sender gave to the network.
     fn tcp_bytes(&self) -> Vec<TcpBytes> {
-        let mut under_way = vec![0; self.ends.len()];
-        for Sent { segment, flow } in self.driver.segments.live() {
+        let monitor = &self.links.monitor;
+        let mut under_way = vec![0; self.hosts.ends.len()];
+        for Sent { segment, flow } in monitor.segments.live() {
             under_way[*flow as usize] += u64::from(segment.len);
         }
-        let fate = |flow: &crate::hosts::TcpFlow| {
+        let fate = |(flow, end): (&TcpSender, &TcpReceiver)| {
             let number = flow.route.flow as usize;
             TcpBytes {
-                name: self.driver.recorder.name_of(number).into(),
+                name: monitor.recorder.name_of(number).into(),
                 sent: flow.sender.stats().bytes_sent,
-                received: flow.receiver.stats().bytes,
-                dropped: self.driver.lost[number],
+                received: end.receiver.stats().bytes,
+                dropped: monitor.lost[number],
                 under_way: under_way[number],
             }
         };
-        self.tcp.iter().map(fate).collect()
+        self.hosts.senders.all().iter().zip(self.hosts.receivers.all()).map(fate).collect()
     }
 }

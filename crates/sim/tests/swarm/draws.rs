@@ -11,18 +11,16 @@ use justfull_ran::channel::{
 };
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
-    Bdp5gConfig, ClairvoyantConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
-    LastPollConfig, LimiterConfig,
+    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig, LastPollConfig,
+    Limiter, LimiterConfig, LimiterContext,
 };
-use justfull_ran::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig, UspVariant};
+use justfull_ran::pacer::{PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
-    EqpConfig, EqpCredit, EqpInflation, FixedPartitionConfig, ProportionalFairConfig, RbSchedulerConfig,
+    EqpConfig, EqpCredit, EqpInflation, ProportionalFairConfig, RbSchedulerConfig,
 };
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
-use justfull_ran::scheduler::{
-    DrrConfig, FifoConfig, RoundRobinConfig, SdapSchedulerConfig, StrictPriorityConfig,
-};
+use justfull_ran::scheduler::{DrrConfig, SdapSchedulerConfig};
 use justfull_ran::{
     AllocationType, CarrierConfig, CarrierKind, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig,
     PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
@@ -34,6 +32,12 @@ pub(crate) const MTU: u64 = 1500;
 /// One of `choices`.
 pub(crate) fn pick<T: Clone>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.below(choices.len() as u64) as usize].clone()
+}
+
+/// One of the kinds in `all` that `fits`.
+pub(crate) fn kind<C>(rng: &mut Rng, mut all: Vec<C>, fits: impl Fn(&C) -> bool) -> C {
+    all.retain(fits);
+    all.swap_remove(rng.below(all.len() as u64) as usize)
 }
 
 /// From `least` to `most` microseconds.
@@ -81,7 +85,7 @@ fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
         let lanes = 1 + rng.below(64) as u16;
         let (ecn, drop_batch) = (rng.chance(0.5), 1 + rng.below(64) as u32);
         let ce_threshold = if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
-        let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::Config {
+        let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig {
             lanes,
             quantum,
             drop_batch,
@@ -92,11 +96,13 @@ fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
         });
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
-    let aqm = if rng.chance(0.4) { codel(rng) } else { AqmConfig::default() };
-    let discipline = match rng.below(10) {
-        0..4 => DisciplineConfig::Sfq(sfq(rng)),
-        4 => DisciplineConfig::Protocol(discipline::protocol::Config {}),
-        _ => DisciplineConfig::default(),
+    let aqm = match kind(rng, AqmConfig::all(), |_| true) {
+        AqmConfig::CoDel(_) => codel(rng),
+        other => other,
+    };
+    let discipline = match kind(rng, DisciplineConfig::all(), |config| config.own_aqm().is_none()) {
+        DisciplineConfig::Sfq(_) => DisciplineConfig::Sfq(sfq(rng)),
+        other => other,
     };
     QueueConfig { limit, aqm, discipline }
 }
@@ -107,11 +113,11 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     let ecn = variant == Variant::Rfc8289 && rng.chance(0.7);
     let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
     let ce_threshold = if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
-    AqmConfig::CoDel(aqm::codel::Config { target, interval, ecn, mtu, ce_threshold, variant })
+    AqmConfig::CoDel(aqm::codel::CoDelConfig { target, interval, ecn, mtu, ce_threshold, variant })
 }
 
-fn sfq(rng: &mut Rng) -> discipline::sfq::Config {
-    discipline::sfq::Config {
+fn sfq(rng: &mut Rng) -> discipline::sfq::SfqConfig {
+    discipline::sfq::SfqConfig {
         lanes: 1 + rng.below(64) as u16,
         perturb: if rng.chance(0.3) { Duration::ZERO } else { micros(rng, 1_000, 300_000) },
         quantum: if rng.chance(0.5) {
@@ -173,66 +179,72 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
     }
 }
 
+fn any_limiter(config: &LimiterConfig) -> AnyLimiter {
+    let slot = Duration::from_millis(1);
+    let context = LimiterContext { unit: CapacityUnit::Bytes, slot, mtu: MTU as u32 };
+    AnyLimiter::new(config, &context).expect("the settings are in bounds")
+}
+
+/// Any kind; those that need to know the grants only where there is one bearer. A kind that is not named here has its defaults.
 fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
-    match rng.below(if one_bearer { 9 } else { 8 }) {
-        0 => LimiterConfig::default(),
-        1 => {
+    let for_cell = |config: &LimiterConfig| one_bearer || !any_limiter(config).wants_forecast();
+    match kind(rng, LimiterConfig::all(), for_cell) {
+        LimiterConfig::Fixed(_) => {
             let limit =
                 pick(rng, &[Limit::Packets(1), Limit::Packets(7), Limit::Bytes(10), Limit::Bytes(20_000)]);
             LimiterConfig::Fixed(FixedConfig { limit, overdraw: true })
         }
-        2 => {
+        LimiterConfig::DynRlc(_) => {
             let interval = micros(rng, 1_000, 100_000);
             let target = micros(rng, 500, 20_000);
             let clamp_max = rng.chance(0.7);
             LimiterConfig::DynRlc(DynRlcConfig { interval, target, clamp_max, ..DynRlcConfig::default() })
         }
-        3 => {
+        LimiterConfig::Drql(_) => {
             let start = 1 + rng.below(1_024) as u32;
             let hold = pick(rng, &[Duration::ZERO, Duration::from_millis(50)]);
             LimiterConfig::Drql(DrqlConfig { start, hold, ..DrqlConfig::default() })
         }
-        4 => {
+        LimiterConfig::Bdp5g(_) => {
             let (floor, clamp) = pick(rng, &[(0, true), (1, false)]);
             let offset = Ratio(0.2 + 0.7 * rng.unit());
             LimiterConfig::Bdp5g(Bdp5gConfig { floor, clamp, offset, ..Bdp5gConfig::default() })
         }
-        5 => {
+        LimiterConfig::Dql(_) => {
             let (min, max) = pick(rng, &[(0, 1 << 30), (3_000, 20_000)]);
             let hold = pick(rng, &[Duration::from_secs(1), Duration::from_millis(20)]);
             LimiterConfig::Dql(DqlConfig { hold, min: Bytes(min), max: Bytes(max) })
         }
-        6 => LimiterConfig::EBdp5g(EBdp5gConfig {
+        LimiterConfig::EBdp5g(_) => LimiterConfig::EBdp5g(EBdp5gConfig {
             reduce: Ratio(0.1 + 0.9 * rng.unit()),
             ewma_old: [0.4 * rng.unit(), 0.2 * rng.unit(), 0.2 * rng.unit()],
             ..EBdp5gConfig::default()
         }),
-        7 => LimiterConfig::LastPoll(LastPollConfig {
+        LimiterConfig::LastPoll(_) => LimiterConfig::LastPoll(LastPollConfig {
             risk: Ratio(0.05 * rng.unit()),
             ..LastPollConfig::default()
         }),
-        _ => LimiterConfig::Clairvoyant(ClairvoyantConfig {}),
+        other => other,
     }
 }
 
 fn pacer(rng: &mut Rng, one_bearer: bool) -> PacerConfig {
-    match rng.below(if one_bearer { 4 } else { 3 }) {
-        0 => PacerConfig::default(),
-        1 => PacerConfig::Usp(UspConfig::default()),
-        2 => {
+    let for_cell = |config: &PacerConfig| one_bearer || !matches!(config, PacerConfig::Clairvoyant(_));
+    match kind(rng, PacerConfig::all(), for_cell) {
+        PacerConfig::Usp(_) if rng.chance(0.5) => {
             let (min, slack) = (1 + rng.below(4) as u32, rng.below(6) as u32);
             PacerConfig::Usp(UspConfig { variant: UspVariant::Released, min, max: 64, slack })
         }
-        _ => PacerConfig::Clairvoyant(ClairvoyantPacerConfig {}),
+        other => other,
     }
 }
 
 fn scheduler(rng: &mut Rng) -> SdapSchedulerConfig {
-    match rng.below(4) {
-        0 => SdapSchedulerConfig::Fifo(FifoConfig {}),
-        1 => SdapSchedulerConfig::RoundRobin(RoundRobinConfig {}),
-        2 => SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {}),
-        _ => SdapSchedulerConfig::Drr(DrrConfig { quantum: Bytes(64 + rng.below(3_000)) }),
+    match kind(rng, SdapSchedulerConfig::all(), |_| true) {
+        SdapSchedulerConfig::Drr(_) => {
+            SdapSchedulerConfig::Drr(DrrConfig { quantum: Bytes(64 + rng.below(3_000)) })
+        }
+        other => other,
     }
 }
 
@@ -273,13 +285,7 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
     let limiter = limiter(rng, one_bearer);
     let pacer = pacer(rng, one_bearer);
     let foresees = matches!(pacer, PacerConfig::Clairvoyant(_));
-    let opens_with_time = matches!(
-        limiter,
-        LimiterConfig::Bdp5g(_)
-            | LimiterConfig::EBdp5g(_)
-            | LimiterConfig::LastPoll(_)
-            | LimiterConfig::Clairvoyant(_)
-    );
+    let opens_with_time = any_limiter(&limiter).paces();
     let paces = foresees || opens_with_time;
     let paced = !matches!(pacer, PacerConfig::Unpaced(_));
     let bare = rng.chance(0.5);
@@ -412,20 +418,19 @@ fn pdcp(rng: &mut Rng) -> PdcpConfig {
 }
 
 fn rb_scheduler(rng: &mut Rng) -> RbSchedulerConfig {
-    let inflation = pick(rng, &[EqpInflation::Added, EqpInflation::Clamped, EqpInflation::AsPrinted]);
-    let quantum_limit = 1 + rng.below(300) as u32;
-    let leftover_threshold = Ratio(rng.unit());
-    let credit = pick(rng, &[EqpCredit::Exact, EqpCredit::Floor]);
-    let window = micros(rng, 1_000, 1_000_000);
-    pick(
-        rng,
-        &[
-            RbSchedulerConfig::default(),
-            RbSchedulerConfig::FixedPartition(FixedPartitionConfig::default()),
-            RbSchedulerConfig::ProportionalFair(ProportionalFairConfig { window }),
-            RbSchedulerConfig::Eqp(EqpConfig { quantum_limit, inflation, leftover_threshold, credit }),
-        ],
-    )
+    match kind(rng, RbSchedulerConfig::all(), |_| true) {
+        RbSchedulerConfig::ProportionalFair(_) => {
+            let window = micros(rng, 1_000, 1_000_000);
+            RbSchedulerConfig::ProportionalFair(ProportionalFairConfig { window })
+        }
+        RbSchedulerConfig::Eqp(_) => RbSchedulerConfig::Eqp(EqpConfig {
+            quantum_limit: 1 + rng.below(300) as u32,
+            inflation: pick(rng, &EqpInflation::ALL),
+            leftover_threshold: Ratio(rng.unit()),
+            credit: pick(rng, &EqpCredit::ALL),
+        }),
+        other => other,
+    }
 }
 
 fn rlc_mode(rng: &mut Rng) -> RlcModeConfig {

@@ -1,7 +1,7 @@
 //! TCP's ends over hostile wires: what is sent is lost, copied, overtaken, damaged (a checksum makes that a loss) or stalled, in
 //! both directions, and every byte must arrive once all the same.
 
-use crate::draws::{micros, pick};
+use crate::draws::{kind, micros, pick};
 use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
@@ -16,16 +16,21 @@ use justfull_tcp::{
 fn control(rng: &mut Rng) -> CcConfig {
     let hystart = pick(rng, &[HyStart::Linux, HyStart::PlusPlus, HyStart::Off]);
     let abe = rng.chance(0.3);
-    match rng.below(3) {
-        0 => {
+    match kind(rng, CcConfig::all(), |_| true) {
+        CcConfig::NewReno(_) => {
             let abc_limit = 1 + rng.below(3) as u32;
-            CcConfig::NewReno(new_reno::Config { abc_limit, hystart, abe })
+            CcConfig::NewReno(new_reno::NewRenoConfig { abc_limit, hystart, abe })
         }
-        1 => {
+        CcConfig::Cubic(_) => {
             let fast_convergence = rng.chance(0.7);
-            CcConfig::Cubic(cubic::Config { fast_convergence, hystart, abe, ..cubic::Config::default() })
+            CcConfig::Cubic(cubic::CubicConfig {
+                fast_convergence,
+                hystart,
+                abe,
+                ..cubic::CubicConfig::default()
+            })
         }
-        _ => CcConfig::Bbr(bbr::Config {
+        CcConfig::Bbr(_) => CcConfig::Bbr(bbr::BbrConfig {
             ack_aggregation: rng.chance(0.5),
             policer_detection: rng.chance(0.5),
             min_rtt_window: Duration::from_secs(1 + rng.below(10)),

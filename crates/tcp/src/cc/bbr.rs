@@ -37,13 +37,13 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
-use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
-use crate::sender::RecoveryState;
+use crate::control::{
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+};
 use aggregation::Aggregation;
 use filter::WindowedMax;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Rng, params};
 use policer::Policer;
 use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
@@ -61,48 +61,20 @@ const BANDWIDTH_ROUNDS: u64 = 10;
 /// Least window in segments: what delayed acknowledgements need to keep flowing.
 const MIN_WINDOW: u64 = 4;
 
-/// Settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct Config {
-    /// Add the largest recent excess of acknowledged over expected bytes to cwnd (Linux from 5.1).
-    pub ack_aggregation: bool,
-    /// Look for a token-bucket policer and use its long-term rate (Linux `bbr_lt_bw_sampling`).
-    pub policer_detection: bool,
-    /// Age at which the smallest RTT is measured anew, at least 1 s.
-    pub min_rtt_window: Duration,
-    /// Seed of the phase in which each `ProbeBW` starts; give each flow its own.
-    pub seed: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            ack_aggregation: true,
-            policer_detection: true,
-            min_rtt_window: Duration::from_secs(10),
-            seed: 0,
-        }
-    }
-}
-
-impl Config {
-    /// Checks every bound.
-    ///
-    /// # Errors
-    /// The first field outside its bound.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure(
-            self.min_rtt_window >= Duration::from_secs(1),
-            "min_rtt_window",
-            &self.min_rtt_window,
-            "at least 1s",
-            "a probe takes 200 ms of little data (draft section 4.3.5)",
-        )
+params! {
+    /// Settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct BbrConfig {
+        /// Room in cwnd for aggregated acknowledgements (Linux from 5.1; off before, as in T20).
+        ack_aggregation: bool = true;
+        /// Detect a token-bucket policer and pace at its rate.
+        policer_detection: bool = true;
+        /// Age at which the smallest RTT is measured anew.
+        min_rtt_window: Duration = Duration::from_secs(10),
+            at_least(Duration::from_secs(1)),
+            "a probe takes 200 ms of little data (draft section 4.3.5)";
+        /// Seed of the phase in which each ProbeBW starts.
+        seed: u64 = 0;
     }
 }
 
@@ -115,36 +87,7 @@ pub const DOC: MethodDoc = MethodDoc {
            products in flight; probes for more bandwidth every eight rounds and for a smaller RTT every 10 s.",
     sources: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux (constants, aggregation, policer detection)",
     deviations: "Bytes instead of packets, exact rates; the release clock has no lead over the wire.",
-    params: &[
-        ParamDoc {
-            name: "ack_aggregation",
-            unit: "bool",
-            bounds: "true, false",
-            default: "true",
-            text: "Room in cwnd for aggregated acknowledgements (Linux from 5.1; off before, as in T20).",
-        },
-        ParamDoc {
-            name: "policer_detection",
-            unit: "bool",
-            bounds: "true, false",
-            default: "true",
-            text: "Detect a token-bucket policer and pace at its rate.",
-        },
-        ParamDoc {
-            name: "min_rtt_window",
-            unit: "time",
-            bounds: "at least 1s",
-            default: "10s",
-            text: "Age at which the smallest RTT is measured anew.",
-        },
-        ParamDoc {
-            name: "seed",
-            unit: "number",
-            bounds: "any",
-            default: "0",
-            text: "Seed of the phase in which each ProbeBW starts.",
-        },
-    ],
+    params: BbrConfig::params,
 };
 
 /// The states of the draft's section 4.3.
@@ -192,7 +135,7 @@ impl Bbr {
     ///
     /// # Errors
     /// The first setting outside its bound.
-    pub fn new(config: &Config, birth: &Birth) -> Result<Self, ConfigError> {
+    pub fn new(config: &BbrConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = u64::from(birth.mss);
         let initial_window = birth.initial_window.max(mss);

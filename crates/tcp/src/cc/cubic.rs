@@ -19,53 +19,32 @@
 //! (5.8). The epoch moves on by the time spent idle, as Linux, so that silence is not growth. A timeout also resets
 //! the epoch and keeps `W_max` by the rule of a loss.
 
-use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
+use crate::control::{
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+};
 use crate::hystart::{Detector, Growth};
-use crate::sender::RecoveryState;
 
 pub use crate::hystart::HyStart;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Ratio};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Duration, Instant, Ratio, params};
 
 /// Factor of the window at an ECN echo under ABE (RFC 8511 section 4.1).
 const ABE_BETA: f64 = 0.85;
 
-/// Settings.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct Config {
-    /// Aggressiveness C in segments per cubic second, above 0 and up to 10.
-    pub c: f64,
-    /// Factor of the window at a congestion event, 0.1 to 0.95.
-    pub beta: Ratio,
-    /// Give way to new flows by lowering `W_max` (RFC 9438 section 4.7).
-    pub fast_convergence: bool,
-    /// How slow start ends before a loss.
-    pub hystart: HyStart,
-    /// A milder factor, 0.85, at an ECN echo (RFC 8511).
-    pub abe: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { c: 0.4, beta: Ratio(0.7), fast_convergence: true, hystart: HyStart::Linux, abe: false }
-    }
-}
-
-impl Config {
-    /// Checks every bound.
-    ///
-    /// # Errors
-    /// The first field outside its bound.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let source = "RFC 9438 sections 4.1 and 5.1";
-        ensure(self.c > 0.0 && self.c <= 10.0, "c", &self.c, "above 0, up to 10", source)?;
-        ensure((0.1..=0.95).contains(&self.beta.0), "beta", &self.beta, "0.1 to 0.95", "RFC 9438 section 4.6")
+params! {
+    /// Settings.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CubicConfig {
+        /// Aggressiveness of the cubic.
+        c: f64 as "segments/s^3" = 0.4, above(0.0).to(10.0), "RFC 9438 sections 4.1 and 5.1";
+        /// Factor of the window at a congestion event.
+        beta: Ratio = Ratio(0.7), within(Ratio(0.1), Ratio(0.95)), "RFC 9438 section 4.6";
+        /// Give way to new flows by lowering the remembered window.
+        fast_convergence: bool = true;
+        /// How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).
+        hystart: HyStart = HyStart::Linux;
+        /// Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).
+        abe: bool = false;
     }
 }
 
@@ -79,43 +58,7 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "RFC 9438; Ha and Rhee 2011 (HyStart); RFC 9406 (HyStart++); RFC 8511 (ABE)",
     deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 section 4.6 allows \
                  it); idle time does not count as growth.",
-    params: &[
-        ParamDoc {
-            name: "c",
-            unit: "segments/s^3",
-            bounds: "above 0, up to 10",
-            default: "0.4",
-            text: "Aggressiveness of the cubic.",
-        },
-        ParamDoc {
-            name: "beta",
-            unit: "ratio",
-            bounds: "0.1 to 0.95",
-            default: "0.7",
-            text: "Factor of the window at a congestion event.",
-        },
-        ParamDoc {
-            name: "fast_convergence",
-            unit: "bool",
-            bounds: "true, false",
-            default: "true",
-            text: "Give way to new flows by lowering the remembered window.",
-        },
-        ParamDoc {
-            name: "hystart",
-            unit: "linux, plus_plus, off",
-            bounds: "linux, plus_plus or off",
-            default: "linux",
-            text: "How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).",
-        },
-        ParamDoc {
-            name: "abe",
-            unit: "bool",
-            bounds: "true, false",
-            default: "false",
-            text: "Multiply by 0.85 instead of beta at an ECN echo (RFC 8511).",
-        },
-    ],
+    params: CubicConfig::params,
 };
 
 /// The parts of the state that a spurious reduction restores (RFC 9438 section 4.9). Windows in segments.
@@ -159,7 +102,7 @@ impl Cubic {
     ///
     /// # Errors
     /// The first setting outside its bound.
-    pub fn new(config: &Config, birth: &Birth) -> Result<Self, ConfigError> {
+    pub fn new(config: &CubicConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = f64::from(birth.mss);
         let cwnd = (birth.initial_window as f64 / mss).max(1.0);
@@ -243,6 +186,7 @@ impl Cubic {
 impl CongestionController for Cubic {
     fn on_sent(&mut self, _: &Sent) {}
 
+    #[inline(always)]
     fn on_ack(&mut self, sample: &AckSample) {
         let mut growth = Growth::Full;
         if self.in_slow_start() {
@@ -310,6 +254,14 @@ impl CongestionController for Cubic {
     }
 
     fn on_recovery_exit(&mut self, _: Instant) {}
+
+    fn may_pace(&self) -> bool {
+        false
+    }
+
+    fn uses_rate_samples(&self) -> bool {
+        false
+    }
 
     fn cwnd(&self) -> u64 {
         self.cwnd_bytes

@@ -14,44 +14,25 @@
 //! not grow while the application or the receiver is what limits (the idea of RFC 7661). Recovery is the engine's
 //! (RFC 6675), in place of RFC 6582's partial acknowledgements.
 
-use crate::cc::{AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent};
+use crate::control::{
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+};
 use crate::hystart::{Detector, Growth};
-use crate::sender::RecoveryState;
 
 pub use crate::hystart::HyStart;
-use justfull_base::doc::{MethodDoc, ParamDoc};
-use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Instant};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Instant, params};
 
-/// Settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(default, deny_unknown_fields)
-)]
-pub struct Config {
-    /// Segments that one acknowledgement may add in slow start (RFC 3465's L), 1 or more.
-    pub abc_limit: u32,
-    /// How slow start ends before a loss.
-    pub hystart: HyStart,
-    /// A milder factor, 0.8, at an ECN echo (RFC 8511).
-    pub abe: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { abc_limit: 2, hystart: HyStart::Off, abe: false }
-    }
-}
-
-impl Config {
-    /// Checks every bound.
-    ///
-    /// # Errors
-    /// The first field outside its bound.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure(self.abc_limit >= 1, "abc_limit", &self.abc_limit, "at least 1", "RFC 3465 section 2.2")
+params! {
+    /// Settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NewRenoConfig {
+        /// Segments that one acknowledgement may add in slow start (L of RFC 3465).
+        abc_limit: u32 as "segments" = 2, at_least(1), "RFC 3465 section 2.2";
+        /// How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).
+        hystart: HyStart = HyStart::Off;
+        /// Multiply by 0.8 instead of halving at an ECN echo (RFC 8511).
+        abe: bool = false;
     }
 }
 
@@ -65,29 +46,7 @@ pub const DOC: MethodDoc = MethodDoc {
     sources: "RFC 5681, RFC 6582, RFC 3465, RFC 9406 (HyStart++), RFC 8511 (ABE)",
     deviations: "FlightSize is capped by cwnd; no growth while the window is not in use (RFC 7661's idea); recovery by \
                  RFC 6675 instead of partial acknowledgements.",
-    params: &[
-        ParamDoc {
-            name: "abc_limit",
-            unit: "segments",
-            bounds: "at least 1",
-            default: "2",
-            text: "Segments that one acknowledgement may add in slow start (L of RFC 3465).",
-        },
-        ParamDoc {
-            name: "hystart",
-            unit: "linux, plus_plus, off",
-            bounds: "linux, plus_plus or off",
-            default: "off",
-            text: "How slow start ends before a loss: HyStart as in Linux, or HyStart++ (RFC 9406).",
-        },
-        ParamDoc {
-            name: "abe",
-            unit: "bool",
-            bounds: "true, false",
-            default: "false",
-            text: "Multiply by 0.8 instead of halving at an ECN echo (RFC 8511).",
-        },
-    ],
+    params: NewRenoConfig::params,
 };
 
 /// State.
@@ -111,7 +70,7 @@ impl NewReno {
     ///
     /// # Errors
     /// The first setting outside its bound.
-    pub fn new(config: &Config, birth: &Birth) -> Result<Self, ConfigError> {
+    pub fn new(config: &NewRenoConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = u64::from(birth.mss);
         let cwnd = birth.initial_window.max(mss);
@@ -132,6 +91,7 @@ impl NewReno {
 impl CongestionController for NewReno {
     fn on_sent(&mut self, _: &Sent) {}
 
+    #[inline(always)]
     fn on_ack(&mut self, sample: &AckSample) {
         let mut growth = Growth::Full;
         if self.in_slow_start() {
@@ -193,6 +153,14 @@ impl CongestionController for NewReno {
 
     fn on_recovery_exit(&mut self, _: Instant) {}
 
+    fn may_pace(&self) -> bool {
+        false
+    }
+
+    fn uses_rate_samples(&self) -> bool {
+        false
+    }
+
     fn cwnd(&self) -> u64 {
         self.cwnd
     }
@@ -208,7 +176,7 @@ mod tests {
     use crate::testing::{self, MSS};
 
     fn control() -> NewReno {
-        NewReno::new(&Config::default(), &testing::birth()).expect("the defaults are valid")
+        NewReno::new(&NewRenoConfig::default(), &testing::birth()).expect("the defaults are valid")
     }
 
     #[test]
@@ -271,7 +239,7 @@ mod tests {
     fn an_echo_halves_or_under_abe_leaves_four_fifths_and_a_loss_always_halves() {
         for (abe, expected) in [(false, 20), (true, 32)] {
             let reduced = |event| {
-                let config = Config { abe, ..Config::default() };
+                let config = NewRenoConfig { abe, ..NewRenoConfig::default() };
                 let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
                 c.cwnd = 40 * MSS;
                 c.on_congestion(&event);
@@ -283,7 +251,7 @@ mod tests {
 
     #[test]
     fn hystart_plus_plus_divides_the_growth_by_four_after_a_rise_of_the_delay() {
-        let config = Config { hystart: HyStart::PlusPlus, ..Config::default() };
+        let config = NewRenoConfig { hystart: HyStart::PlusPlus, ..NewRenoConfig::default() };
         let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
         for round in 0..2 {
             for i in 0..8 {
@@ -296,9 +264,126 @@ mod tests {
         assert_eq!(c.cwnd(), (10 + 15) * MSS + MSS / 4);
     }
 
-    #[cfg(feature = "serde")]
     #[test]
-    fn the_reference_page_lists_the_settings() {
-        testing::check_doc(&DOC, &Config::default());
+    fn what_slow_start_leaves_counts_towards_a_segment_for_each_window() {
+        let mut c = control();
+        (c.cwnd, c.ssthresh) = (10 * MSS, 11 * MSS);
+        c.on_ack(&testing::sample(2 * MSS));
+        assert_eq!((c.cwnd(), c.counted, c.in_slow_start()), (11 * MSS, MSS, false));
+        // RFC 3465 section 2.1: one byte short of the window it does not grow, and what is beyond it is kept.
+        c.on_ack(&testing::sample(10 * MSS - 1));
+        assert_eq!((c.cwnd(), c.counted), (11 * MSS, 11 * MSS - 1));
+        c.on_ack(&testing::sample(3));
+        assert_eq!((c.cwnd(), c.counted), (12 * MSS, 2));
+        c.on_congestion(&testing::loss(12 * MSS));
+        assert_eq!((c.cwnd(), c.counted), (6 * MSS, 0));
+    }
+
+    #[test]
+    fn slow_start_that_uses_all_of_an_acknowledgement_counts_nothing() {
+        let mut c = control();
+        (c.cwnd, c.counted) = (10 * MSS, 10 * MSS);
+        c.on_ack(&testing::sample(MSS));
+        assert_eq!((c.cwnd(), c.counted), (11 * MSS, 10 * MSS));
+    }
+
+    #[test]
+    fn the_window_grows_in_the_open_state_and_after_a_timeout_and_not_in_recovery() {
+        for (recovery, grows) in [
+            (RecoveryState::Open, true),
+            (RecoveryState::Reducing, false),
+            (RecoveryState::Recovery, false),
+            (RecoveryState::Loss, true),
+        ] {
+            let mut c = control();
+            c.on_ack(&AckSample { recovery, ..testing::sample(MSS) });
+            assert_eq!(c.cwnd() > 10 * MSS, grows, "{recovery:?}");
+        }
+    }
+
+    #[test]
+    fn the_threshold_is_half_of_what_is_in_flight_within_the_window_and_two_segments_at_least() {
+        // RFC 5681 (4).
+        for (flight, threshold) in [(3, 2), (12, 6), (20, 10), (50, 10)] {
+            let mut c = control();
+            c.cwnd = 20 * MSS;
+            c.on_congestion(&testing::loss(flight * MSS));
+            assert_eq!((c.cwnd(), c.ssthresh()), (threshold * MSS, threshold * MSS));
+        }
+        let mut c = control();
+        c.on_congestion(&testing::loss(3 * MSS));
+        assert_eq!(c.ssthresh(), 2 * MSS);
+    }
+
+    #[test]
+    fn silence_beyond_a_timeout_takes_the_window_back_to_the_initial_one() {
+        let restart = |cwnd, idle, shrink| {
+            let mut c = control();
+            (c.cwnd, c.ssthresh) = (cwnd * MSS, 20 * MSS);
+            let (idle, rto) = [idle, 300].map(justfull_base::Duration::from_millis).into();
+            c.on_idle_restart(&IdleRestart { now: Instant::ZERO, idle, rto, shrink, app_limited: true });
+            (c.cwnd() / MSS, c.ssthresh() / MSS)
+        };
+        assert_eq!([restart(40, 300, true), restart(40, 301, false)], [(40, 20); 2]);
+        // RFC 5681 section 4.1; the threshold keeps three quarters (RFC 2861).
+        assert_eq!([restart(40, 301, true), restart(8, 301, true)], [(10, 30), (8, 20)]);
+    }
+
+    #[test]
+    fn hystart_ends_slow_start_where_the_window_is_and_begins_anew_after_a_reduction() {
+        let config = NewRenoConfig { hystart: HyStart::Linux, ..NewRenoConfig::default() };
+        let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
+        c.cwnd = 20 * MSS;
+        // A train of acknowledgements longer than half the smallest RTT of 50 ms.
+        for ms in 0..=26 {
+            assert_eq!(c.ssthresh(), u64::MAX);
+            let now = Instant::ZERO + justfull_base::Duration::from_millis(1000 + ms);
+            c.on_ack(&AckSample { now, sequence_round_start: ms == 0, ..testing::sample(MSS) });
+        }
+        assert_eq!(c.ssthresh(), 46 * MSS);
+        assert_eq!(c.phase(), "avoidance");
+    }
+
+    #[test]
+    fn hystart_looks_at_windows_of_sixteen_segments_and_plus_plus_adds_eight_at_most() {
+        for (window, over) in [(15, false), (16, true)] {
+            let config = NewRenoConfig { hystart: HyStart::Linux, ..NewRenoConfig::default() };
+            let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
+            // The application does not use the window, which so stays as it is.
+            c.cwnd = window * MSS;
+            for ms in 0..=26 {
+                let now = Instant::ZERO + justfull_base::Duration::from_millis(1000 + ms);
+                let (window_limited, max_in_flight) = (false, 0);
+                let sample = testing::sample(MSS);
+                c.on_ack(&AckSample {
+                    now,
+                    window_limited,
+                    max_in_flight,
+                    sequence_round_start: ms == 0,
+                    ..sample
+                });
+            }
+            assert_eq!(c.ssthresh() == window * MSS, over, "{window} segments");
+        }
+        let config = NewRenoConfig { hystart: HyStart::PlusPlus, abc_limit: 100, ..NewRenoConfig::default() };
+        let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
+        c.on_ack(&testing::sample(50 * MSS));
+        assert_eq!(c.cwnd(), 18 * MSS, "RFC 9406 section 4.2: L = 8");
+    }
+
+    #[test]
+    fn a_spurious_reduction_that_was_made_up_for_takes_nothing_back() {
+        let mut c = control();
+        c.on_congestion(&testing::loss(10 * MSS));
+        c.cwnd = 12 * MSS;
+        c.on_spurious(Instant::ZERO);
+        assert_eq!((c.cwnd(), c.ssthresh()), (12 * MSS, u64::MAX));
+    }
+
+    #[test]
+    fn the_initial_window_is_a_segment_at_least() {
+        let tiny = NewReno::new(&NewRenoConfig::default(), &Birth { mss: 1448, initial_window: 7 });
+        assert_eq!(tiny.map(|c| c.cwnd()), Ok(MSS));
+        assert!(NewRenoConfig { abc_limit: 1, ..NewRenoConfig::default() }.validate().is_ok());
     }
 }

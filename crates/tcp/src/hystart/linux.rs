@@ -2,7 +2,7 @@
 //! ends when, within a round, acknowledgements keep coming closely for half the smallest RTT (the train of packets
 //! has filled the pipe), or when the smallest RTT of the round has risen by an eighth.
 
-use crate::cc::AckSample;
+use crate::control::AckSample;
 use justfull_base::{Duration, Instant};
 
 /// No detection below this window, in segments.

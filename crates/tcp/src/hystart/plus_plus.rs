@@ -3,7 +3,7 @@
 //! it is over. Unlike HyStart it does not look at the acknowledgement train.
 
 use super::Growth;
-use crate::cc::AckSample;
+use crate::control::AckSample;
 use justfull_base::Duration;
 
 /// Bounds of the rise of the delay (section 4.3).

@@ -183,13 +183,6 @@ fn a_window_beyond_what_the_scale_option_can_say_is_refused() {
     let config = ReceiverConfig { window: Window::Fixed(Bytes((1 << 30) + 1)), ..ReceiverConfig::default() };
     assert_eq!(config.validate().map_err(|e| e.field), Err("window.fixed".into()));
 }
-
-#[cfg(feature = "serde")]
-#[test]
-fn the_reference_page_lists_the_settings() {
-    crate::testing::check_doc(&DOC, &ReceiverConfig::default());
-}
-
 /// W3: goodput is what arrives for the first time, whether in order or beyond a gap.
 #[test]
 fn received_bytes_count_each_byte_once_when_it_comes() {

@@ -5,14 +5,14 @@
 //! entry of the queue is void once its segment is delivered, found lost or sent again, and is dropped when it comes to
 //! the front. Segments lost again have a queue too, so that `HighRxt` need not fall back to them.
 
-use super::{LOST, RETRANSMITTED, SACKED, Scoreboard};
+use super::Scoreboard;
 use crate::rack::Judgement;
-use crate::rate::Latest;
+use crate::record::{LOST, Latest, RETRANSMITTED, SACKED};
 use alloc::collections::VecDeque;
 use justfull_base::{Duration, Instant};
 
-/// Retransmissions that a sender makes room for at its first one: 16 KiB.
-const FIRST_ENTRIES: usize = 1024;
+/// Retransmissions that a sender makes room for at its first one: 1 KiB.
+const FIRST_ENTRIES: usize = 64;
 
 /// Queues of the retransmissions.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! What an acknowledgement changes.
 
+use super::Sender;
 use super::spurious::FRto;
-use super::{RecoveryState, Sender};
-use crate::cc::{AckSample, Congestion, CongestionCause, CongestionController};
+use crate::control::{AckSample, Congestion, CongestionCause, CongestionController, RecoveryState};
 use crate::prr::Prr;
 use crate::rate::{Delivery, RateSample};
 use crate::segment::Ack;
@@ -219,33 +219,35 @@ impl Sender {
     }
 
     fn tell_control(&mut self, now: Instant, progress: &Progress, rate: &RateSample) {
-        let sample = AckSample {
+        let Self { setup, cc, board, rtt, rate: sampler, round, state, stats, .. } = self;
+        let sample = || AckSample {
             now,
             acked: progress.delivery.bytes,
             rtt: progress.rtt,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            delivered: self.rate.delivered,
+            srtt: rtt.srtt(),
+            min_rtt: rtt.min(),
+            delivered: sampler.delivered,
             prior_delivered: rate.prior_delivered,
             interval: rate.interval,
             prior_in_flight: progress.prior_in_flight,
-            in_flight: self.board.pipe(),
+            in_flight: board.pipe(),
             lost: progress.lost,
-            lost_total: self.stats.bytes_lost,
+            lost_total: stats.bytes_lost,
             ce_count: progress.ce_count,
             ce_bytes: progress.ce_bytes,
             app_limited: rate.app_limited,
             round_start: rate.round_start,
             retransmitted_sample: rate.retransmitted,
-            maybe_delayed: progress.delivery.segments == 1 && progress.prior_in_flight <= self.mss_bytes(),
-            window_limited: self.round.limited || self.round.limited_before,
-            max_in_flight: self.round.max_in_flight.max(self.round.max_in_flight_before),
+            maybe_delayed: progress.delivery.segments == 1
+                && progress.prior_in_flight <= u64::from(setup.mss),
+            window_limited: round.limited || round.limited_before,
+            max_in_flight: round.max_in_flight.max(round.max_in_flight_before),
             sequence_round_start: progress.round_start,
-            recovery: self.state,
+            recovery: *state,
         };
-        self.cc.on_ack(&sample);
-        if self.cc.limits_samples() {
-            self.rate.mark_app_limited(self.board.pipe());
+        cc.on_ack_with(sample);
+        if cc.limits_samples() {
+            sampler.mark_app_limited(board.pipe());
         }
     }
 

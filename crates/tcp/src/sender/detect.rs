@@ -1,6 +1,7 @@
 //! Loss detection: by time (RFC 8985) or by counting (RFC 6675).
 
-use super::{RecoveryState, Sender};
+use super::Sender;
+use crate::control::RecoveryState;
 use crate::rack::Judgement;
 use justfull_base::Instant;
 

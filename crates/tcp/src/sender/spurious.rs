@@ -1,8 +1,8 @@
 //! Needless recoveries: by the echo of a timestamp (Eifel, RFC 3522) or by the next acknowledgements (F-RTO, RFC 5682).
 
-use super::{RecoveryState, Sender};
-use crate::cc::CongestionController;
+use super::Sender;
 use crate::config::SpuriousDetection;
+use crate::control::{CongestionController, RecoveryState};
 use crate::segment::{Ack, Segment};
 use justfull_base::Instant;
 

@@ -4,8 +4,8 @@
 //! Of the RFC's conditions for sending a probe (one at a time, a new RTT sample in between) those that are known when the
 //! timer would be armed are asked then, so that a probe that may not be sent does not put off the timeout.
 
-use super::{RecoveryState, Sender};
-use crate::cc::{CongestionCause, CongestionController};
+use super::Sender;
+use crate::control::{CongestionCause, CongestionController, RecoveryState};
 use crate::segment::{Ack, Segment};
 use justfull_base::{Duration, Instant};
 
@@ -107,6 +107,7 @@ impl Sender {
 
     /// `TLP_send_probe`: new data if there is any that the receiver takes, else the highest segment again. Neither the
     /// window nor the pacer holds it back.
+    #[cold]
     pub(super) fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
         self.tail.stop();
         let last = self.board.last()?;

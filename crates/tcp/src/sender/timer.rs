@@ -1,7 +1,7 @@
 //! The timers.
 
-use super::{RecoveryState, Sender};
-use crate::cc::{CongestionCause, CongestionController};
+use super::Sender;
+use crate::control::{CongestionCause, CongestionController, RecoveryState};
 use justfull_base::Instant;
 
 impl Sender {

@@ -1,8 +1,8 @@
 //! What may leave now.
 
-use super::{RecoveryState, Sender};
-use crate::cc::{CongestionController, IdleRestart, Sent};
-use crate::scoreboard::Record;
+use super::Sender;
+use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
+use crate::record::Record;
 use crate::segment::Segment;
 use justfull_base::Instant;
 
@@ -47,6 +47,7 @@ impl Sender {
     }
 
     /// No new data: the rate is the application's, and recovery may use its last rules (RFC 6675 `NextSeg` 3, 4).
+    #[inline(never)]
     fn run_dry(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         if pipe < cwnd {
             self.rate.mark_app_limited(pipe);
@@ -73,6 +74,7 @@ impl Sender {
 
     /// The receiver takes fewer bytes than there are: with nothing in flight a short segment or, if the window is
     /// closed, a probe; otherwise the data waits for a larger window (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
+    #[inline(never)]
     fn send_into_small_window(&mut self, now: Instant, room: u64, pipe: u64, cwnd: u64) -> Option<Segment> {
         if self.board.flight_size() > 0 {
             return self.repair_speculatively(now, pipe, cwnd);
@@ -108,7 +110,7 @@ impl Sender {
         self.release_at != Instant::NEVER
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
         if self.is_paced(now) {
             return None;
@@ -122,19 +124,20 @@ impl Sender {
     }
 
     /// New data leaves.
-    #[inline]
+    #[inline(always)]
     pub(super) fn emit(&mut self, now: Instant, len: u64) -> Segment {
         let seq = self.board.nxt();
-        let mut record = Record::new(seq, len as u16);
-        self.rate.stamp(now, self.board.pipe() == 0, &mut record);
+        let (first, serial) = self.board.serials();
+        self.rate.stamp(now, self.board.pipe() == 0, serial, first);
         let cwr = core::mem::take(&mut self.send_cwr);
         let len = len as u32;
         self.leave(now, len, false);
-        self.board.push(record);
+        self.board.push(Record::new(seq, len as u16, now));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
         Segment { seq, len, retransmission: false, sent_at: now, ect: self.setup.ecn, cwr }
     }
 
+    #[inline(never)]
     fn retransmit(&mut self, now: Instant, serial: u64, rescue: bool) -> Option<Segment> {
         if self.is_paced(now) {
             return None;
@@ -146,7 +149,8 @@ impl Sender {
     /// `serial` leaves again.
     pub(super) fn emit_again(&mut self, now: Instant, serial: u64, rescue: bool) -> Segment {
         let idle = self.board.pipe() == 0;
-        self.rate.stamp(now, idle, self.board.record_mut(serial));
+        self.rate.stamp(now, idle, serial, self.board.serials().0);
+        self.board.record_mut(serial).sent_at = now;
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);
@@ -164,7 +168,7 @@ impl Sender {
     }
 
     /// What every data segment does on its way out.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, now: Instant, len: u32, retransmission: bool) {
         let bytes = u64::from(len);
         self.cc.on_sent(&Sent { now, bytes: len, in_flight: self.board.pipe(), retransmission });

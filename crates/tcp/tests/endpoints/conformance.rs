@@ -3,10 +3,10 @@
 use crate::link::{Path, World};
 use crate::{all_controls, config};
 use justfull_base::{Duration, Instant, Rng};
-use justfull_tcp::cc::{
-    AckSample, AnyControl, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent,
+use justfull_tcp::control::{
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
 };
-use justfull_tcp::{RecoveryState, Sender};
+use justfull_tcp::{AnyControl, Sender};
 
 const MSS: u64 = 1448;
 

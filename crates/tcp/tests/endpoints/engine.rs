@@ -15,7 +15,7 @@ pub(crate) fn at(ms: u64) -> Instant {
 }
 
 pub(crate) fn new_reno() -> SenderConfig {
-    config(CcConfig::NewReno(new_reno::Config::default()))
+    config(CcConfig::NewReno(new_reno::NewRenoConfig::default()))
 }
 
 pub(crate) fn sender(config: &SenderConfig) -> Sender {

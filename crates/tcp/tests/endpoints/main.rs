@@ -9,7 +9,7 @@ mod transfers;
 use justfull_tcp::{CcConfig, SenderConfig};
 
 fn all_controls() -> Vec<CcConfig> {
-    let names = justfull_tcp::cc::CONTROLS.iter().map(|doc| doc.name);
+    let names = justfull_tcp::cc::DOCS.iter().map(|doc| doc.name);
     names
         .map(|name| CcConfig::by_name(name).expect("every control on the list has a configuration"))
         .collect()

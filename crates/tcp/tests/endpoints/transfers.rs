@@ -61,7 +61,7 @@ fn a_full_window_of_losses_is_repaired() {
         one_way: Duration::from_millis(50),
         ..Path::default()
     };
-    let cc = CcConfig::Cubic(cubic::Config { hystart: cubic::HyStart::Off, ..Default::default() });
+    let cc = CcConfig::Cubic(cubic::CubicConfig { hystart: cubic::HyStart::Off, ..Default::default() });
     let receiver = ReceiverConfig { window: Window::Fixed(Bytes(20_000_000)), ..Default::default() };
     let mut world = World::new(Sender::new(&config(cc)).expect("valid"), &receiver, &path);
     world.transfer(60_000_000, MINUTE);
@@ -76,7 +76,7 @@ fn a_full_window_of_losses_is_repaired() {
 #[test]
 fn reordering_alone_makes_no_lasting_damage_when_duplicates_are_counted() {
     let path = Path { detour: 0.1, buffer: 1_000_000, ..Path::default() };
-    let cc = CcConfig::NewReno(new_reno::Config::default());
+    let cc = CcConfig::NewReno(new_reno::NewRenoConfig::default());
     let setup = SenderConfig { recovery: Recovery::Dupack, ..config(cc) };
     let mut adaptive = World::with(&setup, &path);
     // Below what the buffer holds, so that nothing is lost.
@@ -231,7 +231,7 @@ fn marks_reduce_the_window_once_a_round_and_nothing_is_lost() {
 #[test]
 fn forced_pacing_takes_the_burst_out_of_a_restart() {
     let queue = |pacing| {
-        let cc = CcConfig::NewReno(new_reno::Config::default());
+        let cc = CcConfig::NewReno(new_reno::NewRenoConfig::default());
         let setup = SenderConfig { pacing, restart_after_idle: false, ..config(cc) };
         let mut world = World::with(&setup, &Path::default());
         world.sender.set_cwnd_clamp(Some(58_000));

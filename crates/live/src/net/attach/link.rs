@@ -113,7 +113,7 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::applications::now;
+    use crate::clock::now;
 
     #[test]
     fn f7_a_link_that_flaps_is_waited_for_up_to_a_limit() {

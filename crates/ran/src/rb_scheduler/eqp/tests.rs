@@ -65,7 +65,9 @@ fn four_queues(scheduler: &mut dyn RbScheduler) -> usize {
 #[test]
 fn four_queues_of_one_sdu_take_4_slots_each_when_cut_and_2_5_when_whole() {
     let quarters = [0.25; 4];
-    let mut partition = super::super::FixedPartition::new(&shares(&quarters)).expect("four quarters");
+    let mut partition =
+        super::super::FixedPartition::new(&super::super::FixedPartitionConfig {}, &shares(&quarters))
+            .expect("four quarters");
     assert_eq!(four_queues(&mut partition), 4 * 4, "A21 Fig. 4, FP: a mean of 4");
     let mut eqp = eqp(EqpConfig::default(), &quarters);
     assert_eq!(four_queues(&mut eqp), 1 + 2 + 3 + 4, "A21 Fig. 4, EQP: a mean of 2.5");
@@ -179,6 +181,174 @@ fn inflation_follows_the_three_formulas() {
         assert!(close(factor(EqpInflation::Clamped, debt), printed.max(1.0)));
         assert!(close(factor(EqpInflation::AsPrinted, debt), printed));
     }
+}
+
+/// Four slices with a quarter each, which have lent 10 blocks each less what is in `taken`.
+fn lent(config: EqpConfig, taken: [u16; 4]) -> Quanta {
+    let mut quanta = Quanta::new(&[250_000; 4], config);
+    quanta.credit(40, 1);
+    (0..4).for_each(|slice| quanta.charge(slice, taken[slice]));
+    quanta
+}
+
+fn blocks(quanta: &Quanta) -> [f64; 4] {
+    [0, 1, 2, 3].map(|slice| quanta.rbs(slice))
+}
+
+fn close(found: &[f64], expected: &[f64]) {
+    let equal = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5);
+    assert!(equal && found.len() == expected.len(), "{found:?} for {expected:?}");
+}
+
+#[test]
+fn a_slot_is_credited_in_fractions_of_a_block_or_rounded_down() {
+    for (credit, expected) in [(EqpCredit::Exact, [15.625, 9.375]), (EqpCredit::Floor, [12.0, 7.0])] {
+        let mut quanta = Quanta::new(&[500_000, 300_000], EqpConfig { credit, ..EqpConfig::default() });
+        quanta.credit(25, 1);
+        close(&[quanta.rbs(0), quanta.rbs(1)], &expected);
+        quanta.charge(0, 16);
+        let rest = expected[0] - 16.0;
+        close(&[quanta.rbs(0), quanta.whole(0) as f64], &[rest, rest.floor()]);
+        assert_eq!(quanta.exact(0), (rest * 800_000.0) as i64);
+    }
+}
+
+#[test]
+fn a_slice_may_take_blocks_until_its_debt_is_at_the_limit_which_is_a_unit_at_least() {
+    let mut quanta = Quanta::new(&[500_000, 300_000], EqpConfig::default());
+    assert_eq!(quanta.budget(0), 100);
+    quanta.credit(1, 1);
+    assert_eq!([quanta.budget(0), quanta.budget(1)], [100, 100], "parts of a block are none");
+    quanta.charge(0, 101);
+    assert_eq!([quanta.budget(0), quanta.budget(1)], [0, 100]);
+    quanta.charge(0, 40_000);
+    assert_eq!(quanta.budget(0), 0);
+    quanta.credit(0, 300);
+    assert_eq!(quanta.budget(1), 300);
+}
+
+#[test]
+fn units_that_finish_no_sdu_are_for_slices_whose_debt_is_below_the_threshold_and_fits() {
+    let threshold = |of| EqpConfig { leftover_threshold: Ratio(of), ..EqpConfig::default() };
+    let may = |config, debt: u16, rbs| {
+        let mut quanta = Quanta::new(&[500_000, 500_000], config);
+        quanta.charge(0, debt);
+        quanta.may_fill(0, rbs)
+    };
+    assert_eq!([may(threshold(0.75), 74, 1), may(threshold(0.75), 75, 1)], [true, false]);
+    assert_eq!([may(threshold(1.0), 98, 2), may(threshold(1.0), 98, 3)], [true, false]);
+}
+
+#[test]
+fn unused_blocks_are_taken_off_the_highest_quanta_until_these_are_equal_and_none_below_zero() {
+    let taken = [0, 6, 10, 15];
+    for (unused, expected) in [
+        (0, [10.0, 4.0, 0.0, -5.0]),
+        (3, [7.0, 4.0, 0.0, -5.0]),
+        (6, [4.0, 4.0, 0.0, -5.0]),
+        (8, [3.0, 3.0, 0.0, -5.0]),
+        (14, [0.0, 0.0, 0.0, -5.0]),
+        (20, [0.0, 0.0, 0.0, -5.0]),
+    ] {
+        let mut quanta = lent(EqpConfig::default(), taken);
+        quanta.settle(unused);
+        close(&blocks(&quanta), &expected);
+    }
+    // What does not divide falls to the first of those that are equal.
+    let mut quanta = lent(EqpConfig::default(), [0, 0, 0, 10]);
+    quanta.settle(10);
+    let exact = [0, 1, 2, 3].map(|slice| quanta.exact(slice));
+    assert_eq!(exact, [6_666_667, 6_666_667, 6_666_666, 0]);
+}
+
+#[test]
+fn what_was_lent_beyond_the_limit_is_given_up_in_favour_of_those_who_owe_most() {
+    for (credit, expected) in
+        [(EqpCredit::Exact, [10.0, -4.0, -6.0, 0.0]), (EqpCredit::Floor, [10.0, -4.0, -8.0, 0.0])]
+    {
+        let mut quanta = lent(EqpConfig { quantum_limit: 10, credit, ..EqpConfig::default() }, [0; 4]);
+        quanta.credit(8, 1);
+        (1..4).for_each(|slice| quanta.charge(slice, [0, 16, 20, 12][slice]));
+        quanta.settle(0);
+        close(&blocks(&quanta), &expected);
+    }
+}
+
+#[test]
+fn the_fewest_blocks_for_so_many_bytes_are_found_in_every_table() {
+    let mut rng = Rng::stream(11, "tables");
+    for _ in 0..300 {
+        let most = rng.below(276) as u16;
+        let step = 1 + rng.below(120);
+        let mut ue = Ue::new(0, 0, 0, vec![vec![1]]);
+        let mut sum = 0;
+        for bytes in ue.tbs.iter_mut().skip(1) {
+            sum += rng.below(2 * step) as u32;
+            *bytes = sum;
+        }
+        let ue = UeDemand { ue: 0, slice: 0, tbs: &ue.tbs, drbs: 0..1 };
+        let sizes = Sizes::new(&ue, most);
+        for bytes in (0..40).map(|_| rng.below(u64::from(sum) + 2)).chain([0, 1, u64::from(sum)]) {
+            assert_eq!(sizes.rbs(bytes), ue.rbs_for(bytes, most), "{bytes} B in up to {most} blocks");
+        }
+    }
+}
+
+#[test]
+fn turns_inside_a_slice_go_on_after_the_ue_that_came_first_and_got_something() {
+    let mut scheduler = eqp(EqpConfig::default(), &[0.5, 0.5]);
+    let ues = (0..4).map(|i| Ue::new(i, (i % 2) as u16, 100, vec![vec![600; 50]])).collect();
+    let mut cell = Cell::new(12, 1, ues);
+    let mut out = RbAllocation::default();
+    let mut given = vec![];
+    for _ in 0..4 {
+        serve(&mut scheduler, &mut cell, &mut out);
+        given.push(out.grants().iter().map(|grant| grant.rbs).collect::<Vec<_>>());
+    }
+    // Both SDUs of a slot go to one slice, then to the other, which has lent; in each to its UEs in turn.
+    assert_eq!(given, [[12, 0, 0, 0], [0, 12, 0, 0], [0, 0, 12, 0], [0, 0, 0, 12]]);
+    let stats = scheduler.stats();
+    assert_eq!((stats.whole_sdus, stats.leftover_units, stats.withheld_rbs), (8, 0, 0));
+}
+
+#[test]
+fn what_is_done_beyond_whole_sdus_is_counted_and_tables_are_kept() {
+    let mut scheduler = eqp(EqpConfig { quantum_limit: 4, ..EqpConfig::default() }, &[0.5, 0.5]);
+    assert_eq!(scheduler.memory(), 0);
+    let mut out = RbAllocation::default();
+    // Debt up to 3 blocks: 8 of the 10 blocks, and then the share of 5.
+    for (leftover, withheld, now) in [(8, 2, 2), (13, 7, 5), (18, 12, 5)] {
+        let mut cell = Cell::new(10, 1, vec![Ue::new(0, 0, 100, vec![vec![100_000]])]);
+        serve(&mut scheduler, &mut cell, &mut out);
+        let stats = scheduler.stats();
+        assert_eq!((stats.whole_sdus, stats.leftover_units, stats.withheld_rbs), (0, leftover, withheld));
+        assert_eq!(out.withheld(), now);
+    }
+    let memory = scheduler.memory();
+    assert!(memory > 0);
+    let mut cell = Cell::new(10, 1, vec![Ue::new(0, 0, 100, vec![vec![100_000]])]);
+    serve(&mut scheduler, &mut cell, &mut out);
+    assert_eq!(scheduler.memory(), memory);
+}
+
+#[test]
+fn what_a_transport_block_has_left_is_for_one_bearer_after_another_from_the_slots_on() {
+    // 5 blocks of 100 B, no whole SDU: in slot 0 all for bearer 0, in slot 1 for bearer 1.
+    for (slot, expected) in [(0, [500, 0, 0]), (1, [0, 500, 0]), (2, [0, 0, 500]), (3, [500, 0, 0])] {
+        let mut scheduler = eqp(EqpConfig::default(), &[1.0]);
+        let mut cell = Cell::new(5, 1, vec![Ue::new(0, 0, 100, vec![vec![900]; 3])]);
+        cell.slot = slot;
+        let mut out = RbAllocation::default();
+        cell.demand(|demand| scheduler.schedule(demand, &mut out));
+        assert_eq!(out.bytes(), expected);
+    }
+    // A whole SDU of 120 B first, then 380 B of what follows it.
+    let mut scheduler = eqp(EqpConfig::default(), &[1.0]);
+    let mut cell = Cell::new(5, 1, vec![Ue::new(0, 0, 100, vec![vec![900], vec![700, 80], vec![120, 900]])]);
+    cell.slot = 2;
+    let mut out = RbAllocation::default();
+    cell.demand(|demand| scheduler.schedule(demand, &mut out));
+    assert_eq!(out.bytes(), [0, 0, 500]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::DecodeError;
 use super::bits::{Reader, Writer};
-use crate::rlc::pdu::{FramingInfo, Nack, Part, PduHeader, PduSegment, SO_END, StatusPdu};
+use crate::pdu::{FramingInfo, Nack, Part, PduHeader, PduSegment, SO_END, StatusPdu};
 use alloc::vec::Vec;
 
 /// SOend that stands for the last byte of an AMD PDU: 15 ones.

@@ -2,7 +2,7 @@
 
 use super::DecodeError;
 use super::bits::{Reader, Writer};
-use crate::rlc::pdu::{Nack, PduHeader, SO_END, SegmentInfo, StatusPdu};
+use crate::pdu::{Nack, PduHeader, SO_END, SegmentInfo, StatusPdu};
 
 fn write_si(w: &mut Writer<'_>, si: SegmentInfo) {
     let code = match si {

@@ -1,7 +1,7 @@
 //! The figures of the standards, byte for byte, and round trips of everything.
 
 use super::*;
-use crate::rlc::pdu::{FramingInfo, Part, PduSegment, SO_END, SduHandle, SegmentInfo};
+use crate::pdu::{FramingInfo, Part, PduSegment, SO_END, SduHandle, SegmentInfo};
 use alloc::vec;
 use proptest::prelude::*;
 

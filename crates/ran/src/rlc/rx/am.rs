@@ -8,9 +8,9 @@ use super::assembly::{Added, Joiner, LtePdu, Runs, place};
 use super::lte_um::checked_len;
 use super::nr_um::{Header, Sdu, part_of};
 use super::ring::{Held, Ring, Slot};
+use crate::pdu::{FramingInfo, Nack, Part, PduSegment, SO_END, SduHandle, StatusPdu};
 use crate::rlc::codec::{Format, fit_status};
 use crate::rlc::mode::{AmConfig, RlcModeConfig};
-use crate::rlc::pdu::{FramingInfo, Nack, Part, PduSegment, SO_END, SduHandle, StatusPdu};
 use crate::rlc::sn::SnSpace;
 use justfull_base::{Duration, Instant};
 
@@ -110,7 +110,7 @@ impl Joining for LtePdus {
     }
 
     fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle)) {
-        parts.iter().for_each(|part| self.joiner.feed(part, deliver, &mut |_| {}));
+        parts.iter().for_each(|part| self.joiner.feed(part, &mut (&mut *deliver, |_| {})));
     }
 
     fn complete(&mut self, _ring: &mut Ring<LtePdu>, _at: u32, _deliver: &mut impl FnMut(SduHandle)) {}
@@ -121,7 +121,7 @@ impl Joining for LtePdus {
         unit.pieces
             .iter()
             .filter(|piece| (joined..prefix).contains(&piece.at))
-            .for_each(|piece| joiner.feed(&piece.part, deliver, &mut |_| {}));
+            .for_each(|piece| joiner.feed(&piece.part, &mut (&mut *deliver, |_| {})));
         self.joined = if leaves { 0 } else { prefix };
     }
 }

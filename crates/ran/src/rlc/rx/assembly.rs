@@ -1,7 +1,8 @@
 //! The bytes of one SDU (NR) or PDU (LTE) that have come so far.
 
+use super::SduSink;
 use super::ring::Held;
-use crate::rlc::pdu::{Part, SduHandle};
+use crate::pdu::{Part, SduHandle};
 use alloc::vec::Vec;
 
 /// Which bytes have come: runs in ascending order that do not touch.
@@ -113,17 +114,12 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    pub(super) fn feed(
-        &mut self,
-        part: &Part,
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
-    ) {
+    pub(super) fn feed(&mut self, part: &Part, sink: &mut impl SduSink) {
         let follows = part.offset == self.bytes && (self.bytes == 0 || part.sdu == self.sdu);
         if !follows {
-            self.break_off(abandoned);
+            self.break_off(sink);
             if part.offset > 0 {
-                self.give_up(part.sdu, abandoned);
+                self.give_up(part.sdu, sink);
                 return;
             }
         }
@@ -132,22 +128,22 @@ impl Joiner {
         if part.last {
             self.bytes = 0;
             self.given_up = None;
-            deliver(part.sdu);
+            sink.deliver(part.sdu);
         }
     }
 
     /// What should follow is lost.
-    pub(super) fn break_off(&mut self, abandoned: &mut impl FnMut(SduHandle)) {
+    pub(super) fn break_off(&mut self, sink: &mut impl SduSink) {
         if self.bytes > 0 {
             self.bytes = 0;
-            self.give_up(self.sdu, abandoned);
+            self.give_up(self.sdu, sink);
         }
     }
 
-    fn give_up(&mut self, sdu: SduHandle, abandoned: &mut impl FnMut(SduHandle)) {
+    fn give_up(&mut self, sdu: SduHandle, sink: &mut impl SduSink) {
         if self.given_up != Some(sdu) {
             self.given_up = Some(sdu);
-            abandoned(sdu);
+            sink.abandon(sdu);
         }
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! A PDU that comes in order is not kept. Ring: each SN from VR(UR) up to VR(UH).
 
+use super::SduSink;
 use super::assembly::{Joiner, LtePdu, Placed, data_len};
 use super::ring::{Ring, Slot};
+use crate::pdu::{FramingInfo, Part};
 use crate::rlc::mode::UmConfig;
-use crate::rlc::pdu::{FramingInfo, Part, SduHandle};
 use crate::rlc::sn::SnSpace;
 use justfull_base::{Duration, Instant};
 
@@ -62,8 +63,7 @@ impl LteUm {
         now: Instant,
         (fi, sn): (FramingInfo, u32),
         parts: &[Part],
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
+        sink: &mut impl SduSink,
     ) -> bool {
         if !self.sn.contains(sn) || checked_len(fi, parts).is_none() {
             return false;
@@ -71,7 +71,7 @@ impl LteUm {
         if sn == self.next && self.next == self.highest && self.timer == Instant::NEVER {
             self.next = self.sn.add(sn, 1);
             self.highest = self.next;
-            parts.iter().for_each(|part| self.joiner.feed(part, deliver, abandoned));
+            parts.iter().for_each(|part| self.joiner.feed(part, sink));
             return true;
         }
         let behind = self.sn.distance(sn, self.highest);
@@ -82,31 +82,26 @@ impl LteUm {
         if is_ahead {
             let span = self.span() + self.sn.distance(self.highest, sn) + 1;
             self.highest = self.sn.add(sn, 1);
-            self.skip(span.saturating_sub(self.sn.window()), deliver, abandoned);
+            self.skip(span.saturating_sub(self.sn.window()), sink);
         }
         let Some(pdu) = self.ring.hold(self.sn.distance(self.next, sn)) else { return false };
         if !pdu.pieces.is_empty() {
             return false;
         }
         pdu.pieces.extend(parts.iter().map(|&part| Placed { at: 0, part }));
-        self.drain(deliver, abandoned);
+        self.drain(sink);
         self.update_timer(now);
         true
     }
 
     /// The lowest `count` SNs leave the window: what came of them is joined, the rest is lost.
-    fn skip(
-        &mut self,
-        count: u32,
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
-    ) {
+    fn skip(&mut self, count: u32, sink: &mut impl SduSink) {
         for _ in 0..count {
             match self.ring.slot(0) {
                 Slot::Held(pdu) => {
-                    pdu.pieces.iter().for_each(|piece| self.joiner.feed(&piece.part, deliver, abandoned));
+                    pdu.pieces.iter().for_each(|piece| self.joiner.feed(&piece.part, sink));
                 }
-                _ => self.joiner.break_off(abandoned),
+                _ => self.joiner.break_off(sink),
             }
             self.ring.pop();
         }
@@ -114,9 +109,9 @@ impl LteUm {
     }
 
     /// PDUs from VR(UR) on without a gap are joined.
-    fn drain(&mut self, deliver: &mut impl FnMut(SduHandle), abandoned: &mut impl FnMut(SduHandle)) {
+    fn drain(&mut self, sink: &mut impl SduSink) {
         while matches!(self.ring.slot(0), Slot::Held(_)) {
-            self.skip(1, deliver, abandoned);
+            self.skip(1, sink);
         }
     }
 
@@ -132,18 +127,13 @@ impl LteUm {
     }
 
     /// What misses before VR(UX) is given up when t-Reordering has ended.
-    pub(super) fn on_timeout(
-        &mut self,
-        now: Instant,
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
-    ) {
+    pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;
         }
         self.timer = Instant::NEVER;
-        self.skip(self.sn.distance(self.next, self.trigger), deliver, abandoned);
-        self.drain(deliver, abandoned);
+        self.skip(self.sn.distance(self.next, self.trigger), sink);
+        self.drain(sink);
         self.update_timer(now);
     }
 }

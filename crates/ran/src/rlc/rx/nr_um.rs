@@ -3,10 +3,11 @@
 //! While segments come in order, the SDU that is being put together needs its handle and a count only. The ring is made at the
 //! first segment that comes otherwise, and holds each SN from RX_Next_Reassembly up to RX_Next_Highest.
 
+use super::SduSink;
 use super::assembly::{Added, Runs};
 use super::ring::{Held, Ring, Slot};
+use crate::pdu::{Part, SduHandle, SegmentInfo};
 use crate::rlc::mode::UmConfig;
-use crate::rlc::pdu::{Part, SduHandle, SegmentInfo};
 use crate::rlc::sn::SnSpace;
 use alloc::boxed::Box;
 use justfull_base::{Duration, Instant};
@@ -81,12 +82,11 @@ impl NrUm {
         now: Instant,
         header: Header,
         parts: &[Part],
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
+        sink: &mut impl SduSink,
     ) -> bool {
         let Some(part) = part_of(header, parts) else { return false };
         if header.0 == SegmentInfo::Whole {
-            deliver(part.sdu);
+            sink.deliver(part.sdu);
             return true;
         }
         if self.continues(header.1, part) {
@@ -96,11 +96,11 @@ impl NrUm {
             if part.last {
                 self.prefix = 0;
                 self.next = self.highest;
-                deliver(part.sdu);
+                sink.deliver(part.sdu);
             }
             return true;
         }
-        self.receive_out_of_order(now, header.1, part, deliver, abandoned)
+        self.receive_out_of_order(now, header.1, part, sink)
     }
 
     /// The segment is the one that follows what came in order, and nothing else is there.
@@ -119,14 +119,7 @@ impl NrUm {
         self.sn.distance(self.next, self.highest)
     }
 
-    fn receive_out_of_order(
-        &mut self,
-        now: Instant,
-        sn: u32,
-        part: &Part,
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
-    ) -> bool {
+    fn receive_out_of_order(&mut self, now: Instant, sn: u32, part: &Part, sink: &mut impl SduSink) -> bool {
         if !self.sn.contains(sn) {
             return false;
         }
@@ -138,9 +131,9 @@ impl NrUm {
         }
         self.spill();
         if is_ahead {
-            self.move_highest(sn, abandoned);
+            self.move_highest(sn, sink);
         }
-        let accepted = self.store(self.sn.distance(self.next, sn), part, deliver, abandoned);
+        let accepted = self.store(self.sn.distance(self.next, sn), part, sink);
         self.pop_done();
         self.update_timer(now);
         accepted
@@ -159,44 +152,38 @@ impl NrUm {
     }
 
     /// RX_Next_Highest becomes `sn` + 1; what falls out of the window is given up.
-    fn move_highest(&mut self, sn: u32, abandoned: &mut impl FnMut(SduHandle)) {
+    fn move_highest(&mut self, sn: u32, sink: &mut impl SduSink) {
         let span = self.span() + self.sn.distance(self.highest, sn) + 1;
         self.highest = self.sn.add(sn, 1);
-        self.give_up(span.saturating_sub(self.sn.window()), abandoned);
+        self.give_up(span.saturating_sub(self.sn.window()), sink);
     }
 
     /// The lowest `count` SNs are given up, if they are not done.
-    fn give_up(&mut self, count: u32, abandoned: &mut impl FnMut(SduHandle)) {
+    fn give_up(&mut self, count: u32, sink: &mut impl SduSink) {
         self.next = self.sn.add(self.next, count);
         let Some(ring) = &mut self.ring else { return };
         for _ in 0..count.min(ring.len()) {
             if let Slot::Held(sdu) = ring.slot(0) {
-                abandoned(sdu.handle);
+                sink.abandon(sdu.handle);
             }
             ring.pop();
         }
     }
 
     /// The segment goes to what came of its SDU; true unless it is a duplicate or contradicts that.
-    fn store(
-        &mut self,
-        at: u32,
-        part: &Part,
-        deliver: &mut impl FnMut(SduHandle),
-        abandoned: &mut impl FnMut(SduHandle),
-    ) -> bool {
+    fn store(&mut self, at: u32, part: &Part, sink: &mut impl SduSink) -> bool {
         let ring = self.ring.get_or_insert_default();
         let Some(sdu) = ring.hold(at) else { return false };
         // Another SDU under the same SN: so much was lost that the numbers went round.
         if !sdu.runs.is_empty() && sdu.handle != part.sdu {
-            abandoned(sdu.handle);
+            sink.abandon(sdu.handle);
             sdu.runs.clear();
         }
         sdu.handle = part.sdu;
         let added = sdu.runs.add(part.offset, part.offset + part.len, part.last);
         if sdu.runs.is_complete() {
             ring.finish(at);
-            deliver(part.sdu);
+            sink.deliver(part.sdu);
         }
         added == Added::New
     }
@@ -233,12 +220,12 @@ impl NrUm {
     }
 
     /// SDUs before RX_Timer_Trigger are given up when t-Reassembly has ended.
-    pub(super) fn on_timeout(&mut self, now: Instant, abandoned: &mut impl FnMut(SduHandle)) {
+    pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;
         }
         self.timer = Instant::NEVER;
-        self.give_up(self.sn.distance(self.next, self.trigger), abandoned);
+        self.give_up(self.sn.distance(self.next, self.trigger), sink);
         self.pop_done();
         self.update_timer(now);
     }

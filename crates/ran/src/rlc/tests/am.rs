@@ -1,7 +1,7 @@
 //! AM: TS 38.322 sections 5.2.3 and 5.3, TS 36.322 sections 5.1.3 and 5.2.
 
 use super::*;
-use crate::rlc::pdu::{Nack, SO_END, SegmentInfo};
+use crate::pdu::{Nack, SO_END, SegmentInfo};
 use justfull_base::Bytes;
 
 /// Both ends of a bearer, and the queue.

@@ -1,7 +1,7 @@
 //! Corrupt, stale and impossible input: each is defined, none panics.
 
 use super::*;
-use crate::rlc::pdu::{FramingInfo, Nack, PduSegment, SO_END, SegmentInfo};
+use crate::pdu::{FramingInfo, Nack, PduSegment, SO_END, SegmentInfo};
 
 fn all_modes() -> Vec<RlcModeConfig> {
     vec![

@@ -2,7 +2,7 @@
 //! wrap; followed step by step on random segments.
 
 use super::*;
-use crate::rlc::pdu::{Nack, SO_END, SegmentInfo};
+use crate::pdu::{Nack, SO_END, SegmentInfo};
 use alloc::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::pdcp::{PdcpConfig, PdcpRx};
-use crate::rlc::pdu::SO_END;
+use crate::pdu::SO_END;
 use alloc::collections::BTreeMap;
 use justfull_base::{Bytes, Rng};
 use proptest::prelude::*;
@@ -295,7 +295,7 @@ proptest! {
             pull(&mut tx, ms(k as u64), grants[k % grants.len()], &mut queue);
             let mut nacks: Vec<_> = nacks
                 .into_iter()
-                .map(|(sn, range, so_start, so_end, to_end)| pdu::Nack {
+                .map(|(sn, range, so_start, so_end, to_end)| crate::pdu::Nack {
                     sn: sn % ack_sn.max(1),
                     range,
                     so_start,

@@ -1,7 +1,7 @@
 //! TM and UM: TS 38.322 sections 5.2.1 and 5.2.2, TS 36.322 sections 5.1.1 and 5.1.2.
 
 use super::*;
-use crate::rlc::pdu::SegmentInfo::{self, First, Last, Middle, Whole};
+use crate::pdu::SegmentInfo::{self, First, Last, Middle, Whole};
 
 /// One block for each grant.
 fn blocks(config: &RlcModeConfig, sizes: &[u32], grants: &[u32]) -> Vec<TbContent> {

@@ -3,9 +3,9 @@
 use super::arq::{Arq, Portion, Unit};
 use super::segment::{cut, part, segment_info};
 use super::{HeaderBytes, Pending};
+use crate::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
 use crate::rlc::codec::{Format, fit_status, status_bytes};
 use crate::rlc::mode::AmConfig;
-use crate::rlc::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
 use alloc::vec::Vec;
 use justfull_base::Instant;
 

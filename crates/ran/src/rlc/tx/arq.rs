@@ -3,8 +3,8 @@
 //! TS 38.322 sections 5.2.3.1 and 5.3.2 to 5.3.3; TS 36.322 sections 5.1.3.1 and 5.2.1 to 5.2.2. NR numbers SDUs and LTE numbers PDUs;
 //! here both are units of so many bytes. TX_Next_Ack (VT(A)) is `base`, TX_Next (VT(S)) is `base` plus the units in the ring.
 
+use crate::pdu::{Nack, SO_END, StatusPdu};
 use crate::rlc::mode::AmConfig;
-use crate::rlc::pdu::{Nack, SO_END, StatusPdu};
 use crate::rlc::sn::SnSpace;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

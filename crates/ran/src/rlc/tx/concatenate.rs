@@ -2,7 +2,7 @@
 //! and length indicators say where one ends (TS 36.322 sections 5.1.2.1 and 6.2.2.4 to 6.2.2.6).
 
 use super::HeaderBytes;
-use crate::rlc::pdu::{FramingInfo, Part, PduHeader, SduSource, TbContent};
+use crate::pdu::{FramingInfo, Part, PduHeader, SduSource, TbContent};
 use crate::rlc::sn::SnSpace;
 
 /// Length indicators of some bits.

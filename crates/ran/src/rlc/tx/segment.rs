@@ -1,7 +1,7 @@
 //! Segmentation as NR does it: one SDU, or one segment of one, in each PDU (TS 38.322 sections 5.2.2.1 and 5.2.3.1).
 
 use super::HeaderBytes;
-use crate::rlc::pdu::{Part, PduHeader, SduHandle, SduSource, SegmentInfo, TbContent};
+use crate::pdu::{Part, PduHeader, SduHandle, SduSource, SegmentInfo, TbContent};
 use crate::rlc::sn::SnSpace;
 
 /// The farthest place at which a segment can start: SO has 16 bits.

@@ -1,10 +1,11 @@
 //! A MAC that deals in resource blocks.
 
 use super::*;
-use crate::carrier::CarrierConfig;
+use crate::carrier::{AllocationType, CarrierConfig};
 use crate::channel::McsConfig;
 use crate::harq::HarqConfig;
 use crate::limiter::LastPollConfig;
+use crate::rb_scheduler::{ProportionalFairConfig, RbSchedulerConfig};
 use crate::rlc::RlcModeConfig;
 use crate::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_base::{Ratio, Rng};
@@ -36,7 +37,7 @@ fn a_bearers_backlog_is_what_its_list_sums_up_to() {
         for slot in 0..400 {
             bench.send(slot * 1_000 + 500, rng.below(3) as u32, 40 + rng.below(360) as u32, 2);
             bench.run_to(slot * 1_000 + 999);
-            for rlc in bench.stack.ues.iter().flat_map(|ue| ue.rlc.iter()) {
+            for rlc in bench.stack.cell.ues.iter().flat_map(|ue| ue.bearers.iter()) {
                 listed.clear();
                 let all = rlc.list_sdus(u32::MAX, &mut listed);
                 assert_eq!(all, rlc.backlog_on_air(), "slot {slot}");
@@ -49,6 +50,43 @@ fn a_bearers_backlog_is_what_its_list_sums_up_to() {
             }
         }
         assert!(begun > 100, "bearers had something to send");
+    }
+}
+
+#[test]
+fn a_cell_of_calls_is_served_alike_whether_a_transmission_might_fail_or_not() {
+    // Where none can fail, slots in which every UE has one small SDU take a shorter way.
+    // An SDU of 300 B must be cut, which TM cannot.
+    let cells = [
+        (AllocationType::Type0, RlcModeConfig::Um(UmConfig::default()), 300),
+        (AllocationType::Type1, RlcModeConfig::Tm(TmConfig {}), 20),
+    ];
+    for (allocation, rlc, large) in cells {
+        let run = |bler: f64, scheduler: &RbSchedulerConfig| {
+            let mut config = lossy(rlc.clone());
+            config.ues = (0..20).map(|_| Arc::new(ue(&[0]))).collect();
+            config.mac.harq.bler = Ratio(bler);
+            config.mac.scheduler = scheduler.clone();
+            config.mac.carrier = Some(CarrierConfig { allocation, ..CarrierConfig::default() });
+            let mut bench = Bench::new(&config);
+            let mut rng = Rng::stream(3, "calls");
+            for slot in 0..600 {
+                // Now and then a burst, so that slots of both kinds follow each other.
+                let burst = if slot % 50 == 0 { 3 } else { 1 };
+                for at in 0..rng.below(12) {
+                    let size = if slot % 70 == 0 { large } else { 20 };
+                    bench.send(slot * 1_000 + 10 * at, rng.below(20) as u32, size, burst);
+                }
+                bench.run_to(slot * 1_000 + 999);
+            }
+            let Log { deliveries, drops, .. } = bench.log;
+            assert!(deliveries.len() > 2_500, "{}", deliveries.len());
+            (deliveries, drops, bench.stack.conserved())
+        };
+        let window = ProportionalFairConfig::default();
+        for scheduler in [RbSchedulerConfig::default(), RbSchedulerConfig::ProportionalFair(window)] {
+            assert_eq!(run(0.0, &scheduler), run(f64::MIN_POSITIVE, &scheduler));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a stack refuses to be.
 
 use super::*;
+use alloc::boxed::Box;
 
 fn assert_refused(cases: &[(&str, Change<'_>)]) {
     for (field, change) in cases {

@@ -5,7 +5,7 @@
 //! A radio cell that serves a user once per scheduling period aggregates in just this way.
 
 use super::Bbr;
-use crate::cc::AckSample;
+use crate::control::AckSample;
 use justfull_base::{Duration, Instant};
 
 /// Rounds in each of the two halves of the window.
@@ -68,5 +68,91 @@ impl Bbr {
         }
         let limit = (bandwidth as f64 * MAX_EXCESS.as_secs_f64()) as u64;
         self.aggregation.excess[0].max(self.aggregation.excess[1]).min(limit) / self.mss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::bbr::{BbrConfig, tests::control};
+    use crate::testing::{self, MSS};
+
+    const RATE: u64 = 1_000_000;
+
+    /// A control that has measured 1 MB/s, with a large window.
+    fn measured() -> Bbr {
+        let mut bbr = control(&BbrConfig::default());
+        bbr.bandwidth.update(10, 0, RATE);
+        bbr.cwnd = 1000 * MSS;
+        bbr
+    }
+
+    fn acked(bbr: &mut Bbr, us: u64, bytes: u64) -> (u64, [u64; 2]) {
+        let mut sample = testing::sample(bytes);
+        sample.now = Instant::ZERO + Duration::from_micros(us);
+        bbr.update_aggregation(&sample);
+        (bbr.aggregation.acked, bbr.aggregation.excess)
+    }
+
+    #[test]
+    fn the_excess_is_what_is_acknowledged_beyond_the_bandwidth_since_it_last_caught_up() {
+        let mut bbr = measured();
+        assert_eq!(acked(&mut bbr, 1_000_000, 10_000), (10_000, [10_000, 0]));
+        assert_eq!(acked(&mut bbr, 1_004_000, 5000), (15_000, [11_000, 0]));
+        // 15 ms at 1 MB/s are 15 kB: the rate has just caught up, and a new epoch begins.
+        assert_eq!(acked(&mut bbr, 1_015_000, 3000), (3000, [11_000, 0]));
+        assert_eq!(acked(&mut bbr, 1_016_000, 12_000), (15_000, [14_000, 0]));
+        // No more than the window.
+        bbr.cwnd = 20_000;
+        assert_eq!(acked(&mut bbr, 1_016_000, 9000), (24_000, [20_000, 0]));
+    }
+
+    #[test]
+    fn an_epoch_ends_after_2_to_the_20_segments() {
+        let last = EPOCH_SEGMENTS * MSS;
+        for (before, after) in [(last - 1001, last - 1), (last - 1000, 1000)] {
+            let mut bbr = measured();
+            (bbr.aggregation.epoch, bbr.aggregation.acked) = (Instant::ZERO, before);
+            assert_eq!(acked(&mut bbr, 0, 1000).0, after);
+        }
+    }
+
+    #[test]
+    fn the_largest_excess_is_forgotten_after_five_to_ten_rounds() {
+        let mut bbr = measured();
+        acked(&mut bbr, 1_000_000, 9000);
+        bbr.round_start = true;
+        for round in 1..=9_u64 {
+            let (_, excess) = acked(&mut bbr, 1_000_000 * (1 + round), 1000 + round);
+            let expected = if round < 5 { [9000, 0] } else { [9000, 1000 + round] };
+            assert_eq!(excess, expected, "round {round}");
+        }
+        assert_eq!(acked(&mut bbr, 11_000_000, 7).1, [7, 1009]);
+    }
+
+    #[test]
+    fn an_acknowledgement_without_bytes_or_interval_or_with_the_switch_off_counts_nothing() {
+        let mut bbr = measured();
+        acked(&mut bbr, 1_000_000, 0);
+        let mut sample = testing::sample(MSS);
+        sample.interval = None;
+        bbr.update_aggregation(&sample);
+        bbr.ack_aggregation = false;
+        assert_eq!(acked(&mut bbr, 1_000_000, MSS), (0, [0, 0]));
+    }
+
+    #[test]
+    fn the_window_gets_the_larger_half_up_to_100_ms_of_the_bandwidth_once_the_pipe_was_full() {
+        let mut bbr = measured();
+        for excess in [[7 * MSS, 10 * MSS - 1], [10 * MSS - 1, 7 * MSS]] {
+            bbr.aggregation.excess = excess;
+            bbr.full_pipe.reached = false;
+            assert_eq!(bbr.aggregation_segments(RATE), 0);
+            bbr.full_pipe.reached = true;
+            assert_eq!(bbr.aggregation_segments(RATE), 9);
+            assert_eq!(bbr.aggregation_segments(10 * 2 * MSS), 2);
+        }
+        bbr.ack_aggregation = false;
+        assert_eq!(bbr.aggregation_segments(RATE), 0);
     }
 }

@@ -82,4 +82,46 @@ mod tests {
         filter.update(10, 11, 50);
         assert_eq!(filter.get(), 50);
     }
+
+    /// `minmax_running_max` of Linux (lib/win_minmax.c), on its three samples of (t, v).
+    fn linux(s: &mut [(u64, u64); 3], win: u64, t: u64, v: u64) {
+        let val = (t, v);
+        if v >= s[0].1 || t - s[2].0 > win {
+            *s = [val; 3];
+            return;
+        }
+        if v >= s[1].1 {
+            (s[2], s[1]) = (val, val);
+        } else if v >= s[2].1 {
+            s[2] = val;
+        }
+        let dt = t - s[0].0;
+        if dt > win {
+            *s = [s[1], s[2], val];
+            if t - s[0].0 > win {
+                *s = [s[1], s[2], val];
+            }
+        } else if s[1].0 == s[0].0 && dt > win / 4 {
+            (s[2], s[1]) = (val, val);
+        } else if s[2].0 == s[1].0 && dt > win / 2 {
+            s[2] = val;
+        }
+    }
+
+    #[test]
+    fn the_filter_is_that_of_linux() {
+        let mut rng = Rng::stream(7, "filter");
+        for window in [1, 2, 4, 10, 16] {
+            let (mut filter, mut expected) = (WindowedMax::default(), [(0, 0); 3]);
+            let mut round = 0;
+            for _ in 0..4000 {
+                round += rng.below(4) * if rng.chance(0.02) { window } else { 1 };
+                let value = rng.below(12);
+                filter.update(window, round, value);
+                linux(&mut expected, window, round, value);
+                assert_eq!(filter.best.map(|sample| (sample.round, sample.value)), expected);
+                assert_eq!(filter.get(), expected[0].1);
+            }
+        }
+    }
 }

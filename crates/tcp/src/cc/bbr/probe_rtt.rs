@@ -2,7 +2,7 @@
 //! for 200 ms and a round let the queues of all flows run empty.
 
 use super::{Bbr, MIN_WINDOW, Mode};
-use crate::cc::AckSample;
+use crate::control::AckSample;
 use justfull_base::{Duration, Instant};
 
 /// Least time with little in flight.
@@ -58,5 +58,103 @@ impl Bbr {
             self.cwnd = self.cwnd.max(self.conservation.prior_cwnd);
             self.leave_for_steady_state(now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::bbr::{BbrConfig, tests::control};
+    use crate::testing::{self, MSS};
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// 50 ms were measured at 1 s, by a flow whose pipe was full.
+    fn measured() -> Bbr {
+        let mut bbr = control(&BbrConfig::default());
+        (bbr.min_rtt, bbr.min_rtt_at) = (Some(Duration::from_millis(50)), at(1000));
+        (bbr.mode, bbr.full_pipe.reached, bbr.cwnd) = (Mode::ProbeBw, true, 30 * MSS);
+        bbr
+    }
+
+    fn sample(ms: u64, rtt: u64) -> AckSample {
+        let mut sample = testing::sample(MSS);
+        (sample.now, sample.rtt) = (at(ms), Some(Duration::from_millis(rtt)));
+        sample
+    }
+
+    #[test]
+    fn the_smallest_rtt_is_replaced_by_a_smaller_one_or_after_ten_seconds() {
+        let kept = |ms, rtt, maybe_delayed| {
+            let mut bbr = measured();
+            bbr.update_min_rtt(&AckSample { maybe_delayed, ..sample(ms, rtt) });
+            let replaced = bbr.min_rtt_at == at(ms);
+            assert_eq!(bbr.min_rtt, Some(Duration::from_millis(if replaced { rtt } else { 50 })));
+            !replaced
+        };
+        assert_eq!([kept(2000, 49, true), kept(2000, 50, false), kept(2000, 51, false)], [false, true, true]);
+        // Exactly ten seconds are not too long; an acknowledgement that may have been delayed does not count.
+        assert_eq!(
+            [kept(11_000, 51, false), kept(11_001, 51, false), kept(11_001, 51, true)],
+            [true, false, true]
+        );
+    }
+
+    #[test]
+    fn the_first_rtt_is_the_smallest_and_no_reason_to_probe() {
+        let mut bbr = control(&BbrConfig::default());
+        bbr.update_min_rtt(&sample(20_000, 70));
+        assert_eq!((bbr.min_rtt, bbr.min_rtt_at), (Some(Duration::from_millis(70)), at(20_000)));
+        assert_eq!(bbr.mode, Mode::Startup);
+    }
+
+    #[test]
+    fn an_old_rtt_is_probed_unless_the_flow_was_idle_and_the_window_is_remembered() {
+        let mut bbr = measured();
+        bbr.update_min_rtt(&sample(11_000, 51));
+        assert_eq!(bbr.mode, Mode::ProbeBw);
+        bbr.idle_restart = true;
+        bbr.min_rtt_window = Duration::from_secs(9);
+        bbr.update_min_rtt(&sample(11_000, 51));
+        assert_eq!(bbr.mode, Mode::ProbeBw);
+        bbr.min_rtt_at = at(1000);
+        bbr.update_min_rtt(&sample(11_000, 51));
+        assert_eq!((bbr.mode, bbr.conservation.prior_cwnd), (Mode::ProbeRtt, 30 * MSS));
+    }
+
+    #[test]
+    fn what_is_delivered_ends_the_restart_after_silence() {
+        for (interval, delivered, idle) in [
+            (Some(Duration::from_millis(50)), 1, false),
+            (Some(Duration::from_millis(50)), 0, true),
+            (None, 1, true),
+        ] {
+            let mut bbr = measured();
+            bbr.idle_restart = true;
+            bbr.update_min_rtt(&AckSample { interval, delivered, ..sample(2000, 60) });
+            assert_eq!(bbr.idle_restart, idle, "{interval:?} {delivered}");
+        }
+    }
+
+    #[test]
+    fn a_probe_lasts_200_ms_and_a_round_from_when_four_segments_are_in_flight() {
+        let mut bbr = measured();
+        bbr.mode = Mode::ProbeRtt;
+        bbr.conservation.prior_cwnd = 44 * MSS;
+        let mut progress = |ms, in_flight, round_start| {
+            bbr.round_start = round_start;
+            bbr.update_min_rtt(&AckSample { in_flight, delivered: 777, ..sample(ms, 60) });
+            (bbr.probe_rtt.done_at, bbr.probe_rtt.round_done, bbr.next_round, bbr.mode)
+        };
+        assert_eq!(progress(2000, 4 * MSS + 1, true), (None, false, 0, Mode::ProbeRtt));
+        let done = Some(at(2210));
+        assert_eq!(progress(2010, 4 * MSS, true), (done, false, 777, Mode::ProbeRtt));
+        assert_eq!(progress(2300, 4 * MSS, false), (done, false, 777, Mode::ProbeRtt));
+        assert_eq!(progress(2209, 4 * MSS, true), (done, true, 777, Mode::ProbeRtt));
+        assert_eq!(progress(2210, 4 * MSS, false), (done, true, 777, Mode::ProbeRtt));
+        assert_eq!(progress(2211, 4 * MSS, false), (done, true, 777, Mode::ProbeBw));
+        assert_eq!((bbr.min_rtt_at, bbr.cwnd), (at(2211), 44 * MSS));
     }
 }

@@ -2,7 +2,7 @@
 //! by a quarter mean that more in flight only makes a queue.
 
 use super::{Bbr, Mode};
-use crate::cc::AckSample;
+use crate::control::AckSample;
 
 /// Growth below this factor counts as none.
 const GROWTH: f64 = 1.25;
@@ -48,6 +48,61 @@ impl Bbr {
             self.enter_probe_bw(now);
         } else {
             self.mode = Mode::Startup;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::bbr::{BbrConfig, tests::control};
+    use crate::testing;
+
+    /// The estimator after a round of `bandwidth`.
+    fn round(bbr: &mut Bbr, bandwidth: u64) -> (u64, u32, bool) {
+        bbr.round += 20;
+        bbr.bandwidth.update(10, bbr.round, bandwidth);
+        bbr.round_start = true;
+        bbr.check_full_pipe(&testing::sample(1));
+        (bbr.full_pipe.bandwidth, bbr.full_pipe.rounds, bbr.full_pipe.reached)
+    }
+
+    #[test]
+    fn three_rounds_without_a_quarter_more_fill_the_pipe() {
+        let mut bbr = control(&BbrConfig::default());
+        assert_eq!(round(&mut bbr, 1000), (1000, 0, false));
+        assert_eq!(round(&mut bbr, 1249), (1000, 1, false));
+        assert_eq!(round(&mut bbr, 1250), (1250, 0, false), "just a quarter more");
+        assert_eq!(round(&mut bbr, 1250), (1250, 1, false));
+        assert_eq!(round(&mut bbr, 1250), (1250, 2, false));
+        assert_eq!(round(&mut bbr, 1250), (1250, 3, true));
+        assert_eq!(round(&mut bbr, 9000), (1250, 3, true), "once full it stays so");
+    }
+
+    #[test]
+    fn only_the_start_of_a_round_with_enough_data_counts_and_growth_can_be_forgotten() {
+        let mut bbr = control(&BbrConfig::default());
+        round(&mut bbr, 1000);
+        round(&mut bbr, 1000);
+        bbr.round_start = false;
+        bbr.check_full_pipe(&testing::sample(1));
+        assert_eq!(bbr.full_pipe.rounds, 1);
+        bbr.round_start = true;
+        let mut sample = testing::sample(1);
+        sample.app_limited = true;
+        bbr.check_full_pipe(&sample);
+        assert_eq!(bbr.full_pipe.rounds, 1);
+        bbr.full_pipe.forget_growth();
+        assert_eq!((bbr.full_pipe.rounds, bbr.full_pipe.bandwidth), (0, 0));
+    }
+
+    #[test]
+    fn a_flow_whose_pipe_was_full_probes_and_another_starts_up() {
+        let mut bbr = control(&BbrConfig::default());
+        for (reached, mode) in [(false, Mode::Startup), (true, Mode::ProbeBw)] {
+            (bbr.mode, bbr.full_pipe.reached) = (Mode::ProbeRtt, reached);
+            bbr.leave_for_steady_state(justfull_base::Instant::ZERO);
+            assert_eq!(bbr.mode, mode);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! RACK on the scoreboard against a transcription of RFC 8985 section 6.2 that looks at every segment anew.
 
 use crate::rack::Judgement;
-use crate::rate::{Delivery, Latest};
-use crate::scoreboard::{Record, Scoreboard};
+use crate::rate::Delivery;
+use crate::record::{Latest, Record};
+use crate::scoreboard::Scoreboard;
 use crate::segment::SackBlock;
 use justfull_base::{Duration, Instant, Rng};
 use proptest::prelude::*;
@@ -57,9 +58,7 @@ impl Pair {
     }
 
     fn send_new(&mut self) {
-        let mut record = Record::new(self.board.nxt(), LEN as u16);
-        record.sent_at = self.now;
-        self.board.push(record);
+        self.board.push(Record::new(self.board.nxt(), LEN as u16, self.now));
         self.plain.push(Plain {
             xmit: self.now,
             retransmitted: false,

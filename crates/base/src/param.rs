@@ -1,0 +1,186 @@
+//! Parameters. Each is written once, where its algorithm is: name, type, unit, default, bounds,
+//! sentence and reason. [`params!`](crate::params) makes the configuration from that, its checks,
+//! and what `justfull explain`, the reference pages and the JSON Schema show.
+
+pub use crate::doc::Form;
+use crate::error::ConfigError;
+use crate::packet::Protocol;
+use crate::time::Duration;
+use crate::units::{BitRate, Bytes, Dscp, Qfi, Ratio};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A type that parameters may have: its unit, and how a scenario file writes it.
+pub trait Param {
+    /// Unit or type in words, where the parameter names none of its own.
+    const UNIT: &'static str;
+
+    /// What a scenario file may hold, bounds apart.
+    fn form() -> Form;
+
+    /// What is allowed where the parameter has no bounds of its own, in words.
+    fn allowed() -> String {
+        Self::form().allowed()
+    }
+
+    /// The value as a scenario file writes it, text without quotes.
+    fn written(&self) -> String;
+
+    /// The value where it is a plain number, for numeric bounds in the schema.
+    fn number(&self) -> Option<f64> {
+        None
+    }
+
+    /// Checks the bounds that belong to the type itself.
+    ///
+    /// # Errors
+    /// The field out of its bounds, without a name where it is this value as a whole.
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+macro_rules! plain {
+    ($($type:ty: $unit:literal, $form:expr, $number:expr;)*) => {$(
+        impl Param for $type {
+            const UNIT: &'static str = $unit;
+
+            fn form() -> Form {
+                $form
+            }
+
+            fn written(&self) -> String {
+                self.to_string()
+            }
+
+            fn number(&self) -> Option<f64> {
+                let number: fn(&Self) -> Option<f64> = $number;
+                number(self)
+            }
+        }
+    )*};
+}
+
+plain! {
+    bool: "bool", Form::Bool, |_| None;
+    u8: "number", Form::Integer(0, u64::from(Self::MAX)), |n| Some(f64::from(*n));
+    u16: "number", Form::Integer(0, u64::from(Self::MAX)), |n| Some(f64::from(*n));
+    u32: "number", Form::Integer(0, u64::from(Self::MAX)), |n| Some(f64::from(*n));
+    u64: "number", Form::Integer(0, Self::MAX), |n| Some(*n as f64);
+    usize: "number", Form::Integer(0, u64::MAX), |n| Some(*n as f64);
+    i32: "number", Form::Integer(i64::from(Self::MIN), Self::MAX as u64), |n| Some(f64::from(*n));
+    f64: "number", Form::Number, |n| Some(*n);
+    Ratio: "ratio", Form::Number, |ratio| Some(ratio.0);
+    Qfi: "QFI", Form::Integer(0, 63), |qfi| Some(f64::from(qfi.get()));
+    Dscp: "DSCP", Form::Integer(0, 63), |dscp| Some(f64::from(dscp.get()));
+    Duration: "time", Form::Text(r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|ms|s|min|h)\s*$"), |_| None;
+    Bytes: "size", Form::Text(Bytes::PATTERN), |_| None;
+    BitRate: "rate", Form::Text(r"^\s*[0-9]+(\.[0-9]+)?\s*(bit|kbit|Mbit|Gbit)/s\s*$"), |_| None;
+    String: "text", Form::Text(""), |_| None;
+}
+
+impl Bytes {
+    /// A regular expression that a written size matches.
+    const PATTERN: &'static str = r"^\s*[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B\s*$";
+}
+
+/// A table as a scenario file writes it in one line, text in quotes.
+#[must_use]
+pub fn written_table(pairs: &[(&str, String)]) -> String {
+    let pair = |(key, value): &(&str, String)| {
+        let bare =
+            value.starts_with(['[', '{']) || value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
+        if bare { format!("{key} = {value}") } else { format!("{key} = \"{value}\"") }
+    };
+    let pairs: Vec<String> = pairs.iter().map(pair).collect();
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+fn listed<'a, T: Param + 'a>(entries: impl Iterator<Item = &'a T>) -> String {
+    format!("[{}]", entries.map(Param::written).collect::<Vec<_>>().join(", "))
+}
+
+impl<T: Param> Param for Vec<T> {
+    const UNIT: &'static str = "list";
+
+    fn form() -> Form {
+        Form::List(Box::new(T::form()), None)
+    }
+
+    fn written(&self) -> String {
+        listed(self.iter())
+    }
+}
+
+impl<T: Param, const N: usize> Param for [T; N] {
+    const UNIT: &'static str = "list";
+
+    fn form() -> Form {
+        Form::List(Box::new(T::form()), Some(N))
+    }
+
+    fn written(&self) -> String {
+        listed(self.iter())
+    }
+}
+
+impl<T: Param> Param for Option<T> {
+    const UNIT: &'static str = T::UNIT;
+
+    fn form() -> Form {
+        T::form()
+    }
+
+    fn written(&self) -> String {
+        self.as_ref().map_or_else(|| "none".into(), Param::written)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        self.as_ref().map_or(Ok(()), Param::check)
+    }
+}
+
+impl<T: Param + ?Sized> Param for Box<T> {
+    const UNIT: &'static str = T::UNIT;
+
+    fn form() -> Form {
+        T::form()
+    }
+
+    fn written(&self) -> String {
+        (**self).written()
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        (**self).check()
+    }
+}
+
+impl Param for Protocol {
+    const UNIT: &'static str = "protocol";
+
+    fn form() -> Form {
+        Form::Choice(vec!["tcp", "udp", "icmp", "other"])
+    }
+
+    fn written(&self) -> String {
+        format!("{self:?}").to_ascii_lowercase()
+    }
+}
+
+impl<T: Param> Param for BTreeMap<String, T> {
+    const UNIT: &'static str = "table";
+
+    fn form() -> Form {
+        Form::Map(Box::new(T::form()))
+    }
+
+    fn written(&self) -> String {
+        let pairs: Vec<_> = self.iter().map(|(key, value)| (key.as_str(), value.written())).collect();
+        written_table(&pairs)
+    }
+}

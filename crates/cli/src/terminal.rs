@@ -1,0 +1,21 @@
+//! Standard output and standard error.
+
+use crate::Failure;
+use justfull_report::table::printable;
+use std::io::Write;
+
+/// Writes to standard output; a closed pipe is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Usage(format!("standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line to standard error; when nobody listens any more, nothing is lost. What names and
+/// files put into it reaches no terminal as a command: control characters are written as escapes.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(line));
+}

@@ -1,0 +1,129 @@
+//! What a comparison found, as one value.
+
+pub mod breakdown;
+pub mod claims;
+pub mod example;
+pub mod metric;
+pub mod plot;
+pub mod subject;
+pub mod summary;
+
+pub use claims::{ClaimRow, ClaimTable, Expected, SwitchValue, Verdict};
+
+use justfull_sim::results::RunResult;
+use serde::Serialize;
+
+/// Runs of several methods on the same scenarios, and all that is needed to run them again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Heading.
+    pub title: String,
+    /// What a reader must know, e.g. that the channel is synthetic and not the paper's trace.
+    pub notes: Vec<String>,
+    /// Runs, one group for each scenario and point of a sweep.
+    pub groups: Vec<Group>,
+    /// The scenario with every default filled in.
+    pub scenario_toml: String,
+    /// Version of the program.
+    pub version: String,
+    /// Command line that made it.
+    pub command: String,
+    /// What a paper claims against what was found.
+    pub claims: Option<ClaimTable>,
+    /// Runs that were asked for and are not here, e.g. after an interruption.
+    pub missing: Vec<String>,
+    /// Runs whose results contradict themselves, each with the invariant that it breaks. Their results are left out.
+    pub broken: Vec<String>,
+}
+
+/// Runs of all methods and seeds on one scenario at one point of a sweep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Group {
+    /// Name of the scenario for people. Groups that share it form a [`Family`] and differ in `x`.
+    pub label: String,
+    /// What is swept and its value here, e.g. `("interval_ms", 20.0)`; the name ends in the unit.
+    pub x: Option<(String, f64)>,
+    /// All methods and seeds.
+    pub runs: Vec<RunResult>,
+}
+
+impl Group {
+    /// The point of the sweep for people, e.g. `interval 20 ms`; empty without a sweep.
+    #[must_use]
+    pub fn x_text(&self) -> String {
+        match &self.x {
+            None => String::new(),
+            Some((name, value)) => match name.rsplit_once('_') {
+                None => format!("{name} {value}"),
+                Some((what, unit)) => format!("{} {value} {unit}", what.replace('_', " ")),
+            },
+        }
+    }
+
+    /// Label and point of the sweep, e.g. `scenario 1, pedestrian-like: interval 20 ms`.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        match &self.x {
+            None => self.label.clone(),
+            Some(_) => format!("{}: {}", self.label, self.x_text()),
+        }
+    }
+}
+
+/// Groups of one label: the points of one sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family<'a> {
+    /// The label that the groups share.
+    pub label: &'a str,
+    /// The groups in the order of the comparison, each with its index there.
+    pub groups: Vec<(usize, &'a Group)>,
+}
+
+impl Comparison {
+    /// The groups by label, in order of appearance.
+    #[must_use]
+    pub fn families(&self) -> Vec<Family<'_>> {
+        let mut families: Vec<Family<'_>> = Vec::new();
+        for (i, group) in self.groups.iter().enumerate() {
+            match families.iter_mut().find(|f| f.label == group.label) {
+                Some(family) => family.groups.push((i, group)),
+                None => families.push(Family { label: &group.label, groups: vec![(i, group)] }),
+            }
+        }
+        families
+    }
+
+    /// Seeds of all runs, rising, each once.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<u64> {
+        let mut seeds: Vec<u64> = self.groups.iter().flat_map(|g| &g.runs).map(|r| r.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        seeds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swept_value_reads_as_words_and_groups_of_one_label_are_a_family() {
+        let group = |label: &str, x: Option<(&str, f64)>| Group {
+            label: label.into(),
+            x: x.map(|(name, value)| (name.into(), value)),
+            runs: Vec::new(),
+        };
+        assert_eq!(group("a", Some(("rlc_limit_packets", 20.0))).heading(), "a: rlc limit 20 packets");
+        assert_eq!(group("a", Some(("flows", 4.0))).x_text(), "flows 4");
+        assert_eq!(group("a", None).heading(), "a");
+        let comparison = Comparison {
+            groups: vec![group("a", Some(("x_ms", 1.0))), group("b", None), group("a", Some(("x_ms", 2.0)))],
+            ..Comparison::default()
+        };
+        let families = comparison.families();
+        let indices: Vec<Vec<usize>> =
+            families.iter().map(|f| f.groups.iter().map(|(i, _)| *i).collect()).collect();
+        assert_eq!(indices, [vec![0, 2], vec![1]]);
+    }
+}

@@ -1,0 +1,50 @@
+//! Which of many interfaces have a datagram to read (epoll(7)).
+
+use crate::Port;
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use std::io;
+
+/// As few interfaces are all read: that takes no more system calls than to ask first.
+const FEW: usize = 4;
+
+/// Knows which of a run's interfaces to read.
+pub(super) struct Waiting {
+    /// None where all are read.
+    epoll: Option<Epoll>,
+    /// One for each interface.
+    events: Vec<EpollEvent>,
+    /// The interfaces to read, by number.
+    found: Vec<u32>,
+}
+
+impl Waiting {
+    /// Watches `ports`, unless they are few or have no descriptor.
+    pub(super) fn on<P: Port>(ports: &[P]) -> io::Result<Self> {
+        let descriptors: Option<Vec<_>> = ports.iter().map(Port::descriptor).collect();
+        let Some(descriptors) = descriptors.filter(|all| all.len() > FEW) else {
+            return Ok(Self { epoll: None, events: Vec::new(), found: (0..).take(ports.len()).collect() });
+        };
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        for (number, descriptor) in (0..).zip(&descriptors) {
+            epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, number))?;
+        }
+        let events = vec![EpollEvent::empty(); ports.len()];
+        Ok(Self { epoll: Some(epoll), events, found: Vec::with_capacity(ports.len()) })
+    }
+
+    /// The interfaces that may have something to read, in their order. Those that have gone are
+    /// among them. Does not wait and does not allocate.
+    pub(super) fn look(&mut self) -> io::Result<&[u32]> {
+        if let Some(epoll) = &self.epoll {
+            let count = match epoll.wait(&mut self.events, EpollTimeout::ZERO) {
+                Err(Errno::EINTR) => 0,
+                found => found?,
+            };
+            self.found.clear();
+            self.found.extend(self.events[..count].iter().map(|event| event.data() as u32));
+            self.found.sort_unstable();
+        }
+        Ok(&self.found)
+    }
+}

@@ -1,0 +1,346 @@
+//! A data radio bearer, sender's side and UE's side: the queue of its SDUs, its limiter, and the
+//! SDU that is partly sent.
+//!
+//! Where grants are in packets, whole SDUs leave, as in T20 and E19. Where they are in bytes, the
+//! SDU at the head is cut at the grant's end and goes on in the next slot (TS 38.322 section
+//! 5.2.2.1, without header bytes). Where they are in resource blocks, a [`Link`] joins PDCP and
+//! RLC: it numbers, cuts and heads the SDUs as 3GPP says, and its receiving side puts them
+//! together.
+
+mod exit;
+mod in_flight;
+mod link;
+mod source;
+
+pub use exit::Egress;
+pub(crate) use exit::{Exit, Upward};
+pub(crate) use in_flight::InFlight;
+pub(crate) use link::Link;
+
+use crate::config::RlcConfig;
+use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, LimiterContext, RlcView};
+use crate::pdu::TbContent;
+use alloc::vec::Vec;
+use justfull_base::rng::mix;
+use justfull_base::{ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
+use justfull_queue::ManagedQueue;
+use source::Source;
+
+/// A bearer's place in the cell: its UE, and its index among the UE's bearers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BearerId {
+    pub(crate) ue: u32,
+    pub(crate) drb: u8,
+}
+
+/// A slot: its number, when the MAC pulls, and its nominal length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) k: u64,
+    pub(crate) now: Instant,
+    pub(crate) length: Duration,
+}
+
+/// A slot from the point of view of one bearer, in the unit of grants: what it could carry for the
+/// bearer alone, and the bearer's share of what nobody used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub(crate) capacity: u64,
+    pub(crate) left: u64,
+}
+
+/// Why a bearer took nothing from a queue of SDAP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its limiter lets nothing in.
+    Limited,
+    /// Nothing waits there, or the queue's AQM has dropped it all.
+    Empty,
+}
+
+/// Number of a slot before the first.
+const NO_SLOT: u64 = u64::MAX;
+
+/// See the module's page.
+pub(crate) struct Bearer {
+    queue: ManagedQueue,
+    pub(crate) limiter: AnyLimiter,
+    /// The SDU that is being sent, reserved from the queue while `sending`.
+    head: Packet,
+    sending: bool,
+    /// How many of its bytes are sent; 0 when there is none.
+    sent: u32,
+    /// The last slot the limiter was told of.
+    told_slot: u64,
+    /// The last slot in which it sent, and how much, in the unit of grants.
+    used: (u64, u64),
+    /// PDCP and the RLC proper, where grants are in resource blocks.
+    pub(crate) link: Option<Link>,
+}
+
+impl Bearer {
+    pub(crate) fn new(config: &RlcConfig, context: &LimiterContext, key: u64) -> Result<Self, ConfigError> {
+        Ok(Self {
+            queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key)).map_err(|e| e.within("queue"))?,
+            limiter: AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?,
+            head: Packet::default(),
+            sending: false,
+            sent: 0,
+            told_slot: NO_SLOT,
+            used: (NO_SLOT, 0),
+            link: None,
+        })
+    }
+
+    pub(crate) fn queue(&self) -> &ManagedQueue {
+        &self.queue
+    }
+
+    /// What the queue holds: SDUs, and bytes still to be sent.
+    #[inline]
+    pub(crate) fn view(&self) -> RlcView {
+        let bytes = self.queue.backlog_bytes() - u64::from(self.sent);
+        RlcView { packets: u64::from(self.queue.backlog_packets()), bytes }
+    }
+
+    /// An SDU comes from SDAP.
+    #[inline(always)]
+    pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: Packet, probe: &mut P) {
+        if self.limiter.is_unlimited() {
+            self.queue.enqueue(now, sdu, probe);
+            return;
+        }
+        let amount = self.limiter.amount(&sdu);
+        if self.queue.enqueue(now, sdu, probe) {
+            let view = self.view();
+            self.limiter.on_admitted(now, amount, &view);
+        }
+    }
+
+    /// Takes the next SDU of `queue`, one of SDAP's, that the limiter lets in, and returns its
+    /// size. What the AQM of `queue` drops on the way is gone.
+    #[inline(always)]
+    pub(crate) fn take_from<P: Probe>(
+        &mut self,
+        queue: &mut ManagedQueue,
+        now: Instant,
+        probe: &mut P,
+    ) -> Result<u32, Refusal> {
+        if self.limiter.is_unlimited() {
+            let mut sdu = Packet::default();
+            if !queue.dequeue_into(now, &mut sdu, probe) {
+                return Err(Refusal::Empty);
+            }
+            let size = sdu.size;
+            self.enqueue(now, sdu, probe);
+            return Ok(size);
+        }
+        let view = self.view();
+        if !queue.peek().is_some_and(|head| self.limiter.admits(now, head, &view)) {
+            return Err(Refusal::Limited);
+        }
+        let sdu = queue.reserve(now, probe).ok_or(Refusal::Empty)?;
+        // The AQM may have dropped the SDU that was asked about and offered a larger one.
+        if !self.limiter.admits(now, &sdu, &view) {
+            queue.abort(sdu);
+            return Err(Refusal::Limited);
+        }
+        queue.commit(now, &sdu, probe);
+        let size = sdu.size;
+        self.enqueue(now, sdu, probe);
+        Ok(size)
+    }
+
+    /// Gives one whole SDU to the radio.
+    #[inline]
+    pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
+        let sdu = self.queue.dequeue(now, probe)?;
+        self.limiter.on_departed(now, now.since(sdu.enqueued));
+        Some(sdu)
+    }
+
+    /// Gives up to `grant` bytes to the radio and returns how many; the SDUs whose last byte is
+    /// among them are delivered.
+    #[inline]
+    pub(crate) fn pull_bytes<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        grant: u64,
+        exit: &mut Exit<'_, D>,
+    ) -> u64 {
+        let mut left = grant;
+        while left > 0 {
+            if !self.sending {
+                self.sending = self.queue.reserve_into(now, &mut self.head, exit);
+                if !self.sending {
+                    break;
+                }
+            }
+            let sdu = &self.head;
+            let unsent = u64::from(sdu.size - self.sent);
+            if unsent > left {
+                self.sent += left as u32;
+                return grant;
+            }
+            left -= unsent;
+            self.sent = 0;
+            self.queue.commit(now, sdu, exit);
+            if !self.limiter.is_unlimited() {
+                self.limiter.on_departed(now, now.since(sdu.enqueued));
+            }
+            exit.deliver(now, sdu);
+            self.sending = false;
+        }
+        grant - left
+    }
+
+    /// Fills `content` with PDUs of up to `grant` bytes, headers of MAC included, and answers how
+    /// many.
+    pub(crate) fn pull_block<P: Probe>(
+        &mut self,
+        now: Instant,
+        grant: u32,
+        sdus: &mut InFlight,
+        content: &mut TbContent,
+        probe: &mut P,
+    ) -> u32 {
+        let Self { queue, limiter, head, sending, link, .. } = self;
+        let Some(link) = link else { return 0 };
+        let mut source = Source {
+            queue,
+            limiter,
+            head,
+            sending,
+            pdcp: &mut link.pdcp_tx,
+            handle: &mut link.head,
+            sdus,
+            now,
+            probe,
+        };
+        let took = link.tx.pull(now, grant, &mut source, content);
+        self.sent = if self.sending { link.sent_of_head(self.head.size) } else { 0 };
+        took
+    }
+
+    /// Appends what each PDU here would take of a transport block, headers of MAC and RLC included,
+    /// as far as `most` bytes, and answers what all of them would.
+    pub(crate) fn list_sdus(&self, most: u32, out: &mut Vec<u32>) -> u64 {
+        let Some(link) = &self.link else { return 0 };
+        let mut listed = 0;
+        let mut list = |bytes: u32| {
+            listed += u64::from(bytes);
+            out.push(bytes);
+            listed < u64::from(most)
+        };
+        let mut unlisted = self.queue.waiting_bytes();
+        let more = link.list_begun(self.sending.then_some(self.head.size), &mut list);
+        if link.tx.is_stalled() {
+            return listed;
+        }
+        if more {
+            self.queue.visit_waiting(&mut |packet| {
+                unlisted -= u64::from(packet.size);
+                list(link.bytes_of(packet.size))
+            });
+        }
+        listed + unlisted
+    }
+
+    /// What all PDUs here would take of transport blocks: as [`Self::list_sdus`] answers where it
+    /// lists all of them, and at least `most` where it stops there.
+    pub(crate) fn backlog_on_air(&self) -> u64 {
+        let Some(link) = &self.link else { return 0 };
+        let mut begun = 0;
+        link.list_begun(self.sending.then_some(self.head.size), &mut |bytes| {
+            begun += u64::from(bytes);
+            true
+        });
+        if link.tx.is_stalled() {
+            return begun;
+        }
+        let headers = u64::from(self.queue.waiting_packets()) * u64::from(link.bytes_of(0));
+        begun + self.queue.waiting_bytes() + headers
+    }
+
+    /// At least `most` bytes wait here, headers not counted, and may be sent.
+    pub(crate) fn fills(&self, most: u32) -> bool {
+        let Some(link) = &self.link else { return false };
+        let begun = if self.sending { link.tx.head_left().unwrap_or(0) } else { 0 };
+        !link.tx.is_stalled() && self.queue.waiting_bytes() + u64::from(begun) >= u64::from(most)
+    }
+
+    /// All that waits here is one SDU, which goes whole into a transport block of `most` bytes and
+    /// leaves no trace in PDCP and RLC but its number: the UE has received all before it.
+    pub(crate) fn is_light(&self, now: Instant, most: u32) -> bool {
+        let Some(link) = &self.link else { return false };
+        let fits =
+            |sdu: &Packet| link.bytes_of(sdu.size) <= most && !link.pdcp_tx.is_too_old(now, sdu.enqueued);
+        self.queue.waiting_packets() == 1
+            && !self.sending
+            && self.queue.is_plain()
+            && link.is_level()
+            && self.queue.peek().is_some_and(fits)
+    }
+
+    /// Sends the SDU of a bearer that [is light](Self::is_light), and the UE delivers it; returns
+    /// its bytes on the air.
+    pub(crate) fn send_light<D: Probe + Egress>(&mut self, now: Instant, exit: &mut Exit<'_, D>) -> u32 {
+        let (Some(sdu), Some(link)) = (self.queue.dequeue(now, exit), &mut self.link) else { return 0 };
+        if !self.limiter.is_unlimited() {
+            self.limiter.on_departed(now, now.since(sdu.enqueued));
+        }
+        link.pass_whole();
+        exit.deliver_from_air(now, now, &sdu);
+        link.bytes_of(sdu.size)
+    }
+
+    /// It has something to send: SDUs, or what its RLC has to repeat.
+    pub(crate) fn wants_to_send(&self) -> bool {
+        // An SDU that is partly sent counts as backlog of the queue; only acknowledged mode keeps
+        // more.
+        let repeats = |link: &Link| link.is_acknowledged() && link.tx.pending().total() > 0;
+        !self.queue.is_empty() || self.link.as_ref().is_some_and(repeats)
+    }
+
+    /// How long the SDU that goes next has been here.
+    pub(crate) fn head_age(&self, now: Instant) -> Duration {
+        if self.sending {
+            now.since(self.head.enqueued)
+        } else {
+            self.queue.head_age(now).unwrap_or_default()
+        }
+    }
+
+    /// Tells the limiter of `slot`, which offered the bearer `offer`; grants are in `unit`.
+    pub(crate) fn report(&mut self, slot: Slot, unit: CapacityUnit, offer: Offer) {
+        self.told_slot = slot.k;
+        let (used, remaining) = (self.used_in(slot.k), self.view().backlog(unit));
+        self.limiter.on_slot(&SlotReport {
+            pulled_at: slot.now,
+            slot: slot.length,
+            granted: used + offer.left,
+            used,
+            remaining,
+            capacity: offer.capacity,
+            starved: remaining == 0 && used < offer.capacity,
+        });
+    }
+
+    /// True when the limiter has not been told of slot `k`: the bearer was idle then.
+    #[inline]
+    pub(crate) fn misses(&self, k: u64) -> bool {
+        self.told_slot != k
+    }
+
+    /// It sent `amount` in slot `k`.
+    #[inline]
+    pub(crate) fn add_used(&mut self, k: u64, amount: u64) {
+        self.used = (k, self.used_in(k) + amount);
+    }
+
+    /// What it sent in slot `k`.
+    #[inline]
+    pub(crate) fn used_in(&self, k: u64) -> u64 {
+        if self.used.0 == k { self.used.1 } else { 0 }
+    }
+}

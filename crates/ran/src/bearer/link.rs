@@ -1,0 +1,164 @@
+//! PDCP and the RLC proper of one data radio bearer, at the sender and at the UE, where the MAC
+//! allocates resource blocks.
+//!
+//! The sender's side is pulled by the MAC; the UE's side gets what HARQ has decoded. Between the
+//! two go descriptors ([`TbContent`]), never packets.
+
+use super::{Egress, Upward};
+use crate::pdcp::{PdcpConfig, PdcpOutcome, PdcpRx, PdcpTx};
+use crate::pdu::{Part, SduHandle, StatusPdu, TbContent};
+use crate::rlc::{RlcModeConfig, RlcRx, RlcTx, SduSink};
+use justfull_base::{ConfigError, DropReason, Instant, Probe};
+
+/// Bytes that a STATUS PDU of a UE may have: the uplink is not shared with anything else here, so
+/// that it is not cut short.
+const STATUS_GRANT: u32 = 9000;
+
+/// See the module's page. About 400 B; windows are allocated when something is missing for the
+/// first time.
+pub(crate) struct Link {
+    pub(crate) tx: RlcTx,
+    rx: RlcRx,
+    pub(crate) pdcp_tx: PdcpTx,
+    pdcp_rx: PdcpRx,
+    /// The SDU at the head of the sender's queue, while it is reserved.
+    pub(crate) head: SduHandle,
+    /// The end of a timer that the cell's queue of timers has for this bearer.
+    pub(crate) armed: Instant,
+    acknowledged: bool,
+}
+
+impl Link {
+    pub(crate) fn new(mode: &RlcModeConfig, pdcp: &PdcpConfig, mac_header: u8) -> Result<Self, ConfigError> {
+        Ok(Self {
+            tx: RlcTx::above(mac_header, mode).map_err(|e| e.within("mode"))?,
+            rx: RlcRx::new(mode).map_err(|e| e.within("mode"))?,
+            pdcp_tx: PdcpTx::new(pdcp).map_err(|e| e.within("pdcp"))?,
+            pdcp_rx: PdcpRx::new(pdcp).map_err(|e| e.within("pdcp"))?,
+            head: SduHandle::default(),
+            armed: Instant::NEVER,
+            acknowledged: matches!(mode, RlcModeConfig::Am(_)),
+        })
+    }
+
+    /// What is lost on the air is sent again.
+    pub(crate) const fn is_acknowledged(&self) -> bool {
+        self.acknowledged
+    }
+
+    /// Bytes of an SDU of `size` as the sender's queue counts it, once it is in a transport block
+    /// of its own.
+    pub(crate) fn bytes_of(&self, size: u32) -> u32 {
+        size + self.pdcp_tx.header_bytes() + self.tx.headers().whole
+    }
+
+    /// A whole SDU leaves no trace in RLC, and PDCP of the UE has all that was sent.
+    pub(crate) fn is_level(&self) -> bool {
+        self.tx.forgets_whole() && self.pdcp_rx.has_all_before(self.pdcp_tx.next())
+    }
+
+    /// An SDU goes whole from PDCP to PDCP of a link that [is level](Self::is_level).
+    pub(crate) fn pass_whole(&mut self) {
+        self.pdcp_tx.number();
+        self.pdcp_rx.receive_next();
+    }
+
+    /// IP bytes of the head, of `size`, that are sent: headers go first.
+    pub(crate) fn sent_of_head(&self, size: u32) -> u32 {
+        self.tx.head_left().map_or(0, |left| size.saturating_sub(left))
+    }
+
+    /// Shows `list` what waits inside the RLC and of a reserved head of `head` bytes, until it
+    /// answers false; answers its last answer.
+    pub(crate) fn list_begun(&self, head: Option<u32>, list: &mut impl FnMut(u32) -> bool) -> bool {
+        let pending = self.tx.pending();
+        let repeats = pending.control + pending.retransmission;
+        if repeats > 0 && !list(repeats) {
+            return false;
+        }
+        match (pending.rest_of_head, head) {
+            (0, Some(size)) => list(self.bytes_of(size)),
+            (0, None) => true,
+            (rest, _) => list(rest),
+        }
+    }
+
+    /// The UE has decoded `content`.
+    pub(crate) fn receive<D: Probe + Egress>(&mut self, content: &TbContent, up: &mut Upward<'_, '_, D>) {
+        let Self { rx, pdcp_rx: pdcp, acknowledged, .. } = self;
+        let now = up.now;
+        rx.receive_into(now, content, &mut Reordering { pdcp, acknowledged: *acknowledged, up });
+    }
+
+    /// Timers that may have ended, at both ends. `more`: SDUs wait in the sender's queue.
+    pub(crate) fn on_timeout<D: Probe + Egress>(&mut self, more: bool, up: &mut Upward<'_, '_, D>) {
+        let Self { tx, rx, pdcp_rx: pdcp, acknowledged, .. } = self;
+        let now = up.now;
+        if tx.next_timeout().is_some_and(|at| at <= now) {
+            tx.on_timeout(now, more);
+            tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
+        }
+        if rx.next_timeout().is_some_and(|at| at <= now) {
+            rx.on_timeout_into(now, &mut Reordering { pdcp, acknowledged: *acknowledged, up });
+        }
+        if pdcp.next_timeout().is_some_and(|at| at <= now) {
+            pdcp.on_timeout(now, |sdu| up.deliver(sdu));
+        }
+    }
+
+    /// The UE's status report, when one is due at `now`.
+    pub(crate) fn status(&mut self, now: Instant) -> Option<StatusPdu> {
+        if !self.acknowledged || self.rx.status_due().is_none_or(|at| at > now) {
+            return None;
+        }
+        self.rx.status(now, STATUS_GRANT).cloned()
+    }
+
+    /// The UE's `status` has reached the sender.
+    pub(crate) fn on_status<D: Probe + Egress>(&mut self, status: &StatusPdu, up: &mut Upward<'_, '_, D>) {
+        self.tx.on_status(up.now, status, |_| {});
+        self.tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
+    }
+
+    /// When a timer of either end has something to do, or a status report may be sent.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Instant {
+        let at = |timer: Option<Instant>| timer.unwrap_or(Instant::NEVER);
+        let receiver = at(self.rx.next_timeout()).min(at(self.pdcp_rx.next_timeout()));
+        if !self.acknowledged {
+            return receiver;
+        }
+        receiver.min(at(self.tx.next_timeout())).min(at(self.rx.status_due()))
+    }
+}
+
+/// PDCP of the UE above its RLC.
+struct Reordering<'a, 'b, 'c, D> {
+    pdcp: &'a mut PdcpRx,
+    acknowledged: bool,
+    up: &'a mut Upward<'b, 'c, D>,
+}
+
+impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
+    /// What PDCP takes for stale or doubled is lost.
+    #[inline]
+    fn deliver(&mut self, sdu: SduHandle) {
+        let Self { pdcp, up, .. } = self;
+        let Some(sn) = up.pdcp_sn(sdu) else { return };
+        if pdcp.receive(up.now, sn, sdu, |sdu| up.deliver(sdu)) == PdcpOutcome::Dropped {
+            up.lose(sdu, DropReason::Reassembly);
+        }
+    }
+
+    fn abandon(&mut self, sdu: SduHandle) {
+        self.up.lose(sdu, DropReason::Reassembly);
+    }
+
+    /// What comes twice in acknowledged mode is discarded; in other modes it is what comes too
+    /// late.
+    fn discard(&mut self, parts: &[Part]) {
+        if !self.acknowledged {
+            parts.iter().for_each(|part| self.abandon(part.sdu));
+        }
+    }
+}

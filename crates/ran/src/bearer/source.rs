@@ -1,0 +1,51 @@
+//! The queue of a bearer as its RLC pulls from it.
+
+use super::InFlight;
+use crate::limiter::{AnyLimiter, Limiter};
+use crate::pdcp::PdcpTx;
+use crate::pdu::{SduHandle, SduRef, SduSource};
+use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
+use justfull_queue::ManagedQueue;
+
+/// PDCP numbers an SDU here, at the moment at which its first byte may leave: what the
+/// queue's AQM drops before gets no number, so that the receiver waits for none of it.
+pub(super) struct Source<'a, P> {
+    pub(super) queue: &'a mut ManagedQueue,
+    pub(super) limiter: &'a mut AnyLimiter,
+    pub(super) head: &'a mut Packet,
+    pub(super) sending: &'a mut bool,
+    pub(super) handle: &'a mut SduHandle,
+    pub(super) pdcp: &'a mut PdcpTx,
+    pub(super) sdus: &'a mut InFlight,
+    pub(super) now: Instant,
+    pub(super) probe: &'a mut P,
+}
+
+impl<P: Probe> SduSource for Source<'_, P> {
+    fn head(&mut self) -> Option<SduRef> {
+        while !*self.sending {
+            if !self.queue.reserve_into(self.now, self.head, self.probe) {
+                return None;
+            }
+            if self.pdcp.is_too_old(self.now, self.head.enqueued) {
+                self.queue.discard(self.now, self.head, DropReason::DiscardTimer, self.probe);
+                continue;
+            }
+            *self.sending = true;
+            *self.handle = self.sdus.open(self.head, self.pdcp.number());
+        }
+        Some(SduRef { handle: *self.handle, size: self.head.size + self.pdcp.header_bytes() })
+    }
+
+    fn take(&mut self) {
+        self.queue.commit(self.now, self.head, self.probe);
+        if !self.limiter.is_unlimited() {
+            self.limiter.on_departed(self.now, self.now.since(self.head.enqueued));
+        }
+        *self.sending = false;
+        if let Some(packet) = self.sdus.launch(self.now, *self.handle) {
+            let reason = DropReason::Harq;
+            self.probe.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What every service of a slot works on: the radio side of a cell's UEs.
+
+use crate::bearer::{Bearer, BearerId, Offer, Slot};
+use crate::channel::{CapacityUnit, Channel};
+use crate::few::Few;
+use crate::limiter::RlcView;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// The radio side of a UE.
+pub(crate) struct UeRadio {
+    pub(crate) bearers: Few<Bearer>,
+    /// Its own channel, where it has one.
+    pub(crate) channel: Option<Box<Channel>>,
+    /// Its channel as the MAC knows it, where that is older than the slot.
+    pub(crate) reported: Option<Box<Channel>>,
+    pub(crate) slice: u16,
+    /// It is in the list of UEs that resource blocks are allocated to.
+    pub(crate) listed: bool,
+}
+
+impl UeRadio {
+    /// One of its bearers has something to send.
+    pub(crate) fn wants_to_send(&self) -> bool {
+        self.bearers.iter().any(Bearer::wants_to_send)
+    }
+}
+
+/// See the module's page.
+pub(crate) struct Cell {
+    pub(crate) ues: Vec<UeRadio>,
+    pub(crate) channel: Channel,
+    /// The cell's channel as the MAC knows it, where that is older than the slot.
+    pub(crate) reported: Option<Channel>,
+    /// UEs have channels of their own.
+    pub(crate) per_ue_channels: bool,
+    /// Unit of grants.
+    pub(crate) unit: CapacityUnit,
+    /// RLC backlog of all bearers.
+    pub(crate) backlog: RlcView,
+    /// Limiters want to be told of slots.
+    pub(crate) wants_reports: bool,
+    /// What the slot that is served has offered.
+    pub(crate) offers: Vec<(BearerId, Offer)>,
+}
+
+impl Cell {
+    #[inline]
+    pub(crate) fn bearer(&mut self, id: BearerId) -> &mut Bearer {
+        self.ues[id.ue as usize].bearers.at(id.drb.into())
+    }
+
+    /// What `ue` could carry in `slot` if it had all of it, where the cell's channel carries
+    /// `shared`.
+    #[inline]
+    pub(super) fn capacity(&mut self, ue: u32, slot: Slot, shared: u64) -> u64 {
+        if !self.per_ue_channels {
+            return shared;
+        }
+        self.ues[ue as usize].channel.as_mut().map_or(shared, |c| c.capacity(slot.k, slot.now))
+    }
+
+    /// `bearer` is told of `offer` when the slot is over.
+    #[inline]
+    pub(super) fn offer(&mut self, bearer: BearerId, offer: Offer) {
+        if self.wants_reports {
+            self.offers.push((bearer, offer));
+        }
+    }
+
+    /// After the turn of `bearer`, which held `before` and holds `after`, in a slot of `sharers`;
+    /// returns whether it has more to send.
+    #[inline]
+    pub(super) fn settle(
+        &mut self,
+        bearer: BearerId,
+        (before, after): (RlcView, RlcView),
+        offer: impl FnOnce() -> Offer,
+        sharers: u64,
+    ) -> bool {
+        self.backlog.change(&before, &after);
+        let more = after.packets > 0;
+        if !more && self.wants_reports {
+            let Offer { capacity, left } = offer();
+            self.offers.push((bearer, Offer { capacity, left: left / sharers }));
+        }
+        more
+    }
+
+    /// Tells the limiters what `slot` has offered.
+    pub(crate) fn report(&mut self, slot: Slot) {
+        let Self { ues, offers, unit, .. } = self;
+        for (id, offer) in offers.drain(..) {
+            ues[id.ue as usize].bearers[id.drb as usize].report(slot, *unit, offer);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Slots of whole packets (T20, E19): round robin over bearers, one packet each.
+
+use super::turns::Turns;
+use super::{Cell, SlotService, SlotUse, UeRadio};
+use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
+use crate::channel::Channel;
+use justfull_base::Probe;
+
+/// See the module's page.
+pub(crate) struct Packets {
+    turns: Turns,
+    /// Largest packet in bytes.
+    mtu: u32,
+}
+
+impl Packets {
+    pub(super) fn new(mtu: u32) -> Self {
+        Self { turns: Turns::default(), mtu }
+    }
+}
+
+impl SlotService for Packets {
+    fn unit(&self) -> &'static str {
+        "packets"
+    }
+
+    fn most_bytes_per_unit(&self) -> u64 {
+        u64::from(self.mtu)
+    }
+
+    #[inline]
+    fn join(&mut self, bearer: BearerId, _ue: &mut UeRadio) {
+        self.turns.join(bearer);
+    }
+
+    fn sharers(&self) -> usize {
+        self.turns.len()
+    }
+
+    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        channel.peek(slot.k, slot.now)
+    }
+
+    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+        self.turns.serve(slot, cell, |turns, cell, shared, budget| {
+            let mut used = 0;
+            let mut unserved_in_a_row = 0;
+            while unserved_in_a_row < turns.len() {
+                let Some(id) = turns.next() else { break };
+                let capacity = cell.capacity(id.ue, slot, shared);
+                if budget.left(capacity) == 0 {
+                    if !cell.per_ue_channels {
+                        // Nobody can send more: the bearer whose turn it is comes first in the next
+                        // slot.
+                        turns.keep_turn(id);
+                        break;
+                    }
+                    turns.again(id);
+                    unserved_in_a_row += 1;
+                    continue;
+                }
+                unserved_in_a_row = 0;
+                let bearer = cell.bearer(id);
+                let before = bearer.view();
+                if let Some(packet) = bearer.pull_packet(slot.now, exit) {
+                    used += 1;
+                    budget.take(1, capacity);
+                    bearer.add_used(slot.k, 1);
+                    exit.deliver(slot.now, &packet);
+                }
+                let after = bearer.view();
+                let offer = || Offer { capacity, left: budget.left(capacity) };
+                if cell.settle(id, (before, after), offer, turns.len() as u64 + 1) {
+                    turns.again(id);
+                }
+            }
+            used
+        })
+    }
+}

@@ -1,0 +1,482 @@
+//! Slots of resource blocks: retransmissions first, then new data as the scheduler says; what is
+//! decoded goes through the receiver's RLC and PDCP to the driver.
+//!
+//! Everything at the UE happens at the slot of the transmission it follows from; the driver adds
+//! the way through the air. A timer of RLC or PDCP ends at the first slot not before it.
+
+mod light;
+mod sole;
+
+use super::{Cell, SlotService, SlotUse, UeRadio};
+use crate::bearer::{BearerId, Egress, Exit, InFlight, Link, Offer, Slot, Upward};
+use crate::carrier::{Carrier, CarrierConfig, SlotShape};
+use crate::channel::Channel;
+use crate::config::StackConfig;
+use crate::harq::{Block, Harq, Outcome};
+use crate::pdu::{StatusPdu, TbContent};
+use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
+use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
+use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use justfull_base::rng::stream_key;
+use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Probe, Ratio};
+
+/// See the module's page.
+pub(crate) struct Rb {
+    carrier: Carrier,
+    scheduler: CheckedRbScheduler,
+    knowledge: Knowledge,
+    air: Air,
+    /// Buffers of one slot.
+    demand: Demand,
+    allocation: RbAllocation,
+    served: Vec<UeServed>,
+}
+
+/// What the MAC knows of the channels.
+#[derive(Clone, Copy)]
+struct Knowledge {
+    /// Slots by which it is old.
+    lag: u64,
+}
+
+/// What is under way, and who has something to send.
+struct Air {
+    harq: Harq,
+    sdus: InFlight,
+    status_delay: Duration,
+    /// UEs with something to send, sorted at each slot.
+    active: Vec<u32>,
+    /// Reports on their way to the sender, in order of arrival.
+    statuses: VecDeque<(Instant, BearerId, StatusPdu)>,
+    timers: BinaryHeap<Reverse<(Instant, u32, u8)>>,
+}
+
+/// What waits for a slot; the UEs' part borrows from the carrier and is kept empty in between.
+#[derive(Default)]
+struct Demand {
+    ues: Vec<UeDemand<'static>>,
+    drbs: Vec<DrbDemand>,
+    sdus: Vec<u32>,
+    /// MCS of each UE.
+    mcs: Vec<u8>,
+}
+
+/// What of a slot is free for new data.
+#[derive(Clone, Copy)]
+struct Free {
+    shape: SlotShape,
+    units: RbUnits,
+}
+
+/// An empty vector in the memory of `vec`, for elements that borrow something else: collecting in
+/// place keeps the allocation.
+fn recycle<'b>(mut vec: Vec<UeDemand<'_>>) -> Vec<UeDemand<'b>> {
+    vec.clear();
+    vec.into_iter().map(|_| UeDemand { ue: 0, slice: 0, tbs: &[], drbs: 0..0 }).collect()
+}
+
+impl Rb {
+    /// The service of `config`'s cell with this `carrier`.
+    ///
+    /// # Errors
+    /// The field that is out of bounds.
+    pub(super) fn new(config: &StackConfig, carrier: &CarrierConfig) -> Result<Self, ConfigError> {
+        let carrier = Carrier::new(carrier, config.mac.slot.period).map_err(|e| e.within("mac.carrier"))?;
+        let whole = [Ratio(1.0)];
+        let shares = if config.slices.is_empty() { &whole[..] } else { &config.slices };
+        let scheduler =
+            AnyRbScheduler::new(&config.mac.scheduler, shares).map_err(|e| e.within("mac.scheduler"))?;
+        Ok(Self {
+            carrier,
+            scheduler: CheckedRbScheduler::new(scheduler),
+            knowledge: Knowledge { lag: u64::from(config.mac.cqi_delay) },
+            air: Air {
+                harq: Harq::new(&config.mac.harq, stream_key(config.seed, "mac.harq")),
+                sdus: InFlight::default(),
+                status_delay: config.mac.status_delay,
+                active: Vec::new(),
+                statuses: VecDeque::new(),
+                timers: BinaryHeap::new(),
+            },
+            demand: Demand::default(),
+            allocation: RbAllocation::default(),
+            served: Vec::new(),
+        })
+    }
+
+    /// New data in the blocks that are `free`; returns how many of them were used.
+    fn serve_new<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        free: Free,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> u16 {
+        let short = self.serve_sole(slot, free, cell, exit);
+        if let Some(used) = short.or_else(|| self.serve_light(slot, free, cell, exit)) {
+            return used;
+        }
+        let Self { carrier, scheduler, knowledge, air, demand, allocation, served } = self;
+        air.active.sort_unstable();
+        let mut ues = recycle(core::mem::take(&mut demand.ues));
+        gather(
+            slot,
+            free,
+            (carrier, *knowledge, scheduler.wants_sdus()),
+            cell,
+            &air.active,
+            &mut ues,
+            demand,
+        );
+        let (k, now, units) = (slot.k, slot.now, free.units);
+        let shown = RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
+        scheduler.schedule(&shown, allocation);
+        served.clear();
+        let mut used = 0;
+        for (i, ue) in ues.iter().enumerate() {
+            let rbs = allocation.grant(i).rbs;
+            if rbs == 0 {
+                continue;
+            }
+            let mut block = air.harq.open(ue.ue);
+            block.n_prb = rbs;
+            let mut bytes = 0;
+            for j in ue.drbs.start as usize..ue.drbs.end as usize {
+                let id = BearerId { ue: ue.ue, drb: demand.drbs[j].drb };
+                bytes += air.pull_block(slot, id, allocation.bytes()[j], &mut block, cell, exit);
+            }
+            served.push(UeServed { ue: ue.ue, rbs, bytes });
+            if bytes == 0 {
+                air.harq.close(block);
+                continue;
+            }
+            used += rbs;
+            let stale = knowledge.is_stale(cell, ue.ue, demand.mcs[i], slot);
+            air.transmit(slot, block, stale, cell, exit);
+        }
+        scheduler.on_served(now, served);
+        let left = units.rbs() - allocation.rbs() as u16 - allocation.withheld();
+        if cell.wants_reports {
+            offer_blocks(cell, &ues, &demand.drbs, allocation, left);
+        }
+        demand.ues = recycle(ues);
+        air.active.retain(|&ue| {
+            let ue = &mut cell.ues[ue as usize];
+            ue.listed = ue.wants_to_send();
+            ue.listed
+        });
+        used
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Rb {
+    /// The demand of the slot, listed for `twin`, a scheduler in the state before it, gets each UE
+    /// what a short way has given it: `given`, units and bytes of the UE at an index.
+    fn assert_as_listed(
+        &mut self,
+        twin: Option<AnyRbScheduler>,
+        slot: Slot,
+        free: Free,
+        cell: &mut Cell,
+        given: impl Fn(&Demand, usize) -> (u16, u64),
+    ) {
+        let Some(mut twin) = twin else { return };
+        let Self { carrier, knowledge, air, demand, allocation, .. } = self;
+        let mut ues = Vec::new();
+        gather(slot, free, (carrier, *knowledge, false), cell, &air.active, &mut ues, demand);
+        let (k, now, units) = (slot.k, slot.now, free.units);
+        let shown = RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
+        twin.schedule(&shown, allocation);
+        assert!(ues.iter().map(|ue| ue.ue).eq(air.active.iter().copied()), "the UEs of the slot");
+        for (i, (grant, &bytes)) in allocation.grants().iter().zip(allocation.bytes()).enumerate() {
+            assert_eq!((grant.units, u64::from(bytes)), given(demand, i), "UE {} in {slot:?}", ues[i].ue);
+        }
+    }
+}
+
+impl SlotService for Rb {
+    fn unit(&self) -> &'static str {
+        "resource_blocks"
+    }
+
+    fn most_bytes_per_unit(&self) -> u64 {
+        self.carrier.most_bytes_per_block()
+    }
+
+    #[inline]
+    fn join(&mut self, bearer: BearerId, ue: &mut UeRadio) {
+        if !ue.listed {
+            ue.listed = true;
+            self.air.active.push(bearer.ue);
+        }
+    }
+
+    fn sharers(&self) -> usize {
+        self.air.active.len()
+    }
+
+    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        let shape = self.carrier.shape(slot.k);
+        let mcs = channel.mcs(slot.k, slot.now);
+        mcs.map_or(0, |mcs| u64::from(self.carrier.sizes(shape, mcs)[usize::from(shape.n_prb)]))
+    }
+
+    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+        self.air.end_timers(slot.now, cell, exit);
+        self.air.hear_statuses(slot.now, cell, exit);
+        let shape = self.carrier.shape(slot.k);
+        let mut rbs = shape.n_prb;
+        while let Some(block) = self.air.harq.due(slot.k, rbs) {
+            rbs -= block.n_prb;
+            self.air.transmit(slot, block, false, cell, exit);
+        }
+        if rbs > 0
+            && !self.air.active.is_empty()
+            && let Some(units) = RbUnits::new(rbs, self.carrier.group())
+        {
+            rbs -= self.serve_new(slot, Free { shape, units }, cell, exit);
+        }
+        for (slice, rbs) in (0..).map_while(|slice| Some((slice, self.quantum(slice.into())?))) {
+            exit.on_event(slot.now, &Event::Quantum { slice, rbs });
+        }
+        SlotUse { capacity: u64::from(shape.n_prb), used: u64::from(shape.n_prb - rbs) }
+    }
+
+    fn in_the_air(&self) -> (u64, u64) {
+        (self.air.sdus.flying(), self.air.sdus.lost())
+    }
+
+    fn quantum(&self, slice: usize) -> Option<f64> {
+        self.scheduler.quantum(slice)
+    }
+}
+
+impl Knowledge {
+    /// The MCS that the MAC knows for `ue` in `slot`.
+    fn mcs(self, cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
+        if self.lag == 0 {
+            return channel_mcs(cell, ue, slot);
+        }
+        let then = Instant::ZERO + slot.now.since(Instant::ZERO).saturating_sub(slot.length.times(self.lag));
+        let Cell { ues, reported, .. } = cell;
+        let own = ues[ue as usize].reported.as_deref_mut();
+        own.or(reported.as_mut()).and_then(|c| c.next_mcs(slot.k.saturating_sub(self.lag), then))
+    }
+
+    /// `mcs` is above what the channel of `ue` bears in `slot`.
+    fn is_stale(self, cell: &mut Cell, ue: u32, mcs: u8, slot: Slot) -> bool {
+        self.lag > 0 && channel_mcs(cell, ue, slot).is_none_or(|bears| bears < mcs)
+    }
+}
+
+/// The MCS that the channel of `ue` bears in `slot`.
+fn channel_mcs(cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
+    let own = cell.ues[ue as usize].channel.as_deref_mut();
+    own.unwrap_or(&mut cell.channel).next_mcs(slot.k, slot.now)
+}
+
+/// Lists what waits: the UEs that the slot can carry anything to, their bearers, and the first SDUs
+/// of these where `lists_sdus`.
+fn gather<'a>(
+    slot: Slot,
+    free: Free,
+    (carrier, knowledge, lists_sdus): (&'a Carrier, Knowledge, bool),
+    cell: &mut Cell,
+    active: &[u32],
+    ues: &mut Vec<UeDemand<'a>>,
+    demand: &mut Demand,
+) {
+    demand.drbs.clear();
+    demand.sdus.clear();
+    demand.mcs.clear();
+    let shared = active.first().filter(|_| !cell.per_ue_channels).copied();
+    let shared = shared.map(|any| knowledge.mcs(cell, any, slot));
+    for &index in active {
+        let mcs = shared.unwrap_or_else(|| knowledge.mcs(cell, index, slot));
+        let Some(mcs) = mcs else { continue };
+        let tbs = &carrier.sizes(free.shape, mcs)[..=usize::from(free.shape.n_prb)];
+        let most = tbs[usize::from(free.units.rbs())];
+        let first = demand.drbs.len() as u32;
+        let ue = &cell.ues[index as usize];
+        for (drb, bearer) in ue.bearers.iter().enumerate() {
+            let from = demand.sdus.len() as u32;
+            let backlog = if lists_sdus || !bearer.queue().is_fifo() {
+                bearer.list_sdus(most, &mut demand.sdus)
+            } else {
+                bearer.backlog_on_air()
+            };
+            if backlog > 0 {
+                let sdus = from..demand.sdus.len() as u32;
+                let head_of_line = bearer.head_age(slot.now);
+                demand.drbs.push(DrbDemand { drb: drb as u8, sdus, backlog, head_of_line });
+            }
+        }
+        let drbs = first..demand.drbs.len() as u32;
+        if most > 0 && !drbs.is_empty() {
+            ues.push(UeDemand { ue: index, slice: ue.slice, tbs, drbs });
+            demand.mcs.push(mcs);
+        } else {
+            demand.drbs.truncate(first as usize);
+        }
+    }
+}
+
+/// Offers the bearers of `ues` what they were allocated and their part of the blocks that nobody
+/// used, `left`.
+fn offer_blocks(cell: &mut Cell, ues: &[UeDemand], drbs: &[DrbDemand], allocation: &RbAllocation, left: u16) {
+    let sharers = drbs.len() as u64;
+    for (i, ue) in ues.iter().enumerate() {
+        let bytes = |rbs: u16| u64::from(ue.tbs[usize::from(rbs)]);
+        let rbs = allocation.grant(i).rbs;
+        // At I_TBS 6 two blocks of LTE carry less than one (TS 36.213 Table 7.1.7.2.1-1).
+        let left = bytes(rbs + left).saturating_sub(bytes(rbs)) / sharers;
+        let capacity = u64::from(ue.tbs[ue.tbs.len() - 1]);
+        for drb in &drbs[ue.drbs.start as usize..ue.drbs.end as usize] {
+            cell.offer(BearerId { ue: ue.ue, drb: drb.drb }, Offer { capacity, left });
+        }
+    }
+}
+
+/// PDCP and RLC of `id`.
+fn link(cell: &mut Cell, id: BearerId) -> &mut Link {
+    cell.bearer(id).link.as_mut().expect("a bearer of a cell with a carrier has a link")
+}
+
+impl Air {
+    /// Fills `block` with up to `grant` bytes of `id`; returns how many, headers included.
+    fn pull_block<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        id: BearerId,
+        grant: u32,
+        block: &mut Block,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> u32 {
+        if grant == 0 {
+            return 0;
+        }
+        let bearer = cell.bearer(id);
+        let before = bearer.view();
+        let took = bearer.pull_block(slot.now, grant, &mut self.sdus, block.add(id.drb), exit);
+        let after = bearer.view();
+        bearer.add_used(slot.k, before.bytes - after.bytes);
+        // Of the sender's timers only acknowledged mode has one.
+        if let Some(link) = bearer.link.as_mut().filter(|link| link.is_acknowledged()) {
+            self.arm_timer(id, link);
+        }
+        cell.backlog.change(&before, &after);
+        took
+    }
+
+    /// `block` goes on the air in `slot`; `stale` when its MCS is above what the channel bears.
+    fn transmit<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        mut block: Block,
+        stale: bool,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        let outcome = self.harq.transmit(slot.k, &mut block, stale);
+        if outcome == Outcome::Again {
+            return self.harq.keep(slot.k, block);
+        }
+        for (drb, content) in block.contents() {
+            let id = BearerId { ue: block.ue, drb: *drb };
+            if outcome == Outcome::Decoded {
+                self.receive(slot.now, id, content, cell, exit);
+            } else {
+                self.lose(slot.now, id, content, cell, exit);
+            }
+        }
+        self.harq.close(block);
+    }
+
+    /// The UE has decoded `content`.
+    fn receive<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        id: BearerId,
+        content: &TbContent,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        let link = link(cell, id);
+        link.receive(content, &mut Upward { now, sdus: &mut self.sdus, exit });
+        if let Some(status) = link.status(now) {
+            self.statuses.push_back((now + self.status_delay, id, status));
+        }
+        self.arm_timer(id, link);
+    }
+
+    /// `content` is lost for good. RLC AM sends it again when a status report says so; in other
+    /// modes its SDUs are lost.
+    fn lose<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        id: BearerId,
+        content: &TbContent,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        if link(cell, id).is_acknowledged() {
+            return;
+        }
+        let mut up = Upward { now, sdus: &mut self.sdus, exit };
+        for part in &content.parts {
+            up.lose(part.sdu, DropReason::Harq);
+        }
+    }
+
+    /// Status reports that have reached the sender by `now`.
+    fn hear_statuses<D: Probe + Egress>(&mut self, now: Instant, cell: &mut Cell, exit: &mut Exit<'_, D>) {
+        while self.statuses.front().is_some_and(|(at, ..)| *at <= now) {
+            let Some((_, id, status)) = self.statuses.pop_front() else { break };
+            let link = link(cell, id);
+            link.on_status(&status, &mut Upward { now, sdus: &mut self.sdus, exit });
+            self.arm_timer(id, link);
+            self.list_active(id.ue, cell);
+        }
+    }
+
+    /// Timers of RLC and PDCP that have ended by `now`.
+    fn end_timers<D: Probe + Egress>(&mut self, now: Instant, cell: &mut Cell, exit: &mut Exit<'_, D>) {
+        while let Some(&Reverse((at, ue, drb))) = self.timers.peek()
+            && at <= now
+        {
+            self.timers.pop();
+            let id = BearerId { ue, drb };
+            let more = !cell.bearer(id).queue().is_empty();
+            let link = link(cell, id);
+            link.armed = Instant::NEVER;
+            link.on_timeout(more, &mut Upward { now, sdus: &mut self.sdus, exit });
+            if let Some(status) = link.status(now) {
+                self.statuses.push_back((now + self.status_delay, id, status));
+            }
+            self.arm_timer(id, link);
+            self.list_active(ue, cell);
+        }
+    }
+
+    /// Puts the next end of a timer of `link` in the queue, if it is before what is there.
+    fn arm_timer(&mut self, id: BearerId, link: &mut Link) {
+        let next = link.next_timeout();
+        if next < link.armed {
+            link.armed = next;
+            self.timers.push(Reverse((next, id.ue, id.drb)));
+        }
+    }
+
+    /// `ue` may have something to send again.
+    fn list_active(&mut self, ue: u32, cell: &mut Cell) {
+        let entry = &mut cell.ues[ue as usize];
+        if !entry.listed && entry.wants_to_send() {
+            entry.listed = true;
+            self.active.push(ue);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The slot in which every UE waits with one small SDU and there is a unit of blocks for each, as
+//! in a cell full of calls: nothing has to be chosen, cut, repeated or put together, so that no
+//! demand, PDU, HARQ block or entry of SDUs in flight is made.
+//!
+//! `s3_bench s3_short` took 1 414 million instructions without it and 845 with it. Debug builds
+//! list the slot as well and compare; a property test of the schedulers and one of whole cells hold
+//! both ways equal.
+
+use super::*;
+use crate::few::Few;
+
+impl Rb {
+    /// New data where that is so; returns how many resource blocks were used.
+    pub(super) fn serve_light<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        free: Free,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> Option<u16> {
+        let Free { shape, units } = free;
+        let Self { carrier, scheduler, knowledge, air, .. } = self;
+        let differs = knowledge.lag > 0 || cell.per_ue_channels;
+        if differs || cell.wants_reports || !air.harq.never_fails() || air.active.len() > units.full().into()
+        {
+            return None;
+        }
+        let mcs = knowledge.mcs(cell, *air.active.first()?, slot)?;
+        let tbs = carrier.sizes(shape, mcs);
+        // What fits one block fits a unit, except at I_TBS 6 of LTE.
+        let (block, unit) = (tbs[1], tbs[usize::from(units.size())]);
+        let most = block.min(unit).min(tbs[usize::from(units.rbs().min(2))]);
+        let is_light = |&ue: &u32| {
+            let bearers = &cell.ues[ue as usize].bearers;
+            matches!(bearers, Few::One(bearer) if bearer.is_light(slot.now, most))
+        };
+        if most < block || !air.active.iter().all(is_light) {
+            return None;
+        }
+        air.active.sort_unstable();
+        #[cfg(debug_assertions)]
+        let twin = scheduler.twin();
+        if !scheduler.schedule_one_each(&air.active, units) {
+            return None;
+        }
+        #[cfg(debug_assertions)]
+        self.assert_as_listed(twin, slot, free, cell, |demand, i| (1, demand.drbs[i].backlog));
+        let Self { air, scheduler, served, .. } = self;
+        let rbs = units.size();
+        let used = rbs * air.active.len() as u16;
+        served.clear();
+        for ue in air.active.drain(..) {
+            let UeRadio { bearers, listed, .. } = &mut cell.ues[ue as usize];
+            let bearer = &mut bearers[0];
+            *listed = false;
+            let before = bearer.view();
+            let bytes = bearer.send_light(slot.now, exit);
+            cell.backlog.change(&before, &bearer.view());
+            served.push(UeServed { ue, rbs, bytes });
+        }
+        scheduler.on_served(slot.now, served);
+        Some(used)
+    }
+}

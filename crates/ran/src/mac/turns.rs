@@ -1,0 +1,171 @@
+//! Whose turn it is among the bearers, where grants are in packets or bytes, and what is left of a
+//! slot that they share.
+
+use super::{Cell, SlotUse};
+use crate::bearer::{BearerId, Offer, Slot};
+use alloc::collections::VecDeque;
+
+/// The bearers that have something to send, in the order of their turns.
+#[derive(Default)]
+pub(crate) struct Turns {
+    ring: VecDeque<BearerId>,
+}
+
+impl Turns {
+    /// `bearer` has something to send, and had nothing before.
+    #[inline]
+    pub(super) fn join(&mut self, bearer: BearerId) {
+        debug_assert!(!self.ring.contains(&bearer) || self.ring.len() > 64, "a bearer takes turns once");
+        self.ring.push_back(bearer);
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<BearerId> {
+        self.ring.pop_front()
+    }
+
+    /// `bearer` has more to send and goes to the end.
+    #[inline]
+    pub(super) fn again(&mut self, bearer: BearerId) {
+        self.ring.push_back(bearer);
+    }
+
+    /// `bearer` was next but could not send: it stays first.
+    #[inline]
+    pub(super) fn keep_turn(&mut self, bearer: BearerId) {
+        self.ring.push_front(bearer);
+    }
+
+    /// The next slot begins with the next bearer.
+    #[inline]
+    pub(super) fn rotate(&mut self) {
+        if self.ring.len() > 1 {
+            self.ring.rotate_left(1);
+        }
+    }
+
+    /// The bearers in the order of their turns.
+    pub(super) fn iter(&self) -> impl Iterator<Item = BearerId> {
+        self.ring.iter().copied()
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Serves `slot` by `serve`, which returns what it used, and offers what is left to the bearers
+    /// that still wait.
+    #[inline]
+    pub(super) fn serve(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        serve: impl FnOnce(&mut Self, &mut Cell, u64, &mut SlotBudget) -> u64,
+    ) -> SlotUse {
+        let shared = cell.channel.capacity(slot.k, slot.now);
+        let mut budget =
+            if cell.per_ue_channels { SlotBudget::PerUe(1.0) } else { SlotBudget::Shared(shared) };
+        let used = if self.is_empty() { 0 } else { serve(self, cell, shared, &mut budget) };
+        if cell.wants_reports {
+            let sharers = self.len() as u64;
+            for &bearer in &self.ring {
+                let capacity = cell.capacity(bearer.ue, slot, shared);
+                cell.offer(bearer, Offer { capacity, left: budget.left(capacity) / sharers });
+            }
+        }
+        let capacity = match budget {
+            SlotBudget::Shared(_) => shared,
+            // Where UEs differ, what was left is counted at the cell's own capacity.
+            SlotBudget::PerUe(left) => used + (left * shared as f64) as u64,
+        };
+        SlotUse { capacity, used }
+    }
+
+    /// The bearer whose turn comes after `i` others.
+    #[inline]
+    pub(super) fn at(&self, i: usize) -> BearerId {
+        self.ring[i]
+    }
+
+    /// The first `count` have had their turn: those that have more to send go to the end.
+    pub(super) fn pass(&mut self, count: usize, cell: &mut Cell) {
+        for _ in 0..count {
+            let Some(bearer) = self.ring.pop_front() else { return };
+            if !cell.bearer(bearer).queue().is_empty() {
+                self.ring.push_back(bearer);
+            }
+        }
+    }
+}
+
+/// What is left of a slot while several UEs, each with its own capacity, share it.
+///
+/// With one capacity for the cell the amounts are exact integers. Where UEs differ, a UE that takes
+/// `n` of its `c` takes the share n/c of the slot from everybody.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum SlotBudget {
+    /// One capacity for all: what is left of it.
+    Shared(u64),
+    /// A capacity per UE: the share of the slot that is left, 0 to 1.
+    PerUe(f64),
+}
+
+impl SlotBudget {
+    /// What is left for a UE that could carry `capacity` in a whole slot.
+    #[inline]
+    pub(super) fn left(self, capacity: u64) -> u64 {
+        match self {
+            Self::Shared(left) => left,
+            // The slack keeps 1 - n (1/n) from rounding a whole unit away.
+            Self::PerUe(share) => (share * capacity as f64 + 1e-6) as u64,
+        }
+    }
+
+    /// True when no UE can be given anything more.
+    #[inline]
+    pub(super) fn is_spent(self) -> bool {
+        matches!(self, Self::Shared(0))
+    }
+
+    /// A UE that could carry `capacity` took `used`.
+    #[inline]
+    pub(super) fn take(&mut self, used: u64, capacity: u64) {
+        match self {
+            Self::Shared(left) => *left -= used,
+            Self::PerUe(share) => {
+                if capacity > 0 {
+                    *share = (*share - used as f64 / capacity as f64).max(0.0);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_takes_of_one_empty_a_slot_of_nine() {
+        for mut budget in [SlotBudget::Shared(9), SlotBudget::PerUe(1.0)] {
+            for taken in 0..9 {
+                assert_eq!(budget.left(9), 9 - taken);
+                budget.take(1, 9);
+            }
+            assert_eq!(budget.left(9), 0);
+        }
+    }
+
+    #[test]
+    fn half_of_a_slow_ue_is_half_of_a_fast_one() {
+        let mut budget = SlotBudget::PerUe(1.0);
+        budget.take(500, 1000);
+        assert_eq!(budget.left(6000), 3000);
+    }
+}

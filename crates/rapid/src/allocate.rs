@@ -1,0 +1,116 @@
+//! How the flows of a UE share its capacity (equations 4 and 11 to 13).
+//!
+//! An equal share for each active flow; slow flows get what they need of it and release the rest,
+//! in equal parts, to the others. Called whenever one of these changes, so that at any time the
+//! allocations of a UE add up to its capacity at most, but for floors.
+
+use crate::config::{ActiveFlows, Cap, Config, Released};
+use crate::control::Control;
+use crate::flow::Flow;
+use crate::slab::Slab;
+use crate::ue::{Together, Ue};
+use justfull_base::{Duration, Instant};
+
+/// Shortest turn of reading.
+const SHORTEST_TURN: f64 = 0.01;
+
+impl Control {
+    /// Shares the capacity of the UE at `index` out anew, after a change of its flows.
+    pub(crate) fn allocate(&mut self, now: Instant, index: u32) {
+        self.ues[index].together = None;
+        self.share_out(now, index);
+    }
+
+    /// Shares the capacity of the UE at `index` out anew, if anything changed.
+    pub(crate) fn share_out(&mut self, now: Instant, index: u32) {
+        let rules = &self.rules;
+        let ue = &mut self.ues[index];
+        let unchanged = ue.together.is_some();
+        let sum = ue.together.unwrap_or_else(|| together(ue, &self.flows, rules));
+        ue.together = Some(sum);
+        let cell = &mut self.cells[ue.cell as usize];
+        let capacity = ue.capacity(cell, sum.active > 0, sum.active > sum.slow, rules);
+        if unchanged && capacity.map(f64::to_bits) == ue.shared.map(f64::to_bits) {
+            return;
+        }
+        ue.shared = capacity;
+        let in_turn = rules.turns && sum.active > 1 && capacity.is_some_and(|capacity| sum.floors > capacity);
+        if !in_turn {
+            ue.turn_at = Instant::NEVER;
+        } else if ue.turn_at == Instant::NEVER {
+            ue.turn_at = now + Duration::from_secs_f64(sum.longest_rtt.max(SHORTEST_TURN));
+            self.timers.arm(index, ue.turn_at);
+        }
+        let share = capacity.map(|capacity| capacity / f64::from(divisor(sum.active, rules)));
+        let released = share.filter(|_| sum.slow > 0).map_or(0.0, |share| {
+            let slow = ue.flows.iter().map(|&f| &self.flows[f]).filter(|f| f.is_slow());
+            slow.map(|flow| releases(flow, share, rules)).sum()
+        });
+        let fast = f64::from(sum.active - sum.slow);
+        let extra = if fast > 0.0 { released / fast } else { 0.0 };
+        let (count, first) = (ue.flows.len(), if in_turn { ue.turn as usize } else { 0 });
+        ue.next_turn = first as u32;
+        let mut budget = capacity.unwrap_or(0.0);
+        let (mut readers, mut stopped) = (0, false);
+        for position in (first.min(count)..count).chain(0..first.min(count)) {
+            let key = ue.flows[position];
+            let flow = &mut self.flows[key];
+            if in_turn && flow.is_active() {
+                let floor = flow.floor_rate(rules);
+                // One reads in any case.
+                if !stopped && readers > 0 && floor > budget {
+                    (stopped, ue.next_turn) = (true, position as u32);
+                }
+                budget -= floor;
+                readers += 1;
+            }
+            let amount = share.and_then(|share| amount(flow, share, extra, capacity, rules));
+            let reading = !(stopped && flow.is_active());
+            if flow.grant(now, amount, reading, rules) {
+                self.timers.arm(index, flow.deadline(rules));
+            }
+            self.changes.note(key, flow);
+        }
+    }
+}
+
+fn together(ue: &Ue, flows: &Slab<Flow>, rules: &Config) -> Together {
+    let mut sum = Together::default();
+    for flow in ue.flows.iter().map(|&f| &flows[f]).filter(|f| f.is_active()) {
+        sum.active += 1;
+        sum.slow += u32::from(flow.is_slow());
+        sum.floors += flow.floor_rate(rules);
+        sum.longest_rtt = sum.longest_rtt.max(flow.wired_least());
+    }
+    sum
+}
+
+/// The N of equation 4.
+fn divisor(active: u32, rules: &Config) -> u32 {
+    let active = active.max(1);
+    if rules.active == ActiveFlows::PowerOfTwo { active.next_power_of_two() } else { active }
+}
+
+/// What a slow flow is given where the equal share is `share`.
+fn slow_amount(flow: &Flow, share: f64, rules: &Config) -> f64 {
+    if rules.cap == Cap::Share { flow.want.min(share) } else { flow.want }
+}
+
+/// Equation 11.
+fn releases(flow: &Flow, share: f64, rules: &Config) -> f64 {
+    let Some(share) = flow.amount_of(share, rules) else { return 0.0 };
+    let less = share - slow_amount(flow, share, rules);
+    match rules.released {
+        Released::ShareLessNew => less.max(0.0),
+        Released::ShareMinusNew => less,
+        Released::PreviousToNew => flow.released,
+    }
+}
+
+/// Equation 4, or 10, or 13; none for a flow whose round trip is needed and not known.
+fn amount(flow: &Flow, share: f64, extra: f64, capacity: Option<f64>, rules: &Config) -> Option<f64> {
+    let share = flow.amount_of(share, rules)?;
+    let amount = if flow.is_slow() { slow_amount(flow, share, rules) } else { (share + extra).max(0.0) };
+    let whole = capacity.and_then(|capacity| flow.amount_of(capacity, rules))?;
+    Some(if rules.cap == Cap::Whole { amount.min(whole) } else { amount })
+}

@@ -1,0 +1,153 @@
+//! How UEs share a cell (equations 1 and 2), so that together they never get more than all of it.
+//!
+//! A UE may expect its own blocks and its part of the free ones: those divided by M, the number of
+//! UEs with traffic. What the paper leaves out: a UE that does not send because its share is small
+//! would never have a larger one. So a hungry UE, one with a flow that is not slow, may expect at
+//! least one M-th of the cell; a UE above an M-th leaves room for the hungry ones at its next
+//! allocation; and no UE gets what another still has. Two reports after a UE begins, it has its
+//! part.
+
+/// A whole cell. Shares are whole numbers, so that their sum is exact.
+const WHOLE: u64 = 1 << 32;
+
+/// What its cell counts of a UE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// It has traffic.
+    pub(crate) active: bool,
+    /// It has a flow that is not slow.
+    pub(crate) hungry: bool,
+    share: u64,
+}
+
+impl Claim {
+    pub(crate) const NONE: Self = Self { active: false, hungry: false, share: 0 };
+
+    /// The share of the cell, 0 to 1.
+    pub(crate) fn share(&self) -> f64 {
+        self.share as f64 / WHOLE as f64
+    }
+}
+
+/// Shares of the cell's blocks that reports tell a UE, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Expected {
+    /// Its own.
+    pub(crate) own: f64,
+    /// Nobody's.
+    pub(crate) free: f64,
+    /// UEs that were given blocks.
+    pub(crate) active_ues: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    granted: u64,
+    /// Of this, what UEs have that are not hungry.
+    granted_still: u64,
+    active: u32,
+    hungry: u32,
+}
+
+impl Cell {
+    /// Replaces the claim `old` of a UE that is now `active` and `hungry`; none expected: no share.
+    pub(crate) fn claim(
+        &mut self,
+        old: Claim,
+        active: bool,
+        hungry: bool,
+        expected: Option<Expected>,
+    ) -> Claim {
+        self.count(old, false);
+        let share = expected.filter(|_| active).map_or(0, |expected| self.share(hungry, expected));
+        let claim = Claim { active, hungry: active && hungry, share };
+        self.count(claim, true);
+        claim
+    }
+
+    fn count(&mut self, claim: Claim, add: bool) {
+        let change = |count: &mut u32, by: bool| {
+            if by {
+                *count = if add { *count + 1 } else { *count - 1 };
+            }
+        };
+        change(&mut self.active, claim.active);
+        change(&mut self.hungry, claim.hungry);
+        let share = |sum: &mut u64| *sum = if add { *sum + claim.share } else { *sum - claim.share };
+        share(&mut self.granted);
+        if !claim.hungry {
+            share(&mut self.granted_still);
+        }
+    }
+
+    /// The share of an active UE that is not counted at the moment.
+    fn share(&self, hungry: bool, expected: Expected) -> u64 {
+        let with_traffic = (self.active + 1).max(expected.active_ues);
+        let part = WHOLE / u64::from(with_traffic);
+        let blocks = expected.own + expected.free / f64::from(with_traffic);
+        let mut share = ((blocks * WHOLE as f64) as u64).max(if hungry { part } else { 0 });
+        if share > part {
+            let reserved = u64::from(self.hungry) * part + self.granted_still;
+            share = share.min(WHOLE.saturating_sub(reserved)).max(part);
+        }
+        share.min(WHOLE - self.granted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDLE_CELL: Option<Expected> = Some(Expected { own: 0.0, free: 1.0, active_ues: 0 });
+
+    fn reported(own: f64, free: f64) -> Option<Expected> {
+        Some(Expected { own, free, active_ues: 0 })
+    }
+
+    fn is(claim: Claim, share: f64) -> bool {
+        (claim.share() - share).abs() < 1e-6
+    }
+
+    #[test]
+    fn one_ue_has_the_cell_but_for_what_strangers_use() {
+        let mut cell = Cell::default();
+        let claim = cell.claim(Claim::default(), true, true, IDLE_CELL);
+        assert!(is(claim, 1.0));
+        let strangers = Some(Expected { own: 0.5, free: 0.25, active_ues: 2 });
+        assert!(is(cell.claim(claim, true, true, strangers), 0.625));
+    }
+
+    #[test]
+    fn a_second_hungry_ue_has_half_after_a_report_of_each() {
+        let mut cell = Cell::default();
+        let first = cell.claim(Claim::default(), true, true, IDLE_CELL);
+        let second = cell.claim(Claim::default(), true, true, reported(0.0, 0.0));
+        assert!(is(second, 0.0), "nothing is left yet");
+        let first = cell.claim(first, true, true, reported(1.0, 0.0));
+        let second = cell.claim(second, true, true, reported(0.0, 0.0));
+        assert!(is(first, 0.5) && is(second, 0.5));
+        let first = cell.claim(first, false, false, reported(0.5, 0.0));
+        assert!(is(first, 0.0) && is(cell.claim(second, true, true, reported(0.5, 0.5)), 1.0));
+    }
+
+    #[test]
+    fn a_ue_that_is_not_hungry_leaves_the_rest_to_the_hungry() {
+        let mut cell = Cell::default();
+        let slow = cell.claim(Claim::default(), true, false, reported(0.1, 0.0));
+        assert!(is(slow, 0.1));
+        let hungry = cell.claim(Claim::default(), true, true, reported(0.9, 0.0));
+        assert!(is(hungry, 0.9));
+    }
+
+    #[test]
+    fn shares_that_contradict_each_other_never_exceed_the_cell() {
+        let mut cell = Cell::default();
+        let mut claims = [Claim::default(); 3];
+        for round in 0..20 {
+            for claim in &mut claims {
+                *claim = cell.claim(*claim, true, round % 3 > 0, reported(1.0, 1.0));
+            }
+            assert!(claims.iter().map(|c| c.share).sum::<u64>() <= WHOLE);
+        }
+    }
+}

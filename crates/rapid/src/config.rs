@@ -1,0 +1,328 @@
+//! Settings of the controls, their bounds and presets.
+
+use justfull_base::{Bytes, Duration, choice, params};
+
+params! {
+    /// No control has no settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct NoneConfig {}
+}
+
+params! {
+    /// Settings of `equal_share`; for the rest it runs as `rapid` does by default.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct EqualShareConfig: "no time and longer than a run have no meaning" {
+        /// A flow without data for longer has no share.
+        idle: Duration = Duration::from_secs(1), within(Duration::from_millis(10), HOUR);
+    }
+}
+
+impl EqualShareConfig {
+    /// The same control as settings of RAPID: no flow is ever slow.
+    pub(crate) fn rules(&self) -> Config {
+        Config {
+            slow_threshold: 0.0,
+            fast_threshold: 0.0,
+            stall: false,
+            idle: self.idle,
+            ..Config::default()
+        }
+    }
+}
+
+choice! {
+    /// Which blocks a UE may expect (equations 1 and 2).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Blocks {
+        /// Its own and its part of the free ones, which are divided among the UEs with traffic.
+        /// All UEs of a cell together never get more than the cell.
+        Divided = "divided",
+        /// Its own and all free ones, as the paper prints it: several UEs exceed the cell.
+        AllFree = "all_free",
+        /// The whole carrier.
+        Carrier = "carrier",
+    }
+}
+
+choice! {
+    /// In what the released capacity is added up (equations 10 to 13).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AllocateIn {
+        /// Bytes per second; each flow's own round trip makes a window of them.
+        Rate = "rate",
+        /// Bytes of window, as printed, whatever the flows' round trips.
+        Window = "window",
+    }
+}
+
+choice! {
+    /// What a slow flow releases (equation 11).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Released {
+        /// Its equal share less its new allocation, at least 0.
+        ShareLessNew = "share_less_new",
+        /// Its equal share less its new allocation, which may be negative (the authors' simulator).
+        ShareMinusNew = "share_minus_new",
+        /// The distance between its previous and its new allocation, as printed.
+        PreviousToNew = "previous_to_new",
+    }
+}
+
+choice! {
+    /// What a flow's allocation never exceeds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Cap {
+        /// Of a slow flow, the equal share.
+        Share = "share",
+        /// The UE's whole capacity (the kernel module).
+        Whole = "whole",
+        /// Nothing, as printed.
+        None = "none",
+    }
+}
+
+choice! {
+    /// The round trip that turns a rate into the server's window (equation 4).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum WindowRtt {
+        /// The least of the wired leg.
+        Wired = "wired",
+        /// The least of the wired and the least of the radio leg, together.
+        WiredAndRadio = "wired_and_radio",
+    }
+}
+
+choice! {
+    /// The congestion window of the radio leg.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RadioWindow {
+        /// Rate times this leg's round trip.
+        RadioRtt = "radio_rtt",
+        /// The server's window.
+        ServerWindow = "server_window",
+        /// The server's window in the ratio of the legs' round trips.
+        RttRatio = "rtt_ratio",
+    }
+}
+
+choice! {
+    /// The radio leg's round trip (section 5.3).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RadioRtt {
+        /// Smoothed over the least of each categorisation period.
+        Smoothed = "smoothed",
+        /// The least ever.
+        LeastEver = "least_ever",
+    }
+}
+
+choice! {
+    /// Round trips in a categorisation period, K of equation 6.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Periods {
+        /// log2(window / MSS) + 1, rounded up.
+        Ceil = "ceil",
+        /// Whole part of the logarithm, + 2 in a flow's first period, then + 1.
+        Linux = "linux",
+    }
+}
+
+choice! {
+    /// The N of equation 4.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ActiveFlows {
+        /// Flows that are open and not idle.
+        NotIdle = "not_idle",
+        /// Open flows.
+        Open = "open",
+        /// Open flows, rounded up to a power of two.
+        PowerOfTwo = "power_of_two",
+    }
+}
+
+params! {
+    /// Settings of RAPID.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config: "R22 sections 3.3 to 3.5 and 5.3" {
+        /// A flow is slow below this share of the arrival rate that its window allows (simulator
+        /// 0.85, kernel module 0.75).
+        slow_threshold: f64 as "ratio" = 0.8, within(0.0, 1.0);
+        /// A slow flow stays slow below this share; equal to slow_threshold as printed.
+        fast_threshold: f64 as "ratio" = 0.9,
+            at_most(1.0).and("at least slow_threshold", |c| c.fast_threshold >= c.slow_threshold),
+            "a flow is not slow and fast at once";
+        /// Weight of the old value in the average of arrival rates, equation 9 (0.4, 13/32).
+        old_weight: f64 as "ratio" = 0.125, within(0.0, 0.99);
+        /// Start that average anew in each period (both programs).
+        reset_demand: bool = false;
+        /// A slow flow is given this multiple of its demand; 1 as printed. Above 1 / fast_threshold
+        /// it stays slow while it needs no more.
+        slow_growth: f64 as "factor" = 1.2, within(1.0, 4.0);
+        /// Its window is this much larger still, so that a flow of few segments can show that it
+        /// needs more; none as printed.
+        room_segments: u32 as "segments" = 1,
+            rule("below floor_segments", |c| c.room_segments < c.floor_segments),
+            "with what rounding leaves over, flows exceed the capacity by their floors at most";
+        /// In what released capacity is added up, equations 10 to 13; `window` as printed.
+        allocate_in: AllocateIn = AllocateIn::Rate;
+        /// What a slow flow releases, equation 11: equal share less new allocation, at least 0;
+        /// likewise but perhaps negative (simulator); distance between previous and new (as
+        /// printed).
+        released: Released = Released::ShareLessNew;
+        /// What an allocation never exceeds: of a slow flow the equal share; the UE's whole capacity
+        /// (kernel module); nothing (as printed).
+        cap: Cap = Cap::Share;
+        /// Least round trip that makes the server's window of a rate, equation 4; both legs' in the
+        /// simulator.
+        window_rtt: WindowRtt = WindowRtt::Wired;
+        /// Congestion window of the radio leg: rate times its own round trip; the server's window
+        /// (simulator); the server's window in the ratio of the least round trips (kernel module).
+        radio_window: RadioWindow = RadioWindow::RadioRtt;
+        /// The radio leg's round trip: smoothed over the least of each period (section 5.3), or the
+        /// least ever (simulator).
+        radio_rtt: RadioRtt = RadioRtt::Smoothed;
+        /// Weight of the old value where that is smoothed.
+        radio_rtt_old_weight: f64 as "ratio" = 0.75, within(0.0, 0.99);
+        /// The smoothed round trip is at most this multiple of the least ever, so that a queue of
+        /// one's own making never feeds back.
+        radio_rtt_max: f64 as "factor" = 2.0, within(1.0, 1000.0);
+        /// Added to the radio leg's round trip (kernel module 16 ms, for the scheduling request).
+        radio_slack: Duration = Duration::ZERO, at_most(Duration::from_secs(1));
+        /// Least congestion window of the radio leg (kernel module 10).
+        radio_floor_segments: u32 as "segments" = 2, within(1, 1000);
+        /// Least window of either leg.
+        floor_segments: u32 as "segments" = 2, within(1, 1000);
+        /// Least window of either leg (simulator 16 KiB, kernel module 2000 B); the greater of the
+        /// two holds.
+        floor: Bytes = Bytes(0), at_most(Bytes(1 << 20));
+        /// Server windows are multiples of this (16 KiB; 128 B, a window scale of 7). 0B stands for
+        /// whole segments, as a sender sends them: what one round trip leaves over is for the next.
+        unit: Bytes = Bytes(0), at_most(Bytes(1 << 16));
+        /// Round up to the unit, not down (simulator); without meaning for whole segments.
+        round_up: bool = false;
+        /// Windows while round trip or capacity is not known.
+        initial_window: u32 as "segments" = 10, within(1, 1000);
+        /// Round trips in a period, equation 6: log2(window / MSS) + 1, rounded up; or its whole
+        /// part, with + 2 in the first period (kernel module).
+        periods: Periods = Periods::Ceil;
+        /// Among which flows the capacity is divided: open and not idle; open (paper, simulator);
+        /// open, rounded up to a power of two (kernel module).
+        active: ActiveFlows = ActiveFlows::NotIdle;
+        /// A flow without data for longer is idle: it keeps the floor and has no share.
+        idle: Duration = Duration::from_secs(1), within(Duration::from_millis(10), HOUR);
+        /// A flow without data for a period and half a round trip is slow (kernel module).
+        stall: bool = true;
+        /// Let reading stop in turn when the floors of a UE's flows exceed its capacity; a turn
+        /// lasts the longest round trip, at least 10 ms.
+        turns: bool = true;
+        /// Which blocks a UE may expect: its own and its part of the free ones; its own and all free
+        /// ones (as printed, kernel module); all (simulator).
+        blocks: Blocks = Blocks::Divided;
+        /// Take any UE's report for all UEs of its cell (both programs).
+        one_for_all: bool = false;
+        /// Time constant of the averages of blocks; MCS counts at once.
+        smoothing: Duration = Duration::from_millis(20), at_most(Duration::from_secs(10));
+        /// Take off the share of blocks that HARQ retransmissions used.
+        deduct_repeats: bool = true;
+        /// A capacity holds this long at least without a new report.
+        hold: Duration = Duration::from_millis(50), within(MILLISECOND, HOUR);
+        /// It holds this many mean intervals between reports at least.
+        hold_reports: u32 as "reports" = 4, within(1, 1000);
+        /// Time constant of the decay towards the measured delivery that follows.
+        decay: Duration = Duration::from_millis(100), within(MILLISECOND, HOUR);
+        /// An older report is forgotten: the capacity is estimated from delivery alone.
+        forget: Duration = Duration::from_secs(1),
+            at_most(HOUR).and("at least hold", |c| c.forget >= c.hold);
+        /// Multiple of the measured delivery that stands for a capacity nobody reports.
+        probe: f64 as "factor" = 1.25, within(1.0, 4.0);
+    }
+}
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+impl Config {
+    /// The presets by name: the default, the paper's text, and the authors' two programs.
+    pub const PRESETS: [&str; 4] = ["sound", "as-published", "as-released", "as-released-linux"];
+
+    /// The preset `name`.
+    #[must_use]
+    pub fn preset(name: &str) -> Option<Self> {
+        match name {
+            "sound" => Some(Self::default()),
+            "as-published" => Some(Self::as_published()),
+            "as-released" => Some(Self::as_released()),
+            "as-released-linux" => Some(Self::as_released_linux()),
+            _ => None,
+        }
+    }
+
+    /// The equations as R22 prints them, and where it is silent the default.
+    #[must_use]
+    pub fn as_published() -> Self {
+        Self {
+            fast_threshold: 0.8,
+            slow_growth: 1.0,
+            room_segments: 0,
+            allocate_in: AllocateIn::Window,
+            released: Released::PreviousToNew,
+            cap: Cap::None,
+            radio_rtt_max: 1000.0,
+            active: ActiveFlows::Open,
+            stall: false,
+            turns: false,
+            unit: Bytes(1),
+            blocks: Blocks::AllFree,
+            smoothing: Duration::ZERO,
+            deduct_repeats: false,
+            ..Self::default()
+        }
+    }
+
+    /// The authors' simulator.
+    #[must_use]
+    pub fn as_released() -> Self {
+        Self {
+            slow_threshold: 0.85,
+            fast_threshold: 0.85,
+            old_weight: 0.4,
+            reset_demand: true,
+            released: Released::ShareMinusNew,
+            window_rtt: WindowRtt::WiredAndRadio,
+            radio_window: RadioWindow::ServerWindow,
+            radio_rtt: RadioRtt::LeastEver,
+            floor: Bytes(16 << 10),
+            floor_segments: 1,
+            radio_floor_segments: 1,
+            unit: Bytes(16 << 10),
+            round_up: true,
+            blocks: Blocks::Carrier,
+            one_for_all: true,
+            ..Self::as_published()
+        }
+    }
+
+    /// The authors' kernel module.
+    #[must_use]
+    pub fn as_released_linux() -> Self {
+        Self {
+            slow_threshold: 0.75,
+            fast_threshold: 0.75,
+            old_weight: 13.0 / 32.0,
+            reset_demand: true,
+            released: Released::ShareLessNew,
+            cap: Cap::Whole,
+            radio_window: RadioWindow::RttRatio,
+            radio_slack: Duration::from_millis(16),
+            radio_floor_segments: 10,
+            floor_segments: 1,
+            floor: Bytes(2000),
+            unit: Bytes(128),
+            periods: Periods::Linux,
+            active: ActiveFlows::PowerOfTwo,
+            stall: true,
+            one_for_all: true,
+            ..Self::as_published()
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The interface: events in, changed windows out.
+
+use crate::cell::Cell;
+use crate::config::Config;
+use crate::flow::{Category, Flow, FlowView, Opening, Outcome, Sample, Windows};
+use crate::kinds::ControlConfig;
+use crate::refused::Refused;
+use crate::slab::{CellId, FlowId, Slab, UeId};
+use crate::timers::Timers;
+use crate::ue::Ue;
+use alloc::vec::Vec;
+use justfull_base::feedback::RanReport;
+use justfull_base::{ConfigError, Instant};
+
+/// What the flows of a cell may use, as shares of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// Sum over flows that read of their rate, divided by what the whole cell carries to their UE.
+    pub rates: f64,
+    /// Likewise, of the rate of their least window. [`Load::rates`] is at most 1 plus this where
+    /// free blocks are divided.
+    pub floors: f64,
+}
+
+/// A control of a split proxy's windows. See the crate's page.
+#[derive(Clone, Debug)]
+pub struct Control {
+    pub(crate) rules: Config,
+    /// Nothing is controlled.
+    unlimited: bool,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) ues: Slab<Ue>,
+    pub(crate) flows: Slab<Flow>,
+    pub(crate) timers: Timers,
+    pub(crate) changes: Changes,
+    now: Instant,
+}
+
+impl Control {
+    /// The control that `config` describes, without cells.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn new(config: &ControlConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let rules = match config {
+            ControlConfig::None(_) => Config::default(),
+            ControlConfig::EqualShare(config) => config.rules(),
+            ControlConfig::Rapid(config) => config.clone(),
+        };
+        Ok(Self {
+            rules,
+            unlimited: matches!(config, ControlConfig::None(_)),
+            cells: Vec::new(),
+            ues: Slab::new(),
+            flows: Slab::new(),
+            timers: Timers::new(),
+            changes: Changes::default(),
+            now: Instant::ZERO,
+        })
+    }
+
+    /// A new cell. Cells are few and stay.
+    ///
+    /// # Panics
+    /// With 2^32 cells.
+    pub fn add_cell(&mut self) -> CellId {
+        self.cells.push(Cell::default());
+        CellId(u32::try_from(self.cells.len() - 1).expect("fewer than 2^32 cells"))
+    }
+
+    /// A new UE in `cell`, of which nothing is known yet.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownCell`].
+    pub fn add_ue(&mut self, now: Instant, cell: CellId) -> Result<UeId, Refused> {
+        self.at(now);
+        if cell.0 as usize >= self.cells.len() {
+            return Err(Refused::UnknownCell);
+        }
+        Ok(UeId(self.ues.insert(Ue::new(cell.0))))
+    }
+
+    /// Closes the UE's flows and forgets it; its share of the cell is free.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownUe`].
+    pub fn remove_ue(&mut self, now: Instant, ue: UeId) -> Result<(), Refused> {
+        let now = self.at(now);
+        let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
+        for flow in core::mem::take(&mut self.ues[index].flows) {
+            self.flows.remove(flow);
+        }
+        self.allocate(now, index);
+        self.timers.disarm(index);
+        self.ues.remove(index);
+        Ok(())
+    }
+
+    /// A flow opens: it and the others of its UE get equal shares (equation 4).
+    ///
+    /// # Errors
+    /// [`Refused::UnknownUe`].
+    pub fn open(&mut self, now: Instant, ue: UeId, opening: &Opening) -> Result<FlowId, Refused> {
+        let now = self.at(now);
+        let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
+        let flows = &mut self.ues[index].flows;
+        let position = u32::try_from(flows.len()).expect("fewer than 2^32 flows");
+        let mut flow = Flow::new(now, index, position, opening, &self.rules);
+        if self.unlimited {
+            flow.windows = Windows::UNLIMITED;
+        }
+        let key = self.flows.insert(flow);
+        flows.push(key.index);
+        if self.unlimited {
+            self.changes.note(key.index, &self.flows[key.index]);
+        } else {
+            self.timers.arm(index, self.flows[key.index].deadline(&self.rules));
+            self.allocate(now, index);
+        }
+        Ok(FlowId(key))
+    }
+
+    /// What happened to a flow in the last round trip of its wired leg.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownFlow`].
+    pub fn on_sample(&mut self, now: Instant, flow: FlowId, sample: &Sample) -> Result<(), Refused> {
+        let now = self.at(now);
+        let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
+        if self.unlimited {
+            return Ok(());
+        }
+        let flow = &mut self.flows[key];
+        let measured = flow.measure(sample.wired_rtt, sample.radio_rtt);
+        let outcome = flow.sample(now, sample, &self.rules);
+        let index = flow.ue;
+        self.timers.arm(index, flow.deadline(&self.rules));
+        let ue = &mut self.ues[index];
+        if measured {
+            ue.together = None;
+        }
+        let delivered = ue.delivery.add(now, sample.delivered) && !ue.radio.known;
+        if outcome == Outcome::Allocate {
+            self.allocate(now, index);
+            return Ok(());
+        }
+        if measured || outcome == Outcome::Resize {
+            let flow = &mut self.flows[key];
+            flow.resize(now, &self.rules);
+            self.changes.note(key, flow);
+        }
+        if delivered {
+            self.share_out(now, index);
+        }
+        Ok(())
+    }
+
+    /// A report about `ue` arrives.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownUe`], [`Refused::Late`] or [`Refused::Absurd`].
+    pub fn on_report(&mut self, now: Instant, ue: UeId, report: &RanReport) -> Result<(), Refused> {
+        let now = self.at(now);
+        let index = self.ues.find(ue.0).ok_or(Refused::UnknownUe)?;
+        self.ues[index].radio.take(now, report, &self.rules)?;
+        if self.unlimited {
+            return Ok(());
+        }
+        if self.rules.one_for_all {
+            let (radio, cell) = (self.ues[index].radio, self.ues[index].cell);
+            for other in 0..self.ues.places() {
+                if self.ues.key(other).is_some() && self.ues[other].cell == cell {
+                    self.ues[other].radio = radio;
+                    self.reported(now, other);
+                }
+            }
+        } else {
+            self.reported(now, index);
+        }
+        Ok(())
+    }
+
+    fn reported(&mut self, now: Instant, ue: u32) {
+        let (_, at) = self.ues[ue].age(now, &self.rules);
+        self.timers.arm(ue, at);
+        self.share_out(now, ue);
+    }
+
+    /// A flow closes; the others share what it had.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownFlow`].
+    pub fn close(&mut self, now: Instant, flow: FlowId) -> Result<(), Refused> {
+        let now = self.at(now);
+        let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
+        let (index, position) = (self.flows[key].ue, self.flows[key].position);
+        let flows = &mut self.ues[index].flows;
+        flows.swap_remove(position as usize);
+        if let Some(&moved) = flows.get(position as usize) {
+            self.flows[moved].position = position;
+        }
+        self.flows.remove(key);
+        if !self.unlimited {
+            self.allocate(now, index);
+        }
+        Ok(())
+    }
+
+    /// When [`Control::on_timer`] is due; none while nothing can change by time alone.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Does what is due by `now`.
+    pub fn on_timer(&mut self, now: Instant) {
+        let now = self.at(now);
+        while let Some(ue) = self.timers.pop(now) {
+            self.serve(now, ue);
+        }
+    }
+
+    /// The timer of a UE.
+    fn serve(&mut self, now: Instant, index: u32) {
+        let ue = &mut self.ues[index];
+        let (mut changed, mut next) = ue.age(now, &self.rules);
+        if now >= ue.turn_at {
+            (ue.turn, ue.turn_at, changed) = (ue.next_turn, Instant::NEVER, true);
+        } else {
+            next = next.min(ue.turn_at);
+        }
+        for &key in &ue.flows {
+            let flow = &mut self.flows[key];
+            if flow.stall_at(&self.rules) <= now {
+                flow.stall(now, &self.rules);
+                changed = true;
+            }
+            if flow.idle_at(&self.rules) <= now {
+                flow.category = Category::Idle;
+                changed = true;
+            }
+            next = next.min(flow.deadline(&self.rules));
+        }
+        self.timers.arm(index, next);
+        if changed {
+            self.allocate(now, index);
+        }
+    }
+
+    /// A flow whose windows changed since they were last told, and its windows; none when there is
+    /// no more. Drain it after every event.
+    pub fn poll_change(&mut self) -> Option<(FlowId, Windows)> {
+        while let Some(index) = self.changes.pop() {
+            let Some(key) = self.flows.key(index) else { continue };
+            let flow = &mut self.flows[index];
+            if flow.told != Some(flow.windows) {
+                flow.told = Some(flow.windows);
+                return Some((FlowId(key), flow.windows));
+            }
+        }
+        None
+    }
+
+    /// A flow's category, demand and windows; none when it is not open.
+    #[must_use]
+    pub fn view(&self, flow: FlowId) -> Option<FlowView> {
+        self.flows.find(flow.0).map(|key| self.flows[key].view())
+    }
+
+    /// The UE of a flow; none when it is not open.
+    #[must_use]
+    pub fn ue(&self, flow: FlowId) -> Option<UeId> {
+        let key = self.flows.find(flow.0)?;
+        self.ues.key(self.flows[key].ue).map(UeId)
+    }
+
+    /// How long ago the last good report about `ue` arrived; none without one that counts.
+    #[must_use]
+    pub fn report_age(&self, now: Instant, ue: UeId) -> Option<justfull_base::Duration> {
+        let index = self.ues.find(ue.0)?;
+        let radio = &self.ues[index].radio;
+        radio.known.then(|| radio.age(now))
+    }
+
+    /// What the flows of `cell` may use, by the reports and round trips known; flows of which these
+    /// are not known are left out. Goes through all of the cell's flows.
+    #[must_use]
+    pub fn load(&self, cell: CellId) -> Load {
+        let mut load = Load::default();
+        let known = |ue: &Ue| ue.cell == cell.0 && ue.radio.known && ue.radio.whole > 0.0;
+        for (_, ue) in self.ues.iter().filter(|(_, ue)| known(ue)) {
+            let whole = ue.radio.whole;
+            for flow in ue.flows.iter().map(|&key| &self.flows[key]).filter(|f| f.windows.reading) {
+                load.rates += flow.rate(&self.rules).unwrap_or(0.0) / whole;
+                load.floors += flow.floor_rate(&self.rules) / whole;
+            }
+        }
+        load
+    }
+
+    /// Time that goes back stands still.
+    fn at(&mut self, now: Instant) -> Instant {
+        self.now = self.now.max(now);
+        self.now
+    }
+}
+
+/// Flows to be told of their windows, each once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes {
+    list: Vec<u32>,
+    listed: Vec<bool>,
+}
+
+impl Changes {
+    /// Puts the flow at `index` on the list when it has news.
+    pub(crate) fn note(&mut self, index: u32, flow: &Flow) {
+        if flow.told == Some(flow.windows) {
+            return;
+        }
+        let at = index as usize;
+        if at >= self.listed.len() {
+            self.listed.resize(at + 1, false);
+        }
+        if !self.listed[at] {
+            self.listed[at] = true;
+            self.list.push(index);
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        let index = self.list.pop()?;
+        self.listed[index as usize] = false;
+        Some(index)
+    }
+}

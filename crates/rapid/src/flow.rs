@@ -1,0 +1,453 @@
+//! One flow: its samples, its category and demand (equations 5 to 10), its two windows.
+
+use crate::config::{ActiveFlows, AllocateIn, Config, Periods, RadioRtt, RadioWindow, WindowRtt};
+use justfull_base::{Duration, Instant};
+
+/// Longest round trip that is believed, in seconds.
+const LONGEST_RTT: f64 = 10.0;
+/// Largest window of TCP (RFC 7323 section 2.3).
+const LARGEST_WINDOW: f64 = (1 << 30) as f64;
+
+/// Largest segment that TCP can agree on (RFC 9293 section 3.7.1).
+const LARGEST_MSS: u32 = 65_535;
+
+/// What is known of a flow when it opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Payload bytes of a full segment, 1 to 65 535; others count as the nearest of these.
+    pub mss: u32,
+    /// Round trip of the wired leg, from its handshake; none or 0 when not known.
+    pub wired_rtt: Option<Duration>,
+    /// Round trip of the radio leg, likewise.
+    pub radio_rtt: Option<Duration>,
+}
+
+/// What happened to a flow since its last sample, which is due once per round trip of the wired
+/// leg. A sample that comes within half a round trip of the last is added to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Bytes that came from the server.
+    pub arrived: u64,
+    /// Bytes that the UE acknowledged.
+    pub delivered: u64,
+    /// Smoothed round trip of the wired leg; none or 0 when not known.
+    pub wired_rtt: Option<Duration>,
+    /// Least round trip of the radio leg since the last sample; none or 0 without a measurement.
+    pub radio_rtt: Option<Duration>,
+}
+
+/// What a flow may have in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// Receive window for the server in bytes.
+    pub server: u64,
+    /// Congestion window towards the UE in bytes.
+    pub radio: u64,
+    /// False while this flow waits for its turn: read nothing from the server, so that its window
+    /// closes. `server` then says what the window will be.
+    pub reading: bool,
+}
+
+impl Windows {
+    /// Windows without a limit.
+    pub const UNLIMITED: Self = Self { server: u64::MAX, radio: u64::MAX, reading: true };
+}
+
+/// How a flow uses what it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// In its first period: it gets the equal share.
+    New,
+    /// It used its window: it gets the equal share and a part of what slow flows released.
+    Fast,
+    /// It did not: it gets what it needs.
+    Slow,
+    /// Without data for a while: it gets the floor and has no share.
+    Idle,
+}
+
+/// A flow as an observer sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowView {
+    /// Its category.
+    pub category: Category,
+    /// Smoothed arrival rate in bytes per second; none before the first sample.
+    pub demand: Option<f64>,
+    /// Its windows.
+    pub windows: Windows,
+}
+
+/// What a sample asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Nothing,
+    /// New windows for this flow.
+    Resize,
+    /// A new allocation for its UE.
+    Allocate,
+}
+
+/// Round trips are in seconds, 0 while not known; amounts in bytes per second or bytes of window
+/// ([`AllocateIn`]).
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) ue: u32,
+    /// Index in its UE's list.
+    pub(crate) position: u32,
+    mss: u32,
+    pub(crate) category: Category,
+    /// What was last told, and what is to be told next.
+    pub(crate) told: Option<Windows>,
+    pub(crate) windows: Windows,
+    /// The server's window before it is rounded, and what rounding has left over.
+    exact: f64,
+    carry: f64,
+    /// Allocation; none while it is not known.
+    amount: Option<f64>,
+    /// What it asked for when it was found slow.
+    pub(crate) want: f64,
+    /// Equation 11 as printed.
+    pub(crate) released: f64,
+    demand: Option<f64>,
+    /// Least server window since the last sample, and between the two before.
+    low: [u64; 2],
+    arrived: u64,
+    sampled_at: Instant,
+    /// Last data from the server, last data on either leg.
+    arrived_at: Instant,
+    active_at: Instant,
+    /// Round trips of this period so far, and its length.
+    rtts: u32,
+    period: u32,
+    period_at: Instant,
+    period_window: u64,
+    wired: f64,
+    wired_least: f64,
+    radio_least: f64,
+    radio_smoothed: f64,
+    /// Least of this period.
+    radio_period: f64,
+}
+
+impl Flow {
+    pub(crate) fn new(now: Instant, ue: u32, position: u32, opening: &Opening, rules: &Config) -> Self {
+        let mut flow = Self {
+            ue,
+            position,
+            mss: opening.mss.clamp(1, LARGEST_MSS),
+            category: Category::New,
+            told: None,
+            windows: Windows { server: 0, radio: 0, reading: true },
+            exact: 0.0,
+            carry: 0.0,
+            amount: None,
+            want: 0.0,
+            released: 0.0,
+            demand: None,
+            low: [u64::MAX; 2],
+            arrived: 0,
+            sampled_at: now,
+            arrived_at: now,
+            active_at: now,
+            rtts: 0,
+            period: 1,
+            period_at: now,
+            period_window: 0,
+            wired: 0.0,
+            wired_least: 0.0,
+            radio_least: 0.0,
+            radio_smoothed: 0.0,
+            radio_period: 0.0,
+        };
+        flow.measure(opening.wired_rtt, opening.radio_rtt);
+        flow.resize(now, rules);
+        flow
+    }
+
+    pub(crate) const fn view(&self) -> FlowView {
+        FlowView { category: self.category, demand: self.demand, windows: self.windows }
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        self.category != Category::Idle
+    }
+
+    pub(crate) fn is_slow(&self) -> bool {
+        self.category == Category::Slow
+    }
+
+    /// Takes round trips; true when what the windows are made of changed.
+    pub(crate) fn measure(&mut self, wired: Option<Duration>, radio: Option<Duration>) -> bool {
+        let seconds =
+            |rtt: Option<Duration>| rtt.map(|d| d.as_secs_f64().min(LONGEST_RTT)).filter(|&s| s > 0.0);
+        let least = |old: f64, new: f64| if old > 0.0 { old.min(new) } else { new };
+        let before = (self.wired_least, self.radio_least);
+        if let Some(rtt) = seconds(wired) {
+            self.wired = rtt;
+            self.wired_least = least(self.wired_least, rtt);
+        }
+        if let Some(rtt) = seconds(radio) {
+            self.radio_least = least(self.radio_least, rtt);
+            self.radio_period = least(self.radio_period, rtt);
+            if self.radio_smoothed <= 0.0 {
+                self.radio_smoothed = rtt;
+            }
+        }
+        let (wired, radio) = before;
+        wired > self.wired_least
+            || radio > self.radio_least
+            || (wired <= 0.0 && self.wired_least > 0.0)
+            || (radio <= 0.0 && self.radio_least > 0.0)
+    }
+
+    /// Takes a sample whose round trips are measured.
+    pub(crate) fn sample(&mut self, now: Instant, sample: &Sample, rules: &Config) -> Outcome {
+        self.arrived = self.arrived.saturating_add(sample.arrived);
+        if sample.arrived > 0 {
+            self.arrived_at = now;
+        }
+        if sample.arrived > 0 || sample.delivered > 0 {
+            self.active_at = now;
+            if self.category == Category::Idle {
+                self.category = Category::New;
+                self.demand = None;
+                self.resume(now, rules);
+                return Outcome::Allocate;
+            }
+        }
+        let interval = now.since(self.sampled_at).as_secs_f64();
+        let early = self.wired <= 0.0 || interval <= 0.0 || interval < self.wired / 2.0;
+        if early || self.category == Category::Idle {
+            return Outcome::Nothing;
+        }
+        let rate = self.arrived as f64 / interval;
+        let low = self.start_sample(now);
+        let nothing = if self.carry_over(rules) { Outcome::Resize } else { Outcome::Nothing };
+        if !self.windows.reading {
+            return nothing;
+        }
+        self.average(rate, rules);
+        self.rtts += 1;
+        if self.rtts < self.period {
+            return nothing;
+        }
+        self.categorise(now, rate, low, rules)
+    }
+
+    /// Equation 9.
+    fn average(&mut self, rate: f64, rules: &Config) {
+        let old = rules.old_weight;
+        self.demand = Some(self.demand.map_or(rate, |demand| old * demand + (1.0 - old) * rate));
+    }
+
+    /// Begins a sample; returns the least window that what arrived by now was sent under.
+    fn start_sample(&mut self, now: Instant) -> u64 {
+        let low = self.low[0].min(self.low[1]);
+        self.low = [self.windows.server, self.low[0]];
+        self.arrived = 0;
+        self.sampled_at = now;
+        low
+    }
+
+    /// Keeps what rounding left over of the last round trip; true when there is any.
+    fn carry_over(&mut self, rules: &Config) -> bool {
+        if rules.unit.0 > 0 {
+            return false;
+        }
+        let left = self.exact + self.carry - self.windows.server as f64;
+        self.carry = left.clamp(0.0, self.mss.into());
+        left > 0.0
+    }
+
+    /// The end of a period in which the flow last arrived at `rate` under a window of `low`.
+    fn categorise(&mut self, now: Instant, rate: f64, low: u64, rules: &Config) -> Outcome {
+        let before = (self.category, self.want.to_bits());
+        let threshold = if self.is_slow() { rules.fast_threshold } else { rules.slow_threshold };
+        // Equation 8 on the right.
+        if rate < threshold * (low as f64 / self.wired) {
+            // Equation 10: the ratio to the expected rate times the window, which is rate x RTT.
+            let window = rules.slow_growth * self.demand.unwrap_or(0.0) * self.wired;
+            let new = match rules.allocate_in {
+                AllocateIn::Rate => window / self.window_rtt(rules),
+                AllocateIn::Window => window,
+            };
+            self.category = Category::Slow;
+            self.want = new;
+            self.released = libm::fabs(self.amount.unwrap_or(new) - new);
+        } else {
+            self.category = Category::Fast;
+            (self.want, self.released) = (0.0, 0.0);
+        }
+        if rules.reset_demand {
+            self.demand = None;
+        }
+        if self.radio_period > 0.0 {
+            let old = rules.radio_rtt_old_weight;
+            self.radio_smoothed = old * self.radio_smoothed + (1.0 - old) * self.radio_period;
+            self.radio_period = 0.0;
+        }
+        self.begin_period(now, rules);
+        let as_before = (self.category, self.want.to_bits()) == before;
+        let still_greedy = before.0 == Category::New && self.category == Category::Fast;
+        if as_before || still_greedy { Outcome::Resize } else { Outcome::Allocate }
+    }
+
+    fn begin_period(&mut self, now: Instant, rules: &Config) {
+        self.rtts = 0;
+        self.period_at = now;
+        self.period_window = self.windows.server;
+        let segments = self.windows.server.div_ceil(u64::from(self.mss)).max(1);
+        self.period = match rules.periods {
+            Periods::Ceil => segments.next_power_of_two().ilog2() + 1,
+            Periods::Linux => {
+                let whole = (self.windows.server / u64::from(self.mss)).max(1).ilog2();
+                whole + if self.category == Category::New { 2 } else { 1 }
+            }
+        };
+    }
+
+    /// Samples and periods begin anew: after a silence that was not the flow's rate.
+    pub(crate) fn resume(&mut self, now: Instant, rules: &Config) {
+        self.start_sample(now);
+        (self.arrived_at, self.active_at) = (now, now);
+        self.begin_period(now, rules);
+    }
+
+    /// When a flow that had its chance and sent nothing is found slow.
+    pub(crate) fn stall_at(&self, rules: &Config) -> Instant {
+        let greedy = matches!(self.category, Category::New | Category::Fast);
+        if !(rules.stall && greedy && self.windows.reading && self.wired > 0.0) {
+            return Instant::NEVER;
+        }
+        let patience = (f64::from(self.period) + 0.5) * self.wired;
+        self.arrived_at.max(self.period_at) + Duration::from_secs_f64(patience)
+    }
+
+    /// When the flow is idle if nothing happens to it.
+    pub(crate) fn idle_at(&self, rules: &Config) -> Instant {
+        let counts = rules.active == ActiveFlows::NotIdle && self.windows.reading && self.is_active();
+        if counts { self.active_at + rules.idle } else { Instant::NEVER }
+    }
+
+    /// When the flow changes if nothing happens to it.
+    pub(crate) fn deadline(&self, rules: &Config) -> Instant {
+        self.stall_at(rules).min(self.idle_at(rules))
+    }
+
+    /// A sample in which nothing came, at the end of the period.
+    pub(crate) fn stall(&mut self, now: Instant, rules: &Config) {
+        self.average(0.0, rules);
+        let low = self.start_sample(now);
+        self.categorise(now, 0.0, low, rules);
+    }
+
+    /// The round trip of equation 4; 0 while not known.
+    pub(crate) fn window_rtt(&self, rules: &Config) -> f64 {
+        match rules.window_rtt {
+            WindowRtt::Wired => self.wired_least,
+            WindowRtt::WiredAndRadio if self.wired_least > 0.0 => self.wired_least + self.radio_least,
+            WindowRtt::WiredAndRadio => 0.0,
+        }
+    }
+
+    pub(crate) const fn wired_least(&self) -> f64 {
+        self.wired_least
+    }
+
+    /// Least window in bytes.
+    fn floor(&self, rules: &Config) -> f64 {
+        (f64::from(rules.floor_segments) * f64::from(self.mss)).max(rules.floor.0 as f64)
+    }
+
+    /// The rate of the least window; 0 while the round trip is not known.
+    pub(crate) fn floor_rate(&self, rules: &Config) -> f64 {
+        let rtt = self.window_rtt(rules);
+        if rtt > 0.0 { self.floor(rules) / rtt } else { 0.0 }
+    }
+
+    /// The allocation that a rate is to this flow; none when that takes a round trip nobody knows.
+    pub(crate) fn amount_of(&self, rate: f64, rules: &Config) -> Option<f64> {
+        match rules.allocate_in {
+            AllocateIn::Rate => Some(rate),
+            AllocateIn::Window => Some(rate * self.window_rtt(rules)).filter(|&w| w > 0.0),
+        }
+    }
+
+    /// The rate in bytes per second that the server's window allows; none while not known.
+    pub(crate) fn rate(&self, rules: &Config) -> Option<f64> {
+        let rtt = self.window_rtt(rules);
+        (rtt > 0.0).then(|| self.windows.server as f64 / rtt)
+    }
+
+    /// A new allocation; true when the flow may read again.
+    pub(crate) fn grant(&mut self, now: Instant, amount: Option<f64>, reading: bool, rules: &Config) -> bool {
+        self.amount = amount;
+        let resumes = reading && !self.windows.reading;
+        self.windows.reading = reading;
+        self.resize(now, rules);
+        if resumes {
+            self.resume(now, rules);
+        }
+        resumes
+    }
+
+    /// New windows from the allocation and the round trips.
+    pub(crate) fn resize(&mut self, now: Instant, rules: &Config) {
+        let mss = f64::from(self.mss);
+        let (initial, floor) = (f64::from(rules.initial_window) * mss, self.floor(rules));
+        let rtt = self.window_rtt(rules);
+        self.exact = match self.amount {
+            _ if self.category == Category::Idle => floor,
+            Some(amount) if rtt > 0.0 => {
+                let window = match rules.allocate_in {
+                    AllocateIn::Rate => amount * rtt,
+                    AllocateIn::Window => amount,
+                };
+                let room = if self.is_slow() { rules.room_segments } else { 0 };
+                (window + f64::from(room) * mss).clamp(floor, LARGEST_WINDOW)
+            }
+            _ => initial.max(floor),
+        };
+        let server = self.rounded(rules);
+        let radio_rtt = match rules.radio_rtt {
+            RadioRtt::Smoothed => self.radio_smoothed.min(rules.radio_rtt_max * self.radio_least),
+            RadioRtt::LeastEver => self.radio_least,
+        };
+        let slack = rules.radio_slack.as_secs_f64();
+        let ratio = match rules.radio_window {
+            _ if rtt <= 0.0 || radio_rtt <= 0.0 => None,
+            RadioWindow::RadioRtt => Some((radio_rtt + slack) / rtt),
+            RadioWindow::RttRatio => Some((self.radio_least + slack) / self.wired_least),
+            RadioWindow::ServerWindow => None,
+        };
+        let radio_floor = (f64::from(rules.radio_floor_segments) * mss).max(floor);
+        let radio = match ratio {
+            _ if rules.radio_window == RadioWindow::ServerWindow => server,
+            Some(ratio) if rules.unit.0 == 0 => {
+                let mss = u64::from(self.mss);
+                ((self.exact * ratio) as u64).div_ceil(mss) * mss
+            }
+            Some(ratio) => (self.exact * ratio) as u64,
+            None => self.exact.max(initial) as u64,
+        };
+        let radio = radio.clamp(radio_floor as u64, LARGEST_WINDOW as u64);
+        (self.windows.server, self.windows.radio) = (server, radio);
+        self.low[0] = self.low[0].min(server);
+        // More than twice the window: it takes more round trips to fill it.
+        if server / 2 > self.period_window {
+            self.begin_period(now, rules);
+        }
+    }
+
+    /// The server's window in whole units, not below the floor.
+    fn rounded(&self, rules: &Config) -> u64 {
+        let floor = self.floor(rules) as u64;
+        let units = |window: f64, unit: u64| (window as u64) / unit * unit;
+        let window = match rules.unit.0 {
+            0 => units(self.exact + self.carry, u64::from(self.mss)),
+            unit if rules.round_up => (libm::ceil(self.exact) as u64).div_ceil(unit) * unit,
+            unit => units(self.exact, unit),
+        };
+        window.max(floor)
+    }
+}

@@ -1,0 +1,229 @@
+//! One UE: what reports and deliveries say of its capacity, and which flows share it.
+
+use crate::capacity;
+use crate::cell::{Cell, Claim, Expected};
+use crate::config::{Blocks, Config};
+use crate::refused::Refused;
+use alloc::vec::Vec;
+use justfull_base::feedback::RanReport;
+use justfull_base::{Duration, Instant};
+
+/// Length of a measurement of delivery.
+const DELIVERY: Duration = Duration::from_millis(100);
+/// Steps of a decay.
+const STEP: Duration = Duration::from_millis(10);
+/// Weight of a new interval between reports.
+const NEW_INTERVAL: f64 = 0.125;
+
+/// What the active flows of a UE are, together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Together {
+    pub(crate) active: u32,
+    pub(crate) slow: u32,
+    /// Rates of the floors.
+    pub(crate) floors: f64,
+    pub(crate) longest_rtt: f64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ue {
+    pub(crate) cell: u32,
+    pub(crate) flows: Vec<u32>,
+    pub(crate) radio: Radio,
+    pub(crate) delivery: Delivery,
+    claim: Claim,
+    /// What its flows are, together; none after a change.
+    pub(crate) together: Option<Together>,
+    /// The capacity that was shared out among them.
+    pub(crate) shared: Option<f64>,
+    /// Position of the first flow that may read while reading goes in turn, and of the first after.
+    pub(crate) turn: u32,
+    pub(crate) next_turn: u32,
+    /// When the turn ends; never while all read.
+    pub(crate) turn_at: Instant,
+}
+
+impl Ue {
+    pub(crate) const fn new(cell: u32) -> Self {
+        Self {
+            cell,
+            flows: Vec::new(),
+            radio: Radio::UNKNOWN,
+            delivery: Delivery { since: None, bytes: 0, rates: [None; 2] },
+            claim: Claim::NONE,
+            together: None,
+            shared: None,
+            turn: 0,
+            next_turn: 0,
+            turn_at: Instant::NEVER,
+        }
+    }
+
+    /// Settles the UE's claim on its cell; returns its capacity in bytes per second, none while
+    /// nothing is known.
+    pub(crate) fn capacity(
+        &mut self,
+        cell: &mut Cell,
+        active: bool,
+        hungry: bool,
+        rules: &Config,
+    ) -> Option<f64> {
+        let known = self.radio.known;
+        let divided = rules.blocks == Blocks::Divided;
+        let expected = (known && divided).then_some(self.radio.expected);
+        self.claim = cell.claim(self.claim, active, hungry, expected);
+        if !known {
+            return self.delivery.rate().map(|rate| rate * rules.probe);
+        }
+        let share = match rules.blocks {
+            Blocks::Divided => self.claim.share(),
+            Blocks::AllFree => self.radio.expected.own + self.radio.expected.free,
+            Blocks::Carrier => 1.0,
+        };
+        let granted = share * self.radio.useful(rules);
+        Some(self.radio.stale.map_or(granted, |stale| stale.value.min(granted)))
+    }
+
+    /// Lets an old report decay or be forgotten: true when the capacity changes, and when to come
+    /// back.
+    pub(crate) fn age(&mut self, now: Instant, rules: &Config) -> (bool, Instant) {
+        let radio = &mut self.radio;
+        if !radio.known {
+            return (false, Instant::NEVER);
+        }
+        let hold = radio.hold(rules);
+        if now < radio.arrived + hold {
+            return (false, radio.arrived + hold);
+        }
+        if now >= radio.arrived + rules.forget.max(hold) {
+            (radio.known, radio.stale) = (false, None);
+            return (true, Instant::NEVER);
+        }
+        let whole = radio.useful(rules);
+        let last = radio.stale.unwrap_or(Stale { at: radio.arrived + hold, value: whole });
+        let target = self.delivery.rate().map_or(whole, |rate| whole.min(rate * rules.probe));
+        let passed = now.since(last.at).as_secs_f64() / rules.decay.as_secs_f64();
+        let value = target + (last.value.min(whole) - target) * libm::exp(-passed);
+        radio.stale = Some(Stale { at: now, value });
+        (true, now + STEP)
+    }
+}
+
+/// A capacity that decays.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stale {
+    at: Instant,
+    value: f64,
+}
+
+/// What reports say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Radio {
+    /// A report has come and is not forgotten.
+    pub(crate) known: bool,
+    /// Bytes per second of the whole cell.
+    pub(crate) whole: f64,
+    mcs: Option<u8>,
+    expected: Expected,
+    /// Share of the UE's blocks that carried retransmissions.
+    waste: f64,
+    /// When the last report was made, and when it arrived.
+    made: Instant,
+    arrived: Instant,
+    /// Mean seconds between reports.
+    interval: f64,
+    stale: Option<Stale>,
+}
+
+impl Radio {
+    const UNKNOWN: Self = Self {
+        known: false,
+        whole: 0.0,
+        mcs: None,
+        expected: Expected { own: 0.0, free: 0.0, active_ues: 0 },
+        waste: 0.0,
+        made: Instant::ZERO,
+        arrived: Instant::ZERO,
+        interval: 0.0,
+        stale: None,
+    };
+
+    /// Takes a report.
+    pub(crate) fn take(&mut self, now: Instant, report: &RanReport, rules: &Config) -> Result<(), Refused> {
+        if let Some(field) = capacity::absurd(report) {
+            return Err(Refused::Absurd(field));
+        }
+        if self.known && report.at <= self.made {
+            return Err(Refused::Late);
+        }
+        // Retransmissions have reserved schemes: then the last of a new block holds.
+        let at = |mcs| capacity::whole_cell(report, mcs).map(|whole| (mcs, whole));
+        let (mcs, whole) = at(report.mcs).or_else(|| at(self.mcs)).ok_or(Refused::Absurd("mcs"))?;
+        let period = f64::from(report.slots) * report.slot.as_secs_f64();
+        let smoothing = rules.smoothing.as_secs_f64();
+        let new = if self.known { period / (period + smoothing) } else { 1.0 };
+        let average = |old: &mut f64, value: f64| *old += new * (value - *old);
+        // A cell that offered nothing says nothing of who uses it.
+        if report.offered > 0 {
+            let of_offered = |blocks| blocks as f64 / report.offered as f64;
+            average(&mut self.expected.own, of_offered(report.blocks));
+            average(&mut self.expected.free, of_offered(report.offered - report.used));
+        }
+        if report.blocks > 0 {
+            average(&mut self.waste, report.repeats as f64 / report.blocks as f64);
+        }
+        self.expected.active_ues = report.active_ues;
+        let gap = now.since(self.arrived);
+        if self.known && gap <= rules.forget {
+            let weight = if self.interval > 0.0 { NEW_INTERVAL } else { 1.0 };
+            self.interval += weight * (gap.as_secs_f64() - self.interval);
+        }
+        (self.known, self.whole, self.mcs) = (true, whole, mcs);
+        (self.made, self.arrived, self.stale) = (report.at, now, None);
+        Ok(())
+    }
+
+    /// Bytes per second that the whole cell carries for the first time.
+    fn useful(&self, rules: &Config) -> f64 {
+        if rules.deduct_repeats { self.whole * (1.0 - self.waste) } else { self.whole }
+    }
+
+    fn hold(&self, rules: &Config) -> Duration {
+        rules.hold.max(Duration::from_secs_f64(f64::from(rules.hold_reports) * self.interval))
+    }
+
+    /// How long ago the last good report arrived.
+    pub(crate) const fn age(&self, now: Instant) -> Duration {
+        now.since(self.arrived)
+    }
+}
+
+/// What arrives at the UE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    since: Option<Instant>,
+    bytes: u64,
+    /// Bytes per second of the last two measurements.
+    rates: [Option<f64>; 2],
+}
+
+impl Delivery {
+    /// Counts; true when a measurement is complete.
+    pub(crate) fn add(&mut self, now: Instant, bytes: u64) -> bool {
+        let since = *self.since.get_or_insert(now);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let passed = now.since(since);
+        if passed < DELIVERY {
+            return false;
+        }
+        self.rates = [Some(self.bytes as f64 / passed.as_secs_f64()), self.rates[0]];
+        (self.bytes, self.since) = (0, Some(now));
+        true
+    }
+
+    /// The better of the last two measurements; none before the first, and none for nothing.
+    fn rate(&self) -> Option<f64> {
+        let rate = self.rates[0]?.max(self.rates[1].unwrap_or(0.0));
+        Some(rate).filter(|&rate| rate > 0.0)
+    }
+}

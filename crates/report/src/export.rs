@@ -1,0 +1,341 @@
+//! Result files: tables as CSV and JSON lines, and everything in one `result.json`.
+//!
+//! Files hold numbers as they were found, in the shortest decimal form that reads back to the same number; a value
+//! that does not exist is an empty cell or `null`, never a zero. A folder of results, and each file that stands alone, is
+//! written beside its place and comes there as a whole ([`folder`], [`Sink`]).
+
+mod columns;
+mod disk;
+mod facts;
+pub mod flent;
+pub mod folder;
+pub mod irtt;
+pub mod measure;
+pub mod outputs;
+pub mod pcapng;
+pub mod records;
+pub mod run;
+mod sink;
+#[cfg(feature = "parquet")]
+mod summary;
+mod value;
+
+pub use columns::{
+    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow, Runs,
+    SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
+};
+
+pub use folder::ResultsFolder;
+
+pub use facts::{FlowFacts, Provenance, RunFacts, protocol_name};
+pub use sink::{ExportError, Sink, write_whole};
+#[cfg(feature = "parquet")]
+pub use summary::runs_parquet;
+pub use value::Value;
+
+use crate::figure::Figure;
+use justfull_lab::model::{Comparison, Group};
+use justfull_sim::results::{Distribution, RunResult};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
+pub const SCHEMA: u32 = 1;
+
+/// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`, `cdf.csv`, `result.json` and, where
+/// queues were measured, `entities.csv` into `folder`, and returns how many that are.
+///
+/// # Errors
+/// Names the first file that could not be written.
+pub fn write_all(folder: &mut ResultsFolder, comparison: &Comparison) -> Result<usize, ExportError> {
+    type Writer = fn(&Comparison, &mut dyn Write) -> io::Result<()>;
+    let mut files: Vec<(&str, Writer)> = Vec::from([
+        ("runs.csv", runs_csv as Writer),
+        ("runs.jsonl", runs_jsonl),
+        #[cfg(feature = "parquet")]
+        ("runs.parquet", runs_parquet),
+        ("series.csv", series_csv),
+        ("cdf.csv", cdf_csv),
+        ("result.json", result_json),
+    ]);
+    if all_runs(comparison).any(|(_, run)| !run.entities.is_empty()) {
+        files.push(("entities.csv", entities_csv));
+    }
+    for (name, writer) in &files {
+        folder.write(name, |out| writer(comparison, out))?;
+    }
+    Ok(files.len())
+}
+
+/// Writes each figure as `figures/<id>.svg`, and with `png` as `figures/<id>.png` too, into `folder`.
+///
+/// # Errors
+/// Names the first file that could not be written.
+pub fn write_figures(folder: &mut ResultsFolder, figures: &[Figure], png: bool) -> Result<(), ExportError> {
+    for figure in figures {
+        folder.write(&format!("figures/{}.svg", figure.id), |out| out.write_all(figure.svg.as_bytes()))?;
+        if png {
+            let picture = crate::figure::png(&figure.svg).map_err(io::Error::other);
+            folder.write(&format!("figures/{}.png", figure.id), |out| out.write_all(&picture?))?;
+        }
+    }
+    Ok(())
+}
+
+fn all_runs(comparison: &Comparison) -> impl Iterator<Item = (&Group, &RunResult)> {
+    comparison.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)))
+}
+
+fn flow_rows(comparison: &Comparison) -> impl Iterator<Item = FlowRow<'_>> {
+    all_runs(comparison)
+        .flat_map(|(group, run)| run.flows.iter().map(move |flow| FlowRow { group, run, flow }))
+}
+
+fn csv_table<'a, T: Table>(
+    columns: &[Column<T>],
+    rows: impl Iterator<Item = T::Row<'a>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(columns.iter().map(|c| c.name)).map_err(io::Error::from)?;
+    for row in rows {
+        csv.write_record(columns.iter().map(|c| (c.value)(&row).cell())).map_err(io::Error::from)?;
+    }
+    csv.flush()
+}
+
+/// One line for each run and flow, by [`COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    csv_table(&COLUMNS, flow_rows(comparison), out)
+}
+
+/// One JSON object for each run and flow, with the names of [`COLUMNS`] as keys.
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for row in flow_rows(comparison) {
+        for (i, column) in COLUMNS.iter().enumerate() {
+            let value = serde_json::to_string(&(column.value)(&row))?;
+            write!(out, "{}\"{}\":{value}", if i == 0 { '{' } else { ',' }, column.name)?;
+        }
+        out.write_all(b"}\n")?;
+    }
+    Ok(())
+}
+
+/// One line for each run and bin of time, by [`SERIES_COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison).flat_map(|(group, run)| {
+        (0..run.series.rlc_packets.len()).map(move |bin| SeriesPoint { group, run, bin })
+    });
+    csv_table(&SERIES_COLUMNS, rows, out)
+}
+
+/// One line for each run, distribution and point, by [`CDF_COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison).flat_map(|(group, run)| {
+        distributions(run).into_iter().flat_map(move |(quantity, of, distribution)| {
+            let points = distribution.cdf.iter();
+            points.map(move |&(time_ms, share)| CdfPoint { group, run, quantity, of, time_ms, share })
+        })
+    });
+    csv_table(&CDF_COLUMNS, rows, out)
+}
+
+/// One line for each run and queue, by [`ENTITY_COLUMNS`].
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let rows = all_runs(comparison)
+        .flat_map(|(group, run)| run.entities.iter().map(move |entity| EntityRow { group, run, entity }));
+    csv_table(&ENTITY_COLUMNS, rows, out)
+}
+
+/// Every distribution of a run: what it is of, whose it is, the numbers.
+fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
+    let flows = run.flows.iter().flat_map(|f| {
+        let of_all = [("delay", Some(&f.delay)), ("bound", Some(&f.bound)), ("rtt", Some(&f.rtt))];
+        let of_some = [
+            ("one_way", f.voip.as_ref().map(|v| &v.one_way)),
+            ("frame", f.frames.as_ref().map(|v| &v.completion)),
+            ("page", f.pages.as_ref().map(|p| &p.load)),
+        ];
+        of_all.into_iter().chain(of_some).filter_map(|(what, d)| Some((what, f.name.as_str(), d?)))
+    });
+    let layers = run.layers.iter().flat_map(|l| {
+        let parts = [("low_latency_sojourn", &l.low_latency_sojourn), ("other_sojourn", &l.other_sojourn)];
+        parts.map(|(what, d)| (what, l.layer.as_str(), d))
+    });
+    flows.chain(layers).collect()
+}
+
+#[derive(Serialize)]
+struct Unit {
+    unit: &'static str,
+    meaning: &'static str,
+}
+
+/// `result.json`, in the order of its keys.
+#[derive(Serialize)]
+struct Whole<'a> {
+    schema: u32,
+    columns: BTreeMap<&'static str, BTreeMap<&'static str, Unit>>,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
+    columns.iter().map(|c| (c.name, Unit { unit: c.unit, meaning: c.meaning })).collect()
+}
+
+/// Everything: the number of the schema, the units of all columns, the comparison with its resolved scenario.
+///
+/// # Errors
+/// Passes on what `out` answers.
+pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    let columns = BTreeMap::from([
+        ("runs", units(&COLUMNS)),
+        ("series", units(&SERIES_COLUMNS)),
+        ("cdf", units(&CDF_COLUMNS)),
+        ("entities", units(&ENTITY_COLUMNS)),
+    ]);
+    serde_json::to_writer(&mut *out, &Whole { schema: SCHEMA, columns, comparison })?;
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folder::{Origin, Subject};
+    use super::*;
+    use justfull_lab::model::example;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn text(writer: fn(&Comparison, &mut dyn Write) -> io::Result<()>, comparison: &Comparison) -> String {
+        let mut out = Vec::new();
+        writer(comparison, &mut out).expect("memory takes all");
+        String::from_utf8(out).expect("files are UTF-8")
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("justfull-export-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a scratch folder");
+        path
+    }
+
+    #[test]
+    fn csv_and_json_lines_say_the_same_under_the_same_names() {
+        let comparison = example::comparison(1);
+        let table = text(runs_csv, &comparison);
+        let mut csv = csv::Reader::from_reader(table.as_bytes());
+        let header = csv.headers().expect("a header").clone();
+        assert!(header.iter().eq(COLUMNS.iter().map(|c| c.name)));
+        let lines = text(runs_jsonl, &comparison);
+        assert_eq!(lines.lines().count(), 4 * 8 * 2);
+        for (record, line) in csv.records().zip(lines.lines()) {
+            let record = record.expect("a row");
+            let object: serde_json::Value = serde_json::from_str(line).expect("a JSON object");
+            for (name, cell) in header.iter().zip(&record) {
+                match &object[name] {
+                    serde_json::Value::Null => assert_eq!(cell, "", "{name}"),
+                    serde_json::Value::String(s) => assert_eq!(cell, s, "{name}"),
+                    serde_json::Value::Number(n) => {
+                        let (a, b): (f64, f64) =
+                            (cell.parse().expect("a number"), n.as_f64().expect("finite"));
+                        // The reader of this test rounds the last bit; the next test compares bits.
+                        assert!((a - b).abs() <= 1e-15 * a.abs(), "{name}: {a} {b}");
+                    }
+                    other => assert_eq!(cell, other.to_string(), "{name}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_distribution_without_values_is_empty_and_never_zero() {
+        let comparison = example::comparison(1);
+        let line = text(runs_jsonl, &comparison).lines().next().map(str::to_owned).expect("a line");
+        let voice: serde_json::Value = serde_json::from_str(&line).expect("a JSON object");
+        assert!(voice["delay_ms_mean"].is_f64());
+        assert!(voice["rtt_ms_mean"].is_null(), "a UDP flow has no round-trip time");
+        assert!(voice["completed_s"].is_null());
+    }
+
+    #[test]
+    fn numbers_read_back_to_the_same_bits() {
+        let comparison = example::comparison(1);
+        let table = text(series_csv, &comparison);
+        let mut csv = csv::Reader::from_reader(table.as_bytes());
+        let at = SERIES_COLUMNS.iter().position(|c| c.name == "rlc_packets").expect("a column");
+        let series = &comparison.groups[0].runs[0].series.rlc_packets;
+        for (record, value) in csv.records().zip(series) {
+            let read: f64 = record.expect("a row")[at].parse().expect("a number");
+            assert_eq!(read.to_bits(), value.to_bits());
+        }
+    }
+
+    #[test]
+    fn the_distributions_of_every_layer_and_flow_are_there() {
+        let table = text(cdf_csv, &example::comparison(1));
+        for key in ["low_latency_sojourn,upf", "other_sojourn,rlc", "delay,voice", "bound,voice", "rtt,bulk"]
+        {
+            assert!(table.contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn result_json_holds_schema_units_scenario_and_runs() {
+        let comparison = example::comparison(1);
+        let whole: serde_json::Value = serde_json::from_str(&text(result_json, &comparison)).expect("JSON");
+        assert_eq!(whole["schema"], SCHEMA);
+        assert_eq!(whole["columns"]["runs"]["delay_ms_mean"]["unit"], "ms");
+        assert_eq!(whole["scenario_toml"], comparison.scenario_toml);
+        assert_eq!(whole["groups"][0]["runs"][0]["flows"][0]["name"], "voice");
+        assert_eq!(whole["claims"]["rows"][1]["verdict"], "explained");
+    }
+
+    #[test]
+    fn all_files_come_whole_and_no_part_is_left() {
+        let above = tempfile::tempdir().expect("a folder can be made");
+        let out = above.path().join("out");
+        let subject = Subject { kind: "run".into(), scenario: "example".into() };
+        let (mut folder, _) = ResultsFolder::open(&out, subject, false, &mut || {}).expect("it is free");
+        let comparison = example::comparison(1);
+        let tables = write_all(&mut folder, &comparison).expect("the folder can be written");
+        let figures = crate::figure::all(&comparison);
+        write_figures(&mut folder, &figures, true).expect("the folder can be written");
+        folder.publish(Origin::default()).expect("the folder can be written");
+        let count = |path: &Path| fs::read_dir(path).expect("a folder").count();
+        assert_eq!(count(&out), tables + 2, "figures and manifest beside the tables");
+        assert_eq!(count(&out.join("figures")), 2 * figures.len());
+        assert_eq!(count(above.path()), 1, "nothing is left beside the folder");
+    }
+
+    #[test]
+    fn a_failure_names_the_file_and_keeps_the_old_one() {
+        let folder = folder("fail");
+        let path = folder.join("runs.csv");
+        fs::write(&path, "old").expect("the folder can be written");
+        let error = write_whole(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("the disk is full"))
+        })
+        .expect_err("it fails");
+        assert_eq!(error.to_string(), format!("cannot write {}: the disk is full", path.display()));
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "old");
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "no part file is left");
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+}

@@ -1,0 +1,101 @@
+//! The tables of the result files: what their columns say of themselves, and what their rows are made from.
+
+use crate::export::value::Value;
+use justfull_lab::model::Group;
+use justfull_sim::results::{EntityResult, FlowResult, RunResult};
+
+/// A table of the result files.
+pub trait Table {
+    /// What one row is made from.
+    type Row<'a>;
+}
+
+/// `runs.csv` and `runs.jsonl`.
+pub enum Runs {}
+
+/// `series.csv`.
+pub enum SeriesOverTime {}
+
+/// `cdf.csv`.
+pub enum Cdfs {}
+
+/// `entities.csv`.
+pub enum Entities {}
+
+impl Table for Runs {
+    type Row<'a> = FlowRow<'a>;
+}
+
+impl Table for SeriesOverTime {
+    type Row<'a> = SeriesPoint<'a>;
+}
+
+impl Table for Cdfs {
+    type Row<'a> = CdfPoint<'a>;
+}
+
+impl Table for Entities {
+    type Row<'a> = EntityRow<'a>;
+}
+
+/// One column of a table.
+pub struct Column<T: Table> {
+    /// Name, ending in the unit and, for one number of a distribution, in which.
+    pub name: &'static str,
+    /// Unit or type.
+    pub unit: &'static str,
+    /// What it holds, one sentence.
+    pub meaning: &'static str,
+    /// Its content in a row.
+    pub value: for<'a> fn(&T::Row<'a>) -> Value,
+}
+
+/// A row of `runs.csv` and `runs.jsonl`: one flow of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRow<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// The flow.
+    pub flow: &'a FlowResult,
+}
+
+/// A row of `series.csv`: one bin of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct SeriesPoint<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// Number of the bin.
+    pub bin: usize,
+}
+
+/// A row of `cdf.csv`: one point of one distribution.
+#[derive(Clone, Copy, Debug)]
+pub struct CdfPoint<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or `other_sojourn`.
+    pub quantity: &'a str,
+    /// Name of the flow or of the layer.
+    pub of: &'a str,
+    /// Time in ms.
+    pub time_ms: f64,
+    /// Share of values at or below it.
+    pub share: f64,
+}
+
+/// A row of `entities.csv`: one queue of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct EntityRow<'a> {
+    /// Where the run belongs.
+    pub group: &'a Group,
+    /// The run.
+    pub run: &'a RunResult,
+    /// The queue.
+    pub entity: &'a EntityResult,
+}

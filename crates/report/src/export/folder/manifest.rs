@@ -1,0 +1,148 @@
+//! `manifest.json`: what a folder of results is of, and what is in it.
+
+use super::super::disk::Dir;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::{Component, Path};
+
+/// Name of the manifest in its folder.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Version of the layout of a folder: of the manifest and of where files stand. That of what is in the files is
+/// [`SCHEMA`](crate::export::SCHEMA).
+pub const FORMAT: u32 = 1;
+
+/// Largest manifest that is read; that of the demonstration has 30 kB.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What results are of. Results replace those of the same subject without a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The subcommand: `run`, `demo`, `reproduce`, `validate` or `live`.
+    pub kind: String,
+    /// Names of the scenarios, or of what stands in their place: a paper, a TCP control.
+    pub scenario: String,
+}
+
+/// How results were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The command line.
+    pub command: String,
+    /// Version of the program, with the commit that it was built from where that is known.
+    pub version: String,
+    /// Seeds of all runs, rising.
+    pub seeds: Vec<u64>,
+    /// The resolved scenario as TOML; empty where a command has none of its own.
+    pub scenario_toml: String,
+}
+
+/// A file of the results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its path in the folder, parts joined by `/`.
+    pub path: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// SHA-256 of its contents, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// The contents of `manifest.json`, which is written last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`] of the program that wrote it.
+    pub format: u32,
+    /// Identity of the run: SHA-256 over subject and origin, in hexadecimal digits.
+    pub run: String,
+    /// What the results are of.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// How they were made.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// Every file but the manifest itself, in the order of writing.
+    pub files: Vec<Entry>,
+    /// Paths of the files that the disk did not take; of a live run only, since it cannot be made
+    /// again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+impl Manifest {
+    pub(super) fn new(subject: Subject, origin: Origin, files: Vec<Entry>, missing: Vec<String>) -> Self {
+        Self { format: FORMAT, run: identity(&subject, &origin), subject, origin, files, missing }
+    }
+
+    /// Reads the manifest of `folder`; none if there is none.
+    ///
+    /// # Errors
+    /// In words: it cannot be read, or is not one.
+    pub(super) fn read(folder: &Dir) -> Result<Option<Self>, String> {
+        let name = OsStr::new(MANIFEST);
+        let found = folder.look(name).map_err(|e| e.to_string())?;
+        if found.is_none() {
+            return Ok(None);
+        }
+        let text = || -> io::Result<Vec<u8>> {
+            let mut text = Vec::new();
+            folder.read(name)?.take(MOST_BYTES).read_to_end(&mut text)?;
+            Ok(text)
+        };
+        let text = text().map_err(|e| e.to_string())?;
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let Format { format } = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+        if format != FORMAT {
+            return Err(match format {
+                0 => "its format is 0, which never was".into(),
+                _ => format!("its format is {format}, of a later version; this one knows {FORMAT}"),
+            });
+        }
+        let manifest: Self = serde_json::from_slice(&text).map_err(|e| e.to_string())?;
+        manifest.sound().map(|()| Some(manifest))
+    }
+
+    /// A manifest may come from anyone: it names files in its folder only, each once, and its identity is that of its contents.
+    fn sound(&self) -> Result<(), String> {
+        if self.run != identity(&self.subject, &self.origin) {
+            return Err("its run is not the one that it describes".into());
+        }
+        let mut paths: Vec<&str> = self.files.iter().map(|entry| entry.path.as_str()).collect();
+        paths.sort_unstable();
+        if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("it names {:?} twice", twice[0]));
+        }
+        match paths.iter().find(|path| !is_inside(path)) {
+            Some(outside) => Err(format!("it names {outside:?}, which is no path in its folder")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether `path` is one or more plain names joined by `/`, and not the manifest's.
+fn is_inside(path: &str) -> bool {
+    let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    plain && path != MANIFEST && path.split('/').all(|part| !part.is_empty() && part != ".")
+}
+
+/// SHA-256 over what was run, by what, and with which seeds.
+fn identity(subject: &Subject, origin: &Origin) -> String {
+    // As JSON, so that no two different lists of texts have the same bytes.
+    let text = serde_json::json!([subject, origin]).to_string();
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// `bytes` in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,56 @@
+//! What killed runs left beside a folder of results.
+
+use super::super::disk::{Beside, Dir};
+use super::inspect::{State, leftovers};
+use super::lock::{self, Lock};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+/// Cleans up behind killed runs for `name`, whose lock must be held, and says what was done.
+///
+/// A run that was killed between two renames has moved the earlier results away and not yet put its own in their place: they are
+/// whole, and are put there. Everything else that runs left was never results, or has been replaced, and is removed.
+pub(super) fn recover(parent: &Dir, name: &OsStr) -> io::Result<Vec<String>> {
+    let mut said = Vec::new();
+    let mut left = leftovers(parent, name)?;
+    if !left.is_empty() && parent.look(name)?.is_none() {
+        let is_whole = |left: &OsString| matches!(State::of(parent, left), Ok(State::Complete(_)));
+        let is_old = |left: &OsString| Beside::parse(left).is_some_and(|beside| beside.old);
+        let whole = left.iter().position(|left| !is_old(left) && is_whole(left));
+        if let Some(at) = whole.or_else(|| left.iter().position(is_old)) {
+            parent.rename_new(&left.remove(at), name)?;
+            parent.sync()?;
+            said.push(format!("put the results that a killed run had left into {}", name.display()));
+        }
+    }
+    let failed: Vec<io::Error> = left.iter().filter_map(|left| parent.remove_tree(left).err()).collect();
+    let shown = name.display();
+    match failed.first() {
+        // It takes room, and does no other harm.
+        Some(why) => said.push(format!("cannot remove what a killed run had left beside {shown}: {why}")),
+        None if left.is_empty() => {}
+        None => said.push(format!("removed what a killed run had left beside {shown}")),
+    }
+    Ok(said)
+}
+
+/// The same for all folders of `parent` whose names begin with `prefix` and that nobody writes.
+pub(super) fn recover_all(parent: &Dir, prefix: &str) -> io::Result<Vec<String>> {
+    let mut said = Vec::new();
+    let found = parent.names()?;
+    let of = |left| Beside::parse(left).map(|beside| beside.of).or_else(|| lock::of(left));
+    let mut names: Vec<&OsStr> = found.iter().filter_map(|left| of(left)).collect();
+    names.retain(|name| name.as_bytes().starts_with(prefix.as_bytes()));
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        if let Some(lock) = Lock::take(parent, name, Duration::ZERO, &mut || {})? {
+            let outcome = recover(parent, name);
+            lock.release(parent);
+            said.extend(outcome?);
+        }
+    }
+    Ok(said)
+}

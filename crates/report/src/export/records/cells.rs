@@ -1,0 +1,107 @@
+//! The cells of one column of a row group, in the form that Parquet's encoders take.
+
+/// The values that are there, one after another.
+pub(super) enum Values {
+    /// 32 bits.
+    Four(Vec<i32>),
+    /// 64 bits.
+    Eight(Vec<i64>),
+    /// Numbers of names.
+    Names(Vec<u32>),
+    /// The same number in every row, of 64 bits.
+    Same(i64),
+    /// The column's one name in every row, or no name in any.
+    SameName,
+}
+
+/// What is kept of one column until its row group is written.
+pub(super) struct Cells {
+    pub(super) values: Values,
+    /// For each row whether it has a value: Parquet's definition levels, 1 and 0. None where every row has one.
+    pub(super) levels: Option<Vec<i16>>,
+}
+
+/// A value of a record that can be kept.
+pub(super) trait Cell: Copy {
+    /// Adds what `read` finds in `rows`.
+    fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>);
+}
+
+impl Cell for u64 {
+    fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>) {
+        match &mut cells.values {
+            // The width of a column is chosen so that its values fit; a reader takes the bits as unsigned.
+            Values::Four(to) => {
+                put(to, &mut cells.levels, rows, |r| read(r).map(|n| (n as u32).cast_signed()))
+            }
+            Values::Eight(to) => put(to, &mut cells.levels, rows, |r| read(r).map(u64::cast_signed)),
+            Values::Names(_) | Values::Same(_) | Values::SameName => {
+                debug_assert!(
+                    false,
+                    "a column of names or of the run's own facts holds no numbers of records"
+                );
+            }
+        }
+    }
+}
+
+impl Cell for u32 {
+    fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>) {
+        match &mut cells.values {
+            Values::Names(to) => put(to, &mut cells.levels, rows, read),
+            Values::Four(_) | Values::Eight(_) | Values::Same(_) | Values::SameName => {
+                debug_assert!(
+                    false,
+                    "a column of numbers or of the run's own facts holds no names of records"
+                );
+            }
+        }
+    }
+}
+
+/// Adds what `read` finds in `rows`, without a branch for each cell.
+fn put<R, T: Copy + Default>(
+    to: &mut Vec<T>,
+    levels: &mut Option<Vec<i16>>,
+    rows: &[R],
+    read: impl Fn(&R) -> Option<T>,
+) {
+    let Some(levels) = levels else {
+        to.extend(rows.iter().map(|row| read(row).unwrap_or_default()));
+        return;
+    };
+    let mut next = to.len();
+    to.resize(next + rows.len(), T::default());
+    for row in rows {
+        let value = read(row);
+        to[next] = value.unwrap_or_default();
+        next += usize::from(value.is_some());
+        levels.push(value.is_some().into());
+    }
+    to.truncate(next);
+}
+
+impl Cells {
+    /// No rows yet of a column whose values are as `values`; `optional` if rows may lack one.
+    pub(super) fn new(values: Values, optional: bool) -> Self {
+        Self { values, levels: optional.then(Vec::new) }
+    }
+
+    /// Adds what `read` finds in `rows`.
+    pub(super) fn append<R, T: Cell>(&mut self, rows: &[R], read: impl Fn(&R) -> Option<T>) {
+        T::append(self, rows, read);
+    }
+
+    /// Forgets all and keeps the room.
+    pub(super) fn clear(&mut self) {
+        match &mut self.values {
+            Values::Four(values) => values.clear(),
+            Values::Eight(values) => values.clear(),
+            Values::Names(values) => values.clear(),
+            Values::Same(_) | Values::SameName => {}
+        }
+        if let Some(levels) = &mut self.levels {
+            levels.clear();
+        }
+    }
+}

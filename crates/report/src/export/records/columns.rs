@@ -1,0 +1,347 @@
+//! What the columns of packet and slot records are called, mean and hold.
+
+#[cfg(feature = "parquet")]
+use super::cells::Cells;
+use crate::export::facts::{PROTOCOLS, Provenance, SlotUnit};
+use justfull_base::packet::Protocol;
+use justfull_base::{DropReason, Layer};
+use std::fmt;
+
+/// How wide a whole number is in Parquet; both are signed there, because few readers know others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 32 bits.
+    Four,
+    /// 64 bits.
+    Eight,
+}
+
+/// Where the content of a column comes from.
+pub enum Read<R> {
+    /// A whole number, or none.
+    Whole(Width, fn(&R) -> Option<u64>),
+    /// A number in a list of names, or none.
+    Name(Names, fn(&R) -> Option<u32>),
+    /// The same in every record of a run.
+    Run(Fact),
+}
+
+/// What all records of a run share, so that the tables of several runs can be put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// Name of the method.
+    Method,
+    /// Seed.
+    Seed,
+    /// Point of the sweep; none without a sweep.
+    Point,
+}
+
+impl Fact {
+    /// Its text in the run of `provenance`; none where there is no such thing.
+    pub(super) fn text(self, provenance: &Provenance) -> Option<String> {
+        match self {
+            Self::Method => Some(provenance.method.clone()),
+            Self::Seed => Some(provenance.seed.to_string()),
+            Self::Point => Some(provenance.point.clone()).filter(|point| !point.is_empty()),
+        }
+    }
+}
+
+/// A list of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Of the flows.
+    Classes,
+    /// `tcp`, `udp`, `icmp`, `other`.
+    Protocols,
+    /// `upf`, `sdap`, `rlc`.
+    Layers,
+    /// Of [`DropReason`].
+    Reasons,
+}
+
+/// The names that a column may hold, by number; `classes` are those of the run.
+#[must_use]
+pub fn names_of(names: Names, classes: &[String]) -> Vec<String> {
+    let owned = |list: &[&str]| list.iter().map(|name| (*name).to_string()).collect();
+    match names {
+        Names::Classes => classes.to_vec(),
+        Names::Protocols => owned(&PROTOCOLS),
+        Names::Layers => owned(&Layer::ALL.map(Layer::name)),
+        Names::Reasons => owned(&DropReason::ALL.map(DropReason::name)),
+    }
+}
+
+/// One column.
+pub struct RecordColumn<R> {
+    /// Name, ending in the unit.
+    pub name: &'static str,
+    /// Unit or type.
+    pub unit: &'static str,
+    /// What it holds, one sentence.
+    pub meaning: &'static str,
+    /// A record may lack it.
+    pub optional: bool,
+    /// Its content in one record.
+    pub read: Read<R>,
+    /// Adds its content in many records: `read` in a loop of its own, so that the call is not made for each cell.
+    #[cfg(feature = "parquet")]
+    pub(super) append: fn(&[R], &mut Cells),
+}
+
+/// An instant in ns of simulated time, or none; half as large as an `Option`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// It did not happen.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// It happened at `ns`, which is below 2^64 - 1.
+    #[must_use]
+    pub const fn at(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// The instant in ns.
+    #[must_use]
+    pub const fn get(self) -> Option<u64> {
+        if self.0 == u64::MAX { None } else { Some(self.0) }
+    }
+}
+
+impl Default for Stamp {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl fmt::Debug for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+/// What became of one packet. Instants are in ns of simulated time. Kept small: as many are kept as packets wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketRecord {
+    /// Number in order of entry.
+    pub id: u64,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Number of the flow's name.
+    pub class: u32,
+    /// User equipment.
+    pub ue: u32,
+    /// QoS flow; none when no rule matched.
+    pub qfi: Option<u8>,
+    /// Data radio bearer; none when no rule matched.
+    pub drb: Option<u8>,
+    /// Bytes on the IP layer.
+    pub size: u32,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// Entry into the UPF.
+    pub entered: u64,
+    /// Left the UPF.
+    pub left_upf: Stamp,
+    /// Left SDAP.
+    pub left_sdap: Stamp,
+    /// The pull that took the last byte.
+    pub left_rlc: Stamp,
+    /// Left the chain: it was delivered, or dropped.
+    pub ended: Stamp,
+    /// Where and why it was dropped.
+    pub dropped: Option<(Layer, DropReason)>,
+    /// Where it was first marked congestion experienced.
+    pub marked_at: Option<Layer>,
+}
+
+const _: () = assert!(size_of::<PacketRecord>() == 72, "a record is nine words");
+
+impl PacketRecord {
+    /// The pull that took the last byte of a packet that was delivered.
+    #[must_use]
+    pub fn delivered(&self) -> Option<u64> {
+        self.left_rlc.get().filter(|_| self.dropped.is_none() && self.ended != Stamp::NONE)
+    }
+
+    /// From that pull until the UE had the packet, the air's own delay left out.
+    #[must_use]
+    pub fn on_air(&self) -> Option<u64> {
+        Some(self.ended.get()? - self.delivered()?)
+    }
+}
+
+/// One slot of the MAC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotRecord {
+    /// The pull, in ns of simulated time.
+    pub time: u64,
+    /// What the next two count.
+    pub unit: SlotUnit,
+    /// What the cell could have carried.
+    pub capacity: u64,
+    /// What it carried.
+    pub used: u64,
+    /// Packets that waited in UPF, SDAP, RLC before the pull.
+    pub packets: [u64; 3],
+    /// Bytes that waited in UPF, SDAP, RLC before the pull.
+    pub bytes: [u64; 3],
+}
+
+macro_rules! column {
+    ($name:literal, $unit:literal, $meaning:literal, maybe name $names:ident $value:expr) => {
+        column!($name, $unit, $meaning, true, Read::Name(Names::$names, $value), $value)
+    };
+    ($name:literal, $unit:literal, $meaning:literal, whole $width:ident $value:expr) => {
+        column!($name, $unit, $meaning, false, Read::Whole(Width::$width, $value), $value)
+    };
+    ($name:literal, $unit:literal, $meaning:literal, maybe $width:ident $value:expr) => {
+        column!($name, $unit, $meaning, true, Read::Whole(Width::$width, $value), $value)
+    };
+    ($name:literal, $unit:literal, $meaning:literal, name $names:ident $value:expr) => {
+        column!($name, $unit, $meaning, false, Read::Name(Names::$names, $value), $value)
+    };
+    ($name:literal, $unit:literal, $meaning:literal, run $optional:literal $fact:ident) => {
+        RecordColumn {
+            name: $name,
+            unit: $unit,
+            meaning: $meaning,
+            optional: $optional,
+            read: Read::Run(Fact::$fact),
+            #[cfg(feature = "parquet")]
+            append: |_, _| {},
+        }
+    };
+    ($name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr, $value:expr) => {
+        RecordColumn {
+            name: $name,
+            unit: $unit,
+            meaning: $meaning,
+            optional: $optional,
+            read: $read,
+            #[cfg(feature = "parquet")]
+            append: |rows, cells| cells.append(rows, $value),
+        }
+    };
+}
+
+/// Columns of packet records.
+pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
+    column!("packet", "number", "Number of the packet in order of entry.", whole Eight |r| Some(r.id)),
+    column!("flow", "number", "Number of the flow.", whole Four |r| Some(u64::from(r.flow))),
+    column!(
+        "class",
+        "text",
+        "Name of the flow; flows of one name are of one class.",
+        name Classes |r| Some(r.class)
+    ),
+    column!("ue", "number", "User equipment.", whole Four |r| Some(u64::from(r.ue))),
+    column!(
+        "qfi", "number", "QoS flow identifier; none when no rule matched.",
+        maybe Four |r| r.qfi.map(u64::from)
+    ),
+    column!(
+        "drb", "number", "Data radio bearer of the UE, from 0; none when no rule matched.",
+        maybe Four |r| r.drb.map(u64::from)
+    ),
+    column!("size_bytes", "bytes", "Size on the IP layer.", whole Four |r| Some(u64::from(r.size))),
+    column!(
+        "protocol",
+        "text",
+        "tcp, udp, icmp or, live only, other.",
+        name Protocols |r| Some(r.protocol as u32)
+    ),
+    column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.", whole Eight |r| Some(r.entered)),
+    column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.", maybe Eight |r| r.left_upf.get()),
+    column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.", maybe Eight |r| r.left_sdap.get()),
+    column!(
+        "left_rlc_ns", "ns", "The pull that took its last byte, also where it was lost on the air after that.",
+        maybe Eight |r| r.left_rlc.get()
+    ),
+    column!(
+        "delivered_ns", "ns", "The pull that took its last byte, where the UE got it whole.",
+        maybe Eight |r| r.delivered()
+    ),
+    column!(
+        "sojourn_upf_ns", "ns", "Time in the UPF.",
+        maybe Eight |r| r.left_upf.get().map(|left| left - r.entered)
+    ),
+    column!(
+        "sojourn_sdap_ns", "ns", "Time in SDAP.",
+        maybe Eight |r| Some(r.left_sdap.get()? - r.left_upf.get()?)
+    ),
+    column!(
+        "sojourn_rlc_ns", "ns", "Time in the RLC, up to the pull that took its last byte.",
+        maybe Eight |r| Some(r.left_rlc.get()? - r.left_sdap.get()?)
+    ),
+    column!(
+        "on_air_ns", "ns",
+        "From that pull until the UE had it whole and in order, without `air.delay`: HARQ, RLC's reassembly, PDCP's order; 0 where \
+         the MAC does not deal in resource blocks.",
+        maybe Eight |r| r.on_air()
+    ),
+    column!("dropped_ns", "ns", "When it was dropped.", maybe Eight |r| r.ended.get().filter(|_| r.dropped.is_some())),
+    column!(
+        "dropped_at",
+        "text",
+        "Layer that dropped it: upf, sdap or rlc.",
+        maybe name Layers |r| r.dropped.map(|(layer, _)| layer as u32)
+    ),
+    column!(
+        "drop_reason",
+        "text",
+        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, discard_timer, no_rule, harq, \
+         max_retransmissions or reassembly.",
+        maybe name Reasons |r| r.dropped.map(|(_, reason)| reason as u32)
+    ),
+    column!(
+        "marked_at",
+        "text",
+        "Layer that first marked it congestion experienced (ECN): upf, sdap or rlc.",
+        maybe name Layers |r| r.marked_at.map(|layer| layer as u32)
+    ),
+    column!("method", "text", "Name of the run's method.", run false Method),
+    column!("seed", "number", "Seed of the run.", run false Seed),
+    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.", run true Point),
+];
+
+/// Columns of slot records.
+pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 16] = [
+    column!("time_ns", "ns", "The pull, from the start of the run.", whole Eight |r| Some(r.time)),
+    column!(
+        "capacity_packets", "packets", "What the cell could have carried, where the MAC counts packets.",
+        maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.capacity)
+    ),
+    column!(
+        "capacity_bytes", "bytes", "What the cell could have carried, where the MAC counts bytes.",
+        maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.capacity)
+    ),
+    column!(
+        "capacity_rbs", "resource blocks", "What the cell offered, where the MAC deals in resource blocks.",
+        maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.capacity)
+    ),
+    column!(
+        "used_packets", "packets", "What it carried, where the MAC counts packets.",
+        maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.used)
+    ),
+    column!(
+        "used_bytes", "bytes", "What it carried, where the MAC counts bytes.",
+        maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.used)
+    ),
+    column!(
+        "used_rbs", "resource blocks", "What it used, where the MAC deals in resource blocks.",
+        maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.used)
+    ),
+    column!("upf_packets", "packets", "Packets in the UPF before the pull.", whole Eight |r| Some(r.packets[0])),
+    column!("upf_bytes", "bytes", "Bytes in the UPF before the pull.", whole Eight |r| Some(r.bytes[0])),
+    column!("sdap_packets", "packets", "Packets in SDAP before the pull.", whole Eight |r| Some(r.packets[1])),
+    column!("sdap_bytes", "bytes", "Bytes in SDAP before the pull.", whole Eight |r| Some(r.bytes[1])),
+    column!("rlc_packets", "packets", "Packets in the RLC before the pull.", whole Eight |r| Some(r.packets[2])),
+    column!("rlc_bytes", "bytes", "Bytes in the RLC before the pull.", whole Eight |r| Some(r.bytes[2])),
+    column!("method", "text", "Name of the run's method.", run false Method),
+    column!("seed", "number", "Seed of the run.", run false Seed),
+    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.", run true Point),
+];

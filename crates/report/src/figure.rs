@@ -1,0 +1,170 @@
+//! Figures as SVG: text stays text, colours are safe for colour-blind readers, shapes carry the same news in print.
+
+mod axis;
+mod backlog;
+mod boxes;
+mod cdf;
+mod palette;
+mod panel;
+pub mod plot;
+#[cfg(feature = "png")]
+mod png;
+mod quantum;
+mod scatter;
+pub mod trace;
+
+pub use palette::Palette;
+#[cfg(feature = "png")]
+pub use png::png;
+
+use justfull_lab::model::{Comparison, Family, Group};
+use serde::Serialize;
+
+/// A figure with all that a page needs to show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Figure {
+    /// Unique in a comparison, fit for a file name and an anchor.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// What is shown and how to read it.
+    pub caption: String,
+    /// The picture, a whole SVG document without a fixed size: it scales to the width it is given.
+    pub svg: String,
+}
+
+impl Figure {
+    fn new(id: String, title: String, caption: String, picture: &str) -> Self {
+        let svg = panel::finish(picture, &title);
+        Self { id, title, caption, svg }
+    }
+}
+
+/// Figures over all points of a sweep; `number` makes their ids unique.
+#[must_use]
+pub fn of_family(family: &Family<'_>, number: usize, palette: &Palette) -> Vec<Figure> {
+    let figures = [
+        scatter::delay_against_utilisation(family, number, palette),
+        scatter::delay_against_backlog(family, number, palette),
+        quantum::quantum_boxes(family, number),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+/// Figures of one point of a sweep; `number` makes their ids unique.
+#[must_use]
+pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> {
+    let figures = [
+        boxes::delay_boxes(group, number, palette),
+        cdf::sojourn_cdfs(group, number, palette),
+        backlog::backlog_over_time(group, number, palette),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+/// All figures of a comparison, families before groups.
+#[must_use]
+pub fn all(comparison: &Comparison) -> Vec<Figure> {
+    let palette = Palette::of(comparison);
+    let families = comparison.families();
+    let over = families.iter().enumerate().flat_map(|(i, family)| of_family(family, i + 1, &palette));
+    let each = comparison.groups.iter().enumerate().flat_map(|(i, group)| of_group(group, i + 1, &palette));
+    over.chain(each).collect()
+}
+
+/// The picture `svg` as a PNG file.
+///
+/// # Errors
+/// Always: this build draws none.
+#[cfg(not(feature = "png"))]
+pub fn png(_svg: &str) -> Result<Vec<u8>, String> {
+    Err("this build has no PNG; build with --features png".into())
+}
+
+/// `text` with the characters escaped that mean something in SVG and HTML, in text and in
+/// attributes. Control characters, which neither may hold, are replaced.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() && !matches!(c, '\n' | '\t') => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// `noun` in the singular for one and in the plural otherwise, with its number.
+fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::example;
+
+    #[test]
+    fn every_figure_is_drawn_once_and_names_every_method() {
+        let comparison = example::comparison(2);
+        let figures = all(&comparison);
+        assert_eq!(figures.len(), 2 + 3 * comparison.groups.len());
+        let mut ids: Vec<&str> = figures.iter().map(|f| f.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), figures.len());
+        for figure in &figures {
+            assert!(figure.svg.starts_with("<svg ") && figure.svg.trim_end().ends_with("</svg>"));
+            for method in ["Vanilla", "CoDel", "5G-BDP", "clairvoyant"] {
+                assert!(figure.svg.contains(method), "{} lacks {method}", figure.id);
+            }
+            assert!(!figure.svg.contains("NaN") && !figure.svg.contains("inf"), "{}", figure.id);
+        }
+    }
+
+    #[test]
+    fn the_same_runs_give_the_same_picture() {
+        assert_eq!(all(&example::comparison(1)), all(&example::comparison(1)));
+    }
+
+    #[test]
+    fn names_are_escaped_inside_a_picture() {
+        let mut comparison = example::comparison(1);
+        comparison.groups.truncate(1);
+        comparison.groups[0].runs[0].method = "<a&b>".into();
+        for figure in all(&comparison) {
+            assert!(!figure.svg.contains("<a&b>"), "{}", figure.id);
+            assert!(figure.svg.contains("&lt;a&amp;b&gt;"), "{}", figure.id);
+        }
+    }
+
+    #[test]
+    fn runs_without_flows_or_series_give_fewer_figures_and_no_panic() {
+        let mut comparison = example::comparison(1);
+        comparison.groups.truncate(1);
+        for run in &mut comparison.groups[0].runs {
+            run.flows.clear();
+            run.layers.clear();
+            run.series = justfull_sim::results::Series::default();
+        }
+        assert!(all(&comparison).is_empty());
+        assert!(all(&Comparison::default()).is_empty());
+    }
+
+    #[test]
+    fn long_series_are_thinned() {
+        let comparison = example::comparison(1);
+        for figure in all(&comparison) {
+            let paths = figure.svg.split(" d=\"").skip(1).filter_map(|rest| rest.split('"').next());
+            // Each step but the first holds a comma or a sign between its two numbers.
+            let points = paths.map(|path| path.matches([' ', '-']).count());
+            assert!(points.max().unwrap_or(0) <= 2000, "{}", figure.id);
+            assert!(figure.svg.len() < 150_000, "{}: {} bytes", figure.id, figure.svg.len());
+        }
+    }
+}

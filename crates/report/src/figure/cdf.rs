@@ -1,0 +1,147 @@
+//! How long packets stay in each layer and in all, as cumulative distributions (A21, Figs. 7 to 10).
+
+use super::Figure;
+use super::axis::Axis;
+use super::palette::Palette;
+use super::panel::{Glyph, LINE, Panel, WIDTH, cell, count, legend_height, picture};
+use justfull_lab::model::Group;
+use justfull_lab::model::summary::{Subject, method_names};
+use justfull_lab::stats::{cdf_quantile, pool_cdfs};
+use justfull_sim::results::{Distribution, RunResult};
+
+/// Most points of one line.
+const MOST_POINTS: usize = 160;
+/// Where a logarithmic axis starts at the latest, in ms: shorter stays are drawn there.
+const FLOOR_MS: f64 = 0.1;
+
+/// A panel: its name and one distribution for each method.
+struct Place {
+    name: &'static str,
+    lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+fn pooled<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Vec<(f64, f64)> {
+    let parts: Vec<(u64, &[(f64, f64)])> = parts.map(|d| (d.count, d.cdf.as_slice())).collect();
+    pool_cdfs(&parts, MOST_POINTS)
+}
+
+fn places(runs: &[RunResult], subject: Subject) -> Vec<Place> {
+    let methods = method_names(runs);
+    let of = |name: &str| runs.iter().filter(move |run| run.method == *name).collect::<Vec<_>>();
+    let in_layer = |method: &str, key: &str| {
+        let layers = of(method).into_iter().flat_map(|run| &run.layers).filter(|l| l.layer == key);
+        pooled(
+            layers.map(|l| if subject.is_low_latency() { &l.low_latency_sojourn } else { &l.other_sojourn }),
+        )
+    };
+    let whole = |method: &str| {
+        pooled(of(method).into_iter().flat_map(|run| subject.flows(run)).map(|flow| &flow.delay))
+    };
+    let panels: [(&str, Option<&str>); 4] =
+        [("UPF", Some("upf")), ("SDAP", Some("sdap")), ("RLC", Some("rlc")), ("whole delay", None)];
+    panels
+        .into_iter()
+        .map(|(name, layer)| Place {
+            name,
+            lines: methods
+                .iter()
+                .map(|m| (m.clone(), layer.map_or_else(|| whole(m), |key| in_layer(m, key))))
+                .filter(|(_, cdf)| cdf.len() > 1)
+                .collect(),
+        })
+        .filter(|place| !place.lines.is_empty())
+        .collect()
+}
+
+/// Logarithmic when the methods' medians and tails lie far apart, down to [`FLOOR_MS`] at least.
+fn time_axis(place: &Place) -> Axis {
+    let at = |p: f64| place.lines.iter().filter_map(move |(_, cdf)| cdf_quantile(cdf, p));
+    let tail = at(0.999).fold(0.0, f64::max);
+    let median = at(0.5).fold(f64::INFINITY, f64::min);
+    if tail > FLOOR_MS && tail > 10.0 * median {
+        let low = at(0.01).fold(f64::INFINITY, f64::min).max(FLOOR_MS).min(tail / 2.0);
+        Axis::logarithmic("time, ms", low, tail * 1.1)
+    } else {
+        Axis::from_zero("time, ms", [tail])
+    }
+}
+
+/// One panel for each layer and one for the whole delay, one line for each method.
+pub(super) fn sojourn_cdfs(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
+    const HEIGHT: i32 = 440;
+    let subject = Subject::of(&group.runs);
+    let places = places(&group.runs, subject);
+    if places.is_empty() {
+        return None;
+    }
+    let entries: Vec<(String, Glyph)> = method_names(&group.runs)
+        .into_iter()
+        .map(|m| {
+            let look = palette.look(&m);
+            (m, Glyph::LineMark(look))
+        })
+        .collect();
+    let head = legend_height(&entries) + LINE / 2;
+    let rows = count(places.len().div_ceil(2));
+    let mut logarithmic = false;
+    let picture = picture(head + rows * HEIGHT, |sheet| {
+        sheet.legend(6, &entries);
+        for (i, place) in places.iter().enumerate() {
+            let (column, row) = cell(i);
+            let x = time_axis(place);
+            logarithmic |= x.is_logarithmic();
+            let y = Axis::linear("share of packets", 0.0, 1.0);
+            let y = if column == 0 { y } else { y.unlabelled() };
+            let corner = (column * WIDTH / 2, head + row * HEIGHT);
+            let panel = Panel::new(sheet, corner, (WIDTH / 2, HEIGHT), place.name, x, y);
+            for (method, cdf) in &place.lines {
+                panel.line(cdf, palette.look(method).colour, 4);
+            }
+            for (method, cdf) in &place.lines {
+                for share in [0.25, 0.5, 0.75, 0.95] {
+                    if let Some(time) = cdf_quantile(cdf, share) {
+                        panel.mark(time, share, palette.look(method), 9);
+                    }
+                }
+            }
+        }
+    });
+    let whose = if subject.is_low_latency() { "low-latency packets" } else { "packets" };
+    let mut caption = format!(
+        "Share of {whose} that left within the time, by layer and over the whole chain, all flows and seeds pooled by packets. Marks stand \
+         at 25, 50, 75 and 95 %."
+    );
+    if logarithmic {
+        caption.push_str(&format!(
+            " Where the time axis is logarithmic, shorter times than its start ({FLOOR_MS} ms or more) are drawn there."
+        ));
+    }
+    let title = format!("Sojourn time by layer: {}", group.heading());
+    Some(Figure::new(format!("sojourn-{number}"), title, caption, &picture))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::example;
+
+    #[test]
+    fn there_is_a_panel_for_each_layer_and_one_for_the_whole_chain() {
+        let comparison = example::comparison(2);
+        let figure = sojourn_cdfs(&comparison.groups[0], 3, &Palette::of(&comparison)).expect("layers");
+        for name in ["UPF", "SDAP", "RLC", "whole delay"] {
+            assert!(figure.svg.contains(name), "{name}");
+        }
+        assert!(figure.caption.starts_with("Share of low-latency packets"));
+    }
+
+    #[test]
+    fn without_low_latency_flows_the_panels_show_all_packets() {
+        let mut comparison = example::comparison(1);
+        comparison.groups[0].runs.iter_mut().for_each(|run| run.flows.retain(|f| !f.low_latency));
+        let all = places(&comparison.groups[0].runs, Subject::All);
+        let rlc = all.iter().find(|p| p.name == "RLC").expect("layer");
+        let other = &comparison.groups[0].runs[0].layers[2].other_sojourn;
+        assert_eq!(rlc.lines[0].1.last().map(|p| p.0), Some(other.max_ms));
+    }
+}

@@ -1,0 +1,195 @@
+//! One colour and one shape for each method, the same in every figure; of a method that ships, the same in every report.
+
+use justfull_lab::model::Comparison;
+use justfull_lab::model::summary::{is_clairvoyant, method_names};
+use plotters::style::RGBColor;
+
+/// Okabe and Ito's colours for colour-blind readers. Black is kept for the clairvoyant policy; the yellow, which is
+/// weak on white, comes last.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x80, 0x80, 0x80),
+    RGBColor(0xd8, 0xcb, 0x1f),
+];
+
+/// Shape of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    TriangleDown,
+    Plus,
+    Pentagon,
+    Star,
+}
+
+/// Seven shapes to eight colours, so that 56 methods differ in at least one; the star is the clairvoyant policy's.
+const SHAPES: [Shape; 7] = [
+    Shape::Circle,
+    Shape::Square,
+    Shape::Triangle,
+    Shape::Diamond,
+    Shape::TriangleDown,
+    Shape::Plus,
+    Shape::Pentagon,
+];
+
+/// How a method looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) colour: RGBColor,
+    pub(super) shape: Shape,
+}
+
+/// Colour and shape by index of the methods that ship: those of one shipped scenario differ in colour as far as there are colours.
+const SHIPPED: [(&str, usize, usize); 26] = [
+    ("Vanilla", 0, 0),
+    ("BBR", 1, 1),
+    ("CoDel", 2, 2),
+    ("DynRLC", 3, 3),
+    ("DRQL", 4, 4),
+    ("5G-BDP", 5, 5),
+    ("e5G-BDP", 6, 6),
+    ("LastPoll", 7, 0),
+    ("CoDel@DynRLC", 3, 0),
+    ("CoDel@DRQL", 4, 1),
+    ("CoDel@5G-BDP", 5, 2),
+    ("USP@DynRLC", 6, 3),
+    ("USP@DRQL", 7, 4),
+    ("USP@5G-BDP", 2, 5),
+    ("Limit10", 1, 2),
+    ("Limit20", 3, 1),
+    ("Limit30", 4, 3),
+    ("CoDel@Limit10", 5, 0),
+    ("CoDel@Limit20", 6, 1),
+    ("CoDel@Limit30", 7, 2),
+    ("FQ-CoDel", 3, 6),
+    ("FQ-CoDel@5G-BDP", 6, 0),
+    ("DQL", 4, 5),
+    ("FQ-CoDel@DQL", 7, 1),
+    ("FP", 1, 0),
+    ("EQP", 2, 1),
+];
+
+/// The looks of all methods of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Palette {
+    looks: Vec<(String, Look)>,
+}
+
+impl Palette {
+    /// The palette of `comparison`.
+    #[must_use]
+    pub fn of(comparison: &Comparison) -> Self {
+        Self::of_methods(comparison.groups.iter().flat_map(|group| method_names(&group.runs)))
+    }
+
+    /// Methods that ship have their own look; each other takes, in order of appearance, the first whose colour is free, or else the
+    /// first that is free.
+    fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for name in methods {
+            if !is_clairvoyant(&name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let (known, others): (Vec<String>, Vec<String>) =
+            names.into_iter().partition(|name| shipped(name).is_some());
+        let mut looks: Vec<(String, Look)> =
+            known.into_iter().filter_map(|name| shipped(&name).map(|look| (name, look))).collect();
+        for name in others {
+            let used = |i: &usize| looks.iter().any(|(_, look)| *look == nth(*i));
+            let coloured = |i: &usize| looks.iter().any(|(_, look)| look.colour == nth(*i).colour);
+            let all = 0..COLOURS.len() * SHAPES.len();
+            let free = all.clone().find(|i| !coloured(i)).or_else(|| all.clone().find(|i| !used(i)));
+            let look = nth(free.unwrap_or(looks.len()));
+            looks.push((name, look));
+        }
+        Self { looks }
+    }
+
+    /// The palette of things called `names`, in this order.
+    pub(super) fn of_names(names: Vec<String>) -> Self {
+        Self { looks: names.into_iter().enumerate().map(|(i, name)| (name, nth(i))).collect() }
+    }
+
+    pub(super) fn look(&self, method: &str) -> Look {
+        if is_clairvoyant(method) {
+            return Look { colour: RGBColor(0, 0, 0), shape: Shape::Star };
+        }
+        let own = self.looks.iter().find(|(name, _)| name == method);
+        own.map_or_else(|| shipped(method).unwrap_or(nth(self.looks.len())), |(_, look)| *look)
+    }
+}
+
+/// The look of the shipped method called `name`.
+fn shipped(name: &str) -> Option<Look> {
+    let (_, colour, shape) = SHIPPED.iter().find(|(own, ..)| *own == name)?;
+    Some(Look { colour: COLOURS[*colour], shape: SHAPES[*shape] })
+}
+
+/// The `i`-th look.
+pub(super) fn nth(i: usize) -> Look {
+    Look { colour: COLOURS[i % COLOURS.len()], shape: SHAPES[i % SHAPES.len()] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_scenario::library;
+    use justfull_scenario::{MethodLibrary, Overrides, Scenario};
+    use std::path::Path;
+
+    #[test]
+    fn fifty_six_methods_and_the_clairvoyant_policy_all_look_different() {
+        let mut methods: Vec<String> = (0..56).map(|i| format!("m{i}")).collect();
+        let palette = Palette::of_methods(methods.clone());
+        methods.push("Clairvoyant".into());
+        let looks: Vec<Look> = methods.iter().map(|m| palette.look(m)).collect();
+        for (i, a) in looks.iter().enumerate() {
+            assert!(looks[..i].iter().all(|b| a != b), "{}", methods[i]);
+        }
+        for (i, (name, ..)) in SHIPPED.iter().enumerate() {
+            assert!(SHIPPED[..i].iter().all(|(other, ..)| shipped(other) != shipped(name)), "{name}");
+        }
+    }
+
+    /// U8: a method's colour changed from report to report.
+    #[test]
+    fn u8_a_shipped_method_looks_the_same_whatever_it_is_compared_with() {
+        let palette = |names: &[&str]| Palette::of_methods(names.iter().map(|name| (*name).to_owned()));
+        let (alone, among) = (palette(&["DRQL"]), palette(&["mine", "CoDel", "DRQL"]));
+        assert_eq!(alone.look("DRQL"), among.look("DRQL"));
+        assert!(["CoDel", "DRQL"].iter().all(|m| among.look(m).colour != among.look("mine").colour));
+    }
+
+    /// U8: and methods that ship together can be told apart by colour alone where eight suffice.
+    #[test]
+    fn u8_every_shipped_method_has_a_look_and_those_of_a_scenario_differ_in_colour() {
+        for method in MethodLibrary::shipped().names() {
+            assert!(shipped(method).is_some() || is_clairvoyant(method), "{method} has no look");
+        }
+        for (name, text) in library::SCENARIOS {
+            let file = format!("{name}.toml");
+            let scenario =
+                Scenario::parse(text, Path::new(&file), None, Overrides::default()).expect("it ships");
+            let methods: Vec<String> =
+                scenario.methods().iter().filter(|m| !is_clairvoyant(m)).cloned().collect();
+            let mut colours = Vec::new();
+            for method in &methods {
+                let look = shipped(method).unwrap_or_else(|| panic!("{name}: {method} has no look"));
+                colours.push((look.colour.0, look.colour.1, look.colour.2));
+            }
+            colours.sort_unstable();
+            colours.dedup();
+            assert_eq!(colours.len(), methods.len().min(COLOURS.len()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! What all figures are drawn with: a canvas, axes, panels with a frame, marks and a legend.
+//!
+//! Pictures are 1280 units wide and shown at little more than half that or less: whole coordinates then look smooth.
+
+use super::axis::Axis;
+use super::palette::{Look, Shape};
+use plotters::backend::SVGBackend;
+use plotters::chart::ChartBuilder;
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
+use plotters::drawing::{DrawingArea, IntoDrawingArea};
+use plotters::element::{Circle, Drawable, PathElement, PointCollection, Polygon, Rectangle, Text};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, IntoFont, RGBAColor, RGBColor, TRANSPARENT, TextStyle, WHITE};
+use std::fmt::Write;
+use std::ops::Range;
+
+/// A place on the canvas.
+pub(super) type Pixel = (i32, i32);
+
+/// Width of every picture.
+pub(super) const WIDTH: i32 = 1280;
+/// Height of a line of text.
+pub(super) const LINE: i32 = 40;
+
+const TEXT: RGBColor = RGBColor(0x22, 0x22, 0x22);
+const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
+const AXIS: RGBColor = RGBColor(0x77, 0x77, 0x77);
+/// The bound's colour, dashed in every figure.
+pub(super) const BOUND: RGBColor = RGBColor(0x44, 0x44, 0x44);
+/// The capacity's colour; no method has it.
+pub(super) const CAPACITY: RGBColor = RGBColor(0xc0, 0x00, 0x20);
+const FONT: f64 = 28.0;
+/// Mean width of a character of the font, generously.
+const CHARACTER: f64 = 0.56 * FONT;
+/// What plotters divides font sizes by on their way into an SVG.
+const PLOTTERS_FONT: f64 = 1.24;
+const WRITES: &str = "drawing into a string does not fail";
+
+/// A number of rows, panels or steps as a number of the canvas.
+pub(super) fn count(n: usize) -> i32 {
+    i32::try_from(n).expect("a figure has few parts")
+}
+
+/// Column and row of panel `i` in a grid of two columns.
+pub(super) fn cell(i: usize) -> (i32, i32) {
+    (count(i % 2), count(i / 2))
+}
+
+/// A sheet to draw on.
+pub(super) struct Sheet<'a> {
+    root: DrawingArea<SVGBackend<'a>, Shift>,
+}
+
+/// A picture of `height` units, drawn by `draw`.
+pub(super) fn picture(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
+    let mut svg = String::new();
+    let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
+    let sheet = Sheet { root: SVGBackend::with_string(&mut svg, size).into_drawing_area() };
+    draw(&sheet);
+    sheet.root.present().expect(WRITES);
+    drop(sheet);
+    svg
+}
+
+/// Makes the picture scale with its surroundings, tells its name to screen readers and drops needless attributes.
+pub(super) fn finish(svg: &str, title: &str) -> String {
+    let body = svg.split_once('>').map_or("", |(_, body)| body);
+    let view =
+        svg.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(view, _)| view);
+    let title = super::escape(title);
+    let body = relative(&body.replace(" opacity=\"1\"", "").replace(">\n", ">"));
+    format!(
+        "<svg viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"><title>{title}</title>\
+         <rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>{body}\n"
+    )
+}
+
+/// Lines and polygons as paths with relative steps, which take half the room of lists of points.
+fn relative(svg: &str) -> String {
+    let mut parts = svg.split(" points=\"");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (list, rest) = part.split_once('"').unwrap_or((part, ""));
+        let tag = out.rfind('<').unwrap_or(0);
+        let close = if out[tag..].starts_with("<polygon") { "z" } else { "" };
+        out = format!(
+            "{}<path{}",
+            &out[..tag],
+            out[tag..].trim_start_matches("<polyline").trim_start_matches("<polygon")
+        );
+        let _ = write!(out, " d=\"{}{close}\"{rest}", steps(list));
+    }
+    out
+}
+
+/// `1,2 4,6 4,5` as `M1,2l3,4 0,-1`; a sign needs no blank before it.
+fn steps(list: &str) -> String {
+    let number = |text: &str| text.parse::<i32>().expect("plotters writes whole coordinates");
+    let points = list.split_whitespace().filter_map(|point| point.split_once(','));
+    let mut before: Option<Pixel> = None;
+    points.fold(String::new(), |mut out, (x, y)| {
+        let (x, y) = (number(x), number(y));
+        let _ = match before {
+            None => write!(out, "M{x},{y}l"),
+            Some((x0, y0)) => {
+                let comma = if y < y0 { "" } else { "," };
+                let blank = if out.ends_with('l') || x < x0 { "" } else { " " };
+                write!(out, "{blank}{}{comma}{}", x - x0, y - y0)
+            }
+        };
+        before = Some((x, y));
+        out
+    })
+}
+
+fn font(size: f64, colour: RGBColor, h: HPos, v: VPos) -> TextStyle<'static> {
+    let style = ("sans-serif", size * PLOTTERS_FONT).into_font().color(&colour);
+    style.pos(Pos::new(h, v))
+}
+
+impl Sheet<'_> {
+    fn put<E>(&self, element: &E)
+    where
+        for<'b> &'b E: PointCollection<'b, Pixel>,
+        for<'b> E: Drawable<SVGBackend<'b>>,
+    {
+        self.root.draw(element).expect(WRITES);
+    }
+
+    /// Text whose left end is at `at`, centred on its height.
+    pub(super) fn text(&self, at: Pixel, text: &str) {
+        self.put(&Text::new(text.to_owned(), at, font(FONT, TEXT, HPos::Left, VPos::Center)));
+    }
+
+    /// Text whose right end is at `at`, centred on its height.
+    pub(super) fn text_to(&self, at: Pixel, text: &str) {
+        self.put(&Text::new(text.to_owned(), at, font(FONT, TEXT, HPos::Right, VPos::Center)));
+    }
+
+    /// A line through `points`.
+    pub(super) fn line(&self, points: Vec<Pixel>, colour: RGBColor, width: u32) {
+        if points.len() > 1 {
+            self.put(&PathElement::new(points, colour.stroke_width(width)));
+        }
+    }
+
+    /// A straight line in dashes.
+    pub(super) fn dashes(&self, from: Pixel, to: Pixel, colour: RGBColor) {
+        const DASH: i32 = 22;
+        let length = (to.0 - from.0).abs().max((to.1 - from.1).abs());
+        let at = |step: i32| {
+            let step = step.min(length);
+            let along = |a: i32, b: i32| a + (b - a) * step / length.max(1);
+            (along(from.0, to.0), along(from.1, to.1))
+        };
+        for start in (0..length).step_by(DASH.unsigned_abs() as usize) {
+            self.line(vec![at(start), at(start + DASH * 6 / 10)], colour, 4);
+        }
+    }
+
+    /// A filled polygon.
+    pub(super) fn fill(&self, points: Vec<Pixel>, colour: RGBAColor) {
+        if points.len() > 2 {
+            self.put(&Polygon::new(points, colour.filled()));
+        }
+    }
+
+    /// A rectangle with an outline.
+    pub(super) fn bar(&self, corner: Pixel, other: Pixel, colour: RGBColor, alpha: f64) {
+        self.put(&Rectangle::new([corner, other], colour.mix(alpha).filled()));
+        let (a, b) = (corner, other);
+        self.line(vec![a, (b.0, a.1), b, (a.0, b.1), a], colour, 3);
+    }
+
+    /// A method's mark of about `radius` around `at`.
+    pub(super) fn mark(&self, at: Pixel, look: Look, radius: i32) {
+        // Points on a circle, in degrees from the top, each with its share of the radius.
+        let around = |turns: &[(f64, f64)]| -> Vec<Pixel> {
+            let r = f64::from(radius);
+            let point = |&(degrees, share): &(f64, f64)| {
+                let angle = degrees.to_radians();
+                (
+                    at.0 + (r * share * angle.sin()).round() as i32,
+                    at.1 - (r * share * angle.cos()).round() as i32,
+                )
+            };
+            turns.iter().map(point).collect()
+        };
+        let regular = |corners: u32, first: f64, share: f64| -> Vec<Pixel> {
+            let step = 360.0 / f64::from(corners);
+            around(&(0..corners).map(|i| (first + step * f64::from(i), share)).collect::<Vec<_>>())
+        };
+        let outline = match look.shape {
+            Shape::Circle => {
+                self.put(&Circle::new(at, radius, look.colour.filled()));
+                self.put(&Circle::new(at, radius, WHITE.stroke_width(2)));
+                return;
+            }
+            Shape::Square => regular(4, 45.0, 1.2),
+            Shape::Triangle => regular(3, 0.0, 1.25),
+            Shape::TriangleDown => regular(3, 180.0, 1.25),
+            Shape::Diamond => regular(4, 0.0, 1.3),
+            Shape::Pentagon => regular(5, 0.0, 1.15),
+            Shape::Star => around(
+                &(0..10)
+                    .map(|i| (36.0 * f64::from(i), if i % 2 == 0 { 1.5 } else { 0.6 }))
+                    .collect::<Vec<_>>(),
+            ),
+            Shape::Plus => {
+                let arm = |turn: f64| [(turn - 17.0, 1.25), (turn + 17.0, 1.25), (turn + 45.0, 0.52)];
+                around(&[0.0, 90.0, 180.0, 270.0].into_iter().flat_map(arm).collect::<Vec<_>>())
+            }
+        };
+        let mut closed = outline.clone();
+        closed.extend(outline.first());
+        self.fill(outline, look.colour.to_rgba());
+        self.line(closed, WHITE, 2);
+    }
+
+    /// A legend from `top` down, in as many rows as it takes.
+    pub(super) fn legend(&self, top: i32, entries: &[(String, Glyph)]) {
+        for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries)) {
+            let y = top + row * LINE + LINE / 2;
+            let middle = (x + GLYPH / 2, y);
+            match glyph {
+                Glyph::Mark(look) => self.mark(middle, *look, 11),
+                Glyph::LineMark(look) => {
+                    self.line(vec![(x, y), (x + GLYPH, y)], look.colour, 5);
+                    self.mark(middle, *look, 10);
+                }
+                Glyph::Line(colour) => self.line(vec![(x, y), (x + GLYPH, y)], *colour, 4),
+                Glyph::Dashes(colour) => self.dashes((x, y), (x + GLYPH, y), *colour),
+                Glyph::Area(colour) => self.bar((x, y - 10), (x + GLYPH, y + 10), *colour, 0.35),
+            }
+            self.text((x + GLYPH + 12, y), text);
+        }
+    }
+}
+
+/// What stands before a text in a legend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Glyph {
+    Mark(Look),
+    LineMark(Look),
+    Line(RGBColor),
+    Dashes(RGBColor),
+    Area(RGBColor),
+}
+
+const GLYPH: i32 = 54;
+
+/// Width that `text` takes, rather too much than too little.
+pub(super) fn text_width(text: &str) -> i32 {
+    (text.chars().count() as f64 * CHARACTER) as i32
+}
+
+/// Left end and row of each entry.
+fn legend_places(entries: &[(String, Glyph)]) -> Vec<(i32, i32)> {
+    const LEFT: i32 = 30;
+    let (mut x, mut row) = (LEFT, 0);
+    let mut places = Vec::with_capacity(entries.len());
+    for (text, _) in entries {
+        let width = GLYPH + 12 + text_width(text) + 36;
+        if x > LEFT && x + width > WIDTH {
+            (x, row) = (LEFT, row + 1);
+        }
+        places.push((x, row));
+        x += width;
+    }
+    places
+}
+
+/// Height that a legend of `entries` takes.
+pub(super) fn legend_height(entries: &[(String, Glyph)]) -> i32 {
+    legend_places(entries).last().map_or(0, |(_, row)| (row + 1) * LINE)
+}
+
+/// A frame with axes on a sheet.
+pub(super) struct Panel<'a, 'b> {
+    sheet: &'a Sheet<'b>,
+    x: Axis,
+    y: Axis,
+    across: Range<i32>,
+    down: Range<i32>,
+}
+
+impl<'a, 'b> Panel<'a, 'b> {
+    /// A panel in the rectangle from `corner` of `size`, with its axes drawn and `title` above the frame.
+    pub(super) fn new(
+        sheet: &'a Sheet<'b>,
+        corner: Pixel,
+        size: Pixel,
+        title: &str,
+        x: Axis,
+        y: Axis,
+    ) -> Self {
+        const LEFT: u32 = 112;
+        let head = if title.is_empty() { 14 } else { LINE };
+        let area = sheet.root.clone().shrink(corner, (size.0.unsigned_abs(), size.1.unsigned_abs()));
+        let mut builder = ChartBuilder::on(&area);
+        builder.margin_top(head).margin_right(34).x_label_area_size(84).y_label_area_size(LEFT);
+        let mut chart = builder.build_cartesian_2d(x.clone(), y.clone()).expect(WRITES);
+        let small = || font(0.92 * FONT, TEXT, HPos::Center, VPos::Center);
+        chart
+            .configure_mesh()
+            .bold_line_style(GRID.stroke_width(2))
+            .light_line_style(TRANSPARENT)
+            .axis_style(AXIS.stroke_width(2))
+            .label_style(small())
+            .axis_desc_style(small())
+            .x_desc(x.label.as_str())
+            .y_desc(y.label.as_str())
+            .x_label_formatter(&|value| x.tick_text(*value))
+            .y_label_formatter(&|value| y.tick_text(*value))
+            .draw()
+            .expect(WRITES);
+        let (across, down) = chart.plotting_area().get_pixel_range();
+        if !title.is_empty() {
+            sheet.text((across.start, corner.1 + LINE / 2), title);
+        }
+        Self { sheet, x, y, across, down }
+    }
+
+    /// Where the point stands on the sheet; outside the axes, on the frame.
+    pub(super) fn at(&self, x: f64, y: f64) -> Pixel {
+        let across = self.x.map(&x, (self.across.start, self.across.end - 1));
+        (across, self.y.map(&y, (self.down.end - 1, self.down.start)))
+    }
+
+    /// A line through `points`.
+    pub(super) fn line(&self, points: &[(f64, f64)], colour: RGBColor, width: u32) {
+        let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
+        pixels.dedup();
+        self.sheet.line(pixels, colour, width);
+    }
+
+    /// The area between `points` and the bottom of the frame, with its upper edge.
+    pub(super) fn area(&self, points: &[(f64, f64)], colour: RGBColor) {
+        let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
+        pixels.dedup();
+        let (Some(first), Some(last)) = (pixels.first().copied(), pixels.last().copied()) else { return };
+        let bottom = self.down.end - 1;
+        self.sheet.line(pixels.clone(), colour, 2);
+        pixels.extend([(last.0, bottom), (first.0, bottom)]);
+        self.sheet.fill(pixels, colour.mix(0.35));
+    }
+
+    /// A method's mark at a point.
+    pub(super) fn mark(&self, x: f64, y: f64, look: Look, radius: i32) {
+        self.sheet.mark(self.at(x, y), look, radius);
+    }
+
+    /// A dashed line across at `y`.
+    pub(super) fn level(&self, y: f64) {
+        let at = self.at(self.x.hi, y);
+        self.sheet.dashes((self.across.start, at.1), (self.across.end - 1, at.1), BOUND);
+    }
+
+    /// A box plot lying at height `y` (in whole rows): whiskers from `low` to `high`, a box over the quartiles.
+    pub(super) fn boxed(&self, low: f64, quartiles: [f64; 3], high: f64, y: f64, colour: RGBColor) {
+        let [p25, p50, p75] = quartiles;
+        self.line(&[(low, y), (p25, y)], colour, 4);
+        self.line(&[(p75, y), (high, y)], colour, 4);
+        for end in [low, high] {
+            self.line(&[(end, y - 0.14), (end, y + 0.14)], colour, 4);
+        }
+        self.sheet.bar(self.at(p25, y + 0.3), self.at(p75, y - 0.3), colour, 0.3);
+        self.line(&[(p50, y - 0.3), (p50, y + 0.3)], colour, 7);
+    }
+
+    /// A dashed line down at `x`.
+    pub(super) fn upright(&self, x: f64) {
+        let at = self.at(x, self.y.hi);
+        self.sheet.dashes((at.0, self.down.start), (at.0, self.down.end - 1), BOUND);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plotters::style::BLACK;
+
+    #[test]
+    fn lines_become_paths_with_relative_steps() {
+        let svg = "<g><polyline fill=\"none\" points=\"1,2 4,6 4,5 3,5 \"/><polygon fill=\"#000000\" points=\"0,0 9,0 9,9 \"/></g>";
+        let expected =
+            "<g><path fill=\"none\" d=\"M1,2l3,4 0-1-1,0\"/><path fill=\"#000000\" d=\"M0,0l9,0 0,9z\"/></g>";
+        assert_eq!(relative(svg), expected);
+    }
+
+    #[test]
+    fn a_legend_breaks_into_rows_inside_the_sheet() {
+        let entries: Vec<_> = (0..20).map(|i| (format!("CoDel@DynRLC {i}"), Glyph::Line(BLACK))).collect();
+        for ((text, _), (x, row)) in entries.iter().zip(legend_places(&entries)) {
+            assert!(x + GLYPH + 12 + text_width(text) <= WIDTH);
+            assert!((row + 1) * LINE <= legend_height(&entries));
+        }
+        assert_eq!(legend_height(&[]), 0);
+    }
+}

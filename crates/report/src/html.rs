@@ -1,0 +1,351 @@
+//! The page of a comparison: one HTML file, with style and pictures inside, that loads nothing and runs nothing.
+
+use crate::export::COLUMNS;
+use crate::figure::{self, Figure, Palette, escape};
+use crate::table::{self, Grid, RowKind};
+use justfull_lab::model::summary::Metric;
+use justfull_lab::model::{ClaimTable, Comparison, Family, Group, Verdict};
+use std::fmt::Write;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("style.css");
+
+/// The page of `comparison`. All text of the comparison is escaped.
+#[must_use]
+pub fn html(comparison: &Comparison) -> String {
+    let palette = Palette::of(comparison);
+    let families = comparison.families();
+    let mut results = String::new();
+    for (i, family) in families.iter().enumerate() {
+        results.push_str(&family_section(family, i + 1, &palette));
+    }
+    fill(
+        PAGE,
+        &[
+            ("title", &escape(&comparison.title)),
+            ("style", STYLE),
+            ("notes", &list("notes", &comparison.notes)),
+            ("broken", &warning("These runs contradict themselves and are left out:", &comparison.broken)),
+            ("missing", &warning("These runs are missing:", &comparison.missing)),
+            ("facts", &facts(comparison)),
+            ("contents", &contents(comparison, &families)),
+            ("results", &results),
+            ("claims", &comparison.claims.as_ref().map_or_else(String::new, claims)),
+            ("scenario", &escape(&comparison.scenario_toml)),
+            ("metrics", &metrics()),
+            ("columns", &columns()),
+        ],
+    )
+}
+
+/// `template` with each `{{name}}` replaced, in one pass: what is put in is not looked at again.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut parts = template.split("{{");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("}}").expect("the template closes its braces");
+        let value = values.iter().find(|(key, _)| *key == name);
+        out.push_str(value.unwrap_or_else(|| panic!("the template asks for {name}")).1);
+        out.push_str(rest);
+    }
+    out
+}
+
+fn list(class: &str, items: &[String]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+    format!("<ul class=\"{class}\">{items}</ul>")
+}
+
+/// A box with `runs` that must not be overlooked.
+fn warning(heading: &str, runs: &[String]) -> String {
+    if runs.is_empty() {
+        return String::new();
+    }
+    format!("<div class=\"warning\"><strong>{heading}</strong>{}</div>", list("plain", runs))
+}
+
+/// What was run, as a list of terms.
+fn facts(comparison: &Comparison) -> String {
+    let seeds: Vec<String> = comparison.seeds().iter().map(u64::to_string).collect();
+    let runs = comparison.groups.iter().map(|g| g.runs.len()).sum::<usize>();
+    let first = comparison.groups.iter().flat_map(|g| &g.runs).next();
+    let time = first.map(|r| format!("{} s, measured from {} s", r.duration_s, r.warmup_s));
+    let facts = [
+        ("Command", Some(format!("<code>{}</code>", escape(&comparison.command)))),
+        ("Version", Some(escape(&comparison.version))),
+        ("Runs", Some(runs.to_string())),
+        ("Seeds", Some(seeds.join(", "))),
+        ("Simulated time", time),
+    ];
+    let given = facts.into_iter().filter_map(|(term, text)| text.map(|text| (term, text)));
+    given.fold(String::new(), |mut out, (term, text)| {
+        let _ = write!(out, "<dt>{term}</dt><dd>{text}</dd>");
+        out
+    })
+}
+
+fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
+    let mut out = String::new();
+    let mut entry = |anchor: &str, text: &str| {
+        let _ = write!(out, "<li><a href=\"#{anchor}\">{}</a></li>", escape(text));
+    };
+    for (i, family) in families.iter().enumerate() {
+        entry(&format!("family-{}", i + 1), family.label);
+    }
+    if comparison.claims.is_some() {
+        entry("claims", "Claims");
+    }
+    entry("scenario", "Scenario");
+    entry("glossary", "Glossary");
+    out
+}
+
+/// What the second table of a group holds.
+const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, fairness";
+
+/// Tables and figures of one sweep: the tables first, then what spans the sweep, then each point, the first one open.
+fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
+    let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
+    let mut notes: Vec<String> = Vec::new();
+    for (_, group) in &family.groups {
+        if group.x.is_some() {
+            let _ = writeln!(out, "<h3>{}</h3>", escape(&group.x_text()));
+        }
+        // In two tables, so that each fits a screen.
+        let (first, mut rest) = (table::methods(&group.runs), table::rest(&group.runs));
+        rest.rows.iter_mut().for_each(|row| row.note.clear());
+        out.push_str(&grid(&first));
+        let _ = writeln!(out, "<details class=\"more\"><summary>{MORE}</summary>{}</details>", grid(&rest));
+        notes.extend(first.notes.into_iter().chain(rest.notes));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    notes.retain(|note| seen.insert(note.clone()));
+    out.push_str(&list("reading", &notes));
+    out.extend(figure::of_family(family, number, palette).iter().map(figure_html));
+    for (i, (index, group)) in family.groups.iter().enumerate() {
+        let figures = figure::of_group(group, index + 1, palette);
+        if !figures.is_empty() {
+            out.push_str(&group_details(group, &figures, i == 0));
+        }
+    }
+    out.push_str("</section>\n");
+    out
+}
+
+fn group_details(group: &Group, figures: &[Figure], open: bool) -> String {
+    let name = if group.x.is_some() { group.x_text() } else { group.label.clone() };
+    let body: String = figures.iter().map(figure_html).collect();
+    let open = if open { " open" } else { "" };
+    format!(
+        "<details class=\"figures\"{open}><summary>Figures: {}</summary>\n{body}</details>\n",
+        escape(&name)
+    )
+}
+
+fn figure_html(figure: &Figure) -> String {
+    format!(
+        "<figure id=\"{}\"><h4>{}</h4><div class=\"plot\">{}</div><figcaption>{}</figcaption></figure>\n",
+        escape(&figure.id),
+        escape(&figure.title),
+        figure.svg,
+        escape(&figure.caption)
+    )
+}
+
+/// A table inside a box that scrolls sideways where it does not fit, and says so there.
+fn grid(grid: &Grid) -> String {
+    // The name of a row stays in sight while the table scrolls: where it has two parts, they share a cell.
+    let labels = if grid.header.get(1).is_some_and(|name| name == "flow") { 2 } else { 1 };
+    let class = |i: usize| if i >= grid.numbers_from { " class=\"n\"" } else { "" };
+    let verdict_column = grid.header.iter().position(|name| name == "verdict");
+    let mut out = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
+    let _ = write!(out, "<th scope=\"col\">{}</th>", escape(&grid.header[..labels].join(", ")));
+    for (i, name) in grid.header.iter().enumerate().skip(labels) {
+        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(i), escape(name).replace('\n', "<br>"));
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    for row in &grid.rows {
+        let kind = match row.kind {
+            RowKind::Reference => " class=\"reference\"",
+            RowKind::Part => " class=\"part\"",
+            RowKind::Method | RowKind::Claim(_) => "",
+        };
+        let _ = write!(out, "<tr{kind}>{}", row_name(&row.cells[..labels], row.kind));
+        for (i, cell) in row.cells.iter().enumerate().skip(labels) {
+            let _ = match row.kind {
+                RowKind::Claim(verdict) if Some(i) == verdict_column => {
+                    write!(out, "<td class=\"verdict {}\">{}</td>", verdict_class(verdict), escape(cell))
+                }
+                _ => write!(out, "<td{}>{}</td>", class(i), escape(cell)),
+            };
+        }
+        out.push_str("</tr>\n");
+        if !row.note.is_empty() {
+            let across = grid.header.len() - labels + 1;
+            let note = escape(&row.note);
+            let _ =
+                writeln!(out, "<tr class=\"note\"><td colspan=\"{across}\"><span>{note}</span></td></tr>");
+        }
+    }
+    out.push_str("</tbody></table></div>\n");
+    out
+}
+
+/// The cell that names a row.
+fn row_name(cells: &[String], kind: RowKind) -> String {
+    let tag = if matches!(kind, RowKind::Claim(_)) { "<td>" } else { "<th scope=\"row\">" };
+    let (name, part) = (cells.first().map_or("", String::as_str), cells.get(1).map_or("", String::as_str));
+    let part = match part {
+        "" => String::new(),
+        part => format!("<span class=\"flow\">{}</span>", escape(part)),
+    };
+    format!("{tag}{}{part}</{}>", escape(name), if tag == "<td>" { "td" } else { "th" })
+}
+
+fn claims(claims: &ClaimTable) -> String {
+    let table = table::claims(claims);
+    format!(
+        "<section id=\"claims\"><h2>Claims of {}</h2><p>{}</p>{}{}{}</section>\n",
+        escape(&claims.paper),
+        escape(&claims.tally()),
+        list("notes", &claims.notes),
+        grid(&table),
+        list("reading", &table.notes)
+    )
+}
+
+fn metrics() -> String {
+    let row = |metric: &Metric| (metric.name(), metric.unit(), metric.meaning());
+    definitions(Metric::ALL.iter().map(row))
+}
+
+fn columns() -> String {
+    definitions(COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)))
+}
+
+fn definitions(rows: impl Iterator<Item = (&'static str, &'static str, &'static str)>) -> String {
+    rows.fold(String::new(), |mut out, (name, unit, meaning)| {
+        let (unit, meaning) = (escape(unit), escape(meaning));
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\"><code>{name}</code></th><td>{unit}</td><td>{meaning}</td></tr>"
+        );
+        out
+    })
+}
+
+/// Name of the class of `verdict` in the style sheet.
+const fn verdict_class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Met => "met",
+        Verdict::Explained => "explained",
+        Verdict::Missed => "missed",
+        Verdict::NotRun => "not-run",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::example;
+
+    #[test]
+    fn the_page_holds_every_figure_once_and_every_table() {
+        let comparison = example::comparison(2);
+        let page = html(&comparison);
+        for figure in figure::all(&comparison) {
+            assert_eq!(page.matches(&format!("<figure id=\"{}\"", figure.id)).count(), 1, "{}", figure.id);
+        }
+        assert_eq!(page.matches("<th scope=\"col\">method, flow</th>").count(), 2 * comparison.groups.len());
+        for word in
+            ["interval 70 ms", "met", "explained", "missed", "not run", "justfull compare", "Glossary"]
+        {
+            assert!(page.contains(word), "{word}");
+        }
+        assert!(!page.contains("{{"), "the template is filled");
+    }
+
+    #[test]
+    fn the_page_loads_and_runs_nothing() {
+        let page = html(&example::comparison(1)).replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+        for word in ["http:", "https:", "<script", "<link", "<img", "@import", "url(", "src="] {
+            assert!(!page.contains(word), "{word}");
+        }
+        let links = page.split("href=\"").skip(1);
+        for target in links.filter_map(|rest| rest.split('"').next()) {
+            let id = target.strip_prefix('#').expect("links stay on the page");
+            assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+        }
+    }
+
+    /// W1: a run that breaks an invariant or a method that never acted is not overlooked.
+    #[test]
+    fn w1_broken_runs_stand_above_all_tables_and_what_never_acted_beside_its_rows() {
+        let mut comparison = example::comparison(2);
+        comparison.broken = vec!["t20: DRQL, seed 2: goodput above the capacity".into()];
+        for run in comparison.groups[0].runs.iter_mut().filter(|run| run.method == "DRQL") {
+            run.never_acted.push("limiter".into());
+        }
+        let page = html(&comparison);
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            at("contradict themselves") < at("<table>") && at("DRQL, seed 2: goodput above") < at("<table>")
+        );
+        assert_eq!(page.matches("DRQL: never acted: limiter<").count(), 1);
+        assert!(!html(&example::comparison(1)).contains("contradict themselves"));
+    }
+
+    #[test]
+    fn text_from_outside_is_escaped_everywhere() {
+        let evil = "<script>alert('x')</script>{{title}}";
+        let mut comparison = example::comparison(1);
+        comparison.groups.truncate(1);
+        comparison.title = evil.into();
+        comparison.notes = vec![evil.into()];
+        comparison.missing = vec![evil.into()];
+        comparison.broken = vec![evil.into()];
+        comparison.command = evil.into();
+        comparison.version = evil.into();
+        comparison.scenario_toml = evil.into();
+        comparison.groups[0].label = evil.into();
+        comparison.groups[0].runs[0].method = evil.into();
+        comparison.groups[0].runs[0].never_acted = vec![evil.into()];
+        let claims = comparison.claims.as_mut().expect("claims");
+        claims.paper = evil.into();
+        claims.rows[0].what = evil.into();
+        let page = html(&comparison);
+        assert!(!page.contains("<script") && !page.contains("alert('x')"));
+        assert!(page.matches("&lt;script&gt;").count() >= 10);
+    }
+
+    #[test]
+    fn tags_are_balanced() {
+        let page = html(&example::comparison(1));
+        for tag in ["section", "figure", "table", "tr", "td", "details", "div", "svg", "main", "body", "html"]
+        {
+            let opened =
+                page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+            assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_large_comparison_stays_below_three_megabytes() {
+        let mut comparison = example::comparison(1);
+        let groups = comparison.groups.clone();
+        for name in ["scenario 1, train-like", "scenario 2, pedestrian-like"] {
+            comparison.groups.extend(groups.iter().cloned().map(|g| Group { label: name.into(), ..g }));
+        }
+        let size = html(&comparison).len();
+        assert!(size < 3_000_000, "{size} bytes");
+    }
+
+    #[test]
+    fn an_empty_comparison_still_gives_a_page() {
+        let page = html(&Comparison { title: "nothing ran".into(), ..Comparison::default() });
+        assert!(page.contains("<h1>nothing ran</h1>") && !page.contains("id=\"claims\""));
+    }
+}

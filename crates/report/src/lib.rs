@@ -1,0 +1,13 @@
+//! What shows results: tables, figures, pages, and files of many formats.
+//!
+//! A door: it writes down what the runs found. No algorithm lives here.
+#![forbid(unsafe_code)]
+
+pub mod export;
+pub mod figure;
+mod html;
+pub mod reference;
+pub mod table;
+pub mod validation;
+
+pub use html::html;

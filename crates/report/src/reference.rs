@@ -1,0 +1,296 @@
+//! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the reference of the documentation.
+
+use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
+use crate::export::{CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, SERIES_COLUMNS, Table};
+use justfull_base::doc::MethodDoc;
+use justfull_lab::claims::CLAIMS;
+use justfull_scenario::library;
+use justfull_scenario::{Method, MethodLibrary};
+use std::fmt::Write;
+
+/// Kinds of algorithms in the order in which a packet meets them.
+const KINDS: [(&str, &str); 16] = [
+    ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
+    ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
+    ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
+    (
+        "discipline",
+        "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, `rlc.queue.discipline`",
+    ),
+    ("aqm", "Active queue management: `upf.queue.aqm`, `sdap.queue.aqm`, `rlc.queue.aqm`"),
+    ("limit", "Fixed limits of queues: `upf.queue.limit`, `sdap.queue.limit`, `rlc.queue.limit`"),
+    ("pacer", "Pacers from UPF to SDAP: `sdap.pacer`"),
+    ("scheduler", "SDAP schedulers: `sdap.scheduler`"),
+    ("limiter", "Limiters of the RLC queue: `rlc.limiter`"),
+    ("resource block scheduler", "Schedulers of resource blocks: `mac.scheduler`"),
+    ("MAC", "The MAC in resource blocks: `mac.carrier`, `mac.harq`"),
+    ("RLC mode", "RLC modes: `rlc.mode`"),
+    ("PDCP", "PDCP: `pdcp`"),
+    ("channel", "Channels: `channel`, `ue.channel`"),
+    ("uplink", "The uplink: `uplink`, `uplink.grants`"),
+    ("channel trace", "Channels from files: `channel`, `ue.channel`"),
+];
+
+/// All names with a line each.
+#[must_use]
+pub fn list() -> String {
+    let mut out = String::from("Methods (justfull run --method NAME):\n");
+    let methods = MethodLibrary::shipped();
+    for method in methods.methods() {
+        line(&mut out, &method.name, told(method));
+    }
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
+        if !of_kind.is_empty() {
+            let _ = writeln!(out, "\n{}:", heading.replace('`', ""));
+            of_kind.iter().for_each(|doc| line(&mut out, doc.name, doc.title));
+        }
+    }
+    out.push_str("\nScenarios (justfull run NAME, justfull show NAME):\n");
+    for (name, text) in library::SCENARIOS {
+        let title = text.lines().find_map(|l| l.strip_prefix("title = ")).unwrap_or_default();
+        line(&mut out, name, title.trim_matches('"'));
+    }
+    out.push_str("\nPapers (justfull reproduce NAME):\n");
+    CLAIMS.iter().for_each(|(name, _)| line(&mut out, name, "its claims, run and judged"));
+    out
+}
+
+fn line(out: &mut String, name: &str, text: &str) {
+    let _ = writeln!(out, "  {name:<24} {text}");
+}
+
+/// The title of a method without its name, with which some begin.
+fn told(method: &Method) -> &str {
+    let rest = method.title.strip_prefix(&method.name).and_then(|rest| rest.strip_prefix(": "));
+    rest.unwrap_or(&method.title)
+}
+
+/// What the method `name` sets, and what the algorithms of that name are; none when there are none.
+#[must_use]
+pub fn explain(name: &str) -> Option<String> {
+    let method = MethodLibrary::shipped().find(name).map(explain_method);
+    let docs = library::algorithms().into_iter().filter(|d| d.name.eq_ignore_ascii_case(name));
+    let parts: Vec<String> = method.into_iter().chain(docs.map(explain_algorithm)).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// All names that [`explain`] knows.
+#[must_use]
+pub fn explained() -> Vec<String> {
+    let methods = MethodLibrary::shipped();
+    let names = library::algorithms().into_iter().map(|doc| doc.name).chain(methods.names());
+    let mut names: Vec<String> = names.map(str::to_string).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn explain_algorithm(doc: &MethodDoc) -> String {
+    let mut out = format!("{} ({}): {}\n\n{}\n", doc.name, doc.kind, doc.title, doc.text);
+    if !doc.params().is_empty() {
+        out.push_str("\nParameters:\n");
+        for p in doc.params() {
+            let _ = writeln!(
+                out,
+                "  {} [{}] default {}; allowed: {}\n      {}",
+                p.name, p.unit, p.default, p.bounds, p.text
+            );
+        }
+    }
+    let _ = write!(out, "\nSources: {}\nDeviations: {}\n", doc.sources, doc.deviations);
+    out
+}
+
+fn explain_method(method: &Method) -> String {
+    let mut out = format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, told(method));
+    out.push_str(&settings_of(method));
+    let mut redefined: Vec<(Vec<&str>, Method)> = Vec::new();
+    for (scenario, text) in library::SCENARIOS {
+        let own = MethodLibrary::of_shipped(text);
+        let Some(own) = own.into_iter().find(|own| own.name.eq_ignore_ascii_case(&method.name)) else {
+            continue;
+        };
+        match redefined.iter_mut().find(|(_, other)| *other == own) {
+            Some((scenarios, _)) => scenarios.push(scenario),
+            None => redefined.push((vec![scenario], own)),
+        }
+    }
+    for (scenarios, own) in &redefined {
+        let (scenarios, title) = (scenarios.join(", "), told(own));
+        let _ = write!(out, "\nIn {scenarios} instead: {title}\n{}", settings_of(own));
+    }
+    out.push_str("\nSee `justfull explain` with the kinds named above for their parameters.\n");
+    out
+}
+
+/// A line for each setting of `method`; those of a variant have its name before them.
+fn settings_of(method: &Method) -> String {
+    let mut out = String::new();
+    let mut settings = |heading: &str, settings: &justfull_scenario::Settings| {
+        for (path, value) in settings.iter() {
+            let _ = writeln!(out, "  {heading}{path} = {value}");
+        }
+    };
+    settings("", &method.set);
+    for (variant, own) in &method.variants {
+        settings(&format!("[{variant}] "), own);
+    }
+    if out.is_empty() {
+        out.push_str("  none\n");
+    }
+    out
+}
+
+/// File names and texts of the reference pages.
+#[must_use]
+pub fn pages() -> Vec<(&'static str, String)> {
+    vec![("algorithms.md", algorithms_page()), ("methods.md", methods_page()), ("columns.md", columns_page())]
+}
+
+const GENERATED: &str = "<!-- Made by `cargo xtask docs` from the source; change it there. -->\n\n";
+
+fn algorithms_page() -> String {
+    let mut out = format!(
+        "{GENERATED}# Algorithms\n\nEvery algorithm, the place in a scenario file where it goes, and its parameters.\n"
+    );
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let _ = write!(out, "\n## {heading}\n");
+        for doc in of_kind {
+            let _ = write!(out, "\n### `{}`\n\n{}. {}\n", doc.name, doc.title, doc.text);
+            if !doc.params().is_empty() {
+                out.push_str("\n| parameter | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
+                for p in doc.params() {
+                    let _ = writeln!(
+                        out,
+                        "| `{}` | {} | `{}` | {} | {} |",
+                        p.name,
+                        cell(p.unit),
+                        cell(&p.default),
+                        cell(&p.bounds),
+                        cell(p.text)
+                    );
+                }
+            }
+            let _ = write!(
+                out,
+                "\nSources: {}. Deviations: {}.\n",
+                doc.sources.trim_end_matches('.'),
+                doc.deviations.trim_end_matches('.')
+            );
+        }
+    }
+    out
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn methods_page() -> String {
+    let mut out = format!(
+        "{GENERATED}# Methods\n\nA method is a list of settings on a scenario; `[variant]` settings are added under that variant.\n\n"
+    );
+    out.push_str("| method | what it is | settings |\n|---|---|---|\n");
+    for method in MethodLibrary::shipped().methods() {
+        let mut settings: Vec<String> = method.set.iter().map(|(p, v)| format!("`{p} = {v}`")).collect();
+        for (variant, own) in &method.variants {
+            settings.extend(own.iter().map(|(p, v)| format!("[{variant}] `{p} = {v}`")));
+        }
+        let _ =
+            writeln!(out, "| {} | {} | {} |", method.name, cell(told(method)), cell(&settings.join("<br>")));
+    }
+    out
+}
+
+fn columns_page() -> String {
+    let mut out = format!("{GENERATED}# Columns of the result files\n");
+    let mut table = |file: &str, rows: Vec<(&str, &str, &str)>| {
+        let _ = write!(out, "\n## `{file}`\n\n| column | unit | meaning |\n|---|---|---|\n");
+        for (name, unit, meaning) in rows {
+            let _ = writeln!(out, "| `{name}` | {unit} | {} |", cell(meaning));
+        }
+    };
+    fn rows<T: Table>(columns: &[Column<T>]) -> Vec<(&str, &str, &str)> {
+        columns.iter().map(|c| (c.name, c.unit, c.meaning)).collect()
+    }
+    table("runs.csv, runs.jsonl, runs.parquet", rows(&COLUMNS));
+    table("series.csv", rows(&SERIES_COLUMNS));
+    table("cdf.csv", rows(&CDF_COLUMNS));
+    table("entities.csv", rows(&ENTITY_COLUMNS));
+    table("--packets FILE", PACKET_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());
+    table("--slots FILE", SLOT_COLUMNS.iter().map(|c| (c.name, c.unit, c.meaning)).collect());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_is_explained_listed_and_of_a_known_kind() {
+        let list = list();
+        for doc in library::algorithms() {
+            assert!(KINDS.iter().any(|(kind, _)| *kind == doc.kind), "kind {}", doc.kind);
+            let text = explain(doc.name).unwrap_or_default();
+            assert!(text.contains(doc.title) && list.contains(doc.title), "{}", doc.name);
+            for p in doc.params() {
+                assert!(text.contains(p.name) && text.contains(&p.bounds), "{}.{}", doc.name, p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_method_is_explained_whatever_its_case_and_others_are_not() {
+        assert!(explain("usp@5g-bdp").is_some_and(|t| t.contains("sdap.pacer")));
+        assert!(explain("no-such-thing").is_none());
+    }
+
+    #[test]
+    fn u3_a_method_is_explained_by_its_settings_and_where_a_scenario_has_others() {
+        let codel = explain("CoDel").expect("it is there");
+        assert!(codel.starts_with("CoDel: CoDel on the RLC queue (15 ms"), "{codel}");
+        assert!(codel.contains("  rlc.queue.aqm = { kind = \"codel\", target = \"15ms\""), "{codel}");
+        let elsewhere = "\nIn voip-over-lte, rrul-like, page-loads, cloud-gaming, voip-g711 instead: \
+                         CoDel on the RLC queue (5 ms, 100 ms)\n";
+        assert!(codel.contains(elsewhere), "{codel}");
+        assert!(codel.contains("codel (aqm): "), "the algorithm too: {codel}");
+        for method in MethodLibrary::shipped().methods() {
+            let text = explain(&method.name).expect("it is there");
+            assert!(
+                method.set.iter().all(|(path, value)| text.contains(&format!("{path} = {value}"))),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn u3_a_title_is_printed_once() {
+        let text = explain("5G-BDP").expect("it is there");
+        assert_eq!(text.lines().next(), Some("5G-BDP: one slot's worth in the RLC, paced over the slot"));
+        let list = list();
+        let line = list.lines().find(|line| line.starts_with("  5G-BDP ")).expect("it is listed");
+        assert!(line.ends_with("   one slot's worth in the RLC, paced over the slot"), "{line}");
+    }
+
+    #[test]
+    fn u3_every_kind_of_channel_is_explained_with_all_of_its_keys() {
+        use justfull_scenario::ChannelFile;
+        let unknown = toml::from_str::<ChannelFile>("kind = \"?\"").expect_err("no such kind").to_string();
+        let kinds: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
+        assert!(kinds.len() >= 9 && kinds.contains(&"mcs_trace"), "{unknown}");
+        for kind in kinds {
+            let text = explain(kind).unwrap_or_else(|| panic!("{kind}"));
+            let wrong = format!("kind = \"{kind}\"\nfile = \"x\"\nno_such_key = 1");
+            let keys = toml::from_str::<ChannelFile>(&wrong).expect_err("no such key").to_string();
+            let keys = keys.split("expected").nth(1).unwrap_or_default();
+            for key in keys.split('`').skip(1).step_by(2) {
+                assert!(text.contains(&format!("\n  {key} [")), "{kind}.{key}: {text}");
+            }
+        }
+    }
+}

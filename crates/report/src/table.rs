@@ -1,0 +1,415 @@
+//! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded here and in no file.
+
+mod methods;
+mod parity;
+mod terminal;
+mod traces;
+
+pub use methods::{methods, rest, wide};
+pub use parity::parity;
+pub use terminal::{notes, printable, terminal};
+pub use traces::traces;
+
+use comfy_table::Table;
+use justfull_lab::model::claims::{ClaimRow, ClaimTable, Expected, Verdict};
+use justfull_lab::stats::Summary;
+use std::io::IsTerminal;
+
+/// Name of the row that holds the bound.
+pub const BOUND: &str = "bound";
+
+/// A table of text, ready for any medium.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grid {
+    /// Headings; a line feed stands where a line may end.
+    pub header: Vec<String>,
+    /// Rows with as many cells as there are headings.
+    pub rows: Vec<Row>,
+    /// Columns from this one on hold numbers and are aligned to the right.
+    pub numbers_from: usize,
+    /// How to read it, a sentence each: what `±` is, what is pooled and how.
+    pub notes: Vec<String>,
+}
+
+/// One row of a [`Grid`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Text of each cell.
+    pub cells: Vec<String>,
+    /// What the row is.
+    pub kind: RowKind,
+    /// What must be known of the row, shown below it across the table, e.g. `never acted: limiter`; may be empty.
+    pub note: String,
+}
+
+impl Row {
+    /// A row without a note.
+    #[must_use]
+    pub const fn new(cells: Vec<String>, kind: RowKind) -> Self {
+        Self { cells, kind, note: String::new() }
+    }
+}
+
+/// What a row of a [`Grid`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// A method's first row.
+    Method,
+    /// Another of its rows.
+    Part,
+    /// The bound or the clairvoyant policy: no rival, but what rivals are measured against.
+    Reference,
+    /// A claim with its outcome.
+    Claim(Verdict),
+}
+
+/// How a terminal shows tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Colours and line-drawing characters; without, only plain text and ASCII rules.
+    pub colour: bool,
+    /// Columns of the terminal; without, lines are as long as they need to be.
+    pub width: Option<u16>,
+}
+
+impl Style {
+    /// The style for standard output: plain when it is no terminal or when `NO_COLOR` is set and not empty.
+    #[must_use]
+    pub fn detect() -> Self {
+        if !std::io::stdout().is_terminal() {
+            return Self::default();
+        }
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Self { colour: !no_color && !dumb, width: Table::new().width() }
+    }
+}
+
+/// Explains the sign in every table that has one.
+const PLUS_MINUS: &str =
+    "±: half width of the 95 % confidence interval of the mean over n seeds, by Student's t.";
+
+/// `mean ± half width` with `digits` after the point, a dash for none. What has too few values for an interval is listed.
+fn with_interval(summary: Option<Summary>, digits: usize) -> String {
+    match summary {
+        None => "–".into(),
+        Some(Summary { n: 1, mean, .. }) => format!("{mean:.digits$}"),
+        Some(Summary { min, max, ci95: None, .. }) => format!("{min:.digits$}, {max:.digits$}"),
+        Some(Summary { mean, ci95: Some(half), .. }) => format!("{mean:.digits$} ± {half:.digits$}"),
+    }
+}
+
+/// Digits after the point that suit values like `value` in no known unit.
+fn digits_for(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v > 1.5 => 2,
+        _ => 4,
+    }
+}
+
+fn expected(value: &Expected) -> String {
+    match value {
+        Expected::Absent => "–".into(),
+        Expected::Words(words) => words.clone(),
+        Expected::Range(low, high) if low.total_cmp(high).is_eq() => format!("{low}"),
+        Expected::Range(low, high) => format!("{low} to {high}"),
+    }
+}
+
+/// The values of the points of a sweep, with the number of values behind each.
+fn found(ours: &[Summary]) -> String {
+    let Some(first) = ours.first() else { return "–".into() };
+    let alike = ours.iter().all(|s| s.n == first.n);
+    let text = |s: &Summary| {
+        let value = with_interval(Some(*s), digits_for(s.mean));
+        if alike { value } else { format!("{value} (n = {})", s.n) }
+    };
+    let text: Vec<String> = ours.iter().map(text).collect();
+    let text = text.join("; ");
+    if alike { format!("{text} (n = {})", first.n) } else { text }
+}
+
+fn claim_cells(claim: &ClaimRow) -> Vec<String> {
+    let unit = if claim.unit.is_empty() { String::new() } else { format!(", {}", claim.unit) };
+    let mark = if claim.changed { " (changed)" } else { "" };
+    let reason = if claim.reason.is_empty() { String::new() } else { format!(": {}", claim.reason) };
+    let switches: Vec<String> = claim
+        .switches
+        .iter()
+        .map(|s| format!("{}: {}{}", s.name, found(&s.ours), if s.meets { " (met)" } else { "" }))
+        .collect();
+    vec![
+        claim.place.clone(),
+        format!("{}{unit}", claim.what),
+        expected(&claim.paper),
+        expected(&claim.anchor),
+        found(&claim.ours),
+        format!("{}{mark}", expected(&claim.band)),
+        format!("{}{reason}", claim.verdict.word()),
+        switches.join("; "),
+    ]
+}
+
+/// The table of claims; the columns for anchors and switches are left out when no row has one.
+#[must_use]
+pub fn claims(table: &ClaimTable) -> Grid {
+    let names = ["place", "claim", "paper", "anchor", "ours", "band", "verdict", "with switch"];
+    let anchors = table.rows.iter().any(|row| row.anchor != Expected::Absent);
+    let switches = table.rows.iter().any(|row| !row.switches.is_empty());
+    let keep = |i: usize| (i != 3 || anchors) && (i != 7 || switches);
+    let kept = |cells: Vec<String>| -> Vec<String> {
+        cells.into_iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, cell)| cell).collect()
+    };
+    let row = |claim: &ClaimRow| Row::new(kept(claim_cells(claim)), RowKind::Claim(claim.verdict));
+    let rows: Vec<Row> = table.rows.iter().map(row).collect();
+    let header = kept(names.map(str::to_owned).to_vec());
+    let notes = vec![
+        format!("{PLUS_MINUS} Fewer than three values are listed instead."),
+        "ours: one value for each point of the sweep. Of an order, a trend or a change it is a difference, seed by seed, of which n \
+         counts the pairs."
+            .into(),
+    ];
+    Grid { numbers_from: header.len(), header, rows, notes }
+}
+
+/// Columns of a terminal below which a table of claims loses columns.
+const ALL_CLAIMS: u16 = 110;
+
+/// The table of claims for a terminal of `style`: a narrow one leaves the place in the paper, the authors' own program and the switches
+/// to the report and to Markdown.
+#[must_use]
+pub fn narrow(grid: &Grid, style: Style) -> Grid {
+    if style.width.is_none_or(|width| width >= ALL_CLAIMS) {
+        return grid.clone();
+    }
+    let keep = |i: usize| !["place", "anchor", "with switch"].contains(&grid.header[i].as_str());
+    let kept = |cells: &[String]| -> Vec<String> {
+        cells.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, cell)| cell.clone()).collect()
+    };
+    let header = kept(&grid.header);
+    let rows = grid.rows.iter().map(|row| Row { cells: kept(&row.cells), ..row.clone() });
+    Grid { numbers_from: header.len(), rows: rows.collect(), header, notes: grid.notes.clone() }
+}
+
+/// `grid` as a Markdown table with its notes below it and a line feed at the end; reference rows are in italics.
+#[must_use]
+pub fn markdown(grid: &Grid) -> String {
+    let escape = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut out = line(grid.header.iter().map(|name| escape(name)).collect());
+    let rule = |i: usize| if i >= grid.numbers_from { "---:".to_owned() } else { "---".to_owned() };
+    out.push_str(&line((0..grid.header.len()).map(rule).collect()));
+    for row in &grid.rows {
+        let note = if row.note.is_empty() { String::new() } else { format!(" ({})", escape(&row.note)) };
+        let cell = |(i, text): (usize, &String)| match row.kind {
+            RowKind::Reference if !text.is_empty() => format!("*{}*", escape(text)),
+            _ if i == 0 => format!("{}{note}", escape(text)),
+            _ => escape(text),
+        };
+        out.push_str(&line(row.cells.iter().enumerate().map(cell).collect()));
+    }
+    for note in &grid.notes {
+        out.push_str(&format!("\n{note}\n"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::example;
+    use justfull_sim::results::{FlowResult, RunResult};
+
+    fn group() -> Vec<RunResult> {
+        example::comparison(3).groups.remove(0).runs
+    }
+
+    #[test]
+    fn plain_text_has_no_escape_codes_and_colour_has() {
+        let grid = methods(&group());
+        let plain = terminal(&grid, Style::default());
+        assert!(!plain.contains('\u{1b}'), "{plain}");
+        assert!(plain.contains("Vanilla") && plain.contains("± "), "{plain}");
+        assert!(terminal(&grid, Style { colour: true, width: None }).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_bound_and_the_clairvoyant_policy_stand_last_and_apart() {
+        let grid = methods(&group());
+        let names: Vec<&str> = grid.rows.iter().map(|row| row.cells[0].as_str()).collect();
+        // The bound is of the call alone; a method has a row for each of its two flows.
+        assert_eq!(names[names.len() - 4..], ["", BOUND, "clairvoyant", ""]);
+        assert!(grid.rows[names.len() - 3..].iter().all(|row| row.kind == RowKind::Reference));
+        assert!(grid.rows[..names.len() - 3].iter().all(|row| row.kind != RowKind::Reference));
+        let text = terminal(&grid, Style::default());
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| line.trim().starts_with(BOUND)).expect("the bound is there");
+        assert!(lines[at - 1].trim().is_empty(), "{text}");
+    }
+
+    fn column(grid: &Grid, name: &str) -> usize {
+        grid.header.iter().position(|header| header.replace('\n', " ").starts_with(name)).expect(name)
+    }
+
+    /// W6: one row stood for all flows of a method.
+    #[test]
+    fn w6_each_flow_name_has_a_row_under_each_method() {
+        let grid = methods(&group());
+        let flows: Vec<&str> = grid.rows.iter().map(|row| row.cells[1].as_str()).collect();
+        assert_eq!(flows[..4], ["voice", "bulk", "voice", "bulk"]);
+        let (delay, rtt) = (column(&grid, "delay mean"), column(&grid, "RTT"));
+        assert_ne!(grid.rows[0].cells[delay], grid.rows[1].cells[delay]);
+        assert_eq!(grid.rows[0].cells[rtt], "–", "a call has no round trips");
+        let cell = column(&grid, "utilisation");
+        assert!(
+            !grid.rows[0].cells[cell].is_empty() && grid.rows[1].cells[cell].is_empty(),
+            "of the cell, once"
+        );
+        assert!(grid.notes.iter().all(|note| !note.contains("pool")), "{:?}", grid.notes);
+    }
+
+    /// W6: and what is pooled says how.
+    #[test]
+    fn w6_a_pooled_row_says_what_it_is_and_how_it_is_made() {
+        let mut runs = group();
+        for run in &mut runs {
+            let game = FlowResult { name: "game".into(), flows: 4, ..run.flows[0].clone() };
+            run.flows.insert(1, game);
+        }
+        let grid = methods(&runs);
+        let flows: Vec<&str> = grid.rows.iter().map(|row| row.cells[1].as_str()).collect();
+        assert_eq!(flows[..4], ["all low-latency", "voice", "game x4", "bulk"]);
+        let notes = grid.notes.join(" ");
+        assert!(
+            notes.contains("percentiles of the worst flow") && notes.contains("counted together"),
+            "{notes}"
+        );
+    }
+
+    /// W2: an interval of two of five seeds looked like one of five.
+    #[test]
+    fn w2_an_interval_has_its_n_and_says_where_seeds_lack_the_value() {
+        let mut runs = example::comparison(5).groups.remove(0).runs;
+        for run in runs.iter_mut().filter(|run| run.method == "CoDel") {
+            let keep = match run.seed {
+                1 => 0,
+                2 => 1,
+                _ => 2,
+            };
+            run.flows[0].delay.count *= u64::from(keep != 0);
+            run.flows[1].rtt.count *= u64::from(keep == 1);
+        }
+        let grid = methods(&runs);
+        let (n, delay, rtt) = (column(&grid, "n"), column(&grid, "delay mean"), column(&grid, "RTT"));
+        let at = grid.rows.iter().position(|row| row.cells[0] == "CoDel").expect("a method");
+        assert_eq!(grid.rows[at].cells[n], "5");
+        let cell = &grid.rows[at].cells[delay];
+        assert!(cell.contains("± ") && cell.ends_with("(4 of 5)"), "{cell}");
+        let cell = &grid.rows[at + 1].cells[rtt];
+        assert!(!cell.contains('±') && cell.ends_with("(1 of 5)"), "{cell}");
+        assert!(grid.notes.iter().any(|note| note.contains("k of the n seeds")), "{:?}", grid.notes);
+    }
+
+    /// W2: two seeds printed intervals of twelve standard errors.
+    #[test]
+    fn w2_two_seeds_are_listed_and_have_no_interval() {
+        let grid = methods(&example::comparison(2).groups[0].runs);
+        let cells = || grid.rows.iter().flat_map(|row| &row.cells);
+        assert!(cells().all(|cell| !cell.contains('±')));
+        assert_eq!(grid.rows[0].cells[column(&grid, "delay mean")].split(", ").count(), 2);
+        assert!(grid.notes.iter().any(|note| note.contains("Two values are listed")), "{:?}", grid.notes);
+    }
+
+    /// W1: a run whose limiter never held anything is that of another method.
+    #[test]
+    fn w1_what_never_acted_stands_below_the_rows_of_its_method_in_every_medium() {
+        let mut runs = group();
+        runs.iter_mut()
+            .filter(|run| run.method == "DRQL")
+            .for_each(|run| run.never_acted.push("limiter".into()));
+        let grid = methods(&runs);
+        for style in [Style::default(), Style { colour: true, width: Some(80) }] {
+            let text = terminal(&grid, style);
+            let lines: Vec<&str> = text.lines().collect();
+            let at = lines.iter().position(|line| line.contains("never acted: limiter")).expect("it is said");
+            assert!(lines[at - 2].contains("DRQL") && lines[at - 1].contains("bulk"), "{text}");
+        }
+        assert!(markdown(&grid).contains("never acted: limiter"));
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_lines_that_fit() {
+        let text = terminal(&methods(&group()), Style { colour: false, width: Some(72) });
+        assert!(text.lines().all(|line| line.chars().count() <= 72), "{text}");
+        let all = terminal(&methods(&group()), Style { colour: false, width: Some(200) });
+        assert_eq!(all, terminal(&methods(&group()), Style::default()));
+        for name in ["Vanilla", "5G-BDP", BOUND, "\n  RLC backlog, packets"] {
+            assert!(text.contains(name), "{text}");
+        }
+    }
+
+    /// U7: the tables of `reproduce` were 301 columns wide.
+    #[test]
+    fn u7_a_table_of_claims_fits_a_terminal_and_no_terminal() {
+        for (given, width) in [(Some(72), 72), (Some(80), 80), (Some(130), 130), (None, 120)] {
+            let style = Style { colour: false, width: given };
+            let text = terminal(&narrow(&claims(&example::claims()), style), style);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
+        let all = markdown(&claims(&example::claims()));
+        for name in ["place", "anchor", "with switch"] {
+            assert!(all.contains(name), "{all}");
+        }
+    }
+
+    #[test]
+    fn columns_adapt_to_runs_without_low_latency_flows() {
+        let mut runs = example::comparison(1).groups.remove(0).runs;
+        for run in &mut runs {
+            run.flows.retain(|f| !f.low_latency);
+            run.flows.iter_mut().for_each(|f| f.rtt.count = 0);
+        }
+        let without = methods(&runs);
+        assert!(without.header.contains(&"delay\nmean, ms".to_owned()), "{:?}", without.header);
+        assert!(without.header.contains(&"goodput,\nMbit/s".to_owned()));
+        assert!(!without.header.iter().any(|name| name.contains("RTT")));
+        assert!(without.rows.iter().all(|row| row.cells.len() == without.header.len()));
+    }
+
+    #[test]
+    fn markdown_escapes_what_would_split_a_cell_and_has_a_rule() {
+        let mut comparison = example::comparison(1);
+        comparison.groups[0].runs[0].method = "a|b".into();
+        let text = markdown(&methods(&comparison.groups[0].runs));
+        assert!(text.contains("| a\\|b |") && text.contains("| delay mean, ms |"), "{text}");
+        let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+        let mut lines = text.lines();
+        let first = columns(lines.next().expect("a header"));
+        assert!(lines.next().expect("a rule").starts_with("| --- | --- | ---: |"));
+        assert!(lines.filter(|line| line.starts_with('|')).all(|line| columns(line) == first), "{text}");
+    }
+
+    #[test]
+    fn claims_say_their_verdict_in_words_and_mark_a_changed_band() {
+        let table = example::claims();
+        let text = terminal(&claims(&table), Style { colour: false, width: Some(300) });
+        for verdict in Verdict::ALL {
+            assert!(text.contains(verdict.word()), "{text}");
+        }
+        assert!(text.contains("(changed)") && text.contains("no trace"), "{text}");
+        assert_eq!(table.tally(), "4 claims: 1 met, 1 explained, 1 missed, 1 not run");
+    }
+
+    #[test]
+    fn values_that_are_absent_are_dashes_and_never_zero() {
+        assert_eq!(with_interval(None, 2), "–");
+        assert_eq!(with_interval(Summary::of(&[2.0, 1.0]), 1), "1.0, 2.0");
+        assert_eq!(with_interval(Summary::of(&[1.0, 2.0, 3.0]), 1), "2.0 ± 2.5");
+        assert_eq!(found(&[]), "–");
+        let of = |values: &[f64]| Summary::of(values).expect("values");
+        assert_eq!(found(&[of(&[7.0]), of(&[8.0])]), "7.00; 8.00 (n = 1)");
+        assert_eq!(found(&[of(&[2.0, 2.0, 2.0]), of(&[8.0])]), "2.00 ± 0.00 (n = 3); 8.00 (n = 1)");
+    }
+}

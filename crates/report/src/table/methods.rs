@@ -1,0 +1,247 @@
+//! The table of a group: what each flow saw under each method, and what the cell did.
+
+use super::{BOUND, Grid, PLUS_MINUS, Row, RowKind, with_interval};
+use justfull_lab::model::breakdown::{Breakdown, MethodRuns, Part};
+use justfull_lab::model::metric::{Metric, Scope};
+use justfull_lab::model::summary::{bound_method, is_clairvoyant};
+use justfull_lab::stats::{LEAST_FOR_INTERVAL, Summary};
+use justfull_sim::results::RunResult;
+
+/// Digits after the point that suit values of `metric`.
+const fn decimals(metric: Metric) -> usize {
+    match metric {
+        Metric::Utilisation | Metric::Jain => 4,
+        Metric::DelayP95
+        | Metric::DelayP99
+        | Metric::DelayP999
+        | Metric::PdvP99
+        | Metric::Rtt
+        | Metric::Backlog
+        | Metric::SdapBacklog
+        | Metric::RlcBacklog
+        | Metric::RlcBacklogSd
+        | Metric::RlcAtEntry
+        | Metric::Within1
+        | Metric::Within2
+        | Metric::Within3
+        | Metric::Within4
+        | Metric::Within50
+        | Metric::QuantumMedian
+        | Metric::QuantumMedianDistance
+        | Metric::QuantumMost
+        | Metric::FrameP95 => 1,
+        Metric::DelayMean
+        | Metric::DelaySd
+        | Metric::Ipdv
+        | Metric::Late
+        | Metric::Goodput
+        | Metric::Drops
+        | Metric::DropsOfAll
+        | Metric::Bound
+        | Metric::PingRtt
+        | Metric::PingRttLeast
+        | Metric::Unused
+        | Metric::ToUe
+        | Metric::Mos
+        | Metric::PageLoad => 2,
+    }
+}
+
+/// Columns of the table of methods, the most telling first: the metric, its name, and whether the interval is shown.
+const COLUMNS: [Column; 13] = [
+    (Metric::DelayMean, "delay\nmean", true),
+    (Metric::DelayP95, "delay\np95", false),
+    (Metric::DelayP99, "delay\np99", false),
+    (Metric::Utilisation, "utilisation", true),
+    (Metric::Goodput, "goodput", true),
+    (Metric::Drops, "drops", false),
+    (Metric::Rtt, "RTT\nmean", false),
+    (Metric::PingRtt, "ping\nRTT", true),
+    (Metric::Mos, "MOS", true),
+    (Metric::FrameP95, "frame\np95", false),
+    (Metric::PageLoad, "page\nload", true),
+    (Metric::RlcBacklog, "RLC\nbacklog", false),
+    (Metric::RlcAtEntry, "RLC at\nentry", false),
+];
+
+/// Columns of the wide table beyond [`COLUMNS`].
+const WIDE_COLUMNS: [Column; 9] = [
+    (Metric::Within1, "within\n1 ms", true),
+    (Metric::Within4, "within\n4 ms", false),
+    (Metric::Unused, "unused", true),
+    (Metric::ToUe, "pull\nto UE", false),
+    (Metric::DelayP999, "delay\np99.9", false),
+    (Metric::PdvP99, "PDV\np99", false),
+    (Metric::Ipdv, "IPDV\nmean", false),
+    (Metric::Late, "late", false),
+    (Metric::Jain, "Jain\nindex", false),
+];
+
+type Column = (Metric, &'static str, bool);
+
+/// Names of the columns before those of metrics: the method, whose the row is, and the number of seeds.
+const LABELS: [&str; 3] = ["method", "flow", "n"];
+
+/// The table of `runs`: a row for each flow name under each method in order of appearance, before them one for all of a kind where
+/// there are several; then the bound and the clairvoyant policy. Columns that no row has a value for are left out.
+#[must_use]
+pub fn methods(runs: &[RunResult]) -> Grid {
+    grid(runs, COLUMNS.iter())
+}
+
+/// [`methods`] with shares within TTIs, unused capacity, high percentiles, jitter, missed delay budgets and fairness.
+#[must_use]
+pub fn wide(runs: &[RunResult]) -> Grid {
+    grid(runs, COLUMNS.iter().chain(&WIDE_COLUMNS))
+}
+
+/// What [`wide`] has beyond [`methods`], as a table of its own; without a column beside the names where no row has a value.
+#[must_use]
+pub fn rest(runs: &[RunResult]) -> Grid {
+    grid(runs, WIDE_COLUMNS.iter())
+}
+
+/// Heading of `metric`: what it is, its unit.
+fn heading(metric: Metric, name: &str) -> String {
+    let unit = metric.unit();
+    let separator = match unit.len() {
+        0 => "",
+        1 | 2 => ", ",
+        _ => ",\n",
+    };
+    format!("{name}{separator}{unit}")
+}
+
+fn is_of_cell(metric: Metric) -> bool {
+    metric.scope() == Scope::Cell
+}
+
+/// What one row shows in the column of `metric`; none where the column is not about it.
+fn value(
+    method: &MethodRuns<'_>,
+    part: Option<&Part>,
+    first: bool,
+    metric: Metric,
+) -> Option<Option<Summary>> {
+    match (is_of_cell(metric), part) {
+        (true, _) => first.then(|| method.of_cell(metric)),
+        (false, Some(part)) => Some(method.get(metric, part)),
+        (false, None) => None,
+    }
+}
+
+/// A mean over seeds as it is shown, with how many of `of` seeds have it where some have not.
+fn cell(summary: Option<Summary>, of: usize, (metric, _, interval): &Column) -> String {
+    let Some(summary) = summary else { return "–".into() };
+    // A ping's goodput is not nothing.
+    let small = *metric == Metric::Goodput && summary.mean.abs() < 0.1;
+    let digits = decimals(*metric) + usize::from(small);
+    let text = match *interval || summary.n < LEAST_FOR_INTERVAL {
+        true => with_interval(Some(summary), digits),
+        false => format!("{:.digits$}", summary.mean),
+    };
+    if summary.n == of { text } else { format!("{text} ({} of {of})", summary.n) }
+}
+
+/// The rows of one method: a row for each part, one where there is none.
+fn rows_of(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> Vec<Row> {
+    let kind = if is_clairvoyant(&method.method) { RowKind::Reference } else { RowKind::Method };
+    let all: Vec<Option<&Part>> =
+        if parts.is_empty() { vec![None] } else { parts.iter().map(Some).collect() };
+    let row = |(i, part): (usize, &Option<&Part>)| {
+        let (first, runs) = (i == 0, method.count());
+        let mut cells = match first {
+            true => vec![method.method.clone(), String::new(), runs.to_string()],
+            false => vec![String::new(); LABELS.len()],
+        };
+        cells[1] = part.map(|part| part.label.clone()).unwrap_or_default();
+        cells.extend(columns.iter().map(|column| {
+            value(method, *part, first, column.0).map_or_else(String::new, |v| cell(v, runs, column))
+        }));
+        Row::new(cells, if first || kind == RowKind::Reference { kind } else { RowKind::Part })
+    };
+    let mut rows: Vec<Row> = all.iter().enumerate().map(row).collect();
+    let idle = method.never_acted();
+    if let Some(last) = rows.last_mut().filter(|_| !idle.is_empty()) {
+        last.note = format!("{}: never acted: {idle}", method.method);
+    }
+    rows
+}
+
+/// The bound of each part that has one, over the packets of `method`.
+fn bound_rows(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for part in parts {
+        let Some(bound) = method.get(Metric::Bound, part) else { continue };
+        let mut cells = vec![String::new(), part.label.clone(), String::new()];
+        if rows.is_empty() {
+            (cells[0], cells[2]) = (BOUND.to_owned(), method.count().to_string());
+        }
+        cells.extend(columns.iter().map(|(metric, ..)| match metric {
+            Metric::DelayMean => cell(Some(bound), method.count(), &(Metric::Bound, "", true)),
+            _ => String::new(),
+        }));
+        rows.push(Row::new(cells, RowKind::Reference));
+    }
+    rows
+}
+
+fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> Grid {
+    let found = Breakdown::of(runs);
+    let has = |metric: Metric, method: &MethodRuns<'_>| match is_of_cell(metric) {
+        true => method.of_cell(metric).is_some(),
+        false => found.parts.iter().any(|part| method.get(metric, part).is_some()),
+    };
+    let columns: Vec<&Column> =
+        columns.filter(|column| found.methods.iter().any(|method| has(column.0, method))).collect();
+    let mut header: Vec<String> = LABELS.map(str::to_owned).to_vec();
+    header.extend(columns.iter().map(|(metric, name, _)| heading(*metric, name)));
+    let (seers, rivals): (Vec<_>, Vec<_>) = found.methods.iter().partition(|m| is_clairvoyant(&m.method));
+    let rows_of = |methods: Vec<&MethodRuns<'_>>| -> Vec<Row> {
+        methods.into_iter().flat_map(|method| rows_of(method, &found.parts, &columns)).collect()
+    };
+    let mut rows = rows_of(rivals);
+    let bound = bound_method(runs);
+    let bounded = found.methods.iter().find(|m| Some(&m.method) == bound.as_ref());
+    if columns.iter().any(|column| column.0 == Metric::DelayMean) {
+        rows.extend(bounded.map(|m| bound_rows(m, &found.parts, &columns)).unwrap_or_default());
+    }
+    rows.extend(rows_of(seers));
+    let notes = notes(&found, &rows, bounded.is_some());
+    Grid { header, rows, numbers_from: 2, notes }
+}
+
+/// How to read what is in `rows`.
+fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let any =
+        |mark: &str| rows.iter().flat_map(|row| &row.cells[LABELS.len()..]).any(|cell| cell.contains(mark));
+    if any("±") {
+        notes.push(PLUS_MINUS.into());
+    }
+    if any(" of ") {
+        notes.push("(k of n): only k of the n seeds have the value, and only they count.".into());
+    }
+    if any(", ") {
+        notes.push("Two values are listed, the least first: fewer than three have no interval.".into());
+    }
+    if found.parts.iter().any(Part::is_pool) {
+        notes.push(
+            "Rows \"all ...\" pool flows: mean delay over all packets, mean RTT over all samples, percentiles of the worst flow, \
+             goodput in sum."
+                .into(),
+        );
+    }
+    if let Some(part) = found.parts.iter().find(|part| part.label.contains(" x")) {
+        notes.push(format!("\"{}\": flows of one name are counted together.", part.label));
+    }
+    if bounded {
+        notes.push(format!(
+            "{BOUND}: the least mean delay that any policy could have given the same packets, those of the method that lost the fewest."
+        ));
+    }
+    if !found.silent.is_empty() {
+        notes.push(format!("Without a packet: {}.", found.silent.join(", ")));
+    }
+    notes
+}

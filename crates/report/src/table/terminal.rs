@@ -1,0 +1,154 @@
+//! Tables on a terminal.
+
+use super::{Grid, RowKind, Style, Verdict};
+use std::borrow::Cow;
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
+
+/// `text` with its control characters as escapes, but for line feeds: what names and files hold
+/// reaches no terminal as a command.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let commands = |c: char| c.is_control() && c != '\n';
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let one = |c: char| if commands(c) { c.escape_default().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(one).collect())
+}
+
+/// Columns of a table of words where no terminal says how wide it is.
+const WORDS_WIDTH: u16 = 120;
+
+fn paint(cell: Cell, kind: RowKind, last_text: bool) -> Cell {
+    match kind {
+        RowKind::Method | RowKind::Part => cell,
+        RowKind::Reference => cell.add_attribute(Attribute::Dim),
+        RowKind::Claim(_) if !last_text => cell,
+        RowKind::Claim(Verdict::Met) => cell.fg(Color::Green),
+        RowKind::Claim(Verdict::Explained) => cell.fg(Color::Cyan),
+        RowKind::Claim(Verdict::Missed) => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+        RowKind::Claim(Verdict::NotRun) => cell.fg(Color::Yellow),
+    }
+}
+
+/// Horizontal rules at the ends and below the header.
+const fn rules(line: char) -> TableStyle {
+    let rule = LineStyle::none().fill(line).junction(line);
+    TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule)
+}
+
+/// Width of column `i` with the blanks before it.
+fn column_width(grid: &Grid, i: usize) -> usize {
+    let texts = grid.rows.iter().map(|row| &row.cells[i]).chain([&grid.header[i]]);
+    2 + texts.flat_map(|text| text.lines()).map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// Number of leading columns that fit into `width`, at least two.
+fn fitting(grid: &Grid, width: usize) -> usize {
+    let ends = (0..grid.header.len()).scan(0, |end, i| {
+        *end += column_width(grid, i);
+        Some(*end)
+    });
+    ends.take_while(|end| *end <= width).count().max(2).min(grid.header.len())
+}
+
+/// `text` in lines of at most `width` characters, each after `indent` blanks but the first; a longer word has a line of its own.
+fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
+    let width = usize::from(width.unwrap_or(u16::MAX)).max(20);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("{}{word}", " ".repeat(indent))),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// `grid` for a terminal, without its notes and without a line feed at the end.
+///
+/// A table of numbers that is too wide loses its last columns and says which; a table of words is wrapped, at 120 columns where
+/// none are given. Reference rows follow an empty line; a row's note stands below it.
+#[must_use]
+pub fn terminal(grid: &Grid, style: Style) -> String {
+    let words = grid.numbers_from >= grid.header.len();
+    let columns = match style.width {
+        Some(width) if !words => fitting(grid, width.into()),
+        _ => grid.header.len(),
+    };
+    let mut lines = drawn(grid, style, words, columns);
+    if columns < grid.header.len() {
+        lines.push("Too narrow for:".into());
+        lines.extend(grid.header[columns..].iter().map(|name| format!("  {}", name.replace('\n', " "))));
+    }
+    lines.join("\n")
+}
+
+/// The notes of tables, each once, in lines for a terminal.
+#[must_use]
+pub fn notes<'a>(grids: impl IntoIterator<Item = &'a Grid>, style: Style) -> String {
+    let mut all: Vec<&String> = Vec::new();
+    for note in grids.into_iter().flat_map(|grid| &grid.notes) {
+        if !all.contains(&note) {
+            all.push(note);
+        }
+    }
+    let lines =
+        all.into_iter().flat_map(|note| wrapped(&printable(note), style.width.or(Some(WORDS_WIDTH)), 2));
+    lines.fold(String::new(), |text, line| text + &line + "\n")
+}
+
+/// The lines of the first `columns` of `grid`.
+fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(rules(if style.colour { '─' } else { '-' }));
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    if words {
+        let width = style.width.unwrap_or(WORDS_WIDTH).max(20);
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
+    if style.colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    let align = |i: usize| if i >= grid.numbers_from { CellAlignment::Right } else { CellAlignment::Left };
+    let verdict_column = grid.header.iter().position(|name| name == "verdict");
+    let header = grid.header.iter().take(columns).enumerate();
+    table.set_header(header.map(|(i, name)| Cell::new(printable(name)).set_alignment(align(i))));
+    let mut apart = false;
+    // Rows of numbers are a line each, so that the place of a note is known.
+    let mut notes: Vec<(usize, &str)> = Vec::new();
+    let mut below = 0;
+    for row in &grid.rows {
+        if row.kind == RowKind::Reference && !apart {
+            table.add_row((0..columns).map(|_| Cell::new("")));
+            apart = true;
+            below += 1;
+        }
+        table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
+            // A name may hold what would move the cursor.
+            let cell = Cell::new(text.replace(char::is_control, "\u{fffd}")).set_alignment(align(i));
+            if style.colour { paint(cell, row.kind, Some(i) == verdict_column) } else { cell }
+        }));
+        below += 1;
+        if !row.note.is_empty() && !words {
+            notes.push((below, &row.note));
+        }
+    }
+    table.column_iter_mut().for_each(|column| {
+        column.set_padding((1, 0));
+    });
+    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let head = lines.len() - 1 - below.min(lines.len() - 1);
+    for (below, note) in notes.into_iter().rev() {
+        let text = wrapped(&format!("   {}", printable(note)), style.width, 5);
+        lines.splice(head + below..head + below, text);
+    }
+    lines
+}

@@ -1,0 +1,144 @@
+//! The outcome of a validation as a table and as a page.
+
+use crate::table::{self, Grid, RowKind};
+use justfull_lab::model::Verdict;
+use justfull_lab::stats::Summary;
+use justfull_lab::validation::{Row, Validation};
+use justfull_scenario::library;
+use std::fmt::Write;
+
+/// `value` with the case's digits, without a sign before zero.
+fn number(value: f64, digits: usize) -> String {
+    // Adding 0 turns a negative zero into 0.
+    format!("{:.digits$}", value + 0.0)
+}
+
+/// One digit more than the values, so that an edge of a band is not rounded onto a value beyond it.
+fn band(row: &Row) -> String {
+    let digits = if row.case.digits == 0 && row.band.iter().all(|b| b.fract() == 0.0) {
+        0
+    } else {
+        row.case.digits.max(1)
+    };
+    let [lo, hi] = row.band;
+    if lo.total_cmp(&hi).is_eq() {
+        number(lo, digits)
+    } else {
+        format!("{} to {}", number(lo, digits), number(hi, digits))
+    }
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let digits = row.case.digits;
+    let published = row.case.published_text.clone().unwrap_or_else(|| {
+        // A published constant keeps all its digits.
+        if row.case.published.is_some() { row.published.to_string() } else { number(row.published, digits) }
+    });
+    let mean = number(row.ours.mean, digits);
+    let ours = match row.ours {
+        Summary { ci95: Some(half), n, .. } => format!("{mean} ± {} (n = {n})", number(half, digits)),
+        Summary { n: 2, min, max, .. } => format!("{}, {}", number(min, digits), number(max, digits)),
+        _ => mean,
+    };
+    let verdict = row.verdict.word().to_owned();
+    let case = &row.case;
+    vec![case.what.clone(), case.source.clone(), case.unit.clone(), published, ours, band(row), verdict]
+}
+
+/// The cases as a table.
+#[must_use]
+pub fn table(validation: &Validation) -> Grid {
+    let names = ["case", "source", "unit", "published", "ours (± 95 %)", "band", "verdict"];
+    let header: Vec<String> = names.map(str::to_owned).into();
+    let row = |row: &Row| table::Row::new(cells(row), RowKind::Claim(row.verdict));
+    let rows = validation.rows.iter().map(row).collect();
+    Grid { numbers_from: header.len(), header, rows, notes: Vec::new() }
+}
+
+/// The page of a control, which shows its figures from the folder `figures`.
+///
+/// # Panics
+/// Never: every control has a description, and writing into a string does not fail.
+#[must_use]
+pub fn markdown(validation: &Validation, figures: &str) -> String {
+    let file = &validation.file;
+    let doc = library::algorithms().into_iter().find(|doc| doc.name == file.control);
+    let doc = doc.expect("every control describes itself");
+    let mut page = format!("# Validation of `{}`\n\n", file.control);
+    let mut line = |text: &str| writeln!(page, "{text}\n").expect("writing into a string does not fail");
+    line(&format!("{}. Made by `justfull validate {}`; do not edit.", doc.title, file.control));
+    line(&format!("**What is modelled.** {}", file.models));
+    line(&format!("**Sources.** {}.", doc.sources.trim_end_matches('.')));
+    line(&format!("**What differs.** {}", sentence(doc.deviations)));
+    line(&format!("**Known limits.** {}", file.limits));
+    line(
+        "**How to read the table.** Bands were written down before the first run of a case and are not moved after it. \
+         Where chance plays a part, the whole 95 % interval over the seeds must lie in the band. A miss stays in the table.",
+    );
+    line("## Cases");
+    line(table::markdown(&table(validation)).trim_end());
+    line(&format!("{}.", validation.tally()));
+    let missed: Vec<&Row> = validation.rows.iter().filter(|row| row.verdict != Verdict::Met).collect();
+    if !missed.is_empty() {
+        line("## Misses");
+    }
+    for row in missed {
+        let why = row.case.why.as_deref().unwrap_or("not explained yet");
+        line(&format!("- **{}**: {why}", row.case.what));
+    }
+    if !validation.plots.is_empty() {
+        line("## Figures");
+    }
+    for figure in &validation.plots {
+        line(&format!("### {}", figure.title));
+        line(&format!("![{}]({figures}/{}.svg)", figure.title, figure.id));
+        line(&figure.caption);
+    }
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+/// `text` with a capital first and a full stop last.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first: String = chars.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_lab::model::plot::Plot;
+    use justfull_lab::validation::CaseFile;
+
+    #[test]
+    fn a_page_shows_every_case_every_figure_and_the_reason_of_a_miss() {
+        let mut file = CaseFile::load("new_reno").expect("it ships");
+        file.cases.retain(|case| case.id == "jain");
+        let row = |ours: f64, verdict| Row {
+            case: file.cases[0].clone(),
+            published: 1.0,
+            band: [0.95, 1.0],
+            ours: Summary::of(&[ours]).expect("a value"),
+            verdict,
+        };
+        let mut missed = row(0.5, Verdict::Missed);
+        missed.case.why = Some("because of a reason".into());
+        let rows = vec![row(0.99, Verdict::Met), missed];
+        let plot = Plot::new("an-id", "A title", "A caption", &[]);
+        let validation = Validation { file, rows, plots: vec![plot] };
+        assert!(!validation.as_recorded());
+        let page = markdown(&validation, "figures");
+        for text in [
+            "because of a reason",
+            "figures/an-id.svg",
+            "A caption",
+            "2 cases, 1 met, 1 missed",
+            "0.950 to 1.000",
+        ] {
+            assert!(page.contains(text), "{text} is missing in\n{page}");
+        }
+        assert_eq!(table(&validation).rows[1].kind, RowKind::Claim(Verdict::Missed));
+    }
+}

@@ -1,0 +1,273 @@
+//! Captures, read by two readers that are not ours: a parser in Rust, and tshark where it is installed.
+
+use justfull_lab::runner::Watch;
+use justfull_report::export::outputs::Outputs;
+use justfull_report::export::pcapng::{INTERFACES, SNAPLEN};
+use justfull_report::export::records::Format;
+use justfull_report::export::run;
+use justfull_scenario::{Overrides, Scenario};
+use pcap_parser::pcapng::{Block, OptionCode};
+use pcap_parser::traits::PcapReaderIterator;
+use pcap_parser::{PcapBlockOwned, PcapError, PcapNGReader};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A download that is marked or dropped, a call and a ping.
+const SCENARIO: &str = r#"
+title = "Captured"
+duration = "3s"
+methods = ["Vanilla"]
+[channel]
+kind = "constant"
+per_slot = 2500
+unit = "bytes"
+[air]
+delay = "2ms"
+[sdap]
+poll = { period = "200us" }
+queue = { limit = "60kB" }
+[rlc]
+queue = { limit = "20kB", aqm = { kind = "codel" } }
+[[flow]]
+name = "bulk"
+tcp = { }
+[[flow]]
+name = "call"
+udp = { payload = "172B", interval = "20ms" }
+[[flow]]
+name = "ping"
+ping = { payload = "56B", interval = "100ms" }
+"#;
+
+struct Capture {
+    folder: TempDir,
+    rows: usize,
+}
+
+impl Capture {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("c.pcapng")
+    }
+}
+
+fn capture() -> Capture {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let scenario = Scenario::parse(SCENARIO, Path::new("captured.toml"), None, Overrides::default());
+    let outputs = Outputs {
+        pcapng: Some(folder.path().join("c.pcapng")),
+        packets: Some((folder.path().join("p.csv"), Format::Csv)),
+        ..Outputs::default()
+    };
+    let scenario = scenario.expect("the scenario is sound");
+    let done = run::compare(&scenario, 1, &Watch::default(), &[outputs]);
+    let delivered = done.expect("it runs").groups[0].runs[0].conservation.delivered;
+    Capture { folder, rows: delivered as usize }
+}
+
+/// One packet of a capture.
+struct Frame {
+    interface: u32,
+    ns: u64,
+    original: u32,
+    bytes: Vec<u8>,
+    comment: String,
+}
+
+/// Comments of the section and the frames.
+fn read(path: &Path) -> (Vec<String>, Vec<Frame>) {
+    let mut reader =
+        PcapNGReader::new(1 << 20, File::open(path).expect("it is there")).expect("it is pcapng");
+    let (mut comments, mut frames, mut names, mut counts) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let text = |value: &[u8]| String::from_utf8(value.to_vec()).expect("UTF-8");
+    loop {
+        match reader.next() {
+            Ok((length, PcapBlockOwned::NG(block))) => {
+                match block {
+                    Block::SectionHeader(header) => {
+                        let own = header.options.iter().filter(|o| o.code == OptionCode::Comment);
+                        comments.extend(own.map(|o| text(&o.value[..usize::from(o.len)])));
+                    }
+                    Block::InterfaceDescription(interface) => {
+                        assert_eq!((interface.linktype.0, interface.snaplen), (101, SNAPLEN));
+                        assert_eq!(interface.if_tsresol, 9);
+                        let name = interface.options.iter().find(|o| o.code == OptionCode::IfName);
+                        let name = name.expect("a name");
+                        names.push(text(&name.value[..usize::from(name.len)]));
+                    }
+                    Block::EnhancedPacket(packet) => {
+                        let own = packet.options.iter().find(|o| o.code == OptionCode::Comment);
+                        let own = own.expect("a comment");
+                        frames.push(Frame {
+                            interface: packet.if_id,
+                            ns: u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low),
+                            original: packet.origlen,
+                            bytes: packet.data[..packet.caplen as usize].to_vec(),
+                            comment: text(&own.value[..usize::from(own.len)]),
+                        });
+                    }
+                    Block::InterfaceStatistics(_) => counts += 1,
+                    other => panic!("{other:?}"),
+                }
+                reader.consume(length);
+            }
+            Ok(_) => panic!("not pcapng"),
+            Err(PcapError::Eof) => break,
+            Err(PcapError::Incomplete(_)) => reader.refill().expect("there is more"),
+            Err(e) => panic!("{e:?}"),
+        }
+    }
+    assert!(names.iter().eq(INTERFACES.map(|(name, _)| name).iter()), "{names:?}");
+    assert_eq!(counts, INTERFACES.len());
+    (comments, frames)
+}
+
+/// The one's complement sum of `bytes`; all ones when a checksum in them is right.
+fn ones_sum(bytes: &[u8]) -> u16 {
+    let mut sum: u32 =
+        bytes.chunks(2).map(|p| u32::from(p[0]) << 8 | u32::from(*p.get(1).unwrap_or(&0))).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[test]
+fn headers_lengths_and_checksums_are_those_of_whole_packets() {
+    let made = capture();
+    let (_, frames) = read(&made.path());
+    assert!(frames.len() > 3 * made.rows);
+    for frame in &frames {
+        let (ip, rest) = frame.bytes.split_at(20);
+        assert_eq!((ip[0], u32::from(ip[2]) << 8 | u32::from(ip[3])), (0x45, frame.original));
+        assert_eq!(ones_sum(ip), 0xffff, "IPv4");
+        assert_eq!(frame.bytes.len() as u32, frame.original.min(SNAPLEN));
+        // What was cut off is zeros and adds nothing to a sum.
+        let length = frame.original as usize - 20;
+        let mut pseudo = if ip[9] == 1 { Vec::new() } else { ip[12..20].to_vec() };
+        if ip[9] != 1 {
+            pseudo.extend([0, ip[9], (length >> 8) as u8, length as u8]);
+        }
+        pseudo.extend_from_slice(rest);
+        assert_eq!(ones_sum(&pseudo), 0xffff, "protocol {}", ip[9]);
+        if ip[9] == 17 {
+            assert_eq!(usize::from(rest[4]) << 8 | usize::from(rest[5]), length);
+        }
+    }
+}
+
+#[test]
+fn each_layer_has_each_packet_once_and_time_does_not_go_back() {
+    let made = capture();
+    let (comments, frames) = read(&made.path());
+    assert!(comments.iter().any(|c| c == "justfull.method = Vanilla"), "{comments:?}");
+    assert!(comments.iter().any(|c| c.starts_with("justfull.scenario_toml = title = \"Captured\"")));
+    assert!(frames.windows(2).all(|pair| pair[0].ns <= pair[1].ns));
+    let on = |i: u32| frames.iter().filter(move |f| f.interface == i);
+    let csv = fs::read_to_string(made.folder.path().join("p.csv")).expect("it is there");
+    let records = csv.lines().skip(2);
+    let dropped = |at: &str| records.clone().filter(|r| r.contains(&format!(",{at},"))).count();
+    let marked = |i: u32| on(i).filter(|f| f.comment.contains(" dropped=")).count();
+    assert_eq!(
+        on(0).filter(|f| !f.comment.contains("dropped")).count(),
+        on(0).count(),
+        "the UPF lets all pass"
+    );
+    assert_eq!((marked(1), marked(2)), (dropped("sdap"), dropped("rlc")));
+    assert!(marked(1) + marked(2) > 0, "something was dropped");
+    assert_eq!(on(2).count() - marked(2), made.rows);
+    for i in 0..3 {
+        let mut ids: Vec<&str> = on(i).filter_map(|f| f.comment.split(' ').nth(1)).collect();
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "interface {i}");
+    }
+    let late = on(2).filter(|f| !f.comment.contains("dropped") && f.ns + 2_000_000 > 3_000_000_000).count();
+    assert_eq!(on(3).count() + late, made.rows, "the last 2 ms are in the air when the run ends");
+}
+
+#[test]
+fn sequence_numbers_are_those_of_the_stream() {
+    let made = capture();
+    let (_, frames) = read(&made.path());
+    let tcp = |i: u32| frames.iter().filter(move |f| f.interface == i && f.bytes[9] == 6);
+    let (mut next, mut again) = (1, 0);
+    for frame in tcp(0) {
+        let (seq, length) = (word(&frame.bytes, 24), frame.original - 52);
+        if seq == next {
+            next = next.wrapping_add(length);
+        } else {
+            assert!(seq < next, "the sender leaves no gap: {seq} {next}");
+            again += 1;
+        }
+    }
+    assert!(next > 500_000 && again > 0, "{next} bytes, {again} sent again");
+    let acks: Vec<u32> = tcp(4).map(|frame| word(&frame.bytes, 28)).collect();
+    assert!(acks.len() > 100 && acks.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert!(acks.last().is_some_and(|last| *last <= next));
+    let pings = |i: u32, kind: u8| {
+        frames.iter().filter(|f| f.interface == i && f.bytes[9] == 1 && f.bytes[20] == kind).count()
+    };
+    assert!(pings(0, 8) >= 28 && pings(4, 0) >= 20, "{} {}", pings(0, 8), pings(4, 0));
+}
+
+/// Runs a Wireshark tool; none, said aloud, where it is not installed, which continuous integration takes for a failure.
+fn wireshark(program: &str, arguments: &[&str], path: &Path) -> Option<String> {
+    let done = match Command::new(program).args(arguments).arg(path).output() {
+        Ok(done) => done,
+        Err(e) => {
+            assert!(std::env::var_os("CI").is_none(), "{program}: {e}; .ci/setup installs it");
+            eprintln!("skipped: {program} is not installed ({e})");
+            return None;
+        }
+    };
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{program}: {told}");
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_with_a_capture() {
+    let made = capture();
+    let (_, frames) = read(&made.path());
+    let arguments = [
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-T",
+        "fields",
+        "-e",
+        "frame.interface_name",
+        "-e",
+        "ip.checksum.status",
+        "-e",
+        "_ws.malformed",
+        "-e",
+        "frame.comment",
+        "-r",
+    ];
+    let Some(text) = wireshark("tshark", &arguments, &made.path()) else { return };
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), frames.len());
+    for (line, frame) in lines.iter().zip(&frames) {
+        assert_eq!(line[0], INTERFACES[frame.interface as usize].0);
+        assert_eq!((line[1], line[2]), ("1", ""), "the checksum is good and nothing is malformed");
+        assert_eq!(line[3], frame.comment);
+    }
+}
+
+#[test]
+fn capinfos_tells_interfaces_and_count() {
+    let made = capture();
+    let (_, frames) = read(&made.path());
+    let Some(text) = wireshark("capinfos", &["-M"], &made.path()) else { return };
+    let packets = text.lines().find_map(|l| l.strip_prefix("Number of packets:")).map(str::trim);
+    assert_eq!(packets, Some(frames.len().to_string().as_str()), "{text}");
+    assert!(text.contains("Number of interfaces in file: 5"), "{text}");
+    assert!(text.contains("Encapsulation = Raw IP"), "{text}");
+}

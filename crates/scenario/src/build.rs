@@ -1,0 +1,337 @@
+//! From a checked file to a world.
+
+use super::Job;
+use super::error::{Locator, ScenarioError};
+use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
+use super::trace_channel;
+use justfull_base::Duration;
+use justfull_base::packet::Protocol;
+use justfull_phy::five_qi::{TABLE, five_qi};
+use justfull_ran::channel::{ChannelConfig, CqiRowsConfig};
+use justfull_ran::{FiveTuple, PacketDetectionRule, StackConfig, UeConfig};
+use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
+use justfull_trace::{Format, TracePaths, Values};
+use std::sync::Arc;
+
+/// Most UEs and most flows of a world.
+const MOST: usize = 1_000_000;
+
+/// First port of the flows at the UE; each flow of a scenario has its own.
+const FIRST_PORT: u32 = 10_000;
+
+/// Ports that there are; after the last comes the first.
+const PORTS: u32 = 1 << 16;
+
+/// From the first port of an entry to that of the next, where so many are enough.
+const PORTS_APART: u32 = 997;
+
+pub(super) fn world(
+    file: &ScenarioFile,
+    name: &str,
+    job: &Job,
+    traces: &TracePaths,
+    locator: &Locator,
+) -> Result<WorldConfig, ScenarioError> {
+    let mut ues = Vec::new();
+    let slot = file.mac.slot.period;
+    for (i, ue) in file.ue.iter().enumerate() {
+        let own = ue
+            .channel
+            .as_ref()
+            .map(|c| channel(c, slot, traces, &format!("ue[{i}].channel"), locator))
+            .transpose()?;
+        let config = UeConfig {
+            drbs: ue.drbs,
+            qos_flows: ue.qos_flow.clone(),
+            rules: ue.rule.clone(),
+            channel: own,
+            slice: slice(file, i, ue, locator)?,
+        };
+        if ue.count == 0 || ues.len() + ue.count as usize > MOST {
+            return Err(locator.plain(
+                &format!("ue[{i}].count"),
+                &ue.count.to_string(),
+                "1 to a million UEs in all",
+            ));
+        }
+        ues.extend(std::iter::repeat_n(config, ue.count as usize));
+    }
+    if ues.is_empty() {
+        return Err(locator.plain("ue", "an empty list", "at least one UE"));
+    }
+    let flows = flows(file, &mut ues, locator)?;
+    Ok(WorldConfig {
+        scenario: name.into(),
+        method: job.method.clone(),
+        stack: StackConfig {
+            upf: file.upf.clone(),
+            sdap: file.sdap.clone(),
+            rlc: file.rlc.clone(),
+            pdcp: file.pdcp.clone(),
+            mac: file.mac.clone(),
+            channel: channel(&file.channel, slot, traces, "channel", locator)?,
+            ues: shared(ues),
+            slices: file.slice.iter().map(|slice| slice.share).collect(),
+            tie_order: file.tie_order,
+            mtu: file.mtu,
+            seed: job.seed,
+            assert_bound: false,
+        },
+        flows,
+        core_rate: file.core.rate,
+        core_delay: file.core.delay,
+        air_delay: file.air.delay,
+        uplink: UplinkConfig {
+            rate: file.uplink.rate,
+            delay: file.uplink.delay,
+            limit: file.uplink.limit,
+            grants: file.uplink.grants.clone(),
+        },
+        duration: file.duration,
+        warmup: file.warmup,
+        series_bins: file.series_bins,
+        entity_backlog: file.entity_backlog,
+    })
+}
+
+/// Index of the slice that entry `i` of the UEs names.
+fn slice(file: &ScenarioFile, i: usize, ue: &UeFile, locator: &Locator) -> Result<u16, ScenarioError> {
+    let Some(name) = &ue.slice else { return Ok(0) };
+    let names = || file.slice.iter().map(|slice| slice.name.as_str());
+    names().position(|slice| slice == name).map(|at| at as u16).ok_or_else(|| {
+        let known = names().collect::<Vec<_>>().join(", ");
+        let allowed = if known.is_empty() { "none: there is no [[slice]]".into() } else { known };
+        locator.plain(&format!("ue[{i}].slice"), name, &allowed)
+    })
+}
+
+fn flows(
+    file: &ScenarioFile,
+    ues: &mut [UeConfig],
+    locator: &Locator,
+) -> Result<Vec<FlowConfig>, ScenarioError> {
+    let mut flows = Vec::new();
+    let ports = ports(file);
+    for (i, flow) in file.flow.iter().enumerate() {
+        let at = |field: &str| format!("flow[{i}].{field}");
+        let first = flow.ue as usize;
+        let span = if flow.ues == 0 { ues.len().saturating_sub(first) } else { flow.ues as usize };
+        if span == 0 || first + span > ues.len() {
+            let last = first + span.max(1) - 1;
+            let found = if last == first { format!("UE {first}") } else { format!("UEs {first} to {last}") };
+            let allowed = match ues.len() {
+                0 => "none: there is no UE".into(),
+                1 => "0: there is one UE".into(),
+                n => format!("0 to {}, as there are UEs", n - 1),
+            };
+            return Err(locator.plain(&at("ue"), &found, &allowed));
+        }
+        if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
+            return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
+        }
+        let port = ports.as_ref().map(|ports| ports[i]).ok_or_else(|| {
+            let sum: u64 = file.flow.iter().map(|flow| u64::from(flow.count)).sum();
+            locator.plain(
+                &at("count"),
+                &format!("{sum} with the other flows"),
+                "at most 65536: each has a port",
+            )
+        })?;
+        let (name, traffic) = (Arc::<str>::from(&*flow.name), Arc::new(traffic(flow, &at, locator)?));
+        let delay_budget = delay_budget(flow, &at, locator)?;
+        for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
+            for k in 0..flow.count {
+                let tuple = tuple(&traffic, ue_index, port + k);
+                if let Some(qfi) = flow.qfi {
+                    let rule = PacketDetectionRule {
+                        protocol: Some(tuple.protocol),
+                        destination_port: Some(tuple.destination_port),
+                        ..PacketDetectionRule::any(qfi)
+                    };
+                    ue.rules.push(rule);
+                }
+                flows.push(FlowConfig {
+                    name: Arc::clone(&name),
+                    ue: ue_index as u32,
+                    tuple,
+                    dscp: flow.dscp,
+                    traffic: Arc::clone(&traffic),
+                    low_latency: flow.low_latency,
+                    start: flow.start,
+                    stop: flow.stop,
+                    extra_delay: flow.extra_delay,
+                    delay_budget,
+                });
+            }
+        }
+    }
+    default_rules(ues);
+    Ok(flows)
+}
+
+/// Packet delay budget of the 5QI that `flow` names.
+fn delay_budget(
+    flow: &FlowFile,
+    at: &dyn Fn(&str) -> String,
+    locator: &Locator,
+) -> Result<Option<Duration>, ScenarioError> {
+    let Some(value) = flow.five_qi else { return Ok(None) };
+    match five_qi(value) {
+        Some(row) => Ok(Some(row.delay_budget)),
+        None => {
+            let known: Vec<String> = TABLE.iter().map(|row| row.value.to_string()).collect();
+            let allowed = format!("one of the standardised {}", known.join(", "));
+            Err(locator.plain(&at("five_qi"), &value.to_string(), &allowed))
+        }
+    }
+}
+
+/// What no rule names goes to the UE's last QoS flow, as the default rule of a PDU session does (TS 23.501 section 5.7.1.1).
+fn default_rules(ues: &mut [UeConfig]) {
+    for ue in ues {
+        if let Some(last) = ue.qos_flows.last() {
+            ue.rules.push(PacketDetectionRule::any(last.qfi));
+        }
+    }
+}
+
+/// One allocation for neighbours that are the same: a large cell has thousands of them.
+fn shared(ues: Vec<UeConfig>) -> Vec<Arc<UeConfig>> {
+    let mut all: Vec<Arc<UeConfig>> = Vec::with_capacity(ues.len());
+    for ue in ues {
+        let same = all.last().filter(|last| ***last == ue).cloned();
+        all.push(same.unwrap_or_else(|| Arc::new(ue)));
+    }
+    all
+}
+
+fn traffic(
+    flow: &FlowFile,
+    at: &dyn Fn(&str) -> String,
+    locator: &Locator,
+) -> Result<Traffic, ScenarioError> {
+    let tcp = |tcp: &TcpFile| {
+        let (sender, receiver) = (Box::new(tcp.sender.clone()), Box::new(tcp.receiver.clone()));
+        let size = tcp.size;
+        match tcp.direction {
+            Direction::Down => Traffic::Tcp { sender, receiver, size },
+            Direction::Up => Traffic::Upload { sender, receiver, size },
+        }
+    };
+    let udp = |udp: &UdpFile| Traffic::Udp { payload: udp.payload, interval: udp.interval };
+    let kinds = [
+        ("tcp", flow.tcp.as_ref().map(tcp)),
+        ("udp", flow.udp.as_ref().map(udp)),
+        ("ping", flow.ping.clone().map(Traffic::Ping)),
+        ("cbr", flow.cbr.clone().map(Traffic::Cbr)),
+        ("on_off", flow.on_off.clone().map(Traffic::OnOff)),
+        ("voip", flow.voip.clone().map(Traffic::Voip)),
+        ("video", flow.video.clone().map(Traffic::Video)),
+        ("page", flow.page.clone().map(|page| Traffic::Page(Box::new(page)))),
+    ];
+    let all = kinds.each_ref().map(|(name, _)| format!("`{name}`")).join(", ");
+    let mut said = kinds.into_iter().filter_map(|(name, traffic)| Some((name, traffic?)));
+    match (said.next(), said.next()) {
+        (Some((_, traffic)), None) => Ok(traffic),
+        (None, _) => Err(locator.plain(&at("name"), &flow.name, &format!("a flow with one table of {all}"))),
+        (Some((first, _)), Some((second, _))) => {
+            Err(locator.plain(&at(second), &format!("`{first}` and `{second}`"), "one of them"))
+        }
+    }
+}
+
+/// Where the ports of each entry begin, counted from [`FIRST_PORT`], such that no two entries share one; none when there are not
+/// enough. Entries stand apart, so that a flow that is added to one moves no port, and with it no hash, of those after it.
+fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
+    let with = |apart: u32| -> Option<Vec<u32>> {
+        let mut free = 0_u32;
+        let begin = |(i, flow): (u32, &FlowFile)| {
+            let first = free.max(i.checked_mul(apart)?);
+            free = first.checked_add(flow.count).filter(|&end| end <= PORTS)?;
+            Some(first)
+        };
+        (0..).zip(&file.flow).map(begin).collect()
+    };
+    with(PORTS_APART).or_else(|| with(0))
+}
+
+/// Addresses of the documentation range (RFC 5737) as IPv4-mapped IPv6 addresses.
+fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
+    let mapped = |v4: [u8; 4]| {
+        let mut address = [0; 16];
+        address[10..12].fill(0xff);
+        address[12..].copy_from_slice(&v4);
+        address
+    };
+    let [_, b, c, d] = (ue as u32 + 1).to_be_bytes();
+    let protocol = traffic.protocol();
+    FiveTuple {
+        source: mapped([192, 0, 2, 1]),
+        destination: mapped([10, b, c, d]),
+        source_port: match protocol {
+            Protocol::Tcp => 5201,
+            Protocol::Udp => 2112,
+            Protocol::Icmp | Protocol::Other => 0,
+        },
+        // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell pings apart.
+        destination_port: ((FIRST_PORT + flow) % PORTS) as u16,
+        protocol,
+    }
+}
+
+fn channel(
+    file: &ChannelFile,
+    slot: Duration,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<ChannelConfig, ScenarioError> {
+    Ok(match file {
+        ChannelFile::Constant(c) => ChannelConfig::Constant(c.clone()),
+        ChannelFile::Pattern(c) => ChannelConfig::Pattern(c.clone()),
+        ChannelFile::Rows(c) => ChannelConfig::Rows(c.clone()),
+        ChannelFile::CqiRows(c) => ChannelConfig::CqiRows(c.clone()),
+        ChannelFile::Markov(c) => ChannelConfig::Markov(c.clone()),
+        ChannelFile::Trace(t) => {
+            ChannelConfig::Rows(trace_channel::rows(t, slot, traces, &format!("{field}.file"), locator)?)
+        }
+        ChannelFile::CqiTrace(t) => {
+            let format = Format::Cqi { missing: t.missing };
+            let field = format!("{field}.file");
+            let Values::Cqi(cqi) =
+                trace_channel::read(t.file.as_ref(), traces, format, t.rows, &field, locator)?.values
+            else {
+                return Err(locator.plain(&field, "capacities", "channel qualities"));
+            };
+            ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
+        }
+        ChannelFile::Mcs(c) => ChannelConfig::Mcs(c.clone()),
+        ChannelFile::McsTrace(t) => {
+            ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)
+        }
+    })
+}
+
+/// What was repaired in the traces of `file`.
+pub(super) fn trace_warnings(
+    file: &ScenarioFile,
+    traces: &TracePaths,
+    locator: &Locator,
+) -> Result<Vec<String>, ScenarioError> {
+    let own = |(i, ue): (usize, &UeFile)| Some((format!("ue[{i}].channel"), ue.channel.clone()?));
+    let all = std::iter::once(("channel".to_string(), file.channel.clone()));
+    let mut warnings = Vec::new();
+    for (field, channel) in all.chain(file.ue.iter().enumerate().filter_map(own)) {
+        let field = format!("{field}.file");
+        match channel {
+            ChannelFile::CqiTrace(t) => {
+                let format = Format::Cqi { missing: t.missing };
+                let trace = trace_channel::read(t.file.as_ref(), traces, format, None, &field, locator)?;
+                warnings.extend(trace.repair.map(|repair| repair.to_string()));
+            }
+            ChannelFile::Trace(t) => warnings.extend(trace_channel::notes(&t, traces, &field, locator)?),
+            _ => {}
+        }
+    }
+    Ok(warnings)
+}

@@ -1,0 +1,295 @@
+//! Everything that can be wrong with a scenario before its first run.
+
+use super::error::{Locator, ScenarioError};
+use super::file::{self, ScenarioFile};
+use super::findings::{Findings, Full};
+use super::notes::Seen;
+use super::resolve::{Case, Resolved};
+use super::tree::Path;
+use super::{Job, Overrides, Scenario, build, origin};
+use justfull_sim::{World, WorldConfig};
+use std::path::{Path as FilePath, PathBuf};
+use toml::Value;
+
+/// Most runs of a method at a point; a bound on memory.
+const MOST_RUNS: u32 = 100_000;
+/// Mistakes after which the search ends.
+const MOST_MISTAKES: usize = 100;
+/// Methods that a message about a setting shows.
+const SHOWN: usize = 3;
+
+impl Scenario {
+    /// Looks for all that is wrong with `text`, which stands in `file`: under each method, under each variant unless one is
+    /// asked for, and with each switch.
+    ///
+    /// # Errors
+    /// Each mistake once, in the order of the file, at most a hundred.
+    pub fn examine(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+    ) -> Result<Self, Vec<ScenarioError>> {
+        let mut found = Findings::new(MOST_MISTAKES);
+        let scenario = Self::found(text, file, data_dir, overrides, &mut found);
+        if let Some(scenario) = &scenario {
+            // Full is as good as done.
+            let _ = scenario.find_alternatives(&mut found);
+        }
+        // Where they stand in the file; what stands nowhere in it comes last.
+        found.errors.sort_by_key(|error| (error.at.is_none(), error.at));
+        match scenario.filter(|_| found.errors.is_empty()) {
+            Some(scenario) => Ok(scenario),
+            None => Err(found.errors),
+        }
+    }
+
+    /// Looks for what is wrong with what was asked for. Every method must be known and give a world, so that a mistake is found
+    /// before the first run.
+    pub(super) fn find(&mut self, found: &mut Findings) -> Result<(), Full> {
+        self.find_in_numbers(found)?;
+        self.notes = self.find_under(self.variant(), found)?;
+        Ok(())
+    }
+
+    fn find_in_numbers(&self, found: &mut Findings) -> Result<(), Full> {
+        if self.methods().is_empty() {
+            found.add(self.locator.plain("methods", "none", "at least one method"))?;
+        }
+        for (i, name) in self.methods().iter().enumerate() {
+            if self.methods()[..i].iter().any(|other| other.eq_ignore_ascii_case(name)) {
+                let (twice, allowed) = (format!("{name} twice"), "each method once");
+                found.add(match self.overrides.methods {
+                    Some(_) => self.locator.option("--method", &twice, allowed),
+                    None => self.locator.plain("methods", &twice, allowed),
+                })?;
+            }
+        }
+        let runs = self.overrides.runs.unwrap_or(self.base.runs);
+        if !(1..=MOST_RUNS).contains(&runs) {
+            let allowed = format!("1 to {MOST_RUNS}");
+            found.add(match self.overrides.runs {
+                Some(_) => self.locator.option("--runs", &runs.to_string(), &allowed),
+                None => self.locator.plain("runs", &runs.to_string(), &allowed),
+            })?;
+        }
+        let seed = self.first_seed();
+        if seed.checked_add(u64::from(runs)).is_none() {
+            let allowed = format!("at most {}: each run has the next seed", u64::MAX - u64::from(runs));
+            found.add(self.locator.option("--seed", &seed.to_string(), &allowed))?;
+        }
+        if self.points().is_empty() {
+            found.add(self.locator.plain("sweep.values", "none", "at least one value"))?;
+        }
+        Ok(())
+    }
+
+    /// Looks for what is wrong with the methods at all points under `variant`. Returns what a user
+    /// should know of a sound scenario.
+    fn find_under(&self, variant: &str, found: &mut Findings) -> Result<Vec<String>, Full> {
+        let before = found.errors.len();
+        let (mut seen, mut sweep) = (Seen::default(), SweepEffect::default());
+        for method in self.methods() {
+            for (at, point) in self.points().iter().enumerate() {
+                let case = Case { variant, ..self.case(Some(method), point.as_ref()) };
+                let Some((resolved, world)) = self.find_in_case(case, found)? else { continue };
+                if let Some(world) = world {
+                    sweep.note(self, &resolved.locator, at, world);
+                }
+                seen.case(method, at, resolved, |locator| self.sweep_hidden_by(locator));
+            }
+        }
+        for (i, under) in &seen.homeless {
+            if under.len() == self.methods().len() {
+                found.add(self.no_such_setting(*i, under))?;
+            }
+        }
+        if found.errors.len() > before {
+            return Ok(Vec::new());
+        }
+        if variant == self.variant() {
+            self.unread_settings(&seen.unread).into_iter().try_for_each(|error| found.add(error))?;
+        }
+        match &self.base.sweep {
+            Some(file) if sweep.is_none(&self.points()) => {
+                let why = format!("{}, which changes no method's world", file.path);
+                let allowed = "a path whose value changes the world";
+                found.add(self.locator.plain("sweep.path", &why, allowed))?;
+            }
+            _ => {}
+        }
+        Ok(self.notes_on(seen))
+    }
+
+    /// Looks for what is wrong with `case`; also returns its world if nothing is. None for a name that nobody knows.
+    fn find_in_case(
+        &self,
+        case: Case<'_>,
+        found: &mut Findings,
+    ) -> Result<Option<(Resolved, Option<WorldConfig>)>, Full> {
+        let (resolved, errors) = match self.resolve(case) {
+            Ok(resolved) => resolved,
+            Err(error) => return found.add(error).map(|()| None),
+        };
+        let wrong = !errors.is_empty();
+        for error in errors {
+            found.add(error)?;
+        }
+        let job = self.first_job(case);
+        let built = match &resolved.file {
+            Ok(file) => self.world_of(file, &job, &resolved.locator),
+            Err(error) => Err(error.clone()),
+        };
+        let world = match built {
+            // A trace that only another variant reads, and that is not here, is not the scenario's fault.
+            Err(error) if error.needs_data && case.variant != self.variant() => None,
+            Ok(world) => Some(world).filter(|_| !wrong),
+            Err(_) => {
+                let locator = &resolved.locator;
+                let attempt = |tree: &toml::Table| {
+                    self.world_of(&ScenarioFile::read(tree, locator)?, &job, locator).map(|_| ())
+                };
+                found.of(&mut resolved.tree.clone(), attempt)?;
+                None
+            }
+        };
+        Ok(Some((resolved, world)))
+    }
+
+    pub(super) fn first_job(&self, case: Case<'_>) -> Job {
+        Job { method: case.method.unwrap_or_default().into(), point: 0, seed: self.first_seed() }
+    }
+
+    /// The world of `file`, which was built once and found sound.
+    pub(super) fn world_of(
+        &self,
+        file: &ScenarioFile,
+        job: &Job,
+        locator: &Locator,
+    ) -> Result<WorldConfig, ScenarioError> {
+        let world = build::world(file, &self.name, job, &self.traces, locator)?;
+        let built = World::new(&world);
+        built.map_err(|e| locator.config(&origin::field(file, &e.field), &e, &job.method))?;
+        Ok(world)
+    }
+
+    /// The user's setting `i` has no place under any method; `under` says why under each.
+    fn no_such_setting(&self, i: usize, under: &[(&str, ScenarioError)]) -> ScenarioError {
+        let (_, error) = &under[0];
+        let path = &self.overrides.set[i].path;
+        let mut there = Vec::new();
+        for (method, _) in under.iter().take(SHOWN) {
+            let Ok((file, _)) = self.read(self.case(Some(method), None)) else { continue };
+            let Some(what) = deepest(&file, path) else { return error.clone() };
+            there.push(format!("{what} under {method}"));
+        }
+        if there.is_empty() {
+            return error.clone();
+        }
+        let others = under.len().saturating_sub(SHOWN);
+        let others =
+            if others > 0 { format!("; {others} other methods have no such setting") } else { String::new() };
+        let allowed = format!("one that is there: {}{others}", there.join("; "));
+        let keys = super::tree::indexed(&self.tree, path.keys());
+        let set_by = "--set".to_string();
+        ScenarioError { set_by, at: None, ..self.locator.at_keys(&keys, "no such setting", &allowed) }
+    }
+
+    /// Who sets the swept path after the sweep.
+    fn sweep_hidden_by(&self, locator: &Locator) -> Option<String> {
+        let path: Path = self.base.sweep.as_ref()?.path.trim_start_matches('?').parse().ok()?;
+        let keys = super::tree::indexed(&self.tree, path.keys());
+        locator.set_by(&keys).filter(|by| *by != "sweep").map(str::to_string)
+    }
+
+    /// Looks for what is wrong under the variants, unless one is asked for, and with the switches.
+    fn find_alternatives(&self, found: &mut Findings) -> Result<(), Full> {
+        let all = || [file::SOUND].into_iter().chain(self.variants.keys().map(String::as_str));
+        let variants: Vec<&str> = match &self.overrides.variant {
+            Some(variant) => vec![variant],
+            None => all().collect(),
+        };
+        for variant in variants.iter().filter(|variant| **variant != self.variant()) {
+            let _notes = self.find_under(variant, found)?;
+        }
+        self.find_in_switches(&variants, found)
+    }
+
+    /// Looks for what is wrong with each switch: it must go with some variant and method. What is wrong without it, too, is not
+    /// its fault.
+    fn find_in_switches(&self, variants: &[&str], found: &mut Findings) -> Result<(), Full> {
+        let sound = found.errors.is_empty();
+        for switch in self.switches.keys() {
+            let by = format!("switch {switch}");
+            let mut switches = self.overrides.switches.clone();
+            switches.push(switch.clone());
+            let wrong = |case| {
+                let mut own = Findings::new(MOST_MISTAKES);
+                let _ = self.find_in_case(case, &mut own);
+                own.errors.retain(|error| !error.needs_data && (sound || error.set_by == by));
+                own.errors
+            };
+            let known = || self.methods().iter().filter(|method| self.methods.find(method).is_some());
+            let cases = variants.iter().flat_map(|v| known().map(move |m| (v, m)));
+            let mut cases = cases.map(|(variant, method)| Case {
+                variant,
+                switches: &switches,
+                ..self.case(Some(method), None)
+            });
+            let Some(first) = cases.next().map(wrong).filter(|first| !first.is_empty()) else { continue };
+            let known = |case| if sound { self.is_sound(case) } else { None };
+            if cases.any(|case| known(case).unwrap_or_else(|| wrong(case).is_empty())) {
+                continue;
+            }
+            for mut error in first {
+                if error.set_by.is_empty() {
+                    error.method = format!("{} with {by}", error.method).trim_start().into();
+                }
+                found.add(error)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the values of a sweep make a difference.
+#[derive(Default)]
+struct SweepEffect {
+    /// The world at the first point of the method that is looked at.
+    first: Option<WorldConfig>,
+    /// Some world differs from its method's first, or cannot because a later setting hides the sweep.
+    some: bool,
+}
+
+impl SweepEffect {
+    fn note(&mut self, scenario: &Scenario, locator: &Locator, point: usize, world: WorldConfig) {
+        if self.some || scenario.base.sweep.is_none() {
+            return;
+        }
+        self.some = scenario.sweep_hidden_by(locator).is_some();
+        match &self.first {
+            Some(first) if point > 0 => self.some |= *first != world,
+            _ => self.first = Some(world),
+        }
+    }
+
+    /// True when several values made no difference.
+    fn is_none(&self, points: &[Option<Value>]) -> bool {
+        !self.some && points.iter().any(|point| *point != points[0])
+    }
+}
+
+/// The deepest table on the way of `path` below the root, and what can be set in it; none where no table is there.
+fn deepest(file: &ScenarioFile, path: &Path) -> Option<String> {
+    let tree = toml::Table::try_from(file).ok()?;
+    let keys = path.keys();
+    let n = (1..keys.len()).rev().find(|n| super::tree::get(&tree, &keys[..*n]).is_some())?;
+    let (way, value) = (keys[..n].join("."), super::tree::get(&tree, &keys[..n])?);
+    let table = value.as_table()?;
+    let settings: Vec<&str> = table.keys().map(String::as_str).filter(|key| *key != "kind").collect();
+    let settings = if settings.is_empty() { "nothing to set".into() } else { settings.join(", ") };
+    Some(match table.get("kind").and_then(Value::as_str) {
+        Some(kind) => format!("`{way}` is {kind} with {settings}"),
+        None => format!("`{way}` has {settings}"),
+    })
+}

@@ -1,0 +1,423 @@
+//! What is wrong with a scenario, and where.
+
+use super::kinds;
+use super::tree::{self, MOST_PARTS, Setting};
+use crate::near;
+use justfull_base::ConfigError;
+use justfull_trace::TraceError;
+use justfull_trace::input::{InputError, SCENARIO_LIMIT};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::{Arc, OnceLock};
+use toml_edit::{Item, TableLike, Value};
+
+/// Most lines and commas of a file: the program takes some 500 bytes for a value while it reads.
+const MOST_VALUES: usize = 500_000;
+/// Most elements of a list.
+const MOST_ELEMENTS: usize = 100_000;
+/// Most characters of what was found that a message repeats.
+const MOST_REPEATED: usize = 200;
+
+/// One thing that is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioError {
+    /// The file.
+    pub file: PathBuf,
+    /// Line and column from 1, where the value stands in the file.
+    pub at: Option<(usize, usize)>,
+    /// Dotted path of the field; empty where none is at fault.
+    pub field: String,
+    /// Who gave the field its value, e.g. `method DRQL` or `--set`; empty for the file's own.
+    pub set_by: String,
+    /// What was found.
+    pub found: String,
+    /// What is allowed, and by whom.
+    pub allowed: String,
+    /// The method under which the bound was broken, where no setting names it; may be empty.
+    pub method: String,
+    /// The trace is missing because no folder of data was named: the scenario cannot be run here.
+    pub needs_data: bool,
+    /// Keys of the field; elements of arrays by index.
+    pub(super) keys: Vec<String>,
+    /// The field is none that the scenario has there.
+    pub(super) nowhere: bool,
+}
+
+impl ScenarioError {
+    pub(super) fn unreadable(file: &FilePath, why: &str) -> Self {
+        Self {
+            file: file.into(),
+            at: None,
+            field: String::new(),
+            set_by: String::new(),
+            found: why.into(),
+            allowed: "a readable scenario file".into(),
+            method: String::new(),
+            needs_data: false,
+            keys: Vec::new(),
+            nowhere: false,
+        }
+    }
+
+    /// True when `other` is the same mistake, perhaps met under another method.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        (&self.at, &self.field, &self.set_by, &self.found)
+            == (&other.at, &other.field, &other.set_by, &other.found)
+    }
+
+    /// The file was not read.
+    pub(super) fn no_input(file: &FilePath, error: &InputError) -> Self {
+        let base = Self::unreadable(file, &error.found);
+        match error.kind {
+            std::io::ErrorKind::InvalidInput => Self { allowed: error.allowed.clone(), ..base },
+            _ => base,
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some((line, column)) = self.at {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.field.is_empty() {
+            write!(f, ": field `{}`", self.field)?;
+        }
+        if !self.set_by.is_empty() {
+            write!(f, " (set by {})", self.set_by)?;
+        }
+        let found = shortened(&self.found);
+        if self.allowed.is_empty() {
+            write!(f, ": {found}")?;
+        } else {
+            write!(f, ": found {found}, allowed is {}", self.allowed)?;
+        }
+        if !self.method.is_empty() {
+            write!(f, "; method {}", self.method)?;
+        }
+        Ok(())
+    }
+}
+
+/// `text` without what is beyond [`MOST_REPEATED`] characters.
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_REPEATED) {
+        Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// A setting that was put on top of the file.
+#[derive(Clone, Debug)]
+struct Applied {
+    /// Where it went; elements of arrays by index.
+    keys: Vec<String>,
+    set_by: String,
+    /// Keys of the place in the file that says so; leads nowhere for what is not written there.
+    written_at: Vec<String>,
+}
+
+/// Who sets something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The command, in the name of the file.
+    Command,
+    Variant,
+    Method,
+    Sweep,
+    Switch,
+    /// `--set`.
+    User,
+}
+
+/// Keys that choose settings, or hold those that are chosen: no setting changes them.
+const CHOICE: [&str; 4] = ["variant", "variants", "switches", "method"];
+/// Keys that say what is compared and how it is told; no world reads them.
+const COMPARISON: [&str; 6] = ["title", "description", "methods", "seed", "runs", "sweep"];
+/// Keys that all runs of a comparison share.
+const WINDOW: [&str; 3] = ["duration", "warmup", "series_bins"];
+
+impl By {
+    /// Why `key`, the first of a path, is not theirs to set: what was found, and what is allowed.
+    fn refusal(self, key: &str) -> Option<(&'static str, &'static str)> {
+        if self != Self::Command && CHOICE.contains(&key) {
+            return Some(("what chooses settings", "a setting of the scenario itself"));
+        }
+        match self {
+            Self::Sweep if COMPARISON.contains(&key) => {
+                Some(("a setting that no world reads", "a path whose value changes the world"))
+            }
+            Self::Method if COMPARISON.contains(&key) || WINDOW.contains(&key) => Some((
+                "a setting that all methods share",
+                "a setting of the network: compared methods differ in nothing else",
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// Where settings come from, for messages.
+pub(super) struct Origin<'a> {
+    /// Who sets them.
+    pub by: By,
+    /// In words, e.g. `method DRQL`.
+    pub set_by: &'a str,
+    /// Keys of the table of the file that holds them; empty for what is not written in the file.
+    pub table: &'a [&'a str],
+}
+
+impl Origin<'_> {
+    /// Keys of the place in the file where the setting `path` is written.
+    fn keys(&self, path: &str) -> Vec<String> {
+        match self.table {
+            [] => Vec::new(),
+            table => table.iter().copied().chain([path]).map(str::to_string).collect(),
+        }
+    }
+}
+
+/// Knows where each key of a file stands, and which settings were put on top of it.
+#[derive(Clone, Debug)]
+pub(super) struct Locator {
+    source: Arc<Source>,
+    applied: Vec<Applied>,
+}
+
+#[derive(Debug)]
+struct Source {
+    file: PathBuf,
+    text: String,
+    /// The text with the place of each key, which only messages need.
+    document: OnceLock<Option<toml_edit::Document<String>>>,
+}
+
+impl Source {
+    fn document(&self) -> Option<&toml_edit::Document<String>> {
+        self.document.get_or_init(|| toml_edit::Document::parse(self.text.clone()).ok()).as_ref()
+    }
+}
+
+impl Locator {
+    pub(super) fn new(text: &str, file: &FilePath) -> Self {
+        let source = Source { file: file.into(), text: text.into(), document: OnceLock::new() };
+        Self { source: Arc::new(source), applied: Vec::new() }
+    }
+
+    /// Reads the text as TOML, with bare names in full.
+    pub(super) fn parse(&self) -> Result<toml::Table, ScenarioError> {
+        let text = &self.source.text;
+        let refused = |found: String, allowed: String| {
+            Err(ScenarioError { allowed, ..ScenarioError::unreadable(&self.source.file, &found) })
+        };
+        if text.len() as u64 > SCENARIO_LIMIT.0 {
+            return refused(format!("more than {SCENARIO_LIMIT}"), format!("at most {SCENARIO_LIMIT}"));
+        }
+        if text.bytes().filter(|b| matches!(b, b'\n' | b',')).count() > MOST_VALUES {
+            let allowed = format!("at most {MOST_VALUES}: a long series belongs in a trace file");
+            return refused(format!("more than {MOST_VALUES} lines and commas"), allowed);
+        }
+        let mut tree = self.toml()?;
+        if tree::deeper_than(&tree, MOST_PARTS) {
+            return refused("a value deep inside others".into(), format!("at most {MOST_PARTS} levels"));
+        }
+        if let Some((keys, length)) = tree::longer_list(&tree, MOST_ELEMENTS) {
+            let allowed = format!("at most {MOST_ELEMENTS}: a longer series belongs in a trace file");
+            return Err(self.at_keys(&keys, &format!("a list of {length}"), &allowed));
+        }
+        kinds::expand(&mut tree);
+        Ok(tree)
+    }
+
+    fn toml(&self) -> Result<toml::Table, ScenarioError> {
+        self.source.text.parse::<toml::Table>().map_err(|e| {
+            let at = e.span().map(|span| self.line_column(span.start));
+            let message = e.message().replace('\n', ", ");
+            let (found, allowed) = match message.split_once(", expected ") {
+                Some((found, expected)) => (found, format!("TOML, here {expected}")),
+                None => (message.as_str(), "TOML".into()),
+            };
+            ScenarioError { at, allowed, ..ScenarioError::unreadable(&self.source.file, found) }
+        })
+    }
+
+    /// Puts `setting`, written `path`, into `tree`, and remembers whose it is.
+    pub(super) fn apply(
+        &mut self,
+        tree: &mut toml::Table,
+        path: &str,
+        setting: Setting,
+        origin: &Origin<'_>,
+    ) -> Result<(), ScenarioError> {
+        let written_at = origin.keys(path);
+        let at = setting.path.clone();
+        let refusal = at.keys().first().and_then(|key| origin.by.refusal(key));
+        if let Some((found, allowed)) = refusal {
+            let error = self.at_keys(at.keys(), found, allowed);
+            let (set_by, at) = (origin.set_by.to_string(), self.locate(&written_at));
+            return Err(ScenarioError { set_by, at, ..error });
+        }
+        let done = setting.apply(tree);
+        let keys = tree::indexed(tree, at.keys());
+        self.applied.push(Applied { keys, set_by: origin.set_by.into(), written_at });
+        done.map_err(|e| {
+            let why = e.strip_prefix(&format!("{at}: ")).unwrap_or(&e);
+            let named = tree::names_on(tree, at.keys());
+            let allowed = match named {
+                Some((key, names)) => {
+                    near::allowed(key, &names, "the name of one there, or its index from 0")
+                }
+                None => "a path of the scenario".into(),
+            };
+            ScenarioError { nowhere: true, ..self.at_keys(at.keys(), why, &allowed) }
+        })
+    }
+
+    /// Who gave the field at `keys` its value; none for the file.
+    pub(super) fn set_by(&self, keys: &[String]) -> Option<&str> {
+        self.setter(keys).map(|applied| applied.set_by.as_str())
+    }
+
+    /// A path of a setting that is none.
+    pub(super) fn no_path(&self, path: &str, error: &str, origin: &Origin<'_>) -> ScenarioError {
+        let plain = error.strip_prefix("found ").unwrap_or(error);
+        let (found, allowed) = plain.split_once(", allowed is ").unwrap_or((plain, "a dotted path"));
+        ScenarioError {
+            at: self.locate(&origin.keys(path)),
+            set_by: origin.set_by.into(),
+            allowed: allowed.into(),
+            ..ScenarioError::unreadable(&self.source.file, found)
+        }
+    }
+
+    pub(super) fn line_column(&self, offset: usize) -> (usize, usize) {
+        let text = &self.source.text;
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+        (line, column)
+    }
+
+    /// Line and column of the longest part of `keys` that stands in the file.
+    fn locate(&self, keys: &[String]) -> Option<(usize, usize)> {
+        let (span, _) = span_in_table(self.source.document()?.as_table(), keys)?;
+        Some(self.line_column(span.start))
+    }
+
+    /// Line and column of `keys`, when all of them stand in the file.
+    fn locate_whole(&self, keys: &[String]) -> Option<(usize, usize)> {
+        let (span, depth) = span_in_table(self.source.document()?.as_table(), keys)?;
+        (depth == keys.len()).then(|| self.line_column(span.start))
+    }
+
+    /// The last setting that gave the field at `keys` its value or, for a value that is not in the file, made a table above it.
+    fn setter(&self, keys: &[String]) -> Option<&Applied> {
+        let in_file = self.locate_whole(keys).is_some();
+        let above = if in_file { keys } else { keys.split_last().map_or(keys, |(_, above)| above) };
+        self.applied.iter().rev().find(|applied| {
+            let at = &applied.keys;
+            let made = !in_file && at.starts_with(keys);
+            made || keys.starts_with(at) || (!above.is_empty() && at.starts_with(above))
+        })
+    }
+
+    /// An error at a field that is known by its keys.
+    pub(super) fn at_keys(&self, keys: &[String], found: &str, allowed: &str) -> ScenarioError {
+        let setter = self.setter(keys);
+        let at = match setter {
+            Some(applied) => self.locate(&applied.written_at),
+            None => self.locate(keys),
+        };
+        ScenarioError {
+            at,
+            field: in_words(keys),
+            set_by: setter.map_or_else(String::new, |applied| applied.set_by.clone()),
+            allowed: allowed.into(),
+            keys: keys.to_vec(),
+            ..ScenarioError::unreadable(&self.source.file, found)
+        }
+    }
+
+    /// An error at a field that is known by its path.
+    pub(super) fn plain(&self, field: &str, found: &str, allowed: &str) -> ScenarioError {
+        self.at_keys(&field_keys(field), found, allowed)
+    }
+
+    /// An error in what was asked for with an option of the command line.
+    pub(super) fn option(&self, option: &str, found: &str, allowed: &str) -> ScenarioError {
+        let base = ScenarioError::unreadable(&self.source.file, found);
+        ScenarioError { field: option.into(), allowed: allowed.into(), ..base }
+    }
+
+    /// A trace cannot be read.
+    pub(super) fn trace(&self, field: &str, error: &TraceError) -> ScenarioError {
+        let needs_data = matches!(error, TraceError::NoDataDir { .. });
+        ScenarioError { needs_data, ..self.plain(field, &error.to_string(), "") }
+    }
+
+    /// A bound was broken when the world of a method was built; `field` is the file's.
+    pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
+        let mut found = self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
+        if found.set_by.is_empty() {
+            found.method = method.into();
+        }
+        found
+    }
+}
+
+/// Where `keys` stand, and how many of them do.
+fn span_in_table(table: &dyn TableLike, keys: &[String]) -> Option<(Range<usize>, usize)> {
+    let (first, rest) = keys.split_first()?;
+    let (key, value) = table.get_key_value(first)?;
+    let (span, depth) =
+        span_in_item(value, rest).or_else(|| Some((key.span().or_else(|| value.span())?, 0)))?;
+    Some((span, depth + 1))
+}
+
+fn span_in_item(item: &Item, keys: &[String]) -> Option<(Range<usize>, usize)> {
+    if let Some(table) = item.as_table_like() {
+        return span_in_table(table, keys);
+    }
+    let (first, rest) = keys.split_first()?;
+    let index: usize = first.parse().ok()?;
+    let inner = |found: Option<(Range<usize>, usize)>, own: Option<Range<usize>>| {
+        let (span, depth) = found.or_else(|| Some((own?, 0)))?;
+        Some((span, depth + 1))
+    };
+    if let Some(tables) = item.as_array_of_tables() {
+        let table = tables.get(index)?;
+        return inner(span_in_table(table, rest), table.span());
+    }
+    let value = item.as_array()?.get(index)?;
+    let found = value.as_inline_table().and_then(|t| span_in_table(t, rest));
+    inner(found, Value::span(value))
+}
+
+/// Keys as `ue[0].drbs`.
+fn in_words(keys: &[String]) -> String {
+    let mut words = String::new();
+    for key in keys {
+        if !words.is_empty() && key.bytes().all(|b| b.is_ascii_digit()) {
+            words.push_str(&format!("[{key}]"));
+        } else {
+            words.push_str(if words.is_empty() { "" } else { "." });
+            words.push_str(key);
+        }
+    }
+    words
+}
+
+/// `ue[0].drbs` as keys.
+fn field_keys(field: &str) -> Vec<String> {
+    field
+        .replace('[', ".")
+        .replace(']', "")
+        .split('.')
+        .filter(|k| !k.is_empty())
+        .map(str::to_string)
+        .collect()
+}

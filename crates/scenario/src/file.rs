@@ -1,0 +1,512 @@
+//! What a scenario file may say.
+
+pub mod docs;
+
+use super::error::{Locator, ScenarioError};
+use super::method::Settings;
+use justfull_base::bounds::key;
+use justfull_base::doc::ParamDoc;
+use justfull_base::param::{Form, Param};
+use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
+use justfull_ran::channel::{
+    AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig, RowLength,
+    RowsConfig,
+};
+use justfull_ran::{
+    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
+};
+use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
+use justfull_sim::{GrantConfig, Interval, PingConfig, UplinkConfig};
+use justfull_tcp::{ReceiverConfig, SenderConfig};
+use justfull_trace::{Column, Gaps, Idle, MissingCqi, Repeated};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The variant without settings of its own: sound defaults.
+pub(super) const SOUND: &str = "sound";
+
+table! {
+    /// A scenario file.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct ScenarioFile {
+        /// Heading of tables and reports.
+        title: String;
+        /// What it is for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String = Default::default();
+        /// Simulated time.
+        duration: Duration;
+        /// Start of the measured window.
+        #[serde(default)]
+        warmup: Duration = Default::default();
+        /// Seed of the first run.
+        #[serde(default = "one_u64")]
+        seed: u64 = one_u64();
+        /// Number of runs, each with the next seed.
+        #[serde(default = "one_u32")]
+        runs: u32 = one_u32();
+        /// Methods to compare.
+        #[serde(default)]
+        methods: Vec<String> = Default::default();
+        /// Variant: `sound`, or one of `variants`.
+        #[serde(default = "sound")]
+        variant: String = sound();
+        /// Order of events at one instant.
+        #[serde(default)]
+        tie_order: TieOrder = Default::default();
+        /// Largest packet in bytes.
+        #[serde(default = "mtu")]
+        mtu: u32 = mtu(), stated("68 to 65535");
+        /// Bins of the series over time.
+        #[serde(default = "series_bins")]
+        series_bins: u32 = series_bins();
+        /// Measure the backlog of every queue over time.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        entity_backlog: bool = Default::default();
+        /// A setting that takes several values.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sweep: Option<SweepFile> = None;
+        /// From servers to the UPF.
+        #[serde(default)]
+        core: CoreFile = Default::default();
+        /// From the slot to the UE.
+        #[serde(default)]
+        air: AirFile = Default::default();
+        /// From the UE back to the servers.
+        #[serde(default)]
+        uplink: UplinkFile = Default::default();
+        /// What the cell can carry.
+        channel: ChannelFile;
+        /// User plane function.
+        #[serde(default)]
+        upf: UpfConfig = Default::default();
+        /// Service data adaptation.
+        #[serde(default)]
+        sdap: SdapConfig = Default::default();
+        /// Radio link control.
+        #[serde(default)]
+        rlc: RlcConfig = Default::default();
+        /// Packet data convergence; with a carrier only.
+        #[serde(default, skip_serializing_if = "is_default")]
+        pdcp: PdcpConfig = Default::default();
+        /// Medium access control.
+        #[serde(default)]
+        mac: MacConfig = Default::default();
+        /// Slices; one with all of the resource blocks when none is named.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        slice: Vec<SliceFile> = Default::default();
+        /// User equipments; one with QFI 9 when none is named.
+        #[serde(default = "one_ue")]
+        ue: Vec<UeFile> = one_ue();
+        /// Flows.
+        flow: Vec<FlowFile>;
+        /// Settings by the name of the variant.
+        #[serde(default, skip_serializing)]
+        variants: BTreeMap<String, Settings> = Default::default();
+        /// Settings by the name of the switch, for `reproduce` and `--switch`.
+        #[serde(default, skip_serializing)]
+        switches: BTreeMap<String, Settings> = Default::default();
+    }
+}
+
+/// A setting that takes several values, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepFile {
+    /// Dotted path of the setting.
+    pub path: String,
+    /// Its values.
+    pub values: Vec<toml::Value>,
+    /// Name for axes and columns; ends in the unit, e.g. `interval_ms`.
+    pub label: String,
+}
+
+impl Param for SweepFile {
+    const UNIT: &'static str = "table";
+
+    fn form() -> Form {
+        let values = key::<Vec<String>>("values", "Its values.");
+        Form::Table(vec![
+            key::<String>("path", "Dotted path of the setting."),
+            ParamDoc { form: Form::List(Box::new(Form::Any), None), ..values },
+            key::<String>("label", "Name for axes and columns; ends in the unit, e.g. interval_ms."),
+        ])
+    }
+
+    fn written(&self) -> String {
+        self.path.clone()
+    }
+}
+
+table! {
+    /// The core network.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct CoreFile with Default {
+        /// Rate of each server's link; "0bit/s" for infinitely fast.
+        rate: BitRate = BitRate(1_000_000_000);
+        /// One-way delay.
+        delay: Duration = Duration::from_millis(10);
+    }
+}
+
+table! {
+    /// The air interface.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct AirFile with Default {
+        /// From the pull to the UE's stack.
+        delay: Duration = Default::default();
+    }
+}
+
+table! {
+    /// The way back.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct UplinkFile with Default {
+        /// Rate of each UE; "0bit/s" for infinitely fast.
+        rate: BitRate = BitRate(0), stated("any; 0bit/s with grants");
+        /// One-way delay from UE to server.
+        delay: Duration = Duration::from_millis(10);
+        /// What a UE's queue holds at most.
+        limit: Bytes = UplinkConfig::LIMIT, stated("at least the MTU");
+        /// A UE sends what it is granted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        grants: Option<GrantConfig> = None;
+    }
+}
+
+kinds_config! {
+    serde;
+    /// What a cell, or one UE, can carry.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ChannelFile(docs::channels());
+    "constant" Constant = ConstantConfig;
+    "pattern" Pattern = PatternConfig;
+    "rows" Rows = RowsConfig;
+    "cqi_rows" CqiRows = CqiRowsConfig;
+    "markov" Markov = MarkovConfig;
+    "trace" Trace = TraceFile;
+    "cqi_trace" CqiTrace = CqiTraceFile;
+    "mcs" Mcs = McsConfig;
+    "mcs_trace" McsTrace = McsTraceFile;
+}
+
+table! {
+    /// Capacities from a file.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct TraceFile {
+        /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
+        /// `JUSTFULL_DATA` names.
+        file: String;
+        /// What the file holds; auto tells it from the contents.
+        #[serde(default = "packets")]
+        format: AmountFormat = packets();
+        /// How many rows are used, from the first on; all when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows: Option<usize> = None, stated("1 to the rows of the trace");
+        /// How long a row of `packets` or `bytes` is in force: a time, or a number of slots; 1 s when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        row: Option<RowLength> = None,
+            stated("a time above 0s, or a number of slots above 0; packets and bytes only");
+        /// The time in which a row's amount of `packets` or `bytes` is carried; 10 ms when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval: Option<Duration> = None, stated("above 0s, at most 1h; packets and bytes only");
+        /// What follows the last row.
+        #[serde(default)]
+        at_end: AtEnd = Default::default();
+        /// What a packet of the trace is worth in bytes; 1460 B or what is usual in the format when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        packet_bytes: Option<Bytes> = None, stated("1B to 65535B");
+        /// Unit of the MAC's grants.
+        #[serde(default)]
+        unit: CapacityUnit = Default::default();
+        /// Column of a phone log.
+        #[serde(default)]
+        column: Column = Default::default(), stated("dl_bitrate, ul_bitrate, cqi; ucc only");
+        /// Rows of a phone log that share a second.
+        #[serde(default)]
+        repeated: Repeated = Default::default(), stated("last, first, mean, error; ucc only");
+        /// Seconds that a phone log lacks, and rows without a value.
+        #[serde(default)]
+        gaps: Gaps = Default::default(), stated("hold, zero, skip, error; ucc only");
+        /// Idle rows of a phone log.
+        #[serde(default)]
+        idle: Idle = Default::default(), stated("cut, keep; ucc only");
+    }
+}
+
+choice! {
+    serde;
+    /// Format of a capacity trace.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum AmountFormat {
+        /// Packets per 10 ms.
+        Packets = "packets",
+        /// Bytes per interval.
+        Bytes = "bytes",
+        /// Told by what the file holds.
+        Auto = "auto",
+        /// Mahimahi's opportunities.
+        Mahimahi = "mahimahi",
+        /// CellReplay's heavy opportunities.
+        Cellreplay = "cellreplay",
+        /// CellReplay's packet trains.
+        CellreplayTrain = "cellreplay-train",
+        /// A phone log of University College Cork.
+        Ucc = "ucc",
+        /// justfull's own text.
+        Csv = "csv",
+        /// justfull's own columns in Parquet.
+        Parquet = "parquet",
+    }
+}
+
+table! {
+    /// Channel qualities from a file; the other fields are those of `cqi_rows`.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct CqiTraceFile {
+        /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
+        /// `JUSTFULL_DATA` names.
+        file: String;
+        /// What becomes of rows without a CQI: refused, the CQI before it, or left out, which
+        /// compresses time.
+        #[serde(default)]
+        missing: MissingCqi = Default::default();
+        /// How many rows are used, from the first on; all when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows: Option<usize> = None, stated("1 to the rows of the trace");
+        /// How a quality becomes a capacity.
+        #[serde(default)]
+        quality: CqiRowsConfig = Default::default(), stated("the keys of cqi_rows but cqi");
+    }
+}
+
+table! {
+    /// Modulation and coding schemes from a file of T20's packets per 10 ms: the least MCS that makes as many of 25 blocks.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct McsTraceFile {
+        /// Name of the trace, plain or gzip; looked up beside the scenario, then in the folder that
+        /// `JUSTFULL_DATA` names.
+        file: String;
+        /// First row that is used, counted from 1.
+        #[serde(default = "one_usize")]
+        first: usize = one_usize(), stated("1 to the rows of the trace");
+        /// How many rows are used, from `first` on; all when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows: Option<usize> = None, stated("1 to the rows from the first on");
+        /// How many rows longer the first one is in force: what a flow meets that starts before the
+        /// trace.
+        #[serde(default)]
+        lead: u16 as "rows" = Default::default(), at_most(3600);
+        /// How long a row is in force.
+        #[serde(default)]
+        row: RowLength = Default::default();
+        /// What follows the last row.
+        #[serde(default)]
+        at_end: AtEnd = Default::default();
+    }
+}
+
+table! {
+    /// A share of the cell's resource blocks that user equipments are put in.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct SliceFile {
+        /// Its name, once.
+        name: String;
+        /// Share of the resource blocks, above 0; all shares together at most 1.
+        share: Ratio;
+    }
+}
+
+table! {
+    /// User equipments, alike.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct UeFile {
+        /// How many.
+        #[serde(default = "one_u32")]
+        count: u32 = one_u32();
+        /// Data radio bearers of each.
+        #[serde(default = "one_u8")]
+        drbs: u8 = one_u8();
+        /// QoS flows of each.
+        #[serde(default = "default_qos_flow")]
+        qos_flow: Vec<QosFlowConfig> = default_qos_flow();
+        /// Packet detection rules of each, before those that follow from the flows' `qfi`.
+        #[serde(default)]
+        rule: Vec<PacketDetectionRule> = Default::default();
+        /// A channel of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<ChannelFile> = None;
+        /// Name of its slice; the first when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slice: Option<String> = None;
+    }
+}
+
+table! {
+    /// Flows, alike.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct FlowFile {
+        /// Name; counted together under it.
+        name: String;
+        /// How many to each UE.
+        #[serde(default = "one_u32")]
+        count: u32 = one_u32();
+        /// First UE that has it.
+        #[serde(default)]
+        ue: u32 = Default::default();
+        /// Number of UEs that have it, from `ue` on; all of them when 0.
+        #[serde(default = "one_u32")]
+        ues: u32 = one_u32();
+        /// Differentiated services codepoint of its packets towards the UE (RFC 2474), 0 to 63.
+        #[serde(default, skip_serializing_if = "Dscp::is_default")]
+        dscp: Dscp = Default::default();
+        /// QFI; left out, the UE's own rules decide.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        qfi: Option<Qfi> = None;
+        /// Its delay is what the scenario asks for.
+        #[serde(default)]
+        low_latency: bool = Default::default();
+        /// 5QI of its QoS flow (TS 23.501 Table 5.7.4-1): packets that miss its packet delay budget are counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        five_qi: Option<u8> = None;
+        /// When it starts.
+        #[serde(default)]
+        start: Duration = Default::default();
+        /// When it stops; left out, at the end of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stop: Option<Duration> = None;
+        /// One-way delay between server and UPF on top of the core's.
+        #[serde(default)]
+        extra_delay: Duration = Default::default();
+        /// A TCP transfer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tcp: Option<TcpFile> = None;
+        /// Datagrams.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        udp: Option<UdpFile> = None;
+        /// Echo requests that the UE answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ping: Option<PingConfig> = None;
+        /// Datagrams at a constant rate.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cbr: Option<CbrConfig> = None;
+        /// Datagrams at a constant rate by times.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on_off: Option<OnOffConfig> = None;
+        /// A G.711 call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        voip: Option<VoipConfig> = None;
+        /// Frames of a rendered video.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        video: Option<VideoConfig> = None;
+        /// Pages that the UE loads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        page: Option<PageConfig> = None;
+    }
+}
+
+choice! {
+    serde;
+    /// Which way a TCP transfer goes.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Direction {
+        /// From the server to the UE.
+        #[default]
+        Down = "down",
+        /// From the UE to the server: its segments take the uplink, its acknowledgements the chain.
+        Up = "up",
+    }
+}
+
+table! {
+    /// A TCP transfer.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct TcpFile with Default {
+        /// Which way it goes.
+        #[serde(skip_serializing_if = "is_down")]
+        direction: Direction = Default::default();
+        /// Bytes to transfer; left out, it never ends.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        size: Option<Bytes> = None;
+        /// The end that sends: the server's, or the UE's where it goes up.
+        sender: SenderConfig = Default::default();
+        /// The other end.
+        receiver: ReceiverConfig = Default::default();
+    }
+}
+
+table! {
+    /// Datagrams.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct UdpFile {
+        /// Payload of each.
+        payload: Bytes;
+        /// Time between them: a time, or `{ mean, sd }` for a normal law.
+        interval: Interval;
+    }
+}
+
+impl ScenarioFile {
+    /// Reads a tree strictly.
+    pub(super) fn read(tree: &toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
+        let read = toml::Table::try_into::<Self>;
+        read(tree.clone()).map_err(|e| locator.fault(tree, &e, &|t| read(t).map(drop)))
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+fn is_down(direction: &Direction) -> bool {
+    *direction == Direction::Down
+}
+fn one_u64() -> u64 {
+    1
+}
+fn one_usize() -> usize {
+    1
+}
+fn one_u32() -> u32 {
+    1
+}
+fn one_u8() -> u8 {
+    1
+}
+fn mtu() -> u32 {
+    1500
+}
+fn series_bins() -> u32 {
+    1000
+}
+fn sound() -> String {
+    SOUND.into()
+}
+fn packets() -> AmountFormat {
+    AmountFormat::Packets
+}
+fn default_qos_flow() -> Vec<QosFlowConfig> {
+    let qfi = Qfi::new(9).unwrap_or_default();
+    vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }]
+}
+fn one_ue() -> Vec<UeFile> {
+    vec![UeFile {
+        count: 1,
+        drbs: 1,
+        qos_flow: default_qos_flow(),
+        rule: Vec::new(),
+        channel: None,
+        slice: None,
+    }]
+}

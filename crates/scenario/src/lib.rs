@@ -1,0 +1,360 @@
+//! Scenario files: read, checked against every bound, and built into worlds.
+//!
+//! A scenario is one TOML file. What differs between methods, variants and points of a sweep are *settings*: a dotted path and
+//! the value it gets, applied to the file's tree in this order: the variant's, the method's, the method's for the variant, the
+//! sweep's, the switches', the user's (`--set`, under each method that has a place for it). The result is then read strictly: an
+//! unknown key, a bare number where a unit is needed or a value out of bounds is one error that names file, line, field, what was
+//! found and what is allowed.
+//!
+//! A door: it parses, checks and builds. No algorithm lives here.
+#![forbid(unsafe_code)]
+
+mod build;
+mod check;
+mod error;
+mod fault;
+mod file;
+mod findings;
+mod kinds;
+pub mod library;
+mod method;
+pub mod near;
+mod notes;
+mod origin;
+mod resolve;
+pub mod schema;
+mod trace_channel;
+mod tree;
+mod unread;
+
+pub use error::ScenarioError;
+pub use file::docs;
+pub use file::{ChannelFile, FlowFile, ScenarioFile, SweepFile};
+pub use method::{Method, MethodLibrary, Settings};
+pub use toml::{Table, Value};
+pub use tree::{Path, Setting};
+
+use error::{By, Locator, Origin};
+use findings::{Findings, Full};
+use justfull_base::ConfigError;
+use justfull_sim::{Tap, World, WorldConfig};
+use justfull_trace::TracePaths;
+use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
+use std::collections::BTreeMap;
+use std::path::{Path as FilePath, PathBuf};
+
+/// What to make of a scenario besides what its file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// Settings that come before the variant's, as if the file said so.
+    pub base: Vec<Setting>,
+    /// Variant instead of the file's, e.g. `as-released`.
+    pub variant: Option<String>,
+    /// Methods instead of the file's.
+    pub methods: Option<Vec<String>>,
+    /// Switches of the file to turn on.
+    pub switches: Vec<String>,
+    /// Settings of the user.
+    pub set: Vec<Setting>,
+    /// Seed instead of the file's.
+    pub seed: Option<u64>,
+    /// Number of runs instead of the file's.
+    pub runs: Option<u32>,
+    /// Points of the sweep instead of the file's.
+    pub sweep_values: Option<Vec<Value>>,
+}
+
+/// A scenario file that has been read.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Short name: the file's without its ending.
+    pub name: String,
+    locator: Locator,
+    tree: Table,
+    traces: TracePaths,
+    methods: MethodLibrary,
+    /// Settings by the name of the variant.
+    variants: BTreeMap<String, Settings>,
+    /// Settings by the name of the switch.
+    switches: BTreeMap<String, Settings>,
+    overrides: Overrides,
+    /// What a user should know of the settings.
+    notes: Vec<String>,
+    /// The file as it reads without a method: title, seeds, sweep, method names.
+    pub base: ScenarioFile,
+}
+
+/// One run to be made.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Method's name.
+    pub method: String,
+    /// Index of the point of the sweep; 0 without a sweep.
+    pub point: usize,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Scenario {
+    /// Reads `text`, which stands in `file`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn parse(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+    ) -> Result<Self, ScenarioError> {
+        let mut found = Findings::new(1);
+        let scenario = Self::found(text, file, data_dir, overrides, &mut found);
+        match (found.errors.into_iter().next(), scenario) {
+            (Some(error), _) => Err(error),
+            (None, Some(scenario)) => Ok(scenario),
+            (None, None) => unreachable!("a scenario that cannot be read has an error"),
+        }
+    }
+
+    /// Reads `text` and adds what is wrong with it; none when too much is to go on.
+    fn found(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+        found: &mut Findings,
+    ) -> Option<Self> {
+        let mut scenario = Self::read_text(text, file, data_dir, overrides, found).ok().flatten()?;
+        // When there is no room for more, what was found is told.
+        let _ = scenario.find(found);
+        Some(scenario)
+    }
+
+    /// Reads `text` without the mistakes in it, which are added to `found`.
+    fn read_text(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+        found: &mut Findings,
+    ) -> Result<Option<Self>, Full> {
+        let mut locator = Locator::new(text, file);
+        let mut tree = match locator.parse() {
+            Ok(tree) => tree,
+            Err(error) => return found.add(error).map(|()| None),
+        };
+        let own = tree.remove("method").map(|own| ("method".to_string(), own));
+        let library = |own: &Table| MethodLibrary::shipped().with_own(own, &locator);
+        let Some(methods) = found.of(&mut own.into_iter().collect(), library)? else { return Ok(None) };
+        let origin = Origin { by: By::Command, set_by: "the command", table: &[] };
+        for setting in &overrides.base {
+            if let Err(error) = locator.apply(&mut tree, &setting.path.to_string(), setting.clone(), &origin)
+            {
+                found.add(error)?;
+            }
+        }
+        let name = file.file_stem().map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
+        let scenario_dir = file.parent().map_or_else(PathBuf::new, FilePath::to_path_buf);
+        let Some(mut base) = found.of(&mut tree, |tree| ScenarioFile::read(tree, &locator))? else {
+            return Ok(None);
+        };
+        // They are applied to the tree, again and again: what they say must not be read each time.
+        let (variants, switches) = (std::mem::take(&mut base.variants), std::mem::take(&mut base.switches));
+        tree.remove("variants");
+        tree.remove("switches");
+        let mut scenario = Self {
+            name,
+            locator,
+            tree,
+            traces: TracePaths { scenario_dir, data_dir },
+            methods,
+            variants,
+            switches,
+            overrides,
+            notes: Vec::new(),
+            base,
+        };
+        match scenario.read(scenario.case(None, None)) {
+            Ok((base, _)) => scenario.base = base,
+            Err(error) => found.add(error)?,
+        }
+        Ok(Some(scenario))
+    }
+
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or the first thing that is wrong with it.
+    pub fn load(
+        path: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+    ) -> Result<Self, ScenarioError> {
+        Self::parse(&Self::text_of(path)?, path, data_dir, overrides)
+    }
+
+    /// The text of the file at `path`, without a byte order mark.
+    ///
+    /// # Errors
+    /// When it cannot be read, is longer than [`SCENARIO_LIMIT`], or is no text.
+    pub fn text_of(path: &FilePath) -> Result<String, ScenarioError> {
+        let bytes = read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
+        let text = String::from_utf8(bytes).map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
+        Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+    }
+
+    /// Names of the methods to compare.
+    #[must_use]
+    pub fn methods(&self) -> &[String] {
+        self.overrides.methods.as_deref().unwrap_or(&self.base.methods)
+    }
+
+    /// Seeds of the runs.
+    #[must_use]
+    pub fn seeds(&self) -> Vec<u64> {
+        let first = self.first_seed();
+        let runs = u64::from(self.overrides.runs.unwrap_or(self.base.runs));
+        (first..first + runs).collect()
+    }
+
+    /// Points of the sweep, in order; one empty point without a sweep.
+    #[must_use]
+    pub fn points(&self) -> Vec<Option<Value>> {
+        match (&self.base.sweep, &self.overrides.sweep_values) {
+            (None, _) => vec![None],
+            (Some(_), Some(values)) => values.iter().cloned().map(Some).collect(),
+            (Some(sweep), None) => sweep.values.iter().cloned().map(Some).collect(),
+        }
+    }
+
+    /// Name of the swept quantity and its value at `point`, as figures show them.
+    #[must_use]
+    pub fn x(&self, point: usize) -> Option<(String, f64)> {
+        let sweep = self.base.sweep.as_ref()?;
+        let value = self.points().into_iter().nth(point)??;
+        Some((sweep.label.clone(), sweep_number(&value, &sweep.label)))
+    }
+
+    /// All runs, in the order of points, methods and seeds.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for point in 0..self.points().len() {
+            for method in self.methods() {
+                let job = |seed| Job { method: method.clone(), point, seed };
+                jobs.extend(self.seeds().into_iter().map(job));
+            }
+        }
+        jobs
+    }
+
+    /// The world of `job`.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario under that method, or its trace cannot be read.
+    pub fn world(&self, job: &Job) -> Result<WorldConfig, ScenarioError> {
+        self.prepared(job).map(|(world, _, _)| world)
+    }
+
+    /// The world of `job`, ready to run.
+    ///
+    /// # Errors
+    /// As [`Scenario::world`], or a bound that only the whole world can check.
+    pub fn built(&self, job: &Job) -> Result<World, ScenarioError> {
+        self.built_by(job, World::new)
+    }
+
+    /// The world of `job`, ready to run, with `tap` listening.
+    ///
+    /// # Errors
+    /// As [`Scenario::built`].
+    pub fn tapped<'a>(
+        &self,
+        job: &Job,
+        tap: &'a mut (dyn Tap + 'a),
+    ) -> Result<World<&'a mut (dyn Tap + 'a)>, ScenarioError> {
+        self.built_by(job, |world| World::tapped(world, tap))
+    }
+
+    fn built_by<W>(
+        &self,
+        job: &Job,
+        build: impl FnOnce(&WorldConfig) -> Result<W, ConfigError>,
+    ) -> Result<W, ScenarioError> {
+        let (world, file, locator) = self.prepared(job)?;
+        build(&world).map_err(|e| locator.config(&origin::field(&file, &e.field), &e, &job.method))
+    }
+
+    /// The scenario of `job` alone, every setting applied and every default filled in, as TOML.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario under that method.
+    pub fn job_toml(&self, job: &Job) -> Result<String, ScenarioError> {
+        let (mut file, _) = self.of_job(job)?;
+        file.methods = vec![job.method.clone()];
+        (file.seed, file.runs, file.sweep) = (job.seed, 1, None);
+        // The variant's settings are in the file already.
+        file.variant = file::SOUND.into();
+        toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
+    }
+
+    fn prepared(&self, job: &Job) -> Result<(WorldConfig, ScenarioFile, Locator), ScenarioError> {
+        let (file, locator) = self.of_job(job)?;
+        Ok((build::world(&file, &self.name, job, &self.traces, &locator)?, file, locator))
+    }
+
+    /// The scenario under `method` without a sweep, with every default filled in, as TOML.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario under that method.
+    pub fn resolved_toml(&self, method: Option<&str>) -> Result<String, ScenarioError> {
+        let (mut file, _) = self.read(self.case(method, None))?;
+        file.methods = method.map_or_else(|| self.methods().to_vec(), |m| vec![m.to_string()]);
+        // Its settings are in the file already, and the file names no variants.
+        file.variant = file::SOUND.into();
+        toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
+    }
+
+    /// What a user should know before the first run: settings that do not apply to each method or have no effect under some, and
+    /// repairs of the traces.
+    ///
+    /// # Errors
+    /// When a trace cannot be read.
+    pub fn warnings(&self) -> Result<Vec<String>, ScenarioError> {
+        let of_traces = build::trace_warnings(&self.base, &self.traces, &self.locator)?;
+        Ok(self.notes.iter().cloned().chain(of_traces).collect())
+    }
+
+    fn first_seed(&self) -> u64 {
+        self.overrides.seed.unwrap_or(self.base.seed)
+    }
+}
+
+/// A swept value as a number in the unit that `label` ends in (`_s`, `_ms`, `_us`, `_ns`, `_B`, `_kB`, `_MB`,
+/// `_kbit`, and Mbit/s for any other rate); plain numbers as they are.
+fn sweep_number(value: &Value, label: &str) -> f64 {
+    match value {
+        Value::Integer(n) => *n as f64,
+        Value::Float(x) => *x,
+        Value::String(text) => {
+            let unit = label.rsplit_once('_').map_or("", |(_, unit)| unit);
+            let scale = match unit {
+                "ms" | "kbit" => 1e3,
+                "us" => 1e6,
+                "ns" => 1e9,
+                "kB" => 1e-3,
+                "MB" => 1e-6,
+                _ => 1.0,
+            };
+            let time = text.parse::<justfull_base::Duration>().map(|d| d.as_secs_f64());
+            let size = text.parse::<justfull_base::Bytes>().map(|b| b.0 as f64);
+            let rate = text.parse::<justfull_base::BitRate>().map(|r| r.as_mbit_s());
+            let measured = time.or(size).or(rate).map(|x| x * scale).ok();
+            let first_number = || text.split_whitespace().next().and_then(|w| w.parse().ok());
+            measured.or_else(first_number).unwrap_or(f64::NAN)
+        }
+        _ => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests;

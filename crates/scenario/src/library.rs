@@ -1,0 +1,68 @@
+//! What ships inside the program: scenarios, and the descriptions of every algorithm.
+
+use justfull_base::doc::MethodDoc;
+
+/// A scenario that ships: name, and the text of its file.
+pub const SCENARIOS: &[(&str, &str)] = &[
+    ("t20-individual", include_str!("../../../scenarios/t20-individual.toml")),
+    ("t20-individual-two-flows", include_str!("../../../scenarios/t20-individual-two-flows.toml")),
+    ("t20-shared", include_str!("../../../scenarios/t20-shared.toml")),
+    ("t20-shared-two-flows", include_str!("../../../scenarios/t20-shared-two-flows.toml")),
+    ("e19-one-qfi", include_str!("../../../scenarios/e19-one-qfi.toml")),
+    ("e19-two-qfis", include_str!("../../../scenarios/e19-two-qfis.toml")),
+    ("a21-one-call", include_str!("../../../scenarios/a21-one-call.toml")),
+    ("a21-calls", include_str!("../../../scenarios/a21-calls.toml")),
+    ("a21-slices-25-75", include_str!("../../../scenarios/a21-slices-25-75.toml")),
+    ("a21-slices-50-50", include_str!("../../../scenarios/a21-slices-50-50.toml")),
+    ("a21-slices-calls", include_str!("../../../scenarios/a21-slices-calls.toml")),
+    ("a21-quantum-limit", include_str!("../../../scenarios/a21-quantum-limit.toml")),
+    ("a21-slices-mobile", include_str!("../../../scenarios/a21-slices-mobile.toml")),
+    ("voip-over-lte", include_str!("../../../scenarios/voip-over-lte.toml")),
+    ("live-lte", include_str!("../../../scenarios/live-lte.toml")),
+    ("several-ues", include_str!("../../../scenarios/several-ues.toml")),
+    ("rrul-like", include_str!("../../../scenarios/rrul-like.toml")),
+    ("page-loads", include_str!("../../../scenarios/page-loads.toml")),
+    ("cloud-gaming", include_str!("../../../scenarios/cloud-gaming.toml")),
+    ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
+    ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
+    ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
+];
+
+/// The shipped scenario called `name`.
+#[must_use]
+pub fn scenario(name: &str) -> Option<&'static str> {
+    let name = name.strip_suffix(".toml").unwrap_or(name);
+    SCENARIOS.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}
+
+/// Points of the sweep of the shipped scenario called `name`, as text; one without a name where it sweeps nothing.
+#[must_use]
+pub fn sweep_points(name: &str) -> Vec<String> {
+    let tree = scenario(name).and_then(|text| text.parse::<toml::Table>().ok());
+    let values = tree.as_ref().and_then(|t| t.get("sweep")?.get("values")?.as_array());
+    let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    values.map_or_else(|| vec![String::new()], |values| values.iter().map(text).collect())
+}
+
+/// Every algorithm's description, by kind and then by name.
+#[must_use]
+pub fn algorithms() -> Vec<&'static MethodDoc> {
+    let mut docs: Vec<&MethodDoc> = Vec::new();
+    docs.extend(justfull_queue::aqm::DOCS);
+    docs.extend(justfull_queue::limit::DOCS);
+    docs.extend(justfull_queue::discipline::DOCS);
+    docs.extend(justfull_ran::limiter::DOCS);
+    docs.extend(justfull_ran::pacer::DOCS);
+    docs.extend(justfull_ran::scheduler::DOCS);
+    docs.extend(justfull_ran::rb_scheduler::DOCS);
+    docs.extend(justfull_ran::RB_DOCS);
+    docs.extend(justfull_ran::rlc::mode::DOCS);
+    docs.extend(justfull_ran::channel::DOCS);
+    docs.extend(crate::docs::DOCS);
+    docs.extend(justfull_tcp::cc::DOCS);
+    docs.push(&justfull_tcp::config::DOC);
+    docs.push(&justfull_tcp::receiver::DOC);
+    docs.push(&justfull_sim::uplink::DOC);
+    docs.extend(justfull_sim::traffic::DOCS);
+    docs
+}

@@ -1,0 +1,161 @@
+//! Methods and variants: named lists of settings.
+
+use super::error::{Locator, Origin, ScenarioError};
+use super::tree::Setting;
+use justfull_base::param::{Form, Param, written_table};
+use justfull_base::table;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The methods that ship, by T20's names.
+const SHIPPED: &str = include_str!("methods.toml");
+
+/// Settings in the order of their paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Settings(BTreeMap<String, toml::Value>);
+
+impl Param for Settings {
+    const UNIT: &'static str = "table";
+
+    fn form() -> Form {
+        Form::Map(Box::new(Form::Any))
+    }
+
+    fn written(&self) -> String {
+        let pairs: Vec<_> = self.iter().map(|(path, value)| (path, value.to_string())).collect();
+        written_table(&pairs)
+    }
+}
+
+impl Settings {
+    /// One setting.
+    #[must_use]
+    pub fn one(path: &str, value: toml::Value) -> Self {
+        Self(BTreeMap::from([(path.to_string(), value)]))
+    }
+
+    /// Applies all to `tree`; `locator` remembers whose they are. Returns an error for each path that leads nowhere.
+    pub(super) fn apply(
+        &self,
+        tree: &mut toml::Table,
+        locator: &mut Locator,
+        origin: &Origin<'_>,
+    ) -> Vec<ScenarioError> {
+        let one = |(path, value): (&String, &toml::Value)| {
+            let setting = Setting::new(path, value.clone()).map_err(|e| locator.no_path(path, &e, origin))?;
+            locator.apply(tree, path, setting, origin)
+        };
+        self.0.iter().map(one).filter_map(Result::err).collect()
+    }
+
+    /// Paths and values, for people.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &toml::Value)> {
+        self.0.iter().map(|(path, value)| (path.as_str(), value))
+    }
+}
+
+table! {
+    /// A way to manage the queues: settings on top of a scenario.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Method {
+        /// Name, e.g. `CoDel@DRQL`: what stands at SDAP, then what stands at the RLC.
+        name: String;
+        /// One line.
+        #[serde(default)]
+        title: String = Default::default();
+        /// The settings.
+        #[serde(default)]
+        set: Settings = Default::default();
+        /// Further settings by the name of the variant.
+        #[serde(default)]
+        variants: BTreeMap<String, Settings> = Default::default();
+    }
+}
+
+impl Method {
+    /// True when it is called `name`; upper and lower case are one.
+    fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    method: Vec<Method>,
+}
+
+/// Methods by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodLibrary {
+    methods: Vec<Method>,
+    /// How many of them, at the end, are a scenario's own.
+    own: usize,
+}
+
+impl MethodLibrary {
+    /// The methods that ship.
+    ///
+    /// # Panics
+    /// Never: the file is part of the program and tested.
+    #[must_use]
+    pub fn shipped() -> Self {
+        let file = toml::from_str::<File>(SHIPPED).expect("the shipped methods are sound");
+        Self { methods: file.method, own: 0 }
+    }
+
+    /// The methods that the shipped scenario `text` has of its own.
+    #[must_use]
+    pub fn of_shipped(text: &str) -> Vec<Method> {
+        let own = text.parse::<toml::Table>().ok().and_then(|mut tree| tree.remove("method"));
+        let own: toml::Table = own.map(|own| ("method".to_string(), own)).into_iter().collect();
+        own.try_into::<File>().map(|file| file.method).unwrap_or_default()
+    }
+
+    /// Adds the `[[method]]` tables in `own`; one of the same name replaces a shipped one.
+    pub(super) fn with_own(mut self, own: &toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
+        let read = toml::Table::try_into::<File>;
+        let read_own = read(own.clone());
+        let own = read_own.map_err(|e| locator.fault(own, &e, &|t| read(t).map(drop)))?.method;
+        for (i, method) in own.iter().enumerate() {
+            if own[..i].iter().any(|m| m.is(&method.name)) {
+                return Err(locator.plain(
+                    &format!("method[{i}].name"),
+                    &method.name,
+                    "a name that no other method has",
+                ));
+            }
+        }
+        self.methods.retain(|shipped| !own.iter().any(|m| m.is(&shipped.name)));
+        self.own = own.len();
+        self.methods.extend(own);
+        Ok(self)
+    }
+
+    /// The method called `name`; upper and lower case are one.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Method> {
+        self.methods.iter().find(|m| m.is(name))
+    }
+
+    /// Which `[[method]]` of the scenario is called `name`; none for a shipped one.
+    pub(super) fn index_in_file(&self, name: &str) -> Option<usize> {
+        let own = &self.methods[self.methods.len() - self.own..];
+        own.iter().position(|m| m.is(name))
+    }
+
+    /// All names.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.methods.iter().map(|m| m.name.as_str()).collect()
+    }
+
+    /// All methods.
+    #[must_use]
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+}

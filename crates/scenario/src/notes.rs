@@ -1,0 +1,155 @@
+//! What can be said of a scenario before a run: settings that are sound and have no effect.
+
+use super::error::Locator;
+use super::file::{ChannelFile, ScenarioFile};
+use super::resolve::Resolved;
+use super::unread::{self, Unread};
+use super::{Scenario, ScenarioError};
+use justfull_queue::Limit;
+use justfull_ran::channel::CapacityUnit;
+use justfull_ran::limiter::{FixedConfig, LimiterConfig};
+use justfull_ran::pacer::PacerConfig;
+use std::collections::BTreeMap;
+use toml::Table;
+
+/// What the search for mistakes has seen of the methods at all points.
+#[derive(Default)]
+pub(super) struct Seen<'a> {
+    /// By the index of a setting of the user: the methods in which it has no place, and why.
+    pub homeless: BTreeMap<usize, Vec<(&'a str, ScenarioError)>>,
+    /// The tree of each method at the first point, and what in it is not read.
+    pub unread: Vec<(Table, Vec<Unread>)>,
+    /// Who sets the swept path after the sweep.
+    hidden_by: Option<String>,
+    /// What has no effect, and the methods under which it has none.
+    without_effect: Vec<(String, Vec<&'a str>)>,
+}
+
+impl<'a> Seen<'a> {
+    /// Notes what can be said of `method` at the point with index `at`.
+    pub(super) fn case(
+        &mut self,
+        method: &'a str,
+        at: usize,
+        resolved: Resolved,
+        hidden_by: impl Fn(&Locator) -> Option<String>,
+    ) {
+        for note in resolved.file.iter().flat_map(without_effect) {
+            match self.without_effect.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, under)) if under.last() != Some(&method) => under.push(method),
+                Some(_) => {}
+                None => self.without_effect.push((note, vec![method])),
+            }
+        }
+        if at > 0 {
+            return;
+        }
+        if self.hidden_by.is_none() {
+            self.hidden_by = hidden_by(&resolved.locator);
+        }
+        for (i, error) in resolved.homeless {
+            self.homeless.entry(i).or_default().push((method, error));
+        }
+        let unread = unread::in_tree(&resolved.tree);
+        self.unread.push((resolved.tree, unread));
+    }
+}
+
+impl Scenario {
+    /// What a user should know of the settings: where one does not apply, hides the sweep, is not
+    /// read or has no effect.
+    pub(super) fn notes_on(&self, seen: Seen<'_>) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (i, under) in seen.homeless {
+            let methods: Vec<&str> = under.into_iter().map(|(method, _)| method).collect();
+            let (path, methods) = (&self.overrides.set[i].path, methods.join(", "));
+            notes.push(format!("--set {path} does not apply to {methods}: no such setting there"));
+        }
+        if let (Some(by), Some(sweep)) = (seen.hidden_by, &self.base.sweep) {
+            let path = &sweep.path;
+            notes.push(format!("{by} sets {path}, so that all points of the sweep are the same"));
+        }
+        notes.extend(unread::notes(seen.unread.into_iter().map(|(_, unread)| unread)));
+        notes.extend(seen.without_effect.into_iter().map(|(note, under)| {
+            let all = under.len() == self.methods().len();
+            if all { note } else { format!("{}: {note}", under.join(", ")) }
+        }));
+        notes
+    }
+}
+
+/// The settings of `file` that have no effect, each with the reason.
+fn without_effect(file: &ScenarioFile) -> Vec<String> {
+    let notes = [channel_unit(file), limiter(file), upf_aqm(file), sdap_aqm(file)];
+    notes.into_iter().flatten().collect()
+}
+
+/// With a carrier the unit of a channel says nothing, and packets, its default, are not what limiters count.
+fn channel_unit(file: &ScenarioFile) -> Option<String> {
+    file.mac.carrier.as_ref()?;
+    let own = file.ue.iter().enumerate().map(|(i, ue)| (format!("ue[{i}].channel"), ue.channel.as_ref()));
+    let mut all = std::iter::once(("channel".to_string(), Some(&file.channel))).chain(own);
+    let (field, _) = all.find(|(_, channel)| channel.and_then(unit) == Some(CapacityUnit::Packets))?;
+    Some(format!(
+        "{field}.unit = \"packets\" has no effect with mac.carrier: the MAC deals in resource blocks, and limiters and \
+         pacers count bytes"
+    ))
+}
+
+/// The unit that `channel` names; none for the kinds that name none.
+fn unit(channel: &ChannelFile) -> Option<CapacityUnit> {
+    match channel {
+        ChannelFile::Constant(c) => Some(c.unit),
+        ChannelFile::Rows(c) => Some(c.unit),
+        ChannelFile::CqiRows(c) => Some(c.unit),
+        ChannelFile::Markov(c) => Some(c.unit),
+        ChannelFile::Trace(c) => Some(c.unit),
+        ChannelFile::CqiTrace(c) => Some(c.quality.unit),
+        ChannelFile::Pattern(_) | ChannelFile::Mcs(_) | ChannelFile::McsTrace(_) => None,
+    }
+}
+
+/// A fixed limit that the RLC queue's own limit keeps out of reach.
+fn limiter(file: &ScenarioFile) -> Option<String> {
+    let LimiterConfig::Fixed(FixedConfig { limit, overdraw }) = &file.rlc.limiter else { return None };
+    let mtu = u64::from(file.mtu);
+    let queue = file.rlc.queue.limit;
+    // The most that the queue ever holds, in the limiter's unit; unknown where packets of any size fill bytes.
+    let most = match (limit, queue) {
+        (Limit::Packets(_), Limit::Packets(n)) => u64::from(n),
+        (Limit::Bytes(_), Limit::Packets(n)) => u64::from(n) * mtu,
+        (Limit::Bytes(_), Limit::Bytes(n)) => n,
+        _ => return None,
+    };
+    let least = match limit {
+        Limit::Packets(n) => u64::from(*n),
+        // Without overdraw it refuses what would take the queue beyond the limit.
+        Limit::Bytes(n) if *overdraw => *n,
+        Limit::Bytes(n) => n.saturating_sub(mtu),
+        Limit::Unlimited => return None,
+    };
+    (least > most).then(|| {
+        format!(
+            "rlc.limiter.limit = \"{limit}\" holds nothing back: rlc.queue.limit is {queue}, so that the RLC queue is full \
+             before and drops"
+        )
+    })
+}
+
+/// A UPF that is neither polled nor paced is passed through.
+fn upf_aqm(file: &ScenarioFile) -> Option<String> {
+    let passed = file.upf.poll.period.is_zero() && matches!(file.sdap.pacer, PacerConfig::Unpaced(_));
+    (passed && file.upf.queue.has_aqm()).then(|| {
+        "the AQM of upf.queue has no effect: without upf.poll.period and sdap.pacer packets pass through the UPF at once"
+            .into()
+    })
+}
+
+/// An SDAP that is not polled, above a bearer that takes everything, holds nothing.
+fn sdap_aqm(file: &ScenarioFile) -> Option<String> {
+    let passed = file.sdap.poll.period.is_zero() && matches!(file.rlc.limiter, LimiterConfig::Unlimited(_));
+    (passed && file.sdap.queue.has_aqm()).then(|| {
+        "the AQM of sdap.queue has no effect: without sdap.poll.period and rlc.limiter packets pass through SDAP at once"
+            .into()
+    })
+}

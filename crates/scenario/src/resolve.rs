@@ -1,0 +1,228 @@
+//! What a scenario says under a method, a variant, a point of the sweep and switches: all settings in their order.
+
+use super::error::{By, Locator, Origin, ScenarioError};
+use super::file::{self, ScenarioFile};
+use super::kinds;
+use super::method::{Method, Settings};
+use super::tree::{self, Path, Setting};
+use super::{Job, Scenario};
+use crate::near;
+use toml::{Table, Value};
+
+/// Which of the scenario's alternatives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'a> {
+    pub variant: &'a str,
+    pub method: Option<&'a str>,
+    pub point: Option<&'a Value>,
+    pub switches: &'a [String],
+}
+
+/// The scenario's tree under a case.
+pub(super) struct Resolved {
+    pub tree: Table,
+    /// Knows whose each setting is.
+    pub locator: Locator,
+    /// The user's settings for which there is no place here: index and why.
+    pub homeless: Vec<(usize, ScenarioError)>,
+    /// What the tree reads as.
+    pub file: Result<ScenarioFile, ScenarioError>,
+}
+
+impl Scenario {
+    /// The variant that was asked for.
+    pub(super) fn variant(&self) -> &str {
+        self.overrides.variant.as_deref().unwrap_or(&self.base.variant)
+    }
+
+    /// The chosen variant and switches with `method` at `point`.
+    pub(super) fn case<'a>(&'a self, method: Option<&'a str>, point: Option<&'a Value>) -> Case<'a> {
+        Case { variant: self.variant(), method, point, switches: &self.overrides.switches }
+    }
+
+    /// Reads the scenario of `job`; the locator knows whose each setting is.
+    pub(super) fn of_job(&self, job: &Job) -> Result<(ScenarioFile, Locator), ScenarioError> {
+        let points = self.points();
+        self.read(self.case(Some(&job.method), points.get(job.point).and_then(Option::as_ref)))
+    }
+
+    /// Reads the scenario under `case`, every setting applied.
+    pub(super) fn read(&self, case: Case<'_>) -> Result<(ScenarioFile, Locator), ScenarioError> {
+        let (resolved, errors) = self.resolve(case)?;
+        match errors.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok((resolved.file?, resolved.locator)),
+        }
+    }
+
+    /// Applies all settings of `case`; also returns what is wrong with the paths of its settings.
+    ///
+    /// # Errors
+    /// A name that nobody knows.
+    pub(super) fn resolve(&self, case: Case<'_>) -> Result<(Resolved, Vec<ScenarioError>), ScenarioError> {
+        let (tree, locator, errors) = self.applied(case)?;
+        Ok((self.with_user(tree, locator), errors))
+    }
+
+    /// True when nothing is wrong with `case`; none when that cannot be known for want of a trace.
+    /// Takes less time than to find out what is wrong.
+    pub(super) fn is_sound(&self, case: Case<'_>) -> Option<bool> {
+        let Ok((tree, locator, errors)) = self.applied(case) else { return Some(false) };
+        let file = match &self.overrides.set[..] {
+            [] => tree.try_into().ok(),
+            _ => self.with_user(tree, locator.clone()).file.ok(),
+        };
+        let Some(file) = file.filter(|_| errors.is_empty()) else { return Some(false) };
+        match self.world_of(&file, &self.first_job(case), &locator) {
+            Err(error) if error.needs_data => None,
+            world => Some(world.is_ok()),
+        }
+    }
+
+    /// The scenario's tree under `case` without the user's settings, who set what, and what is wrong
+    /// with the paths of its settings.
+    fn applied(&self, case: Case<'_>) -> Result<(Table, Locator, Vec<ScenarioError>), ScenarioError> {
+        let (mut tree, mut locator) = (self.tree.clone(), self.locator.clone());
+        let mut errors = Vec::new();
+        let mut apply = |settings: &Settings, by: By, set_by: &str, table: &[&str]| {
+            errors.extend(settings.apply(&mut tree, &mut locator, &Origin { by, set_by, table }));
+        };
+        let variant = case.variant;
+        match self.variants.get(variant) {
+            Some(settings) => {
+                apply(settings, By::Variant, &format!("variant {variant}"), &["variants", variant]);
+            }
+            None if variant == file::SOUND => {}
+            None => return Err(self.unknown_variant(variant)),
+        }
+        if let Some(name) = case.method {
+            let method = self.methods.find(name).ok_or_else(|| self.unknown_method(name))?;
+            self.apply_method(method, variant, &mut apply);
+        }
+        let switches = case
+            .switches
+            .iter()
+            .map(|name| self.switches.get_key_value(name).ok_or_else(|| self.unknown_switch(name)));
+        let switches = switches.collect::<Result<Vec<_>, _>>()?;
+        if let (Some(sweep), Some(value)) = (&self.base.sweep, case.point) {
+            if let Ok(path) = sweep.path.parse::<Path>() {
+                name_kinds(&mut tree, &path);
+            }
+            let origin = Origin { by: By::Sweep, set_by: "sweep", table: &["sweep", "values"] };
+            errors.extend(Settings::one(&sweep.path, value.clone()).apply(&mut tree, &mut locator, &origin));
+        }
+        for (name, settings) in switches {
+            let (set_by, table) = (&format!("switch {name}"), &["switches", name.as_str()]);
+            errors.extend(settings.apply(&mut tree, &mut locator, &Origin { by: By::Switch, set_by, table }));
+        }
+        Ok((tree, locator, errors))
+    }
+
+    /// Applies the settings of `method`, and then those that it has under `variant`.
+    fn apply_method(
+        &self,
+        method: &Method,
+        variant: &str,
+        apply: &mut impl FnMut(&Settings, By, &str, &[&str]),
+    ) {
+        let name = &method.name;
+        let index = self.methods.index_in_file(name).map(|i| i.to_string());
+        let table = |below: &[&'static str]| -> Vec<&str> {
+            let own = index.iter().flat_map(|i| ["method", i.as_str()]);
+            own.chain(below.iter().copied().filter(|_| index.is_some())).collect()
+        };
+        apply(&method.set, By::Method, &format!("method {name}"), &table(&["set"]));
+        if let Some(settings) = method.variants.get(variant) {
+            let mut table = table(&["variants"]);
+            table.extend(index.is_some().then_some(variant));
+            apply(settings, By::Method, &format!("method {name}, variant {variant}"), &table);
+        }
+    }
+
+    /// Applies the user's settings, last of all, but those for which `tree` has no place.
+    fn with_user(&self, tree: Table, locator: Locator) -> Resolved {
+        let mut left: Vec<usize> = (0..self.overrides.set.len()).collect();
+        let mut homeless = Vec::new();
+        loop {
+            let (mut tree, mut locator) = (tree.clone(), locator.clone());
+            let origin = Origin { by: By::User, set_by: "--set", table: &[] };
+            let failed = left.iter().find_map(|&i| {
+                let setting = &self.overrides.set[i];
+                name_kinds(&mut tree, &setting.path);
+                let done = locator.apply(&mut tree, &setting.path.to_string(), setting.clone(), &origin);
+                done.err().map(|error| (Some(i).filter(|_| error.nowhere), error))
+            });
+            let file = match failed {
+                Some((None, error)) => Err(error),
+                Some((Some(i), error)) => {
+                    left.retain(|other| *other != i);
+                    homeless.push((i, error));
+                    continue;
+                }
+                None => ScenarioFile::read(&tree, &locator),
+            };
+            if let Err(error) = &file
+                && let Some(i) = self.without_place(error, &tree, &left)
+            {
+                left.retain(|other| *other != i);
+                homeless.push((i, error.clone()));
+                continue;
+            }
+            return Resolved { tree, locator, homeless, file };
+        }
+    }
+
+    /// Which of the user's settings `left` it is for which `error` says that there is no place.
+    fn without_place(&self, error: &ScenarioError, tree: &Table, left: &[usize]) -> Option<usize> {
+        let missing = error.keys.last().is_some_and(|key| key == "kind") && error.found == "nothing";
+        let at = if missing { error.keys.split_last()?.1 } else { &error.keys[..] };
+        left.iter().rev().copied().filter(|_| error.nowhere && !at.is_empty()).find(|&i| {
+            let path = tree::indexed(tree, self.overrides.set[i].path.keys());
+            path.starts_with(at) && !(missing && path.len() == at.len())
+        })
+    }
+
+    fn unknown_variant(&self, name: &str) -> ScenarioError {
+        let known: Vec<&str> = self.variants.keys().map(String::as_str).chain([file::SOUND]).collect();
+        let allowed = near::allowed(name, &known, "a variant of the file");
+        match self.overrides.variant {
+            Some(_) => self.locator.option("--variant", name, &allowed),
+            None => self.locator.plain("variant", name, &allowed),
+        }
+    }
+
+    fn unknown_method(&self, name: &str) -> ScenarioError {
+        let allowed =
+            near::allowed(name, &self.methods.names(), "a method of `justfull list` or of the file");
+        match self.overrides.methods {
+            Some(_) => self.locator.option("--method", name, &allowed),
+            None => self.locator.plain("methods", name, &allowed),
+        }
+    }
+
+    fn unknown_switch(&self, name: &str) -> ScenarioError {
+        let known: Vec<&str> = self.switches.keys().map(String::as_str).collect();
+        let one_of = near::allowed(name, &known, "a switch of the file");
+        let allowed = if known.is_empty() { "none: the scenario has no switches" } else { &one_of };
+        self.locator.option("--switch", name, allowed)
+    }
+}
+
+/// Writes down the kind of each table on the way of `path` that is not in `tree`, so that what is set there joins the defaults
+/// that the scenario has there and not a table of no kind.
+fn name_kinds(tree: &mut Table, path: &Path) {
+    let keys = path.keys();
+    for n in 1..keys.len() {
+        let way = &keys[..n];
+        if !way.last().is_some_and(|key| kinds::holds(key)) || tree::get(tree, way).is_some() {
+            continue;
+        }
+        let whole = tree.clone().try_into::<ScenarioFile>().ok().and_then(|file| Table::try_from(file).ok());
+        let kind = whole.as_ref().and_then(|whole| tree::get(whole, way)?.get("kind").cloned());
+        let keys = way.iter().cloned().chain(["kind".to_string()]).collect();
+        if let Some(value) = kind {
+            // A path that leads nowhere is told when it is applied itself.
+            let _ = Setting { path: Path::of(keys), if_present: false, value }.apply(tree);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The JSON Schema (2020-12) of a scenario file, from the parameters' own data: `justfull schema`.
+
+use crate::file::ScenarioFile;
+use crate::kinds;
+use crate::method::Method;
+use justfull_base::bounds::key;
+use justfull_base::doc::{MethodDoc, ParamDoc};
+use justfull_base::param::Form;
+use serde_json::{Map, Value, json};
+
+/// The schema. What only a run can check (rules between keys, sizes against the MTU) is in the
+/// descriptions; `justfull check` checks it.
+#[must_use]
+pub fn schema() -> Value {
+    let mut params = ScenarioFile::params();
+    params.push(ParamDoc {
+        required: false,
+        ..key::<Vec<Method>>("method", "Methods of this scenario's own.")
+    });
+    let mut root = table(&params, None);
+    root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    root["title"] = "justfull scenario".into();
+    root
+}
+
+/// A table with `params` and no other key; with the kind that `doc` describes, if any.
+fn table(params: &[ParamDoc], doc: Option<&MethodDoc>) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    if let Some(doc) = doc {
+        properties.insert("kind".into(), json!({ "const": doc.name }));
+        required.push("kind");
+    }
+    for param in params {
+        properties.insert(param.name.into(), property(param));
+        if param.required {
+            required.push(param.name);
+        }
+    }
+    let mut table = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    if let Some(doc) = doc {
+        table["description"] = doc.title.into();
+    }
+    table
+}
+
+fn property(param: &ParamDoc) -> Value {
+    let mut value = form(&param.form);
+    let limits = [(param.low, "minimum", "exclusiveMinimum"), (param.high, "maximum", "exclusiveMaximum")];
+    for (limit, included, excluded) in limits {
+        if let Some((at, is_included)) = limit {
+            value[if is_included { included } else { excluded }] = number(at);
+        }
+    }
+    if kinds::holds(param.name) {
+        value = with_bare_names(value, &param.form);
+    }
+    let (text, unit, bounds) = (param.text, param.unit, &param.bounds);
+    value["description"] = format!("{text} Unit: {unit}. Allowed: {bounds}.").into();
+    if !param.required && param.default != "none" && !matches!(param.form, Form::Table(_)) {
+        value["default"] = written(&param.default);
+    }
+    value
+}
+
+/// A whole number without a fraction, as a schema's reader would write it.
+fn number(at: f64) -> Value {
+    if at.fract() == 0.0 && at.abs() < 9e15 { json!(at as i64) } else { json!(at) }
+}
+
+/// A default as data: numbers, lists and booleans as such, all else as text.
+fn written(default: &str) -> Value {
+    serde_json::from_str(default).unwrap_or_else(|_| default.into())
+}
+
+/// `name` stands for `{ kind = "name" }`.
+fn with_bare_names(table: Value, form: &Form) -> Value {
+    let names = match form {
+        Form::Kinds(docs) => docs.iter().map(|doc| doc.name).collect(),
+        Form::Table(params) => match params.iter().find(|param| param.name == "kind") {
+            Some(ParamDoc { form: Form::Choice(names), .. }) => names.clone(),
+            _ => return table,
+        },
+        _ => return table,
+    };
+    json!({ "anyOf": [{ "enum": names }, table] })
+}
+
+fn form(form: &Form) -> Value {
+    let any_of = |forms: Vec<Value>| json!({ "anyOf": forms });
+    match form {
+        Form::Bool => json!({ "type": "boolean" }),
+        Form::Integer(least, most) => {
+            let mut integer = json!({ "type": "integer", "minimum": least });
+            // TOML's integers have 64 bits with a sign.
+            if *most < i64::MAX as u64 {
+                integer["maximum"] = json!(most);
+            }
+            integer
+        }
+        Form::Number => json!({ "type": "number" }),
+        Form::Text("") => json!({ "type": "string" }),
+        Form::Text(pattern) => json!({ "type": "string", "pattern": pattern }),
+        Form::Choice(names) => json!({ "enum": names }),
+        Form::List(item, None) => json!({ "type": "array", "items": self::form(item) }),
+        Form::List(item, Some(n)) => {
+            json!({ "type": "array", "items": self::form(item), "minItems": n, "maxItems": n })
+        }
+        Form::Map(item) => json!({ "type": "object", "additionalProperties": self::form(item) }),
+        Form::Table(params) => table(params, None),
+        Form::Kinds(docs) => any_of(docs.iter().map(|doc| table(&doc.params(), Some(doc))).collect()),
+        Form::OneOf(forms) => any_of(forms.iter().map(self::form).collect()),
+        Form::Any => json!({}),
+    }
+}

@@ -1,0 +1,280 @@
+//! From a trace file to the rows of a channel.
+
+use super::error::{Locator, ScenarioError};
+use super::file::{AmountFormat, McsTraceFile, TraceFile};
+use justfull_base::{Bytes, ConfigError, Duration};
+use justfull_phy::cqi::{self, CqiToMcs};
+use justfull_phy::lte;
+use justfull_ran::channel::{CapacityUnit, McsConfig, RowLength, RowsConfig};
+use justfull_trace::{
+    self, FileFormat, Format, Loaded, ReadOptions, Repairs, Timeline, Trace, TracePaths, Values,
+};
+use std::path::Path;
+
+/// T20's packets, and the time in which a row of its traces counts them.
+const T20: (Bytes, Duration) = (Bytes(1460), Duration::from_millis(10));
+/// Size of a packet where a trace in bytes is to be counted in packets and none is named: a full IP packet.
+const FULL_PACKET: u64 = 1500;
+/// Most rows by which the first row of MCSs can be longer.
+const MAX_LEAD: u16 = 3600;
+
+/// The rows of `file` for slots of nominal length `slot`; `field` names the file for messages.
+pub(super) fn rows(
+    file: &TraceFile,
+    slot: Duration,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<RowsConfig, ScenarioError> {
+    let format = match file.format {
+        AmountFormat::Packets => Format::Packets,
+        AmountFormat::Bytes => Format::Bytes,
+        _ => return of_timeline(file, slot, traces, field, locator),
+    };
+    let Values::Amounts(amounts) =
+        read(file.file.as_ref(), traces, format, file.rows, field, locator)?.values
+    else {
+        return Err(locator.plain(field, "channel qualities", "capacities"));
+    };
+    Ok(RowsConfig {
+        amounts,
+        row: file.row.unwrap_or_default(),
+        interval: file.interval.unwrap_or(T20.1),
+        at_end: file.at_end,
+        packet_bytes: file.packet_bytes.unwrap_or(T20.0),
+        unit: file.unit,
+    })
+}
+
+/// The MCSs of `file`: for each row the least MCS of T20's map whose blocks of 25 PRBs hold as many packets as the row says,
+/// which is the inverse of the rule that made the rows. Where several CQIs made the same number, the least is taken.
+pub(super) fn mcs(
+    file: &McsTraceFile,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<McsConfig, ScenarioError> {
+    let trace = read(file.file.as_ref(), traces, Format::Packets, None, field, locator)?;
+    let Values::Amounts(packets) = trace.values else {
+        return Err(locator.plain(field, "channel qualities", "packets per 10 ms"));
+    };
+    let first = file.first.wrapping_sub(1);
+    if first >= packets.len() {
+        let allowed = format!("1 to the {} rows of the trace", packets.len());
+        return Err(locator.plain(&field.replace(".file", ".first"), &file.first.to_string(), &allowed));
+    }
+    let rows = file.rows.unwrap_or(packets.len() - first);
+    ensure_rows(rows, packets.len() - first, field, locator)?;
+    let per_cqi: Vec<(u64, u8)> = (1..=cqi::MAX_CQI).filter_map(t20_packets).collect();
+    let mcs = packets[first..first + rows].iter().map(|packets| {
+        let found = per_cqi.iter().find(|(of_cqi, _)| of_cqi == packets).map(|(_, mcs)| *mcs);
+        let allowed = "numbers of packets that T20's rule makes: 1 to 4, 6, 7, 9, 10, 12, 15";
+        found.ok_or_else(|| locator.plain(field, &format!("a row of {packets} packets"), allowed))
+    });
+    let mut mcs = mcs.collect::<Result<Vec<u8>, _>>()?;
+    if file.lead > MAX_LEAD {
+        let allowed = format!("0 to {MAX_LEAD}");
+        return Err(locator.plain(&field.replace(".file", ".lead"), &file.lead.to_string(), &allowed));
+    }
+    mcs.splice(0..0, std::iter::repeat_n(mcs[0], usize::from(file.lead)).collect::<Vec<_>>());
+    Ok(McsConfig { mcs, row: file.row, at_end: file.at_end })
+}
+
+/// Packets per 10 ms that T20's rule makes of `cqi`, and the MCS they went over.
+fn t20_packets(cqi: u8) -> Option<(u64, u8)> {
+    let mcs = cqi::to_mcs(CqiToMcs::Tmc, cqi)?;
+    let bits = lte::tbs_bits(lte::mcs(lte::McsTable::Qam64, mcs)?.i_tbs, 25)?;
+    let packets = u64::from(bits) * 10 / (8 * T20.0.0);
+    Some((packets.clamp(1, 15), mcs))
+}
+
+/// Reads a file of one column, its first `rows` rows if so many are named.
+pub(super) fn read(
+    name: &Path,
+    traces: &TracePaths,
+    format: Format,
+    rows: Option<usize>,
+    field: &str,
+    locator: &Locator,
+) -> Result<Trace, ScenarioError> {
+    let mut trace = justfull_trace::read(name, traces, format).map_err(|e| locator.trace(field, &e))?;
+    if let Some(rows) = rows {
+        ensure_rows(rows, trace.values.len(), field, locator)?;
+        trace.values.truncate(rows);
+    }
+    Ok(trace)
+}
+
+fn ensure_rows(rows: usize, of: usize, field: &str, locator: &Locator) -> Result<(), ScenarioError> {
+    if (1..=of).contains(&rows) {
+        return Ok(());
+    }
+    Err(locator.plain(
+        &field.replace(".file", ".rows"),
+        &rows.to_string(),
+        &format!("1 to the {of} rows of the trace"),
+    ))
+}
+
+/// What was repaired in `file`, a warning each.
+pub(super) fn notes(
+    file: &TraceFile,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<Vec<String>, ScenarioError> {
+    if matches!(file.format, AmountFormat::Packets | AmountFormat::Bytes) {
+        return Ok(Vec::new());
+    }
+    let name = &file.file;
+    Ok(load(file, traces, field, locator)?.notes.iter().map(|note| format!("{name}: {note}")).collect())
+}
+
+/// Reads a file of any format.
+fn load(
+    file: &TraceFile,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<Loaded, ScenarioError> {
+    let format = match file.format {
+        AmountFormat::Mahimahi => Some(FileFormat::Mahimahi),
+        AmountFormat::Cellreplay => Some(FileFormat::Cellreplay),
+        AmountFormat::CellreplayTrain => Some(FileFormat::CellreplayTrain),
+        AmountFormat::Ucc => Some(FileFormat::Ucc),
+        AmountFormat::Csv => Some(FileFormat::Csv),
+        AmountFormat::Parquet => Some(FileFormat::Parquet),
+        AmountFormat::Packets => Some(FileFormat::T20),
+        AmountFormat::Bytes => Some(FileFormat::Bytes),
+        AmountFormat::Auto => None,
+    };
+    let options = ReadOptions {
+        format,
+        packet: file.packet_bytes,
+        interval: file.interval,
+        column: file.column,
+        repairs: Repairs { repeated: file.repeated, gaps: file.gaps, idle: file.idle },
+        ..ReadOptions::default()
+    };
+    let loaded = traces.resolve(file.file.as_ref()).and_then(|path| justfull_trace::load(&path, &options));
+    let loaded = loaded.map_err(|e| locator.trace(field, &e))?;
+    let says = |key: &str, found: &dyn std::fmt::Display| {
+        let allowed =
+            format!("no such setting: the format {} says how long an amount is in force", loaded.format);
+        Err(locator.plain(&field.replace(".file", key), &found.to_string(), &allowed))
+    };
+    match (file.row, file.interval) {
+        (Some(_), _) => says(".row", &"a length"),
+        (None, Some(interval)) if !matches!(loaded.format, FileFormat::Bytes | FileFormat::Cqi) => {
+            says(".interval", &interval)
+        }
+        _ => Ok(loaded),
+    }
+}
+
+/// The rows of a file that says itself how long each is.
+fn of_timeline(
+    file: &TraceFile,
+    slot: Duration,
+    traces: &TracePaths,
+    field: &str,
+    locator: &Locator,
+) -> Result<RowsConfig, ScenarioError> {
+    let Loaded { mut timeline, format, .. } = load(file, traces, field, locator)?;
+    let refused = |e: ConfigError| locator.plain(field, &format!("{} of {}", e.field, e.value), &e.bound);
+    if let Some(rows) = file.rows {
+        ensure_rows(rows, timeline.bytes().len(), field, locator)?;
+        let part = timeline.slice(Duration::ZERO, timeline.interval().times(rows as u64));
+        timeline = part.map_err(refused)?;
+    }
+    let timeline = in_slots(timeline, slot).map_err(refused)?;
+    let interval = timeline.interval();
+    let usual = if format.packet_bytes() > 1 { format.packet_bytes() } else { FULL_PACKET };
+    let packet = file.packet_bytes.unwrap_or(Bytes(usual));
+    let (amounts, packet_bytes) = match file.unit {
+        CapacityUnit::Bytes => (timeline.bytes().iter().map(|&bytes| bytes.into()).collect(), Bytes(1)),
+        CapacityUnit::Packets => (timeline.packets(packet.0.max(1)).collect(), packet),
+    };
+    let row = RowLength::Time(interval);
+    Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes, unit: file.unit })
+}
+
+/// A channel looks up one row for each slot: intervals that are shorter than a slot, or no multiple of it, are gathered into
+/// slots first, so that no opportunity is skipped.
+fn in_slots(timeline: Timeline, slot: Duration) -> Result<Timeline, ConfigError> {
+    if slot.is_zero() || timeline.interval().as_nanos().is_multiple_of(slot.as_nanos()) {
+        return Ok(timeline);
+    }
+    timeline.resample(slot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_base::Instant;
+    use justfull_ran::channel::{Channel, ChannelConfig};
+
+    /// Bytes or packets that a channel of `rows` offers in `slots` slots of length `slot`.
+    fn offered(rows: &RowsConfig, slot: Duration, slots: u64) -> u64 {
+        let mut channel = Channel::new(&ChannelConfig::Rows(rows.clone()), 1, slot).expect("a channel");
+        (0..slots).map(|k| channel.capacity(k, Instant::ZERO + slot.times(k))).sum()
+    }
+
+    fn trace_file(text: &str) -> TraceFile {
+        toml::from_str(text).expect("a trace's settings")
+    }
+
+    #[test]
+    fn rows_of_packets_become_the_least_mcs_that_makes_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("p.csv"), "packets_per_10ms\n1\n2\n3\n6\n15\n5\n").expect("a file");
+        let traces = TracePaths { scenario_dir: folder.path().into(), data_dir: None };
+        let locator = Locator::new("", Path::new("x.toml"));
+        let read = |text: &str| {
+            let file: McsTraceFile = toml::from_str(&format!("file = \"p.csv\"\n{text}")).expect("settings");
+            mcs(&file, &traces, "channel.file", &locator).map_err(|e| e.to_string())
+        };
+        assert_eq!(read("first = 2\nrows = 4").expect("rows").mcs, [6, 9, 16, 28]);
+        assert_eq!(read("rows = 1").expect("a row").mcs, [0]);
+        assert_eq!(read("first = 4\nrows = 2\nlead = 3").expect("rows").mcs, [16, 16, 16, 16, 28]);
+        for (text, said) in
+            [("", "5 packets"), ("first = 7", "1 to the 6 rows"), ("first = 0", "1 to the 6 rows")]
+        {
+            let error = read(text).expect_err("refused");
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn opportunities_of_a_mahimahi_trace_are_offered_to_the_last_whatever_the_slot() {
+        let folder = std::env::temp_dir().join(format!("justfull-trace-channel-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        // Bursts and gaps; 7 s, 12 003 opportunities.
+        let times = (0..12_003_u64).map(|k| 1 + k * k % 7000).chain([7000]);
+        let mut times: Vec<u64> = times.collect();
+        times.sort_unstable();
+        let text: String = times.iter().map(|t| format!("{t}\n")).collect();
+        std::fs::write(folder.join("m.trace"), text).expect("a file");
+        let traces = TracePaths { scenario_dir: folder.clone(), data_dir: None };
+        let locator = Locator::new("", Path::new("x.toml"));
+        for (unit, worth) in [("packets", 1), ("bytes", 1500)] {
+            for format in ["mahimahi", "auto"] {
+                let file =
+                    trace_file(&format!("file = \"m.trace\"\nformat = \"{format}\"\nunit = \"{unit}\""));
+                for (slot_us, exact) in [(125, true), (500, true), (1000, true), (10_000, true), (700, false)]
+                {
+                    let slot = Duration::from_micros(slot_us);
+                    let rows = rows(&file, slot, &traces, "channel.file", &locator).expect("rows");
+                    let got = offered(&rows, slot, 7_000_000 / slot_us);
+                    let want = times.len() as u64 * worth;
+                    let off = got.abs_diff(want);
+                    assert!(
+                        off == 0 || (!exact && off * 1000 <= want),
+                        "{unit} {slot_us} us: {got} for {want}"
+                    );
+                }
+            }
+        }
+        std::fs::remove_dir_all(folder).expect("cleaned up");
+    }
+}

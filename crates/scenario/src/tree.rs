@@ -1,0 +1,292 @@
+//! Dotted paths into a scenario's tree, and settings that change it.
+
+use super::kinds;
+use std::fmt;
+use std::str::FromStr;
+
+/// Most parts of a path, and most levels of a file: trees are walked by recursion, and no scenario needs a quarter of it.
+pub(super) const MOST_PARTS: usize = 64;
+
+/// A dotted path such as `flow.bulk.tcp.cc.kind`: tables by key, elements of an array of tables by `name` or by index from 0.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path(Vec<String>);
+
+impl Path {
+    /// The keys from the root on.
+    #[must_use]
+    pub fn keys(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The path of `keys`.
+    #[must_use]
+    pub fn of(keys: Vec<String>) -> Self {
+        Self(keys)
+    }
+}
+
+impl FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = 1 + text.bytes().filter(|b| matches!(b, b'.' | b'[')).count();
+        if parts > MOST_PARTS {
+            return Err(format!(
+                "found {parts} parts, allowed is a dotted path of at most {MOST_PARTS} parts"
+            ));
+        }
+        // `ue[0].drbs`, as errors write it, is `ue.0.drbs`.
+        let plain = text.trim().replace('[', ".").replace(']', "");
+        let keys: Vec<String> = plain.split('.').map(str::to_string).collect();
+        if keys.iter().any(String::is_empty) {
+            return Err(format!("found `{text}`, allowed is a dotted path"));
+        }
+        Ok(Self(keys))
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+/// A path and the value it gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Where.
+    pub path: Path,
+    /// Only where a value stands already; written as `?path`.
+    pub if_present: bool,
+    /// What.
+    pub value: toml::Value,
+}
+
+impl Setting {
+    /// A setting from a path, perhaps with `?` before it, and a value.
+    ///
+    /// # Errors
+    /// When the path is none.
+    pub fn new(path: &str, mut value: toml::Value) -> Result<Self, String> {
+        let (if_present, path) = path.strip_prefix('?').map_or((false, path), |rest| (true, rest));
+        let path: Path = path.parse()?;
+        path.0.last().into_iter().for_each(|key| kinds::expand_value(key, &mut value));
+        Ok(Self { path, if_present, value })
+    }
+
+    /// Puts the value into `tree`; tables on the way are made, array elements are not.
+    ///
+    /// # Errors
+    /// When the path leads through something that is no table, or to an array element that is not there.
+    pub fn apply(self, tree: &mut toml::Table) -> Result<(), String> {
+        if self.if_present && get(tree, self.path.keys()).is_none() {
+            return Ok(());
+        }
+        let Some((last, way)) = self.path.keys().split_last() else { return Ok(()) };
+        let mut at = Node::Table(tree);
+        for key in way {
+            at = at.enter(key).map_err(|e| format!("{}: {e}", self.path))?;
+        }
+        at.put(last, self.value).map_err(|e| format!("{}: {e}", self.path))
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    /// Reads `path=value`; a value that is no TOML value is a string, so `rlc.queue.limit=31 packets` needs no quotes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, value) =
+            text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;
+        let value = value.trim();
+        let parsed = match format!("v = {value}").parse::<toml::Table>() {
+            Ok(table) if table.len() > 1 => {
+                return Err(format!("found further settings after `{}`, allowed is path=value", path.trim()));
+            }
+            Ok(mut table) => table.remove("v"),
+            Err(_) => None,
+        };
+        Self::new(path.trim(), parsed.unwrap_or_else(|| toml::Value::String(value.into())))
+    }
+}
+
+enum Node<'a> {
+    Table(&'a mut toml::Table),
+    Value(&'a mut toml::Value),
+}
+
+impl<'a> Node<'a> {
+    fn enter(self, key: &str) -> Result<Self, String> {
+        match self {
+            Self::Table(table) => {
+                let entry = table.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                Ok(Self::Value(entry))
+            }
+            Self::Value(toml::Value::Table(table)) => Self::Table(table).enter(key),
+            Self::Value(toml::Value::Array(array)) => element(array, key).map(Self::Value),
+            Self::Value(_) => Err(format!("a value that is no table above `{key}`")),
+        }
+    }
+
+    fn put(self, key: &str, value: toml::Value) -> Result<(), String> {
+        match self {
+            Self::Table(table) | Self::Value(toml::Value::Table(table)) => {
+                table.insert(key.into(), value);
+                Ok(())
+            }
+            Self::Value(toml::Value::Array(array)) => {
+                *element(array, key)? = value;
+                Ok(())
+            }
+            Self::Value(_) => Err(format!("a value that is no table above `{key}`")),
+        }
+    }
+}
+
+fn position(array: &[toml::Value], key: &str) -> Option<usize> {
+    let named = array.iter().position(|e| e.get("name").and_then(toml::Value::as_str) == Some(key));
+    named.or_else(|| key.parse().ok().filter(|i| *i < array.len()))
+}
+
+fn element<'a>(array: &'a mut [toml::Value], key: &str) -> Result<&'a mut toml::Value, String> {
+    match position(array, key) {
+        Some(i) => Ok(&mut array[i]),
+        None => Err(format!("no element that is called `{key}` or has that index")),
+    }
+}
+
+/// The value at `keys`.
+#[must_use]
+pub(super) fn get<'a>(tree: &'a toml::Table, keys: &[String]) -> Option<&'a toml::Value> {
+    let (first, rest) = keys.split_first()?;
+    rest.iter().try_fold(tree.get(first)?, |at, key| match at {
+        toml::Value::Table(table) => table.get(key),
+        toml::Value::Array(array) => position(array, key).map(|i| &array[i]),
+        _ => None,
+    })
+}
+
+/// The first of `keys` that no element of the array there is called, and the names that they have.
+pub(super) fn names_on<'a>(tree: &'a toml::Table, keys: &'a [String]) -> Option<(&'a str, Vec<&'a str>)> {
+    let lost = (1..keys.len()).find(|n| get(tree, &keys[..=*n]).is_none())?;
+    let array = get(tree, &keys[..lost])?.as_array()?;
+    let names = array.iter().filter_map(|element| element.get("name")?.as_str()).collect();
+    Some((&keys[lost], names))
+}
+
+/// The value at `keys`, to be changed.
+pub(super) fn get_mut<'a>(tree: &'a mut toml::Table, keys: &[String]) -> Option<&'a mut toml::Value> {
+    let (first, rest) = keys.split_first()?;
+    rest.iter().try_fold(tree.get_mut(first)?, |at, key| match at {
+        toml::Value::Table(table) => table.get_mut(key),
+        toml::Value::Array(array) => position(array, key).map(|i| &mut array[i]),
+        _ => None,
+    })
+}
+
+/// Takes the value at `keys` out of `tree`; true when one stood there.
+pub(super) fn remove(tree: &mut toml::Table, keys: &[String]) -> bool {
+    let Some((last, above)) = keys.split_last() else { return false };
+    if above.is_empty() {
+        return tree.remove(last).is_some();
+    }
+    match get_mut(tree, above) {
+        Some(toml::Value::Table(table)) => table.remove(last).is_some(),
+        Some(toml::Value::Array(array)) => position(array, last).map(|i| array.remove(i)).is_some(),
+        _ => false,
+    }
+}
+
+/// `keys` with the elements of arrays by index instead of by name, as far as they lead.
+pub(super) fn indexed(tree: &toml::Table, keys: &[String]) -> Vec<String> {
+    let mut way: Vec<String> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let index = match get(tree, &way) {
+            Some(toml::Value::Array(array)) => position(array, key),
+            _ => None,
+        };
+        way.push(index.map_or_else(|| key.clone(), |i| i.to_string()));
+    }
+    way
+}
+
+/// The first list in `tree` of more than `most` elements, and how many it has.
+pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String>, usize)> {
+    fn walk(value: &toml::Value, way: &mut Vec<String>, most: usize) -> Option<(Vec<String>, usize)> {
+        match value {
+            toml::Value::Table(table) => within(table, way, most),
+            toml::Value::Array(array) if array.len() > most => Some((way.clone(), array.len())),
+            toml::Value::Array(array) => array.iter().enumerate().find_map(|(i, inner)| {
+                matches!(inner, toml::Value::Table(_) | toml::Value::Array(_)).then_some(())?;
+                way.push(i.to_string());
+                let found = walk(inner, way, most);
+                way.pop();
+                found
+            }),
+            _ => None,
+        }
+    }
+    fn within(table: &toml::Table, way: &mut Vec<String>, most: usize) -> Option<(Vec<String>, usize)> {
+        table.iter().find_map(|(key, inner)| {
+            way.push(key.clone());
+            let found = walk(inner, way, most);
+            way.pop();
+            found
+        })
+    }
+    within(tree, &mut Vec::new(), most)
+}
+
+/// True when values of `tree` stand more than `most` levels deep.
+pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
+    fn walk(value: &toml::Value, left: usize) -> bool {
+        match value {
+            toml::Value::Table(table) => left == 0 || table.iter().any(|(_, inner)| walk(inner, left - 1)),
+            toml::Value::Array(array) => left == 0 || array.iter().any(|inner| walk(inner, left - 1)),
+            _ => false,
+        }
+    }
+    tree.iter().any(|(_, value)| walk(value, most.saturating_sub(1)))
+}
+
+/// Paths of the tables at or below `below`, outer before inner; the root is the empty path.
+pub(super) fn tables(tree: &toml::Table, below: &[String]) -> Vec<Vec<String>> {
+    let mut found: Vec<Vec<String>> = vec![Vec::new()];
+    for leaf in leaves(tree) {
+        found.extend((1..=leaf.len()).map(|n| leaf[..n].to_vec()));
+    }
+    found.retain(|keys| {
+        keys.starts_with(below) && (keys.is_empty() || get(tree, keys).is_some_and(toml::Value::is_table))
+    });
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Paths of all leaves of `tree`, arrays of plain values and empty tables among them; elements of arrays of tables by index.
+pub(super) fn leaves(tree: &toml::Table) -> Vec<Vec<String>> {
+    fn walk(value: &toml::Value, way: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+        match value {
+            toml::Value::Table(table) if !table.is_empty() => {
+                for (key, inner) in table {
+                    way.push(key.clone());
+                    walk(inner, way, found);
+                    way.pop();
+                }
+            }
+            toml::Value::Array(array) if array.iter().any(toml::Value::is_table) => {
+                for (i, inner) in array.iter().enumerate() {
+                    way.push(i.to_string());
+                    walk(inner, way, found);
+                    way.pop();
+                }
+            }
+            _ => found.push(way.clone()),
+        }
+    }
+    let mut found = Vec::new();
+    for (key, value) in tree {
+        walk(value, &mut vec![key.clone()], &mut found);
+    }
+    found
+}

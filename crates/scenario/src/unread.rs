@@ -1,0 +1,81 @@
+//! Settings that a scenario has a place for and its world does not read.
+
+use super::Scenario;
+use super::error::ScenarioError;
+use super::tree::{Path, get, indexed};
+use toml::{Table, Value};
+
+const NO_CARRIER: &str = "only a MAC with a carrier has it";
+const HEADERS: &str = "with a carrier the headers of MAC, RLC and PDCP count themselves";
+const UNIT: &str = "with a carrier everything is counted in bytes";
+
+/// The keys of a setting that a world does not read, and the reason.
+pub(super) type Unread = (Vec<String>, &'static str);
+
+/// Keys in `tree` that its world does not read, each with the reason.
+pub(super) fn in_tree(tree: &Table) -> Vec<Unread> {
+    let keys = |path: &str| path.split('.').map(str::to_string).collect::<Vec<_>>();
+    let mut all: Vec<Unread> = match get(tree, &keys("mac.carrier")) {
+        None => ["pdcp", "mac.scheduler", "mac.harq", "mac.cqi_delay", "mac.status_delay"]
+            .map(|path| (keys(path), NO_CARRIER))
+            .to_vec(),
+        Some(_) => vec![(keys("mac.overhead"), HEADERS), (keys("channel.unit"), UNIT)],
+    };
+    if all.iter().any(|(_, why)| *why == UNIT) {
+        let ues = tree.get("ue").and_then(Value::as_array).map_or(0, Vec::len);
+        all.extend((0..ues).map(|i| (keys(&format!("ue.{i}.channel.unit")), UNIT)));
+    }
+    all.retain(|(keys, _)| get(tree, keys).is_some());
+    all
+}
+
+/// Why no method's world reads what stands at `path`; none when one does. `unread` has each method's
+/// tree and what in it is not read.
+fn unread_by_all(unread: &[(Table, Vec<Unread>)], path: &Path) -> Option<&'static str> {
+    let reasons = unread.iter().map(|(tree, unread)| {
+        let keys = indexed(tree, path.keys());
+        unread.iter().find(|(at, _)| keys.starts_with(at)).map(|(_, why)| *why)
+    });
+    reasons.collect::<Option<Vec<_>>>()?.first().copied()
+}
+
+/// What stands in the scenario under every method and has no effect, but for the unit, of which
+/// other notes speak. `unread` is what each method does not read.
+pub(super) fn notes(mut unread: impl Iterator<Item = Vec<Unread>>) -> Vec<String> {
+    let Some(mut all) = unread.next() else { return Vec::new() };
+    unread.for_each(|unread| all.retain(|one| unread.contains(one)));
+    let told = all.into_iter().filter(|(_, why)| *why != UNIT);
+    told.map(|(keys, why)| format!("{} has no effect: {why}", keys.join("."))).collect()
+}
+
+impl Scenario {
+    /// A sweep, or a setting of the user that changes something, which no method's world reads. A channel's unit is accepted,
+    /// since whoever goes from one MAC to another need not take it out; see [`notes`].
+    pub(super) fn unread_settings(&self, unread: &[(Table, Vec<Unread>)]) -> Vec<ScenarioError> {
+        let mut errors = Vec::new();
+        let sweep = self.base.sweep.as_ref().and_then(|sweep| sweep.path.parse::<Path>().ok());
+        if let Some((path, why)) =
+            sweep.and_then(|path| Some((path.to_string(), unread_by_all(unread, &path)?)))
+        {
+            let allowed = format!("a path that the world reads: {why}");
+            errors.push(self.locator.plain("sweep.path", &path, &allowed));
+        }
+        for (i, setting) in self.overrides.set.iter().enumerate() {
+            let Some(why) = unread_by_all(unread, &setting.path).filter(|why| *why != UNIT) else { continue };
+            let mut without = self.clone();
+            without.overrides.set.remove(i);
+            let file = |scenario: &Self| Some(scenario.read(scenario.case(None, None)).ok()?.0);
+            if file(self) != file(&without) {
+                let keys = indexed(&self.tree, setting.path.keys());
+                let found = "a setting that no world reads here";
+                let allowed = format!("its present value: {why}");
+                errors.push(ScenarioError {
+                    set_by: "--set".into(),
+                    at: None,
+                    ..self.locator.at_keys(&keys, found, &allowed)
+                });
+            }
+        }
+        errors
+    }
+}

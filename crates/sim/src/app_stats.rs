@@ -1,0 +1,80 @@
+//! What the kinds of traffic count beyond packets: pings, calls, frames, pages.
+
+use crate::results::{FlowResult, PingResult};
+use crate::traffic::{FrameCount, PageCount, PingCount, Traffic, VoipCount};
+use justfull_base::{Duration, Instant};
+
+/// What is counted of the flows of one name; the first flow's kind decides.
+pub(crate) enum AppStats {
+    /// Nothing more than packets.
+    Plain,
+    Ping(PingCount),
+    Voip(Box<VoipCount>),
+    Video(Box<FrameCount>),
+    Page(Box<PageCount>),
+}
+
+/// What a kind of traffic counts beyond its packets. It is measured if what it is about was sent
+/// within the measured window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum AppEvent {
+    /// An echo request, a frame, or a request for a page went out.
+    Sent,
+    /// A datagram arrived, a reply came back, a frame or a page was complete, after that time.
+    Completed(Duration),
+    /// A datagram was dropped, or a frame cannot become complete.
+    Lost,
+}
+
+impl AppStats {
+    pub(crate) fn of(traffic: &Traffic) -> Self {
+        match traffic {
+            Traffic::Tcp { .. } | Traffic::Upload { .. } => Self::Plain,
+            Traffic::Udp { .. } | Traffic::Cbr(_) | Traffic::OnOff(_) => Self::Plain,
+            Traffic::Ping(_) => Self::Ping(PingCount::default()),
+            Traffic::Voip(voip) => Self::Voip(Box::new(VoipCount::new(voip))),
+            Traffic::Video(video) => Self::Video(Box::new(FrameCount::new(video))),
+            Traffic::Page(_) => Self::Page(Box::new(PageCount::new())),
+        }
+    }
+
+    /// Counts `event`.
+    #[cold]
+    pub(crate) fn count(&mut self, event: AppEvent) {
+        match (self, event) {
+            (Self::Ping(ping), AppEvent::Sent) => ping.requests += 1,
+            (Self::Ping(ping), AppEvent::Completed(_)) => ping.replies += 1,
+            (Self::Ping(ping), AppEvent::Lost) => ping.lost += 1,
+            (Self::Voip(voip), AppEvent::Completed(after)) => voip.one_way.record(after),
+            (Self::Voip(voip), AppEvent::Lost) => voip.lost += 1,
+            (Self::Video(frames), AppEvent::Sent) => frames.sent += 1,
+            (Self::Video(frames), AppEvent::Completed(after)) => frames.complete(after),
+            (Self::Video(frames), AppEvent::Lost) => frames.broken += 1,
+            (Self::Page(pages), AppEvent::Sent) => pages.begun += 1,
+            (Self::Page(pages), AppEvent::Completed(after)) => pages.load.record(after),
+            (Self::Plain, _) | (Self::Voip(_), AppEvent::Sent) | (Self::Page(_), AppEvent::Lost) => {}
+        }
+    }
+
+    /// True when the loss of the datagram with payload handle `sent` counts, which is its time of sending then.
+    pub(crate) fn counts_datagrams(&self) -> bool {
+        matches!(self, Self::Ping(_) | Self::Voip(_))
+    }
+
+    pub(crate) fn finish(&self, result: &mut FlowResult) {
+        match self {
+            Self::Plain => {}
+            Self::Ping(PingCount { requests, replies, lost }) => {
+                result.ping = Some(PingResult { requests: *requests, replies: *replies, lost: *lost });
+            }
+            Self::Voip(voip) => result.voip = voip.finish(),
+            Self::Video(frames) => result.frames = Some(frames.finish()),
+            Self::Page(pages) => result.pages = Some(pages.finish()),
+        }
+    }
+}
+
+/// The instant of sending that a datagram's payload handle holds.
+pub(crate) fn sent_at(handle: u64) -> Instant {
+    Instant::from_nanos(handle)
+}

@@ -1,0 +1,196 @@
+//! Applications: sources of datagrams at servers and what answers them at UEs; browsers.
+
+use crate::app_stats::{AppEvent, sent_at};
+use crate::calendar::Calendar;
+use crate::links::{Arrival, Links};
+use crate::node::Node;
+use crate::route::Route;
+use crate::sources::{Kind, Source};
+use crate::tap::Listener;
+use crate::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
+use crate::uplink::Up;
+use justfull_base::{Instant, Packet, Rng};
+
+/// Whose timer it is.
+#[derive(Clone, Copy)]
+enum Timed {
+    Source(u32),
+    Page(u32),
+}
+
+/// A browser, its connections and the requests that it is about to send.
+struct Page {
+    browser: Browser,
+    route: Route,
+    /// Number of its first connection among the TCP flows; the others follow.
+    first: u32,
+    request: u32,
+    timer: u32,
+    out: Vec<Request>,
+}
+
+/// All applications.
+pub(crate) struct Applications {
+    sources: Vec<Source>,
+    pages: Vec<Page>,
+    /// Members of `timers`.
+    timed: Vec<Timed>,
+    timers: Calendar,
+}
+
+impl Applications {
+    /// None yet, of `members` to come.
+    pub(crate) fn new(members: usize) -> Self {
+        Self {
+            sources: Vec::with_capacity(members),
+            pages: Vec::new(),
+            timed: Vec::with_capacity(members),
+            timers: Calendar::new(members),
+        }
+    }
+
+    /// When one of them acts next; never while all wait.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.timers.next()
+    }
+
+    /// Adds `source`, which sends first at `first`; returns its number.
+    pub(crate) fn add_source(&mut self, source: Source, first: Instant) -> u32 {
+        let number = self.sources.len() as u32;
+        self.add_timer(Timed::Source(number), first);
+        self.sources.push(source);
+        number
+    }
+
+    /// Adds the browser of `config` from `start` on, whose first connection is TCP flow `first`; returns
+    /// its number.
+    pub(crate) fn add_page(
+        &mut self,
+        route: Route,
+        (config, first): (&PageConfig, u32),
+        start: Instant,
+        seed: u64,
+    ) -> u32 {
+        let rng = Rng::stream(seed, &format!("page.{}", route.flow));
+        let (browser, first_page) = Browser::new(config, start, route.stop, rng);
+        let number = self.pages.len() as u32;
+        let timer = self.add_timer(Timed::Page(number), first_page);
+        let request = config.request.0 as u32;
+        self.pages.push(Page { browser, route, first, request, timer, out: Vec::new() });
+        number
+    }
+
+    fn add_timer(&mut self, timed: Timed, at: Instant) -> u32 {
+        let timer = self.timed.len() as u32;
+        self.timed.push(timed);
+        self.timers.arm(timer, at);
+        timer
+    }
+
+    /// Number of the flow of source `i`.
+    pub(crate) fn flow_of(&self, i: u32) -> u32 {
+        self.sources[i as usize].route.flow
+    }
+
+    fn wake_source<T: Listener>(&mut self, now: Instant, (timer, i): (u32, u32), links: &mut Links<T>) {
+        let source = &mut self.sources[i as usize];
+        let Route { flow, wire, tracked, .. } = source.route;
+        let (protocol, core) = (source.protocol, &mut links.core);
+        source.send(now, |size, payload| {
+            let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
+            core.push(now, wire, size, packet);
+        });
+        if matches!(source.kind, Kind::Echo | Kind::Frames(_)) {
+            links.monitor.recorder.app_event(flow, now, AppEvent::Sent);
+        }
+        if let Some(at) = source.after(now) {
+            self.timers.arm(timer, at);
+        }
+    }
+
+    fn wake_page<T: Listener>(&mut self, now: Instant, page: u32, links: &mut Links<T>) {
+        let Page { browser, route, out, .. } = &mut self.pages[page as usize];
+        if browser.wake(now, out) {
+            links.monitor.recorder.app_event(route.flow, now, AppEvent::Sent);
+        }
+        self.send_requests(now, page, links);
+    }
+
+    /// A datagram of source `i` reaches its UE.
+    pub(crate) fn receive<T: Listener>(
+        &mut self,
+        now: Instant,
+        i: u32,
+        arrival: &Arrival,
+        links: &mut Links<T>,
+    ) {
+        let source = &mut self.sources[i as usize];
+        let payload = source.payload_of(arrival.size);
+        links.monitor.received(now, arrival.flow, payload);
+        let recorder = &mut links.monitor.recorder;
+        match &mut source.kind {
+            Kind::Plain => {}
+            Kind::Echo => {
+                let sent = sent_at(arrival.payload);
+                let to = (source.route.ue, source.route.wire);
+                if !links.uplink.push(now, to, arrival.size, Up::Reply(i, sent)) {
+                    recorder.app_event(arrival.flow, sent, AppEvent::Lost);
+                }
+            }
+            Kind::Call => {
+                let sent = sent_at(arrival.payload);
+                recorder.app_event(arrival.flow, sent, AppEvent::Completed(now.since(sent)));
+            }
+            Kind::Frames(frames) => {
+                let broken = |sent| recorder.app_event(arrival.flow, sent, AppEvent::Lost);
+                let progress = frames.video.arrived(arrival.payload, payload, broken);
+                if let FrameProgress::Complete(sent) = progress {
+                    recorder.app_event(arrival.flow, sent, AppEvent::Completed(now.since(sent)));
+                }
+            }
+        }
+    }
+
+    /// TCP flow `i`, a connection of `page`, may have brought something new: it has `delivered` bytes in
+    /// order.
+    pub(crate) fn page_received<T: Listener>(
+        &mut self,
+        now: Instant,
+        (page, i): (u32, u32),
+        delivered: u64,
+        links: &mut Links<T>,
+    ) {
+        let Page { browser, route, first, timer, out, .. } = &mut self.pages[page as usize];
+        let Wish { wake, loaded } = browser.arrived(now, (i - *first) as usize, delivered, out);
+        if let Some(at) = wake {
+            self.timers.arm(*timer, at);
+        }
+        if let Some(began) = loaded {
+            let loaded = AppEvent::Completed(now.since(began));
+            links.monitor.recorder.app_event(route.flow, began, loaded);
+        }
+        self.send_requests(now, page, links);
+    }
+
+    fn send_requests<T: Listener>(&mut self, now: Instant, page: u32, links: &mut Links<T>) {
+        let Page { browser, route, first, request, timer, out } = &mut self.pages[page as usize];
+        for asked in out.drain(..) {
+            let item = Up::Request(*first + asked.connection, asked.bytes);
+            if !links.uplink.push(now, (route.ue, route.wire), *request, item) {
+                self.timers.arm(*timer, browser.refused(now, asked));
+            }
+        }
+    }
+}
+
+impl<T: Listener> Node<Links<T>> for Applications {
+    fn act(&mut self, now: Instant, links: &mut Links<T>) {
+        if let Some(timer) = self.timers.pop(now) {
+            match self.timed[timer as usize] {
+                Timed::Source(i) => self.wake_source(now, (timer, i), links),
+                Timed::Page(page) => self.wake_page(now, page, links),
+            }
+        }
+    }
+}

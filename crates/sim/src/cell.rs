@@ -1,0 +1,44 @@
+//! The cell: UPF, SDAP, RLC and MAC, with the backlogs of its queues where a scenario asks for them.
+
+use crate::backlog::{Backlogs, Measured};
+use justfull_base::{Instant, Packet, Probe};
+use justfull_ran::{Egress, Stack};
+
+/// The downlink chain of one cell.
+pub(crate) struct Cell {
+    pub(crate) stack: Stack,
+    /// Backlog of each queue.
+    pub(crate) backlogs: Option<Box<Backlogs>>,
+}
+
+impl Cell {
+    /// `packet` reaches the UPF.
+    #[inline]
+    pub(crate) fn input<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
+        match &mut self.backlogs {
+            None => self.stack.input(now, packet, links),
+            Some(backlogs) => self.stack.input(now, packet, &mut Measured { driver: links, backlogs }),
+        }
+    }
+
+    /// When it acts next.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.stack.next_wake()
+    }
+
+    /// Acts at `now`, its next instant, and goes on until it delivers or `until` comes. Returns the last
+    /// instant at which it acted, and at how many it did.
+    #[inline]
+    pub(crate) fn wake_before<L: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        until: Instant,
+        links: &mut L,
+    ) -> (Instant, u64) {
+        match &mut self.backlogs {
+            None => self.stack.wake_before(now, until, links),
+            Some(backlogs) => self.stack.wake_before(now, until, &mut Measured { driver: links, backlogs }),
+        }
+    }
+}

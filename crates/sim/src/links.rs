@@ -1,0 +1,97 @@
+//! The links of the world: from servers to the UPF, from the radio to the UEs, and from the UEs back.
+
+use crate::monitor::{Monitor, Sent};
+use crate::receivers::AckLink;
+use crate::route::Route;
+use crate::senders::SegmentLink;
+use crate::tap::Listener;
+use crate::uplink::{Up, Uplink};
+use crate::wire::{Wire, Wires};
+use justfull_base::packet::Protocol;
+use justfull_base::{Duration, Ecn, Instant, Packet};
+use justfull_tcp::segment::HEADER_BYTES;
+use justfull_tcp::{Ack, Segment};
+
+/// Bytes of an acknowledgement: headers with timestamps.
+const ACK_BYTES: u32 = HEADER_BYTES;
+
+/// What a UE sees of a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) payload: u64,
+    pub(crate) flow: u32,
+    pub(crate) size: u32,
+    pub(crate) ce: bool,
+}
+
+impl Arrival {
+    #[inline(always)]
+    pub(crate) fn of(packet: &Packet) -> Self {
+        let (payload, flow, size) = (packet.payload, packet.flow, packet.size);
+        Self { payload, flow, size, ce: packet.ecn == Ecn::Ce }
+    }
+}
+
+/// The links, and what listens to them.
+pub(crate) struct Links<T> {
+    /// From servers to the UPF, one wire per distinct delay.
+    pub(crate) core: Wires<Packet>,
+    /// From the radio to the UEs. Without a delay it is passed by.
+    pub(crate) air: Wire<Arrival>,
+    pub(crate) air_delay: Duration,
+    /// From UEs to servers, with a wire per wire of the core.
+    pub(crate) uplink: Uplink<Up>,
+    pub(crate) monitor: Monitor<T>,
+}
+
+impl<T: Listener> SegmentLink for Links<T> {
+    #[inline]
+    fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment) {
+        let size = segment.len + HEADER_BYTES;
+        let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });
+        if route.up {
+            // One that finds the UE's queue full is lost.
+            let item = Up::Segment(i, payload);
+            if !self.uplink.push(now, (route.ue, route.wire), size, item) {
+                self.monitor.lose(payload);
+            }
+            return;
+        }
+        let packet = Packet {
+            payload,
+            flow: route.flow,
+            size,
+            ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
+            protocol: Protocol::Tcp,
+            tracked: route.tracked,
+            ..Packet::default()
+        };
+        self.core.push(now, route.wire, size, packet);
+    }
+}
+
+impl<T: Listener> AckLink for Links<T> {
+    #[inline]
+    fn send_ack(&mut self, now: Instant, i: u32, route: &Route, ack: Ack) {
+        if route.up {
+            return self.send_ack_down(now, route, ack);
+        }
+        self.uplink.push(now, (route.ue, route.wire), ACK_BYTES, Up::Ack(i, ack));
+    }
+}
+
+impl<T: Listener> Links<T> {
+    /// An upload's acknowledgement goes down the chain as a packet. Most worlds have no uploads.
+    #[cold]
+    fn send_ack_down(&mut self, now: Instant, route: &Route, ack: Ack) {
+        let packet = Packet {
+            payload: self.monitor.put_ack(ack),
+            flow: route.flow,
+            size: ACK_BYTES,
+            protocol: Protocol::Tcp,
+            tracked: route.tracked,
+            ..Packet::default()
+        };
+        self.core.push(now, route.wire, ACK_BYTES, packet);
+    }
+}

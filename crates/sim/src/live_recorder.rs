@@ -1,0 +1,306 @@
+//! The recorder, for drivers whose flows are not known before they appear: what they record comes out as the same
+//! [`RunResult`].
+//!
+//! A flow is the scenario's own when UE, protocol and both ports are those of a flow of the scenario, and is counted under its name.
+//! Any other is counted under its protocol and the application's port (`tcp 5201`), which of its two ports is the lower: ports for
+//! the time of a connection are taken from above (RFC 6335 section 6). Where a cell has several UEs the name begins with the UE
+//! (`ue1 tcp 5201`). It is *treated* as the scenario's first flow of its UE and QFI: core delay, and whether its delay is asked for.
+
+use crate::app_stats::AppStats;
+use crate::backlog::Backlogs;
+use crate::invariants::Evidence;
+use crate::recorder::{ClassInfo, Recorder, conservation};
+use crate::results::{RunResult, UplinkResult};
+use crate::world::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
+use justfull_base::packet::Protocol;
+use justfull_base::{ConfigError, Dscp, Duration, Event, Instant, Packet, Probe};
+use justfull_ran::upf::detect;
+use justfull_ran::{FiveTuple, PacketDetectionRule, Stack};
+
+/// A flow of the scenario, as a real one is compared with it.
+struct Stand {
+    ue: u32,
+    protocol: Protocol,
+    /// The server's and the UE's.
+    ports: [u16; 2],
+    qfi: u8,
+    class: u32,
+    low_latency: bool,
+    extra_delay: Duration,
+}
+
+/// Names of flows that are not the scenario's, for each UE; what comes later is counted under its protocol alone, and where the cell
+/// has [`MOST_NAMES`] of them, under `others`. Each takes as much memory as a flow's name of the scenario.
+const FOREIGN_NAMES: usize = 16;
+
+/// What flows of one UE that are not the scenario's are counted by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    protocol: Protocol,
+    /// 0 where there are no ports, and for what finds no more names.
+    port: u16,
+    /// None where no packet detection rule matches.
+    qfi: Option<u8>,
+}
+
+impl Kind {
+    /// The flow's, towards the UE.
+    fn of(tuple: &FiveTuple, qfi: Option<u8>) -> Self {
+        let [a, b] = [tuple.source_port, tuple.destination_port];
+        Self { protocol: tuple.protocol, port: a.min(b), qfi }
+    }
+}
+
+/// The class `name` of flows that are not the scenario's, the first of which is of that UE and QFI.
+fn unnamed(
+    name: String,
+    protocol: &'static str,
+    (ue, qfi): (u32, Option<u8>),
+    low_latency: bool,
+) -> ClassInfo {
+    let (app, control, qfi) = (AppStats::Plain, String::new(), qfi.unwrap_or_default());
+    ClassInfo { name, protocol, app, control, ue, qfi, low_latency, delay_budget: None, flows: 0 }
+}
+
+/// What a new flow is to be treated as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// The scenario asks for its delay: its packets are tracked.
+    pub low_latency: bool,
+    /// One-way delay between server and UPF on top of the core's.
+    pub extra_delay: Duration,
+}
+
+/// Records a run.
+pub struct LiveRecorder {
+    scenario: String,
+    method: String,
+    seed: u64,
+    warmup: Instant,
+    recorder: Recorder,
+    backlogs: Option<Box<Backlogs>>,
+    rules: Vec<Vec<PacketDetectionRule>>,
+    stands: Vec<Stand>,
+    /// What is not the scenario's, by UE, with its class.
+    foreign: Vec<Vec<(Kind, u32)>>,
+    /// How many those are.
+    foreign_names: usize,
+    /// The class of what finds no more names.
+    others: Option<u32>,
+    /// Share of each slice.
+    shares: Vec<f64>,
+    mtu: u32,
+    calls: u64,
+}
+
+impl LiveRecorder {
+    /// A record of a run of `config`, in which no flow has been opened.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds.
+    pub fn new(config: &WorldConfig) -> Result<Self, ConfigError> {
+        validate(config)?;
+        let (mut infos, class_of_flow) = classes(config)?;
+        for info in &mut infos {
+            info.app = AppStats::Plain;
+            info.control.clear();
+            info.flows = 0;
+        }
+        let mut first = 0;
+        let stands = config.flows.iter().map(|flow| {
+            let class = class_of_flow[first];
+            first += flow.traffic.connections() as usize;
+            let rules = &config.stack.ues[flow.ue as usize].rules;
+            Stand {
+                ue: flow.ue,
+                protocol: flow.traffic.protocol(),
+                ports: [flow.tuple.source_port, flow.tuple.destination_port],
+                qfi: detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get),
+                class,
+                low_latency: flow.low_latency,
+                extra_delay: flow.extra_delay,
+            }
+        });
+        let stands = stands.collect();
+        let (warmup, end) = (Instant::ZERO + config.warmup, Instant::ZERO + config.duration);
+        let bins = config.series_bins as usize;
+        let ues = &config.stack.ues;
+        Ok(Self {
+            scenario: config.scenario.clone(),
+            method: config.method.clone(),
+            seed: config.stack.seed,
+            warmup,
+            recorder: Recorder::new([warmup, end], bins, config.air_delay, infos, Vec::new()),
+            backlogs: config.entity_backlog.then(|| Box::new(Backlogs::new(ues, warmup))),
+            rules: ues.iter().map(|ue| ue.rules.clone()).collect(),
+            stands,
+            foreign: vec![Vec::new(); ues.len()],
+            foreign_names: 0,
+            others: None,
+            shares: config.stack.slices.iter().map(|share| share.0).collect(),
+            mtu: config.stack.mtu,
+            calls: 0,
+        })
+    }
+
+    /// The QFI that the rules of `ue` give to packets of `tuple` with `dscp`.
+    ///
+    /// # Panics
+    /// When `ue` is not a UE of the cell.
+    #[must_use]
+    pub fn qfi(&self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Option<u8> {
+        detect(&self.rules[ue as usize], tuple, dscp).map(justfull_base::Qfi::get)
+    }
+
+    /// The next flow of [`Stack::open_flow`], to `ue`.
+    ///
+    /// # Panics
+    /// When `ue` is not a UE of the cell.
+    pub fn open(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
+        let (class, opened) = self.classify(ue, tuple, dscp);
+        self.recorder.open(class);
+        opened
+    }
+
+    /// As [`LiveRecorder::open`], under the number of a flow that is over and none of whose packets is in the stack: what it did stays
+    /// counted under its own name. A flow that comes again counts as another.
+    ///
+    /// # Panics
+    /// When `ue` is not a UE of the cell, or `flow` was not opened.
+    pub fn reopen(&mut self, flow: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Opened {
+        let (class, opened) = self.classify(ue, tuple, dscp);
+        self.recorder.reopen(flow, class);
+        opened
+    }
+
+    fn classify(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> (u32, Opened) {
+        let qfi = self.qfi(ue, tuple, dscp);
+        let ports = [tuple.source_port, tuple.destination_port];
+        let mut here = self.stands.iter().filter(|s| s.ue == ue);
+        let own = here.clone().find(|s| s.protocol == tuple.protocol && s.ports == ports);
+        let like = own.or_else(|| here.find(|s| Some(s.qfi) == qfi));
+        let opened = Opened {
+            low_latency: like.is_some_and(|s| s.low_latency),
+            extra_delay: like.map_or(Duration::ZERO, |s| s.extra_delay),
+        };
+        let class = match own {
+            Some(own) => own.class,
+            None => self.foreign(ue, Kind::of(tuple, qfi), opened.low_latency),
+        };
+        (class, opened)
+    }
+
+    /// The class of flows of `kind` to `ue`, which are not the scenario's.
+    fn foreign(&mut self, ue: u32, mut kind: Kind, low_latency: bool) -> u32 {
+        let known = &self.foreign[ue as usize];
+        let class_of = |kind| known.iter().find(|(of, _)| *of == kind).map(|(_, class)| *class);
+        if let Some(class) = class_of(kind) {
+            return class;
+        }
+        if known.len() >= FOREIGN_NAMES {
+            kind.port = 0;
+            if let Some(class) = class_of(kind) {
+                return class;
+            }
+        }
+        if self.foreign_names >= MOST_NAMES {
+            let (name, protocol) = (String::from("others"), protocol_name(Protocol::Other));
+            let add = || self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
+            return *self.others.get_or_insert_with(add);
+        }
+        let (name, protocol) = (self.foreign_name(ue, kind), protocol_name(kind.protocol));
+        let class = self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
+        self.foreign[ue as usize].push((kind, class));
+        self.foreign_names += 1;
+        class
+    }
+
+    /// Protocol and port, and what else it takes to tell it from other names.
+    fn foreign_name(&self, ue: u32, kind: Kind) -> String {
+        let mut name = if self.foreign.len() > 1 { format!("ue{ue} ") } else { String::new() };
+        name += protocol_name(kind.protocol);
+        if kind.port != 0 {
+            name += &format!(" {}", kind.port);
+        }
+        let mut alike = self.foreign[ue as usize].iter().map(|(known, _)| known);
+        match kind.qfi {
+            None => name += " no_rule",
+            Some(qfi) if alike.any(|k| (k.protocol, k.port) == (kind.protocol, kind.port)) => {
+                name += &format!(" qfi{qfi}");
+            }
+            Some(_) => {}
+        }
+        name
+    }
+
+    /// A packet of `flow` is about to enter the UPF.
+    #[inline]
+    pub fn entered(&mut self, now: Instant, flow: u32) {
+        self.calls += 1;
+        self.recorder.entered(now, flow);
+    }
+
+    /// A packet left the stack whole.
+    #[inline]
+    pub fn delivered(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.calls += 1;
+        self.recorder.delivered(now, packet, bound);
+    }
+
+    /// The UE has a packet that left the RLC whole at `left`: [`Egress::deliver_from_air`](justfull_ran::Egress::deliver_from_air).
+    pub fn delivered_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
+        self.calls += 1;
+        self.recorder.delivered_from_air(now, left, packet, bound);
+    }
+
+    /// `bytes` of payload of `flow` reached its UE.
+    #[inline]
+    pub fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
+        self.recorder.goodput(now, flow, bytes);
+    }
+
+    /// The result of a run that ended at `end`, at the latest when the scenario says. It says which invariant it breaks, if any
+    /// ([`RunResult::broken`]).
+    #[must_use]
+    pub fn finish(mut self, end: Instant, stack: &Stack, uplink: UplinkResult) -> RunResult {
+        let end = self.recorder.end_at(end);
+        let entities = self.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
+        let evidence = Evidence::of(stack, &self.recorder, self.mtu, self.recorder.flow_numbers());
+        let mut result = RunResult {
+            scenario: self.scenario,
+            method: self.method,
+            seed: self.seed,
+            duration_s: end.as_secs_f64(),
+            warmup_s: self.warmup.as_secs_f64(),
+            flows: self.recorder.flows(),
+            layers: self.recorder.layers(),
+            entities,
+            uplink,
+            cell: self.recorder.cell(stack.slot_unit()),
+            slices: self.recorder.slices(&self.shares),
+            series: self.recorder.series(),
+            conservation: conservation(&stack.conserved()),
+            component_calls: self.calls,
+            never_acted: stack.never_acted().into_iter().map(String::from).collect(),
+            broken: None,
+        };
+        result.broken = evidence.broken(&result);
+        result
+    }
+}
+
+impl Probe for LiveRecorder {
+    #[inline]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        self.recorder.on_event(now, event);
+        if let Some(backlogs) = &mut self.backlogs {
+            backlogs.on_event(now, event);
+        }
+    }
+}

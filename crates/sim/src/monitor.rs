@@ -1,0 +1,131 @@
+//! What hears of a packet at every step, and what packets stand for while they are on their way.
+
+use crate::arena::Arena;
+use crate::recorder::Recorder;
+use crate::tap::{Listener, packet_of};
+use justfull_base::packet::Protocol;
+use justfull_base::{Event, Instant, Packet, Probe};
+use justfull_tcp::{Ack, Segment};
+
+/// The recorder, the tap, and what the payload handles of packets stand for.
+pub(crate) struct Monitor<T> {
+    pub(crate) recorder: Recorder,
+    pub(crate) tap: T,
+    pub(crate) segments: Arena<Sent>,
+    /// Acknowledgements of uploads, on their way down.
+    acks: Arena<Ack>,
+    /// Payload bytes of dropped segments, by flow.
+    pub(crate) lost: Vec<u64>,
+    /// Times that a node or a link was called.
+    pub(crate) calls: u64,
+}
+
+/// A segment that its sender has given to the network.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) segment: Segment,
+    pub(crate) flow: u32,
+}
+
+/// Segments that a world makes room for at its start: more than 10 MB of them.
+const FIRST_SEGMENTS: usize = 16_384;
+
+/// In a payload handle: what is behind it is an acknowledgement, not a segment.
+const ACK_HANDLE: u64 = 1 << 63;
+
+impl<T: Listener> Monitor<T> {
+    /// A monitor of `flows` flows.
+    pub(crate) fn new(recorder: Recorder, tap: T, flows: usize) -> Self {
+        Self {
+            recorder,
+            tap,
+            segments: Arena::new(FIRST_SEGMENTS),
+            acks: Arena::new(0),
+            lost: vec![0; flows],
+            calls: 0,
+        }
+    }
+
+    /// The handle of an acknowledgement that travels as a packet.
+    pub(crate) fn put_ack(&mut self, ack: Ack) -> u64 {
+        self.acks.put(ack) | ACK_HANDLE
+    }
+
+    /// The acknowledgement that `handle` stands for.
+    pub(crate) fn take_ack(&mut self, handle: u64) -> Ack {
+        self.acks.take(handle & !ACK_HANDLE)
+    }
+
+    /// The segment of `handle` goes no further.
+    #[cold]
+    pub(crate) fn lose(&mut self, handle: u64) {
+        let Sent { segment, flow } = self.segments.take(handle);
+        self.lost[flow as usize] += u64::from(segment.len);
+    }
+
+    /// `ack` reached the sender of `flow`.
+    #[inline]
+    pub(crate) fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) {
+        self.recorder.rtt(now, flow, now.since(ack.ts_echo));
+        if T::ACTIVE {
+            self.tap.acknowledged(now, flow, ack);
+        }
+    }
+
+    /// The reply to what `flow` sent at `sent` came back.
+    pub(crate) fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
+        self.recorder.replied(now, flow, sent);
+        if T::ACTIVE {
+            self.tap.replied(now, flow, sent);
+        }
+    }
+
+    /// `bytes` of new payload reached the receiver of `flow`.
+    #[inline]
+    pub(crate) fn received(&mut self, now: Instant, flow: u32, bytes: u64) {
+        self.recorder.goodput(now, flow, bytes);
+        if T::ACTIVE {
+            self.tap.received(now, flow, bytes);
+        }
+    }
+
+    /// `packet`, which left the RLC whole at `left`, came off the air.
+    #[inline]
+    pub(crate) fn delivered_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
+        self.recorder.delivered_from_air(now, left, packet, bound);
+        if T::ACTIVE {
+            self.tap.delivered(now, left, packet);
+        }
+    }
+}
+
+impl<T: Listener> Probe for Monitor<T> {
+    #[inline(always)]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        self.recorder.on_event(now, event);
+        if T::ACTIVE {
+            let carries =
+                |packet: &&Packet| packet.protocol == Protocol::Tcp && packet.payload & ACK_HANDLE == 0;
+            let segment =
+                packet_of(event).filter(carries).map(|packet| &self.segments.peek(packet.payload).segment);
+            self.tap.on_event(now, event, segment);
+        }
+        if let Event::Dropped { packet, .. } = event {
+            match packet.protocol {
+                Protocol::Tcp if packet.payload & ACK_HANDLE != 0 => {
+                    self.take_ack(packet.payload);
+                }
+                Protocol::Tcp => self.lose(packet.payload),
+                Protocol::Icmp | Protocol::Udp | Protocol::Other => {
+                    self.recorder.datagram_lost(packet.flow, packet.payload);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What is behind the radio: the air, or, without a delay on it, the UEs themselves.
+
+use crate::hosts::Hosts;
+use crate::links::{Arrival, Links};
+use crate::tap::Listener;
+use justfull_base::{Event, Instant, Packet, Probe};
+use justfull_ran::Egress;
+
+/// Takes what the radio delivers and hears what happens in the cell.
+pub(crate) struct Radio<'a, T> {
+    pub(crate) hosts: &'a mut Hosts,
+    pub(crate) links: &'a mut Links<T>,
+    /// A packet has been delivered.
+    pub(crate) delivered: bool,
+}
+
+impl<T: Listener> Radio<'_, T> {
+    #[inline(always)]
+    fn hand_over(&mut self, now: Instant, packet: &Packet) {
+        self.delivered = true;
+        let arrival = Arrival::of(packet);
+        if self.links.air_delay.is_zero() {
+            self.hosts.reach_ue(now, &arrival, self.links);
+        } else {
+            self.links.air.push(now, packet.size, arrival);
+        }
+    }
+}
+
+impl<T: Listener> Probe for Radio<'_, T> {
+    #[inline(always)]
+    fn on_event(&mut self, now: Instant, event: &Event) {
+        self.links.monitor.on_event(now, event);
+    }
+}
+
+impl<T: Listener> Egress for Radio<'_, T> {
+    #[inline(always)]
+    fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.links.monitor.recorder.delivered(now, packet, bound);
+        self.hand_over(now, packet);
+    }
+
+    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+        self.links.monitor.delivered_from_air(now, left, packet, bound);
+        self.hand_over(now, packet);
+    }
+}

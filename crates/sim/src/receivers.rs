@@ -1,0 +1,92 @@
+//! The TCP receivers: of downloads and pages at UEs, of uploads at servers.
+
+use crate::node::Node;
+use crate::route::Route;
+use crate::timers::Timers;
+use justfull_base::Instant;
+use justfull_tcp::{Ack, Receiver, Segment};
+
+/// What takes the acknowledgements of receivers.
+pub(crate) trait AckLink {
+    /// `ack` leaves receiver `i`, whose data comes by `route`.
+    fn send_ack(&mut self, now: Instant, i: u32, route: &Route, ack: Ack);
+}
+
+/// One receiver.
+pub(crate) struct TcpReceiver {
+    route: Route,
+    pub(crate) receiver: Receiver,
+}
+
+/// All receivers; the sender of the same flow has the same number.
+pub(crate) struct Receivers {
+    members: Vec<TcpReceiver>,
+    timers: Timers,
+}
+
+impl Receivers {
+    /// None yet, of `members` to come.
+    pub(crate) fn new(members: usize) -> Self {
+        Self { members: Vec::with_capacity(members), timers: Timers::new(members) }
+    }
+
+    /// When one of them acts next; never while all wait.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.timers.next()
+    }
+
+    /// Adds the receiver of the sender that was added last.
+    pub(crate) fn add(&mut self, route: Route, receiver: Receiver) {
+        self.members.push(TcpReceiver { route, receiver });
+    }
+
+    /// The receivers in order of their numbers.
+    pub(crate) fn all(&self) -> &[TcpReceiver] {
+        &self.members
+    }
+
+    /// Bytes that receiver `i` has in order.
+    pub(crate) fn delivered_bytes(&self, i: u32) -> u64 {
+        self.members[i as usize].receiver.delivered_bytes()
+    }
+
+    /// `segment` reaches receiver `i`, with congestion experienced if `ce`. Returns the bytes that had not
+    /// been there before.
+    #[inline(always)]
+    pub(crate) fn receive<L: AckLink>(
+        &mut self,
+        now: Instant,
+        i: u32,
+        segment: &Segment,
+        ce: bool,
+        links: &mut L,
+    ) -> u64 {
+        let receiver = &mut self.members[i as usize].receiver;
+        let before = receiver.received_bytes();
+        let ack = receiver.on_segment(now, segment, ce);
+        let new = receiver.received_bytes() - before;
+        self.answer(now, i, ack, links);
+        new
+    }
+
+    #[inline(always)]
+    fn answer<L: AckLink>(&mut self, now: Instant, i: u32, ack: Option<Ack>, links: &mut L) {
+        let TcpReceiver { route, receiver } = &self.members[i as usize];
+        if let Some(at) = receiver.next_timer() {
+            self.timers.arm(i, at);
+        }
+        if let Some(ack) = ack {
+            links.send_ack(now, i, route, ack);
+        }
+    }
+}
+
+impl<L: AckLink> Node<L> for Receivers {
+    fn act(&mut self, now: Instant, links: &mut L) {
+        if let Some(i) = self.timers.pop(now) {
+            let ack = self.members[i as usize].receiver.on_timer(now);
+            self.answer(now, i, ack, links);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Where a flow's packets go.
+
+use justfull_base::Instant;
+
+/// What the way of a flow's packets through the world depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    /// Number of the flow.
+    pub(crate) flow: u32,
+    /// UE at one end; at the other is a server.
+    pub(crate) ue: u32,
+    /// Number of its wire in the core and of the one back.
+    pub(crate) wire: u32,
+    /// Its packets' delays are compared with the bound.
+    pub(crate) tracked: bool,
+    /// Data goes from the UE to the server.
+    pub(crate) up: bool,
+    /// It sends no new data from here on.
+    pub(crate) stop: Instant,
+}

@@ -1,0 +1,67 @@
+//! A queue of timers for the members of a bank.
+
+use justfull_base::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Lazy timers of many members: at most a few entries each; an entry that fires early is put back.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Instant, u32)>>,
+    armed: Vec<Instant>,
+    /// The earliest entry: what the event loop asks before each step.
+    next: Instant,
+}
+
+impl Timers {
+    pub(crate) fn new(members: usize) -> Self {
+        let heap = BinaryHeap::with_capacity(2 * members);
+        Self { heap, armed: vec![Instant::NEVER; members], next: Instant::NEVER }
+    }
+
+    /// Member `i` wants to be called at `at` or earlier.
+    #[inline]
+    pub(crate) fn arm(&mut self, i: u32, at: Instant) {
+        let armed = &mut self.armed[i as usize];
+        if at < *armed {
+            *armed = at;
+            self.next = self.next.min(at);
+            self.heap.push(Reverse((at, i)));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// The member whose entry is due. Its entry is gone: arm it again.
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
+        if self.next > now {
+            return None;
+        }
+        let Reverse((at, i)) = self.heap.pop()?;
+        self.next = self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        let armed = &mut self.armed[i as usize];
+        if *armed == at {
+            *armed = Instant::NEVER;
+        }
+        Some(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timers_fire_in_order_and_an_earlier_wish_replaces_a_later_one() {
+        let mut timers = Timers::new(2);
+        timers.arm(0, Instant::from_nanos(50));
+        timers.arm(1, Instant::from_nanos(20));
+        timers.arm(0, Instant::from_nanos(10));
+        assert_eq!(timers.pop(Instant::from_nanos(30)), Some(0));
+        assert_eq!(timers.pop(Instant::from_nanos(30)), Some(1));
+        assert_eq!(timers.pop(Instant::from_nanos(30)), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! Times that are counted for their percentiles.
+
+use crate::results::Distribution;
+use hdrhistogram::Histogram;
+use justfull_base::Duration;
+
+/// Greatest time that a histogram tells apart, in microseconds: an hour.
+const HIGHEST_US: u64 = 3_600_000_000;
+/// Points of a CDF.
+const CDF_POINTS: usize = 200;
+
+/// Cells of one microsecond at the start; each octave beyond has half as many.
+const FIRST_CELLS: u64 = 2048;
+
+/// The cell that counts times of `us` microseconds: those of a [`Histogram`] of three digits, whose percentiles it is to give.
+#[inline]
+fn cell_of(us: u64) -> usize {
+    let us = us.min(HIGHEST_US);
+    let octave = (us | (FIRST_CELLS - 1)).ilog2() - (FIRST_CELLS - 1).ilog2();
+    (u64::from(octave) * (FIRST_CELLS / 2) + (us >> octave)) as usize
+}
+
+/// The shortest time that `cell` counts, in microseconds.
+fn shortest_of(cell: usize) -> u64 {
+    let half = FIRST_CELLS / 2;
+    let octave = (cell as u64 / half).saturating_sub(1);
+    (cell as u64 - octave * half) << octave
+}
+
+/// Cells that are made at a time: memory follows the octave of the greatest time.
+const CELLS_AT_A_TIME: usize = FIRST_CELLS as usize / 2;
+
+/// Times that are listed one by one before they are counted in cells.
+const MOST_LISTED: usize = 1_024;
+
+/// Times with exact moments and extremes, and percentiles good to 0.1 %. Memory: 2 B each for the first
+/// 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest beyond, at most
+/// 90 kB.
+///
+/// Counts here, in the library's cells, and asks the library at the end: five times are counted per packet, and
+/// [`Histogram::record`] keeps totals and extremes of its own at each.
+pub(crate) struct Times {
+    /// The cells of the first times; empty once `cells` is not.
+    listed: Vec<u16>,
+    /// How many times are in each cell.
+    cells: Vec<u32>,
+    sum_ns: u128,
+    squares_ms: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Times {
+    pub(crate) fn new() -> Self {
+        Self {
+            listed: Vec::new(),
+            cells: Vec::new(),
+            sum_ns: 0,
+            squares_ms: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, time: Duration) {
+        let ns = time.as_nanos();
+        let cell = cell_of(ns / 1_000);
+        match self.cells.get_mut(cell) {
+            Some(count) => *count += 1,
+            None => self.count_beyond(cell),
+        }
+        self.sum_ns += u128::from(ns);
+        // Signed, since that conversion is one instruction and times end at 2^63 ns.
+        let ms = ns.cast_signed() as f64 * 1e-6;
+        self.squares_ms += ms * ms;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Lists one of the first times in `cell`, or counts the first one there, for which memory must be made,
+    /// as for all up to the end of its octave and perhaps beyond.
+    #[cold]
+    fn count_beyond(&mut self, cell: usize) {
+        self.listed.push(cell as u16);
+        if self.cells.is_empty() && self.listed.len() <= MOST_LISTED {
+            return;
+        }
+        let listed = std::mem::take(&mut self.listed);
+        let all = cell_of(HIGHEST_US) + 1;
+        // At least twice as many as before, so that few are copied.
+        let wanted = cells_to(&listed).next_multiple_of(CELLS_AT_A_TIME);
+        let cells = wanted.max(2 * self.cells.len()).min(all);
+        self.cells.reserve_exact(cells - self.cells.len());
+        self.cells.resize(cells, 0);
+        for cell in listed {
+            self.cells[usize::from(cell)] += 1;
+        }
+    }
+
+    /// Number of values in cells for which `counts` holds.
+    fn count(&self, counts: impl Fn(usize) -> bool) -> u64 {
+        let listed = self.listed.iter().filter(|cell| counts(usize::from(**cell))).count() as u64;
+        let cells = self.cells.iter().enumerate().filter(|(cell, _)| counts(*cell));
+        listed + cells.map(|(_, count)| u64::from(*count)).sum::<u64>()
+    }
+
+    /// The library's histogram of what was counted, no larger than that takes: a run has dozens.
+    fn histogram(&self) -> Histogram<u32> {
+        let highest = shortest_of(self.cells.len().max(cells_to(&self.listed))).max(2);
+        let mut histogram = Histogram::new_with_bounds(1, highest, 3).expect("the bounds are sound");
+        for (cell, &count) in self.cells.iter().enumerate().filter(|(_, count)| **count > 0) {
+            histogram.saturating_record_n(shortest_of(cell), count);
+        }
+        for cell in &self.listed {
+            histogram.saturating_record(shortest_of(usize::from(*cell)));
+        }
+        histogram
+    }
+
+    /// Number of values that are certainly above `ms`: by more than a cell of the histogram.
+    pub(crate) fn above(&self, ms: f64) -> u64 {
+        let last = cell_of((ms * 1e3) as u64);
+        self.count(|cell| cell > last)
+    }
+
+    /// Number of values up to `ms`, to within a cell: 1 us up to 2 ms, 0.1 % beyond.
+    pub(crate) fn within(&self, ms: u64) -> u64 {
+        let last = cell_of(ms * 1_000);
+        self.count(|cell| cell <= last)
+    }
+
+    pub(crate) fn finish(&self) -> Distribution {
+        if self.cells.is_empty() && self.listed.is_empty() {
+            return Distribution::default();
+        }
+        let histogram = self.histogram();
+        let count = histogram.len();
+        let n = count as f64;
+        let mean_ms = self.sum_ns as f64 / n * 1e-6;
+        let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
+        let (min_ms, max_ms) = (self.min_ns as f64 * 1e-6, self.max_ns as f64 * 1e-6);
+        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide. Least and greatest value are exact, and no
+        // percentile lies beyond them.
+        let within = |us: u64| (us as f64 * 1e-3).clamp(min_ms, max_ms);
+        let at = |share: f64| within(histogram.value_at_quantile(share));
+        Distribution {
+            count,
+            mean_ms,
+            sd_ms: variance.sqrt(),
+            min_ms,
+            max_ms,
+            p25_ms: at(0.25),
+            p50_ms: at(0.50),
+            p75_ms: at(0.75),
+            p90_ms: at(0.90),
+            p95_ms: at(0.95),
+            p99_ms: at(0.99),
+            p999_ms: at(0.999),
+            cdf: cdf(&histogram, within),
+        }
+    }
+}
+
+/// Cells up to the greatest of `listed`.
+fn cells_to(listed: &[u16]) -> usize {
+    listed.iter().max().map_or(0, |cell| usize::from(*cell) + 1)
+}
+
+/// At most [`CDF_POINTS`] points, evenly over the shares, the ends of cells in milliseconds as `ms` says.
+fn cdf(histogram: &Histogram<u32>, ms: impl Fn(u64) -> f64) -> Vec<(f64, f64)> {
+    let mut points = Vec::with_capacity(CDF_POINTS);
+    let (mut below, mut last) = (0u64, 0.0);
+    for cell in histogram.iter_recorded() {
+        below += u64::from(cell.count_at_value());
+        let share = below as f64 / histogram.len() as f64;
+        if share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == histogram.len() || points.is_empty() {
+            points.push((ms(cell.value_iterated_to()), share));
+            last = share;
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_base::Rng;
+
+    #[test]
+    fn moments_are_exact_and_percentiles_good_to_a_thousandth() {
+        let mut times = Times::new();
+        (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us * 10)));
+        let found = times.finish();
+        assert!((found.mean_ms - 50.005).abs() < 1e-9, "{}", found.mean_ms);
+        assert!((found.p50_ms / 50.0 - 1.0).abs() < 1e-3, "{}", found.p50_ms);
+        assert!((found.p99_ms / 99.0 - 1.0).abs() < 1e-3, "{}", found.p99_ms);
+        assert_eq!(found.cdf.last().map(|(_, share)| *share), Some(1.0));
+    }
+
+    #[test]
+    fn what_is_within_a_time_is_told_to_a_cell() {
+        let mut times = Times::new();
+        (1..=10_000u64).for_each(|us| times.record(Duration::from_micros(us)));
+        assert_eq!([1, 2, 10, 50].map(|ms| times.within(ms)), [1_000, 2_000, 10_000, 10_000]);
+        assert!(times.within(4).abs_diff(4_000) < 4, "{}", times.within(4));
+    }
+
+    #[test]
+    fn a_cell_counts_the_times_that_the_library_holds_equivalent() {
+        let library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
+        let mut us = 0;
+        while us < HIGHEST_US {
+            let shortest = shortest_of(cell_of(us));
+            assert_eq!(shortest, library.lowest_equivalent(us), "{us}");
+            assert_eq!(cell_of(library.highest_equivalent(us)), cell_of(us), "{us}");
+            assert_eq!(cell_of(library.next_non_equivalent(us)), cell_of(us) + 1, "{us}");
+            us += 1 + us / 777;
+        }
+    }
+
+    #[test]
+    fn a_time_beyond_the_highest_counts_as_the_highest() {
+        let mut times = Times::new();
+        times.record(Duration::from_secs(7_200));
+        times.record(Duration::from_secs(1));
+        let found = times.finish();
+        assert!((found.p75_ms / 3.6e6 - 1.0).abs() < 1e-3, "{}", found.p75_ms);
+        assert!((found.max_ms / 7.2e6 - 1.0).abs() < 1e-12, "{}", found.max_ms);
+    }
+
+    /// W4: the end of a cell was told as a percentile, above the greatest value and, rounded to microseconds, below the least.
+    #[test]
+    fn no_percentile_and_no_point_of_the_cdf_lies_beyond_the_extremes() {
+        for ns in [999, 1_999, 2_000_999, 39_501_234, 7_200_000_000_000] {
+            for n in [1, 2, 7] {
+                let mut times = Times::new();
+                (0..n).for_each(|i| times.record(Duration::from_nanos(ns + 13 * i)));
+                let found = times.finish();
+                let d = &found;
+                let rising =
+                    [d.min_ms, d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms];
+                assert!(rising.windows(2).all(|w| w[0] <= w[1]) && d.p999_ms <= d.max_ms, "{found:?}");
+                assert!(d.cdf.iter().all(|(ms, _)| (d.min_ms..=d.max_ms).contains(ms)), "{found:?}");
+            }
+        }
+    }
+
+    /// F5: each name of a flow had 90 kB for each quantity, used or not.
+    #[test]
+    fn memory_follows_the_number_of_times_then_the_greatest() {
+        let mut times = Times::new();
+        let memory = |times: &Times| (times.listed.capacity(), times.cells.capacity());
+        assert_eq!((memory(&times), times.finish()), ((0, 0), Distribution::default()));
+        times.record(Duration::from_secs(100_000));
+        (1..MOST_LISTED).for_each(|_| times.record(Duration::from_micros(900)));
+        assert_eq!((memory(&times), times.within(1)), ((MOST_LISTED, 0), 1_023));
+        let mut times = Times::new();
+        (0..=MOST_LISTED).for_each(|_| times.record(Duration::from_micros(900)));
+        assert_eq!(memory(&times), (0, 1_024));
+        times.record(Duration::from_millis(100));
+        assert_eq!((memory(&times), times.within(1)), ((0, 8 * 1_024), 1_025));
+        times.record(Duration::from_secs(100_000));
+        assert_eq!(memory(&times), (0, cell_of(HIGHEST_US) + 1));
+        assert_eq!(times.finish().count, 1_027);
+    }
+
+    #[test]
+    fn listed_times_have_the_distribution_of_counted_ones() {
+        for n in [1, 2, 100, 1_000] {
+            let (mut listed, mut rng) = (Times::new(), Rng::stream(n, "times"));
+            (0..n).for_each(|_| listed.record(Duration::from_nanos(rng.below(1 << (12 + n % 40)))));
+            let mut counted = Times { cells: vec![0; cell_of(HIGHEST_US) + 1], ..Times::new() };
+            let mut rng = Rng::stream(n, "times");
+            (0..n).for_each(|_| counted.record(Duration::from_nanos(rng.below(1 << (12 + n % 40)))));
+            assert!(listed.cells.is_empty() && counted.listed.is_empty());
+            assert_eq!(listed.finish(), counted.finish());
+            for ms in [0, 1, 7, 30_000] {
+                assert_eq!(listed.within(ms), counted.within(ms));
+                assert_eq!(listed.above(ms as f64), counted.above(ms as f64));
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Wires, which keep the packets on them in order.
+
+use justfull_base::{BitRate, Duration, Instant};
+use std::collections::VecDeque;
+
+/// Items that a wire makes room for at its start.
+const FIRST_IN_FLIGHT: usize = 8192;
+
+/// A wire: serialises at a rate, then delays. Unbounded, in order.
+#[derive(Clone, Debug)]
+pub struct Wire<T> {
+    rate: BitRate,
+    delay: Duration,
+    free_at: Instant,
+    /// Size of the last item and the time that it took: most are of one size, and the division is the dearest step.
+    last: (u32, Duration),
+    /// When the first item arrives: what the event loop asks before each step.
+    next: Instant,
+    flight: VecDeque<(Instant, T)>,
+}
+
+impl<T> Wire<T> {
+    /// A wire of `rate` (0 for infinitely fast) and one-way `delay`.
+    #[must_use]
+    pub fn new(rate: BitRate, delay: Duration) -> Self {
+        Self {
+            rate,
+            delay,
+            free_at: Instant::ZERO,
+            last: (0, Duration::ZERO),
+            next: Instant::NEVER,
+            flight: VecDeque::with_capacity(FIRST_IN_FLIGHT),
+        }
+    }
+
+    /// `item` of `bytes` enters at `now`.
+    #[inline]
+    pub fn push(&mut self, now: Instant, bytes: u32, item: T) {
+        let mut leaves = now;
+        if self.rate.0 > 0 {
+            if self.last.0 != bytes {
+                self.last = (bytes, self.rate.time_for_ceil(u64::from(bytes)));
+            }
+            self.free_at = self.free_at.max(now) + self.last.1;
+            leaves = self.free_at;
+        }
+        let arrives = leaves + self.delay;
+        self.next = self.next.min(arrives);
+        self.flight.push_back((arrives, item));
+    }
+
+    /// When the first item arrives; never when there is none.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Items on their way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.flight.len()
+    }
+
+    /// True when nothing is on its way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.flight.is_empty()
+    }
+
+    /// The item that has arrived by `now`.
+    #[inline(always)]
+    pub fn pop(&mut self, now: Instant) -> Option<T> {
+        if self.next > now {
+            return None;
+        }
+        let (_, item) = self.flight.pop_front()?;
+        self.next = self.flight.front().map_or(Instant::NEVER, |(at, _)| *at);
+        Some(item)
+    }
+}
+
+/// Wires side by side, as from servers at several distances.
+#[derive(Clone, Debug)]
+pub struct Wires<T> {
+    wires: Vec<Wire<T>>,
+    next: Instant,
+}
+
+impl<T> Wires<T> {
+    /// Wires of `rate` (0 for infinitely fast), one for each of the one-way `delays`.
+    #[must_use]
+    pub fn new(rate: BitRate, delays: impl Iterator<Item = Duration>) -> Self {
+        Self { wires: delays.map(|delay| Wire::new(rate, delay)).collect(), next: Instant::NEVER }
+    }
+
+    /// `item` of `bytes` enters wire `number` at `now`.
+    ///
+    /// # Panics
+    /// When there is no such wire.
+    #[inline]
+    pub fn push(&mut self, now: Instant, number: u32, bytes: u32, item: T) {
+        let wire = &mut self.wires[number as usize];
+        wire.push(now, bytes, item);
+        self.next = self.next.min(wire.next());
+    }
+
+    /// When the first item arrives; never when there is none.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Items on their way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.wires.iter().map(Wire::len).sum()
+    }
+
+    /// True when nothing is on its way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// An item that has arrived by `now`: wire by wire, and of each in order.
+    #[inline(always)]
+    pub fn pop(&mut self, now: Instant) -> Option<T> {
+        if self.next > now {
+            return None;
+        }
+        let due = self.wires.iter().position(|wire| wire.next() <= now)?;
+        let item = self.wires[due].pop(now);
+        self.next = self.wires.iter().map(Wire::next).min().unwrap_or(Instant::NEVER);
+        item
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wire_serialises_then_delays_in_order() {
+        let mut wire = Wire::new(BitRate(12_000_000), Duration::from_millis(10));
+        wire.push(Instant::ZERO, 1500, 'a');
+        wire.push(Instant::ZERO, 1500, 'b');
+        assert_eq!(wire.next().as_nanos(), 11_000_000);
+        assert_eq!(wire.pop(Instant::from_nanos(10_999_999)), None);
+        assert_eq!(wire.pop(Instant::from_nanos(11_000_000)), Some('a'));
+        assert_eq!(wire.next().as_nanos(), 12_000_000);
+    }
+
+    #[test]
+    fn wires_side_by_side_are_each_in_order_and_the_first_comes_first_at_one_instant() {
+        let delays = [2, 1].map(Duration::from_millis);
+        let mut wires = Wires::new(BitRate(0), delays.into_iter());
+        assert_eq!((wires.next(), wires.is_empty()), (Instant::NEVER, true));
+        wires.push(Instant::ZERO, 0, 100, 'a');
+        wires.push(Instant::ZERO, 1, 100, 'b');
+        wires.push(Instant::from_nanos(1_000_000), 1, 100, 'c');
+        assert_eq!((wires.next().as_nanos(), wires.len()), (1_000_000, 3));
+        assert_eq!(wires.pop(Instant::from_nanos(1_000_000)), Some('b'));
+        assert_eq!(wires.pop(Instant::from_nanos(1_000_000)), None);
+        let later = Instant::from_nanos(2_000_000);
+        assert_eq!([(); 3].map(|()| wires.pop(later)), [Some('a'), Some('c'), None]);
+    }
+}

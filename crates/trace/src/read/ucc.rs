@@ -1,0 +1,373 @@
+//! Phone logs of University College Cork (Raca et al. 2018 for 4G, 2020 for 5G): a row about once a second.
+//!
+//! Columns are found by name: `Timestamp` (`2019.12.16_13.40.04`; also `t_s`, whole seconds, as in excerpts), `DL_bitrate` and
+//! `UL_bitrate` in kbit/s (also `dl_kbps`, `ul_kbps`), `CQI`, `State`. The logs are not gap-free: seconds are missing, seconds are
+//! there twice, fields are `-`, and in rows with state `I` the phone was idle, so that their rate says nothing of
+//! the link. [`Repairs`] says what becomes of each; what was repaired is told in notes. A rate is that of one phone's
+//! download: the link may have been able to carry more.
+
+use super::super::error::quote;
+use super::super::rows::{self, At, Tally};
+use super::super::{Duration, TraceError};
+use super::{Column, Gaps, Idle, Parsed, Repairs, Repeated, Source};
+use std::io::Read;
+
+/// Longest gap that is filled, in seconds; more is another measurement.
+const LONGEST_GAP: u64 = 3600;
+/// Longest log in seconds, 46 days: a bound on memory (230 MB), since rows wait until all are known.
+const LONGEST_LOG: u64 = 4_000_000;
+/// Largest rate in kbit/s, so that a second stays below 4 GB.
+const MOST_KBIT_S: u64 = u32::MAX as u64 / 125;
+/// Bytes of a second at 1 kbit/s.
+const BYTES_PER_KBIT: u32 = 125;
+
+/// Names of each column, the log's own first; compared without case.
+const TIME: [&str; 2] = ["timestamp", "t_s"];
+const CQI: &str = "cqi";
+const STATE: &str = "state";
+
+/// Where the columns stand.
+struct Places {
+    time: usize,
+    dated: bool,
+    value: usize,
+    cqi: Option<usize>,
+    state: Option<usize>,
+    fields: usize,
+}
+
+impl Places {
+    fn find(at: &At<'_>, header: &str, column: Column) -> Result<Self, TraceError> {
+        let names: Vec<String> =
+            header.split(',').map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
+        let place = |name: &str| names.iter().position(|column| column == name);
+        let first = |names: &[&str]| names.iter().find_map(|name| place(name));
+        let missing = |name: &'static str| {
+            at.malformed(name, quote(header), format!("a header line with columns Timestamp and {name}"))
+        };
+        Ok(Self {
+            time: first(&TIME).ok_or_else(|| missing("Timestamp"))?,
+            dated: place(TIME[0]).is_some(),
+            value: first(column.names()).ok_or_else(|| missing(column.in_log()))?,
+            cqi: place(CQI),
+            state: place(STATE),
+            fields: names.len(),
+        })
+    }
+}
+
+/// A second of the log.
+#[derive(Clone, Copy, Debug)]
+struct Second {
+    time: u64,
+    line: u64,
+    value: Option<u32>,
+    cqi: Option<u8>,
+    idle: bool,
+    /// Rows of this second and the sum of their values, for a mean.
+    rows: u32,
+    sum: u64,
+}
+
+/// The value and the CQI of each second of the result, where there are any.
+type LaidOut = (Vec<Option<u32>>, Vec<Option<u8>>);
+
+/// What was found and repaired.
+#[derive(Default)]
+struct Tallies {
+    rows: u64,
+    repeated: Tally,
+    gaps: Tally,
+    seconds: u64,
+    absent: Tally,
+    idle: Tally,
+}
+
+struct Log<'a> {
+    column: Column,
+    repairs: &'a Repairs,
+    most: u64,
+    places: Option<Places>,
+    seconds: Vec<Second>,
+    found: Tallies,
+}
+
+impl Log<'_> {
+    fn take(&mut self, at: At<'_>, row: &[u8]) -> Result<(), TraceError> {
+        let column = self.column.in_log();
+        let text = at.text(column, row)?;
+        let Some(places) = &self.places else {
+            self.places = Some(Places::find(&at, text, self.column)?);
+            return Ok(());
+        };
+        self.found.rows += 1;
+        let fields = 1 + text.bytes().filter(|&byte| byte == b',').count();
+        if fields != places.fields {
+            let allowed = format!("{} fields as in the header", places.fields);
+            return Err(at.malformed(column, format!("{fields} fields"), allowed));
+        }
+        let field = |index: usize| text.split(',').nth(index).unwrap_or_default().trim_ascii();
+        let time = time(&at, field(places.time), places.dated)?;
+        let cqi = places.cqi.map(|index| cqi(&at, field(index))).transpose()?.flatten();
+        let value = match self.column {
+            Column::Cqi => cqi.map(u32::from),
+            _ => rate(&at, column, field(places.value))?,
+        };
+        let idle = places.state.is_some_and(|index| field(index) == "I");
+        if value.is_none() {
+            self.found.absent.add(at.line);
+            self.refuse_gap(&at, &format!("no {column}"))?;
+        }
+        if idle {
+            self.found.idle.add(at.line);
+        }
+        let sum = u64::from(value.unwrap_or(0));
+        self.join(
+            &at,
+            Second { time, line: at.line, value, cqi, idle, rows: u32::from(value.is_some()), sum },
+        )
+    }
+
+    fn refuse_gap(&self, at: &At<'_>, found: &str) -> Result<(), TraceError> {
+        if self.repairs.gaps == Gaps::Error {
+            return Err(at.malformed(
+                self.column.in_log(),
+                found,
+                "a value for each second, or a repair (hold, zero, skip)",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Puts a row behind those before it, or into the last of them.
+    fn join(&mut self, at: &At<'_>, row: Second) -> Result<(), TraceError> {
+        let Some(last) = self.seconds.last_mut() else {
+            self.seconds.push(row);
+            return Ok(());
+        };
+        if row.time > last.time {
+            let gap = row.time - last.time;
+            if gap > LONGEST_GAP {
+                let allowed = format!("at most {LONGEST_GAP} s between rows; cut the log in two");
+                return Err(at.malformed("Timestamp", format!("a gap of {gap} s"), allowed));
+            }
+            if self.seconds.len() as u64 == self.most {
+                return Err(at.malformed(
+                    "Timestamp",
+                    "one second more",
+                    format!("at most {} seconds", self.most),
+                ));
+            }
+            self.seconds.push(row);
+            return Ok(());
+        }
+        if row.time < last.time {
+            let back = last.time - row.time;
+            return Err(at.malformed(
+                "Timestamp",
+                format!("a time {back} s before that of the row before"),
+                "times that do not fall",
+            ));
+        }
+        self.found.repeated.add(at.line);
+        match self.repairs.repeated {
+            Repeated::Error => {
+                return Err(at.malformed(
+                    "Timestamp",
+                    "a second that is already there",
+                    "each second once, or a repair (last, first, mean)",
+                ));
+            }
+            Repeated::Last => *last = Second { line: last.line, ..row },
+            Repeated::First => {}
+            Repeated::Mean => {
+                last.sum += row.sum;
+                last.rows += row.rows;
+                last.cqi = row.cqi.or(last.cqi);
+                last.idle &= row.idle;
+                last.value = (last.rows > 0).then(|| (last.sum / u64::from(last.rows.max(1))) as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// A value and a CQI for each second of the result, where there are any.
+    fn laid_out(&mut self, source: &Source<'_>) -> Result<LaidOut, TraceError> {
+        let (mut values, mut cqis) = (Vec::new(), Vec::new());
+        let mut before: Option<Second> = None;
+        for &second in &self.seconds {
+            let cut = |row: &Second| row.idle && self.repairs.idle == Idle::Cut;
+            let gap = before.map_or(0, |row| second.time - row.time - 1);
+            if gap > 0 && !cut(&second) && !before.as_ref().is_some_and(cut) {
+                self.found.gaps.add(second.line);
+                self.found.seconds += gap;
+                let at = At { path: source.path, line: second.line };
+                self.refuse_gap(&at, &format!("{gap} seconds missing before it"))?;
+                if self.repairs.gaps != Gaps::Skip {
+                    let seconds = values.len() as u64 + gap;
+                    if seconds > self.most {
+                        let most = format!("at most {} seconds", self.most);
+                        return Err(source.unusable(&format!("{seconds} seconds"), &most));
+                    }
+                    values.resize(values.len() + gap as usize, None);
+                    cqis.resize(values.len(), None);
+                }
+            }
+            if !cut(&second) && (second.value.is_some() || self.repairs.gaps != Gaps::Skip) {
+                values.push(second.value);
+                cqis.push(second.cqi);
+            }
+            before = Some(second);
+        }
+        Ok((values, cqis))
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let column = self.column.in_log();
+        let gap = match self.repairs.gaps {
+            Gaps::Zero => "each carries nothing",
+            Gaps::Skip => "they are left out and time is compressed",
+            Gaps::Hold | Gaps::Error => "each holds the value before it",
+        };
+        let repeated = match self.repairs.repeated {
+            Repeated::First => "the first is kept",
+            Repeated::Mean => "their mean is taken",
+            Repeated::Last | Repeated::Error => "the last is kept",
+        };
+        let Tallies { rows: all, repeated: twice, gaps, seconds, absent, idle } = &self.found;
+        let mut notes = Vec::new();
+        let mut note = |tally: &Tally, text: String| {
+            if tally.rows > 0 {
+                notes.push(format!("line {}: {text}", tally.first));
+            }
+        };
+        note(twice, format!("{} of {all} rows share a second with the row before; {repeated}", twice.rows));
+        note(gaps, format!("{seconds} seconds are missing in {} places; {gap}", gaps.rows));
+        note(absent, format!("{} of {all} rows have no {column}; {gap}", absent.rows));
+        if self.repairs.idle == Idle::Cut {
+            note(
+                idle,
+                format!(
+                    "{} of {all} rows are idle (state I); they are left out and time is compressed",
+                    idle.rows
+                ),
+            );
+        }
+        notes
+    }
+}
+
+/// Fills what is missing.
+fn filled<T: Copy + Default>(values: &[Option<T>], gaps: Gaps) -> Vec<T> {
+    let mut held = match gaps {
+        Gaps::Zero => T::default(),
+        // Seconds before the first value take that one.
+        _ => values.iter().copied().flatten().next().unwrap_or_default(),
+    };
+    let take = |value: &Option<T>| {
+        let now = value.unwrap_or(held);
+        if gaps != Gaps::Zero {
+            held = now;
+        }
+        now
+    };
+    values.iter().map(take).collect()
+}
+
+pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
+    let (column, repairs) = (source.options.column, &source.options.repairs);
+    let most = LONGEST_LOG.min(source.options.max_intervals as u64);
+    let mut log = Log { column, repairs, most, places: None, seconds: Vec::new(), found: Tallies::default() };
+    let marks = rows::each(reader, source.path, column.in_log(), |at, row| log.take(at, row))?;
+    if log.seconds.is_empty() {
+        let found = if log.places.is_some() { "no rows" } else { "no header line" };
+        return Err(
+            source.unusable(found, "a header line with columns Timestamp and DL_bitrate, and rows under it")
+        );
+    }
+    let (values, cqis) = log.laid_out(source)?;
+    if values.iter().all(Option::is_none) {
+        let found = format!("no second with a {}", column.in_log());
+        return Err(source.unusable(
+            &found,
+            "some second in which the phone was not idle, or idle rows kept (idle = keep)",
+        ));
+    }
+    let notes = log.notes();
+    let second = Duration::from_secs(1);
+    let cqi = cqis.iter().any(Option::is_some).then(|| filled(&cqis, repairs.gaps));
+    let values = filled(&values, repairs.gaps);
+    if column == Column::Cqi {
+        let cqi = values.into_iter().map(|value| value as u8).collect();
+        return source.of_cqi(second, cqi, marks, notes);
+    }
+    let bytes = values.into_iter().map(|kbit| kbit * BYTES_PER_KBIT).collect();
+    source.finish(second, bytes, cqi, marks, notes)
+}
+
+/// True for what the logging program writes where it knows nothing.
+fn is_absent(field: &str) -> bool {
+    field.is_empty() || field == "-"
+}
+
+fn rate(at: &At<'_>, column: &'static str, field: &str) -> Result<Option<u32>, TraceError> {
+    if is_absent(field) {
+        Ok(None)
+    } else {
+        at.number(column, field, MOST_KBIT_S).map(|kbit| Some(kbit as u32))
+    }
+}
+
+/// A CQI of LTE or NR; 3G counts to 30, which is another quantity and taken as none.
+fn cqi(at: &At<'_>, field: &str) -> Result<Option<u8>, TraceError> {
+    if is_absent(field) {
+        return Ok(None);
+    }
+    at.number("CQI", field, 30).map(|cqi| (cqi <= 15).then_some(cqi as u8))
+}
+
+/// Seconds since some fixed time.
+fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
+    if !dated {
+        return at.number("t_s", field, 1 << 40);
+    }
+    let part = |from: usize, to: usize| field.get(from..to).and_then(|text| rows::digits(text.as_bytes()));
+    let parse = || {
+        let shape: Vec<u8> = field.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
+        if field.len() != 19 || shape != b".._.." {
+            return None;
+        }
+        let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+        let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+        let sound =
+            (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+        sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+    };
+    parse().ok_or_else(|| at.malformed("Timestamp", quote(field), "a time such as 2019.12.16_13.40.04"))
+}
+
+/// Days since 1 March of the year 0 in the Gregorian calendar: years that begin in March end in the day that varies.
+const fn days(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
+    year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_follow_each_other_over_the_ends_of_months_and_leap_years() {
+        for (before, after) in [
+            ((2019, 12, 31), (2020, 1, 1)),
+            ((2020, 2, 28), (2020, 2, 29)),
+            ((2020, 2, 29), (2020, 3, 1)),
+            ((2019, 2, 28), (2019, 3, 1)),
+            ((1900, 2, 28), (1900, 3, 1)),
+            ((2000, 2, 29), (2000, 3, 1)),
+        ] {
+            let of = |(year, month, day)| days(year, month, day);
+            assert_eq!(of(before) + 1, of(after), "{before:?}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `cargo xtask dist`: the program for packages, with link-time optimisation over all crates and,
+//! where the toolchain's `llvm-tools` are there, guided by a profile of its own runs. Whatever the
+//! compiler made of it, its results are those of the release build, byte for byte, or this fails.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Failure, Outcome, process};
+
+/// Runs that show the compiler what is hot: packets, bytes and resource blocks, all TCP controls,
+/// AQMs and limiters.
+const TRAINING: [&[&str]; 4] = [
+    &["t20-individual", "--set", "duration=30s", "--set", "sweep.values=[\"20ms\"]"],
+    &["e19-two-qfis", "--set", "duration=20s"],
+    &["nr-100mhz", "--set", "duration=3s"],
+    &["a21-slices-25-75", "--set", "duration=5s"],
+];
+
+/// Runs whose results are compared.
+const COMPARED: [&[&str]; 3] = [
+    &["t20-individual", "--set", "duration=20s", "--runs", "1"],
+    &["nr-100mhz", "--set", "duration=2s", "--set", "warmup=1s", "--runs", "1"],
+    &["page-loads", "--set", "duration=15s", "--runs", "1"],
+];
+
+/// Files of results that hold figures, and no word about the program that made them.
+const FIGURES: [&str; 3] = ["runs.csv", "series.csv", "cdf.csv"];
+
+pub(crate) fn run(root: &Path) -> Outcome {
+    let target = process::metadata(&root.join("Cargo.toml"))?.target_directory.into_std_path_buf();
+    let scratch = target.join("xtask").join("dist");
+    let host = host(root)?;
+    let program = match profile_tool(root, &host)? {
+        Some(tool) => guided(root, &host, &tool, &scratch)?,
+        None => {
+            println!("without a profile: `rustup component add llvm-tools` brings what makes use of one");
+            build(root, "dist", None)?
+        }
+    };
+    let release = build(root, "release", None)?;
+    for arguments in COMPARED {
+        same_results(arguments, [&release, &program], &scratch)?;
+    }
+    println!("the results of {} runs are those of the release build", COMPARED.len());
+    println!("{}", program.display());
+    Ok(())
+}
+
+/// Builds with counters, runs what shows the compiler the way, and builds again with what was
+/// counted.
+fn guided(root: &Path, host: &str, tool: &Path, scratch: &Path) -> Outcome<PathBuf> {
+    let counts = scratch.join("counts");
+    fresh(&counts)?;
+    let counting = build(root, "dist", Some((host, flag("-Cprofile-generate=", &counts))))?;
+    for arguments in TRAINING {
+        let mut training = Command::new(&counting);
+        training.arg("run").args(arguments).args(["--runs", "1", "--jobs", "1", "--no-files", "--quiet"]);
+        process::stdout_of(training.current_dir(root))?;
+    }
+    let merged = scratch.join("merged.profdata");
+    let mut merge = Command::new(tool);
+    process::must_succeed(merge.arg("merge").arg("-o").arg(&merged).arg(&counts))?;
+    build(root, "dist", Some((host, flag("-Cprofile-use=", &merged))))
+}
+
+fn flag(option: &str, path: &Path) -> OsString {
+    let mut flag = OsString::from(option);
+    flag.push(path);
+    flag
+}
+
+/// Builds `justfull` and returns where it is. With a flag goes the target, named so that no build
+/// script and no procedural macro gets it.
+fn build(root: &Path, profile: &str, with: Option<(&str, OsString)>) -> Outcome<PathBuf> {
+    let mut cargo = process::cargo(root);
+    cargo.args(["build", "-p", "justfull", "--profile", profile]);
+    if let Some((host, flag)) = with {
+        let mut flags = OsString::new();
+        for given in std::env::var("RUSTFLAGS").unwrap_or_default().split_whitespace() {
+            flags.push(given);
+            flags.push("\u{1f}");
+        }
+        flags.push(flag);
+        cargo.args(["--target", host]).env("CARGO_ENCODED_RUSTFLAGS", flags);
+    }
+    process::built(&mut cargo, "justfull")
+}
+
+/// The target that this machine builds for by default.
+fn host(root: &Path) -> Outcome<String> {
+    let said = process::stdout_of(rustc(root).arg("-vV"))?;
+    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Failure::Environment("`rustc -vV` names no host".into()))
+}
+
+/// The `llvm-profdata` that reads what this compiler's programs write, if it is installed.
+fn profile_tool(root: &Path, host: &str) -> Outcome<Option<PathBuf>> {
+    let sysroot = process::stdout_of(rustc(root).args(["--print", "sysroot"]))?;
+    let tool = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/llvm-profdata");
+    Ok(tool.is_file().then_some(tool))
+}
+
+fn rustc(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Makes the run with both programs, and fails if one figure differs.
+fn same_results(arguments: &[&str], programs: [&Path; 2], scratch: &Path) -> Outcome {
+    let mut folders = Vec::new();
+    for (name, program) in ["release", "dist"].into_iter().zip(programs) {
+        let folder = scratch.join(name).join(arguments[0]);
+        fresh(&folder)?;
+        let mut run = Command::new(program);
+        run.arg("run").args(arguments).args(["--quiet", "--force", "--out"]).arg(&folder);
+        process::stdout_of(run.current_dir(scratch))?;
+        folders.push(folder);
+    }
+    match differing(&folders[0], &folders[1])? {
+        None => Ok(()),
+        Some(file) => Err(Failure::Check(format!(
+            "{}: {file} of the dist build differs from that of the release build; both are in {}",
+            arguments[0],
+            scratch.display()
+        ))),
+    }
+}
+
+/// The first of [`FIGURES`] that is not the same in both folders.
+fn differing(one: &Path, other: &Path) -> Outcome<Option<&'static str>> {
+    let read = |path: PathBuf| fs::read(&path).map_err(|error| cannot(&path, &error));
+    for file in FIGURES {
+        if read(one.join(file))? != read(other.join(file))? {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes `folder` a new, empty one.
+fn fresh(folder: &Path) -> Outcome {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+    }
+    fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Environment(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_compared_byte_for_byte() {
+        let above = std::env::temp_dir().join(format!("justfull-dist-{}", std::process::id()));
+        let folders = ["one", "other"].map(|name| above.join(name));
+        for folder in &folders {
+            fresh(folder).unwrap();
+            FIGURES.iter().for_each(|file| fs::write(folder.join(file), "1.0\n").unwrap());
+        }
+        assert_eq!(differing(&folders[0], &folders[1]).unwrap(), None);
+        fs::write(folders[1].join("cdf.csv"), "1.1\n").unwrap();
+        assert_eq!(differing(&folders[0], &folders[1]).unwrap(), Some("cdf.csv"));
+        fs::remove_file(folders[1].join("runs.csv")).unwrap();
+        assert!(differing(&folders[0], &folders[1]).is_err(), "a file that is missing is not equal");
+        fs::remove_dir_all(&above).unwrap();
+    }
+}
