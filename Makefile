@@ -13,11 +13,12 @@ help:
 	@echo 'make test       everything a change must pass (installs what is missing; see .ci/setup)'
 	@echo 'make test-fast  the part of it that takes under two minutes'
 	@echo 'make bench      time the standard workload against its floors'
-	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzz targets, mutants of the algorithms'
-	@echo 'make fuzz       run each fuzz target for a minute; stable Rust and a C++ compiler are enough'
-	@echo '                seeds: fuzz/seeds; with nightly also: cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'
+	@echo 'make soak       hours: long tests, mutated inputs, fresh worlds, fuzzing, mutants'
+	@echo 'make fuzz       run each fuzz target for a minute (stable Rust, a C++ compiler)'
+	@echo '                seeds: fuzz/seeds; with nightly also:'
+	@echo '                cargo fuzz run trace fuzz/corpus/trace fuzz/seeds/trace'
 	@echo 'make swarm      random worlds from fresh seeds for ten minutes, or as long as FOR=1h says'
-	@echo 'make mutants    change the algorithms one place at a time; every change must make a test fail'
+	@echo 'make mutants    change the algorithms in one place; a test must fail'
 
 setup:
 	@.ci/setup
@@ -25,7 +26,8 @@ setup:
 setup-tests:
 	@.ci/setup --tests
 
-# Only what it shows is built. The commands that it leaves out say which feature has them; `cargo build --release` has all.
+# Only what it shows is built. The commands that it leaves out say which feature has them; `cargo
+# build --release` has all.
 demo: setup
 	cargo run --release --quiet --package justfull --no-default-features -- demo
 

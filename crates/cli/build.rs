@@ -1,11 +1,12 @@
-//! Tells the program which commit it is built from: `0.1.0 (3f9c2d1a7b42)`, with `-dirty` when a source differs from that commit.
-//! Built outside of its own git checkout it only knows its version.
+//! Tells the program which commit it is built from: `0.1.0 (3f9c2d1a7b42)`, with `-dirty` when a
+//! source differs from that commit. Built outside of its own git checkout it only knows its
+//! version.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program is made of, in the workspace and in each of its crates. Cargo runs this script again when one of them, or the
-/// commit, changes; the program is then built again in any case.
+/// What the program is made of, in the workspace and in each of its crates. Cargo runs this script
+/// again when one of them, or the commit, changes; the program is then built again in any case.
 const SOURCES: [&str; 4] = ["Cargo.toml", "Cargo.lock", "scenarios", "claims"];
 const SOURCES_OF_CRATE: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
@@ -29,8 +30,11 @@ fn commit(root: &Path) -> Option<String> {
     }
     let sources = sources(root)?;
     // The log of HEAD grows with every commit; HEAD itself only changes with the branch.
-    let logs = ["HEAD", "logs/HEAD"].iter().filter_map(|name| git(root, &["rev-parse", "--git-path", name]));
-    let watched = logs.map(|path| root.join(path)).chain(sources.iter().map(|source| root.join(source)));
+    let logs = ["HEAD", "logs/HEAD"]
+        .iter()
+        .filter_map(|name| git(root, &["rev-parse", "--git-path", name]));
+    let watched =
+        logs.map(|path| root.join(path)).chain(sources.iter().map(|source| root.join(source)));
     for path in watched.filter(|path| path.exists()) {
         println!("cargo:rerun-if-changed={}", path.display());
     }

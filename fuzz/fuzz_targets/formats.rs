@@ -1,5 +1,6 @@
-//! No bytes whatever make a reader of trace files panic, in any text format, told or named, however repairs are chosen; and what
-//! is read can be written, read back and fitted. The first byte chooses the options, the rest is the file.
+//! No bytes whatever make a reader of trace files panic, in any text format, told or named, however
+//! repairs are chosen; and what is read can be written, read back and fitted. The first byte
+//! chooses the options, the rest is the file.
 
 #![no_main]
 
@@ -48,10 +49,12 @@ fuzz_target!(|bytes: &[u8]| {
                 .expect("any timeline can be written as bytes")
                 .write(&mut text)
                 .expect("memory takes it");
-            let options =
-                ReadOptions { interval: Some(loaded.timeline.interval()), ..ReadOptions::default() };
-            let again =
-                load_from(text.as_slice(), Path::new("f"), &options).expect("what was written is read");
+            let options = ReadOptions {
+                interval: Some(loaded.timeline.interval()),
+                ..ReadOptions::default()
+            };
+            let again = load_from(text.as_slice(), Path::new("f"), &options)
+                .expect("what was written is read");
             assert_eq!(again.timeline.total(), total);
         }
     }

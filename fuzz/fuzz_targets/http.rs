@@ -1,5 +1,5 @@
-//! No bytes whatever make the reader of requests panic or ask for more than it may; what it takes for a head is one, and more bytes
-//! behind a head change nothing.
+//! No bytes whatever make the reader of requests panic or ask for more than it may; what it takes
+//! for a head is one, and more bytes behind a head change nothing.
 
 #![no_main]
 
@@ -8,7 +8,10 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let found = head(bytes);
-    assert!(found != Head::Part || bytes.len() < HEAD_BYTES, "it waits for more than a head may take");
+    assert!(
+        found != Head::Part || bytes.len() < HEAD_BYTES,
+        "it waits for more than a head may take"
+    );
     if let Head::Whole(request) = found {
         assert!(!request.path.contains(['?', '#', ' ', '\r', '\n']));
         let text = String::from_utf8_lossy(bytes);
@@ -18,7 +21,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if found != Head::Part {
         // A client's bytes come in pieces: the first that is enough decides, and the rest does not.
-        let enough = (0..=bytes.len()).find(|end| head(&bytes[..*end]) != Head::Part).unwrap_or(bytes.len());
+        let enough =
+            (0..=bytes.len()).find(|end| head(&bytes[..*end]) != Head::Part).unwrap_or(bytes.len());
         if found != Head::TooLong {
             assert_eq!(head(&bytes[..enough]), found);
         }

@@ -1,9 +1,11 @@
-//! No datagrams whatever, in no order and at no instants whatever, make the live driver panic or lose count of one: every packet and
-//! every buffer is accounted for at the end (`Live::finish` asserts it), and packets are conserved in the chain.
+//! No datagrams whatever, in no order and at no instants whatever, make the live driver panic or
+//! lose count of one: every packet and every buffer is accounted for at the end (`Live::finish`
+//! asserts it), and packets are conserved in the chain.
 //!
-//! The first two bytes choose the scenario, the second of them how many flows and buffers there are. Then come steps, each after a
-//! byte that says from which side a datagram comes and how far the clock goes, and two with the datagram's length. The first 20 bytes
-//! of an IPv4 header whose checksum is 0 are given the right one, and addresses of 0 become those of the sides.
+//! The first two bytes choose the scenario, the second of them how many flows and buffers there
+//! are. Then come steps, each after a byte that says from which side a datagram comes and how far
+//! the clock goes, and two with the datagram's length. The first 20 bytes of an IPv4 header whose
+//! checksum is 0 are given the right one, and addresses of 0 become those of the sides.
 
 #![no_main]
 
@@ -15,8 +17,8 @@ use justfull_queue::aqm::{AqmConfig, codel};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig, McsConfig};
 use justfull_ran::{
-    CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig,
-    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    CarrierConfig, FiveTuple, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
+    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
 use libfuzzer_sys::fuzz_target;
@@ -57,10 +59,12 @@ impl Port for Memory {
     }
 }
 
-/// Fills in the addresses of an IPv4 header that has none, and the checksum of one that has none (RFC 1071).
+/// Fills in the addresses of an IPv4 header that has none, and the checksum of one that has none
+/// (RFC 1071).
 fn complete(datagram: &mut [u8], [from, to]: [[u8; 4]; 2]) {
     let header = usize::from(datagram.first().map_or(0, |b| b & 15)) * 4;
-    if header < 20 || header > datagram.len() || datagram[0] >> 4 != 4 || datagram[10..12] != [0, 0] {
+    if header < 20 || header > datagram.len() || datagram[0] >> 4 != 4 || datagram[10..12] != [0, 0]
+    {
         return;
     }
     for (at, address) in [(12, from), (16, to)] {
@@ -81,14 +85,19 @@ fn qfi(number: u8) -> Qfi {
 }
 
 fn ue() -> UeConfig {
-    let qos_flow = |number| QosFlowConfig { qfi: qfi(number), drb: 0, priority: 0, weight: 1, queue: None };
-    let of = |dscp| PacketDetectionRule { dscp: Dscp::new(dscp), ..PacketDetectionRule::any(qfi(1)) };
+    let qos_flow =
+        |number| QosFlowConfig { qfi: qfi(number), drb: 0, priority: 0, weight: 1, queue: None };
+    let of =
+        |dscp| PacketDetectionRule { dscp: Dscp::new(dscp), ..PacketDetectionRule::any(qfi(1)) };
     let udp = justfull_base::packet::Protocol::Udp;
     UeConfig {
         drbs: 1,
         qos_flows: vec![qos_flow(1), qos_flow(9)],
         // What is neither is for no rule.
-        rules: vec![of(46), PacketDetectionRule { protocol: Some(udp), ..PacketDetectionRule::any(qfi(9)) }],
+        rules: vec![
+            of(46),
+            PacketDetectionRule { protocol: Some(udp), ..PacketDetectionRule::any(qfi(9)) },
+        ],
         channel: None,
         slice: 0,
     }
@@ -101,7 +110,8 @@ fn config(choice: u8) -> WorldConfig {
         queue.aqm = AqmConfig::CoDel(codel::CoDelConfig::default());
     }
     let mut mac = MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() };
-    let mut channel = ChannelConfig::Constant(ConstantConfig { per_slot: 1_500, unit: CapacityUnit::Bytes });
+    let mut channel =
+        ChannelConfig::Constant(ConstantConfig { per_slot: 1_500, unit: CapacityUnit::Bytes });
     if choice & 2 != 0 {
         channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
         mac.carrier = Some(CarrierConfig::default());
@@ -130,7 +140,8 @@ fn config(choice: u8) -> WorldConfig {
             ue: 0,
             tuple: FiveTuple { source_port: 1, destination_port: 2, ..FiveTuple::default() },
             dscp: Dscp::default(),
-            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) }.into(),
+            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) }
+                .into(),
             low_latency: true,
             start: Duration::ZERO,
             stop: None,
@@ -193,7 +204,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     live.turn(now + Duration::from_millis(10)).expect("memory does not fail");
-    let (result, report) = live.finish(Priority::RealTime, &Lateness::new(Duration::from_millis(1)));
+    let (result, report) =
+        live.finish(Priority::RealTime, &Lateness::new(Duration::from_millis(1)));
     assert_eq!([report.down.received, report.up.received], sent);
     let opened: u64 = result.flows.iter().map(|flow| u64::from(flow.flows)).sum();
     assert_eq!(opened, report.flows);

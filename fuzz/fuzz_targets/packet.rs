@@ -1,8 +1,9 @@
-//! No bytes whatever make the reader of datagrams panic or read beyond them; what it accepts can be marked, and then shows the mark
-//! and nothing else.
+//! No bytes whatever make the reader of datagrams panic or read beyond them; what it accepts can be
+//! marked, and then shows the mark and nothing else.
 //!
-//! The bytes are datagrams, each after two bytes with its length, all of which one table of fragments sees. Random headers rarely have
-//! a right checksum: an IPv4 datagram whose checksum is 0 is given the right one.
+//! The bytes are datagrams, each after two bytes with its length, all of which one table of
+//! fragments sees. Random headers rarely have a right checksum: an IPv4 datagram whose checksum is
+//! 0 is given the right one.
 
 #![no_main]
 
@@ -13,7 +14,8 @@ use libfuzzer_sys::fuzz_target;
 /// Writes the checksum of an IPv4 header that has none (RFC 1071).
 fn complete(datagram: &mut [u8]) {
     let header = usize::from(datagram.first().map_or(0, |b| b & 15)) * 4;
-    if header < 20 || header > datagram.len() || datagram[0] >> 4 != 4 || datagram[10..12] != [0, 0] {
+    if header < 20 || header > datagram.len() || datagram[0] >> 4 != 4 || datagram[10..12] != [0, 0]
+    {
         return;
     }
     let words = datagram[..header].chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));

@@ -10,7 +10,8 @@
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
-    CellId, Config, Control, ControlConfig, EqualShareConfig, NoneConfig, FlowId, Opening, Sample, UeId,
+    CellId, Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample,
+    UeId,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -81,7 +82,8 @@ impl World {
         self.now = if what >= 250 { self.now - step } else { self.now + step };
         let (now, [a, b, c, d, _]) = (self.now, content);
         let ue = self.ues[usize::from(which) % self.ues.len()];
-        let flow = (!self.flows.is_empty()).then(|| self.flows[usize::from(which) % self.flows.len()]);
+        let flow =
+            (!self.flows.is_empty()).then(|| self.flows[usize::from(which) % self.flows.len()]);
         match (what % 16, flow) {
             (0, _) if self.ues.len() < 16 => {
                 let cell = self.cells[usize::from(a) % 2];

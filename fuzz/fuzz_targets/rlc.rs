@@ -1,7 +1,8 @@
-//! Any bytes are refused or become a PDU that its entity takes, in any mode: reassembly, status reports and timers never panic.
+//! Any bytes are refused or become a PDU that its entity takes, in any mode: reassembly, status
+//! reports and timers never panic.
 //!
-//! The first byte chooses the mode; then come PDUs, each after a byte with its length and a byte that says which SDU its pieces are of
-//! and how far the clock goes.
+//! The first byte chooses the mode; then come PDUs, each after a byte with its length and a byte
+//! that says which SDU its pieces are of and how far the clock goes.
 
 #![no_main]
 
@@ -26,7 +27,9 @@ impl SduSource for Endless {
 
 fn mode(choice: u8) -> RlcModeConfig {
     let (nr, lte) = (Generation::Nr, Generation::Lte);
-    let um = |generation, sn_bits| RlcModeConfig::Um(UmConfig { generation, sn_bits, ..UmConfig::default() });
+    let um = |generation, sn_bits| {
+        RlcModeConfig::Um(UmConfig { generation, sn_bits, ..UmConfig::default() })
+    };
     let am = |generation, sn_bits, li_bits| {
         RlcModeConfig::Am(AmConfig { generation, sn_bits, li_bits, ..AmConfig::default() })
     };
@@ -48,7 +51,9 @@ fn pieces(decoded: &Decoded, sdu: u64, content: &mut TbContent) {
     for (i, &len) in decoded.elements.iter().enumerate() {
         let (offset, last) = match decoded.header {
             PduHeader::Tm | PduHeader::Status(_) => (0, true),
-            PduHeader::NrUm { si, so, .. } | PduHeader::NrAm { si, so, .. } => (u32::from(so), si.has_last()),
+            PduHeader::NrUm { si, so, .. } | PduHeader::NrAm { si, so, .. } => {
+                (u32::from(so), si.has_last())
+            }
             PduHeader::LteUm { fi, .. } | PduHeader::LteAm { fi, .. } => {
                 (u32::from(i == 0 && fi.starts_inside) * 7, i + 1 < count || !fi.ends_inside)
             }

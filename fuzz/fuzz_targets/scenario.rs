@@ -1,4 +1,5 @@
-//! A scenario file is refused with an error or becomes a checked scenario: no text whatever may panic.
+//! A scenario file is refused with an error or becomes a checked scenario: no text whatever may
+//! panic.
 
 #![no_main]
 

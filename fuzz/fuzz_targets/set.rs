@@ -1,5 +1,6 @@
-//! `--set PATH=VALUE` is refused with an error or changes a shipped scenario into one that is checked: no text whatever may panic. The
-//! first byte chooses the scenario, each line is a setting.
+//! `--set PATH=VALUE` is refused with an error or changes a shipped scenario into one that is
+//! checked: no text whatever may panic. The first byte chooses the scenario, each line is a
+//! setting.
 
 #![no_main]
 

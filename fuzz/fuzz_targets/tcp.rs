@@ -1,23 +1,25 @@
-//! TCP's two ends with a hostile wire between them: segments and acknowledgements are lost, copied, held back and overtaken as the bytes
-//! say, under every control and setting. However that goes, nothing is acknowledged that has not arrived and nothing arrives that
-//! was not written; and once the wire is sound again, all of it arrives.
+//! TCP's two ends with a hostile wire between them: segments and acknowledgements are lost, copied,
+//! held back and overtaken as the bytes say, under every control and setting. However that goes,
+//! nothing is acknowledged that has not arrived and nothing arrives that was not written; and once
+//! the wire is sound again, all of it arrives.
 //!
-//! With one bit of the input fields are also falsified, up to the ends of their ranges: then nothing may panic, and an end may believe
-//! what it is told.
+//! With one bit of the input fields are also falsified, up to the ends of their ranges: then
+//! nothing may panic, and an end may believe what it is told.
 
 #![no_main]
 
 use justfull_base::{Bytes, Duration, Instant};
 use justfull_tcp::cc::{bbr, cubic, new_reno};
 use justfull_tcp::{
-    Ack, AutoWindow, CcConfig, Pacing, Prr, Receiver, ReceiverConfig, Recovery, SackBlock, Segment, Sender,
-    SenderConfig, SpuriousDetection, Window,
+    Ack, AutoWindow, CcConfig, Pacing, Prr, Receiver, ReceiverConfig, Recovery, SackBlock, Segment,
+    Sender, SenderConfig, SpuriousDetection, Window,
 };
 use libfuzzer_sys::fuzz_target;
 
 /// Most that is on the wire at once, each way; what comes on top is lost.
 const WIRE: usize = 512;
-/// Steps within which a sound wire must carry everything: far more than segments, acknowledgements and timers.
+/// Steps within which a sound wire must carry everything: far more than segments, acknowledgements
+/// and timers.
 const ENOUGH: u32 = 200_000;
 /// Falsified offsets stay below, since those of a stream never wrap.
 const FARTHEST: u64 = 1 << 62;
@@ -34,8 +36,11 @@ fn sender_config(a: u8, b: u8) -> SenderConfig {
         ecn: a & 0x40 != 0,
         tail_loss_probe: a & 0x80 != 0,
         recovery: [Recovery::Rack, Recovery::Dupack][usize::from(b) % 2],
-        spurious_detection: [SpuriousDetection::Eifel, SpuriousDetection::FRto, SpuriousDetection::Off]
-            [usize::from(b >> 1) % 3],
+        spurious_detection: [
+            SpuriousDetection::Eifel,
+            SpuriousDetection::FRto,
+            SpuriousDetection::Off,
+        ][usize::from(b >> 1) % 3],
         prr: [Prr::SafeAck, Prr::Ssrb, Prr::Crb, Prr::Off][usize::from(b >> 3) % 4],
         pacing: [Pacing::Auto, Pacing::Always][usize::from(b >> 5) % 2],
         nagle: b & 0x40 != 0,
@@ -187,8 +192,13 @@ impl World {
                 10 => ack.ts_echo = Instant::from_nanos(far),
                 11 => ack.ece = true,
                 12 => (ack.ce_packets, ack.ce_bytes) = (far, far),
-                13 => (ack.sack, ack.sack_len) = ([SackBlock { start: far / 2, end: far }; 3], 1 + more % 3),
-                14 => (ack.sack, ack.sack_len) = ([SackBlock { start: far, end: far / 2 }; 3], more),
+                13 => {
+                    (ack.sack, ack.sack_len) =
+                        ([SackBlock { start: far / 2, end: far }; 3], 1 + more % 3)
+                }
+                14 => {
+                    (ack.sack, ack.sack_len) = ([SackBlock { start: far, end: far / 2 }; 3], more)
+                }
                 _ => ack.cumulative = ack.cumulative.saturating_sub(far),
             }
         }
@@ -215,8 +225,10 @@ impl World {
             self.timers();
             self.pump();
             if self.segments.is_empty() && self.acks.is_empty() && !self.sender.all_acked() {
-                let next = self.sender.next_timer().into_iter().chain(self.receiver.next_timer()).min();
-                self.now = self.now.max(next.expect("a sender that waits for nothing has sent all"));
+                let next =
+                    self.sender.next_timer().into_iter().chain(self.receiver.next_timer()).min();
+                self.now =
+                    self.now.max(next.expect("a sender that waits for nothing has sent all"));
             }
         }
         panic!("{} of {} bytes acknowledged, no more", self.sender.acked_bytes(), self.written);

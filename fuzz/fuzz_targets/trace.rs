@@ -1,4 +1,5 @@
-//! A trace file is refused with an error or becomes a channel, in every format: no bytes whatever may panic.
+//! A trace file is refused with an error or becomes a channel, in every format: no bytes whatever
+//! may panic.
 
 #![no_main]
 

@@ -1,19 +1,23 @@
-//! `cargo xtask bench`: how fast workloads S1, S2 and S3 run, and whether they still do the same work.
+//! `cargo xtask bench`: how fast workloads S1, S2 and S3 run, and whether they still do the same
+//! work.
 //!
-//! S1 is one UE on a 5 MHz LTE cell with one CUBIC bulk flow for 60 simulated seconds, with an RLC buffer of
-//! 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`), or of 10 MB with the slots in resource blocks and the RLC at both ends (`s1_blocks`). S2 is
-//! two CUBIC downloads of 200 MB over a plain link of 850 Mbit/s. S3 is an NR cell full of calls; its short form has 2 000 of them
-//! for 4 seconds (`s3_short`; all of it is run by hand). The programs
-//! are `s1_bench`, `s2_bench` and `s3_bench` in `crates/sim/examples`; one is run as `s1_bench --json WORKLOAD`, one process per run so
-//! that the resident set is that of one workload, and prints one line of JSON with the fields of [`Run`] (more fields are
-//! ignored).
+//! S1 is one UE on a 5 MHz LTE cell with one CUBIC bulk flow for 60 simulated seconds, with an RLC
+//! buffer of 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`), or of 10 MB with the slots in resource blocks
+//! and the RLC at both ends (`s1_blocks`). S2 is two CUBIC downloads of 200 MB over a plain link of
+//! 850 Mbit/s. S3 is an NR cell full of calls; its short form has 2 000 of them for 4 seconds
+//! (`s3_short`; all of it is run by hand). The programs are `s1_bench`, `s2_bench` and `s3_bench`
+//! in `crates/sim/examples`; one is run as `s1_bench --json WORKLOAD`, one process per run so
+//! that the resident set is that of one workload, and prints one line of JSON with the fields of
+//! [`Run`] (more fields are ignored).
 //!
-//! The runs of the workloads are interleaved with a loop of known integer work in this program, so that a slow
-//! machine can be told from slow code: compare the calibration of two reports before their times. The minimum
-//! is what the floors hold, since everything else on a shared machine can only add time.
+//! The runs of the workloads are interleaved with a loop of known integer work in this program, so
+//! that a slow machine can be told from slow code: compare the calibration of two reports before
+//! their times. The minimum is what the floors hold, since everything else on a shared machine can
+//! only add time.
 //!
-//! Where valgrind is there, one run of S1 and S3 is counted in instructions, which are the same on every machine: those are what to
-//! compare between two versions. `--dist` measures the profile of packages instead, which no floor holds.
+//! Where valgrind is there, one run of S1 and S3 is counted in instructions, which are the same on
+//! every machine: those are what to compare between two versions. `--dist` measures the profile of
+//! packages instead, which no floor holds.
 
 mod counted;
 mod eqp;
@@ -58,14 +62,15 @@ struct Workload {
     allocations: u64,
     /// How many times it is run, at most [`ROUNDS`].
     rounds: usize,
-    /// Most instructions of one run in the profile `release`, in millions: 5 % above what is reached. None: not counted.
+    /// Most instructions of one run in the profile `release`, in millions: 5 % above what is
+    /// reached. None: not counted.
     instructions_m: Option<f64>,
     /// Most misses of the second cache for a packet, likewise.
     misses_per_packet: Option<f64>,
 }
 
-/// S1 may take a thousandth of real time, rounded; the ratio of the first two is reported. S2 loses nothing, so its windows
-/// grow to the end of the run, and now and then a ring doubles.
+/// S1 may take a thousandth of real time, rounded; the ratio of the first two is reported. S2 loses
+/// nothing, so its windows grow to the end of the run, and now and then a ring doubles.
 const WORKLOADS: [Workload; 5] = [
     Workload {
         name: "s1_10mb",
@@ -114,7 +119,8 @@ const WORKLOADS: [Workload; 5] = [
     },
 ];
 
-/// Largest ratio of the time at 10 MB to the time at 1 MB: more means a cost that grows with the backlog.
+/// Largest ratio of the time at 10 MB to the time at 1 MB: more means a cost that grows with the
+/// backlog.
 const RATIO_CEILING: f64 = 2.0;
 
 /// Most component calls for one packet through the whole stack.
@@ -152,7 +158,8 @@ struct Series {
     counted: Option<Counted>,
 }
 
-/// Measures every workload. Floors are judged for [`Profile::Release`] only; what is outside of them fails with `enforce`.
+/// Measures every workload. Floors are judged for [`Profile::Release`] only; what is outside of
+/// them fails with `enforce`.
 pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
     // All at once, each on a core; what follows finds them built.
     let mut all = cargo_build(root, profile, "justfull-sim");
@@ -179,10 +186,13 @@ pub(crate) fn run(root: &Path, profile: Profile, enforce: bool) -> Outcome {
     }
 }
 
-/// Counts the instructions of each workload that has a limit of them, all at once: no load changes them.
+/// Counts the instructions of each workload that has a limit of them, all at once: no load changes
+/// them.
 fn count(programs: &[PathBuf]) -> Outcome<Vec<Option<Counted>>> {
     if !counted::possible() {
-        process::skipped("no valgrind here: instructions are not counted (`.ci/setup --tests` installs it)")?;
+        process::skipped(
+            "no valgrind here: instructions are not counted (`.ci/setup --tests` installs it)",
+        )?;
         return Ok(vec![None; programs.len()]);
     }
     std::thread::scope(|scope| {
@@ -195,7 +205,9 @@ fn count(programs: &[PathBuf]) -> Outcome<Vec<Option<Counted>>> {
                 instructions_m.is_some().then(|| scope.spawn(one))
             })
             .collect();
-        let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("it does not panic");
+        let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().expect("it does not panic")
+        };
         started.into_iter().map(|thread| thread.map(joined).transpose()).collect()
     })
 }
@@ -237,7 +249,9 @@ fn build(root: &Path, profile: Profile, package: &str, name: &str) -> Outcome<Pa
 /// tenth more instructions.
 fn cargo_build(root: &Path, profile: Profile, package: &str) -> Command {
     let mut command = process::cargo(root);
-    command.args(["build", "--profile", profile.name(), "-p", package]).env("CARGO_INCREMENTAL", "0");
+    command
+        .args(["build", "--profile", profile.name(), "-p", package])
+        .env("CARGO_INCREMENTAL", "0");
     command
 }
 
@@ -245,8 +259,9 @@ fn cargo_build(root: &Path, profile: Profile, package: &str) -> Command {
 fn measure(program: &Path, workload: &str) -> Outcome<Run> {
     let mut command = Command::new(program);
     let output = process::stdout_of(command.args(["--json", workload]))?;
-    parse(&output)
-        .map_err(|error| Failure::Check(format!("{} --json {workload}: {error}", program.display())))
+    parse(&output).map_err(|error| {
+        Failure::Check(format!("{} --json {workload}: {error}", program.display()))
+    })
 }
 
 /// The one line of JSON of a run.
@@ -254,13 +269,15 @@ fn parse(output: &str) -> Result<Run, serde_json::Error> {
     serde_json::from_str(output.trim())
 }
 
-/// Milliseconds that a fixed chain of integer operations takes. This program is built with the same optimisation
-/// wherever `cargo xtask` is used, so that the figure depends on the machine and its load alone.
+/// Milliseconds that a fixed chain of integer operations takes. This program is built with the same
+/// optimisation wherever `cargo xtask` is used, so that the figure depends on the machine and its
+/// load alone.
 fn calibrate() -> f64 {
     let start = process::clock();
     let mut state: u64 = 1;
     for step in 0..CALIBRATION_STEPS {
-        // One round of a xorshift-multiply generator: shift, xor and multiply, each waiting for the last.
+        // One round of a xorshift-multiply generator: shift, xor and multiply, each waiting for the
+        // last.
         state ^= state >> 12;
         state ^= state << 25;
         state = state.wrapping_mul(0x2545_F491_4F6C_DD1D).wrapping_add(u64::from(step));
@@ -290,7 +307,15 @@ fn ratio(series: &[Series]) -> f64 {
 fn report(series: &[Series], calibration_ms: &[f64]) -> String {
     let mut text = format!(
         "{:<12} {:>9} {:>10} {:>9} {:>9} {:>7} {:>9} {:>7} {:>8}  digest\n",
-        "workload", "min ms", "median ms", "at most", "packets", "drops", "calls/pkt", "allocs", "RSS KiB"
+        "workload",
+        "min ms",
+        "median ms",
+        "at most",
+        "packets",
+        "drops",
+        "calls/pkt",
+        "allocs",
+        "RSS KiB"
     );
     for one in series {
         let (min, median) = min_and_median(one.runs.iter().map(|run| run.wall_ms));
@@ -365,18 +390,24 @@ fn violations(series: &[Series]) -> Vec<String> {
             let instructions_m = counted.instructions as f64 * 1e-6;
             if one.workload.instructions_m.is_some_and(|most| instructions_m > most) {
                 let most = one.workload.instructions_m.unwrap_or_default();
-                found.push(format!("{name}: {instructions_m:.1} million instructions, at most {most:.1}"));
+                found.push(format!(
+                    "{name}: {instructions_m:.1} million instructions, at most {most:.1}"
+                ));
             }
             let misses = counted.misses.map(|misses| misses as f64 / packets);
             if let (Some(misses), Some(most)) = (misses, one.workload.misses_per_packet)
                 && misses > most
             {
-                found.push(format!("{name}: {misses:.2} cache misses for a packet, at most {most:.2}"));
+                found.push(format!(
+                    "{name}: {misses:.2} cache misses for a packet, at most {most:.2}"
+                ));
             }
         }
         let work = |run: &Run| (run.packets, run.drops, run.digest.clone());
         if one.runs.iter().any(|run| work(run) != work(&one.runs[0])) {
-            found.push(format!("{name}: two runs did different work: packets, drops or digest differ"));
+            found.push(format!(
+                "{name}: two runs did different work: packets, drops or digest differ"
+            ));
         }
         if one.runs.iter().any(|run| run.packets == 0) {
             found.push(format!("{name}: no packet was delivered"));
@@ -425,12 +456,21 @@ mod tests {
     #[test]
     fn a_run_inside_every_limit_passes() {
         let series = series_of(vec![run_of(12.0), run_of(80.0)], vec![run_of(10.0), run_of(70.0)]);
-        assert_eq!(violations(&series), Vec::<String>::new(), "one slow round is the machine, not the code");
+        assert_eq!(
+            violations(&series),
+            Vec::<String>::new(),
+            "one slow round is the machine, not the code"
+        );
     }
 
     #[test]
     fn every_limit_is_enforced() {
-        let bad = Run { allocations_after_warmup: 1, rss_kib: 31_000, calls_per_packet: 9.0, ..run_of(61.0) };
+        let bad = Run {
+            allocations_after_warmup: 1,
+            rss_kib: 31_000,
+            calls_per_packet: 9.0,
+            ..run_of(61.0)
+        };
         let found = violations(&series_of(vec![bad], vec![run_of(10.0)]));
         for word in ["61.0 ms", "component calls", "allocations", "resident set", "ratio"] {
             assert!(found.iter().any(|line| line.contains(word)), "{word} is missing in {found:?}");

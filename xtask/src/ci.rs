@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::tidy::arrows::PURE;
 use crate::{Outcome, bench, deny, docs, mutate, notice, process, tidy};
 
-/// Targets without an operating system, best first: a crate that reaches for `std` does not build there.
+/// Targets without an operating system, best first: a crate that reaches for `std` does not build
+/// there.
 const BARE_METAL: [&str; 2] = ["thumbv7em-none-eabi", "x86_64-unknown-none"];
 
 struct Step {
@@ -17,8 +18,8 @@ struct Step {
     run: fn(&Path) -> Outcome,
 }
 
-/// One scenario simulated and live under a queue that is plain but for its AQM, and under a method that holds packets back: 20 Mbit/s,
-/// slots of 1 ms, long enough for several teeth of CUBIC's saw.
+/// One scenario simulated and live under a queue that is plain but for its AQM, and under a method
+/// that holds packets back: 20 Mbit/s, slots of 1 ms, long enough for several teeth of CUBIC's saw.
 const PARITY: [&str; 12] = [
     "parity",
     "live-lte",
@@ -57,8 +58,10 @@ const STEPS: [Step; 14] = [
 /// Runs every step, or stops at the first that fails and says which were not run.
 pub(crate) fn run(root: &Path, fast: bool) -> Outcome {
     // The full run's `tests` include the unit tests; they need not run twice.
-    let chosen: Vec<&Step> =
-        STEPS.iter().filter(|step| if fast { step.fast } else { step.name != "unit tests" }).collect();
+    let chosen: Vec<&Step> = STEPS
+        .iter()
+        .filter(|step| if fast { step.fast } else { step.name != "unit tests" })
+        .collect();
     let mut passed: Vec<(&str, Duration)> = Vec::new();
     for (index, step) in chosen.iter().enumerate() {
         println!("\n=== {} ({} of {})", step.name, index + 1, chosen.len());
@@ -77,9 +80,14 @@ pub(crate) fn run(root: &Path, fast: bool) -> Outcome {
 }
 
 /// A table of the steps with their times, and a last line with the verdict.
-fn summary(passed: &[(&str, Duration)], failed: Option<(&str, Duration)>, not_run: &[&str]) -> String {
+fn summary(
+    passed: &[(&str, Duration)],
+    failed: Option<(&str, Duration)>,
+    not_run: &[&str],
+) -> String {
     let mut text = String::new();
-    let steps = passed.iter().map(|step| ("ok", step)).chain(failed.iter().map(|step| ("FAILED", step)));
+    let steps =
+        passed.iter().map(|step| ("ok", step)).chain(failed.iter().map(|step| ("FAILED", step)));
     for (verdict, (name, elapsed)) in steps {
         text += &format!("{verdict:8} {:7.1} s  {name}\n", elapsed.as_secs_f64());
     }
@@ -96,7 +104,8 @@ fn format(root: &Path) -> Outcome {
 }
 
 fn clippy(root: &Path) -> Outcome {
-    let arguments = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    let arguments =
+        ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
     process::must_succeed(process::cargo(root).args(arguments))
 }
 
@@ -113,8 +122,15 @@ fn unit_tests(root: &Path) -> Outcome {
 }
 
 fn tests(root: &Path) -> Outcome {
-    // Without examples, which are benches and are built for those, and those in the documentation, which are its own step.
-    process::must_succeed(process::cargo(root).args(["test", "--workspace", "--lib", "--bins", "--tests"]))
+    // Without examples, which are benches and are built for those, and those in the documentation,
+    // which are its own step.
+    process::must_succeed(process::cargo(root).args([
+        "test",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--tests",
+    ]))
 }
 
 /// Builds the documentation of every crate and runs the examples in it.
@@ -159,8 +175,9 @@ fn claims(root: &Path) -> Outcome {
     })
 }
 
-/// Parity alone, since live runs wait for real time. Where this machine cannot build networks that is said aloud, and a failure in
-/// CI. Runs that this machine made late every time say nothing about parity: also said aloud.
+/// Parity alone, since live runs wait for real time. Where this machine cannot build networks that
+/// is said aloud, and a failure in CI. Runs that this machine made late every time say nothing
+/// about parity: also said aloud.
 fn parity(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     if let Err(failure) = process::must_succeed(Command::new(&program).args(["live", "--check"])) {
@@ -179,16 +196,25 @@ fn parity(root: &Path) -> Outcome {
     outcome
 }
 
-/// The `justfull` that the tests run. It simulates more than half as fast as the release build, which takes longer to build than
-/// that costs, and its assertions are on.
+/// The `justfull` that the tests run. It simulates more than half as fast as the release build,
+/// which takes longer to build than that costs, and its assertions are on.
 fn tested_program(root: &Path) -> Outcome<PathBuf> {
     process::built(
-        process::cargo(root).args(["test", "-q", "--workspace", "--lib", "--bins", "--tests", "--no-run"]),
+        process::cargo(root).args([
+            "test",
+            "-q",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--tests",
+            "--no-run",
+        ]),
         "justfull",
     )
 }
 
-/// Builds the pure crates alone, so that no other crate's features reach them, with and without `serde`.
+/// Builds the pure crates alone, so that no other crate's features reach them, with and without
+/// `serde`.
 fn no_std(root: &Path) -> Outcome {
     let metadata = process::metadata(&root.join("Cargo.toml"))?;
     let mut build = vec!["build".to_owned(), "--no-default-features".to_owned()];
@@ -203,7 +229,8 @@ fn no_std(root: &Path) -> Outcome {
             build.extend(["--target".to_owned(), target.to_owned()]);
         }
         None => println!(
-            "built for this host only: none of {} is installed (`rustup target add {}` makes this check whole)",
+            "built for this host only: none of {} is installed (`rustup target add {}` makes this \
+             check whole)",
             BARE_METAL.join(", "),
             BARE_METAL[0]
         ),
@@ -232,11 +259,8 @@ mod tests {
         let text = summary(&[("format", second)], Some(("clippy", 2 * second)), &["tidy", "tests"]);
         assert_eq!(
             text,
-            "ok           1.0 s  format\n\
-             FAILED       2.0 s  clippy\n\
-             not run        -    tidy\n\
-             not run        -    tests\n\
-             ci: failed in 3.0 s"
+            "ok           1.0 s  format\nFAILED       2.0 s  clippy\nnot run        -    \
+             tidy\nnot run        -    tests\nci: failed in 3.0 s"
         );
     }
 

@@ -1,5 +1,5 @@
-//! `cargo xtask deny`: licences, sources and versions of all dependencies, by cargo-deny and `deny.toml`; and known holes, where a
-//! database of them is at hand.
+//! `cargo xtask deny`: licences, sources and versions of all dependencies, by cargo-deny and
+//! `deny.toml`; and known holes, where a database of them is at hand.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,8 @@ pub(crate) fn run(root: &Path) -> Outcome {
     }
     if !advisories().is_some_and(|folder| folder.is_dir()) {
         println!(
-            "deny: NOT CHECKED: known holes, since no database of them is here (`cargo deny fetch db` brings it)"
+            "deny: NOT CHECKED: known holes, since no database of them is here (`cargo deny fetch \
+             db` brings it)"
         );
         return Ok(());
     }
@@ -30,9 +31,22 @@ pub(crate) fn run(root: &Path) -> Outcome {
 
 fn deny(root: &Path, manifest: &str, options: &[&str]) -> Command {
     let mut command = process::cargo(root);
-    command.args(["deny", "--log-level", "warn", "--config", "deny.toml", "--manifest-path", manifest]);
+    command.args([
+        "deny",
+        "--log-level",
+        "warn",
+        "--config",
+        "deny.toml",
+        "--manifest-path",
+        manifest,
+    ]);
     // One list of licences serves both workspaces.
-    command.args(options).args(["check", "--hide-inclusion-graph", "-A", "license-not-encountered"]);
+    command.args(options).args([
+        "check",
+        "--hide-inclusion-graph",
+        "-A",
+        "license-not-encountered",
+    ]);
     command
 }
 

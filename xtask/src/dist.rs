@@ -35,7 +35,9 @@ pub(crate) fn run(root: &Path) -> Outcome {
     let program = match profile_tool(root, &host)? {
         Some(tool) => guided(root, &host, &tool, &scratch)?,
         None => {
-            println!("without a profile: `rustup component add llvm-tools` brings what makes use of one");
+            println!(
+                "without a profile: `rustup component add llvm-tools` brings what makes use of one"
+            );
             build(root, "dist", None)?
         }
     };
@@ -56,7 +58,14 @@ fn guided(root: &Path, host: &str, tool: &Path, scratch: &Path) -> Outcome<PathB
     let counting = build(root, "dist", Some((host, flag("-Cprofile-generate=", &counts))))?;
     for arguments in TRAINING {
         let mut training = Command::new(&counting);
-        training.arg("run").args(arguments).args(["--runs", "1", "--jobs", "1", "--no-files", "--quiet"]);
+        training.arg("run").args(arguments).args([
+            "--runs",
+            "1",
+            "--jobs",
+            "1",
+            "--no-files",
+            "--quiet",
+        ]);
         process::stdout_of(training.current_dir(root))?;
     }
     let merged = scratch.join("merged.profdata");
@@ -168,7 +177,10 @@ mod tests {
         fs::write(folders[1].join("cdf.csv"), "1.1\n").unwrap();
         assert_eq!(differing(&folders[0], &folders[1]).unwrap(), Some("cdf.csv"));
         fs::remove_file(folders[1].join("runs.csv")).unwrap();
-        assert!(differing(&folders[0], &folders[1]).is_err(), "a file that is missing is not equal");
+        assert!(
+            differing(&folders[0], &folders[1]).is_err(),
+            "a file that is missing is not equal"
+        );
         fs::remove_dir_all(&above).unwrap();
     }
 }

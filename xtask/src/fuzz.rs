@@ -1,9 +1,10 @@
 //! `cargo xtask fuzz`: each target of `fuzz/` for a bounded time, on the stable toolchain.
 //!
-//! `cargo fuzz` asks for a nightly compiler because of its address sanitizer. This code forbids `unsafe`, where
-//! the sanitizer finds next to nothing; what makes libFuzzer useful here is coverage feedback, and LLVM's pass for
-//! it is switched on by stable compiler options. So the targets, which keep the layout of cargo-fuzz, are built and
-//! run directly. Debug assertions and overflow checks are on (`fuzz/Cargo.toml`).
+//! `cargo fuzz` asks for a nightly compiler because of its address sanitizer. This code forbids
+//! `unsafe`, where the sanitizer finds next to nothing; what makes libFuzzer useful here is
+//! coverage feedback, and LLVM's pass for it is switched on by stable compiler options. So the
+//! targets, which keep the layout of cargo-fuzz, are built and run directly. Debug assertions and
+//! overflow checks are on (`fuzz/Cargo.toml`).
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,8 @@ use crate::{Failure, Outcome, process};
 
 const DEFAULT_SECONDS: u32 = 60;
 
-/// Coverage feedback for libFuzzer: edge counters, the table of their addresses, and operands of comparisons.
+/// Coverage feedback for libFuzzer: edge counters, the table of their addresses, and operands of
+/// comparisons.
 const INSTRUMENTATION: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -40,7 +42,9 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> Outcome {
         )));
     }
     if !process::exists("c++") {
-        return process::skipped("fuzz: SKIPPED: libFuzzer is C++ and there is no C++ compiler (`c++`) here");
+        return process::skipped(
+            "fuzz: SKIPPED: libFuzzer is C++ and there is no C++ compiler (`c++`) here",
+        );
     }
     for target in targets.into_iter().filter(|target| only.is_none_or(|name| name == *target)) {
         fuzz(root, metadata.target_directory.as_std_path(), target, seconds)?;
@@ -63,8 +67,9 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<(u32, Option<&'a str>)> {
     }
 }
 
-/// New inputs are kept below the target folder, so that a second run goes on where the first stopped; `fuzz/seeds`
-/// and, for the target `scenario`, the scenarios of the tree are read only. An input that fails is left in `fuzz/artifacts`.
+/// New inputs are kept below the target folder, so that a second run goes on where the first
+/// stopped; `fuzz/seeds` and, for the target `scenario`, the scenarios of the tree are read only.
+/// An input that fails is left in `fuzz/artifacts`.
 fn fuzz(root: &Path, target_folder: &Path, target: &str, seconds: u32) -> Outcome {
     let corpus = target_folder.join("corpus").join(target);
     let artifacts = root.join("fuzz").join("artifacts").join(target);
@@ -74,7 +79,8 @@ fn fuzz(root: &Path, target_folder: &Path, target: &str, seconds: u32) -> Outcom
     }
     let host = host_triple()?;
     let mut command = process::cargo(root);
-    // Naming the host as target keeps the instrumentation away from build scripts and procedural macros.
+    // Naming the host as target keeps the instrumentation away from build scripts and procedural
+    // macros.
     command.args([
         "run",
         "--release",

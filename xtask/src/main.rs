@@ -27,24 +27,35 @@ use bench::Profile;
 const USAGE: &str = "\
 cargo xtask <command>
 
-  ci [--fast]                  everything a change must pass; --fast: format, clippy, tidy, unit tests
+  ci [--fast]                  everything a change must pass; --fast: format, clippy, tidy, unit \
+                     tests
   tidy                         the rules of the house that no compiler checks
-  deny                         licences, sources and versions of dependencies (cargo-deny, deny.toml)
+  deny                         licences, sources and versions of dependencies (cargo-deny, \
+                     deny.toml)
   notice [--check]             write NOTICE, the licences of what a binary holds, or compare it
   mutate [--scenarios N] [--traces N] [--seed S] [--seconds T]
-                               scenarios and traces that are nearly right, under limits of time and memory
-  soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, mutants
-  docs [validation] [--check]  write docs/reference, or docs/validation from runs, or compare them with what the code says
+                               scenarios and traces that are nearly right, under limits of time \
+                     and memory
+  soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, \
+                     mutants
+  docs [validation] [--check]  write docs/reference, or docs/validation from runs, or compare them \
+                     with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
-  bench [--ci | --dist]        time workloads S1, S2 and S3 and count their instructions; --ci fails above the floors,
+  bench [--ci | --dist]        time workloads S1, S2 and S3 and count their instructions; --ci \
+                     fails above the floors,
                                --dist measures the profile of packages
-  dist                         build the package's program, guided by a profile where llvm-tools are, and compare its results
+  dist                         build the package's program, guided by a profile where llvm-tools \
+                     are, and compare its results
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
-  bench growth [--ci]          time a packet and weigh a UE as UEs with downloads are added to the cell of S1
-  bench live [--ci]            throughput and lateness of live runs against a plain forwarder and a bare loop
+  bench growth [--ci]          time a packet and weigh a UE as UEs with downloads are added to the \
+                     cell of S1
+  bench live [--ci]            throughput and lateness of live runs against a plain forwarder and \
+                     a bare loop
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
-  swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; prints and shrinks what fails
-  mutants [AREA...]            change the algorithms one place at a time; every change must make a test fail
+  swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; \
+                     prints and shrinks what fails
+  mutants [AREA...]            change the algorithms one place at a time; every change must make a \
+                     test fail
   help                         this text
 ";
 
@@ -79,7 +90,9 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["docs"] => docs::run(&root(), &docs::REFERENCE, docs::Mode::Write),
         ["docs", "--check"] => docs::run(&root(), &docs::REFERENCE, docs::Mode::Check),
         ["docs", "validation"] => docs::run(&root(), &docs::VALIDATION, docs::Mode::Write),
-        ["docs", "validation", "--check"] => docs::run(&root(), &docs::VALIDATION, docs::Mode::Check),
+        ["docs", "validation", "--check"] => {
+            docs::run(&root(), &docs::VALIDATION, docs::Mode::Check)
+        }
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
         ["golden", "--bless"] => golden::run(&root(), golden::Mode::Bless),
         ["bench"] => bench::run(&root(), Profile::Release, false),

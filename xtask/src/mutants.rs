@@ -1,11 +1,12 @@
-//! `cargo xtask mutants`: changes the algorithms one place at a time, and counts the changes that no test notices.
+//! `cargo xtask mutants`: changes the algorithms one place at a time, and counts the changes that
+//! no test notices.
 //!
 //! [cargo-mutants](https://mutants.rs) lists the changes ("mutants"). All of an area are built into
 //! one copy of the tree, each behind a switch ([`schemata`]), and each then runs the tests that
 //! reach its function ([`trial`]). Compiling the crate for each would take a hundred times as long.
-//! At least [`LEAST_CAUGHT`] of those that compile must be caught in each area. One that is not must
-//! stand in `docs/mutants.md` with the reason why it cannot be caught, or why that is not worth a
-//! test; any other is a failure.
+//! At least [`LEAST_CAUGHT`] of those that compile must be caught in each area. One that is not
+//! must stand in `docs/mutants.md` with the reason why it cannot be caught, or why that is not
+//! worth a test; any other is a failure.
 
 mod areas;
 mod list;
@@ -31,7 +32,8 @@ const VERSION: &str = "27.1.0";
 const LIST: &str = "docs/mutants.md";
 
 const USAGE: &str = "usage: cargo xtask mutants [AREA...]
-  AREA  aqm, discipline, limiter, pacer, pdcp, rlc, rb_scheduler or cc; all of them unless told otherwise";
+  AREA  aqm, discipline, limiter, pacer, pdcp, rlc, rb_scheduler or cc; all of them unless told \
+                     otherwise";
 
 /// What became of the mutants of an area.
 #[derive(Debug, Default, PartialEq)]
@@ -55,7 +57,11 @@ impl Verdicts {
     fn row(&self, area: &str) -> String {
         let (all, viable) = (self.viable() + self.unviable, self.viable());
         let survivors = viable - self.caught;
-        format!("| `{area}` | {all} | {viable} | {} | {survivors} | {:.1} % |", self.caught, self.share())
+        format!(
+            "| `{area}` | {all} | {viable} | {} | {survivors} | {:.1} % |",
+            self.caught,
+            self.share()
+        )
     }
 }
 
@@ -153,7 +159,8 @@ fn verdicts(all: usize, unviable: usize, missed: &[&Mutant]) -> Verdicts {
 fn listed(text: &str) -> BTreeMap<String, usize> {
     let entry = |line: &str| {
         let (key, rest) = line.strip_prefix("- `")?.split_once('`')?;
-        let times = rest.strip_prefix(" (").and_then(|rest| rest.split_once(" times)")?.0.parse().ok());
+        let times =
+            rest.strip_prefix(" (").and_then(|rest| rest.split_once(" times)")?.0.parse().ok());
         Some((key.to_owned(), times.unwrap_or(1)))
     };
     text.lines().filter_map(entry).collect()
@@ -163,12 +170,18 @@ fn listed(text: &str) -> BTreeMap<String, usize> {
 fn compare(area: &Area, found: &Verdicts, known: &BTreeMap<String, usize>) -> Vec<String> {
     let mut faults = Vec::new();
     if found.share() < LEAST_CAUGHT {
-        faults.push(format!("{}: {:.1} % are caught, {LEAST_CAUGHT} % must be", area.name, found.share()));
+        faults.push(format!(
+            "{}: {:.1} % are caught, {LEAST_CAUGHT} % must be",
+            area.name,
+            found.share()
+        ));
     }
     for (mutant, times) in &found.missed {
         let allowed = known.get(mutant).copied().unwrap_or(0);
         if *times > allowed {
-            faults.push(format!("survives and is not in {LIST}: {mutant} ({times} times, {allowed} listed)"));
+            faults.push(format!(
+                "survives and is not in {LIST}: {mutant} ({times} times, {allowed} listed)"
+            ));
         }
     }
     faults
@@ -192,7 +205,8 @@ mod tests {
         let list = "# Survivors\n- `src/x.rs: replace < with <= in f` (2 times): equal\n- other\n";
         assert_eq!(
             compare(&AREAS[0], &found, &listed(list)),
-            ["survives and is not in docs/mutants.md: src/x.rs: replace g -> u8 with 0 (1 times, 0 listed)"]
+            ["survives and is not in docs/mutants.md: src/x.rs: replace g -> u8 with 0 (1 times, \
+              0 listed)"]
         );
         assert_eq!(found.row("aqm"), "| `aqm` | 102 | 100 | 97 | 3 | 97.0 % |");
         let few = verdicts(4, 0, &missed);
@@ -201,7 +215,8 @@ mod tests {
 
     #[test]
     fn areas_may_be_named_and_a_wrong_one_is_a_usage_error() {
-        let names = |args: &[&str]| parse(args).unwrap().iter().map(|area| area.name).collect::<Vec<_>>();
+        let names =
+            |args: &[&str]| parse(args).unwrap().iter().map(|area| area.name).collect::<Vec<_>>();
         assert_eq!(names(&["aqm", "cc"]), ["aqm", "cc"]);
         assert_eq!(names(&[]).len(), AREAS.len());
         assert!(matches!(parse(&["rlcs"]), Err(Failure::Environment(_))));

@@ -1,9 +1,12 @@
-//! `cargo xtask mutate`: scenarios and traces that are nearly right, given to the program under limits of time and memory.
+//! `cargo xtask mutate`: scenarios and traces that are nearly right, given to the program under
+//! limits of time and memory.
 //!
-//! Each case takes a shipped scenario, or a trace of one of the formats, and changes it a few times: values, keys, types, units, extreme
-//! numbers, tables that are there twice, text that is cut off, odd bytes, huge arrays, deep paths, damaged archives. Whatever comes of
-//! that, `justfull` must end by itself with exit status 0, 1 or 2, without a panic, within [`program::SECONDS`] of processor time and
-//! [`program::MEMORY`] of address space. The seed is a fresh one unless it is named; a case is made again from it and the case's number.
+//! Each case takes a shipped scenario, or a trace of one of the formats, and changes it a few
+//! times: values, keys, types, units, extreme numbers, tables that are there twice, text that is
+//! cut off, odd bytes, huge arrays, deep paths, damaged archives. Whatever comes of
+//! that, `justfull` must end by itself with exit status 0, 1 or 2, without a panic, within
+//! [`program::SECONDS`] of processor time and [`program::MEMORY`] of address space. The seed is a
+//! fresh one unless it is named; a case is made again from it and the case's number.
 
 mod program;
 mod random;
@@ -71,7 +74,8 @@ pub(crate) fn run(root: &Path, plan: &Plan) -> Outcome {
 pub(crate) fn run_with(root: &Path, plan: &Plan, justfull: &Path) -> Outcome {
     let seed = plan.seed.unwrap_or_else(random::fresh_seed);
     println!(
-        "mutate: seed {seed}: {} scenarios and {} traces, each run within {} s of processor time and {} MB",
+        "mutate: seed {seed}: {} scenarios and {} traces, each run within {} s of processor time \
+         and {} MB",
         plan.scenarios,
         plan.traces,
         program::SECONDS,
@@ -125,10 +129,11 @@ struct Tally {
 impl Tally {
     fn summary(&self, seed: u64) -> String {
         let [sound, worse, refused] = self.exits;
-        let mut text: String = self.failures.iter().map(|failure| format!("FAILED   {failure}\n")).collect();
+        let mut text: String =
+            self.failures.iter().map(|failure| format!("FAILED   {failure}\n")).collect();
         text += &format!(
-            "mutate: {} scenarios, {} traces; exit status 0: {sound}, 1: {worse}, 2: {refused}; failed: {}\n\
-             mutate: longest run {:.1} s, most memory {} MB, seed {seed}",
+            "mutate: {} scenarios, {} traces; exit status 0: {sound}, 1: {worse}, 2: {refused}; \
+             failed: {}\nmutate: longest run {:.1} s, most memory {} MB, seed {seed}",
             self.scenarios,
             self.traces,
             self.failures.len(),
@@ -167,7 +172,9 @@ impl Trial {
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().try_for_each(|worker| {
-                worker.join().map_err(|_| Failure::Check("mutate: a thread of its own panicked".into()))?
+                worker
+                    .join()
+                    .map_err(|_| Failure::Check("mutate: a thread of its own panicked".into()))?
             })
         })?;
         Ok(tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
@@ -176,7 +183,11 @@ impl Trial {
     fn one(&self, index: u64, tally: &Mutex<Tally>) -> Outcome {
         let is_scenario = index < self.plan.scenarios;
         let mut random = Random::of(self.seed, index);
-        let case = if is_scenario { self.scenarios.case(&mut random) } else { self.traces.case(&mut random) };
+        let case = if is_scenario {
+            self.scenarios.case(&mut random)
+        } else {
+            self.traces.case(&mut random)
+        };
         let file = self.folder.join(format!("{}-{index}-{}", self.seed, case.name));
         fs::write(&file, &case.bytes).map_err(|error| cannot(&file, &error))?;
         let mut kept = false;
@@ -188,8 +199,10 @@ impl Trial {
             match ran.verdict {
                 Verdict::Exit(status) => tally.exits[usize::from(status)] += 1,
                 Verdict::Failed(what) => {
-                    let failure =
-                        format!("case {index}: justfull {}: {what}", program::shown(command, &file));
+                    let failure = format!(
+                        "case {index}: justfull {}: {what}",
+                        program::shown(command, &file)
+                    );
                     println!("{failure}");
                     tally.failures.push(failure);
                     kept = true;
@@ -213,7 +226,8 @@ mod tests {
     #[test]
     fn options_are_read_and_wrong_ones_refused() {
         assert_eq!(parse(&[]).unwrap(), Plan::default());
-        let plan = parse(&["--traces", "5", "--seed", "7", "--seconds", "9", "--scenarios", "0"]).unwrap();
+        let plan =
+            parse(&["--traces", "5", "--seed", "7", "--seconds", "9", "--scenarios", "0"]).unwrap();
         assert_eq!(
             (plan.scenarios, plan.traces, plan.seed, plan.seconds, plan.only),
             (0, 5, Some(7), 9, None)
@@ -238,10 +252,17 @@ mod tests {
 
     #[test]
     fn the_summary_names_failures_and_the_seed() {
-        let tally =
-            Tally { scenarios: 2, exits: [1, 0, 1], failures: vec!["case 1: x".into()], ..Tally::default() };
+        let tally = Tally {
+            scenarios: 2,
+            exits: [1, 0, 1],
+            failures: vec!["case 1: x".into()],
+            ..Tally::default()
+        };
         let text = tally.summary(9);
         assert!(text.starts_with("FAILED   case 1: x\n") && text.ends_with("seed 9"), "{text}");
-        assert!(text.contains("2 scenarios, 0 traces; exit status 0: 1, 1: 0, 2: 1; failed: 1"), "{text}");
+        assert!(
+            text.contains("2 scenarios, 0 traces; exit status 0: 1, 1: 0, 2: 1; failed: 1"),
+            "{text}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! `cargo xtask notice`: the file `NOTICE`, which goes along with every binary: what is in it that is not ours, and the licences
-//! of that. Made from the packages as cargo has unpacked them, so it is as complete as they are.
+//! `cargo xtask notice`: the file `NOTICE`, which goes along with every binary: what is in it that
+//! is not ours, and the licences of that. Made from the packages as cargo has unpacked them, so it
+//! is as complete as they are.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,20 +10,26 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, Package
 
 use crate::{Failure, Outcome};
 
-/// The program that is given away, and the system that it is built for: others have other dependencies.
+/// The program that is given away, and the system that it is built for: others have other
+/// dependencies.
 const BINARY: &str = "justfull";
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 const FILE: &str = "NOTICE";
 
 /// Beginnings of names of files that hold a licence or must go along with one.
 const LICENCES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
-/// Licences of which one is chosen where a package offers several: those whose texts are named after them, best first.
+/// Licences of which one is chosen where a package offers several: those whose texts are named
+/// after them, best first.
 const CHOICES: [&str; 2] = ["MIT", "APACHE"];
 
 const HEAD: &str = "\
-justfull is licensed under MIT or Apache-2.0 (LICENSE-MIT, LICENSE-APACHE). Its binaries also hold the packages below, in whole or in
-part, under the licences that follow. Where a package offers several licences one is chosen: MIT where it is offered.
-They hold parts of the Rust standard library too, which is licensed under MIT or Apache-2.0 (https://www.rust-lang.org/policies/licenses).
+justfull is licensed under MIT or Apache-2.0 (LICENSE-MIT, LICENSE-APACHE). Its \
+                    binaries also hold the packages below, in whole or in
+part, under the licences that \
+                    follow. Where a package offers several licences one is chosen: MIT where it is \
+                    offered.
+They hold parts of the Rust standard library too, which is licensed under \
+                    MIT or Apache-2.0 (https://www.rust-lang.org/policies/licenses).
 
 Made by `cargo xtask notice`.
 ";
@@ -45,38 +52,43 @@ pub(crate) fn run(root: &Path, mode: Mode) -> Outcome {
     if mode == Mode::Write {
         fs::write(&path, &text).map_err(|error| cannot(&path, &error))?;
     } else if fs::read_to_string(&path).unwrap_or_default() != text {
-        let message =
-            format!("{FILE} is not what the dependencies say; run `cargo xtask notice` and commit it");
+        let message = format!(
+            "{FILE} is not what the dependencies say; run `cargo xtask notice` and commit it"
+        );
         return Err(Failure::Check(message));
     }
     println!("{FILE}: {} packages", packages.len());
     Ok(())
 }
 
-/// The packages of others that the binary is linked from, by name: not those that only help to build it, as macros do.
+/// The packages of others that the binary is linked from, by name: not those that only help to
+/// build it, as macros do.
 fn linked(metadata: &Metadata) -> Outcome<Vec<&Package>> {
-    let nothing = |what: &str| Failure::Environment(format!("cargo metadata says nothing of {what}"));
+    let nothing =
+        |what: &str| Failure::Environment(format!("cargo metadata says nothing of {what}"));
     let nodes = &metadata.resolve.as_ref().ok_or_else(|| nothing("dependencies"))?.nodes;
     let binary = metadata.packages.iter().find(|package| package.name.as_str() == BINARY);
     let mut open: Vec<&PackageId> = vec![&binary.ok_or_else(|| nothing(BINARY))?.id];
     let mut found = BTreeMap::new();
     while let Some(id) = open.pop() {
-        let Some(package) = metadata.packages.iter().find(|package| package.id == *id) else { continue };
+        let Some(package) = metadata.packages.iter().find(|package| package.id == *id) else {
+            continue;
+        };
         let a_macro = package.targets.iter().any(|target| target.is_proc_macro());
         if a_macro || found.insert((package.name.as_str(), &package.version), package).is_some() {
             continue;
         }
         let Some(node) = nodes.iter().find(|node| node.id == *id) else { continue };
-        let normal = node
-            .deps
-            .iter()
-            .filter(|dependency| dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal));
+        let normal = node.deps.iter().filter(|dependency| {
+            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+        });
         open.extend(normal.map(|dependency| &dependency.pkg));
     }
     Ok(found.into_values().filter(|package| package.source.is_some()).collect())
 }
 
-/// The whole file: a line for each package, then each text once with the packages that it belongs to.
+/// The whole file: a line for each package, then each text once with the packages that it belongs
+/// to.
 fn notice(packages: &[&Package]) -> Outcome<String> {
     let mut list = String::new();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -95,7 +107,8 @@ fn notice(packages: &[&Package]) -> Outcome<String> {
     }
     let mut out = format!("{HEAD}\n{list}");
     if !without.is_empty() {
-        out += "\nThese packages hold no text of their licence; it is that of the same name below, with their authors:\n";
+        out += "\nThese packages hold no text of their licence; it is that of the same name \
+                below, with their authors:\n";
         out.extend(without);
     }
     let mut by_package: Vec<(Vec<String>, String)> =
@@ -107,11 +120,13 @@ fn notice(packages: &[&Package]) -> Outcome<String> {
     Ok(out)
 }
 
-/// The texts that must go along with `package`: its own, and those of what it carries in `assets`, as fonts.
+/// The texts that must go along with `package`: its own, and those of what it carries in `assets`,
+/// as fonts.
 fn texts_of(package: &Package, licence: &str) -> Outcome<Vec<String>> {
     let folder = package.manifest_path.parent().unwrap_or(&package.manifest_path).as_std_path();
     let own = licence_files(folder)?;
-    let mut files: Vec<PathBuf> = chosen(own, licence).iter().map(|name| folder.join(name)).collect();
+    let mut files: Vec<PathBuf> =
+        chosen(own, licence).iter().map(|name| folder.join(name)).collect();
     let assets = folder.join("assets");
     if assets.is_dir() {
         for part in entries(&assets)?.into_iter().filter(|path| path.is_dir()) {
@@ -147,7 +162,8 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 
-/// Of the files with licences those that count: the text of the licence that is chosen, and what is no alternative to it.
+/// Of the files with licences those that count: the text of the licence that is chosen, and what is
+/// no alternative to it.
 fn chosen(mut names: Vec<String>, licence: &str) -> Vec<String> {
     let is = |name: &str, choice: &str| name.to_ascii_uppercase().contains(choice);
     let choice = CHOICES.iter().find(|choice| names.iter().any(|name| is(name, choice)));

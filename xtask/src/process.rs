@@ -26,10 +26,15 @@ pub(crate) fn must_succeed(command: &mut Command) -> Outcome {
     let line = shown(command);
     println!("+ {line}");
     let status = command.status().map_err(|error| cannot_run(&line, &error))?;
-    if status.success() { Ok(()) } else { Err(Failure::Check(format!("`{line}` failed ({status})"))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::Check(format!("`{line}` failed ({status})")))
+    }
 }
 
-/// Runs `command` with its stdout on ours and tells what it wrote on stderr; an exit status other than 0 is a failed check.
+/// Runs `command` with its stdout on ours and tells what it wrote on stderr; an exit status other
+/// than 0 is a failed check.
 pub(crate) fn heard(command: &mut Command) -> Outcome<(Outcome, String)> {
     let line = shown(command);
     println!("+ {line}");
@@ -43,7 +48,8 @@ pub(crate) fn heard(command: &mut Command) -> Outcome<(Outcome, String)> {
 /// Runs `command` and returns what it wrote on stdout; stderr goes to ours.
 pub(crate) fn stdout_of(command: &mut Command) -> Outcome<String> {
     let line = shown(command);
-    let output = command.stderr(Stdio::inherit()).output().map_err(|error| cannot_run(&line, &error))?;
+    let output =
+        command.stderr(Stdio::inherit()).output().map_err(|error| cannot_run(&line, &error))?;
     if !output.status.success() {
         return Err(Failure::Check(format!("`{line}` failed ({})", output.status)));
     }
@@ -54,7 +60,8 @@ pub(crate) fn stdout_of(command: &mut Command) -> Outcome<String> {
 /// Runs `command` and returns what it wrote on stderr; what it writes on stdout is dropped.
 pub(crate) fn stderr_of(command: &mut Command) -> Outcome<String> {
     let line = shown(command);
-    let output = command.stdout(Stdio::null()).output().map_err(|error| cannot_run(&line, &error))?;
+    let output =
+        command.stdout(Stdio::null()).output().map_err(|error| cannot_run(&line, &error))?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {
         return Ok(said);
@@ -68,7 +75,9 @@ pub(crate) fn built(command: &mut Command, name: &str) -> Outcome<PathBuf> {
     Message::parse_stream(output.as_bytes())
         .filter_map(Result::ok)
         .find_map(|message| match message {
-            Message::CompilerArtifact(artifact) if artifact.target.name == name && !artifact.profile.test => {
+            Message::CompilerArtifact(artifact)
+                if artifact.target.name == name && !artifact.profile.test =>
+            {
                 artifact.executable
             }
             _ => None,
@@ -79,7 +88,12 @@ pub(crate) fn built(command: &mut Command, name: &str) -> Outcome<PathBuf> {
 
 /// Whether `program` can be started at all.
 pub(crate) fn exists(program: &str) -> bool {
-    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok()
 }
 
 /// What this machine cannot run is said aloud, and is a failure where it must run (`CI=true`).
@@ -93,11 +107,9 @@ pub(crate) fn skipped(message: &str) -> Outcome {
 
 /// What cargo knows of the workspace whose manifest is `manifest`, without resolving dependencies.
 pub(crate) fn metadata(manifest: &Path) -> Outcome<Metadata> {
-    MetadataCommand::new()
-        .manifest_path(manifest)
-        .no_deps()
-        .exec()
-        .map_err(|error| Failure::Environment(format!("cargo metadata of {}: {error}", manifest.display())))
+    MetadataCommand::new().manifest_path(manifest).no_deps().exec().map_err(|error| {
+        Failure::Environment(format!("cargo metadata of {}: {error}", manifest.display()))
+    })
 }
 
 fn cannot_run(line: &str, error: &std::io::Error) -> Failure {

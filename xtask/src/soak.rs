@@ -1,5 +1,6 @@
-//! `cargo xtask soak`: what is too long for every change: the long tests, fresh worlds, mutated inputs, each fuzz target for minutes and
-//! mutants of the algorithms. A part that fails does not keep the others from running; the last lines say what came of each.
+//! `cargo xtask soak`: what is too long for every change: the long tests, fresh worlds, mutated
+//! inputs, each fuzz target for minutes and mutants of the algorithms. A part that fails does not
+//! keep the others from running; the last lines say what came of each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,7 +27,8 @@ const PARTS: [Part; 5] = [
 
 /// Runs every part, or the one that is named.
 pub(crate) fn run(root: &Path, only: Option<&str>) -> Outcome {
-    let chosen: Vec<&Part> = PARTS.iter().filter(|part| only.is_none_or(|name| name == part.name)).collect();
+    let chosen: Vec<&Part> =
+        PARTS.iter().filter(|part| only.is_none_or(|name| name == part.name)).collect();
     if chosen.is_empty() {
         let names = PARTS.map(|part| part.name).join(", ");
         return Err(Failure::Environment(format!("no such part of soak; there are {names}")));
@@ -61,7 +63,9 @@ fn summary(done: &[(&str, Duration, Outcome)]) -> String {
 /// Tests whose names begin with `soak_`, at their full size.
 fn long_tests(root: &Path) -> Outcome {
     let mut command = process::cargo(root);
-    command.args(["test", "--workspace", "--lib", "--bins", "--tests", "soak_"]).env("JUSTFULL_SOAK", "1");
+    command
+        .args(["test", "--workspace", "--lib", "--bins", "--tests", "soak_"])
+        .env("JUSTFULL_SOAK", "1");
     process::must_succeed(&mut command)
 }
 
@@ -79,7 +83,8 @@ mod tests {
     fn the_summary_says_why_a_part_failed_and_names_all() {
         let second = Duration::from_secs(1);
         let failed = Err(Failure::Check("case 7".into()));
-        let text = summary(&[("long tests", second, Ok(())), ("mutated inputs", 2 * second, failed)]);
+        let text =
+            summary(&[("long tests", second, Ok(())), ("mutated inputs", 2 * second, failed)]);
         assert_eq!(
             text,
             "ok             1 s  long tests\nFAILED         2 s  mutated inputs: case 7\nsoak: 3 s"
@@ -90,7 +95,9 @@ mod tests {
     fn a_part_that_is_not_there_is_a_usage_error_that_names_those_that_are() {
         let root = crate::root();
         match run(&root, Some("nothing")) {
-            Err(Failure::Environment(message)) => assert!(message.contains("fuzz targets"), "{message}"),
+            Err(Failure::Environment(message)) => {
+                assert!(message.contains("fuzz targets"), "{message}")
+            }
             other => panic!("{other:?}"),
         }
     }

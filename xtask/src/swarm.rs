@@ -1,7 +1,8 @@
 //! `cargo xtask swarm`: random worlds from fresh seeds, for as long as told.
 //!
-//! The worlds are those of `crates/sim/tests/swarm`, which `cargo test` runs with fixed seeds. Here the first seed is
-//! drawn, and printed. A world that fails is printed with the command that runs it again, made as small as it fails.
+//! The worlds are those of `crates/sim/tests/swarm`, which `cargo test` runs with fixed seeds. Here
+//! the first seed is drawn, and printed. A world that fails is printed with the command that runs
+//! it again, made as small as it fails.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -9,7 +10,8 @@ use std::time::Duration;
 
 use crate::{Failure, Outcome, process};
 
-const USAGE: &str = "usage: cargo xtask swarm [--for TIME] [--kind KIND] [--seed N [--without PART,PART...]]
+const USAGE: &str =
+    "usage: cargo xtask swarm [--for TIME] [--kind KIND] [--seed N [--without PART,PART...]]
   TIME  such as 90s, 30m or 1h; 10m unless told otherwise
   KIND  cells, worlds or wires; all of them unless told otherwise
   N     the first seed; without --for that world alone is run";
@@ -51,10 +53,12 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<Options<'a>> {
         let value = *words.next().ok_or_else(|| wrong(format!("`{name}` without a value")))?;
         match *name {
             "--for" => {
-                options.time = Some(seconds(value).ok_or_else(|| wrong(format!("`{value}` is no time")))?)
+                options.time =
+                    Some(seconds(value).ok_or_else(|| wrong(format!("`{value}` is no time")))?)
             }
             "--seed" => {
-                options.seed = Some(value.parse().map_err(|_| wrong(format!("`{value}` is no seed")))?)
+                options.seed =
+                    Some(value.parse().map_err(|_| wrong(format!("`{value}` is no seed")))?)
             }
             "--without" => options.without = Some(value),
             "--kind" => {
@@ -72,7 +76,8 @@ fn parse<'a>(args: &[&'a str]) -> Outcome<Options<'a>> {
 
 /// A time in whole seconds, minutes or hours; at least a second.
 fn seconds(text: &str) -> Option<Duration> {
-    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let (number, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let factor = match unit {
         "" | "s" => 1,
         "m" => 60,
@@ -100,19 +105,30 @@ mod tests {
     #[test]
     fn a_seed_alone_is_one_world_and_a_time_makes_it_the_first() {
         let one = parse(&["--kind", "cells", "--seed", "7", "--without", "pacer,limiter"]).unwrap();
-        let expected =
-            Options { test: Some("random_cells"), seed: Some(7), without: Some("pacer,limiter"), time: None };
+        let expected = Options {
+            test: Some("random_cells"),
+            seed: Some(7),
+            without: Some("pacer,limiter"),
+            time: None,
+        };
         assert_eq!(one, expected);
         assert_eq!(parse(&["--for", "1m"]).unwrap().time, Some(Duration::from_secs(60)));
     }
 
     #[test]
     fn wrong_arguments_are_usage_errors_that_name_them() {
-        for args in
-            [&["--for"][..], &["--for", "soon"], &["--kind", "dreams"], &["--seed", "x"], &["--without", "a"]]
-        {
+        for args in [
+            &["--for"][..],
+            &["--for", "soon"],
+            &["--kind", "dreams"],
+            &["--seed", "x"],
+            &["--without", "a"],
+        ] {
             let Err(Failure::Environment(message)) = parse(args) else { panic!("{args:?}") };
-            assert!(message.contains(args.last().unwrap()) || message.contains("--seed"), "{message}");
+            assert!(
+                message.contains(args.last().unwrap()) || message.contains("--seed"),
+                "{message}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks, each in its own file.
 //!
-//! A rule takes what it needs as plain data (crates, files) and returns [`Finding`]s, so that it can be tested on
-//! a few lines of text. Every finding names a file and a line, what is wrong there, and what is allowed.
+//! A rule takes what it needs as plain data (crates, files) and returns [`Finding`]s, so that it
+//! can be tested on a few lines of text. Every finding names a file and a line, what is wrong
+//! there, and what is allowed.
 
 pub(crate) mod arrows;
 mod attributes;
@@ -67,7 +68,10 @@ pub(crate) fn run(root: &Path) -> Outcome {
             println!("tidy: {} files, {} crates, nothing to say", tree.files.len(), crates.len());
             Ok(())
         }
-        count => Err(Failure::Check(format!("tidy: {count} finding{}", if count == 1 { "" } else { "s" }))),
+        count => Err(Failure::Check(format!(
+            "tidy: {count} finding{}",
+            if count == 1 { "" } else { "s" }
+        ))),
     }
 }
 

@@ -110,7 +110,9 @@ impl<C, T: Param> Bounds<C, T> {
             (None, Some((high, false))) => Some(format!("below {high}")),
             (Some((low, true)), Some((high, true))) => Some(format!("{low} to {high}")),
             (Some((low, true)), Some((high, false))) => Some(format!("{low} to below {high}")),
-            (Some((low, false)), Some((high, true))) => Some(format!("above {low}, at most {high}")),
+            (Some((low, false)), Some((high, true))) => {
+                Some(format!("above {low}, at most {high}"))
+            }
             (Some((low, false)), Some((high, false))) => Some(format!("above {low}, below {high}")),
         };
         match (range, self.rule) {
@@ -125,7 +127,13 @@ impl<C, T: Param> Bounds<C, T> {
     ///
     /// # Errors
     /// The value is out of these bounds, or of its type's own.
-    pub fn check(&self, config: &C, name: &str, value: &T, source: &'static str) -> Result<(), ConfigError> {
+    pub fn check(
+        &self,
+        config: &C,
+        name: &str,
+        value: &T,
+        source: &'static str,
+    ) -> Result<(), ConfigError> {
         let from = |edge: &Edge<T>, side| match (self.compare)(value, &edge.at) {
             Some(Ordering::Equal) => edge.included,
             other => other == Some(side),
@@ -152,8 +160,9 @@ impl<C, T: Param> Bounds<C, T> {
         default: Option<T>,
         text: &'static str,
     ) -> ParamDoc {
-        let edge =
-            |edge: &Option<Edge<T>>| edge.as_ref().and_then(|e| e.at.number().map(|at| (at, e.included)));
+        let edge = |edge: &Option<Edge<T>>| {
+            edge.as_ref().and_then(|e| e.at.number().map(|at| (at, e.included)))
+        };
         ParamDoc {
             name,
             unit: unit.unwrap_or(T::UNIT),

@@ -26,15 +26,22 @@ impl ConfigError {
     /// The same error one level further out: `field` becomes `parent.field`.
     #[must_use]
     pub fn within(mut self, parent: &str) -> Self {
-        self.field =
-            if self.field.is_empty() { parent.into() } else { alloc::format!("{parent}.{}", self.field) };
+        self.field = if self.field.is_empty() {
+            parent.into()
+        } else {
+            alloc::format!("{parent}.{}", self.field)
+        };
         self
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "field `{}`: found {}, allowed is {} ({})", self.field, self.value, self.bound, self.source)
+        write!(
+            f,
+            "field `{}`: found {}, allowed is {} ({})",
+            self.field, self.value, self.bound, self.source
+        )
     }
 }
 

@@ -47,11 +47,13 @@ pub enum DropReason {
     DiscardTimer,
     /// No packet detection rule matched the packet.
     NoRule,
-    /// A transport block with a part of it was not decoded at its last transmission, and no RLC sends it again.
+    /// A transport block with a part of it was not decoded at its last transmission, and no RLC
+    /// sends it again.
     Harq,
     /// RLC AM sent a part of it as often as it may (TS 38.322 section 5.3.2).
     MaxRetransmissions,
-    /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for a missing packet before it.
+    /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for a missing
+    /// packet before it.
     Reassembly,
 }
 
@@ -73,10 +75,14 @@ impl DropReason {
     /// True when the packet had waited in the queue that it was dropped from.
     #[must_use]
     pub const fn waited(self) -> bool {
-        matches!(self, Self::OverflowVictim | Self::AqmDequeue | Self::AqmTimeout | Self::DiscardTimer)
+        matches!(
+            self,
+            Self::OverflowVictim | Self::AqmDequeue | Self::AqmTimeout | Self::DiscardTimer
+        )
     }
 
-    /// True when the packet had left all queues: it was lost on the air or given up by the receiver.
+    /// True when the packet had left all queues: it was lost on the air or given up by the
+    /// receiver.
     #[must_use]
     pub const fn on_air(self) -> bool {
         matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly)
@@ -139,7 +145,8 @@ pub enum Event {
         /// Why.
         reason: DropReason,
     },
-    /// After a slot: what a slice has lent, under a scheduler that lets slices lend. Told before the slot itself.
+    /// After a slot: what a slice has lent, under a scheduler that lets slices lend. Told before
+    /// the slot itself.
     Quantum {
         /// Index of the slice.
         slice: u16,

@@ -1,16 +1,18 @@
-//! What one side of the house tells another as plain data: the radio's slots to limiters and pacers,
-//! and its reports to RAPID.
+//! What one side of the house tells another as plain data: the radio's slots to limiters and
+//! pacers, and its reports to RAPID.
 
 use crate::time::{Duration, Instant};
 
-/// What the MAC tells a bearer's limiter after each slot. Amounts are in the MAC's unit: packets or bytes.
+/// What the MAC tells a bearer's limiter after each slot. Amounts are in the MAC's unit: packets or
+/// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotReport {
     /// When the MAC pulled.
     pub pulled_at: Instant,
     /// Nominal length of a slot.
     pub slot: Duration,
-    /// What the bearer was offered in this slot: what it used, and its share of what no other used. Alone in its cell, all of it.
+    /// What the bearer was offered in this slot: what it used, and its share of what no other
+    /// used. Alone in its cell, all of it.
     pub granted: u64,
     /// What it sent.
     pub used: u64,

@@ -303,7 +303,8 @@ macro_rules! kinds {
         pub enum $Config:ident = $Default:ident;
         $(#[$($of_any:tt)*])*
         pub enum $Any:ident($argument:ident: $Argument:ty) or $Own:ty;
-        $($name:literal $Variant:ident = $module:ident::{$Kind:ident $(in $Box:ident)?, $Settings:ident};)+
+        $($name:literal $Variant:ident =
+            $module:ident::{$Kind:ident $(in $Box:ident)?, $Settings:ident};)+
     ) => {
         $(pub use $module::{$Kind, $Settings};)+
 
@@ -337,7 +338,8 @@ macro_rules! kinds {
                 $argument: $Argument,
             ) -> Result<Self, $crate::ConfigError> {
                 Ok(match config {
-                    $($Config::$Variant(config) => Self::$Variant($Kind::new(config, $argument)?.into()),)+
+                    $($Config::$Variant(config) =>
+                        Self::$Variant($Kind::new(config, $argument)?.into()),)+
                 })
             }
         }

@@ -41,8 +41,9 @@ pub enum Protocol {
 
 /// Metadata of one IP packet (an SDU of the stack).
 ///
-/// The packet's content stays with the driver; `payload` is the driver's handle to it (a sequence number in the
-/// simulator, a buffer's index when live) and the stack carries it without looking. 64 bytes.
+/// The packet's content stays with the driver; `payload` is the driver's handle to it (a sequence
+/// number in the simulator, a buffer's index when live) and the stack carries it without looking.
+/// 64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Number of the packet in order of entry into the stack; unique in a run.

@@ -92,8 +92,9 @@ impl Bytes {
 #[must_use]
 pub fn written_table(pairs: &[(&str, String)]) -> String {
     let pair = |(key, value): &(&str, String)| {
-        let bare =
-            value.starts_with(['[', '{']) || value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
+        let bare = value.starts_with(['[', '{'])
+            || value.parse::<f64>().is_ok()
+            || value.parse::<bool>().is_ok();
         if bare { format!("{key} = {value}") } else { format!("{key} = \"{value}\"") }
     };
     let pairs: Vec<String> = pairs.iter().map(pair).collect();
@@ -180,7 +181,8 @@ impl<T: Param> Param for BTreeMap<String, T> {
     }
 
     fn written(&self) -> String {
-        let pairs: Vec<_> = self.iter().map(|(key, value)| (key.as_str(), value.written())).collect();
+        let pairs: Vec<_> =
+            self.iter().map(|(key, value)| (key.as_str(), value.written())).collect();
         written_table(&pairs)
     }
 }

@@ -1,8 +1,9 @@
 //! Chance, in named streams: one seed per run, one stream per component.
 //!
-//! A stream's draws depend on the seed and on the stream's name alone, so a component that is added never moves
-//! another's draws. The generator is xoshiro256++ (Blackman and Vigna 2021), seeded by splitmix64 as its authors
-//! advise; it is our own thirty lines because results must stay the same across versions of every dependency.
+//! A stream's draws depend on the seed and on the stream's name alone, so a component that is added
+//! never moves another's draws. The generator is xoshiro256++ (Blackman and Vigna 2021), seeded by
+//! splitmix64 as its authors advise; it is our own thirty lines because results must stay the same
+//! across versions of every dependency.
 
 /// splitmix64's finaliser: a bijection on 64 bits that mixes well.
 #[must_use]
@@ -80,7 +81,8 @@ impl Rng {
         self.unit() < p
     }
 
-    /// A standard normal deviate (Box and Muller 1958; one of the pair is used, so that each call takes two draws).
+    /// A standard normal deviate (Box and Muller 1958; one of the pair is used, so that each call
+    /// takes two draws).
     pub fn normal(&mut self) -> f64 {
         let u = 1.0 - self.unit();
         let v = self.unit();

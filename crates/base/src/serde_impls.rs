@@ -61,10 +61,9 @@ impl Serialize for Ratio {
 impl<'de> Deserialize<'de> for Qfi {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let n = i64::deserialize(d)?;
-        u8::try_from(n)
-            .ok()
-            .and_then(Self::new)
-            .ok_or_else(|| D::Error::invalid_value(Unexpected::Signed(n), &"a QFI from 0 to 63 (TS 23.501)"))
+        u8::try_from(n).ok().and_then(Self::new).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Signed(n), &"a QFI from 0 to 63 (TS 23.501)")
+        })
     }
 }
 
@@ -77,10 +76,9 @@ impl Serialize for Qfi {
 impl<'de> Deserialize<'de> for Dscp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let n = i64::deserialize(d)?;
-        u8::try_from(n)
-            .ok()
-            .and_then(Self::new)
-            .ok_or_else(|| D::Error::invalid_value(Unexpected::Signed(n), &"a DSCP from 0 to 63 (RFC 2474)"))
+        u8::try_from(n).ok().and_then(Self::new).ok_or_else(|| {
+            D::Error::invalid_value(Unexpected::Signed(n), &"a DSCP from 0 to 63 (RFC 2474)")
+        })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Periodic polls with a phase, a clock skew and a lateness law.
 //!
-//! Upper layers of a RAN run on general-purpose machines and are soft real-time: a poll comes late, or not at all.
-//! The lateness of tick k is a hash of (key, k), not the next draw of a sequence, so ticks at which nothing waits can
-//! be skipped without moving any later one, and the time of a future tick can be told.
+//! Upper layers of a RAN run on general-purpose machines and are soft real-time: a poll comes late,
+//! or not at all. The lateness of tick k is a hash of (key, k), not the next draw of a sequence, so
+//! ticks at which nothing waits can be skipped without moving any later one, and the time of a
+//! future tick can be told.
 
 use crate::bounds::key;
 use crate::doc::ParamDoc;
@@ -38,7 +39,8 @@ impl Param for Lateness {
     const UNIT: &'static str = "table";
 
     fn form() -> Form {
-        let law = |name| ParamDoc { form: Form::Choice(vec![name]), ..key::<Ratio>("law", "Which law.") };
+        let law =
+            |name| ParamDoc { form: Form::Choice(vec![name]), ..key::<Ratio>("law", "Which law.") };
         let max = key::<Duration>("max", "The most a poll is late; at most one period.");
         let share = key::<Ratio>("probability", "Share of polls that do not happen, below 1.");
         Form::OneOf(vec![
@@ -55,7 +57,9 @@ impl Param for Lateness {
     fn written(&self) -> String {
         match self {
             Self::Exact => written_table(&[("law", "exact".into())]),
-            Self::Uniform { max } => written_table(&[("law", "uniform".into()), ("max", max.written())]),
+            Self::Uniform { max } => {
+                written_table(&[("law", "uniform".into()), ("max", max.written())])
+            }
             Self::Missed { probability } => {
                 written_table(&[("law", "missed".into()), ("probability", probability.written())])
             }
@@ -175,11 +179,13 @@ impl Ticker {
         ((u128::from(mix(self.key ^ mix(k))) * u128::from(n)) >> 64) as u64
     }
 
-    /// The first tick from number `from` on that happens at or after `t` (after `t` when `strictly`), and its number.
+    /// The first tick from number `from` on that happens at or after `t` (after `t` when
+    /// `strictly`), and its number.
     #[must_use]
     #[inline]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
-        // A busy layer asks for the tick after its last one: no need to work out how many were skipped.
+        // A busy layer asks for the tick after its last one: no need to work out how many were
+        // skipped.
         match self.at(from) {
             Some(at) if at > t || (!strictly && at == t) => (from, at),
             _ => self.search(from, t, strictly),
@@ -188,8 +194,9 @@ impl Ticker {
 
     fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         let lag = fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns;
-        // Ticks meant to be before `t` are over, but a late one may still come: up to a period later, and one more for
-        // the skew between the nominal period, which bounds the lateness, and the real one.
+        // Ticks meant to be before `t` are over, but a late one may still come: up to a period
+        // later, and one more for the skew between the nominal period, which bounds the
+        // lateness, and the real one.
         let back = if matches!(self.lateness, Lateness::Uniform { .. }) { 2 } else { 0 };
         let mut k = whole(lag).saturating_sub(back).max(from);
         loop {
@@ -202,7 +209,8 @@ impl Ticker {
         }
     }
 
-    /// Number of ticks that happen in the open interval between `after` and `before`, at most `most`.
+    /// Number of ticks that happen in the open interval between `after` and `before`, at most
+    /// `most`.
     #[must_use]
     pub fn count_between(&self, after: Instant, before: Instant, most: u32) -> u32 {
         let mut count = 0;
@@ -254,7 +262,8 @@ mod tests {
             for step in 0..400u64 {
                 let now = Instant::from_nanos(step * 77_123);
                 let found = t.first(0, now, false);
-                let walked = (0..1000).filter_map(|k| t.at(k).map(|at| (k, at))).find(|(_, at)| *at >= now);
+                let walked =
+                    (0..1000).filter_map(|k| t.at(k).map(|at| (k, at))).find(|(_, at)| *at >= now);
                 assert_eq!(Some(found), walked, "{law:?} at {now:?}");
             }
         }

@@ -1,4 +1,5 @@
-//! Quantities with their units, and how they are written in scenario files ("12Mbit/s", "1500B", "5ms").
+//! Quantities with their units, and how they are written in scenario files ("12Mbit/s", "1500B",
+//! "5ms").
 
 use crate::decimal::write_decimal;
 use crate::time::Duration;
@@ -39,8 +40,9 @@ impl Qfi {
     }
 }
 
-/// A differentiated services codepoint, 0 to 63 (RFC 2474 section 3): what the first six bits of an IPv4 packet's TOS byte
-/// or an IPv6 packet's traffic class ask for. 0 is the default forwarding behaviour.
+/// A differentiated services codepoint, 0 to 63 (RFC 2474 section 3): what the first six bits of an
+/// IPv4 packet's TOS byte or an IPv6 packet's traffic class ask for. 0 is the default forwarding
+/// behaviour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
@@ -65,7 +67,8 @@ impl Dscp {
 }
 
 impl BitRate {
-    /// Time that `bytes` need at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate 0.
+    /// Time that `bytes` need at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate
+    /// 0.
     #[must_use]
     #[inline]
     pub fn time_for_ceil(self, bytes: u64) -> Duration {
@@ -112,7 +115,8 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-/// Reads a non-negative decimal number with one of `units`, exactly, into a multiple of the smallest unit.
+/// Reads a non-negative decimal number with one of `units`, exactly, into a multiple of the
+/// smallest unit.
 ///
 /// A digit below the smallest unit is an error, not a rounding.
 fn parse_exact(text: &str, units: &[(&str, u64)], allowed: &'static str) -> Result<u64, UnitError> {
@@ -135,7 +139,9 @@ fn parse_exact(text: &str, units: &[(&str, u64)], allowed: &'static str) -> Resu
         if !part.is_multiple_of(scale) {
             return Err(error());
         }
-        value = value.checked_add(u64::try_from(part / scale).map_err(|_| error())?).ok_or_else(error)?;
+        value = value
+            .checked_add(u64::try_from(part / scale).map_err(|_| error())?)
+            .ok_or_else(error)?;
     }
     Ok(value)
 }
@@ -170,7 +176,8 @@ impl FromStr for Bytes {
             ("MiB", 1 << 20),
             ("GiB", 1 << 30),
         ];
-        parse_exact(text, &UNITS, "a size such as \"1500B\" (units B, kB, MB, GB, KiB, MiB, GiB)").map(Self)
+        parse_exact(text, &UNITS, "a size such as \"1500B\" (units B, kB, MB, GB, KiB, MiB, GiB)")
+            .map(Self)
     }
 }
 
@@ -180,16 +187,24 @@ impl FromStr for BitRate {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         const UNITS: [(&str, u64); 4] =
             [("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
-        parse_exact(text, &UNITS, "a rate such as \"12Mbit/s\" (units bit/s, kbit/s, Mbit/s, Gbit/s)")
-            .map(Self)
+        parse_exact(
+            text,
+            &UNITS,
+            "a rate such as \"12Mbit/s\" (units bit/s, kbit/s, Mbit/s, Gbit/s)",
+        )
+        .map(Self)
     }
 }
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (unit, name) in
-            [(1 << 30, "GiB"), (1 << 20, "MiB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")]
-        {
+        for (unit, name) in [
+            (1 << 30, "GiB"),
+            (1 << 20, "MiB"),
+            (1_000_000_000, "GB"),
+            (1_000_000, "MB"),
+            (1_000, "kB"),
+        ] {
             if self.0 >= unit && self.0.is_multiple_of(unit) {
                 return write!(f, "{}{name}", self.0 / unit);
             }

@@ -9,15 +9,18 @@ macro_rules! with_exit_status {
     ($($text:expr),*) => {
         concat!(
             $($text, "\n\n",)*
-            "Exit status: 0 done; 1 a claim came out worse than recorded, a run was late, broken or interrupted, or the command \
-             behind `live --` failed, whatever its own status; 2 wrong usage or input, or a place that cannot be written."
+            "Exit status: 0 done; 1 a claim came out worse than recorded, a run was late, broken \
+             or interrupted, or the command behind `live --` failed, whatever its own status; \
+             2 wrong usage or input, or a place that cannot be written."
         )
     };
 }
 
 /// Keep the queues of cellular networks just full, but no fuller.
 #[derive(Parser)]
-#[command(name = "justfull", version = crate::VERSION, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(
+    name = "justfull", version = crate::VERSION, about, after_help = EXAMPLES, max_term_width = 100
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -30,7 +33,7 @@ Examples:
   justfull run t20-individual                         a shipped scenario (see `justfull list`)
   justfull run my.toml --runs 10 --out results/my     ten seeds, 95 % intervals
   justfull run t20-individual --method Vanilla --method DRQL --set 'rlc.queue.limit=10MB'
-  justfull reproduce T20                              a paper's claims (traces: folder in JUSTFULL_DATA)
+  justfull reproduce T20                              a paper's claims (traces: JUSTFULL_DATA)
   justfull explain codel                              what a method does, with its parameters"
 );
 
@@ -44,9 +47,11 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Run a paper's claims and judge them
     #[command(after_help = with_exit_status!(
-        "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  justfull reproduce T20 --figure 7 --short\n\n\
-         A claim whose trace is not here is not run, which is said; with --strict that is exit 1. A claim that the file of \
-         claims records as missed may miss again: exit 1 is for one that came out worse than recorded."
+        "Examples:\n  JUSTFULL_DATA=~/traces justfull reproduce T20\n  \
+         justfull reproduce T20 --figure 7 --short\n\n\
+         A claim whose trace is not here is not run, which is said; with --strict that is exit 1. \
+         A claim that the file of claims records as missed may miss again: exit 1 is for one that \
+         came out worse than recorded."
     ))]
     Reproduce(ReproduceArgs),
     /// Put real applications behind the stack, in real time, over the kernel's own TCP
@@ -55,12 +60,14 @@ pub(crate) enum Command {
     /// Run a scenario's flows simulated and live, and compare
     #[command(after_help = with_exit_status!(
         "Example:\n  justfull parity live-lte --method CoDel --method DRQL --time 60s\n\n\
-         A figure outside its band is exit 1. A run that is too short to compare a figure says so, and does not miss it."
+         A figure outside its band is exit 1. A run that is too short to compare a figure says \
+         so, and does not miss it."
     ))]
     Parity(ParityArgs),
     /// Compare TCP controls with published formulas and figures
     #[command(after_help = with_exit_status!(
-        "Examples:\n  justfull validate cubic --no-files\n  justfull validate all --out results/tcp\n\n\
+        "Examples:\n  justfull validate cubic --no-files\n  \
+         justfull validate all --out results/tcp\n\n\
          Writes CONTROL.md and figures/*.svg."
     ))]
     Validate(ValidateArgs),
@@ -72,11 +79,14 @@ pub(crate) enum Command {
         /// Name of an algorithm or a method (see `justfull list`)
         name: String,
     },
-    /// Check scenario files without running them, and report all that is wrong with them; check folders of results
+    /// Check scenario files without running them, and report all that is wrong with them; check
+    /// folders of results
     #[command(after_help = with_exit_status!(
-        "Examples:\n  justfull check my.toml\n  justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n  \
+        "Examples:\n  justfull check my.toml\n  \
+         justfull check my.toml --method DRQL --set rlc.limiter.keep=1\n  \
          justfull check results/my\n\n\
-         Each file is read under all of its methods, variants and switches, or those that are named. Each mistake is a line. \
+         Each file is read under all of its methods, variants and switches, or those that are \
+         named. Each mistake is a line. \
          A folder of results that is not the whole of one run is exit 1."
     ))]
     Check(CheckArgs),
@@ -133,10 +143,13 @@ Examples:
   justfull live live-lte --time 20s
   justfull live live-lte --time 1h --attach eth1 eth2
 
-Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces `server`, `ue`, `ue0`, `ue1` ...
-are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the next start.
+Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces \
+`server`, `ue`, `ue0`, `ue1` ...
+are names. What was made is removed at the end, on Ctrl-C too; what a killed run left, at the \
+next start.
 
-A command behind -- that fails makes the exit status 1, whatever its own; the message names it (\"the command ended with status 7\")."
+A command behind -- that fails makes the exit status 1, whatever its own; the message names it \
+(\"the command ended with status 7\")."
 );
 
 /// Which scenario, and how.
@@ -148,10 +161,12 @@ pub(crate) struct ScenarioArgs {
     /// Switch of the file to turn on; may be given several times
     #[arg(long = "switch", value_name = "NAME")]
     pub(crate) switches: Vec<String>,
-    /// Change a setting, e.g. rlc.queue.limit=10MB or rlc.limiter.keep=1; may be given several times.
+    /// Change a setting, e.g. rlc.queue.limit=10MB or rlc.limiter.keep=1; may be given several
+    /// times.
     ///
-    /// It comes after the method's settings and beats them. Where a method has no such setting it does not apply, which is said; a
-    /// setting that no method has is refused. A bare name stands for a table of that kind: rlc.limiter=drql.
+    /// It comes after the method's settings and beats them. Where a method has no such setting it
+    /// does not apply, which is said; a setting that no method has is refused. A bare name
+    /// stands for a table of that kind: rlc.limiter=drql.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of the first run
@@ -162,7 +177,8 @@ pub(crate) struct ScenarioArgs {
 /// How long a live run takes, and how true it is.
 #[derive(Args)]
 pub(crate) struct PaceArgs {
-    /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's duration]
+    /// Time after which the run ends, whatever still runs in it, e.g. 20s [default: the scenario's
+    /// duration]
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
     /// Time between readings of the interfaces: shorter is truer, and takes more of a core
@@ -185,23 +201,27 @@ pub(crate) struct LiveArgs {
     /// Where the command runs: server, ue (the first), ue0, ue1 ...
     #[arg(long, value_name = "SIDE", default_value = "ue")]
     pub(crate) on: String,
-    /// A line for a shell on the server's side, started before the command and ended after it; may be given several times
+    /// A line for a shell on the server's side, started before the command and ended after it; may
+    /// be given several times
     #[arg(long, value_name = "LINE")]
     pub(crate) serve: Vec<OsString>,
     /// An interactive shell on this side instead of a command
     #[arg(long, value_name = "SIDE", conflicts_with = "command")]
     pub(crate) shell: Option<String>,
-    /// Put the stack between two existing Ethernet interfaces, as a bridge, until the command ends, --time is over or Ctrl-C comes.
+    /// Put the stack between two existing Ethernet interfaces, as a bridge, until the command
+    /// ends, --time is over or Ctrl-C comes.
     ///
-    /// The first is the servers' side, the second the UEs'. The command runs where justfull does. A sole UE takes all; of several, UE
-    /// n has 10.45.0.(n+1) and fd45::(n+1), and ue0 takes what no other has.
+    /// The first is the servers' side, the second the UEs'. The command runs where justfull does.
+    /// A sole UE takes all; of several, UE n has 10.45.0.(n+1) and fd45::(n+1), and ue0 takes
+    /// what no other has.
     #[arg(long, num_args = 2, value_names = ["SERVERS", "UES"],
           conflicts_with_all = ["on", "serve", "shell", "flows", "congestion_control"])]
     pub(crate) attach: Option<Vec<String>>,
     /// Send the scenario's own flows beside the command
     #[arg(long)]
     pub(crate) flows: bool,
-    /// Congestion control of both sides by route, as the kernel names it [default: that of each UE's first flow]
+    /// Congestion control of both sides by route, as the kernel names it [default: that of each
+    /// UE's first flow]
     #[arg(long, value_name = "NAME")]
     pub(crate) congestion_control: Option<String>,
     /// A capture for Wireshark with the real datagrams, one interface for each layer
@@ -236,12 +256,16 @@ pub(crate) struct ParityArgs {
     pub(crate) pace: PaceArgs,
     /// Time for live runs until one can be compared, in whole runs.
     ///
-    /// One of which 0.1 % of the slots are late, or 1 % of the wake-ups by a tenth of their period, says as much about the machine as
-    /// about the method, and is given up as soon as that is settled.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    /// One of which 0.1 % of the slots are late, or 1 % of the wake-ups by a tenth of their
+    /// period, says as much about the machine as about the method, and is given up as soon as
+    /// that is settled.
+    #[arg(
+        long, value_name = "N", default_value_t = 3,
+        value_parser = clap::value_parser!(u32).range(1..=100)
+    )]
     pub(crate) tries: u32,
-    /// Compare delays that miss again, taking for equal what differs by no more than this: tells a machine's 50 us on delays that
-    /// come in steps from a difference of substance
+    /// Compare delays that miss again, taking for equal what differs by no more than this: tells a
+    /// machine's 50 us on delays that come in steps from a difference of substance
     #[arg(long, value_name = "TIME")]
     pub(crate) explain: Option<justfull_base::Duration>,
     /// Print one line of JSON for each method instead of tables
@@ -289,7 +313,8 @@ pub(crate) struct RunArgs {
     pub(crate) files_of_runs: RunFileArgs,
 }
 
-/// Files that are written while a run goes on; with several runs, each run's name goes into the file's.
+/// Files that are written while a run goes on; with several runs, each run's name goes into the
+/// file's.
 #[derive(Args)]
 #[command(next_help_heading = "Files of single runs")]
 pub(crate) struct RunFileArgs {
@@ -330,8 +355,9 @@ pub(crate) struct DemoArgs {
 
 #[derive(Args)]
 pub(crate) struct OutputArgs {
-    /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl, runs.parquet, series.csv, cdf.csv,
-    /// result.json, manifest.json [default: results/NAME; live: results/live/SCENARIO-UTC]
+    /// Folder of the results, which is replaced as a whole: report.html, runs.csv, runs.jsonl,
+    /// runs.parquet, series.csv, cdf.csv, result.json, manifest.json [default: results/NAME;
+    /// live: results/live/SCENARIO-UTC]
     #[arg(long, short = 'o', value_name = "DIR", conflicts_with = "no_files")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the folder whatever it holds; what no run can make again is kept as DIR.old
@@ -366,7 +392,8 @@ pub(crate) struct ValidateArgs {
 pub(crate) struct ReproduceArgs {
     /// Paper: T20, E19, A21 or LastPoll
     pub(crate) paper: String,
-    /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name, e.g. "Table 4"
+    /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name,
+    /// e.g. "Table 4"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
     /// Number of seeds, at least 3, for an interval: more give narrower ones
@@ -389,7 +416,9 @@ pub(crate) struct ReproduceArgs {
 
 /// The command line as it was given.
 pub(crate) fn command() -> String {
-    let words: Vec<String> =
-        std::env::args().skip(1).map(|w| if w.contains(' ') { format!("'{w}'") } else { w }).collect();
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .map(|w| if w.contains(' ') { format!("'{w}'") } else { w })
+        .collect();
     format!("justfull {}", words.join(" "))
 }

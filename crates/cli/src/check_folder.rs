@@ -8,10 +8,12 @@ use std::path::Path;
 
 /// Whether `path` is a folder, or is where killed runs have left one.
 pub(crate) fn is_folder(path: &Path) -> bool {
-    path.is_dir() || (!path.exists() && folder::inspect(path).is_ok_and(|found| !found.leftovers.is_empty()))
+    path.is_dir()
+        || (!path.exists() && folder::inspect(path).is_ok_and(|found| !found.leftovers.is_empty()))
 }
 
-/// Says what is in the folder `path` and what killed runs left beside it; a folder that is not the whole of one run is a failure.
+/// Says what is in the folder `path` and what killed runs left beside it; a folder that is not the
+/// whole of one run is a failure.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     let shown = path.display();
     let found = folder::inspect(path).map_err(|e| Failure::Usage(format!("{shown}: {e}")))?;

@@ -71,17 +71,19 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), Failure> {
 /// A line about the sound scenario `name`, or what is wrong with it.
 fn check_file(name: &Path, overrides: &Overrides) -> Result<String, Vec<String>> {
     let (text, file) = source(name).map_err(|failure| vec![failure.to_string()])?;
-    let scenario = Scenario::examine(&text, &file, data_dir(), overrides.clone()).map_err(|errors| {
-        let mut lines: Vec<String> = errors.iter().take(PRINTED).map(ToString::to_string).collect();
-        if errors.len() > PRINTED {
-            lines.push(format!(
-                "{}: {} mistakes, the first {PRINTED} are shown",
-                file.display(),
-                errors.len()
-            ));
-        }
-        lines
-    })?;
+    let scenario =
+        Scenario::examine(&text, &file, data_dir(), overrides.clone()).map_err(|errors| {
+            let mut lines: Vec<String> =
+                errors.iter().take(PRINTED).map(ToString::to_string).collect();
+            if errors.len() > PRINTED {
+                lines.push(format!(
+                    "{}: {} mistakes, the first {PRINTED} are shown",
+                    file.display(),
+                    errors.len()
+                ));
+            }
+            lines
+        })?;
     for warning in scenario.warnings().map_err(|e| vec![e.to_string()])? {
         say(&format!("warning: {warning}"));
     }
@@ -109,19 +111,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// What a reader of the demonstration must know.
 const DEMO_NOTES: [&str; 2] = [
-    "The channels named walk and train ride are synthetic and ship with the program: they have the statistics of the \
-     paper's traces but are not those traces.",
-    "RLC of 31 packets and late ticks, as T20's program ran (variant as-released); with its text's 1024 packets Vanilla \
-     waits for seconds: justfull run t20-individual.",
+    "The channels named walk and train ride are synthetic and ship with the program: they have \
+     the statistics of the paper's traces but are not those traces.",
+    "RLC of 31 packets and late ticks, as T20's program ran (variant as-released); with its \
+     text's 1024 packets Vanilla waits for seconds: justfull run t20-individual.",
 ];
 
 /// How to see the paper's traces too.
-const DEMO_NO_TRACES: &str = "The paper's traces were not run: JUSTFULL_DATA names no folder that has them.";
+const DEMO_NO_TRACES: &str =
+    "The paper's traces were not run: JUSTFULL_DATA names no folder that has them.";
 
 pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let markov = |fit: &str| Value::Table(toml_table(&[("kind", "markov"), ("fit", fit)]));
-    let mut channels =
-        vec![("walk".to_string(), markov("pedestrian-like")), ("train ride".into(), markov("train-like"))];
+    let mut channels = vec![
+        ("walk".to_string(), markov("pedestrian-like")),
+        ("train ride".into(), markov("train-like")),
+    ];
     let mut notes = DEMO_NOTES.map(str::to_string).to_vec();
     for (name, channel) in claims::load("T20").map_err(|e| Failure::usage(&e))?.traces {
         let file = channel.get("file").and_then(Value::as_str).unwrap_or_default();
@@ -158,7 +163,10 @@ fn demo_scenario(name: &str, title: &str, channel: &Value) -> Result<Scenario, F
 }
 
 fn toml_table(entries: &[(&str, &str)]) -> Table {
-    entries.iter().map(|(key, value)| ((*key).to_string(), Value::String((*value).into()))).collect()
+    entries
+        .iter()
+        .map(|(key, value)| ((*key).to_string(), Value::String((*value).into())))
+        .collect()
 }
 
 fn run_all(
@@ -179,8 +187,10 @@ fn run_all(
         Comparison { notes, command: command(), version: VERSION.into(), ..Comparison::default() };
     for (i, scenario) in scenarios.iter().enumerate() {
         let files = outputs.get(i).map_or(&[][..], Vec::as_slice);
-        let part = compare(scenario, threads(jobs), &display.watch, files).map_err(|e| Failure::usage(&e))?;
-        whole.title = if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
+        let part = compare(scenario, threads(jobs), &display.watch, files)
+            .map_err(|e| Failure::usage(&e))?;
+        whole.title =
+            if whole.title.is_empty() { part.title } else { "Comparison of scenarios".into() };
         whole.notes.extend(part.notes);
         whole.groups.extend(part.groups);
         whole.scenario_toml.push_str(&part.scenario_toml);
@@ -191,7 +201,8 @@ fn run_all(
     drop(display);
     show(&whole, output.wide)?;
     say(&in_words(speed));
-    // An interruption before the first run was done leaves no results, and the earlier ones where they are.
+    // An interruption before the first run was done leaves no results, and the earlier ones where
+    // they are.
     let none = !whole.missing.is_empty() && whole.groups.iter().all(|group| group.runs.is_empty());
     if let Some(folder) = out.filter(|_| !none) {
         results::finish(folder, &whole, output.png)?;
@@ -221,7 +232,8 @@ const NAMED: usize = 10;
 fn missing(runs: &[String]) -> String {
     let (named, others) = runs.split_at(runs.len().min(NAMED));
     let count = runs.len();
-    let mut text = format!("interrupted, {count} of the runs are missing:\n  {}", named.join("\n  "));
+    let mut text =
+        format!("interrupted, {count} of the runs are missing:\n  {}", named.join("\n  "));
     if !others.is_empty() {
         text.push_str(&format!("\n  and {} others; result.json names all", others.len()));
     }
@@ -229,7 +241,10 @@ fn missing(runs: &[String]) -> String {
 }
 
 pub(crate) fn in_words((simulated, wall): (f64, f64)) -> String {
-    format!("{simulated:.0} s simulated in {wall:.2} s: {:.0} times real time", simulated / wall.max(1e-3))
+    format!(
+        "{simulated:.0} s simulated in {wall:.2} s: {:.0} times real time",
+        simulated / wall.max(1e-3)
+    )
 }
 
 /// Most threads; more would only wait for each other.
@@ -270,11 +285,13 @@ mod tests {
     fn a_broken_run_fails_by_name() {
         assert!(unbroken(&Comparison::default()).is_ok());
         let broken = vec!["s: Vanilla, seed 1: used <= offered: 2, 1".to_string()];
-        let Err(Failure::Failed(text)) = unbroken(&Comparison { broken, ..Comparison::default() }) else {
+        let Err(Failure::Failed(text)) = unbroken(&Comparison { broken, ..Comparison::default() })
+        else {
             panic!("it fails with status 1")
         };
         assert!(
-            text.contains("1 of the runs") && text.ends_with("s: Vanilla, seed 1: used <= offered: 2, 1"),
+            text.contains("1 of the runs")
+                && text.ends_with("s: Vanilla, seed 1: used <= offered: 2, 1"),
             "{text}"
         );
     }

@@ -23,8 +23,8 @@ pub(crate) fn explain(name: &str) -> Result<(), Failure> {
 
 pub(crate) fn show(name: &str) -> Result<(), Failure> {
     let names: Vec<&str> = library::SCENARIOS.iter().map(|(n, _)| *n).collect();
-    let text =
-        library::scenario(name).ok_or_else(|| unknown(name, &names, "a scenario of `justfull list`"))?;
+    let text = library::scenario(name)
+        .ok_or_else(|| unknown(name, &names, "a scenario of `justfull list`"))?;
     print(text)
 }
 
@@ -33,11 +33,15 @@ pub(crate) fn schema() -> Result<(), Failure> {
 }
 
 fn unknown(name: &str, known: &[&str], otherwise: &str) -> Failure {
-    Failure::Usage(format!("name: found {name}, allowed is {}", near::allowed(name, known, otherwise)))
+    Failure::Usage(format!(
+        "name: found {name}, allowed is {}",
+        near::allowed(name, known, otherwise)
+    ))
 }
 
 pub(crate) fn man(out: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(out).map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
+    std::fs::create_dir_all(out)
+        .map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     man_pages(command, out).map_err(|e| Failure::usage(&e))
@@ -53,7 +57,8 @@ fn man_pages(command: clap::Command, out: &Path) -> Result<(), export::ExportErr
 }
 
 pub(crate) fn reference(out: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(out).map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
+    std::fs::create_dir_all(out)
+        .map_err(|e| Failure::Usage(format!("--out: {}: {e}", out.display())))?;
     for (name, text) in reference::pages() {
         export::write_whole(&out.join(name), |file| file.write_all(text.as_bytes()))
             .map_err(|e| Failure::usage(&e))?;

@@ -97,7 +97,8 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
         None if args.command.is_empty() => None,
         None => Some((side, Command::Program(args.command.clone()))),
     };
-    let attach = args.attach.as_deref().and_then(|names| <[String; 2]>::try_from(names.to_vec()).ok());
+    let attach =
+        args.attach.as_deref().and_then(|names| <[String; 2]>::try_from(names.to_vec()).ok());
     let own = command.is_none() && args.serve.is_empty() && attach.is_none();
     let session = Session {
         serve: args.serve.clone(),
@@ -108,11 +109,15 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     };
     // A process with several threads may not enter a user namespace any more.
     privilege().map_err(|e| Failure::usage(&e))?;
-    // Until the results are written: what listened to a signal once is not ended in order by it afterwards.
+    // Until the results are written: what listened to a signal once is not ended in order by it
+    // afterwards.
     let _stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let last = Last::default();
-    let metrics =
-        args.metrics.as_deref().map(|address| metrics::Server::start(address, last.clone())).transpose()?;
+    let metrics = args
+        .metrics
+        .as_deref()
+        .map(|address| metrics::Server::start(address, last.clone()))
+        .transpose()?;
     if let Some(server) = &metrics {
         say(&format!("metrics at http://{}/metrics", server.address()));
     }
@@ -197,12 +202,20 @@ fn comparison(chosen: &Chosen, outcome: &Outcome, allow_late: bool) -> Result<Co
     let group = Group { label: title.clone(), x: None, runs: vec![outcome.result.clone()] };
     Ok(Comparison {
         title,
-        notes: warm_up(&outcome.result).into_iter().chain(notes(&outcome.report, allow_late)).collect(),
+        notes: warm_up(&outcome.result)
+            .into_iter()
+            .chain(notes(&outcome.report, allow_late))
+            .collect(),
         groups: vec![group],
         scenario_toml: chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?,
         version: crate::VERSION.into(),
         command: command(),
-        broken: outcome.result.broken.iter().map(|invariant| format!("the live run: {invariant}")).collect(),
+        broken: outcome
+            .result
+            .broken
+            .iter()
+            .map(|invariant| format!("the live run: {invariant}"))
+            .collect(),
         ..Comparison::default()
     })
 }
@@ -214,10 +227,12 @@ fn warm_up(result: &RunResult) -> Option<String> {
     match warmup {
         0.0 => None,
         _ if duration <= warmup + 1e-6 => Some(format!(
-            "the run ended within its warm-up of {warmup} s, so that the tables are empty: {change}"
+            "the run ended within its warm-up of {warmup} s, so that the tables are empty: \
+             {change}"
         )),
         _ => Some(format!(
-            "the first {warmup} s of {duration:.1} are warm-up, which the tables leave out: {change}"
+            "the first {warmup} s of {duration:.1} are warm-up, which the tables leave out: \
+             {change}"
         )),
     }
 }
@@ -226,8 +241,8 @@ fn warm_up(result: &RunResult) -> Option<String> {
 fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     let late = &report.lateness;
     let mut notes = vec![format!(
-        "woken every {} for slots, late by {:.0} us (p50), {:.0} us (p99), {:.0} us (p99.9), at most {:.0} us; {} of {} slots \
-         ({:.2} %) handled after the next wake-up was due: {}",
+        "woken every {} for slots, late by {:.0} us (p50), {:.0} us (p99), {:.0} us (p99.9), at \
+         most {:.0} us; {} of {} slots ({:.2} %) handled after the next wake-up was due: {}",
         late.period,
         late.p50_us,
         late.p99_us,
@@ -244,13 +259,15 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     )];
     if let Priority::Normal(why) = &report.priority {
         notes.push(format!(
-            "without real-time priority, so that any other load delays wake-ups, by milliseconds: {why}"
+            "without real-time priority, so that any other load delays wake-ups, by milliseconds: \
+             {why}"
         ));
     }
     if report.outages.count > 0 {
         let (count, time) = (report.outages.count, report.outages.time);
-        notes
-            .push(format!("an attached interface was down {count} times, for {time} in all, and waited for"));
+        notes.push(format!(
+            "an attached interface was down {count} times, for {time} in all, and waited for"
+        ));
     }
     for (line, status) in &report.ended_servers {
         notes.push(format!("the server `{line}` ended before the run, with status {status}"));
@@ -262,19 +279,14 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
         ));
     }
     notes.push(format!("down: {}; up: {}", in_words(&report.down), in_words(&report.up)));
-    let mut flows = format!("{} flows", report.flows);
-    if report.aged_flows > 0 {
-        flows += &format!(
-            ", of which {} were aged out of the full table of flows: a flow that came again after that is counted twice",
-            report.aged_flows
-        );
-    }
-    if report.shared_packets > 0 {
-        flows += &format!(", and {} packets had to share a flow", report.shared_packets);
-    }
-    notes.push(format!("{flows}; {} of {} packet buffers used", report.buffers_used, report.buffers));
-    let controls: Vec<String> =
-        report.congestion_control.iter().take(4).map(|(side, name)| format!("{side} {name}")).collect();
+    let (used, buffers) = (report.buffers_used, report.buffers);
+    notes.push(format!("{}; {used} of {buffers} packet buffers used", flows_in_words(report)));
+    let controls: Vec<String> = report
+        .congestion_control
+        .iter()
+        .take(4)
+        .map(|(side, name)| format!("{side} {name}"))
+        .collect();
     if !controls.is_empty() {
         notes.push(format!("congestion control of the kernel by route: {}", controls.join(", ")));
     }
@@ -288,6 +300,22 @@ fn notes(report: &LiveReport, allow_late: bool) -> Vec<String> {
     notes
 }
 
+/// The flows that appeared, and what became of them in the table of flows.
+fn flows_in_words(report: &LiveReport) -> String {
+    let mut flows = format!("{} flows", report.flows);
+    if report.aged_flows > 0 {
+        flows += &format!(
+            ", of which {} were aged out of the full table of flows: a flow that came again after \
+             that is counted twice",
+            report.aged_flows
+        );
+    }
+    if report.shared_packets > 0 {
+        flows += &format!(", and {} packets had to share a flow", report.shared_packets);
+    }
+    flows
+}
+
 /// The account of one way.
 fn in_words(account: &Account) -> String {
     let lost = [
@@ -298,12 +326,17 @@ fn in_words(account: &Account) -> String {
         (account.refused, "refused by the interface"),
         (account.queued, "queued at the end"),
     ];
-    let lost: String = lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    let lost: String =
+        lost.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
     format!("{} packets came, {} delivered{lost}", account.received, account.delivered)
 }
 
 /// Writes `live.json`: what [`notes`] says, for programs.
-fn write_report(folder: &mut ResultsFolder, report: &LiveReport, allow_late: bool) -> Result<(), Failure> {
+fn write_report(
+    folder: &mut ResultsFolder,
+    report: &LiveReport,
+    allow_late: bool,
+) -> Result<(), Failure> {
     /// The report, and whether its lateness was to matter.
     #[derive(Serialize)]
     struct Told<'a> {
@@ -322,11 +355,14 @@ fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
         return Err(Failure::Failed(fault.clone()));
     }
     if let Some(status) = outcome.status.filter(|status| !status.success()) {
-        return Err(Failure::Failed(format!("the command ended with status {}", Running::exit_code(status))));
+        return Err(Failure::Failed(format!(
+            "the command ended with status {}",
+            Running::exit_code(status)
+        )));
     }
     if outcome.report.late() && !allow_late {
-        let why =
-            "the run is late: its delays are this machine's, not the scenario's alone; --allow-late takes it";
+        let why = "the run is late: its delays are this machine's, not the scenario's alone; \
+                   --allow-late takes it";
         return Err(Failure::Failed(why.into()));
     }
     Ok(())
@@ -336,7 +372,8 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     let methods: Vec<Option<&String>> =
         if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
     privilege().map_err(|e| Failure::usage(&e))?;
-    // Over all runs and what lies between them: what listened to a signal once is not ended by it afterwards.
+    // Over all runs and what lies between them: what listened to a signal once is not ended by it
+    // afterwards.
     let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
     let (mut missed, mut rows, mut too_short) = (0, 0, 0);
     let mut failed = None;
@@ -359,10 +396,13 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
         }
     }
     if missed > 0 {
-        return Err(Failure::Failed(format!("{missed} of {rows} comparisons are outside their bands")));
+        return Err(Failure::Failed(format!(
+            "{missed} of {rows} comparisons are outside their bands"
+        )));
     }
     if rows > 0 && too_short == rows {
-        failed = failed.or_else(|| Some(Failure::Failed("too short: nothing could be compared".into())));
+        failed =
+            failed.or_else(|| Some(Failure::Failed("too short: nothing could be compared".into())));
     }
     failed.map_or(Ok(()), Err)
 }
@@ -374,8 +414,8 @@ fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
     }
     let Limit { missed, p99 } = Limit::COMPARABLE;
     Err(Failure::Failed(format!(
-        "not judged: {} % of the live run's slots were late, or 1 % of its wake-ups by {p99} of their period, so that its \
-         delays are this machine's too; --allow-late judges it",
+        "not judged: {} % of the live run's slots were late, or 1 % of its wake-ups by {p99} of \
+         their period, so that its delays are this machine's too; --allow-late judges it",
         100.0 * missed
     )))
 }
@@ -411,8 +451,9 @@ impl Progress for Until<'_> {
     }
 }
 
-/// Both runs of one method; the live one is repeated while it cannot be compared. But for the last, a run is given up once that is
-/// settled: all together take no longer than as many whole ones as there may be tries.
+/// Both runs of one method; the live one is repeated while it cannot be compared. But for the last,
+/// a run is given up once that is settled: all together take no longer than as many whole ones as
+/// there may be tries.
 fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, Outcome), Failure> {
     let ended = || Failure::Failed("ended by a signal".into());
     let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
@@ -447,7 +488,8 @@ fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, 
             return Err(Failure::Failed(format!("{}, {which}: {invariant}", chosen.job.method)));
         }
     }
-    let window = Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
+    let window =
+        Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
     let mut parity = Parity::of(&simulated, &outcome.result, window);
     if let Some(time) = args.explain {
         parity.explain((&simulated, &outcome.result), time);
@@ -463,17 +505,23 @@ fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool
     let (grid, style) = (table::parity(parity), table::Style::detect());
     let (duration, warmup) = (chosen.config.duration, chosen.config.warmup);
     if warmup > Duration::ZERO {
-        text.push_str(&format!("note: of {duration} the first {warmup} are warm-up and not compared\n"));
+        text.push_str(&format!(
+            "note: of {duration} the first {warmup} are warm-up and not compared\n"
+        ));
     }
     if parity.too_short() > 0 {
         let (time, packets) = (parity::LEAST_TIME, parity::LEAST_PACKETS);
         text.push_str(&format!(
-            "note: too short to compare all: that takes {time} after the warm-up and {packets} delays of a flow (--time)\n"
+            "note: too short to compare all: that takes {time} after the warm-up and {packets} \
+             delays of a flow (--time)\n"
         ));
     }
     let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
     let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
-    text.push_str(&format!("\n{}: simulated and live{judged}\n{drawn}\n{notes}", chosen.job.method));
+    text.push_str(&format!(
+        "\n{}: simulated and live{judged}\n{drawn}\n{notes}",
+        chosen.job.method
+    ));
     text
 }
 

@@ -1,8 +1,8 @@
 //! The command `justfull`.
 //!
-//! Standard output is data and tables; progress, warnings and errors go to standard error. Exit 0: done; 1: a claim came out worse
-//! than recorded, a run was late, broken or interrupted, or the command behind `live --` failed; 2: wrong usage or input, or a
-//! place that cannot be written.
+//! Standard output is data and tables; progress, warnings and errors go to standard error. Exit 0:
+//! done; 1: a claim came out worse than recorded, a run was late, broken or interrupted, or the
+//! command behind `live --` failed; 2: wrong usage or input, or a place that cannot be written.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -55,7 +55,8 @@ impl Failure {
     }
 }
 
-/// Prints what clap says: help, the version, or what is wrong with the arguments, which may hold anything.
+/// Prints what clap says: help, the version, or what is wrong with the arguments, which may hold
+/// anything.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     if error.use_stderr() && text.chars().any(|c| c.is_control() && c != '\n') {

@@ -66,7 +66,10 @@ fn paint(watch: &Watch, bar: &ProgressBar) {
     let ms = watch.simulated_ms.load(Ordering::Relaxed);
     bar.set_position(ms);
     let speed = ms as f64 * 1e-3 / bar.elapsed().as_secs_f64().max(1e-3);
-    bar.set_message(format!("{} runs, {speed:.0} x real time", watch.finished.load(Ordering::Relaxed)));
+    bar.set_message(format!(
+        "{} runs, {speed:.0} x real time",
+        watch.finished.load(Ordering::Relaxed)
+    ));
 }
 
 impl Drop for Display {

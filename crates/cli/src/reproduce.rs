@@ -33,7 +33,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let speed = display.speed();
     drop(display);
     let grid = table::claims(&rows);
-    let notes: String = rows.notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
+    let notes: String =
+        rows.notes.iter().map(|n| format!("note: {}\n", table::printable(n))).collect();
     let style = table::Style::detect();
     let (drawn, reading) =
         (table::terminal(&table::narrow(&grid, style), style), table::notes([&grid], style));
@@ -41,13 +42,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     say(&in_words(speed));
     if let Some(file) = &args.markdown {
         let text = format!("{notes}\n{}\n\n{}\n", table::markdown(&grid), rows.tally());
-        export::write_whole(file, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))?;
+        export::write_whole(file, |out| out.write_all(text.as_bytes()))
+            .map_err(|e| Failure::usage(&e))?;
     }
     let not_run = rows.count(Verdict::NotRun);
     if not_run > 0 {
         let hint = if args.strict { "" } else { "; --strict makes that exit 1" };
         say(&format!(
-            "note: {not_run} claims were not run for want of their traces, which JUSTFULL_DATA names{hint}"
+            "note: {not_run} claims were not run for want of their traces, which JUSTFULL_DATA \
+             names{hint}"
         ));
     }
     comparison.claims = Some(rows);
@@ -59,7 +62,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     unbroken(&comparison)?;
     match (as_recorded, not_run) {
         (false, _) => Err(Failure::Failed("a claim came out worse than its file records".into())),
-        (true, 1..) if args.strict => Err(Failure::Failed(format!("{not_run} claims were not run"))),
+        (true, 1..) if args.strict => {
+            Err(Failure::Failed(format!("{not_run} claims were not run")))
+        }
         _ => Ok(()),
     }
 }
@@ -74,6 +79,7 @@ fn not_in_the_folder(args: &ReproduceArgs, name: &str) -> Result<(), Failure> {
     }
     let (file, folder) = (file.display(), folder.display());
     Err(Failure::Usage(format!(
-        "--markdown: found {file}, where the folder of the results {folder} goes, allowed is a place outside of it"
+        "--markdown: found {file}, where the folder of the results {folder} goes, allowed is a \
+         place outside of it"
     )))
 }

@@ -35,9 +35,13 @@ pub(crate) fn open(
     Ok(Some(folder))
 }
 
-/// Takes a new folder for a live run of `scenario`, whose results cannot be made again; none when no files are wanted.
+/// Takes a new folder for a live run of `scenario`, whose results cannot be made again; none when
+/// no files are wanted.
 #[cfg(feature = "live")]
-pub(crate) fn open_live(output: &OutputArgs, scenario: &str) -> Result<Option<ResultsFolder>, Failure> {
+pub(crate) fn open_live(
+    output: &OutputArgs,
+    scenario: &str,
+) -> Result<Option<ResultsFolder>, Failure> {
     const KIND: &str = "live";
     if output.no_files || output.out.is_some() {
         return open(output, KIND, (KIND, scenario));
@@ -53,7 +57,11 @@ pub(crate) fn open_live(output: &OutputArgs, scenario: &str) -> Result<Option<Re
 }
 
 /// Writes report and tables, and puts the folder in its place.
-pub(crate) fn finish(mut folder: ResultsFolder, comparison: &Comparison, png: bool) -> Result<(), Failure> {
+pub(crate) fn finish(
+    mut folder: ResultsFolder,
+    comparison: &Comparison,
+    png: bool,
+) -> Result<(), Failure> {
     let shown = folder.path().join("report.html");
     let figures = figure::all(comparison);
     let mut write = || {
@@ -71,7 +79,11 @@ pub(crate) fn finish(mut folder: ResultsFolder, comparison: &Comparison, png: bo
         scenario_toml: comparison.scenario_toml.clone(),
     };
     publish(folder, origin)?;
-    say(&format!("report: {}; {tables} tables and {} figures beside it", shown.display(), figures.len()));
+    say(&format!(
+        "report: {}; {tables} tables and {} figures beside it",
+        shown.display(),
+        figures.len()
+    ));
     Ok(())
 }
 

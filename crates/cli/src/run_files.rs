@@ -29,7 +29,8 @@ pub(crate) fn outputs(
     let all: Vec<Vec<Outputs>> = scenarios
         .iter()
         .map(|scenario| {
-            let prefix = if scenarios.len() > 1 { format!("{}-", scenario.name) } else { String::new() };
+            let prefix =
+                if scenarios.len() > 1 { format!("{}-", scenario.name) } else { String::new() };
             run::outputs_of(&asked, scenario, &scenario.jobs(), &prefix)
         })
         .collect();
@@ -58,15 +59,16 @@ fn records(
     }
     let names = Format::ALL.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
     let format = match format {
-        Some(name) => Format::ALL
-            .iter()
-            .find(|(_, own)| *own == name)
-            .map(|(format, _)| *format)
-            .ok_or_else(|| Failure::Usage(format!("--format: found {name}, allowed is one of {names}")))?,
+        Some(name) => {
+            Format::ALL.iter().find(|(_, own)| *own == name).map(|(format, _)| *format).ok_or_else(
+                || Failure::Usage(format!("--format: found {name}, allowed is one of {names}")),
+            )?
+        }
         None => Format::of(path).ok_or_else(|| {
             let found = path.display();
             Failure::Usage(format!(
-                "{option}: found {found}, allowed is a name that ends in one of {names}, or any with --format"
+                "{option}: found {found}, allowed is a name that ends in one of {names}, or any \
+                 with --format"
             ))
         })?,
     };
@@ -77,14 +79,16 @@ fn records(
 fn one_run_where_there_is_no_name(option: &str, path: &Path, runs: usize) -> Result<(), Failure> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(Failure::Usage(format!(
-            "{option}: found {} for {runs} runs, allowed is one run there: choose it with --method, --seed and --runs 1",
+            "{option}: found {} for {runs} runs, allowed is one run there: choose it with \
+             --method, --seed and --runs 1",
             path.display()
         )));
     }
     Ok(())
 }
 
-/// No two files may have one place, under whatever names, and none may stand in the folder of the results: that is replaced as a whole.
+/// No two files may have one place, under whatever names, and none may stand in the folder of the
+/// results: that is replaced as a whole.
 fn distinct(all: &[Vec<Outputs>], folder: Option<&Path>) -> Result<(), Failure> {
     let out = folder.map(resolved);
     let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();
@@ -93,12 +97,14 @@ fn distinct(all: &[Vec<Outputs>], folder: Option<&Path>) -> Result<(), Failure> 
         if out.as_ref().is_some_and(|out| place.starts_with(out) || out.starts_with(&place)) {
             let folder = folder.unwrap_or(Path::new("")).display();
             return Err(Failure::Usage(format!(
-                "{option}: found {found}, where the folder of the results {folder} goes, allowed is a place outside of it"
+                "{option}: found {found}, where the folder of the results {folder} goes, allowed \
+                 is a place outside of it"
             )));
         }
         if let Some(other) = taken.insert(place, option) {
             return Err(Failure::Usage(format!(
-                "{option}: found {found}, which {other} names too, allowed is a place for each file"
+                "{option}: found {found}, which {other} names too, allowed is a place for each \
+                 file"
             )));
         }
     }

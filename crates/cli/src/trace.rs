@@ -1,4 +1,5 @@
-//! `trace`: information on traces, conversion between their formats, fits, synthetic traces, pictures.
+//! `trace`: information on traces, conversion between their formats, fits, synthetic traces,
+//! pictures.
 
 use crate::Failure;
 use crate::terminal::{print, say};
@@ -8,8 +9,8 @@ use justfull_trace::fit::{self, Over};
 use justfull_trace::info::{self, Info};
 use justfull_trace::input::{SCENARIO_LIMIT, read_capped};
 use justfull_trace::{
-    self as trace, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle, Loaded,
-    Output, ReadOptions, Repairs, Repeated, Timeline,
+    self as trace, BitRate, Bytes, Column, ConfigError, Duration, Factor, FileFormat, Gaps, Idle,
+    Loaded, Output, ReadOptions, Repairs, Repeated, Timeline,
 };
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,9 +18,8 @@ use std::path::{Path, PathBuf};
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
     /// Say what traces are like: length, rates, outages, coherence, repairs
-    #[command(
-        after_help = "Examples:\n  justfull trace info downlink.trace\n  justfull trace info *.csv --bin 1s --json"
-    )]
+    #[command(after_help = "Examples:\n  justfull trace info downlink.trace\n  justfull trace \
+                            info *.csv --bin 1s --json")]
     Info(InfoArgs),
     /// Convert a trace to another format, whole or in part; every byte is kept or told
     #[command(after_help = CONVERT_EXAMPLES)]
@@ -31,9 +31,8 @@ pub(crate) enum TraceCommand {
     #[command(after_help = SYNTH_EXAMPLES)]
     Synth(SynthArgs),
     /// Draw rate over time and its distribution as SVG or PNG
-    #[command(
-        after_help = "Example:\n  justfull trace plot downlink.trace uplink.trace --bin 1s -o rates.svg"
-    )]
+    #[command(after_help = "Example:\n  justfull trace plot downlink.trace uplink.trace --bin 1s \
+                            -o rates.svg")]
     Plot(PlotArgs),
 }
 
@@ -41,7 +40,8 @@ const CONVERT_EXAMPLES: &str = "\
 Examples:
   justfull trace convert phone-log.csv --to mahimahi -o downlink.trace
   justfull trace convert --cbr 12Mbit/s --duration 60s --to mahimahi -o 12mbit.trace
-  justfull trace convert downlink.trace --from-time 10s --to-time 70s --scale 0.5 --to parquet -o part.parquet
+  justfull trace convert downlink.trace --from-time 10s --to-time 70s --scale 0.5 --to parquet -o \
+                                part.parquet
   justfull trace convert log.csv --column cqi --map oai --prbs 50 --to csv -o -";
 
 const FIT_EXAMPLES: &str = "\
@@ -57,10 +57,12 @@ Examples:
 /// How a trace is read.
 #[derive(Args)]
 pub(crate) struct ReadArgs {
-    /// Format of the file [default: told by what it holds; cellreplay looks like mahimahi and must be named]
+    /// Format of the file [default: told by what it holds; cellreplay looks like mahimahi and must
+    /// be named]
     #[arg(long, value_name = "FORMAT")]
     from: Option<FileFormat>,
-    /// Size of the packets that the file counts [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
+    /// Size of the packets that the file counts [default: mahimahi 1500B, cellreplay 1400B, t20
+    /// 1460B]
     #[arg(long, value_name = "SIZE")]
     packet: Option<Bytes>,
     /// Length of a row of the formats bytes and cqi [default: 1s for cqi]
@@ -99,7 +101,9 @@ impl ReadArgs {
             repairs: Repairs { repeated: self.repeated, gaps: self.gaps, idle: self.idle },
             ..ReadOptions::default()
         };
-        options.set_quality(self.map.as_deref(), self.prbs, self.layers).map_err(|e| refused(&e))?;
+        options
+            .set_quality(self.map.as_deref(), self.prbs, self.layers)
+            .map_err(|e| refused(&e))?;
         Ok(options)
     }
 
@@ -177,7 +181,8 @@ pub(crate) struct ConvertArgs {
     /// Loop or cut to this length
     #[arg(long, value_name = "TIME")]
     duration: Option<Duration>,
-    /// Length of the intervals to write, for bytes, csv and parquet [default: as read; 1ms for --cbr]
+    /// Length of the intervals to write, for bytes, csv and parquet [default: as read; 1ms for
+    /// --cbr]
     #[arg(long, value_name = "TIME")]
     interval: Option<Duration>,
     /// Size of the packets to write [default: mahimahi 1500B, cellreplay 1400B, t20 1460B]
@@ -192,7 +197,8 @@ pub(crate) struct FitArgs {
     /// Trace file; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What the states are: cqi, or rate (quantised to transport blocks) [default: cqi where the trace has it]
+    /// What the states are: cqi, or rate (quantised to transport blocks) [default: cqi where the
+    /// trace has it]
     #[arg(long, value_name = "WHAT")]
     over: Option<Over>,
     /// Length of a step, at most 1s [default: an interval, at least 100ms]
@@ -256,7 +262,9 @@ fn inform(args: &InfoArgs) -> Result<(), Failure> {
     let mut infos = Vec::new();
     for file in &args.files {
         let loaded = args.read.load(file)?;
-        infos.push(Info::of(&file.display().to_string(), &loaded, args.bin).map_err(|e| refused(&e))?);
+        infos.push(
+            Info::of(&file.display().to_string(), &loaded, args.bin).map_err(|e| refused(&e))?,
+        );
     }
     if args.json {
         return print(&infos.iter().map(|info| format!("{}\n", info.json())).collect::<String>());
@@ -277,11 +285,16 @@ fn wanted(args: &ConvertArgs) -> Result<Timeline, ConvertFailure> {
         }
         (_, rate) => {
             let interval = args.interval.unwrap_or(Duration::from_millis(1));
-            Timeline::constant(rate.unwrap_or_default(), args.duration.unwrap_or_default(), interval)?
+            Timeline::constant(
+                rate.unwrap_or_default(),
+                args.duration.unwrap_or_default(),
+                interval,
+            )?
         }
     };
     if args.from_time.is_some() || args.to_time.is_some() {
-        let (from, to) = (args.from_time.unwrap_or_default(), args.to_time.unwrap_or(timeline.duration()));
+        let (from, to) =
+            (args.from_time.unwrap_or_default(), args.to_time.unwrap_or(timeline.duration()));
         timeline = timeline.slice(from, to)?;
     }
     if let Some(factor) = args.scale {
@@ -319,16 +332,18 @@ fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 fn fit_chain(args: &FitArgs) -> Result<(), Failure> {
     let loaded = args.read.load(&args.file)?;
     tell(&args.file, &loaded.notes);
-    let over = args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
+    let over =
+        args.over.unwrap_or(if loaded.timeline.cqi().is_some() { Over::Cqi } else { Over::Rate });
     let quality = args.read.options()?.quality;
     let sized = args.read.prbs.is_some();
-    let fitted = fit::fit(&loaded.timeline, over, args.step, &quality, sized).map_err(|e| refused(&e))?;
+    let fitted =
+        fit::fit(&loaded.timeline, over, args.step, &quality, sized).map_err(|e| refused(&e))?;
     if over == Over::Cqi && !sized {
         let map = quality.map.name();
         let system = if map.starts_with("nr") { "NR" } else { "LTE" };
         let assumed = format!(
-            "a CQI says no rate: the chain's rates assume {} {system} resource blocks and the map {map}; --prbs, --map and --layers \
-             name others",
+            "a CQI says no rate: the chain's rates assume {} {system} resource blocks and the map \
+             {map}; --prbs, --map and --layers name others",
             quality.n_prb
         );
         tell(&args.file, &[assumed]);
@@ -346,7 +361,8 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
             let refused = |found: &dyn std::fmt::Display| {
                 let known = fit::SHIPPED_FITS.join(", ");
                 Failure::Usage(format!(
-                    "{name}: found {found}, allowed is a file that `trace fit` wrote, or one of {known}"
+                    "{name}: found {found}, allowed is a file that `trace fit` wrote, or one of \
+                     {known}"
                 ))
             };
             let bytes = read_capped(&args.fit, SCENARIO_LIMIT).map_err(|e| refused(&e.found))?;
@@ -359,17 +375,19 @@ fn synthesise(args: &SynthArgs) -> Result<(), Failure> {
 }
 
 fn plot(args: &PlotArgs) -> Result<(), Failure> {
-    let png = match args.out.extension().map(|ending| ending.to_string_lossy().to_lowercase()).as_deref() {
-        None | Some("svg") => false,
-        Some("png") if cfg!(not(feature = "png")) => return Err(Failure::lacks("PNG", "png")),
-        Some("png") => true,
-        Some(_) => {
-            let found = args.out.display();
-            return Err(Failure::Usage(format!(
-                "--out: found {found}, allowed is a name that ends in .svg or .png, or -"
-            )));
-        }
-    };
+    let png =
+        match args.out.extension().map(|ending| ending.to_string_lossy().to_lowercase()).as_deref()
+        {
+            None | Some("svg") => false,
+            Some("png") if cfg!(not(feature = "png")) => return Err(Failure::lacks("PNG", "png")),
+            Some("png") => true,
+            Some(_) => {
+                let found = args.out.display();
+                return Err(Failure::Usage(format!(
+                    "--out: found {found}, allowed is a name that ends in .svg or .png, or -"
+                )));
+            }
+        };
     let mut traces = Vec::new();
     for file in &args.files {
         let loaded = args.read.load(file)?;
@@ -379,13 +397,22 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let longest = traces.iter().map(|(_, timeline)| info::default_bin(timeline)).max();
     let bin = args.bin.or(longest).unwrap_or_default();
     let figure = figure::trace::rates(&traces, bin).map_err(|e| refused(&e))?;
-    let bytes =
-        if png { figure::png(&figure.svg).map_err(Failure::Failed)? } else { figure.svg.into_bytes() };
+    let bytes = if png {
+        figure::png(&figure.svg).map_err(Failure::Failed)?
+    } else {
+        figure.svg.into_bytes()
+    };
     put(&args.out, &mut |file| file.write_all(&bytes))
 }
 
-/// Writes `timeline` as `format` to `out`, `-` for standard output, and says what was written and what was not.
-fn write(timeline: &Timeline, format: FileFormat, packet: Option<Bytes>, out: &Path) -> Result<(), Failure> {
+/// Writes `timeline` as `format` to `out`, `-` for standard output, and says what was written and
+/// what was not.
+fn write(
+    timeline: &Timeline,
+    format: FileFormat,
+    packet: Option<Bytes>,
+    out: &Path,
+) -> Result<(), Failure> {
     let output = Output::new(timeline, format, packet).map_err(|e| refused(&e))?;
     put(out, &mut |file| output.write(file))?;
     tell(out, &output.notes);
@@ -394,7 +421,8 @@ fn write(timeline: &Timeline, format: FileFormat, packet: Option<Bytes>, out: &P
     Ok(())
 }
 
-/// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an error here.
+/// Fills `out`, `-` for standard output. Whoever reads half a trace must know: a closed pipe is an
+/// error here.
 fn put(out: &Path, fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     if out != Path::new("-") {
         return export::write_whole(out, fill).map_err(|e| Failure::usage(&e));

@@ -17,15 +17,25 @@ pub(crate) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         CONTROLS.into_iter().filter(|c| args.control == ALL || *c == args.control).collect();
     if controls.is_empty() {
         let (found, known) = (&args.control, CONTROLS.join(", "));
-        return Err(Failure::Usage(format!("control: found {found}, allowed is one of {known}, {ALL}")));
+        return Err(Failure::Usage(format!(
+            "control: found {found}, allowed is one of {known}, {ALL}"
+        )));
     }
-    let name = if args.control == ALL { "validation".into() } else { format!("validation-{}", args.control) };
+    let name = if args.control == ALL {
+        "validation".into()
+    } else {
+        format!("validation-{}", args.control)
+    };
     let mut out = results::open(&args.output, &name, ("validate", &args.control))?;
     let mut as_recorded = true;
     for control in controls {
         let Some(validation) = validation::validate(control, threads(&args.jobs)) else { continue };
         let grid = page::table(&validation);
-        print(&format!("{}\n{}\n\n", table::terminal(&grid, table::Style::detect()), validation.tally()))?;
+        print(&format!(
+            "{}\n{}\n\n",
+            table::terminal(&grid, table::Style::detect()),
+            validation.tally()
+        ))?;
         as_recorded &= validation.as_recorded();
         if let Some(folder) = &mut out {
             write(folder, &validation)?;

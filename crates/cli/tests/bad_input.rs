@@ -1,4 +1,5 @@
-//! Wrong input: exit 2 and one message that names file, line, field, what was found and what is allowed; nothing is written.
+//! Wrong input: exit 2 and one message that names file, line, field, what was found and what is
+//! allowed; nothing is written.
 
 use std::io::Write;
 use std::path::Path;
@@ -68,7 +69,8 @@ impl Trial {
     /// `SOUND` on the trace `bytes`.
     fn trace(bytes: &[u8]) -> Self {
         let trial = Self::new(on_trace());
-        std::fs::write(trial.folder.path().join("t.csv"), bytes).expect("the folder can be written");
+        std::fs::write(trial.folder.path().join("t.csv"), bytes)
+            .expect("the folder can be written");
         trial
     }
 
@@ -78,7 +80,8 @@ impl Trial {
     }
 
     fn run(&self) -> Output {
-        std::fs::write(self.folder.path().join("my.toml"), &self.text).expect("the folder can be written");
+        std::fs::write(self.folder.path().join("my.toml"), &self.text)
+            .expect("the folder can be written");
         self.run_file("my.toml", "out")
     }
 
@@ -140,38 +143,48 @@ fn the_scenario_that_the_wrong_ones_differ_from_is_sound() {
 #[test]
 fn unknown_keys_are_named_with_their_neighbours_wherever_they_stand() {
     Trial::change("duration", "bogus = 1\nduration").refused(
-        "my.toml:2:1: field `bogus`: found an unknown field, allowed is one of `title`, *`switches`",
+        "my.toml:2:1: field `bogus`: found an unknown field, allowed is one of `title`, \
+         *`switches`",
     );
     Trial::change("queue = {", "limiter = { kind = \"bdp_5g\", floorr = 1 }\nqueue = {").refused(
-        "my.toml:10:30: field `rlc.limiter.floorr`: found an unknown field, allowed is one of *`floor`*",
+        "my.toml:10:30: field `rlc.limiter.floorr`: found an unknown field, allowed is one of \
+         *`floor`*",
     );
-    Trial::change("name = \"game\"", "name = \"game\"\nbogus = 1")
-        .refused("my.toml:27:1: field `flow[1].bogus`: found an unknown field, allowed is one of `name`, *");
+    Trial::change("name = \"game\"", "name = \"game\"\nbogus = 1").refused(
+        "my.toml:27:1: field `flow[1].bogus`: found an unknown field, allowed is one of `name`, *",
+    );
     Trial::change("interval = \"20ms\"", "interval = { mean = \"20ms\", sdd = \"5ms\" }").refused(
-        "my.toml:28:55: field `flow[1].udp.interval.sdd`: found an unknown field, allowed is `mean` or `sd`; did you mean `sd`?",
+        "my.toml:28:55: field `flow[1].udp.interval.sdd`: found an unknown field, allowed is \
+         `mean` or `sd`; did you mean `sd`?",
     );
-    Trial::more("[[method]]\nname = \"Own\"\nsett = 1")
-        .refused("my.toml:32:1: field `method[0].sett`: found an unknown field, allowed is one of `name`, *");
+    Trial::more("[[method]]\nname = \"Own\"\nsett = 1").refused(
+        "my.toml:32:1: field `method[0].sett`: found an unknown field, allowed is one of `name`, *",
+    );
 }
 
 #[test]
 fn what_a_method_sets_is_said_to_be_the_methods() {
     let own = |set: &str| {
-        Trial::more(&format!("[[method]]\nname = \"Own\"\n[method.set]\n{set}")).with(&["--method", "Own"])
+        Trial::more(&format!("[[method]]\nname = \"Own\"\n[method.set]\n{set}"))
+            .with(&["--method", "Own"])
     };
     own("\"rlc.bogus\" = 1").refused(
-        "my.toml:33:1: field `rlc.bogus` (set by method Own): found an unknown field, allowed is one of `queue`, `limiter`, `mode`",
+        "my.toml:33:1: field `rlc.bogus` (set by method Own): found an unknown field, allowed is \
+         one of `queue`, `limiter`, `mode`",
     );
     own("\"rlc.limiter\" = { kind = \"bdp_5g\", foo = 1 }").refused(
-        "my.toml:33:1: field `rlc.limiter.foo` (set by method Own): found an unknown field, allowed is one of *",
+        "my.toml:33:1: field `rlc.limiter.foo` (set by method Own): found an unknown field, \
+         allowed is one of *",
     );
     own("\"mtu.x\" = 1")
         .refused("my.toml:33:1: field `mtu` (set by method Own): found a table, allowed is *");
     own("duration = \"2s\"").refused(
-        "my.toml:33:1: field `duration` (set by method Own): found a setting that all methods share, allowed is *",
+        "my.toml:33:1: field `duration` (set by method Own): found a setting that all methods \
+         share, allowed is *",
     );
     own("\"rlc.queue.limit\" = \"0 packets\"").refused(
-        "my.toml:33:1: field `rlc.queue.limit` (set by method Own): found 0 packets, allowed is at least 1 packet *",
+        "my.toml:33:1: field `rlc.queue.limit` (set by method Own): found 0 packets, allowed is \
+         at least 1 packet *",
     );
     own("\"rlc..limit\" = 1")
         .refused("my.toml:33:1 (set by method Own): found `rlc..limit`, allowed is a dotted path");
@@ -181,17 +194,24 @@ fn what_a_method_sets_is_said_to_be_the_methods() {
 fn what_a_variant_a_sweep_or_a_switch_sets_is_said_to_be_theirs() {
     Trial::more("[variants.odd]\n\"rlc.queue.limit\" = \"0 packets\"")
         .with(&["--variant", "odd"])
-        .refused("my.toml:31:1: field `rlc.queue.limit` (set by variant odd): found 0 packets, allowed is *");
+        .refused(
+            "my.toml:31:1: field `rlc.queue.limit` (set by variant odd): found 0 packets, allowed \
+             is *",
+        );
     Trial::more("[switches.odd]\n\"rlc.queue.limit\" = 5").with(&["--switch", "odd"]).refused(
-        "my.toml:31:1: field `rlc.queue.limit` (set by switch odd): found integer `5`, allowed is *",
+        "my.toml:31:1: field `rlc.queue.limit` (set by switch odd): found integer `5`, allowed is \
+         *",
     );
-    let sweep =
-        |path: &str| format!("[sweep]\npath = \"{path}\"\nlabel = \"i_ms\"\nvalues = [\"10ms\", \"x\"]");
+    let sweep = |path: &str| {
+        format!("[sweep]\npath = \"{path}\"\nlabel = \"i_ms\"\nvalues = [\"10ms\", \"x\"]")
+    };
     Trial::more(&sweep("flow.game.udp.interval")).refused(
-        "my.toml:33:1: field `flow[1].udp.interval` (set by sweep): found string \"x\", allowed is a time *",
+        "my.toml:33:1: field `flow[1].udp.interval` (set by sweep): found string \"x\", allowed \
+         is a time *",
     );
     Trial::more(&sweep("flow.nobody.udp.interval")).refused(
-        "my.toml:33:1: field `flow.nobody.udp.interval` (set by sweep): found no element that is called `nobody` *",
+        "my.toml:33:1: field `flow.nobody.udp.interval` (set by sweep): found no element that is \
+         called `nobody` *",
     );
     Trial::more("[sweep]\npath = \"mtu\"\nlabel = \"mtu\"\nvalues = []")
         .refused("my.toml:33:1: field `sweep.values`: found none, allowed is at least one value");
@@ -204,25 +224,29 @@ fn wrong_units_bare_numbers_and_negative_times_are_refused() {
         .refused(&format!("my.toml:2:1: field `duration`: found string \"2 parsec\", {TIME}"));
     duration("2").refused(&format!("my.toml:2:1: field `duration`: found integer `2`, {TIME}"));
     duration("-5").refused(&format!("my.toml:2:1: field `duration`: found integer `-5`, {TIME}"));
-    duration("\"-5ms\"").refused(&format!("my.toml:2:1: field `duration`: found string \"-5ms\", {TIME}"));
+    duration("\"-5ms\"")
+        .refused(&format!("my.toml:2:1: field `duration`: found string \"-5ms\", {TIME}"));
     duration("[]").refused(&format!("my.toml:2:1: field `duration`: found a list, {TIME}"));
     duration("\"0s\"").refused("my.toml:2:1: field `duration`: found 0s, allowed is above 0s, *");
     Trial::change("name = \"game\"", "name = \"game\"\nstart = \"-5ms\"")
         .refused(&format!("my.toml:27:1: field `flow[1].start`: found string \"-5ms\", {TIME}"));
-    Trial::change("\"100 packets\"", "100")
-        .refused("my.toml:10:11: field `rlc.queue.limit`: found integer `100`, allowed is a limit such as *");
+    Trial::change("\"100 packets\"", "100").refused(
+        "my.toml:10:11: field `rlc.queue.limit`: found integer `100`, allowed is a limit such as *",
+    );
     let interval = |value: &str| Trial::change("\"20ms\"", value);
     interval("20").refused(
-        "my.toml:28:27: field `flow[1].udp.interval`: found integer `20`, allowed is a time with its unit such as \
-         \"20ms\", or { mean = \"20ms\", sd = \"5ms\" }",
+        "my.toml:28:27: field `flow[1].udp.interval`: found integer `20`, allowed is a time with \
+         its unit such as \"20ms\", or { mean = \"20ms\", sd = \"5ms\" }",
     );
     interval("{ mean = \"-20ms\", sd = \"5ms\" }").refused(&format!(
         "my.toml:28:40: field `flow[1].udp.interval.mean`: found string \"-20ms\", {TIME}"
     ));
-    interval("\"0ms\"")
-        .refused("my.toml:28:27: field `flow[1].udp.interval`: found 0s, allowed is at least 1us *");
+    interval("\"0ms\"").refused(
+        "my.toml:28:27: field `flow[1].udp.interval`: found 0s, allowed is at least 1us *",
+    );
     Trial::change("duration = \"1s\"", "duration = \"1s\"\nruns = -1").refused(
-        "my.toml:3:1: field `runs`: found integer `-1`, allowed is a whole number from 0 to 4294967295",
+        "my.toml:3:1: field `runs`: found integer `-1`, allowed is a whole number from 0 to \
+         4294967295",
     );
 }
 
@@ -230,18 +254,23 @@ fn wrong_units_bare_numbers_and_negative_times_are_refused() {
 fn values_out_of_bounds_are_refused_before_the_first_run() {
     let bulk = "name = \"bulk\"\nqfi = 9";
     Trial::change("qfi = 9\npriority", "qfi = 64\npriority").refused(
-        "my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found integer `64`, allowed is a QFI from 0 to 63 (TS 23.501)",
+        "my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found integer `64`, allowed is a QFI from 0 \
+         to 63 (TS 23.501)",
     );
     Trial::change(bulk, "name = \"bulk\"\nqfi = 64").refused(
-        "my.toml:22:1: field `flow[0].qfi`: found integer `64`, allowed is a QFI from 0 to 63 (TS 23.501)",
+        "my.toml:22:1: field `flow[0].qfi`: found integer `64`, allowed is a QFI from 0 to 63 (TS \
+         23.501)",
     );
     Trial::change(bulk, "name = \"bulk\"\nqfi = 8").refused(
-        "my.toml:22:1: field `flow[0].qfi`: found 8, allowed is the QFI of one of the UE's QoS flows *",
+        "my.toml:22:1: field `flow[0].qfi`: found 8, allowed is the QFI of one of the UE's QoS \
+         flows *",
     );
-    Trial::change("qfi = 3\npriority", "qfi = 9\npriority")
-        .refused("my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *");
+    Trial::change("qfi = 3\npriority", "qfi = 9\npriority").refused(
+        "my.toml:17:1: field `ue[0].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *",
+    );
     Trial::change("\"100 packets\"", "\"0 packets\"").refused(
-        "my.toml:10:11: field `rlc.queue.limit`: found 0 packets, allowed is at least 1 packet or 1B, or \"unlimited\" *",
+        "my.toml:10:11: field `rlc.queue.limit`: found 0 packets, allowed is at least 1 packet or \
+         1B, or \"unlimited\" *",
     );
     Trial::change("name = \"game\"", "name = \"game\"\nue = 7")
         .refused("my.toml:27:1: field `flow[1].ue`: found UE 7, allowed is 0: there is one UE");
@@ -250,7 +279,8 @@ fn values_out_of_bounds_are_refused_before_the_first_run() {
     Trial::change("duration = \"1s\"", "duration = \"1s\"\nruns = 0")
         .refused("my.toml:3:1: field `runs`: found 0, allowed is 1 to 100000");
     Trial::change("\"200B\"", "\"2000B\"").refused(
-        "my.toml:28:9: field `flow[1].udp.payload`: found *, allowed is 1B to the MTU less 28B of headers *",
+        "my.toml:28:9: field `flow[1].udp.payload`: found *, allowed is 1B to the MTU less 28B of \
+         headers *",
     );
     let no_ue = SOUND.replace(
         "[[ue]]\n[[ue.qos_flow]]\nqfi = 3\npriority = 1\n[[ue.qos_flow]]\nqfi = 9\npriority = 2\n",
@@ -266,12 +296,14 @@ fn fields_of_several_ues_and_flows_are_named_as_the_file_has_them() {
         .replace("[[ue]]", "[[ue]]\ncount = 3\nqos_flow = [{ qfi = 9 }]\n[[ue]]\ncount = 2")
         .replace("qfi = 9\n[flow.tcp]", "qfi = 9\nues = 0\ncount = 2\n[flow.tcp]");
     let to_the_fourth = many.replace("qfi = 3\nudp", "qfi = 3\nue = 3\nudp");
-    Trial::new(to_the_fourth.replace("qfi = 3\npriority", "qfi = 9\npriority"))
-        .refused("my.toml:21:1: field `ue[1].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *");
+    Trial::new(to_the_fourth.replace("qfi = 3\npriority", "qfi = 9\npriority")).refused(
+        "my.toml:21:1: field `ue[1].qos_flow[1].qfi`: found 9, allowed is a QFI that no other *",
+    );
     Trial::new(to_the_fourth.replace("\"20ms\"", "\"0ms\""))
         .refused("my.toml:35:27: field `flow[1].udp.interval`: found 0s, *");
     Trial::new(many).refused(
-        "my.toml:33:1: field `flow[1].qfi`: found 3, allowed is the QFI of one of the UE's QoS flows *",
+        "my.toml:33:1: field `flow[1].qfi`: found 3, allowed is the QFI of one of the UE's QoS \
+         flows *",
     );
 }
 
@@ -281,32 +313,39 @@ fn a_channel_that_never_carries_anything_is_refused() {
     Trial::change("per_slot = 4", "per_slot = 0")
         .refused("my.toml:7:1: field `channel.per_slot`: found 0, allowed is 1 to 4294967295 *");
     Trial::change(constant, "kind = \"rows\"\namounts = [0, 0]").refused(
-        "my.toml:7:1: field `channel.amounts`: found [0, 0], allowed is at least one entry, one above 0, *",
+        "my.toml:7:1: field `channel.amounts`: found [0, 0], allowed is at least one entry, one \
+         above 0, *",
     );
     Trial::trace(b"packets_per_10ms\n0\n0\n").refused(
-        "my.toml:7:1: field `channel.file`: t.csv: found a channel that never carries anything, allowed is some row *",
+        "my.toml:7:1: field `channel.file`: t.csv: found a channel that never carries anything, \
+         allowed is some row *",
     );
 }
 
 #[test]
 fn missing_fields_are_named_with_the_table_that_should_have_them() {
     Trial::change("payload = \"200B\", ", "").refused(
-        "my.toml:28:1: field `flow[1].udp.payload`: found nothing, allowed is a size with its unit, *",
+        "my.toml:28:1: field `flow[1].udp.payload`: found nothing, allowed is a size with its \
+         unit, *",
     );
     Trial::change("duration = \"1s\"\n", "")
         .refused(&format!("my.toml: field `duration`: found nothing, {TIME}"));
-    Trial::change("title = \"A download and a game\"\n", "")
-        .refused("my.toml: field `title`: found nothing, allowed is a value: the field is required");
+    Trial::change("title = \"A download and a game\"\n", "").refused(
+        "my.toml: field `title`: found nothing, allowed is a value: the field is required",
+    );
     Trial::change("name = \"bulk\"\n", "").refused(
-        "my.toml:20:1: field `flow[0].name`: found nothing, allowed is a value: the field is required",
+        "my.toml:20:1: field `flow[0].name`: found nothing, allowed is a value: the field is \
+         required",
     );
     Trial::change("queue = {", "limiter = { floor = 1 }\nqueue = {").refused(
-        "my.toml:10:1: field `rlc.limiter.kind`: found nothing, allowed is one of `unlimited`, `fixed`, *",
+        "my.toml:10:1: field `rlc.limiter.kind`: found nothing, allowed is one of `unlimited`, \
+         `fixed`, *",
     );
     Trial::change("\"20ms\"", "{ mean = \"20ms\" }")
         .refused(&format!("my.toml:28:27: field `flow[1].udp.interval.sd`: found nothing, {TIME}"));
     Trial::change("udp = { payload = \"200B\", interval = \"20ms\" }\n", "").refused(
-        "my.toml:26:1: field `flow[1].name`: found game, allowed is a flow with one table of `tcp`, `udp`, *",
+        "my.toml:26:1: field `flow[1].name`: found game, allowed is a flow with one table of \
+         `tcp`, `udp`, *",
     );
     Trial::change("methods = [\"Vanilla\"]", "methods = []")
         .refused("my.toml:3:1: field `methods`: found none, allowed is at least one method");
@@ -315,22 +354,25 @@ fn missing_fields_are_named_with_the_table_that_should_have_them() {
 #[test]
 fn unknown_names_are_refused_with_the_known_ones() {
     Trial::change("\"Vanilla\"", "\"Vanila\"").refused(
-        "my.toml:3:1: field `methods`: found Vanila, allowed is a method of *; did you mean Vanilla?",
+        "my.toml:3:1: field `methods`: found Vanila, allowed is a method of *; did you mean \
+         Vanilla?",
     );
-    Trial::new(SOUND)
-        .with(&["--method", "Vanila"])
-        .refused("my.toml: field `--method`: found Vanila, allowed is a method of *; did you mean Vanilla?");
+    Trial::new(SOUND).with(&["--method", "Vanila"]).refused(
+        "my.toml: field `--method`: found Vanila, allowed is a method of *; did you mean Vanilla?",
+    );
     Trial::new(SOUND)
         .with(&["--variant", "odd"])
         .refused("my.toml: field `--variant`: found odd, allowed is one of sound");
-    Trial::new(SOUND)
-        .with(&["--switch", "odd"])
-        .refused("my.toml: field `--switch`: found odd, allowed is none: the scenario has no switches");
-    Trial::change("queue = {", "limiter = { kind = \"bdp_6g\" }\nqueue = {").refused(
-        "my.toml:10:13: field `rlc.limiter.kind`: found `bdp_6g`, allowed is one of `unlimited`, `fixed`, *",
+    Trial::new(SOUND).with(&["--switch", "odd"]).refused(
+        "my.toml: field `--switch`: found odd, allowed is none: the scenario has no switches",
     );
-    Trial::change("\"constant\"", "\"konstant\"")
-        .refused("my.toml:6:1: field `channel.kind`: found `konstant`, allowed is one of `constant`, *");
+    Trial::change("queue = {", "limiter = { kind = \"bdp_6g\" }\nqueue = {").refused(
+        "my.toml:10:13: field `rlc.limiter.kind`: found `bdp_6g`, allowed is one of `unlimited`, \
+         `fixed`, *",
+    );
+    Trial::change("\"constant\"", "\"konstant\"").refused(
+        "my.toml:6:1: field `channel.kind`: found `konstant`, allowed is one of `constant`, *",
+    );
     Trial::new(SOUND)
         .with(&["--runs", "0"])
         .refused("my.toml: field `--runs`: found 0, allowed is 1 to 100000");
@@ -344,18 +386,24 @@ fn settings_of_the_user_that_make_no_sense_are_refused() {
     let set = |text: &str| Trial::new(SOUND).with(&["--set", text]);
     set("foo").refused("--set: found `foo`, allowed is path=value");
     set("=1").refused("--set: found ``, allowed is a dotted path");
-    set("foo=1").refused("my.toml: field `foo` (set by --set): found an unknown field, allowed is one of *");
-    set("duratoin=1s").refused("my.toml: field `duratoin` (set by --set): *; did you mean `duration`*?");
+    set("foo=1").refused(
+        "my.toml: field `foo` (set by --set): found an unknown field, allowed is one of *",
+    );
+    set("duratoin=1s")
+        .refused("my.toml: field `duratoin` (set by --set): *; did you mean `duration`*?");
     set("flow.nobody.qfi=1").refused(
-        "my.toml: field `flow.nobody.qfi` (set by --set): found no element that is called `nobody` or has that index, *",
+        "my.toml: field `flow.nobody.qfi` (set by --set): found no element that is called \
+         `nobody` or has that index, *",
     );
-    set("title.foo=1")
-        .refused("my.toml: field `title.foo` (set by --set): found a value that is no table above `foo`, *");
+    set("title.foo=1").refused(
+        "my.toml: field `title.foo` (set by --set): found a value that is no table above `foo`, *",
+    );
     set("rlc.limiter.floor=1").refused(
-        "my.toml: field `rlc.limiter.floor` (set by --set): found no such setting, allowed is one that is there: \
-         `rlc.limiter` is unlimited with nothing to set under Vanilla",
+        "my.toml: field `rlc.limiter.floor` (set by --set): found no such setting, allowed is one \
+         that is there: `rlc.limiter` is unlimited with nothing to set under Vanilla",
     );
-    set("mtu=1500\ntitle=\"x\"").refused("--set: found further settings after `mtu`, allowed is path=value");
+    set("mtu=1500\ntitle=\"x\"")
+        .refused("--set: found further settings after `mtu`, allowed is path=value");
     set(&format!("{}=1", vec!["a"; 20_000].join(".")))
         .refused("--set: found 20000 parts, allowed is a dotted path of at most 64 parts");
     set("duration=5")
@@ -374,8 +422,9 @@ fn traces_that_are_absent_or_wrong_are_refused_with_file_and_line() {
     Trial::trace(b"").refused(&format!("{field} t.csv: found no header line, allowed is *"));
     Trial::trace(b"packets_per_10ms\n")
         .refused(&format!("{field} t.csv: found no rows, allowed is at least one row *"));
-    Trial::trace(b"bytes\n5\n")
-        .refused(&format!("{field} t.csv:1: column `packets_per_10ms`: found `bytes`, allowed is *"));
+    Trial::trace(b"bytes\n5\n").refused(&format!(
+        "{field} t.csv:1: column `packets_per_10ms`: found `bytes`, allowed is *"
+    ));
     Trial::trace(b"packets_per_10ms\n5\nfoo\n").refused(&format!(
         "{field} t.csv:3: column `packets_per_10ms`: found `foo`, allowed is a whole number *"
     ));
@@ -423,7 +472,8 @@ fn scenario_files_that_cannot_be_read_are_refused() {
     );
     refused(
         &trial.run_file("cloud-gamin", "out"),
-        "cloud-gamin: found No such file *, or the name of a shipped one (`justfull list`); did you mean cloud-gaming?",
+        "cloud-gamin: found No such file *, or the name of a shipped one (`justfull list`); did \
+         you mean cloud-gaming?",
     );
     refused(&trial.run_file(".", "out"), ".: found a directory, allowed is a regular file");
     assert!(!trial.folder.path().join("out").exists());
@@ -467,14 +517,18 @@ fn a_scenario_that_is_no_regular_file_is_refused() {
     let pipe = trial.folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
     refused(&trial.run_file("pipe", "out"), "pipe: found a pipe, allowed is a regular file");
-    refused(&trial.run_file("/dev/zero", "out"), "/dev/zero: found a device, allowed is a regular file");
+    refused(
+        &trial.run_file("/dev/zero", "out"),
+        "/dev/zero: found a device, allowed is a regular file",
+    );
 }
 
 /// F8: what a file or an argument says reaches no terminal as a command.
 #[test]
 fn messages_hold_no_control_characters() {
     let clear = "\u{1b}[2J\u{7}\u{9b}2J";
-    let toml = clear.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007").replace('\u{9b}', "\\u009b");
+    let toml =
+        clear.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007").replace('\u{9b}', "\\u009b");
     for trial in [
         Trial::change("\"Vanilla\"", &format!("\"{toml}\"")),
         Trial::change("duration", &format!("\"{toml}\" = 1\nduration")),
@@ -501,10 +555,14 @@ fn tables_and_reports_hold_no_control_characters() {
             .replace("name = \"", &format!("name = \"{toml}")),
     );
     let done = trial.run();
-    let (stdout, stderr) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert_eq!(done.status.code(), Some(0), "{stderr}");
     let clean = |what: &str, text: &str| {
-        assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')), "{what}: {text:?}");
+        assert!(
+            !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')),
+            "{what}: {text:?}"
+        );
     };
     clean("standard output", &stdout);
     let out = trial.folder.path().join("out");
@@ -515,14 +573,17 @@ fn tables_and_reports_hold_no_control_characters() {
     }
 }
 
-/// U2: one run of `check` tells all that is wrong, a line for each mistake, and takes what `run` takes.
+/// U2: one run of `check` tells all that is wrong, a line for each mistake, and takes what `run`
+/// takes.
 #[test]
 fn check_tells_every_mistake_of_every_file() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let wrong =
-        SOUND.replace("duration = \"1s\"", "duration = 1\nbogus = 1").replace("\"200B\"", "\"2000B\"");
+    let wrong = SOUND
+        .replace("duration = \"1s\"", "duration = 1\nbogus = 1")
+        .replace("\"200B\"", "\"2000B\"");
     std::fs::write(folder.path().join("a.toml"), wrong).expect("the folder can be written");
-    let wrong = format!("{SOUND}\n[switches.odd]\nmtx = 1\n[variants.odd]\n\"rlc.queue.limit\" = 5\n");
+    let wrong =
+        format!("{SOUND}\n[switches.odd]\nmtx = 1\n[variants.odd]\n\"rlc.queue.limit\" = 5\n");
     std::fs::write(folder.path().join("b.toml"), wrong).expect("the folder can be written");
     std::fs::write(folder.path().join("c.toml"), SOUND).expect("the folder can be written");
     let check = |args: &[&str]| {
@@ -567,7 +628,8 @@ fn check_tells_every_mistake_of_every_file() {
     assert_eq!(stdout, "c.toml: sound; 2 runs (2 methods, 1 points)\n");
     assert!(stderr.contains("--set rlc.limiter.limit does not apply to Vanilla"), "{stderr}");
     let many: String = (0..30).map(|i| format!("[switches.s{i}]\nmtx{i} = 1\n")).collect();
-    std::fs::write(folder.path().join("many.toml"), format!("{SOUND}\n{many}")).expect("it can be written");
+    std::fs::write(folder.path().join("many.toml"), format!("{SOUND}\n{many}"))
+        .expect("it can be written");
     let (_, _, stderr) = check(&["many.toml"]);
     assert_eq!(stderr.lines().count(), 21, "{stderr}");
     assert!(stderr.contains("many.toml: 30 mistakes, the first 20 are shown"), "{stderr}");
@@ -580,7 +642,8 @@ fn u1_a_parameter_of_a_method_can_be_set() {
         let trial = Trial::new(SOUND).with(args);
         let done = trial.run();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let text = std::fs::read_to_string(trial.folder.path().join("out/runs.csv")).expect("it is there");
+        let text =
+            std::fs::read_to_string(trial.folder.path().join("out/runs.csv")).expect("it is there");
         text.replace("Limit10", "Limit20")
     };
     let set = rows(&["--method", "Limit10", "--set", "rlc.limiter.limit=20 packets"]);

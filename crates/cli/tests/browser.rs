@@ -1,22 +1,27 @@
-//! The report in a real browser: every figure shows something, on a desk, on a phone and on paper, without a network.
+//! The report in a real browser: every figure shows something, on a desk, on a phone and on paper,
+//! without a network.
 //!
-//! Needs Chromium, which `.ci/setup` installs from Debian. Where it is missing the test says so and is skipped; in CI that
-//! is a failure.
+//! Needs Chromium, which `.ci/setup` installs from Debian. Where it is missing the test says so and
+//! is skipped; in CI that is a failure.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the page says of itself once it is laid out: added to a copy of the report before the browser opens it.
+/// What the page says of itself once it is laid out: added to a copy of the report before the
+/// browser opens it.
 const PROBE: &str = r#"<script>
 document.querySelectorAll("details").forEach(d => d.open = true);
 const figures = [...document.querySelectorAll("figure")].map(f => {
   const r = f.querySelector("svg").getBoundingClientRect();
   return { id: f.id, x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: r.height };
 });
-// Boxes that show less than they hold, and whether they say so: a figure in words above it, a table by a shadow at its edge.
-const cut = [...document.querySelectorAll(".scroll, .plot")].filter(b => b.scrollWidth > b.clientWidth + 1).map(b => {
-  const said = getComputedStyle(b, "::before").content !== "none" && getComputedStyle(b, "::before").content !== "normal";
+// Boxes that show less than they hold, and whether they say so: a figure in words above it, a table
+// by a shadow at its edge.
+const cut = [...document.querySelectorAll(".scroll, .plot")].filter(b =>
+    b.scrollWidth > b.clientWidth + 1).map(b => {
+  const said = getComputedStyle(b, "::before").content !== "none"
+      && getComputedStyle(b, "::before").content !== "normal";
   const shaded = getComputedStyle(b).backgroundImage.includes("gradient");
   return { what: b.className, hint: b.classList.contains("plot") ? said : shaded };
 });
@@ -24,11 +29,13 @@ const out = document.createElement("script");
 out.type = "application/json";
 out.id = "probe";
 out.textContent = JSON.stringify({ figures, cut, height: document.documentElement.scrollHeight,
-  width: document.documentElement.scrollWidth, loaded: performance.getEntriesByType("resource").length });
+  width: document.documentElement.scrollWidth,
+      loaded: performance.getEntriesByType("resource").length });
 parent.document.body.append(out);
 </script>"#;
 
-/// Width of a small phone. The browser's own windows are no narrower than 500 pixels: the page then stands in a frame.
+/// Width of a small phone. The browser's own windows are no narrower than 500 pixels: the page then
+/// stands in a frame.
 const PHONE: u32 = 390;
 
 /// The largest report of a demonstration, in bytes.
@@ -37,7 +44,9 @@ const MOST_BYTES: u64 = 3_000_000;
 fn chromium() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders)
-        .flat_map(|folder| ["chromium", "chromium-browser", "google-chrome"].map(|name| folder.join(name)))
+        .flat_map(|folder| {
+            ["chromium", "chromium-browser", "google-chrome"].map(|name| folder.join(name))
+        })
         .find(|path| path.is_file());
     if found.is_none() {
         assert!(std::env::var_os("CI").is_none(), "no Chromium, and CI must not skip");
@@ -47,9 +56,22 @@ fn chromium() -> Option<PathBuf> {
 }
 
 /// Runs the browser on `page` in a window of `width` x `height`; its standard output.
-fn browse(browser: &Path, folder: &Path, page: &Path, width: u32, height: u32, action: &str) -> String {
+fn browse(
+    browser: &Path,
+    folder: &Path,
+    page: &Path,
+    width: u32,
+    height: u32,
+    action: &str,
+) -> String {
     let done = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--no-first-run",
+        ])
         .args([
             "--host-resolver-rules=MAP * ~NOTFOUND",
             "--virtual-time-budget=2000",
@@ -83,7 +105,8 @@ struct Place {
 }
 
 fn places(page: &serde_json::Value) -> Vec<Place> {
-    let number = |figure: &serde_json::Value, key: &str| figure[key].as_f64().expect("a number") as usize;
+    let number =
+        |figure: &serde_json::Value, key: &str| figure[key].as_f64().expect("a number") as usize;
     let figures = page["figures"].as_array().expect("a list");
     let place = |f: &serde_json::Value| Place {
         id: f["id"].as_str().expect("a name").to_owned(),
@@ -103,29 +126,36 @@ struct Picture {
 
 impl Picture {
     fn read(file: &Path) -> Self {
-        let file =
-            std::io::BufReader::new(std::fs::File::open(file).expect("the browser has made a picture"));
+        let file = std::io::BufReader::new(
+            std::fs::File::open(file).expect("the browser has made a picture"),
+        );
         let mut decoder = png::Decoder::new(file);
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         let mut reader = decoder.read_info().expect("a PNG");
         let mut bytes = vec![0; reader.output_buffer_size().expect("a picture of finite size")];
         let info = reader.next_frame(&mut bytes).expect("a whole PNG");
         let samples = info.color_type.samples();
-        let pixels = bytes[..info.buffer_size()].chunks_exact(samples).map(|p| [p[0], p[1], p[2]]).collect();
+        let pixels =
+            bytes[..info.buffer_size()].chunks_exact(samples).map(|p| [p[0], p[1], p[2]]).collect();
         Self { width: info.width as usize, pixels }
     }
 
-    /// True when something is drawn at `place`: several colours, and ink on at least a hundredth of it.
+    /// True when something is drawn at `place`: several colours, and ink on at least a hundredth of
+    /// it.
     fn shows(&self, place: &Place) -> bool {
         let rows = place.y..place.y + place.height;
         let inside: Vec<[u8; 3]> = rows
-            .filter_map(|y| self.pixels.get(y * self.width + place.x..y * self.width + place.x + place.width))
+            .filter_map(|y| {
+                self.pixels.get(y * self.width + place.x..y * self.width + place.x + place.width)
+            })
             .flatten()
             .copied()
             .collect();
         let colours: BTreeSet<[u8; 3]> = inside.iter().copied().collect();
         let ink = inside.iter().filter(|p| **p != [255, 255, 255]).count();
-        inside.len() == place.width * place.height && colours.len() >= 8 && ink * 100 >= inside.len()
+        inside.len() == place.width * place.height
+            && colours.len() >= 8
+            && ink * 100 >= inside.len()
     }
 }
 
@@ -135,8 +165,9 @@ fn on_a_phone(folder: &Path, page: &Path, height: u32) -> PathBuf {
     let text = text.replace('&', "&amp;").replace('"', "&quot;");
     let phone = folder.join("phone.html");
     let frame = format!(
-        "<!DOCTYPE html><meta charset=\"utf-8\"><body style=\"margin:0\"><iframe style=\"border:0;display:block\" width=\"{PHONE}\" \
-         height=\"{height}\" srcdoc=\"{text}\"></iframe></body>"
+        "<!DOCTYPE html><meta charset=\"utf-8\"><body style=\"margin:0\"><iframe \
+         style=\"border:0;display:block\" width=\"{PHONE}\" height=\"{height}\" \
+         srcdoc=\"{text}\"></iframe></body>"
     );
     std::fs::write(&phone, frame).expect("a file can be written");
     phone
@@ -146,7 +177,16 @@ fn on_a_phone(folder: &Path, page: &Path, height: u32) -> PathBuf {
 fn report(folder: &Path) -> (PathBuf, PathBuf) {
     let out = folder.join("out");
     let done = Command::new(env!("CARGO_BIN_EXE_justfull"))
-        .args(["run", "t20-individual", "--set", "duration=20s", "--method", "Vanilla", "--method", "5G-BDP"])
+        .args([
+            "run",
+            "t20-individual",
+            "--set",
+            "duration=20s",
+            "--method",
+            "Vanilla",
+            "--method",
+            "5G-BDP",
+        ])
         .args(["--runs", "3", "--quiet", "--out"])
         .arg(&out)
         .output()
@@ -179,7 +219,10 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
         );
         // U8: what was cut off at the edge of a box gave no hint of it.
         let cut = page["cut"].as_array().expect("a list");
-        assert!(cut.iter().all(|one| one["hint"] == true), "{width}: cut off without a hint: {cut:?}");
+        assert!(
+            cut.iter().all(|one| one["hint"] == true),
+            "{width}: cut off without a hint: {cut:?}"
+        );
         assert_eq!(cut.iter().any(|one| one["what"] == "plot"), width == PHONE, "{width}: {cut:?}");
         let figures = places(&page);
         assert!(figures.len() >= 10, "figures: {}", figures.len());
@@ -190,13 +233,23 @@ fn every_figure_shows_on_a_desk_on_a_phone_and_on_paper() {
         let picture = Picture::read(&picture);
         for place in &figures {
             // Of a figure that scrolls sideways inside its box, what the window shows counts.
-            let seen =
-                Place { id: place.id.clone(), width: place.width.min(width as usize - place.x), ..*place };
+            let seen = Place {
+                id: place.id.clone(),
+                width: place.width.min(width as usize - place.x),
+                ..*place
+            };
             assert!(picture.shows(&seen), "{width}: figure {} is empty", place.id);
         }
     }
     let paper = folder.path().join("report.pdf");
-    browse(&browser, folder.path(), &report, 1280, 900, &format!("--print-to-pdf={}", paper.display()));
+    browse(
+        &browser,
+        folder.path(),
+        &report,
+        1280,
+        900,
+        &format!("--print-to-pdf={}", paper.display()),
+    );
     let bytes = std::fs::read(&paper).expect("the browser has printed");
     assert!(bytes.starts_with(b"%PDF"));
 }
@@ -229,5 +282,8 @@ fn a_blank_place_is_not_taken_for_a_figure() {
         *pixel = [(i % 16) as u8, 0, 0];
     }
     assert!(picture.shows(&place));
-    assert!(!picture.shows(&Place { y: 60, ..place }), "a figure below the picture's end is not seen");
+    assert!(
+        !picture.shows(&Place { y: 60, ..place }),
+        "a figure below the picture's end is not seen"
+    );
 }

@@ -33,13 +33,18 @@ fn listed(list: &str, heading: &str) -> Vec<String> {
 #[test]
 fn every_name_of_the_list_can_be_explained_shown_or_reproduced() {
     let list = text(&["list"]);
-    let (scenarios, papers) = (listed(&list, "justfull show NAME"), listed(&list, "justfull reproduce NAME"));
+    let (scenarios, papers) =
+        (listed(&list, "justfull show NAME"), listed(&list, "justfull reproduce NAME"));
     let all = listed(&list, "");
-    assert!(all.len() > 40 && scenarios.len() >= 6 && papers.contains(&"T20".to_string()), "{list}");
+    assert!(
+        all.len() > 40 && scenarios.len() >= 6 && papers.contains(&"T20".to_string()),
+        "{list}"
+    );
     for name in all.iter().filter(|name| !scenarios.contains(name) && !papers.contains(name)) {
         let explained = text(&["explain", name]);
         assert!(
-            explained.to_lowercase().contains(&name.to_lowercase()) && explained.lines().count() >= 3,
+            explained.to_lowercase().contains(&name.to_lowercase())
+                && explained.lines().count() >= 3,
             "{name}"
         );
     }
@@ -52,13 +57,18 @@ fn every_name_of_the_list_can_be_explained_shown_or_reproduced() {
 fn every_shipped_scenario_is_sound_by_name_and_as_a_file() {
     let list = text(&["list"]);
     for name in listed(&list, "justfull show NAME") {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(format!("{name}.toml"));
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../scenarios")
+            .join(format!("{name}.toml"));
         let file = file.to_str().expect("a path in text");
         for place in [name.as_str(), file] {
             let found = text(&["check", place]);
             assert!(found.contains(": sound; ") && found.contains(" runs ("), "{found}");
         }
-        assert_eq!(text(&["show", &name]), std::fs::read_to_string(file).expect("the file is there"));
+        assert_eq!(
+            text(&["show", &name]),
+            std::fs::read_to_string(file).expect("the file is there")
+        );
     }
 }
 
@@ -106,10 +116,17 @@ fn names_that_nobody_knows_are_refused_with_at_most_three_that_come_near() {
 fn a_figure_that_a_paper_does_not_have_is_refused_before_a_folder_is_made() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let out = folder.path().join("out");
-    let stderr =
-        refused(&["reproduce", "E19", "--figure", "9", "--out", out.to_str().expect("a path in text")]);
+    let stderr = refused(&[
+        "reproduce",
+        "E19",
+        "--figure",
+        "9",
+        "--out",
+        out.to_str().expect("a path in text"),
+    ]);
     assert!(
-        stderr.contains("--figure: found 9, allowed is one of Fig. ") && stderr.contains("Section V"),
+        stderr.contains("--figure: found 9, allowed is one of Fig. ")
+            && stderr.contains("Section V"),
         "{stderr}"
     );
     assert!(!out.exists());
@@ -126,7 +143,8 @@ fn claims_that_are_not_run_are_said_and_fail_under_strict_alone() {
     let (code, stderr) = run(&[]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(
-        stderr.contains("claims were not run for want of their traces") && stderr.contains("--strict"),
+        stderr.contains("claims were not run for want of their traces")
+            && stderr.contains("--strict"),
         "{stderr}"
     );
     let (code, stderr) = run(&["--strict"]);
@@ -156,11 +174,16 @@ fn exit_statuses_are_in_the_help_of_every_command_that_has_more_than_one() {
 fn options_of_run_stand_under_their_own_headings() {
     let help = text(&["run", "--help"]);
     let (general, files) = help.split_once("Files of single runs:").expect("the heading");
-    for option in ["--jobs", "--out", "--no-files", "--png", "--wide", "--quiet", "--seed", "--runs"] {
+    for option in
+        ["--jobs", "--out", "--no-files", "--png", "--wide", "--quiet", "--seed", "--runs"]
+    {
         assert!(general.contains(option), "{option}");
     }
     for option in ["--packets", "--slots", "--format", "--pcapng", "--flent", "--irtt"] {
-        assert!(files.contains(option) && !general.contains(&format!("      {option} ")), "{option}");
+        assert!(
+            files.contains(option) && !general.contains(&format!("      {option} ")),
+            "{option}"
+        );
     }
 }
 
@@ -178,7 +201,10 @@ fn a_plot_has_the_form_that_its_name_ends_in() {
     for (name, start) in [("p.png", &b"\x89PNG"[..]), ("p.SVG", b"<svg "), ("p", b"<svg ")] {
         let done = plot(name);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        assert!(std::fs::read(folder.path().join(name)).expect("it is there").starts_with(start), "{name}");
+        assert!(
+            std::fs::read(folder.path().join(name)).expect("it is there").starts_with(start),
+            "{name}"
+        );
     }
     let done = plot("p.pdf");
     let stderr = String::from_utf8_lossy(&done.stderr);
@@ -201,9 +227,13 @@ fn completions_and_man_pages_cover_every_command() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(&victim, out.join("justfull.1")).expect("a link can be made");
     text(&["man", "--out", out.to_str().expect("a path in text")]);
-    for page in
-        ["justfull.1", "justfull-run.1", "justfull-reproduce.1", "justfull-explain.1", "justfull-check.1"]
-    {
+    for page in [
+        "justfull.1",
+        "justfull-run.1",
+        "justfull-reproduce.1",
+        "justfull-explain.1",
+        "justfull-check.1",
+    ] {
         let roff = std::fs::read_to_string(out.join(page)).unwrap_or_default();
         assert!(roff.contains(".SH NAME"), "{page}");
     }

@@ -26,8 +26,8 @@ fn lines_in(page: &str, language: &str) -> Vec<String> {
     found
 }
 
-/// Runs the commands of `page` in a folder of their own; those of a program that is not installed are skipped aloud, which
-/// continuous integration takes for a failure.
+/// Runs the commands of `page` in a folder of their own; those of a program that is not installed
+/// are skipped aloud, which continuous integration takes for a failure.
 fn run_all(page: &str, least: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let program = Path::new(env!("CARGO_BIN_EXE_justfull"));
@@ -40,8 +40,10 @@ fn run_all(page: &str, least: usize) -> tempfile::TempDir {
     assert!(commands.len() >= least, "the guide shows commands: {commands:?}");
     for command in commands {
         let tool = command.split(' ').next().unwrap_or_default();
-        let installed =
-            Command::new("sh").args(["-c", &format!("command -v {tool}")]).env("PATH", &path).output();
+        let installed = Command::new("sh")
+            .args(["-c", &format!("command -v {tool}")])
+            .env("PATH", &path)
+            .output();
         if !installed.is_ok_and(|found| found.status.success()) {
             assert!(std::env::var_os("CI").is_none(), "{tool} is missing; .ci/setup installs it");
             eprintln!("skipped: {tool} is not installed: {command}");
@@ -51,7 +53,8 @@ fn run_all(page: &str, least: usize) -> tempfile::TempDir {
         shell.args(["-ec", &command]).current_dir(&folder).env("PATH", &path);
         let done = shell.output().expect("a shell runs");
         let said = String::from_utf8_lossy(&done.stderr);
-        // That a live run was late is about this machine; all else that the command does must have been done.
+        // That a live run was late is about this machine; all else that the command does must have
+        // been done.
         let well = done.status.success() || said.contains("justfull: the run is late");
         assert!(well, "{command}\n{said}");
     }
@@ -72,9 +75,15 @@ fn every_command_of_the_scenario_page_works_as_written() {
 #[test]
 fn every_command_of_the_results_works_as_written() {
     let folder = run_all("docs/guide/results.md", 10);
-    for name in
-        ["call.parquet", "slots.csv", "call.csv", "slots.jsonl", "call.flent.gz", "call.json", "call.pcapng"]
-    {
+    for name in [
+        "call.parquet",
+        "slots.csv",
+        "call.csv",
+        "slots.jsonl",
+        "call.flent.gz",
+        "call.json",
+        "call.pcapng",
+    ] {
         let size = std::fs::metadata(folder.path().join(name)).map(|found| found.len());
         assert!(size.is_ok_and(|size| size > 1000), "{name}");
     }
@@ -83,7 +92,8 @@ fn every_command_of_the_results_works_as_written() {
 #[test]
 fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario() {
     let folder = run_all("docs/guide/radio.md", 5);
-    let packets = std::fs::read_to_string(folder.path().join("radio.csv")).expect("records are written");
+    let packets =
+        std::fs::read_to_string(folder.path().join("radio.csv")).expect("records are written");
     assert!(packets.lines().count() > 1000, "{} lines", packets.lines().count());
 
     let settings = lines_in("docs/guide/radio.md", "toml").join("\n");
@@ -101,7 +111,8 @@ fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario(
 fn every_command_of_the_first_live_run_works_as_written() {
     room::room("every_command_of_the_first_live_run_works_as_written", |_| {
         let folder = run_all("docs/guide/live.md", 5);
-        let runs = std::fs::read_dir(folder.path().join("results/live")).expect("live runs have results");
+        let runs =
+            std::fs::read_dir(folder.path().join("results/live")).expect("live runs have results");
         let runs: Vec<PathBuf> = runs.map(|entry| entry.expect("an entry").path()).collect();
         assert!(runs.len() >= 3, "U4: each run has a folder of its own: {runs:?}");
         for name in ["result.json", "live.json", "report.html", "manifest.json"] {
@@ -113,9 +124,12 @@ fn every_command_of_the_first_live_run_works_as_written() {
 #[test]
 fn every_scenario_that_the_readme_runs_is_there() {
     let text = std::fs::read_to_string(root().join("README.md")).expect("the page is there");
-    let shipped: Vec<&str> = justfull_scenario::library::SCENARIOS.iter().map(|(name, _)| *name).collect();
-    let named =
-        text.lines().filter_map(|l| l.strip_prefix("justfull run ")).filter_map(|l| l.split(' ').next());
+    let shipped: Vec<&str> =
+        justfull_scenario::library::SCENARIOS.iter().map(|(name, _)| *name).collect();
+    let named = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("justfull run "))
+        .filter_map(|l| l.split(' ').next());
     for name in named.filter(|name| *name != "my.toml") {
         assert!(shipped.contains(&name), "README runs {name}");
     }

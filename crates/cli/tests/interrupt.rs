@@ -27,7 +27,18 @@ fn an_interrupted_comparison_keeps_its_finished_runs_and_names_the_others() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let out = folder.path().join("out");
     let mut child = Command::new(env!("CARGO_BIN_EXE_justfull"))
-        .args(["run", "t20-individual", "--runs", "300", "--set", "duration=20s", "-j", "1", "-q", "--out"])
+        .args([
+            "run",
+            "t20-individual",
+            "--runs",
+            "300",
+            "--set",
+            "duration=20s",
+            "-j",
+            "1",
+            "-q",
+            "--out",
+        ])
         .arg(&out)
         .env_remove("JUSTFULL_DATA")
         .stdout(Stdio::piped())
@@ -54,13 +65,19 @@ fn an_interrupted_comparison_keeps_its_finished_runs_and_names_the_others() {
     let result: serde_json::Value = serde_json::from_slice(&result).expect("result.json is sound");
     let missing = result["missing"].as_array().expect("the missing runs are named");
     let groups = result["groups"].as_array().expect("groups are there");
-    let runs: Vec<_> = groups.iter().flat_map(|g| g["runs"].as_array().expect("runs are there")).collect();
+    let runs: Vec<_> =
+        groups.iter().flat_map(|g| g["runs"].as_array().expect("runs are there")).collect();
     assert!(!runs.is_empty() && runs.len() < ASKED, "{} runs", runs.len());
     assert_eq!(runs.len() + missing.len(), ASKED);
     assert!(
-        runs.iter().all(|run| run["duration_s"] == 20.0 && run["conservation"]["entered"].as_u64() > Some(0))
+        runs.iter()
+            .all(|run| run["duration_s"] == 20.0
+                && run["conservation"]["entered"].as_u64() > Some(0))
     );
-    assert!(stderr.contains(&format!("interrupted, {} of the runs are missing", missing.len())), "{stderr}");
+    assert!(
+        stderr.contains(&format!("interrupted, {} of the runs are missing", missing.len())),
+        "{stderr}"
+    );
     assert!(stderr.contains(missing[0].as_str().expect("a run in words")), "{stderr}");
 
     let rows = |name: &str| std::fs::read_to_string(out.join(name)).expect("the table is there");

@@ -1,6 +1,6 @@
-//! `justfull live` from its start to its end, whatever comes between: the command ends, fails, forks and leaves; signals; the process
-//! is killed, or stopped and continued; an interface goes; the disk is full. And what it is between: networks of its own, two
-//! interfaces that were there.
+//! `justfull live` from its start to its end, whatever comes between: the command ends, fails,
+//! forks and leaves; signals; the process is killed, or stopped and continued; an interface goes;
+//! the disk is full. And what it is between: networks of its own, two interfaces that were there.
 #![cfg(target_os = "linux")]
 
 mod room;
@@ -15,11 +15,19 @@ use std::time::Duration;
 
 /// All result files are there, and none in part.
 fn results_are_whole(out: &Path) -> serde_json::Value {
-    let names: Vec<String> =
-        files(out).iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect();
-    for name in
-        ["result.json", "live.json", "report.html", "runs.csv", "runs.parquet", "series.csv", "cdf.csv"]
-    {
+    let names: Vec<String> = files(out)
+        .iter()
+        .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
+        .collect();
+    for name in [
+        "result.json",
+        "live.json",
+        "report.html",
+        "runs.csv",
+        "runs.parquet",
+        "series.csv",
+        "cdf.csv",
+    ] {
         assert!(names.iter().any(|found| found == name), "{name}: {names:?}");
     }
     assert!(names.iter().any(|name| name == "manifest.json"), "{names:?}");
@@ -37,14 +45,19 @@ fn accounts_close(live: &serde_json::Value) {
     for way in ["down", "up"] {
         let account = &live[way];
         let count = |field: &str| account[field].as_u64().expect("a number");
-        let malformed: u64 =
-            account["malformed"].as_array().expect("by reason").iter().filter_map(|n| n.as_u64()).sum();
+        let malformed: u64 = account["malformed"]
+            .as_array()
+            .expect("by reason")
+            .iter()
+            .filter_map(|n| n.as_u64())
+            .sum();
         let others = ["no_ue", "no_buffer", "dropped", "delivered", "refused", "queued"].map(count);
         assert_eq!(count("received"), malformed + others.iter().sum::<u64>(), "{account}");
     }
 }
 
-/// A command that says in `started` that it runs, leaves two processes behind that hide as well as they can, and stays.
+/// A command that says in `started` that it runs, leaves two processes behind that hide as well as
+/// they can, and stays.
 const STAYS: &str = "setsid sleep 1000 & env -i setsid sleep 1000 & touch started; sleep 1000";
 
 #[test]
@@ -53,17 +66,26 @@ fn a_run_ends_with_its_command_and_with_its_status() {
         let done = Run::live(folder, &["--time", "100s", "--out", "good", "--", "true"]).end();
         assert_eq!((done.code, done.stderr.lines().count()), (0, 1), "{}", done.stderr);
         // A run that ends at once has nothing over time to draw.
-        assert!(done.stderr.starts_with("report: good/report.html; 6 tables and "), "{}", done.stderr);
+        assert!(
+            done.stderr.starts_with("report: good/report.html; 6 tables and "),
+            "{}",
+            done.stderr
+        );
         results_are_whole(&folder.join("good"));
 
-        let done = Run::live(folder, &["--time", "100s", "--out", "bad", "--", "sh", "-c", "exit 3"]).end();
+        let done =
+            Run::live(folder, &["--time", "100s", "--out", "bad", "--", "sh", "-c", "exit 3"])
+                .end();
         assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 3"));
         results_are_whole(&folder.join("bad"));
 
-        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", "kill -9 $$"]).end();
+        let done =
+            Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", "kill -9 $$"])
+                .end();
         assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 137"));
 
-        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "no-such-program"]).end();
+        let done =
+            Run::live(folder, &["--time", "100s", "--no-files", "--", "no-such-program"]).end();
         assert_eq!(done.code, 2, "it cannot be started");
         assert!(
             done.error().starts_with("justfull: cannot run `no-such-program` on ue0: "),
@@ -80,15 +102,24 @@ fn u10_a_server_that_ends_early_and_a_warm_up_are_told() {
         let done = Run::live(folder, &[&words[..], &["--", "sleep", "0.5"]].concat()).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let note = "note: the server `exit 3` ended before the run, with status 3";
-        assert!(done.stdout.contains(note) && !done.stdout.contains("`sleep 1000`"), "{}", done.stdout);
+        assert!(
+            done.stdout.contains(note) && !done.stdout.contains("`sleep 1000`"),
+            "{}",
+            done.stdout
+        );
         assert!(!done.stdout.contains("warm-up"), "{}", done.stdout);
 
         let words = ["--time", "1500ms", "--no-files", "--set", "warmup=1s"];
         let done = Run::live(folder, &words).end();
-        let note = "note: the first 1 s of 1.5 are warm-up, which the tables leave out: `--set warmup=0s`";
+        let note =
+            "note: the first 1 s of 1.5 are warm-up, which the tables leave out: `--set warmup=0s`";
         assert!(done.stdout.contains(note), "{}", done.stdout);
         let done = Run::live(folder, &[&words[..], &["--", "true"]].concat()).end();
-        assert!(done.stdout.contains("note: the run ended within its warm-up of 1 s"), "{}", done.stdout);
+        assert!(
+            done.stdout.contains("note: the run ended within its warm-up of 1 s"),
+            "{}",
+            done.stdout
+        );
     });
 }
 
@@ -96,7 +127,8 @@ fn u10_a_server_that_ends_early_and_a_warm_up_are_told() {
 fn a_command_that_outlives_the_time_is_asked_to_end() {
     room("a_command_that_outlives_the_time_is_asked_to_end", |folder| {
         let command = "trap 'echo asked; exit' TERM; while :; do sleep 0.05; done";
-        let done = Run::live(folder, &["--time", "2s", "--no-files", "--", "sh", "-c", command]).end();
+        let done =
+            Run::live(folder, &["--time", "2s", "--no-files", "--", "sh", "-c", command]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         assert!(done.stdout.starts_with("asked\n"), "{}", done.stdout);
         assert!(done.stderr.contains("the command was ended"), "{}", done.stderr);
@@ -106,19 +138,21 @@ fn a_command_that_outlives_the_time_is_asked_to_end() {
 #[test]
 fn what_a_command_leaves_behind_ends_with_the_run() {
     room("what_a_command_leaves_behind_ends_with_the_run", |folder| {
-        let script = "setsid sleep 1000 & env -i setsid sleep 1000 & trap '' TERM; (while :; do sleep 1; done) & exit 0";
-        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", script]).end();
+        let script = "setsid sleep 1000 & env -i setsid sleep 1000 & trap '' TERM; (while :; do \
+                      sleep 1; done) & exit 0";
+        let done =
+            Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", script]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
     });
 }
 
-/// A process without our environment, in a network namespace and a session of its own, whose parent has gone.
+/// A process without our environment, in a network namespace and a session of its own, whose parent
+/// has gone.
 const HIDES: &str = "env -i unshare --net setsid sleep 1000 & sleep 0.2";
 
 #[test]
-fn f7_a_command_that_hides_as_well_as_it_can_ends_with_the_run_and_after_a_killed_one_at_the_next() {
-    let test =
-        "f7_a_command_that_hides_as_well_as_it_can_ends_with_the_run_and_after_a_killed_one_at_the_next";
+fn f7_a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next() {
+    let test = "f7_a_command_that_hides_ends_with_the_run_and_after_a_killed_one_at_the_next";
     room(test, |folder| {
         let check = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &["live", "--check"]).end();
         let line = check.stdout.lines().find(|line| line.starts_with("cgroup for commands"));
@@ -127,7 +161,8 @@ fn f7_a_command_that_hides_as_well_as_it_can_ends_with_the_run_and_after_a_kille
             println!("skipped: {line:?}");
             return;
         }
-        let done = Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", HIDES]).end();
+        let done =
+            Run::live(folder, &["--time", "100s", "--no-files", "--", "sh", "-c", HIDES]).end();
         assert_eq!(done.code, 0, "{}", done.stderr);
         let hidden = || room::left().iter().any(|line| line.contains("sleep 1000"));
         wait_until("it ends", || !hidden());
@@ -193,13 +228,15 @@ fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
 }
 
 #[test]
-fn a_run_that_was_started_with_hangups_ignored_stays_and_the_third_signal_ends_any_run_at_once() {
-    let test = "a_run_that_was_started_with_hangups_ignored_stays_and_the_third_signal_ends_any_run_at_once";
+fn a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once() {
+    let test = "a_run_that_ignores_hangups_stays_and_the_third_signal_ends_any_run_at_once";
     room(test, |folder| {
         let program = env!("CARGO_BIN_EXE_justfull");
         let live = format!("{program} live live-lte --set warmup=0s -q --time");
         // As `nohup` does.
-        let line = format!("trap '' HUP; exec {live} 1500ms --out out -- sh -c 'touch started; sleep 1000'");
+        let line = format!(
+            "trap '' HUP; exec {live} 1500ms --out out -- sh -c 'touch started; sleep 1000'"
+        );
         let run = Run::of("sh", folder, &["-c", &line]);
         wait_until("the command starts", || folder.join("started").exists());
         run.signal("-HUP");
@@ -209,7 +246,8 @@ fn a_run_that_was_started_with_hangups_ignored_stays_and_the_third_signal_ends_a
 
         // A capture into a pipe that nobody reads never ends.
         let line = format!(
-            "mkfifo pipe; exec 3<>pipe; {live} 1s --out whole --flows --pcapng pipe & echo $! >pid; wait $!"
+            "mkfifo pipe; exec 3<>pipe; {live} 1s --out whole --flows --pcapng pipe & echo $! \
+             >pid; wait $!"
         );
         let run = Run::of("sh", folder, &["-c", &line]);
         wait_until("it starts", || {
@@ -267,7 +305,10 @@ fn what_a_killed_run_left_is_removed_at_the_next_start() {
 #[test]
 fn a_run_that_was_stopped_goes_on_and_says_so() {
     room("a_run_that_was_stopped_goes_on_and_says_so", |folder| {
-        let run = Run::live(folder, &["--time", "2s", "--flows", "--out", "out", "--", "sh", "-c", STAYS]);
+        let run = Run::live(
+            folder,
+            &["--time", "2s", "--flows", "--out", "out", "--", "sh", "-c", STAYS],
+        );
         wait_until("the command starts", || folder.join("started").exists());
         thread::sleep(Duration::from_millis(300));
         run.signal("-STOP");
@@ -291,8 +332,11 @@ fn a_run_that_was_stopped_goes_on_and_says_so() {
 fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
     room("an_interface_that_goes_ends_the_run_with_one_error_that_names_it", |folder| {
         let deletes = "sleep 0.5; ip link del jf0; sleep 1000";
-        let done =
-            Run::live(folder, &["--time", "100s", "--flows", "--out", "ue", "--", "sh", "-c", deletes]).end();
+        let done = Run::live(
+            folder,
+            &["--time", "100s", "--flows", "--out", "ue", "--", "sh", "-c", deletes],
+        )
+        .end();
         assert_eq!(done.code, 1, "{}", done.stderr);
         // A link that is deleted is down before it is gone.
         assert!(done.error().contains("UE 0's side: the interface jf0 "), "{}", done.stderr);
@@ -304,7 +348,15 @@ fn an_interface_that_goes_ends_the_run_with_one_error_that_names_it() {
         // From outside, with the namespace found by a process in it.
         let run = Run::live(
             folder,
-            &["--time", "100s", "--out", "server", "--serve", "echo $$ >pid; sleep 1000", "--flows"],
+            &[
+                "--time",
+                "100s",
+                "--out",
+                "server",
+                "--serve",
+                "echo $$ >pid; sleep 1000",
+                "--flows",
+            ],
         );
         wait_until("the server starts", || {
             fs::read_to_string(folder.join("pid")).is_ok_and(|pid| pid.ends_with('\n'))
@@ -326,7 +378,8 @@ fn f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
         let on = |size: &str| {
             sh(&format!("mount -t tmpfs -o size={size} small {}", disk.display()));
             let done = Run::live(folder, &["--time", "1s", "--flows", "--out", "disk/out"]).end();
-            let found: Vec<PathBuf> = files(&disk).into_iter().filter(|path| path.is_file()).collect();
+            let found: Vec<PathBuf> =
+                files(&disk).into_iter().filter(|path| path.is_file()).collect();
             let manifest = fs::read_to_string(disk.join("out/manifest.json")).unwrap_or_default();
             sh(&format!("umount {}", disk.display()));
             assert_eq!(done.code, 2, "{}", done.stderr);
@@ -343,7 +396,11 @@ fn f7_a_disk_that_fills_keeps_the_results_that_it_takes_and_names_the_others() {
 
         let (done, found, manifest) = on("112k");
         assert!(done.error().starts_with("justfull: cannot write disk/out/"), "{}", done.stderr);
-        assert!(done.error().ends_with("files are kept, manifest.json names the others"), "{}", done.stderr);
+        assert!(
+            done.error().ends_with("files are kept, manifest.json names the others"),
+            "{}",
+            done.stderr
+        );
         assert!(done.stdout.contains("packets came"), "the table is shown: {}", done.stdout);
         let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it is whole");
         let count = |key: &str| manifest[key].as_array().map_or(0, Vec::len);
@@ -372,7 +429,8 @@ fn f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
         let small = folder.join("small");
         fs::create_dir(&small).expect("a folder can be made");
         sh(&format!("mount -t tmpfs -o size=200k small {}", small.display()));
-        let arguments = ["--time", "1s", "--flows", "--out", "out", "--pcapng", "small/live.pcapng"];
+        let arguments =
+            ["--time", "1s", "--flows", "--out", "out", "--pcapng", "small/live.pcapng"];
         let done = Run::live(folder, &arguments).end();
         let capture = fs::read(small.join("live.pcapng")).expect("it stays");
         let found = files(&small);
@@ -386,12 +444,17 @@ fn f7_a_disk_that_fills_keeps_what_was_captured_until_then_and_all_else() {
         assert!(error.ends_with("; what was captured before that is kept"), "{error}");
         let kinds = blocks(&capture);
         let packets = kinds.iter().filter(|kind| **kind == 6).count();
-        assert!(packets > 100 && capture.len() > 150_000, "{packets} packets in {} bytes", capture.len());
+        assert!(
+            packets > 100 && capture.len() > 150_000,
+            "{packets} packets in {} bytes",
+            capture.len()
+        );
         results_are_whole(&folder.join("out"));
     });
 }
 
-/// Instants that look random and are the same in each run of the test (MMIX's linear congruential generator).
+/// Instants that look random and are the same in each run of the test (MMIX's linear congruential
+/// generator).
 fn instants() -> impl Iterator<Item = u64> {
     let next = |state: &u64| {
         Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
@@ -407,12 +470,22 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
         let (mut killed, mut ordered) = (0, 0);
         for (round, chance) in instants().take(rounds).enumerate() {
             let _none_before = fs::remove_file(folder.join("started"));
-            // Every other time the command runs first, however slow this machine is; else the run soon ends by itself.
+            // Every other time the command runs first, however slow this machine is; else the run
+            // soon ends by itself.
             let stays = round % 2 == 1;
             let (time, within) = if stays { ("100s", 150) } else { ("200ms", 800) };
             let mut arguments =
                 vec!["--time", time, "--flows", "--serve", "sleep 1000", "--force", "--out", "out"];
-            arguments.extend(["--pcapng", "live.pcapng", "--metrics", "0", "--", "sh", "-c", STAYS]);
+            arguments.extend([
+                "--pcapng",
+                "live.pcapng",
+                "--metrics",
+                "0",
+                "--",
+                "sh",
+                "-c",
+                STAYS,
+            ]);
             let run = Run::live(folder, &arguments);
             if stays {
                 wait_until("the command starts", || folder.join("started").exists());
@@ -424,7 +497,8 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
             match done.code {
                 137 if signal == "-KILL" => {
                     killed += 1;
-                    let next = Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
+                    let next =
+                        Run::live(folder, &["--time", "100s", "--no-files", "--", "true"]).end();
                     assert_eq!(next.code, 0, "{}", next.stderr);
                 }
                 1 if signal != "-KILL" && done.error().contains("interrupted") => ordered += 1,
@@ -441,31 +515,38 @@ fn soak_a_signal_at_any_instant_of_set_up_run_and_tear_down_leaves_nothing() {
             killed >= least_killed && ordered >= least_ordered,
             "{killed} killed, {ordered} ended in order"
         );
-        let last = Run::live(folder, &["--time", "100s", "--force", "--out", "out", "--", "true"]).end();
+        let last =
+            Run::live(folder, &["--time", "100s", "--force", "--out", "out", "--", "true"]).end();
         assert_eq!(last.code, 0, "{}", last.stderr);
         results_are_whole(&folder.join("out"));
-        let is_hidden =
-            |path: &&PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".out"));
+        let is_hidden = |path: &&PathBuf| {
+            path.file_name().is_some_and(|name| name.as_bytes().starts_with(b".out"))
+        };
         let found = files(folder);
         assert_eq!(found.iter().find(is_hidden), None, "what killed runs left is gone");
     });
 }
 
-/// Processes in a network namespace of their own, and the link here that leads there; all end with this value.
+/// Processes in a network namespace of their own, and the link here that leads there; all end with
+/// this value.
 struct Host {
     processes: Vec<Child>,
     link: String,
 }
 
 impl Host {
-    /// A host that is cabled to `link` in the namespace of this process. Segments are not joined on their way: what a bridge sees
-    /// would else not be what a wire carries.
+    /// A host that is cabled to `link` in the namespace of this process. Segments are not joined on
+    /// their way: what a bridge sees would else not be what a wire carries.
     fn cabled(link: &str, addresses: &[&str]) -> Self {
-        let child =
-            Command::new("unshare").args(["--net", "sleep", "1000"]).spawn().expect("`unshare` is there");
+        let child = Command::new("unshare")
+            .args(["--net", "sleep", "1000"])
+            .spawn()
+            .expect("`unshare` is there");
         let host = Self { processes: vec![child], link: link.to_owned() };
         let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-        wait_until("the host has its namespace", || namespace(&host.pid().to_string()) != namespace("self"));
+        wait_until("the host has its namespace", || {
+            namespace(&host.pid().to_string()) != namespace("self")
+        });
         sh(&format!(
             "ip link add {link} type veth peer name eth0 netns {} && ip link set {link} up",
             host.pid()
@@ -485,7 +566,10 @@ impl Host {
     /// Starts a program that stays.
     fn start(&mut self, words: &[&str]) {
         let mut command = Command::new("nsenter");
-        command.args(["--net", "--target", &self.pid().to_string()]).args(words).stdout(Stdio::null());
+        command
+            .args(["--net", "--target", &self.pid().to_string()])
+            .args(words)
+            .stdout(Stdio::null());
         self.processes.push(command.spawn().expect("`nsenter` is there"));
     }
 
@@ -516,9 +600,11 @@ fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes()
     room("the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes", |folder| {
         let (mut server, ue) = cabled();
         let run = Run::live(folder, &["--time", "100s", "--out", "out", "--attach", "a0", "b0"]);
-        // Until the stack is between them nothing arrives. With a deadline `ping` waits for its answers, however late they are.
+        // Until the stack is between them nothing arrives. With a deadline `ping` waits for its
+        // answers, however late they are.
         ue.sh("ping -q -c 1 -w 20 10.99.0.1");
-        let said = ue.sh("ping -q -c 5 -i 0.1 -w 20 10.99.0.1 && ping -q -c 5 -i 0.1 -w 20 fd99::1");
+        let said =
+            ue.sh("ping -q -c 5 -i 0.1 -w 20 10.99.0.1 && ping -q -c 5 -i 0.1 -w 20 fd99::1");
         assert_eq!(said.matches(" 5 received").count(), 2, "{said}");
         server.start(&["iperf3", "--server"]);
         let said = ue.sh("sleep 0.3; iperf3 --client 10.99.0.1 --reverse --bytes 2M --json");
@@ -527,7 +613,11 @@ fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes()
         assert_eq!(done.code, 0, "nobody waited for its end: {}", done.stderr);
         let live = results_are_whole(&folder.join("out"));
         assert!(live["down"]["delivered_bytes"].as_u64() > Some(2_000_000), "{live}");
-        assert_eq!(live["congestion_control"].as_array().map(Vec::len), Some(0), "routes are the hosts' own");
+        assert_eq!(
+            live["congestion_control"].as_array().map(Vec::len),
+            Some(0),
+            "routes are the hosts' own"
+        );
         let transfer: serde_json::Value = serde_json::from_str(&said).expect("iperf3 gives JSON");
         let rate = transfer["end"]["sum_received"]["bits_per_second"].as_f64().expect("a rate");
         // How much less is for the machine to say.
@@ -540,7 +630,8 @@ fn the_stack_between_two_interfaces_carries_pings_and_tcp_until_a_signal_comes()
 fn an_attached_run_ends_with_its_command_or_its_interface() {
     room("an_attached_run_ends_with_its_command_or_its_interface", |folder| {
         let hosts = cabled();
-        let attach = ["--time", "100s", "--force", "--out", "out", "--attach", "a0", "b0", "--", "sh", "-c"];
+        let attach =
+            ["--time", "100s", "--force", "--out", "out", "--attach", "a0", "b0", "--", "sh", "-c"];
         let with = |command| [attach.as_slice(), &[command]].concat();
         let done = Run::live(folder, &with("setsid sleep 1000 & exit 3")).end();
         assert_eq!((done.code, done.error()), (1, "justfull: the command ended with status 3"));
@@ -550,9 +641,8 @@ fn an_attached_run_ends_with_its_command_or_its_interface() {
         // F7: a link that flaps is waited for.
         let ping = |count: &str| hosts.1.sh(&format!("ping -q -c {count} -i 0.1 -w 20 10.99.0.1"));
         ping("1");
-        sh(
-            "ip link set b0 down; sleep 0.4; ip link set b0 up; ip link set a0 down; sleep 0.2; ip link set a0 up",
-        );
+        sh("ip link set b0 down; sleep 0.4; ip link set b0 up; ip link set a0 down; sleep 0.2; \
+            ip link set a0 up");
         let said = ping("3");
         assert!(said.contains(" 3 received"), "{said}");
         sh("ip link del b0");
@@ -573,12 +663,19 @@ fn interfaces_that_cannot_be_attached_are_refused() {
         let hosts = cabled();
         let refused = |words: &[&str], why: &str| {
             let done =
-                Run::live(folder, &[&["--no-files", "--time", "100s", "--attach"], words].concat()).end();
+                Run::live(folder, &[&["--no-files", "--time", "100s", "--attach"], words].concat())
+                    .end();
             assert_eq!(done.code, 2, "{}", done.stderr);
             assert!(done.stderr.contains(why), "{}", done.stderr);
         };
-        refused(&["a0", "nonesuch"], "justfull: cannot attach to nonesuch: there is no such interface");
-        refused(&["a0", "a0"], "justfull: cannot attach to a0: two different interfaces are needed");
+        refused(
+            &["a0", "nonesuch"],
+            "justfull: cannot attach to nonesuch: there is no such interface",
+        );
+        refused(
+            &["a0", "a0"],
+            "justfull: cannot attach to a0: two different interfaces are needed",
+        );
         refused(&["lo", "a0"], "justfull: cannot attach to lo: it is no Ethernet interface");
         refused(&["a0", "b0", "--shell", "ue"], "cannot be used with");
         refused(&["a0"], "2 values required");
@@ -591,15 +688,24 @@ const HOME: &str = "/run/nobody";
 
 /// `words` as the user `nobody`, without any capability.
 fn as_nobody(words: &[&str]) -> room::Ended {
-    let mut all =
-        vec!["--reuid", "65534", "--regid", "65534", "--clear-groups", "env", "-u", "XDG_RUNTIME_DIR"];
+    let mut all = vec![
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+        "env",
+        "-u",
+        "XDG_RUNTIME_DIR",
+    ];
     all.extend(["TMPDIR=/run/nobody", "/run/nobody/program", "live"]);
     all.extend(words);
     Run::of("setpriv", Path::new(HOME), &all).end()
 }
 
 /// A run on `nobody`'s behalf.
-const OWN_FLOWS: [&str; 8] = ["live-lte", "--set", "warmup=0s", "-q", "--flows", "--time", "1500ms", "--out"];
+const OWN_FLOWS: [&str; 8] =
+    ["live-lte", "--set", "warmup=0s", "-q", "--flows", "--time", "1500ms", "--out"];
 
 /// Makes `HOME`, and `/dev/net/tun` of this mode, both for this room alone.
 fn move_in(mode: &str) {
@@ -614,33 +720,46 @@ fn move_out() {
 
 #[test]
 fn a_user_without_capabilities_runs_in_a_user_namespace_and_is_told_what_that_costs() {
-    room("a_user_without_capabilities_runs_in_a_user_namespace_and_is_told_what_that_costs", |_folder| {
-        move_in("666");
-        let allowed = Command::new("setpriv")
-            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "unshare", "--user", "true"])
-            .status()
-            .expect("`setpriv` is there");
-        let words = ["out", "--", "sh", "-c", "getent hosts server && id -u"];
-        let done = as_nobody(&[&OWN_FLOWS[..], &words].concat());
-        if allowed.success() {
-            assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
-            assert!(
-                done.stdout.contains("without real-time priority, so that any other load delays"),
-                "{}",
-                done.stdout
-            );
-            let live = results_are_whole(&Path::new(HOME).join("out"));
-            let why = live["priority"]["normal"].as_str().expect("a reason");
-            assert!(why.contains("CAP_SYS_NICE"), "{why}");
-            let done = as_nobody(&["--check"]);
-            assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
-            assert!(done.stdout.contains("in a user namespace of its own"), "{}", done.stdout);
-        } else {
-            println!("skipped: this kernel lets no user make a user namespace");
-            assert_eq!(done.code, 2, "{}", done.stderr);
-        }
-        move_out();
-    });
+    room(
+        "a_user_without_capabilities_runs_in_a_user_namespace_and_is_told_what_that_costs",
+        |_folder| {
+            move_in("666");
+            let allowed = Command::new("setpriv")
+                .args([
+                    "--reuid",
+                    "65534",
+                    "--regid",
+                    "65534",
+                    "--clear-groups",
+                    "unshare",
+                    "--user",
+                    "true",
+                ])
+                .status()
+                .expect("`setpriv` is there");
+            let words = ["out", "--", "sh", "-c", "getent hosts server && id -u"];
+            let done = as_nobody(&[&OWN_FLOWS[..], &words].concat());
+            if allowed.success() {
+                assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+                assert!(
+                    done.stdout
+                        .contains("without real-time priority, so that any other load delays"),
+                    "{}",
+                    done.stdout
+                );
+                let live = results_are_whole(&Path::new(HOME).join("out"));
+                let why = live["priority"]["normal"].as_str().expect("a reason");
+                assert!(why.contains("CAP_SYS_NICE"), "{why}");
+                let done = as_nobody(&["--check"]);
+                assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+                assert!(done.stdout.contains("in a user namespace of its own"), "{}", done.stdout);
+            } else {
+                println!("skipped: this kernel lets no user make a user namespace");
+                assert_eq!(done.code, 2, "{}", done.stderr);
+            }
+            move_out();
+        },
+    );
 }
 
 #[test]
@@ -649,7 +768,8 @@ fn a_right_that_is_missing_is_named() {
         move_in("600");
         let done = as_nobody(&[&OWN_FLOWS[..], &["out"]].concat());
         assert_eq!(done.code, 2, "{}", done.stderr);
-        let tun = done.error().contains("/dev/net/tun") && done.error().contains("this user may not open it");
+        let tun = done.error().contains("/dev/net/tun")
+            && done.error().contains("this user may not open it");
         assert!(
             tun || done.error().contains("CAP_SYS_ADMIN and CAP_NET_ADMIN are needed"),
             "{}",
@@ -662,9 +782,11 @@ fn a_right_that_is_missing_is_named() {
         move_out();
 
         // A user namespace in which no other can be made, and in it no capability.
-        let drop_all = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all \
-                        --securebits=+noroot \"$0\" live live-lte --no-files --time 10s";
-        let words = ["--user", "--map-root-user", "sh", "-c", drop_all, env!("CARGO_BIN_EXE_justfull")];
+        let drop_all = "echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv \
+                        --bounding-set=-all --inh-caps=-all --securebits=+noroot \"$0\" live \
+                        live-lte --no-files --time 10s";
+        let words =
+            ["--user", "--map-root-user", "sh", "-c", drop_all, env!("CARGO_BIN_EXE_justfull")];
         let done = Run::of("unshare", folder, &words).end();
         assert_eq!(done.code, 2, "{}", done.stderr);
         assert!(

@@ -8,7 +8,8 @@ use room::{Run, json, room};
 use std::fmt::Write;
 use std::fs;
 
-/// Without headers on the radio and with more sent than it can carry, each line of the trace lets one packet of 1500 B through.
+/// Without headers on the radio and with more sent than it can carry, each line of the trace lets
+/// one packet of 1500 B through.
 const SCENARIO: &str = r#"
 title = "More than the trace carries"
 duration = "5s"
@@ -32,7 +33,8 @@ udp = { payload = "1472B", interval = "300us" }
 #[test]
 fn packet_delivery_opportunities_are_replayed_within_a_thousandth() {
     room("packet_delivery_opportunities_are_replayed_within_a_thousandth", |folder| {
-        // From the 100th ms on, so that packets wait when it begins; 0 to 4 opportunities in a ms, in no order.
+        // From the 100th ms on, so that packets wait when it begins; 0 to 4 opportunities in a ms,
+        // in no order.
         let mut trace = String::new();
         let mut opportunities = 0_u64;
         for ms in 100..4_900_u64 {
@@ -45,7 +47,8 @@ fn packet_delivery_opportunities_are_replayed_within_a_thousandth() {
         fs::write(folder.join("link.trace"), trace).expect("a file can be written");
         fs::write(folder.join("flood.toml"), SCENARIO).expect("a file can be written");
 
-        // A machine that stands still starves the flood too: such a run is repeated, and says nothing of the replay.
+        // A machine that stands still starves the flood too: such a run is repeated, and says
+        // nothing of the replay.
         for _ in 0..4 {
             let words = ["live", "flood.toml", "-q", "--force", "--out", "out"];
             let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &words).end();

@@ -1,6 +1,7 @@
 //! What a live run tells while it goes on: a capture and metrics.
 //!
-//! Without the right to build networks the test says that it was skipped; under `CI` that is a failure.
+//! Without the right to build networks the test says that it was skipped; under `CI` that is a
+//! failure.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -34,8 +35,12 @@ fn packets(capture: &[u8]) -> BTreeMap<u32, Vec<(Vec<u8>, String)>> {
             let kept = word(at + 20) as usize;
             let option = at + 28 + kept.next_multiple_of(4);
             let text = u16::from_le_bytes([capture[option + 2], capture[option + 3]]) as usize;
-            let comment = String::from_utf8_lossy(&capture[option + 4..option + 4 + text]).into_owned();
-            found.entry(word(at + 8)).or_default().push((capture[at + 28..at + 28 + kept].to_vec(), comment));
+            let comment =
+                String::from_utf8_lossy(&capture[option + 4..option + 4 + text]).into_owned();
+            found
+                .entry(word(at + 8))
+                .or_default()
+                .push((capture[at + 28..at + 28 + kept].to_vec(), comment));
         }
         at += length;
     }
@@ -46,7 +51,11 @@ fn packets(capture: &[u8]) -> BTreeMap<u32, Vec<(Vec<u8>, String)>> {
 fn address(lines: &mut impl Iterator<Item = std::io::Result<String>>) -> String {
     let line = lines.map(|line| line.expect("text")).find(|line| line.contains("metrics at "));
     let line = line.expect("it says where metrics are");
-    line.split_once("http://").and_then(|(_, rest)| rest.split_once('/')).expect("an address").0.to_owned()
+    line.split_once("http://")
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .expect("an address")
+        .0
+        .to_owned()
 }
 
 #[test]
@@ -80,8 +89,11 @@ fn a_live_run_is_captured_and_tells_metrics() {
     let (mut metrics, mut delivered) = (String::new(), 0.0);
     while delivered == 0.0 {
         std::thread::sleep(Duration::from_millis(100));
-        let mut stream = TcpStream::connect(&address).unwrap_or_else(|error| panic!("{error}: {metrics}"));
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("sent");
+        let mut stream =
+            TcpStream::connect(&address).unwrap_or_else(|error| panic!("{error}: {metrics}"));
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .expect("sent");
         metrics.clear();
         stream.read_to_string(&mut metrics).expect("an answer");
         delivered = metrics
@@ -99,7 +111,9 @@ fn a_live_run_is_captured_and_tells_metrics() {
     let late = rest.last().is_some_and(|line| line.starts_with("justfull: the run is late"));
     assert!(status.success() || late, "{status}: {rest:?}");
     let found = packets(&std::fs::read(&file).expect("a capture"));
-    for (interface, word) in [(0, "sojourn="), (1, "sojourn="), (2, "sojourn="), (3, "total="), (4, "up")] {
+    for (interface, word) in
+        [(0, "sojourn="), (1, "sojourn="), (2, "sojourn="), (3, "total="), (4, "up")]
+    {
         let of = found.get(&interface).map_or(&[][..], Vec::as_slice);
         assert!(!of.is_empty(), "interface {interface}");
         assert!(of.iter().all(|(bytes, _)| bytes[0] >> 4 == 4), "real IPv4 headers");
@@ -121,7 +135,8 @@ fn a_capture_that_cannot_be_written_is_one_error_before_anything_starts() {
     assert!(error.contains("/no/such/folder/x.pcapng"), "{error}");
 }
 
-/// A run of `command` without an end of its own but `time`, and where it tells metrics; its other words go nowhere.
+/// A run of `command` without an end of its own but `time`, and where it tells metrics; its other
+/// words go nowhere.
 fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
     // Tests that run in the background, or by `nohup`, must not hand on that they ignore signals.
     let mut child = Command::new("env")
@@ -150,14 +165,17 @@ fn watched(out: &Path, time: &str) -> (Child, String, BufReader<ChildStderr>) {
     (child, address, said)
 }
 
-/// A client that says it will send a million bytes and sends one, and one that asks on and on and reads nothing.
+/// A client that says it will send a million bytes and sends one, and one that asks on and on and
+/// reads nothing.
 fn holders(address: &str) -> [TcpStream; 2] {
     let connect = || TcpStream::connect(address).expect("it listens");
     let (mut slow, mut deaf) = (connect(), connect());
-    slow.write_all(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx").expect("sent");
+    slow.write_all(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx")
+        .expect("sent");
     deaf.set_write_timeout(Some(Duration::from_millis(200))).expect("a time");
     // It may be let go meanwhile.
-    let _refused = deaf.write_all("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000).as_bytes());
+    let _refused =
+        deaf.write_all("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50_000).as_bytes());
     [slow, deaf]
 }
 
@@ -225,7 +243,8 @@ fn f1_idle_clients_and_an_endless_line_take_neither_memory_nor_threads() {
     let mut endless = TcpStream::connect(&address).expect("it listens");
     let piece = vec![b'a'; 1 << 20];
     let sent = (0..1 << 10).take_while(|_| endless.write_all(&piece).is_ok()).count();
-    let (grown, threads) = (told(pid, "VmHWM:").saturating_sub(before), threads.max(told(pid, "Threads:")));
+    let (grown, threads) =
+        (told(pid, "VmHWM:").saturating_sub(before), threads.max(told(pid, "Threads:")));
     let stopped = Command::new("kill").args(["-s", "TERM", &pid.to_string()]).status();
     assert!(stopped.expect("`kill` is there").success());
     assert_eq!(end(child), Some(1));

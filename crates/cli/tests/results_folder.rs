@@ -1,4 +1,5 @@
-//! Where results go: a folder is one run's as a whole, whatever else writes there and whatever ends a run.
+//! Where results go: a folder is one run's as a whole, whatever else writes there and whatever ends
+//! a run.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "the tests of live runs use the rest")]
@@ -22,7 +23,11 @@ methods = ["Vanilla"]
 channel = { kind = "constant", per_slot = 4 }
 rlc.queue.limit = "100 packets"
 ue = [{ qos_flow = [{ qfi = 9 }] }]
-flow = [{ name = "call", qfi = 9, low_latency = true, udp = { payload = "200B", interval = "20ms" } }]
+[[flow]]
+name = "call"
+qfi = 9
+low_latency = true
+udp = { payload = "200B", interval = "20ms" }
 "#;
 
 /// Times that a test does something; a tenth of it unless a long test is asked for.
@@ -34,7 +39,8 @@ fn times(all: u64) -> u64 {
 fn desk() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for name in ["call", "other"] {
-        fs::write(folder.path().join(name).with_extension("toml"), SCENARIO).expect("a file can be made");
+        fs::write(folder.path().join(name).with_extension("toml"), SCENARIO)
+            .expect("a file can be made");
     }
     folder
 }
@@ -78,7 +84,8 @@ fn seed_of_all_files(folder: &Path) -> u64 {
     assert_eq!(result["groups"][0]["runs"][0]["seed"], seed);
     assert_eq!(result["command"], *manifest.origin.command);
     let lines = fs::read_to_string(out.join("runs.jsonl")).expect("it is there");
-    let seeds = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let seeds =
+        lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
     assert!(seeds.map(|row| row["seed"].as_u64()).all(|found| found == Some(seed)));
     seed
 }
@@ -86,7 +93,10 @@ fn seed_of_all_files(folder: &Path) -> u64 {
 /// Names beside the results that a run made and that are not the scenario's.
 fn hidden(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").file_name());
-    names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.starts_with('.')).collect()
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with('.'))
+        .collect()
 }
 
 /// Folders in which a run was writing.
@@ -107,12 +117,16 @@ fn soak_pairs_of_runs_into_one_folder_leave_it_whole_and_of_one_run() {
             said(&child.wait_with_output().expect("it ends"), 0);
         }
         let seed = seed_of_all_files(folder);
-        assert!([2 * round + 1, 2 * round + 2].contains(&seed), "round {round}: the results of seed {seed}");
+        assert!(
+            [2 * round + 1, 2 * round + 2].contains(&seed),
+            "round {round}: the results of seed {seed}"
+        );
         assert_eq!(hidden(folder), Vec::<String>::new(), "round {round}");
     }
 }
 
-/// Instants that look random and are the same in each run of the test (MMIX's linear congruential generator).
+/// Instants that look random and are the same in each run of the test (MMIX's linear congruential
+/// generator).
 fn chances() -> impl Iterator<Item = u64> {
     let next = |state: &u64| {
         Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
@@ -120,7 +134,8 @@ fn chances() -> impl Iterator<Item = u64> {
     std::iter::successors(Some(1), next).map(|state| state >> 33)
 }
 
-/// F2: whatever is killed while it writes, `check` names what is not whole, and takes nothing for whole that is not.
+/// F2: whatever is killed while it writes, `check` names what is not whole, and takes nothing for
+/// whole that is not.
 #[test]
 fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
     let desk = desk();
@@ -132,7 +147,8 @@ fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
         let seed = round + 2;
         let mut child = start(folder, seed);
         let before = staged(folder);
-        // What was left before is removed first, then the run begins to write; some are killed before that.
+        // What was left before is removed first, then the run begins to write; some are killed
+        // before that.
         if round % 4 > 0 {
             let ended = |child: &mut Child| child.try_wait().expect("it can be asked").is_some();
             while !ended(&mut child) && staged(folder).iter().all(|name| before.contains(name)) {
@@ -142,7 +158,10 @@ fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
         thread::sleep(Duration::from_micros(chance % 30_000));
         let signal = ["-KILL", "-KILL", "-KILL", "-TERM", "-KILL", "-INT"][round as usize % 6];
         // It may have ended by now.
-        let _ = Command::new("kill").args([signal, &child.id().to_string()]).stderr(Stdio::null()).status();
+        let _ = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .stderr(Stdio::null())
+            .status();
         let done = child.wait_with_output().expect("it ends");
         killed += u32::from(done.status.signal() == Some(9));
 
@@ -150,7 +169,10 @@ fn soak_runs_that_are_killed_while_they_write_leave_whole_results() {
         let told = String::from_utf8_lossy(&checked.stdout).into_owned();
         assert_eq!(checked.status.code(), Some(0), "round {round}: {told}");
         for name in staged(folder) {
-            assert!(told.contains(&format!("{name}: left by a killed run")), "round {round}: {name}: {told}");
+            assert!(
+                told.contains(&format!("{name}: left by a killed run")),
+                "round {round}: {name}: {told}"
+            );
         }
         for (name, state) in looked(folder).leftovers {
             let whole = matches!(state, State::Complete(_));
@@ -175,7 +197,10 @@ fn results_of_another_scenario_are_replaced_by_force_only() {
     let folder = desk.path();
     let run = |words: &[&str]| justfull(folder, &[&["run", "-q", "--out", "out"], words].concat());
     assert!(!said(&run(&["call.toml"]), 0).contains("replaced"));
-    assert!(said(&run(&["call.toml", "--seed", "2"]), 0).contains("replaced the earlier results in out"));
+    assert!(
+        said(&run(&["call.toml", "--seed", "2"]), 0)
+            .contains("replaced the earlier results in out")
+    );
     let told = said(&run(&["other.toml"]), 2);
     assert!(told.contains("--out: found out, which holds something else: run "), "{told}");
     assert!(told.contains("call.toml --seed 2") && told.contains("or any with --force"), "{told}");
@@ -184,7 +209,9 @@ fn results_of_another_scenario_are_replaced_by_force_only() {
     assert_eq!(seed_of_all_files(folder), 3);
     fs::write(folder.join("out/notes.txt"), "mine").expect("a file can be made");
     assert!(said(&run(&["other.toml"]), 2).contains("not of the run: notes.txt"));
-    assert!(said(&run(&["other.toml", "--force"]), 0).contains("what was in out is kept as out.old"));
+    assert!(
+        said(&run(&["other.toml", "--force"]), 0).contains("what was in out is kept as out.old")
+    );
     assert_eq!(fs::read_to_string(folder.join("out.old/notes.txt")).expect("it is kept"), "mine");
     let told = said(&justfull(folder, &["check", "out", "out.old"]), 1);
     assert!(told.contains("out.old: not the whole results of one run"), "{told}");
@@ -198,14 +225,18 @@ fn no_file_of_a_run_has_its_place_in_the_folder_of_the_results() {
     let folder = desk.path();
     symlink(".", folder.join("here")).expect("a link can be made");
     for packets in ["oc/runs.csv", "oc/packets.csv", "./oc/packets.csv", "here/oc/p.csv", "oc"] {
-        let words = ["run", "call.toml", "-q", "--out", "oc", "--packets", packets, "--format", "csv"];
+        let words =
+            ["run", "call.toml", "-q", "--out", "oc", "--packets", packets, "--format", "csv"];
         let told = said(&justfull(folder, &words), 2);
         assert!(
-            told.contains(&format!("--packets: found {packets}, where the folder of the results oc goes")),
+            told.contains(&format!(
+                "--packets: found {packets}, where the folder of the results oc goes"
+            )),
             "{told}"
         );
     }
-    let words = ["run", "call.toml", "-q", "--no-files", "--packets", "p.csv", "--slots", "here/p.csv"];
+    let words =
+        ["run", "call.toml", "-q", "--no-files", "--packets", "p.csv", "--slots", "here/p.csv"];
     let told = said(&justfull(folder, &words), 2);
     assert!(told.contains("--slots: found here/p.csv, which --packets names too"), "{told}");
     let words = ["reproduce", "A21", "--out", "oc", "--markdown", "oc/table.md"];
@@ -261,9 +292,14 @@ fn root_follows_no_link_in_anothers_folder() {
         // Without root they are this user's own, and not followed either.
         let _ = lchown(&at, Some(65_534), Some(65_534));
     };
-    for name in
-        ["p.csv", "p.csv.part", "full/.justfull-probe", "full/runs.csv.part", "full/runs.csv", ".full.part"]
-    {
+    for name in [
+        "p.csv",
+        "p.csv.part",
+        "full/.justfull-probe",
+        "full/runs.csv.part",
+        "full/runs.csv",
+        ".full.part",
+    ] {
         link(&victim, name);
     }
     link(folder, "linked");
@@ -274,7 +310,8 @@ fn root_follows_no_link_in_anothers_folder() {
     said(&run(&["--out", "full"]), 2);
     said(&run(&["--out", "full", "--force"]), 0);
     assert!(
-        said(&run(&["--out", "linked", "--force"]), 2).contains("a symbolic link, which is not followed")
+        said(&run(&["--out", "linked", "--force"]), 2)
+            .contains("a symbolic link, which is not followed")
     );
     said(&run(&["--out", "locked"]), 2);
     assert_eq!(fs::read_to_string(&victim).expect("it is there"), "precious");
@@ -287,12 +324,18 @@ fn a_full_disk_leaves_the_earlier_results() {
         let folder = desk.path();
         let run = |words: &[&str]| justfull(folder, &[&["run", "call.toml", "-q"], words].concat());
         said(&run(&["--out", "out"]), 0);
-        let bytes: u64 =
-            files(&folder.join("out")).iter().map(|path| path.metadata().expect("it is there").len()).sum();
+        let bytes: u64 = files(&folder.join("out"))
+            .iter()
+            .map(|path| path.metadata().expect("it is there").len())
+            .sum();
         let disk = folder.join("disk");
         fs::create_dir(&disk).expect("a folder can be made");
         // Room for one run and a half, in pages.
-        sh(&format!("mount -t tmpfs -o size={}k small {}", bytes * 3 / 2 / 1024 + 64, disk.display()));
+        sh(&format!(
+            "mount -t tmpfs -o size={}k small {}",
+            bytes * 3 / 2 / 1024 + 64,
+            disk.display()
+        ));
         said(&run(&["--out", "disk/out"]), 0);
         let told = said(&run(&["--out", "disk/out", "--seed", "2"]), 2);
         assert!(
@@ -322,7 +365,8 @@ fn a_check_needs_no_folder_to_find_what_a_killed_run_left() {
     assert!(told.contains("out: not there"), "{told}");
     assert!(
         told.contains(
-            ".out.0123456789abcdef: left by a killed run, the next for this folder removes it: incomplete"
+            ".out.0123456789abcdef: left by a killed run, the next for this folder removes it: \
+             incomplete"
         ),
         "{told}"
     );
@@ -342,7 +386,8 @@ fn the_version_tells_the_commit_and_is_in_the_results() {
     let version = line.trim_end().strip_prefix("justfull ").expect("its name");
     let bare = env!("CARGO_PKG_VERSION");
     if version != bare {
-        let commit = version.strip_prefix(bare).and_then(|rest| rest.strip_prefix(" (")?.strip_suffix(')'));
+        let commit =
+            version.strip_prefix(bare).and_then(|rest| rest.strip_prefix(" (")?.strip_suffix(')'));
         let commit = commit.expect("a commit in brackets");
         let commit = commit.strip_suffix("-dirty").unwrap_or(commit);
         assert!(commit.len() >= 12 && commit.chars().all(|c| c.is_ascii_hexdigit()), "{version}");

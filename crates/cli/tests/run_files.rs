@@ -3,8 +3,16 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const SHORT: [&str; 8] =
-    ["--set", "duration=2s", "--set", "warmup=1s", "--set", "flow.voip.start=0s", "--no-files", "--quiet"];
+const SHORT: [&str; 8] = [
+    "--set",
+    "duration=2s",
+    "--set",
+    "warmup=1s",
+    "--set",
+    "flow.voip.start=0s",
+    "--no-files",
+    "--quiet",
+];
 
 fn justfull(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
@@ -12,15 +20,18 @@ fn justfull(folder: &Path, arguments: &[&str]) -> Output {
     command.output().expect("the program runs")
 }
 
-/// Runs in an empty folder; the folder is empty afterwards, and the exit status is 2 with one error, which is given back.
+/// Runs in an empty folder; the folder is empty afterwards, and the exit status is 2 with one
+/// error, which is given back.
 fn refused(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let done = justfull(folder.path(), arguments);
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(done.status.code(), Some(2), "{told}");
     assert_eq!(told.matches("justfull: ").count(), 1, "{told}");
-    let left: Vec<_> =
-        std::fs::read_dir(&folder).expect("a folder").map(|e| e.expect("an entry").path()).collect();
+    let left: Vec<_> = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|e| e.expect("an entry").path())
+        .collect();
     assert!(left.is_empty(), "{left:?}");
     told
 }
@@ -34,7 +45,10 @@ fn one(arguments: &[&str]) -> String {
 #[test]
 fn a_name_that_tells_no_form_is_refused() {
     let told = one(&["--packets", "packets.dat"]);
-    assert!(told.contains("--packets: found packets.dat") && told.contains("parquet, csv, jsonl"), "{told}");
+    assert!(
+        told.contains("--packets: found packets.dat") && told.contains("parquet, csv, jsonl"),
+        "{told}"
+    );
     let told = one(&["--slots", "slots.csv", "--format", "xml"]);
     assert!(told.contains("--format: found xml, allowed is one of parquet, csv, jsonl"), "{told}");
 }
@@ -84,15 +98,20 @@ fn a_failed_file_takes_those_beside_it_along() {
 fn a_reader_that_goes_away_is_one_error() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let script = format!(
-        "mkfifo pipe; head -c 10 pipe > /dev/null & '{}' run voip-over-lte {} --method CoDel --packets pipe --format csv",
+        "mkfifo pipe; head -c 10 pipe > /dev/null & '{}' run voip-over-lte {} --method CoDel \
+         --packets pipe --format csv",
         env!("CARGO_BIN_EXE_justfull"),
         SHORT.join(" ")
     );
-    let done = Command::new("sh").args(["-c", &script]).current_dir(&folder).stdin(Stdio::null()).output();
+    let done =
+        Command::new("sh").args(["-c", &script]).current_dir(&folder).stdin(Stdio::null()).output();
     let done = done.expect("a shell runs");
     let told = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{told}");
-    assert!(told.contains("cannot write pipe: ") && told.matches("justfull: ").count() == 1, "{told}");
+    assert!(
+        told.contains("cannot write pipe: ") && told.matches("justfull: ").count() == 1,
+        "{told}"
+    );
 }
 
 #[test]
@@ -101,7 +120,9 @@ fn several_runs_have_a_file_each() {
     let arguments = ["--method", "CoDel", "--method", "Vanilla", "--runs", "2", "--slots", "s.csv"];
     let done = justfull(folder.path(), &arguments);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    for name in ["s-CoDel-seed1.csv", "s-CoDel-seed2.csv", "s-Vanilla-seed1.csv", "s-Vanilla-seed2.csv"] {
+    for name in
+        ["s-CoDel-seed1.csv", "s-CoDel-seed2.csv", "s-Vanilla-seed1.csv", "s-Vanilla-seed2.csv"]
+    {
         assert!(folder.path().join(name).is_file(), "{name}");
     }
     assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 4);
@@ -110,7 +131,8 @@ fn several_runs_have_a_file_each() {
 #[test]
 fn the_wide_table_has_jitter_and_budget() {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let done = justfull(folder.path(), &["--method", "CoDel", "--wide", "--set", "flow.voip.five_qi=1"]);
+    let done =
+        justfull(folder.path(), &["--method", "CoDel", "--wide", "--set", "flow.voip.five_qi=1"]);
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     for heading in ["p99.9", "PDV", "IPDV", "late"] {
         assert!(text.contains(heading), "{text}");

@@ -31,7 +31,11 @@ fn refused(folder: &Path, args: &[&str]) -> String {
     let done = trace(folder, args);
     let err = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(done.status.code(), Some(2), "{args:?}: {err}");
-    assert_eq!(err.trim_end().lines().filter(|l| !l.starts_with("note: ")).count(), 1, "{args:?}: {err}");
+    assert_eq!(
+        err.trim_end().lines().filter(|l| !l.starts_with("note: ")).count(),
+        1,
+        "{args:?}: {err}"
+    );
     err
 }
 
@@ -51,15 +55,19 @@ fn every_command_of_the_guide_on_traces_works_as_written() {
     let others = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others)));
     let path = path.expect("the folder's name is sound");
-    let text = std::fs::read_to_string(root().join("docs/guide/traces.md")).expect("the page is there");
+    let text =
+        std::fs::read_to_string(root().join("docs/guide/traces.md")).expect("the page is there");
     let mut commands = 0;
     let mut inside = false;
     for line in text.lines() {
         if let Some(language) = line.strip_prefix("```") {
             inside = language == "sh";
         } else if inside {
-            let done =
-                Command::new("sh").args(["-ec", line]).current_dir(&folder).env("PATH", &path).output();
+            let done = Command::new("sh")
+                .args(["-ec", line])
+                .current_dir(&folder)
+                .env("PATH", &path)
+                .output();
             let done = done.expect("a shell runs");
             assert!(done.status.success(), "{line}\n{}", String::from_utf8_lossy(&done.stderr));
             commands += 1;
@@ -79,9 +87,11 @@ fn information_is_a_table_or_json_and_repairs_are_told() {
     let (table, notes) = sound(folder.path(), &["info", "m.trace"]);
     assert!(table.contains("mean rate, Mbit/s") && table.contains("0.036"), "{table}");
     assert_eq!(notes, "note: m.trace: 1 opportunities at time 0 count to the first millisecond\n");
-    let (json, _) = sound(folder.path(), &["info", "m.trace", "m.trace", "--json", "--bin", "500ms"]);
+    let (json, _) =
+        sound(folder.path(), &["info", "m.trace", "m.trace", "--json", "--bin", "500ms"]);
     assert_eq!(json.lines().count(), 2);
-    let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");
+    let first: serde_json::Value =
+        serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");
     assert_eq!((&first["bytes"], &first["format"]), (&4500.into(), &"mahimahi".into()));
     assert_eq!(first["notes"].as_array().map(Vec::len), Some(1));
 }
@@ -89,7 +99,8 @@ fn information_is_a_table_or_json_and_repairs_are_told() {
 #[test]
 fn a_phone_log_becomes_a_mahimahi_trace_by_stated_repairs() {
     let folder = folder();
-    let log = "Timestamp,DL_bitrate,State\n2020.01.01_00.00.00,12000,D\n2020.01.01_00.00.02,24000,D\n2020.01.01_00.00.03,0,I\n";
+    let log = "Timestamp,DL_bitrate,State\n2020.01.01_00.00.00,12000,D\n2020.01.01_00.00.02,24000,\
+               D\n2020.01.01_00.00.03,0,I\n";
     put(folder.path(), "log.csv", log);
     let (list, notes) = sound(folder.path(), &["convert", "log.csv", "--to", "mahimahi"]);
     assert_eq!((list.lines().count(), list.lines().last()), (4000, Some("3000")));
@@ -143,7 +154,10 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
         (file("cut.gz"), "cut.gz: found a read error"),
         (file("dir"), "dir: found a directory, allowed is a regular file"),
         (file("none"), "none: found No such file"),
-        (more(&["--from-time", "2ms"]), "--from-time: found 2ms, allowed is below the end of the part, 2ms"),
+        (
+            more(&["--from-time", "2ms"]),
+            "--from-time: found 2ms, allowed is below the end of the part, 2ms",
+        ),
         (more(&["--to-time", "3ms"]), "--to-time: found 3ms, allowed is at most 2ms"),
         (more(&["--loop", "0"]), "--loop: found 0, allowed is at least 1"),
         (more(&["--interval", "0s"]), "--interval: found 0s, allowed is above 0s, at most 1h"),
@@ -157,7 +171,10 @@ fn what_is_wrong_with_a_file_or_an_option_is_one_line_and_nothing_is_written() {
             vec!["synth", "bus-like", "--duration", "5s", "--to", "csv", "-o", "out"],
             "bus-like: found No such file",
         ),
-        (vec!["fit", "m.trace", "--over", "cqi", "-o", "out"], "--over: found cqi, allowed is rate"),
+        (
+            vec!["fit", "m.trace", "--over", "cqi", "-o", "out"],
+            "--over: found cqi, allowed is rate",
+        ),
         (vec!["plot", "m.trace", "--bin", "0s", "-o", "out"], "--bin: found 0"),
     ] {
         let line = refused(folder.path(), &args);
@@ -175,7 +192,10 @@ fn u10_a_fit_over_cqis_says_for_which_resource_blocks() {
     let folder = folder();
     put(folder.path(), "q.csv", "cqi\n5\n7\n9\n7\n");
     let (toml, notes) = sound(folder.path(), &["fit", "q.csv", "--over", "cqi"]);
-    assert!(notes.contains("rates assume 25 LTE resource blocks and the map tmc; --prbs"), "{notes}");
+    assert!(
+        notes.contains("rates assume 25 LTE resource blocks and the map tmc; --prbs"),
+        "{notes}"
+    );
     assert!(toml.contains("n_prb = 25"), "{toml}");
     let (_, notes) = sound(folder.path(), &["fit", "q.csv", "--map", "nr_t1"]);
     assert!(notes.contains("rates assume 25 NR resource blocks and the map nr_t1"), "{notes}");
@@ -192,7 +212,8 @@ fn f6_an_archive_that_is_a_bomb_and_a_pipe_are_refused_by_one_error() {
     let nothing = bomb.finish().expect("memory takes it");
     put(folder.path(), "members.gz", nothing.repeat(100_001));
     let line = refused(folder.path(), &["info", "members.gz"]);
-    let said = "members.gz: found more than 100000 gzip members, allowed is at most 100000 gzip members";
+    let said =
+        "members.gz: found more than 100000 gzip members, allowed is at most 100000 gzip members";
     assert_eq!(line.trim_end(), format!("justfull: {said}"));
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
@@ -238,10 +259,16 @@ fn a_full_disk_and_a_closed_pipe_end_with_one_error() {
 fn a_scenario_replays_every_format_and_tells_repairs() {
     let folder = folder();
     let at = folder.path();
-    sound(at, &["synth", "train-like", "--duration", "20s", "--seed", "4", "--to", "csv", "-o", "t.csv"]);
-    for (format, file) in
-        [("mahimahi", "t.mahi"), ("cellreplay", "t.cell"), ("parquet", "t.parquet"), ("t20", "t.t20")]
-    {
+    sound(
+        at,
+        &["synth", "train-like", "--duration", "20s", "--seed", "4", "--to", "csv", "-o", "t.csv"],
+    );
+    for (format, file) in [
+        ("mahimahi", "t.mahi"),
+        ("cellreplay", "t.cell"),
+        ("parquet", "t.parquet"),
+        ("t20", "t.t20"),
+    ] {
         sound(at, &["convert", "t.csv", "--to", format, "-o", file]);
     }
     put(at, "t.train", "0 20 0 1 2 3\n100 21 0 2 4\n200 20 0 1\n");
@@ -249,7 +276,11 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
     let scenario = |channel: &str| {
         let shipped = justfull_scenario::library::scenario("voip-over-lte").expect("shipped");
         let channel = format!("[channel]\nkind = \"trace\"\n{channel}\n");
-        shipped.replace("[channel]\nkind = \"pattern\"\nbytes = [1572, 2292, 2292, 2292, 2292, 1572, 2292, 2292, 2292, 2292]\n", &channel)
+        shipped.replace(
+            "[channel]\nkind = \"pattern\"\nbytes = [1572, 2292, 2292, 2292, 2292, 1572, 2292, \
+             2292, 2292, 2292]\n",
+            &channel,
+        )
     };
     let check = |channel: &str| {
         put(at, "x.toml", scenario(channel));
@@ -278,12 +309,14 @@ fn a_scenario_replays_every_format_and_tells_repairs() {
     for (more, error) in [
         (
             "row = \"1s\"",
-            "field `channel.row`: found a length, allowed is no such setting: the format mahimahi says",
+            "field `channel.row`: found a length, allowed is no such setting: the format mahimahi \
+             says",
         ),
         ("interval = \"10ms\"", "field `channel.interval`: found 10ms, allowed is no such setting"),
         ("rows = 0", "field `channel.rows`: found 0, allowed is 1 to the"),
     ] {
-        let done = check(&format!("file = \"t.mahi\"\nformat = \"mahimahi\"\nunit = \"bytes\"\n{more}"));
+        let done =
+            check(&format!("file = \"t.mahi\"\nformat = \"mahimahi\"\nunit = \"bytes\"\n{more}"));
         let text = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.code() == Some(2) && text.contains(error), "{text}");
     }

@@ -63,10 +63,11 @@ pub enum Kind {
     Order,
     /// Each method's value is greater at the last point of the sweep than at the first.
     Trend,
-    /// What the method's value at the last point of the sweep is above that at the first lies in the band.
+    /// What the method's value at the last point of the sweep is above that at the first lies in
+    /// the band.
     Change,
-    /// The first method is worse than the second in none of [`Metric::CONTENDED`] and better in at least two, each with a 95 %
-    /// interval of the paired difference.
+    /// The first method is worse than the second in none of [`Metric::CONTENDED`] and better in at
+    /// least two, each with a 95 % interval of the paired difference.
     Dominates,
 }
 
@@ -238,13 +239,16 @@ pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
     let found = CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
     let known: Vec<&str> = CLAIMS.iter().map(|(name, _)| *name).collect();
     let (_, text) = found.ok_or_else(|| {
-        ClaimsError::Unknown(format!("paper: found {paper}, allowed is {}", near::allowed(paper, &known, "")))
+        ClaimsError::Unknown(format!(
+            "paper: found {paper}, allowed is {}",
+            near::allowed(paper, &known, "")
+        ))
     })?;
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
 }
 
-/// Runs the claims of `paper` and judges them; the comparison holds the runs of every case without a switch. True where no claim
-/// that was run came out worse than recorded.
+/// Runs the claims of `paper` and judges them; the comparison holds the runs of every case without
+/// a switch. True where no claim that was run came out worse than recorded.
 ///
 /// # Errors
 /// Unknown names, a wrong scenario, or an interruption.
@@ -262,7 +266,8 @@ pub fn reproduce(
         for claim in of {
             for name in switch(claim) {
                 for (scenario, method) in claim.needs() {
-                    let methods = wanted.entry((scenario, claim.trace.clone(), name.clone())).or_default();
+                    let methods =
+                        wanted.entry((scenario, claim.trace.clone(), name.clone())).or_default();
                     if !methods.contains(&method) {
                         methods.push(method);
                     }
@@ -284,17 +289,22 @@ pub fn reproduce(
         claims.iter().copied().filter(|c| runs.needs_switches(&file, c, options)).collect();
     runs.make(&file, cases(&|c| c.switches.clone(), &unmet), options, watch, announce)?;
     let rows: Vec<_> = claims.iter().map(|claim| runs.judge(&file, claim, options)).collect();
-    let as_recorded = claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
+    let as_recorded =
+        claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
     let table = ClaimTable { paper: file.paper.clone(), notes: notes(&file, options), rows };
     let comparison = runs.comparison(&file, options)?;
     Ok((comparison, table, as_recorded))
 }
 
-/// The claims of `file` that `figure` names, in words as the file has them or by the figure's number; all for none.
+/// The claims of `file` that `figure` names, in words as the file has them or by the figure's
+/// number; all for none.
 ///
 /// # Errors
 /// When the file has no claim of that figure.
-pub fn select<'a>(file: &'a ClaimsFile, figure: Option<&str>) -> Result<Vec<&'a Claim>, ClaimsError> {
+pub fn select<'a>(
+    file: &'a ClaimsFile,
+    figure: Option<&str>,
+) -> Result<Vec<&'a Claim>, ClaimsError> {
     let is = |place: &str, n: &str| place.eq_ignore_ascii_case(n) || place == format!("Fig. {n}");
     let is_wanted = |c: &&Claim| figure.is_none_or(|n| is(&c.figure, n.trim()));
     let claims: Vec<&Claim> = file.claim.iter().filter(is_wanted).collect();
@@ -367,11 +377,14 @@ impl ClaimsFile {
     ) -> Result<Scenario, ScenarioError> {
         let (name, trace, switch) = case;
         let text = library::scenario(name).unwrap_or_default();
-        let set =
-            |path: &str, value: toml::Value| Setting::new(path, value).expect("a constant path is sound");
+        let set = |path: &str, value: toml::Value| {
+            Setting::new(path, value).expect("a constant path is sound")
+        };
         let text_value = |text: &str| toml::Value::String(text.into());
-        let mut base =
-            vec![set("duration", text_value(&self.duration)), set("warmup", text_value(&self.warmup))];
+        let mut base = vec![
+            set("duration", text_value(&self.duration)),
+            set("warmup", text_value(&self.warmup)),
+        ];
         if trace != OWN_CHANNEL {
             let channel = self.traces.get(trace).cloned().unwrap_or(toml::Value::Boolean(false));
             base.push(set("channel", channel));
@@ -414,14 +427,19 @@ impl Runs {
         for (i, (_, scenario)) in scenarios.iter().enumerate() {
             tasks.extend(scenario.jobs().into_iter().map(|job| (i, job)));
         }
-        let seconds: f64 = tasks.iter().map(|(i, _)| scenarios[*i].1.base.duration.as_secs_f64()).sum();
+        let seconds: f64 =
+            tasks.iter().map(|(i, _)| scenarios[*i].1.base.duration.as_secs_f64()).sum();
         announce((seconds * 1e3) as u64, tasks.len());
-        let list: Vec<(&Scenario, &Job)> = tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
+        let list: Vec<(&Scenario, &Job)> =
+            tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
         let results = run_all(&list, options.threads, watch)?;
         for ((i, job), result) in tasks.iter().zip(results) {
             match result {
                 Outcome::Done(result) => {
-                    self.by_case.entry(scenarios[*i].0.clone()).or_default().push((job.clone(), *result));
+                    self.by_case
+                        .entry(scenarios[*i].0.clone())
+                        .or_default()
+                        .push((job.clone(), *result));
                 }
                 Outcome::Broken(invariant) => {
                     self.broken.push(runner::broken(&scenarios[*i].1, job, &invariant));

@@ -1,4 +1,5 @@
-//! Runs of scenarios and what they found: results as data, statistics over seeds, claims of papers, validation of TCP.
+//! Runs of scenarios and what they found: results as data, statistics over seeds, claims of papers,
+//! validation of TCP.
 //!
 //! A door: it runs, sums up and judges. No algorithm lives here, and nothing is shown.
 #![forbid(unsafe_code)]

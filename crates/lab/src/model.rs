@@ -32,7 +32,8 @@ pub struct Comparison {
     pub claims: Option<ClaimTable>,
     /// Runs that were asked for and are not here, e.g. after an interruption.
     pub missing: Vec<String>,
-    /// Runs whose results contradict themselves, each with the invariant that it breaks. Their results are left out.
+    /// Runs whose results contradict themselves, each with the invariant that it breaks. Their
+    /// results are left out.
     pub broken: Vec<String>,
 }
 
@@ -96,7 +97,8 @@ impl Comparison {
     /// Seeds of all runs, rising, each once.
     #[must_use]
     pub fn seeds(&self) -> Vec<u64> {
-        let mut seeds: Vec<u64> = self.groups.iter().flat_map(|g| &g.runs).map(|r| r.seed).collect();
+        let mut seeds: Vec<u64> =
+            self.groups.iter().flat_map(|g| &g.runs).map(|r| r.seed).collect();
         seeds.sort_unstable();
         seeds.dedup();
         seeds
@@ -114,11 +116,18 @@ mod tests {
             x: x.map(|(name, value)| (name.into(), value)),
             runs: Vec::new(),
         };
-        assert_eq!(group("a", Some(("rlc_limit_packets", 20.0))).heading(), "a: rlc limit 20 packets");
+        assert_eq!(
+            group("a", Some(("rlc_limit_packets", 20.0))).heading(),
+            "a: rlc limit 20 packets"
+        );
         assert_eq!(group("a", Some(("flows", 4.0))).x_text(), "flows 4");
         assert_eq!(group("a", None).heading(), "a");
         let comparison = Comparison {
-            groups: vec![group("a", Some(("x_ms", 1.0))), group("b", None), group("a", Some(("x_ms", 2.0)))],
+            groups: vec![
+                group("a", Some(("x_ms", 1.0))),
+                group("b", None),
+                group("a", Some(("x_ms", 2.0))),
+            ],
             ..Comparison::default()
         };
         let families = comparison.families();

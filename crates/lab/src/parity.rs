@@ -1,16 +1,18 @@
-//! One scenario simulated and live, side by side: whether the kernel's TCP behind real packets sees the cell that the simulator
-//! shows.
+//! One scenario simulated and live, side by side: whether the kernel's TCP behind real packets sees
+//! the cell that the simulator shows.
 //!
-//! Three figures are compared: of each flow the distribution of its delay by the distance of Kolmogorov and Smirnov, of each flow
-//! its goodput, of the cell its utilisation. A live run is one draw of chance and of a machine, so equal is not asked for; the
-//! bands were fixed before the first run.
+//! Three figures are compared: of each flow the distribution of its delay by the distance of
+//! Kolmogorov and Smirnov, of each flow its goodput, of the cell its utilisation. A live run is one
+//! draw of chance and of a machine, so equal is not asked for; the bands were fixed before the
+//! first run.
 //!
-//! A distribution of few delays, and a goodput or a utilisation over a few round trips, are other draws each time: a run that is
-//! too short for a figure is said to be, and does not miss it.
+//! A distribution of few delays, and a goodput or a utilisation over a few round trips, are other
+//! draws each time: a run that is too short for a figure is said to be, and does not miss it.
 //!
-//! Where a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms, and 50 us by which a machine is
-//! later than a model move whole steps of the distribution. [`Parity::explain`] tells such a miss from one of substance: it
-//! compares again, taking delays for equal that differ by no more than a given time.
+//! Where a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms,
+//! and 50 us by which a machine is later than a model move whole steps of the distribution.
+//! [`Parity::explain`] tells such a miss from one of substance: it compares again, taking delays
+//! for equal that differ by no more than a given time.
 
 use crate::stats::cdf_share;
 use justfull_base::Duration;
@@ -25,7 +27,8 @@ pub const UTILISATION: f64 = 0.01;
 pub const GOODPUT: f64 = 0.05;
 /// Delays that a flow must have for its distribution to be compared.
 pub const LEAST_PACKETS: u64 = 100;
-/// Measured time from which on a run is long enough for its figures to be compared: several teeth of CUBIC's saw.
+/// Measured time from which on a run is long enough for its figures to be compared: several teeth
+/// of CUBIC's saw.
 pub const LEAST_TIME: Duration = Duration::from_secs(10);
 
 /// One figure of both runs.
@@ -47,8 +50,8 @@ pub struct ParityRow {
     pub met: bool,
     /// The run was too short for this figure: it says nothing.
     pub too_short: bool,
-    /// Of a distribution that missed: how far apart they are when delays that differ by no more than the time given to
-    /// [`Parity::explain`] count as equal.
+    /// Of a distribution that missed: how far apart they are when delays that differ by no more
+    /// than the time given to [`Parity::explain`] count as equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_to_time: Option<f64>,
 }
@@ -87,8 +90,8 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// Compares two runs of one scenario that were measured for `window`. A flow that only one of them has is compared with
-    /// nothing, and misses.
+    /// Compares two runs of one scenario that were measured for `window`. A flow that only one of
+    /// them has is compared with nothing, and misses.
     #[must_use]
     pub fn of(simulated: &RunResult, live: &RunResult, window: Duration) -> Self {
         let too_short = window < LEAST_TIME;
@@ -124,7 +127,9 @@ impl Parity {
     pub fn explain(&mut self, (simulated, live): (&RunResult, &RunResult), time: Duration) {
         let ms = time.as_secs_f64() * 1e3;
         for flow in &simulated.flows {
-            let Some(other) = live.flows.iter().find(|other| other.name == flow.name) else { continue };
+            let Some(other) = live.flows.iter().find(|other| other.name == flow.name) else {
+                continue;
+            };
             let what = delay_of(&flow.name);
             for row in self.rows.iter_mut().filter(|row| !row.met && row.what == what) {
                 row.apart_to_time = Some(distance(&flow.delay.cdf, &other.delay.cdf, ms));
@@ -170,14 +175,17 @@ fn delay_of(flow: &str) -> String {
     format!("{flow}: delay, median ms")
 }
 
-/// Distance of Kolmogorov and Smirnov: the greatest difference of the shares at or below a value, or, with `slack` above 0,
-/// between the share of one at a value and that of the other at any value within `slack` of it.
+/// Distance of Kolmogorov and Smirnov: the greatest difference of the shares at or below a value,
+/// or, with `slack` above 0, between the share of one at a value and that of the other at any value
+/// within `slack` of it.
 fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
     let above = |a: &[(f64, f64)], b: &[(f64, f64)]| {
         let gap = |&(x, _): &(f64, f64)| cdf_share(a, x) - cdf_share(b, x + slack);
-        // The share of `a` is greatest against that of `b` where `a` steps, or just below where `b` does.
-        let below =
-            |&(x, _): &(f64, f64)| cdf_share(a, (x - slack).next_down()) - cdf_share(b, x.next_down());
+        // The share of `a` is greatest against that of `b` where `a` steps, or just below where `b`
+        // does.
+        let below = |&(x, _): &(f64, f64)| {
+            cdf_share(a, (x - slack).next_down()) - cdf_share(b, x.next_down())
+        };
         a.iter().map(gap).chain(b.iter().map(below)).fold(0.0, f64::max)
     };
     above(a, b).max(above(b, a))
@@ -192,8 +200,12 @@ mod tests {
 
     fn run(goodput: f64, delays: &[(f64, f64)], utilisation: f64) -> RunResult {
         let delay = Distribution { count: 1000, cdf: delays.to_vec(), ..Distribution::default() };
-        let flow =
-            FlowResult { name: "call".into(), goodput_mbit_s: goodput, delay, ..FlowResult::default() };
+        let flow = FlowResult {
+            name: "call".into(),
+            goodput_mbit_s: goodput,
+            delay,
+            ..FlowResult::default()
+        };
         let mut result = RunResult { flows: vec![flow], ..RunResult::default() };
         result.cell.utilisation = utilisation;
         result
@@ -226,7 +238,12 @@ mod tests {
         let one = run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.90);
         let apart = |other: &RunResult| {
             let parity = Parity::of(&one, other, LONG);
-            parity.rows.iter().filter(|row| !row.met).map(|row| row.what.clone()).collect::<Vec<_>>()
+            parity
+                .rows
+                .iter()
+                .filter(|row| !row.met)
+                .map(|row| row.what.clone())
+                .collect::<Vec<_>>()
         };
         assert_eq!(apart(&run(2.0, &[(1.0, 0.5), (2.0, 1.0)], 0.92)), ["utilisation"]);
         assert_eq!(apart(&run(2.2, &[(1.0, 0.5), (2.0, 1.0)], 0.90)), ["call: goodput, Mbit/s"]);

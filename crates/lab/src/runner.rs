@@ -1,4 +1,5 @@
-//! Making the runs of a scenario on several threads, with progress, and keeping what is finished when they are interrupted.
+//! Making the runs of a scenario on several threads, with progress, and keeping what is finished
+//! when they are interrupted.
 
 use crate::model::{Comparison, Group};
 use justfull_base::Instant;
@@ -57,7 +58,8 @@ impl Progress for Watched<'_> {
 pub enum Outcome {
     /// It has a sound result.
     Done(Box<RunResult>),
-    /// It broke an invariant or an assertion of the simulator, with the values: a bug. Its result is not to be used.
+    /// It broke an invariant or an assertion of the simulator, with the values: a bug. Its result
+    /// is not to be used.
     Broken(String),
     /// It was ended before its time.
     Cancelled,
@@ -74,8 +76,8 @@ impl Outcome {
     }
 }
 
-/// Makes `runs` on `threads` threads. The outcomes stand in the order of the runs, whatever the threads did. A run that breaks ends
-/// no other.
+/// Makes `runs` on `threads` threads. The outcomes stand in the order of the runs, whatever the
+/// threads did. A run that breaks ends no other.
 ///
 /// # Errors
 /// The first scenario error in the order of runs.
@@ -140,9 +142,9 @@ fn run_each<E: Send + Sync>(
     results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(Outcome::Cancelled))).collect()
 }
 
-/// Runs a whole scenario and gathers the results by points of the sweep. `one` makes each run: it is given its index and its job, in
-/// the order of [`Scenario::jobs`], and returns none when it was cancelled. A run that breaks an invariant is named instead, and the
-/// others go on.
+/// Runs a whole scenario and gathers the results by points of the sweep. `one` makes each run: it
+/// is given its index and its job, in the order of [`Scenario::jobs`], and returns none when it was
+/// cancelled. A run that breaks an invariant is named instead, and the others go on.
 ///
 /// # Errors
 /// What is wrong with the scenario, or the first run that could not be made.
@@ -158,7 +160,11 @@ pub fn compare<E: From<ScenarioError> + Send + Sync>(
 }
 
 /// The comparison of `jobs` with these `outcomes`.
-fn gathered(scenario: &Scenario, jobs: &[Job], outcomes: Vec<Outcome>) -> Result<Comparison, ScenarioError> {
+fn gathered(
+    scenario: &Scenario,
+    jobs: &[Job],
+    outcomes: Vec<Outcome>,
+) -> Result<Comparison, ScenarioError> {
     let mut comparison = Comparison {
         title: scenario.base.title.clone(),
         notes: scenario.warnings()?,
@@ -187,7 +193,10 @@ pub(crate) fn broken(scenario: &Scenario, job: &Job, invariant: &str) -> String 
 
 /// A run in words.
 fn describe(scenario: &Scenario, job: &Job) -> String {
-    let x = scenario.x(job.point).map(|(label, value)| format!(", {label} {value}")).unwrap_or_default();
+    let x = scenario
+        .x(job.point)
+        .map(|(label, value)| format!(", {label} {value}"))
+        .unwrap_or_default();
     format!("{}: {}{x}, seed {}", scenario.name, job.method, job.seed)
 }
 
@@ -202,11 +211,14 @@ mod tests {
         let text = justfull_scenario::library::scenario("several-ues").expect("it ships");
         let methods = Some(vec!["Vanilla".to_string(), "DRQL".into()]);
         let overrides = Overrides { methods, runs: Some(2), seed: Some(5), ..Overrides::default() };
-        let scenario =
-            Scenario::parse(text, Path::new("several-ues.toml"), None, overrides).expect("it is sound");
+        let scenario = Scenario::parse(text, Path::new("several-ues.toml"), None, overrides)
+            .expect("it is sound");
         let jobs = scenario.jobs();
-        let result =
-            |job: &Job| RunResult { method: job.method.clone(), seed: job.seed, ..RunResult::default() };
+        let result = |job: &Job| RunResult {
+            method: job.method.clone(),
+            seed: job.seed,
+            ..RunResult::default()
+        };
         let mut outcomes: Vec<Outcome> =
             jobs.iter().map(|job| Outcome::Done(Box::new(result(job)))).collect();
         outcomes[1] = Outcome::Broken("used <= offered: 2, 1".into());
@@ -235,8 +247,14 @@ mod tests {
             Outcome::Cancelled => "cancelled".into(),
         };
         let found: Vec<String> = [2, 3, 5, 7, 8, 19].into_iter().map(told).collect();
-        let expected =
-            ["2", "the assertion of run 3", "no format", "used <= offered: 2, 1", "cancelled", "19"];
+        let expected = [
+            "2",
+            "the assertion of run 3",
+            "no format",
+            "used <= offered: 2, 1",
+            "cancelled",
+            "19",
+        ];
         assert_eq!(found, expected);
         assert_eq!(watch.finished.into_inner(), 19);
     }

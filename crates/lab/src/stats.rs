@@ -1,4 +1,5 @@
-//! Statistics over seeds: means with Student's t intervals, paired differences, pooled distributions.
+//! Statistics over seeds: means with Student's t intervals, paired differences, pooled
+//! distributions.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -18,11 +19,12 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Fewest values that have an interval: two values give one of twelve standard errors, which says nothing.
+/// Fewest values that have an interval: two values give one of twelve standard errors, which says
+/// nothing.
 pub const LEAST_FOR_INTERVAL: usize = 3;
 
-/// Half width of the two-sided 95 % confidence interval of the mean, by Student's t with n - 1 degrees of freedom.
-/// None below [`LEAST_FOR_INTERVAL`] values.
+/// Half width of the two-sided 95 % confidence interval of the mean, by Student's t with n - 1
+/// degrees of freedom. None below [`LEAST_FOR_INTERVAL`] values.
 #[must_use]
 pub fn ci95_half_width(values: &[f64]) -> Option<f64> {
     let spread = sd(values).filter(|_| values.len() >= LEAST_FOR_INTERVAL)?;
@@ -50,9 +52,10 @@ impl Summary {
     /// The summary of `values`, none when there are none.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
-        let (min, max) = values
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| (least.min(*v), most.max(*v)));
+        let (min, max) =
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), v| {
+                (least.min(*v), most.max(*v))
+            });
         Some(Self { mean: mean(values)?, ci95: ci95_half_width(values), n: values.len(), min, max })
     }
 
@@ -81,9 +84,11 @@ impl Summary {
     }
 }
 
-/// `a - b` over the seeds that both have, each value given as (seed, value); none when no seed is shared.
+/// `a - b` over the seeds that both have, each value given as (seed, value); none when no seed is
+/// shared.
 ///
-/// Runs of one seed see the same channel and the same arrivals, so their difference varies far less than either.
+/// Runs of one seed see the same channel and the same arrivals, so their difference varies far less
+/// than either.
 #[must_use]
 pub fn paired_difference(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Summary> {
     let right: BTreeMap<u64, f64> = b.iter().copied().collect();
@@ -92,8 +97,8 @@ pub fn paired_difference(a: &[(u64, f64)], b: &[(u64, f64)]) -> Option<Summary> 
     Summary::of(&differences)
 }
 
-/// Jain's index of fairness (Jain, Chiu, Hawe 1984): 1 when all have the same, 1/n when one has all; none without values or
-/// when all are 0.
+/// Jain's index of fairness (Jain, Chiu, Hawe 1984): 1 when all have the same, 1/n when one has
+/// all; none without values or when all are 0.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
@@ -101,7 +106,8 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// Share of values at or below `x`, linear between the points (x, share) of a distribution, 0 before its first.
+/// Share of values at or below `x`, linear between the points (x, share) of a distribution, 0
+/// before its first.
 #[must_use]
 pub fn cdf_share(cdf: &[(f64, f64)], x: f64) -> f64 {
     let after = cdf.partition_point(|point| point.0 <= x);
@@ -112,7 +118,8 @@ pub fn cdf_share(cdf: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// Least x whose share reaches `p`, linear between the points (x, share); none for an empty distribution.
+/// Least x whose share reaches `p`, linear between the points (x, share); none for an empty
+/// distribution.
 #[must_use]
 pub fn cdf_quantile(cdf: &[(f64, f64)], p: f64) -> Option<f64> {
     let at = cdf.partition_point(|point| point.1 < p).min(cdf.len().checked_sub(1)?);
@@ -123,19 +130,22 @@ pub fn cdf_quantile(cdf: &[(f64, f64)], p: f64) -> Option<f64> {
     }
 }
 
-/// One distribution from several, each weighted by its number of values, at no more than `most` points (at least 2).
+/// One distribution from several, each weighted by its number of values, at no more than `most`
+/// points (at least 2).
 #[must_use]
 pub fn pool_cdfs(parts: &[(u64, &[(f64, f64)])], most: usize) -> Vec<(f64, f64)> {
     let parts: Vec<_> = parts.iter().filter(|(count, cdf)| *count > 0 && !cdf.is_empty()).collect();
     let total: f64 = parts.iter().map(|(count, _)| *count as f64).sum();
-    let mut grid: Vec<f64> = parts.iter().flat_map(|(_, cdf)| cdf.iter().map(|point| point.0)).collect();
+    let mut grid: Vec<f64> =
+        parts.iter().flat_map(|(_, cdf)| cdf.iter().map(|point| point.0)).collect();
     grid.sort_by(f64::total_cmp);
     grid.dedup();
     let keep = |i: usize| {
         let step = grid.len().div_ceil(most.max(2));
         i.is_multiple_of(step) || i + 1 == grid.len()
     };
-    let share = |x: f64| parts.iter().map(|(n, cdf)| *n as f64 * cdf_share(cdf, x)).sum::<f64>() / total;
+    let share =
+        |x: f64| parts.iter().map(|(n, cdf)| *n as f64 * cdf_share(cdf, x)).sum::<f64>() / total;
     (0..grid.len()).filter(|&i| keep(i)).map(|i| (grid[i], share(grid[i]))).collect()
 }
 
@@ -154,7 +164,10 @@ mod tests {
         assert!(near(s.mean, 3.0));
         assert!(near(s.ci95.expect("five runs"), 2.776_445_105 * 1.581_138_830 / 5.0_f64.sqrt()));
         // t(0.975; 2) = 4.302653 for three values, whose sd is 1.
-        assert!(near(ci95_half_width(&[1.0, 2.0, 3.0]).expect("three"), 4.302_652_730 / 3.0_f64.sqrt()));
+        assert!(near(
+            ci95_half_width(&[1.0, 2.0, 3.0]).expect("three"),
+            4.302_652_730 / 3.0_f64.sqrt()
+        ));
         assert_eq!((s.min, s.max, s.n), (1.0, 5.0, 5));
     }
 
@@ -215,7 +228,8 @@ mod tests {
         assert_eq!(pooled.len(), 4);
         assert!(near(cdf_share(&pooled, 5.0), 0.75 + 0.125 * 4.0 / 9.0));
         assert!(near(cdf_share(&pooled, 11.0), 1.0));
-        let many: Vec<(f64, f64)> = (1..=1000).map(|i| (f64::from(i), f64::from(i) / 1000.0)).collect();
+        let many: Vec<(f64, f64)> =
+            (1..=1000).map(|i| (f64::from(i), f64::from(i) / 1000.0)).collect();
         let thin = pool_cdfs(&[(1, &many)], 100);
         assert!(thin.len() <= 102, "{}", thin.len());
         assert_eq!(thin.last(), Some(&(1000.0, 1.0)));

@@ -1,8 +1,9 @@
-//! Validation of the TCP controls: what formulas and papers say of them, what ours do, and the verdict.
+//! Validation of the TCP controls: what formulas and papers say of them, what ours do, and the
+//! verdict.
 //!
-//! The cases with their bands are data (`claims/validation`), committed before the first run; how each is measured is code,
-//! one file for each control. Everything runs in dumbbells ([`justfull_sim::dumbbell`]) and gives the same bytes on every
-//! machine.
+//! The cases with their bands are data (`claims/validation`), committed before the first run; how
+//! each is measured is code, one file for each control. Everything runs in dumbbells
+//! ([`justfull_sim::dumbbell`]) and gives the same bytes on every machine.
 
 mod bbr;
 
@@ -23,7 +24,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The controls with cases, by name.
 pub const CONTROLS: [&str; 3] = ["new_reno", "cubic", "bbr"];
 
-/// What was measured for a case: one value for each seed, and what a formula gives where the case does not say it.
+/// What was measured for a case: one value for each seed, and what a formula gives where the case
+/// does not say it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
     id: String,
@@ -154,7 +156,8 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     let band = case.band_around(published);
     let ours = Summary::of(&found.ours).expect("an experiment measures something");
     // Too few for an interval must all lie in the band.
-    let (low, high) = if ours.ci95.is_some() { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
+    let (low, high) =
+        if ours.ci95.is_some() { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
     let high = case.most.map_or(high, |most| high.min(most.max(ours.mean)));
     // An undefined value has no least and no greatest.
     let inside = ours.mean.is_finite() && band[0] <= low && high <= band[1];

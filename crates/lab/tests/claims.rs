@@ -24,7 +24,9 @@ fn every_band_follows_from_what_it_rests_on() {
             // The paper's own words for the train's utilisations are a range: [0.97, 1.0].
             (_, Metric::Utilisation) if claim.figure == "Fig. 8" => (0.97, 1.0),
             (_, Metric::Utilisation) => (least - 0.003, (most + 0.003).min(1.0)),
-            (_, Metric::Drops) => ((least - 1.0).min(least / 2.0).max(0.0), (most + 1.0).max(most * 2.0)),
+            (_, Metric::Drops) => {
+                ((least - 1.0).min(least / 2.0).max(0.0), (most + 1.0).max(most * 2.0))
+            }
             // "approximately 11 ms" as the paper's ratios imply; the anchor is quoted as 11.5.
             _ if claim.id == "fig10-usp-5gbdp-delay" => (11.5 * 0.9, 11.5 * 1.1),
             _ => (least * 0.9, most * 1.1),
@@ -33,7 +35,8 @@ fn every_band_follows_from_what_it_rests_on() {
     }
 }
 
-/// E19's figures have no numbers in its text: bands are those of words, but for the three numbers it gives.
+/// E19's figures have no numbers in its text: bands are those of words, but for the three numbers
+/// it gives.
 #[test]
 fn the_bands_of_words_are_the_same_everywhere() {
     for claim in load("E19").expect("the claims ship").claim {
@@ -54,11 +57,14 @@ fn the_bands_of_words_are_the_same_everywhere() {
     }
 }
 
-/// A21: points of a CDF +-5 points, unused blocks +-1 point, goodput +-4 %, ratios +20 %; "more than 95 %" is open upwards.
+/// A21: points of a CDF +-5 points, unused blocks +-1 point, goodput +-4 %, ratios +20 %; "more
+/// than 95 %" is open upwards.
 #[test]
 fn the_bands_of_a21_follow_from_its_numbers() {
     for claim in load("A21").expect("the claims ship").claim {
-        use Metric::{DelayP99, Goodput, PingRttLeast, Unused, Within1, Within2, Within3, Within4, Within50};
+        use Metric::{
+            DelayP99, Goodput, PingRttLeast, Unused, Within1, Within2, Within3, Within4, Within50,
+        };
         use Metric::{QuantumMedian, QuantumMedianDistance, QuantumMost};
         let most = claim.paper.iter().copied().reduce(f64::max);
         let expected = match (claim.kind, claim.metric, most) {
@@ -67,14 +73,17 @@ fn the_bands_of_a21_follow_from_its_numbers() {
             (Kind::Range, Within1 | Within2 | Within3 | Within4 | Within50, Some(share)) => {
                 Some([share - 5.0, f64::min(share + 5.0, 100.0)])
             }
-            (Kind::Range, Unused, Some(share)) => Some([f64::max(claim.paper[0] - 1.0, 0.0), share + 1.0]),
+            (Kind::Range, Unused, Some(share)) => {
+                Some([f64::max(claim.paper[0] - 1.0, 0.0), share + 1.0])
+            }
             (Kind::Range, Goodput, Some(rate)) => Some([0.96 * rate, 1.04 * rate]),
             (Kind::Range, PingRttLeast, Some(floor)) => Some([0.9 * floor, 1.1 * floor]),
             // "In the order of seconds", and "at least 5 times".
             (Kind::Range, DelayP99, Some(1_000.0)) => Some([1_000.0, 10_000.0]),
             (Kind::Ratio, _, Some(factor)) => Some([0.0, 1.2 * factor]),
             (Kind::Change, Within1, Some(0.0)) => Some([-5.0, 5.0]),
-            // A sign, up to the greatest limit; "slightly" is one slot of 25 blocks; nobody passes the limit.
+            // A sign, up to the greatest limit; "slightly" is one slot of 25 blocks; nobody passes
+            // the limit.
             (Kind::Range, QuantumMedian, None) if claim.slice == Some(0) => Some([-500.0, -0.01]),
             (Kind::Range, QuantumMedian, None) => Some([0.01, 500.0]),
             (Kind::Range, QuantumMedianDistance, Some(0.0)) => Some([0.0, 25.0]),
@@ -98,20 +107,26 @@ fn every_claim_names_what_there_is() {
 }
 
 fn names_what_there_is(file: &ClaimsFile) {
-    assert!(file.seeds >= 3 && file.seeds_short >= 3, "W2: fewer seeds have no interval, and signs need one");
+    assert!(
+        file.seeds >= 3 && file.seeds_short >= 3,
+        "W2: fewer seeds have no interval, and signs need one"
+    );
     let methods = MethodLibrary::shipped();
     let mut ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), file.claim.len(), "each claim has its own key");
     for claim in &file.claim {
-        let text = library::scenario(&claim.scenario).unwrap_or_else(|| panic!("{}", claim.scenario));
+        let text =
+            library::scenario(&claim.scenario).unwrap_or_else(|| panic!("{}", claim.scenario));
         let known = claim.trace == OWN_CHANNEL || file.traces.contains_key(&claim.trace);
         assert!(known, "{}: {}", claim.id, claim.trace);
         for switch in claim.switches.iter().chain(&claim.under) {
             assert!(text.contains(&format!("[switches.{switch}]")), "{}: {switch}", claim.id);
         }
-        for method in claim.order.iter().chain([&claim.method, &claim.base]).filter(|m| !m.is_empty()) {
+        for method in
+            claim.order.iter().chain([&claim.method, &claim.base]).filter(|m| !m.is_empty())
+        {
             let own = text.contains(&format!("[[method]]\nname = \"{method}\""));
             assert!(own || methods.find(method).is_some(), "{}: {method}", claim.id);
         }

@@ -1,4 +1,5 @@
-//! Small tables in integer units that must not change unless a commit says why. `cargo xtask golden --bless` rewrites them.
+//! Small tables in integer units that must not change unless a commit says why. `cargo xtask golden
+//! --bless` rewrites them.
 
 use justfull_lab::runner::{Outcome, Watch, run_all};
 use justfull_scenario::library;
@@ -6,10 +7,12 @@ use justfull_scenario::{Job, Overrides, Scenario, Setting};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The comparison of `name` under `variant`, 20 s of one seed at the first point of its sweep, on `threads` threads.
+/// The comparison of `name` under `variant`, 20 s of one seed at the first point of its sweep, on
+/// `threads` threads.
 fn table(name: &str, variant: &str, threads: usize) -> String {
     let text = library::scenario(name).expect("the scenario ships");
-    let set = |path: &str, value: &str| Setting::new(path, value.into()).expect("the path is sound");
+    let set =
+        |path: &str, value: &str| Setting::new(path, value.into()).expect("the path is sound");
     let overrides = Overrides {
         base: vec![set("duration", "20s"), set("warmup", "5s")],
         variant: Some(variant.into()),
@@ -22,7 +25,8 @@ fn table(name: &str, variant: &str, threads: usize) -> String {
     let runs: Vec<(&Scenario, &Job)> = jobs.iter().map(|job| (&scenario, job)).collect();
     let results = run_all(&runs, threads, &Watch::default()).expect("the scenario runs");
     let mut out = String::from(
-        "method flow entered delivered dropped delay_us_mean delay_us_p99 goodput_kbit_s used offered\n",
+        "method flow entered delivered dropped delay_us_mean delay_us_p99 goodput_kbit_s used \
+         offered\n",
     );
     for run in results.into_iter().filter_map(Outcome::done) {
         for flow in &run.flows {
@@ -44,7 +48,8 @@ fn table(name: &str, variant: &str, threads: usize) -> String {
 fn golden(name: &str, variant: &str) {
     let found = table(name, variant, 1);
     assert_eq!(found, table(name, variant, 2), "the number of threads changes nothing");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{variant}.txt"));
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{variant}.txt"));
     if std::env::var_os("JUSTFULL_BLESS").is_some() {
         std::fs::write(&path, found).expect("the golden file can be written");
         return;

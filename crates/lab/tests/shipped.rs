@@ -1,4 +1,5 @@
-//! Every scenario that ships, run for a moment: no run contradicts itself. And what is said of a scenario before and after a run.
+//! Every scenario that ships, run for a moment: no run contradicts itself. And what is said of a
+//! scenario before and after a run.
 
 use justfull_lab::runner::{self, Outcome, Watch, Watched, run_all};
 use justfull_scenario::library::{SCENARIOS, scenario};
@@ -29,8 +30,10 @@ fn soak_no_shipped_scenario_breaks_an_invariant() {
     let load = |(name, _): &(&str, &str)| load(name, None, &set).expect("it ships");
     let scenarios: Vec<Scenario> = SCENARIOS.iter().map(load).collect();
     let jobs: Vec<Vec<Job>> = scenarios.iter().map(Scenario::jobs).collect();
-    let all =
-        scenarios.iter().zip(&jobs).flat_map(|(scenario, jobs)| jobs.iter().map(move |job| (scenario, job)));
+    let all = scenarios
+        .iter()
+        .zip(&jobs)
+        .flat_map(|(scenario, jobs)| jobs.iter().map(move |job| (scenario, job)));
     let runs: Vec<(&Scenario, &Job)> = all.filter(|(_, job)| long || job.point == 0).collect();
     let made = run_all(&runs, 2, &Watch::default()).expect("the scenarios run");
     for ((scenario, job), outcome) in runs.iter().zip(made) {
@@ -52,7 +55,12 @@ fn only(scenario: &Scenario) -> RunResult {
 fn over_a_carrier_a_channel_in_packets_gives_the_rows_of_one_in_bytes_and_says_so() {
     for method in ["5G-BDP", "LastPoll"] {
         let of = |unit: &str| {
-            let set = ["duration=1500ms", "warmup=1s", &format!("channel.unit={unit}"), "flow.voip.start=1s"];
+            let set = [
+                "duration=1500ms",
+                "warmup=1s",
+                &format!("channel.unit={unit}"),
+                "flow.voip.start=1s",
+            ];
             load("nr-100mhz", Some(&[method]), &set).expect("the unit is taken")
         };
         let (packets, bytes) = (of("packets"), of("bytes"));
@@ -60,7 +68,8 @@ fn over_a_carrier_a_channel_in_packets_gives_the_rows_of_one_in_bytes_and_says_s
         assert_eq!(bytes.warnings().expect("no trace"), Vec::<String>::new());
         let warnings = packets.warnings().expect("no trace");
         assert!(
-            warnings.len() == 1 && warnings[0].starts_with("channel.unit = \"packets\" has no effect"),
+            warnings.len() == 1
+                && warnings[0].starts_with("channel.unit = \"packets\" has no effect"),
             "{warnings:?}"
         );
     }
@@ -70,8 +79,8 @@ fn over_a_carrier_a_channel_in_packets_gives_the_rows_of_one_in_bytes_and_says_s
 fn what_cannot_act_is_said_before_a_run_and_again_beside_its_result() {
     let of = |set: &[&str]| {
         let moment = ["duration=500ms", "warmup=100ms"];
-        let scenario =
-            load("t20-individual", Some(&["Vanilla"]), &[set, &moment].concat()).expect("it is sound");
+        let scenario = load("t20-individual", Some(&["Vanilla"]), &[set, &moment].concat())
+            .expect("it is sound");
         let job = scenario.jobs().remove(0);
         let made = run_all(&[(&scenario, &job)], 1, &Watch::default()).expect("it runs").remove(0);
         (scenario.warnings().expect("no trace"), made.done().expect("it is sound").never_acted)
@@ -84,7 +93,11 @@ fn what_cannot_act_is_said_before_a_run_and_again_beside_its_result() {
             "rlc.limiter.limit = \"2000 packets\"",
             "limiter",
         ),
-        ("rlc.limiter={ kind = \"fixed\", limit = \"9MB\" }", "rlc.limiter.limit = \"9MB\"", "limiter"),
+        (
+            "rlc.limiter={ kind = \"fixed\", limit = \"9MB\" }",
+            "rlc.limiter.limit = \"9MB\"",
+            "limiter",
+        ),
     ] {
         let (warnings, never_acted) = of(&[set]);
         assert!(warnings.len() == 1 && warnings[0].starts_with(word), "{warnings:?}");
@@ -109,14 +122,19 @@ fn what_cannot_act_is_said_before_a_run_and_again_beside_its_result() {
 #[test]
 fn a_warning_names_the_methods_that_it_is_about() {
     let set = ["rlc.queue.limit=10 packets"];
-    let of = |methods: &[&str]| load("t20-individual", Some(methods), &set).and_then(|s| s.warnings());
+    let of =
+        |methods: &[&str]| load("t20-individual", Some(methods), &set).and_then(|s| s.warnings());
     let warnings = of(&["Limit20", "Vanilla", "DRQL"]).expect("no trace");
-    assert!(warnings.len() == 1 && warnings[0].starts_with("Limit20: rlc.limiter.limit"), "{warnings:?}");
+    assert!(
+        warnings.len() == 1 && warnings[0].starts_with("Limit20: rlc.limiter.limit"),
+        "{warnings:?}"
+    );
     let warnings = of(&["Limit20"]).expect("no trace");
     assert!(warnings.len() == 1 && warnings[0].starts_with("rlc.limiter.limit"), "{warnings:?}");
 }
 
-/// F8: `channel.slot` and `mac.slot.skew_ppm` are in no file. F5: names are bounded, in the words of the file.
+/// F8: `channel.slot` and `mac.slot.skew_ppm` are in no file. F5: names are bounded, in the words
+/// of the file.
 #[test]
 fn an_error_of_the_world_names_a_field_that_a_file_can_have() {
     let field = |set: &[&str]| match load("t20-individual", Some(&["Vanilla"]), set) {
@@ -128,15 +146,17 @@ fn an_error_of_the_world_names_a_field_that_a_file_can_have() {
     assert_eq!(field(&["sdap.poll.skew=-2000.0"]), "sdap.poll.skew");
 
     let mut text = String::from(
-        "title = \"names\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[channel]\nkind = \"constant\"\nper_slot = 4\n",
+        "title = \"names\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n[channel]\nkind = \
+         \"constant\"\nper_slot = 4\n",
     );
     for name in 0..1_001 {
         text += &format!(
-            "[[flow]]\nname = \"n{name}\"\ncount = 2\nudp = {{ payload = \"100B\", interval = \"1s\" }}\n"
+            "[[flow]]\nname = \"n{name}\"\ncount = 2\nudp = {{ payload = \"100B\", interval = \
+             \"1s\" }}\n"
         );
     }
-    let error =
-        Scenario::parse(&text, Path::new("names.toml"), None, Overrides::default()).expect_err("too many");
+    let error = Scenario::parse(&text, Path::new("names.toml"), None, Overrides::default())
+        .expect_err("too many");
     assert_eq!(error.field, "flow[1000].name");
     assert!(error.to_string().contains("at most 1000 different names"), "{error}");
 }
@@ -144,8 +164,9 @@ fn an_error_of_the_world_names_a_field_that_a_file_can_have() {
 /// A run that breaks leaves its result out, is named with what it broke, and the others stand.
 #[test]
 fn the_comparison_of_sound_runs_names_no_broken_one() {
-    let scenario = load("t20-individual", Some(&["Vanilla", "DRQL"]), &["duration=500ms", "warmup=100ms"])
-        .expect("sound");
+    let scenario =
+        load("t20-individual", Some(&["Vanilla", "DRQL"]), &["duration=500ms", "warmup=100ms"])
+            .expect("sound");
     let watch = Watch::default();
     let one = |_, job: &Job| scenario.built(job).map(|world| world.run(&mut Watched::new(&watch)));
     let found = runner::compare(&scenario, 2, &watch, one).expect("it runs");

@@ -1,11 +1,14 @@
-//! The scenario's own flows as applications over the kernel's sockets: what the simulator models is here the kernel's TCP.
+//! The scenario's own flows as applications over the kernel's sockets: what the simulator models is
+//! here the kernel's TCP.
 //!
-//! Every flow has the ports that it has in the simulator, so that the same packet detection rules find its QFI. Downloads and
-//! uploads are TCP connections that the UE opens, with the congestion control that the scenario names; datagrams leave the
-//! server when the simulator's would, drawn by the same law from the same seed, and are counted at the UE; echo requests are
-//! answered by the kernel on the UE's side, and the answers are counted. Each end of a flow has a thread, so that a scenario of
-//! hundreds of flows is refused. Threads that send datagrams have real-time priority, below that of the stack, where the kernel
-//! allows it: a late datagram would be the machine's jitter in the scenario's traffic.
+//! Every flow has the ports that it has in the simulator, so that the same packet detection rules
+//! find its QFI. Downloads and uploads are TCP connections that the UE opens, with the congestion
+//! control that the scenario names; datagrams leave the server when the simulator's would, drawn by
+//! the same law from the same seed, and are counted at the UE; echo requests are answered by the
+//! kernel on the UE's side, and the answers are counted. Each end of a flow has a thread, so that a
+//! scenario of hundreds of flows is refused. Threads that send datagrams have real-time priority,
+//! below that of the stack, where the kernel allows it: a late datagram would be the machine's
+//! jitter in the scenario's traffic.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -88,7 +91,8 @@ impl Flow {
         }
     }
 
-    /// Opens a connection. False when the end came first: when the stack runs no more, no answer comes either.
+    /// Opens a connection. False when the end came first: when the stack runs no more, no answer
+    /// comes either.
     fn connect(&self, socket: &Socket, server: SocketAddr) -> io::Result<bool> {
         socket.set_nonblocking(true)?;
         match socket.connect(&SockAddr::from(server)) {
@@ -277,8 +281,8 @@ impl Applications {
         })
     }
 
-    /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The stack must run
-    /// already, or no connection opens.
+    /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The
+    /// stack must run already, or no connection opens.
     ///
     /// # Errors
     /// A flow that cannot be sent live, a socket that cannot be made.
@@ -293,7 +297,8 @@ impl Applications {
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
             match &*flow.traffic {
-                Traffic::Tcp { sender, receiver, size } | Traffic::Upload { sender, receiver, size } => {
+                Traffic::Tcp { sender, receiver, size }
+                | Traffic::Upload { sender, receiver, size } => {
                     let expected = Expected {
                         flow: shared,
                         side: Side::Ue(flow.ue as usize),
@@ -353,7 +358,8 @@ impl Applications {
         work: impl FnOnce(&Flow) -> io::Result<()> + Send + 'static,
     ) -> Result<(), LiveError> {
         let own = Arc::clone(flow);
-        let thread = thread::Builder::new().name("application".into()).spawn(move || own.note(work(&own)));
+        let thread =
+            thread::Builder::new().name("application".into()).spawn(move || own.note(work(&own)));
         self.threads.push(thread.map_err(|error| failed(&flow.name, error))?);
         Ok(())
     }
@@ -369,7 +375,12 @@ impl Applications {
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
         let (server, ue) = ends(flow);
         if matches!(*flow.traffic, Traffic::Ping(_)) {
-            return self.start_echo(network, (shared, server.ip(), ue), flow.dscp, (begin, departures));
+            return self.start_echo(
+                network,
+                (shared, server.ip(), ue),
+                flow.dscp,
+                (begin, departures),
+            );
         }
         let udp = |side, own| bound(network, side, Type::DGRAM, Protocol::UDP, own);
         let (from, to) = (udp(Side::Server, server)?, udp(Side::Ue(flow.ue as usize), ue)?);
@@ -404,7 +415,9 @@ impl Applications {
         let answers = link().map_err(|error| failed(&shared.name, error))?;
         let mut echo = Echo::new(ue.port());
         self.spawn(shared, move |flow| flow.count_answers(&answers, echo))?;
-        self.spawn(shared, move |flow| flow.tick(begin, departures, |payload| echo.send(&socket, payload)))
+        self.spawn(shared, move |flow| {
+            flow.tick(begin, departures, |payload| echo.send(&socket, payload))
+        })
     }
 
     /// The connections of one port of the server, each opened by its UE.
@@ -414,7 +427,8 @@ impl Applications {
         server: SocketAddr,
         expected: BTreeMap<SocketAddr, Expected>,
     ) -> Result<(), LiveError> {
-        let Some((first, dscp)) = expected.values().next().map(|first| (Arc::clone(&first.flow), first.dscp))
+        let Some((first, dscp)) =
+            expected.values().next().map(|first| (Arc::clone(&first.flow), first.dscp))
         else {
             return Ok(());
         };
@@ -465,13 +479,15 @@ fn is_sent(traffic: &Traffic) -> bool {
 
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.
 fn ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
-    let v4 =
-        |side: Side| side.addresses().into_iter().find(IpAddr::is_ipv4).unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let v4 = |side: Side| {
+        side.addresses().into_iter().find(IpAddr::is_ipv4).unwrap_or(Ipv4Addr::LOCALHOST.into())
+    };
     let server = SocketAddr::new(v4(Side::Server), flow.tuple.source_port);
     (server, SocketAddr::new(v4(Side::Ue(flow.ue as usize)), flow.tuple.destination_port))
 }
 
-/// A socket bound to `own` on `side`. Sockets for datagrams of one server port stand side by side, each with its peer.
+/// A socket bound to `own` on `side`. Sockets for datagrams of one server port stand side by side,
+/// each with its peer.
 fn bound(
     network: &Network,
     side: Side,
@@ -519,5 +535,8 @@ fn refused_before(error: &io::Error) -> bool {
 }
 
 fn waits(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
 }

@@ -1,7 +1,9 @@
-//! Where packets are while the chain deals with their metadata: a fixed number of buffers of one size.
+//! Where packets are while the chain deals with their metadata: a fixed number of buffers of one
+//! size.
 //!
-//! The buffers are one allocation of `buffers * stride` bytes, made at the start (the kernel gives pages as they are first
-//! used); with the list of free ones and the lengths, 8 bytes a buffer, that is all the memory that packets ever take.
+//! The buffers are one allocation of `buffers * stride` bytes, made at the start (the kernel gives
+//! pages as they are first used); with the list of free ones and the lengths, 8 bytes a buffer,
+//! that is all the memory that packets ever take.
 
 /// Buffers for packets, by the handle in [`justfull_base::Packet::payload`].
 pub struct Arena {
@@ -13,7 +15,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// `buffers` buffers for packets of up to `mtu` bytes, with one byte to spare at least, so that a longer packet shows.
+    /// `buffers` buffers for packets of up to `mtu` bytes, with one byte to spare at least, so that
+    /// a longer packet shows.
     #[must_use]
     pub fn new(buffers: u32, mtu: u32) -> Self {
         let (count, stride) = (buffers as usize, (mtu as usize + 1).next_multiple_of(64));

@@ -1,15 +1,18 @@
 //! What a recorder of packets sees of a live run, without the driver ever waiting for it.
 //!
-//! The driver copies the beginning of a datagram and what became of it into a ring of a fixed number of frames; a thread of the
-//! recorder takes them out. When the ring is full the frame is lost and counted: the run goes on as if nobody looked. The ring is made
-//! at once, [`ring_bytes`] in all. Its reader asks from time to time and is never woken, so that the driver makes no system call.
+//! The driver copies the beginning of a datagram and what became of it into a ring of a fixed
+//! number of frames; a thread of the recorder takes them out. When the ring is full the frame is
+//! lost and counted: the run goes on as if nobody looked. The ring is made at once, [`ring_bytes`]
+//! in all. Its reader asks from time to time and is never woken, so that the driver makes no system
+//! call.
 
 use crate::arena::Arena;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
-/// Bytes of a datagram that are kept: an IPv6 header with a fragment header, a TCP header with all its options, and a little more.
+/// Bytes of a datagram that are kept: an IPv6 header with a fragment header, a TCP header with all
+/// its options, and a little more.
 pub const SNAPLEN: usize = 128;
 
 /// Frames in a ring by default: at 1 Gbit/s of full packets about 0.2 s.
@@ -104,7 +107,8 @@ pub const fn ring_bytes(frames: usize) -> usize {
 #[must_use]
 pub fn ring(frames: usize) -> (Recorder, Frames) {
     let (into, out) = sync_channel(frames.max(1));
-    let report = CaptureReport { ring_bytes: ring_bytes(frames.max(1)), ..CaptureReport::default() };
+    let report =
+        CaptureReport { ring_bytes: ring_bytes(frames.max(1)), ..CaptureReport::default() };
     (Recorder { into, report, from_upf: None }, Frames { out })
 }
 
@@ -176,13 +180,19 @@ impl Recorder {
 
     fn put_packet(&mut self, what: (Instant, Place, Fate), packet: &Packet, arena: &Arena) {
         let identity = Identity { packet: packet.id, flow: packet.flow, qfi: packet.qfi.get() };
-        self.put(what, (Some(identity), Some(packet.ue)), arena.bytes(packet.payload & 0xffff_ffff));
+        self.put(
+            what,
+            (Some(identity), Some(packet.ue)),
+            arena.bytes(packet.payload & 0xffff_ffff),
+        );
     }
 
     /// `event` happened in the stack; its packet's buffer still holds it.
     pub(crate) fn heard(&mut self, now: Instant, event: &Event, arena: &Arena) {
         match event {
-            Event::Enqueued { layer: Layer::Sdap, packet, .. } => self.passed_upf(now, packet, arena),
+            Event::Enqueued { layer: Layer::Sdap, packet, .. } => {
+                self.passed_upf(now, packet, arena)
+            }
             Event::Departed { layer, packet, sojourn } => {
                 self.put_packet((now, Place::of(*layer), Fate::Left(*sojourn)), packet, arena);
                 if *layer == Layer::Upf {
@@ -190,19 +200,29 @@ impl Recorder {
                 }
             }
             Event::Dropped { layer, packet, reason } => {
-                let arriving =
-                    matches!(reason, DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule);
+                let arriving = matches!(
+                    reason,
+                    DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule
+                );
                 if *layer == Layer::Sdap && arriving {
                     self.passed_upf(now, packet, arena);
                 }
                 let waited = if arriving { Duration::ZERO } else { now.since(packet.enqueued) };
-                self.put_packet((now, Place::of(*layer), Fate::Dropped(*reason, waited)), packet, arena);
+                self.put_packet(
+                    (now, Place::of(*layer), Fate::Dropped(*reason, waited)),
+                    packet,
+                    arena,
+                );
             }
-            Event::Enqueued { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {}
+            Event::Enqueued { .. }
+            | Event::Marked { .. }
+            | Event::Quantum { .. }
+            | Event::Slot { .. } => {}
         }
     }
 
-    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left it as it came.
+    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left
+    /// it as it came.
     fn passed_upf(&mut self, now: Instant, packet: &Packet, arena: &Arena) {
         if self.from_upf.take() != Some(packet.id) {
             self.put_packet((now, Place::Upf, Fate::Left(Duration::ZERO)), packet, arena);

@@ -1,8 +1,10 @@
-//! The clock of a live run: absolute sleeps on `CLOCK_MONOTONIC`, with real-time priority where the kernel allows it.
+//! The clock of a live run: absolute sleeps on `CLOCK_MONOTONIC`, with real-time priority where the
+//! kernel allows it.
 //!
-//! Sleeping to an absolute instant (clock_nanosleep(2), `TIMER_ABSTIME`) adds up no error. With `SCHED_FIFO` the thread runs as
-//! soon as its timer fires, whatever else is runnable; without the privilege for it (`CAP_SYS_NICE` or `RLIMIT_RTPRIO`) the
-//! timer slack of 50 us is taken away (prctl(2), `PR_SET_TIMERSLACK`), and other load makes wake-ups late by milliseconds.
+//! Sleeping to an absolute instant (clock_nanosleep(2), `TIMER_ABSTIME`) adds up no error. With
+//! `SCHED_FIFO` the thread runs as soon as its timer fires, whatever else is runnable; without the
+//! privilege for it (`CAP_SYS_NICE` or `RLIMIT_RTPRIO`) the timer slack of 50 us is taken away
+//! (prctl(2), `PR_SET_TIMERSLACK`), and other load makes wake-ups late by milliseconds.
 //! The priority is not inherited by processes that the thread starts (`SCHED_RESET_ON_FORK`).
 //!
 //! `CLOCK_MONOTONIC` goes on while a process is stopped, so a stop shows as one very late wake-up.
@@ -16,7 +18,8 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use serde::Serialize;
 
-/// Priority of the stack's thread among `SCHED_FIFO` threads: above the least, below the kernel's interrupt threads (50).
+/// Priority of the stack's thread among `SCHED_FIFO` threads: above the least, below the kernel's
+/// interrupt threads (50).
 pub const PRIORITY: i32 = 10;
 
 /// Something that tells the time of a run and waits.
@@ -73,7 +76,8 @@ impl Clock for SlotClock {
         let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
         let request = TimeSpec::new(seconds.cast_signed(), nanos.cast_signed());
         // Ends early on a signal, which is for the caller to look at; it fails for nothing else.
-        let _woken = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &request);
+        let _woken =
+            clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &request);
         self.now()
     }
 }
@@ -89,7 +93,11 @@ pub fn raise_priority(level: i32) -> Priority {
     let parameters = libc::sched_param { sched_priority: level };
     // SAFETY: `parameters` outlives the call, which reads it; 0 names the calling thread.
     let answer = unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters)
+        libc::sched_setscheduler(
+            0,
+            libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK,
+            &raw const parameters,
+        )
     };
     let Err(error) = Errno::result(answer) else { return Priority::RealTime };
     let refused = format!("SCHED_FIFO needs CAP_SYS_NICE or RLIMIT_RTPRIO: {}", error.desc());
@@ -99,7 +107,8 @@ pub fn raise_priority(level: i32) -> Priority {
     }
 }
 
-/// Time between the wake-ups of a run whose slots are `slot` apart: the least multiple of it that is at least `least`.
+/// Time between the wake-ups of a run whose slots are `slot` apart: the least multiple of it that
+/// is at least `least`.
 #[must_use]
 pub fn wake_period(slot: Duration, least: Duration) -> Duration {
     let slots = least.as_nanos().div_ceil(slot.as_nanos().max(1)).max(1);

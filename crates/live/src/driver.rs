@@ -4,18 +4,21 @@
 //! server's port -> core link -> Stack -> air -> UE's port
 //! server's port <------------- uplink <-------- UE's port
 //! ```
-//! At a wake-up ([`Live::turn`]) all that waits at the interfaces is read, the links and the stack do what is due up to now, and what
-//! has come through is written. Wake-ups are at slots; where slots are shorter than [`LiveOptions::wake`], at every n-th, whose
-//! packets the stack still serves slot by slot. In between the interfaces are read every [`LiveOptions::read`].
+//! At a wake-up ([`Live::turn`]) all that waits at the interfaces is read, the links and the stack
+//! do what is due up to now, and what has come through is written. Wake-ups are at slots; where
+//! slots are shorter than [`LiveOptions::wake`], at every n-th, whose packets the stack still
+//! serves slot by slot. In between the interfaces are read every [`LiveOptions::read`].
 //!
-//! Interfaces do not say when a datagram came, only that it was between two readings: it is stamped with the middle of that
-//! time, so that delays are right on average and to half of [`LiveOptions::read`] each. After a late wake-up all missed slots are
-//! handled at once, and what is read then is stamped half a reading period before it: packets never use slots that passed
-//! before they may have come. Beyond [`CATCH_UP`] the rest of a gap is taken out of the run: for the stack it has not been.
+//! Interfaces do not say when a datagram came, only that it was between two readings: it is stamped
+//! with the middle of that time, so that delays are right on average and to half of
+//! [`LiveOptions::read`] each. After a late wake-up all missed slots are handled at once, and what
+//! is read then is stamped half a reading period before it: packets never use slots that passed
+//! before they may have come. Beyond [`CATCH_UP`] the rest of a gap is taken out of the run: for
+//! the stack it has not been.
 //!
-//! What ends a link's delay wakes the loop too, so that a real datagram leaves when it should, or up to a quarter of a reading
-//! period later when there are many. Goodput counts the payload that reached the UEs; a segment that a sender repeats without need
-//! counts again.
+//! What ends a link's delay wakes the loop too, so that a real datagram leaves when it should, or
+//! up to a quarter of a reading period later when there are many. Goodput counts the payload that
+//! reached the UEs; a segment that a sender repeats without need counts again.
 
 use crate::arena::Arena;
 use crate::capture::Recorder;
@@ -46,8 +49,8 @@ pub use side::Counts;
 pub use sojourn::Sojourns;
 use waiting::Waiting;
 
-/// The longest gap that is caught up: stalls of tens of milliseconds happen on any machine, and a stack that has missed more than this
-/// has been stopped.
+/// The longest gap that is caught up: stalls of tens of milliseconds happen on any machine, and a
+/// stack that has missed more than this has been stopped.
 pub const CATCH_UP: Duration = Duration::from_millis(100);
 
 /// Most datagrams that are read from one interface at one wake-up; the rest waits for the next.
@@ -61,7 +64,8 @@ const VIEW_PERIOD: Duration = Duration::from_millis(100);
 pub struct LiveOptions {
     /// Packet buffers, at least 1: each takes the MTU, rounded up to 64 B, and 8 B.
     pub buffers: u32,
-    /// Flows that are told apart at a time, at least 1: about 250 B each. When there are more, the least recently used make way.
+    /// Flows that are told apart at a time, at least 1: about 250 B each. When there are more, the
+    /// least recently used make way.
     pub flows: u32,
     /// Least time between wake-ups for slots.
     pub wake: Duration,
@@ -159,11 +163,16 @@ pub struct Live<P> {
 }
 
 impl<P: Port> Live<P> {
-    /// A run of `config` between `ends`. The flows of `config` only say under which names real ones are counted.
+    /// A run of `config` between `ends`. The flows of `config` only say under which names real ones
+    /// are counted.
     ///
     /// # Errors
     /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
-    pub fn new(config: &WorldConfig, options: &LiveOptions, ends: Ends<P>) -> Result<Self, LiveError> {
+    pub fn new(
+        config: &WorldConfig,
+        options: &LiveOptions,
+        ends: Ends<P>,
+    ) -> Result<Self, LiveError> {
         let refused = |reason: String| LiveError::new("start a live run", reason);
         let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
         let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
@@ -171,7 +180,11 @@ impl<P: Port> Live<P> {
             let (found, wanted) = (ends.ues.len(), config.stack.ues.len());
             return Err(refused(format!("{found} interfaces for the scenario's {wanted} UEs")));
         }
-        if options.buffers == 0 || options.flows == 0 || options.wake.is_zero() || options.read.is_zero() {
+        if options.buffers == 0
+            || options.flows == 0
+            || options.wake.is_zero()
+            || options.read.is_zero()
+        {
             return Err(refused("buffers, flows, wake and read must be above 0".into()));
         }
         let (mut ue_of, mut any_ue, mut ues) = (BTreeMap::new(), None, Vec::new());
@@ -196,7 +209,11 @@ impl<P: Port> Live<P> {
         delays.dedup();
         let warmup = Instant::ZERO + config.warmup;
         Ok(Self {
-            side: Side::new(record, Arena::new(options.buffers, config.stack.mtu), config.air_delay),
+            side: Side::new(
+                record,
+                Arena::new(options.buffers, config.stack.mtu),
+                config.air_delay,
+            ),
             core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
             uplink: Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed),
             server: ends.server,
@@ -214,7 +231,8 @@ impl<P: Port> Live<P> {
             done: Instant::ZERO,
             fault: None,
             stack,
-            waiting: Waiting::on(&ues).map_err(|e| LiveError::new("watch the UEs' interfaces", e))?,
+            waiting: Waiting::on(&ues)
+                .map_err(|e| LiveError::new("watch the UEs' interfaces", e))?,
             ues,
             ue_of,
             any_ue,
@@ -223,8 +241,8 @@ impl<P: Port> Live<P> {
         })
     }
 
-    /// All UEs are behind the first one's interface: what comes from there belongs to the UE that has its source address, else to
-    /// the first.
+    /// All UEs are behind the first one's interface: what comes from there belongs to the UE that
+    /// has its source address, else to the first.
     #[must_use]
     pub fn behind_one(self) -> Self {
         Self { behind_one: true, ..self }
@@ -245,7 +263,8 @@ impl<P: Port> Live<P> {
         self.pass(now, true)
     }
 
-    /// Reads, lets the stack serve its slots if `slots`, and writes what has come to the end of its way.
+    /// Reads, lets the stack serve its slots if `slots`, and writes what has come to the end of its
+    /// way.
     fn pass(&mut self, now: Instant, slots: bool) -> Result<(), LiveError> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
@@ -254,7 +273,8 @@ impl<P: Port> Live<P> {
         if slots {
             self.advance(now);
         }
-        // The kernel answers a segment within the write that brings it: what it sends then is stamped exactly.
+        // The kernel answers a segment within the write that brings it: what it sends then is
+        // stamped exactly.
         if self.write_ues(now)? {
             self.read_ues(now)?;
         }
@@ -275,13 +295,15 @@ impl<P: Port> Live<P> {
                     Read::Packet(handle, datagram) => (handle, datagram),
                 };
             self.fragments_down.complete(&mut datagram);
-            let Some(ue) = self.ue_of.get(&datagram.tuple.destination).copied().or(self.any_ue) else {
+            let Some(ue) = self.ue_of.get(&datagram.tuple.destination).copied().or(self.any_ue)
+            else {
                 self.down.no_ue += 1;
                 self.side.arena.give_back(handle);
                 continue;
             };
             let members = (&mut self.stack, &mut self.side.record, &self.side.on_their_way);
-            let flow = self.flows.find((ue, &(datagram.tuple, datagram.dscp)), &self.delays, members);
+            let flow =
+                self.flows.find((ue, &(datagram.tuple, datagram.dscp)), &self.delays, members);
             let packet = Packet {
                 payload: handle | u64::from(datagram.payload) << 32,
                 flow: flow.number,
@@ -298,18 +320,21 @@ impl<P: Port> Live<P> {
     }
 
     fn read_ues(&mut self, stamp: Instant) -> Result<(), LiveError> {
-        let found = self.waiting.look().map_err(|e| LiveError::new("watch the UEs' interfaces", e))?;
+        let found =
+            self.waiting.look().map_err(|e| LiveError::new("watch the UEs' interfaces", e))?;
         for &of_port in found {
             let port = &mut self.ues[of_port as usize];
             for _ in 0..READ_AT_ONCE {
                 let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
-                let (handle, mut datagram) =
-                    match read.map_err(|e| LiveError::new(format!("read from UE {of_port}'s side"), e))? {
-                        Read::Nothing => break,
-                        Read::Accounted => continue,
-                        Read::Packet(handle, datagram) => (handle, datagram),
-                    };
-                let by_source = self.behind_one.then(|| self.ue_of.get(&datagram.tuple.source)).flatten();
+                let (handle, mut datagram) = match read
+                    .map_err(|e| LiveError::new(format!("read from UE {of_port}'s side"), e))?
+                {
+                    Read::Nothing => break,
+                    Read::Accounted => continue,
+                    Read::Packet(handle, datagram) => (handle, datagram),
+                };
+                let by_source =
+                    self.behind_one.then(|| self.ue_of.get(&datagram.tuple.source)).flatten();
                 let ue = by_source.copied().unwrap_or(of_port);
                 let pipe = if self.delays.len() == 1 {
                     0
@@ -346,7 +371,8 @@ impl<P: Port> Live<P> {
         let mut wrote = false;
         while let Some(Arrival { handle, ue }) = self.side.air.pop(now) {
             wrote = true;
-            let sent = send(&mut self.ues[ue as usize], &mut self.side.arena, handle, &mut self.down);
+            let sent =
+                send(&mut self.ues[ue as usize], &mut self.side.arena, handle, &mut self.down);
             sent.map_err(|e| LiveError::new(format!("write to UE {ue}'s side"), e))?;
         }
         Ok(wrote)
@@ -376,7 +402,8 @@ impl<P: Port> Live<P> {
         let read = self.read.as_nanos();
         let reads = slots.since(self.done).as_nanos() * 2 > read * 3;
         let (at, for_slots) = if reads { (self.done + self.read, false) } else { (slots, true) };
-        // Something ends a link's delay: it is written then, but for many at once only four times a reading.
+        // Something ends a link's delay: it is written then, but for many at once only four times a
+        // reading.
         let ends = self.side.air.next().min(self.uplink.next());
         let ends = ends.max(self.done + Duration::from_nanos(read.div_ceil(4)));
         if ends < at { (ends, false) } else { (at, for_slots) }
@@ -426,7 +453,8 @@ impl<P: Port> Live<P> {
             let handled = self.side.counts.slots - before.1;
             let period = lateness.period();
             let slots_due = before.0 + (period - self.slot);
-            let late = missed((before.0, handled, self.slot), (slots_due, period), clock.now() - outside);
+            let late =
+                missed((before.0, handled, self.slot), (slots_due, period), clock.now() - outside);
             lateness.slots(handled, late);
             if let Err(fault) = outcome {
                 self.done = now;
@@ -476,7 +504,11 @@ impl<P: Port> Live<P> {
             assert!(account.is_balanced(), "datagrams are accounted for: {account:?}");
         }
         let queued = self.down.queued + self.up.queued;
-        assert_eq!(self.side.arena.in_use() as u64, queued, "each buffer in use holds a queued packet");
+        assert_eq!(
+            self.side.arena.in_use() as u64,
+            queued,
+            "each buffer in use holds a queued packet"
+        );
         let report = LiveReport {
             priority,
             lateness: lateness.report(),
@@ -494,9 +526,8 @@ impl<P: Port> Live<P> {
             buffer_bytes: self.side.arena.memory(),
             congestion_control: Vec::new(),
             capture: self.side.capture.as_ref().map(Recorder::report),
-            outages: self.ues.iter().map(Port::outages).fold(self.server.outages(), |sum, of| Outages {
-                count: sum.count + of.count,
-                time: sum.time + of.time,
+            outages: self.ues.iter().map(Port::outages).fold(self.server.outages(), |sum, of| {
+                Outages { count: sum.count + of.count, time: sum.time + of.time }
             }),
             ended_servers: Vec::new(),
             fault: self.fault.map(|fault| fault.to_string()),
@@ -535,7 +566,8 @@ fn receive<P: Port>(
         }
     };
     account.received += 1;
-    let parsed = if length > mtu as usize { Err(Malformed::TooBig) } else { parse(&space[..length]) };
+    let parsed =
+        if length > mtu as usize { Err(Malformed::TooBig) } else { parse(&space[..length]) };
     match parsed {
         Ok(datagram) => {
             arena.set_length(handle, datagram.size);
@@ -550,7 +582,12 @@ fn receive<P: Port>(
 }
 
 /// Writes the packet in buffer `handle` to `port` and frees the buffer, whatever comes of it.
-fn send<P: Port>(port: &mut P, arena: &mut Arena, handle: u64, account: &mut Account) -> std::io::Result<()> {
+fn send<P: Port>(
+    port: &mut P,
+    arena: &mut Arena,
+    handle: u64,
+    account: &mut Account,
+) -> std::io::Result<()> {
     let packet = arena.packet(handle);
     let (bytes, sent) = (packet.len() as u64, port.send(packet));
     arena.give_back(handle);

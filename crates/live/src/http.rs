@@ -1,9 +1,11 @@
 //! A small HTTP server that no client can hold up.
 //!
-//! One thread serves all connections by poll(2) and waits for none of them. What a client can take from it is bounded: a head of
-//! [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time, [`PATIENCE`] to send a request and as long again to take the answer. Bodies
-//! are never read into memory, and a connection carries one request (RFC 9112, section 9.6: `Connection: close`). When all
-//! connections are in use, a new client takes the place of the one that has kept the server waiting longest.
+//! One thread serves all connections by poll(2) and waits for none of them. What a client can take
+//! from it is bounded: a head of [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time,
+//! [`PATIENCE`] to send a request and as long again to take the answer. Bodies are never read into
+//! memory, and a connection carries one request (RFC 9112, section 9.6: `Connection: close`). When
+//! all connections are in use, a new client takes the place of the one that has kept the server
+//! waiting longest.
 
 use crate::clock::now;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,7 +25,8 @@ pub const HEAD_BYTES: usize = 8 * 1024;
 pub const CONNECTIONS: usize = 32;
 /// Time in which a request must have come, and time in which its answer must have been taken.
 pub const PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes after a request that are read and thrown away, so that the client sees its answer before the connection is reset.
+/// Bytes after a request that are read and thrown away, so that the client sees its answer before
+/// the connection is reset.
 const DRAINED: usize = 64 * 1024;
 /// How often the thread looks at deadlines and at whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
@@ -74,7 +77,8 @@ pub fn head(bytes: &[u8]) -> Head<'_> {
     let line = bytes.iter().position(|byte| *byte == b'\n');
     let ends = line.is_some_and(|line| {
         let fields = &bytes[line..];
-        fields.windows(2).any(|pair| pair == b"\n\n") || fields.windows(3).any(|three| three == b"\n\r\n")
+        fields.windows(2).any(|pair| pair == b"\n\n")
+            || fields.windows(3).any(|three| three == b"\n\r\n")
     });
     let Some(line) = line.filter(|_| ends) else {
         return if blank + bytes.len() < HEAD_BYTES { Head::Part } else { Head::TooLong };
@@ -90,7 +94,9 @@ fn request(line: &[u8]) -> Option<Request<'_>> {
     let (method, target, version) = (words.next()?, words.next()?, words.next()?);
     let sound = words.next().is_none()
         && !method.is_empty()
-        && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+        && method
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
         && !target.is_empty()
         && target.bytes().all(|byte| byte.is_ascii_graphic())
         && matches!(version, "HTTP/1.1" | "HTTP/1.0");
@@ -125,7 +131,8 @@ impl Answer {
         let Self { status, kind, body } = self;
         let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
         let mut bytes = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{allow}Connection: close\r\n\r\n",
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: \
+             {}\r\n{allow}Connection: close\r\n\r\n",
             body.len()
         )
         .into_bytes();
@@ -145,7 +152,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `address`; `page` gives the body for a path, of which it says the media type, or none where there is no such page.
+    /// Listens at `address`; `page` gives the body for a path, of which it says the media type, or
+    /// none where there is no such page.
     ///
     /// # Errors
     /// The address cannot be listened at, or there can be no thread.
@@ -177,7 +185,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The channel closes when the thread has ended. A thread that does not end by then ends with the process.
+        // The channel closes when the thread has ended. A thread that does not end by then ends
+        // with the process.
         let _ended = self.ended.recv_timeout(END);
     }
 }
@@ -230,7 +239,11 @@ impl Connection {
     }
 
     fn interest(&self) -> PollFlags {
-        if matches!(self.stage, Stage::Writing { .. }) { PollFlags::POLLOUT } else { PollFlags::POLLIN }
+        if matches!(self.stage, Stage::Writing { .. }) {
+            PollFlags::POLLOUT
+        } else {
+            PollFlags::POLLIN
+        }
     }
 }
 
@@ -255,11 +268,17 @@ fn read(
 }
 
 /// The answer to a head that is no part, and whether its body is sent.
-fn answer(head: Head<'_>, page: &mut impl FnMut(&str) -> Option<(&'static str, String)>) -> (Answer, bool) {
+fn answer(
+    head: Head<'_>,
+    page: &mut impl FnMut(&str) -> Option<(&'static str, String)>,
+) -> (Answer, bool) {
     let request = match head {
         Head::Whole(request) => request,
         Head::TooLong => {
-            return (Answer::text("431 Request Header Fields Too Large", "the head is too long"), true);
+            return (
+                Answer::text("431 Request Header Fields Too Large", "the head is too long"),
+                true,
+            );
         }
         Head::Part | Head::Malformed => {
             return (Answer::text("400 Bad Request", "no request of HTTP/1"), true);
@@ -268,7 +287,9 @@ fn answer(head: Head<'_>, page: &mut impl FnMut(&str) -> Option<(&'static str, S
     let with_body = request.method != Method::Head;
     let answer = match page(request.path) {
         None => Answer::text("404 Not Found", "there is no such page"),
-        Some(_) if request.method == Method::Other => Answer::text("405 Method Not Allowed", "GET it"),
+        Some(_) if request.method == Method::Other => {
+            Answer::text("405 Method Not Allowed", "GET it")
+        }
         Some((kind, body)) => Answer { status: "200 OK", kind, body },
     };
     (answer, with_body)
@@ -282,7 +303,8 @@ fn write(stream: &mut TcpStream, bytes: &[u8], written: &mut usize) -> Step {
             Err(error) => return waits_or_over(&error),
         }
     }
-    // Closed with input unread, the connection would be reset, and the client might lose its answer (RFC 9112, section 9.6).
+    // Closed with input unread, the connection would be reset, and the client might lose its answer
+    // (RFC 9112, section 9.6).
     match stream.shutdown(Shutdown::Write) {
         Ok(()) => Step::Next(Stage::Draining(DRAINED)),
         Err(_) => Step::Over,
@@ -336,7 +358,8 @@ fn wait(listener: &TcpListener, accepts: bool, open: &VecDeque<Connection>) {
     }
 }
 
-/// Takes new connections and serves them as far as that goes at once. False when the machine has no room for more.
+/// Takes new connections and serves them as far as that goes at once. False when the machine has no
+/// room for more.
 fn accept(
     listener: &TcpListener,
     open: &mut VecDeque<Connection>,
@@ -369,7 +392,8 @@ fn accept(
     true
 }
 
-/// Closes the connection that has been open longest, one that has its answer or no request before one that takes its answer.
+/// Closes the connection that has been open longest, one that has its answer or no request before
+/// one that takes its answer.
 fn make_room(open: &mut VecDeque<Connection>) {
     if open.len() < CONNECTIONS {
         return;

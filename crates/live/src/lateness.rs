@@ -1,9 +1,11 @@
 //! How late the clock is.
 //!
-//! A wake-up is late by the time from the instant it was due to the instant at which we run. A slot is *missed* when it is
-//! handled after the next wake-up was due: its packets then leave with those of its successor. A run is late when 1 % of its
-//! slots were missed, or when the 99th percentile of lateness exceeds a quarter of the wake-up period: beyond that, the clock
-//! and not the scenario shapes the delays of a slot. For a comparison of distributions a run must keep a narrower [`Limit`].
+//! A wake-up is late by the time from the instant it was due to the instant at which we run. A slot
+//! is *missed* when it is handled after the next wake-up was due: its packets then leave with those
+//! of its successor. A run is late when 1 % of its slots were missed, or when the 99th percentile
+//! of lateness exceeds a quarter of the wake-up period: beyond that, the clock and not the scenario
+//! shapes the delays of a slot. For a comparison of distributions a run must keep a narrower
+//! [`Limit`].
 
 use crate::clock::Clock;
 use hdrhistogram::Histogram;
@@ -23,7 +25,8 @@ pub struct Limit {
 impl Limit {
     /// A run beyond it is late.
     pub const LATE: Self = Self { missed: 0.01, p99: 0.25 };
-    /// Of a run whose distributions of delay are compared with others: what misses a slot moves a packet by a step.
+    /// Of a run whose distributions of delay are compared with others: what misses a slot moves a
+    /// packet by a step.
     pub const COMPARABLE: Self = Self { missed: 0.001, p99: 0.1 };
 }
 
@@ -63,7 +66,8 @@ impl LatenessReport {
     /// True when the run has kept `limit`.
     #[must_use]
     pub fn is_within(&self, limit: Limit) -> bool {
-        self.missed_share() < limit.missed && self.p99_us * 1e3 <= self.period.as_nanos() as f64 * limit.p99
+        self.missed_share() < limit.missed
+            && self.p99_us * 1e3 <= self.period.as_nanos() as f64 * limit.p99
     }
 }
 
@@ -73,7 +77,8 @@ pub struct Lateness {
     times: Histogram<u64>,
     slots: u64,
     missed: u64,
-    /// What [`Self::is_settled`] tells of, and the wake-ups that were later than its percentile may be.
+    /// What [`Self::is_settled`] tells of, and the wake-ups that were later than its percentile
+    /// may be.
     limit: Limit,
     slow: u64,
 }
@@ -88,7 +93,8 @@ impl Lateness {
     /// The same for a run that is held to `limit`.
     #[must_use]
     pub fn held_to(limit: Limit, period: Duration) -> Self {
-        let times = Histogram::new_with_bounds(1, HIGHEST_NS, 2).expect("constant bounds are sound");
+        let times =
+            Histogram::new_with_bounds(1, HIGHEST_NS, 2).expect("constant bounds are sound");
         Self { period, times, slots: 0, missed: 0, limit, slow: 0 }
     }
 
@@ -113,10 +119,12 @@ impl Lateness {
         self.missed += missed;
     }
 
-    /// True when a run of `slots` slots in all, woken `wakes` times for them, will be beyond its limit whatever is still to come.
+    /// True when a run of `slots` slots in all, woken `wakes` times for them, will be beyond its
+    /// limit whatever is still to come.
     #[must_use]
     pub fn is_settled(&self, slots: u64, wakes: u64) -> bool {
-        self.missed as f64 >= slots as f64 * self.limit.missed || self.slow as f64 > wakes as f64 * 0.01
+        self.missed as f64 >= slots as f64 * self.limit.missed
+            || self.slow as f64 > wakes as f64 * 0.01
     }
 
     /// What it came to so far.
@@ -138,8 +146,9 @@ impl Lateness {
     }
 }
 
-/// Slots of `slot`, the first of them at `first` and `count` in all, that were done at `done` and missed their wake-up: one is
-/// due every `period`, and one was at `due`, which is not before `first`.
+/// Slots of `slot`, the first of them at `first` and `count` in all, that were done at `done` and
+/// missed their wake-up: one is due every `period`, and one was at `due`, which is not before
+/// `first`.
 #[must_use]
 pub(crate) fn missed(
     (first, count, slot): (Instant, u64, Duration),
@@ -150,7 +159,8 @@ pub(crate) fn missed(
     if count == 0 || behind < period {
         return 0;
     }
-    // A slot belongs to the first wake-up not before it: the last whose successor was due by `done`.
+    // A slot belongs to the first wake-up not before it: the last whose successor was due by
+    // `done`.
     let whole = behind.as_nanos() / period.as_nanos() - 1;
     let last = due + period.times(whole);
     if last < first {
@@ -159,7 +169,8 @@ pub(crate) fn missed(
     (last.since(first).as_nanos() / slot.as_nanos() + 1).min(count)
 }
 
-/// A loop that does nothing but wake every `period` for `length`, or until `stop`: what the machine's timers are good for.
+/// A loop that does nothing but wake every `period` for `length`, or until `stop`: what the
+/// machine's timers are good for.
 pub fn bare_loop<C: Clock>(
     clock: &mut C,
     period: Duration,
@@ -199,7 +210,8 @@ mod tests {
         let batch = (us(125), 4, SLOT);
         assert_eq!(missed(batch, (us(500), PERIOD), us(999)), 0);
         assert_eq!(missed(batch, (us(500), PERIOD), us(1_000)), 4);
-        // At 1100 us eight slots are handled: those of the wake-up of 500 us are missed, those of 1000 us are not.
+        // At 1100 us eight slots are handled: those of the wake-up of 500 us are missed, those of
+        // 1000 us are not.
         assert_eq!(missed((us(125), 8, SLOT), (us(500), PERIOD), us(1_100)), 4);
         assert_eq!(missed((us(125), 12, SLOT), (us(500), PERIOD), us(1_500)), 8);
         assert_eq!(missed((us(125), 0, SLOT), (us(500), PERIOD), us(9_000)), 0);
@@ -219,9 +231,15 @@ mod tests {
         assert!(!on_time.report().late, "{:?}", on_time.report());
         assert!(slow.report().late, "2 % are 300 us late: {:?}", slow.report());
         assert!(!on_time.is_settled(1_000, 1_000), "no slot more is to be missed");
-        assert!(slow.is_settled(1_000, 1_000) && !slow.is_settled(2_000, 2_000), "20 wake-ups are slow");
+        assert!(
+            slow.is_settled(1_000, 1_000) && !slow.is_settled(2_000, 2_000),
+            "20 wake-ups are slow"
+        );
         let comparable = |run: &Lateness| run.report().is_within(Limit::COMPARABLE);
-        assert!(!comparable(&on_time) && !comparable(&slow), "on time, but not by enough to compare delays");
+        assert!(
+            !comparable(&on_time) && !comparable(&slow),
+            "on time, but not by enough to compare delays"
+        );
         on_time.slots(0, 1);
         assert!(on_time.report().late, "1 % missed");
         assert!(on_time.is_settled(1_000, 1_000) && !on_time.is_settled(1_001, 1_001));

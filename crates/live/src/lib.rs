@@ -1,8 +1,9 @@
 //! The stack of [`justfull_ran`] on real packets in real time.
 //!
-//! Two namespaces or more, each with a TUN device, and this process between them: what the server side sends goes down
-//! through the stack to a UE's side, what a UE sends goes up through the simulator's uplink. The algorithms are those of the
-//! simulator, unchanged; what is added here is a clock, packet buffers and the kernel's interfaces.
+//! Two namespaces or more, each with a TUN device, and this process between them: what the server
+//! side sends goes down through the stack to a UE's side, what a UE sends goes up through the
+//! simulator's uplink. The algorithms are those of the simulator, unchanged; what is added here is
+//! a clock, packet buffers and the kernel's interfaces.
 
 pub mod applications;
 pub mod arena;

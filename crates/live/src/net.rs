@@ -6,9 +6,9 @@
 //!   ...                             |
 //! ```
 //!
-//! Each side is a namespace of its own with one TUN device and its loopback interface; there is no other way between two
-//! sides, and none to the rest of the machine. What was made is gone when [`Network`] is dropped; what a killed process left
-//! is removed by [`sweep`].
+//! Each side is a namespace of its own with one TUN device and its loopback interface; there is no
+//! other way between two sides, and none to the rest of the machine. What was made is gone when
+//! [`Network`] is dropped; what a killed process left is removed by [`sweep`].
 
 mod attach;
 mod cgroup;
@@ -53,8 +53,8 @@ pub const DEFAULT_MTU: u32 = 1500;
 pub const MIN_MTU: u32 = 1280;
 /// The greatest that a TUN device takes, bytes: an IPv4 datagram's greatest length.
 pub const MAX_MTU: u32 = 65_535;
-/// Packets that wait between the kernel and this process. The kernel's 500 overflow at the first stall of the slot loop: at
-/// 1 Gbit/s 5000 packets of 1500 bytes last 60 ms.
+/// Packets that wait between the kernel and this process. The kernel's 500 overflow at the first
+/// stall of the slot loop: at 1 Gbit/s 5000 packets of 1500 bytes last 60 ms.
 pub const DEFAULT_QUEUE_PACKETS: u32 = 5000;
 /// As many UEs have an address in 10.45.0.0/16 without its first and last.
 pub const MAX_UES: usize = 65_534;
@@ -75,9 +75,10 @@ impl Side {
     #[must_use]
     pub fn addresses(self) -> [IpAddr; 2] {
         match self {
-            Self::Server => {
-                [Ipv4Addr::new(10, 46, 0, 1).into(), Ipv6Addr::new(0xfd46, 0, 0, 0, 0, 0, 0, 1).into()]
-            }
+            Self::Server => [
+                Ipv4Addr::new(10, 46, 0, 1).into(),
+                Ipv6Addr::new(0xfd46, 0, 0, 0, 0, 0, 0, 1).into(),
+            ],
             Self::Ue(ue) => {
                 let number = u16::try_from(ue + 1).unwrap_or(u16::MAX);
                 let [high, low] = number.to_be_bytes();
@@ -108,8 +109,9 @@ impl FromStr for Side {
             "ue" => Some(0),
             _ => text.strip_prefix("ue").and_then(|number| number.parse().ok()),
         };
-        ue.map(Self::Ue)
-            .ok_or_else(|| format!("{text:?} is no side: `server`, `ue` (the first UE), or `ue0`, `ue1` ..."))
+        ue.map(Self::Ue).ok_or_else(|| {
+            format!("{text:?} is no side: `server`, `ue` (the first UE), or `ue0`, `ue1` ...")
+        })
     }
 }
 
@@ -127,7 +129,8 @@ pub struct NetworkConfig {
 /// One UE's network.
 #[derive(Debug, Clone, Default)]
 pub struct UeNetwork {
-    /// Congestion control of TCP senders at the server towards this UE; None: the kernel's default.
+    /// Congestion control of TCP senders at the server towards this UE; None: the kernel's
+    /// default.
     pub down: Option<String>,
     /// Congestion control of TCP senders at this UE; None: the kernel's default.
     pub up: Option<String>,
@@ -137,7 +140,11 @@ impl NetworkConfig {
     /// `ues` UEs without a congestion control of their own, and the defaults of this module.
     #[must_use]
     pub fn new(ues: usize) -> Self {
-        Self { ues: vec![UeNetwork::default(); ues], mtu: DEFAULT_MTU, queue_packets: DEFAULT_QUEUE_PACKETS }
+        Self {
+            ues: vec![UeNetwork::default(); ues],
+            mtu: DEFAULT_MTU,
+            queue_packets: DEFAULT_QUEUE_PACKETS,
+        }
     }
 
     fn validate(&self) -> Result<(), LiveError> {
@@ -146,7 +153,10 @@ impl NetworkConfig {
             return refuse(format!("{} UEs; 1 to {MAX_UES} are allowed", self.ues.len()));
         }
         if !(MIN_MTU..=MAX_MTU).contains(&self.mtu) {
-            return refuse(format!("an MTU of {} bytes; {MIN_MTU} to {MAX_MTU} are allowed", self.mtu));
+            return refuse(format!(
+                "an MTU of {} bytes; {MIN_MTU} to {MAX_MTU} are allowed",
+                self.mtu
+            ));
         }
         if self.queue_packets == 0 {
             return refuse("a TUN device that holds no packet; 1 or more are allowed".into());
@@ -172,7 +182,8 @@ struct End {
 /// The namespaces of a run. Dropping it ends every command in them and removes all that was made.
 #[derive(Debug)]
 pub struct Network {
-    // The order is that of removal after `drop`: interfaces and namespaces, then the note that they existed.
+    // The order is that of removal after `drop`: interfaces and namespaces, then the note that
+    // they existed.
     server: End,
     ues: Vec<End>,
     hosts: Option<PathBuf>,
@@ -183,7 +194,8 @@ impl Network {
     /// Builds it. What was made before an error is removed again.
     ///
     /// # Errors
-    /// A value of `config` that is not allowed; a capability that is missing, by name; what the kernel refuses.
+    /// A value of `config` that is not allowed; a capability that is missing, by name; what the
+    /// kernel refuses.
     pub fn build(config: &NetworkConfig) -> Result<Self, LiveError> {
         config.validate()?;
         let folder = RunFolder::create()?;
@@ -209,9 +221,10 @@ impl Network {
         }
     }
 
-    /// Starts a command on a side, with `environment` added to that of this process. There the names `server`, `ue` (the
-    /// first UE) and `ue0`, `ue1` ... stand for the sides' addresses, and `JUSTFULL_SIDE` tells the side. It has the normal
-    /// scheduling policy, whatever the caller's is.
+    /// Starts a command on a side, with `environment` added to that of this process. There the
+    /// names `server`, `ue` (the first UE) and `ue0`, `ue1` ... stand for the sides' addresses,
+    /// and `JUSTFULL_SIDE` tells the side. It has the normal scheduling policy, whatever the
+    /// caller's is.
     ///
     /// # Errors
     /// There is no such side, or the command cannot be started.
@@ -237,7 +250,8 @@ impl Network {
     /// # Errors
     /// As for [`Network::run`]; there is no `bash`.
     pub fn shell(&self, side: Side) -> Result<Running, LiveError> {
-        let settings = format!("[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='[justfull {side}] '\"$PS1\"\n");
+        let settings =
+            format!("[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='[justfull {side}] '\"$PS1\"\n");
         let file = self.folder.write(&format!("shell-{side}"), &settings)?;
         let argv = ["bash".into(), "--rcfile".into(), file.into_os_string(), "-i".into()];
         self.run(side, &argv, &[])
@@ -256,8 +270,9 @@ impl Network {
         end.namespace.enter(work).map_err(|error| LiveError::new(format!("work on {side}"), error))
     }
 
-    /// Ends all commands on all sides, and what they started, wherever it went: first by SIGTERM, then by SIGKILL. Returns how
-    /// many processes there were. Dropping the network does the same without telling.
+    /// Ends all commands on all sides, and what they started, wherever it went: first by SIGTERM,
+    /// then by SIGKILL. Returns how many processes there were. Dropping the network does the
+    /// same without telling.
     ///
     /// # Errors
     /// Processes that do not end within some seconds.
@@ -272,7 +287,10 @@ impl Network {
         };
         let last = self.ues.len() - 1;
         end.ok_or_else(|| {
-            LiveError::new(format!("find {side}"), format!("the sides are `server` and `ue0` to `ue{last}`"))
+            LiveError::new(
+                format!("find {side}"),
+                format!("the sides are `server` and `ue0` to `ue{last}`"),
+            )
         })
     }
 
@@ -283,7 +301,8 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // A process that SIGKILL does not end waits for a device; its namespace loses its only way out all the same.
+        // A process that SIGKILL does not end waits for a device; its namespace loses its only way
+        // out all the same.
         let _ended = self.end_commands();
     }
 }
@@ -327,11 +346,14 @@ fn build_end(side: Side, config: &NetworkConfig) -> Result<End, LiveError> {
     let failed = |what: String, error: &io::Error, capability| {
         LiveError::new(what, privilege::with_capability(error, capability))
     };
-    let namespace = Namespace::enter_new()
-        .map_err(|error| failed(format!("make a network namespace for {side}"), &error, "CAP_SYS_ADMIN"))?;
-    let link = LinkName::new(LINK).map_err(|reason| LiveError::new("name the TUN device", reason))?;
-    let tun = Tun::create(link)
-        .map_err(|error| failed(format!("open {} for {side}", tun::DEVICE), &error, "CAP_NET_ADMIN"))?;
+    let namespace = Namespace::enter_new().map_err(|error| {
+        failed(format!("make a network namespace for {side}"), &error, "CAP_SYS_ADMIN")
+    })?;
+    let link =
+        LinkName::new(LINK).map_err(|reason| LiveError::new("name the TUN device", reason))?;
+    let tun = Tun::create(link).map_err(|error| {
+        failed(format!("open {} for {side}", tun::DEVICE), &error, "CAP_NET_ADMIN")
+    })?;
     configure(side, config, &link)
         .map_err(|error| failed(format!("set up {LINK} of {side}"), &error, "CAP_NET_ADMIN"))?;
     Ok(End { namespace, tun: Some(tun) })
@@ -344,12 +366,15 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
     netlink.up(netlink::index_of(&LinkName::new("lo").map_err(io::Error::other)?)?)?;
     netlink.shape(link, config.mtu, config.queue_packets)?;
     netlink.up(link)?;
-    // Each connection must find the path as the first one did, without what the kernel remembers of ended ones.
+    // Each connection must find the path as the first one did, without what the kernel remembers of
+    // ended ones.
     fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
     for own in side.addresses() {
         netlink.add_address(link, own)?;
         match side {
-            Side::Ue(ue) => route(&mut netlink, link, Prefix::all(own), own, config.ues[ue].up.as_deref())?,
+            Side::Ue(ue) => {
+                route(&mut netlink, link, Prefix::all(own), own, config.ues[ue].up.as_deref())?
+            }
             Side::Server => {
                 for (ue, settings) in config.ues.iter().enumerate() {
                     let [v4, v6] = Side::Ue(ue).addresses();
@@ -381,7 +406,8 @@ fn route(
     })
 }
 
-/// The file that commands see as `/etc/hosts`: the sides' names first, since the first line wins. None on a machine without.
+/// The file that commands see as `/etc/hosts`: the sides' names first, since the first line wins.
+/// None on a machine without.
 fn write_hosts(folder: &RunFolder, ues: usize) -> Result<Option<PathBuf>, LiveError> {
     let Ok(existing) = fs::read_to_string(Path::new(command::HOSTS)) else { return Ok(None) };
     let mut text = String::new();

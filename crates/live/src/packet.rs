@@ -1,11 +1,13 @@
 //! What the chain has to know of a real IP datagram, and the one thing that it writes into it.
 //!
-//! Sources: IPv4 (RFC 791, RFC 1122 section 3.2.1.2 for the checksum), IPv6 and its extension headers (RFC 8200), ECN (RFC 3168
-//! section 5), the incremental change of a checksum (RFC 1624 equation 3). Headers are read by `etherparse`.
+//! Sources: IPv4 (RFC 791, RFC 1122 section 3.2.1.2 for the checksum), IPv6 and its extension
+//! headers (RFC 8200), ECN (RFC 3168 section 5), the incremental change of a checksum (RFC 1624
+//! equation 3). Headers are read by `etherparse`.
 //!
-//! The 5-tuple is that of TS 23.501's packet filters. Later fragments carry no ports: they take those of the first
-//! fragment of their datagram, which is remembered among the last [`FRAGMENTED`] ones; where it has not been seen the
-//! ports are 0. Datagrams with a bad header are not forwarded (RFC 1812 section 5.2.2); each has a [`Malformed`] reason.
+//! The 5-tuple is that of TS 23.501's packet filters. Later fragments carry no ports: they take
+//! those of the first fragment of their datagram, which is remembered among the last [`FRAGMENTED`]
+//! ones; where it has not been seen the ports are 0. Datagrams with a bad header are not forwarded
+//! (RFC 1812 section 5.2.2); each has a [`Malformed`] reason.
 
 use etherparse::err::ip::{HeaderError, HeadersError, SliceError};
 use etherparse::{IpNumber, IpSlice, Ipv4Slice, Ipv6ExtensionSlice, Ipv6Slice};
@@ -35,8 +37,14 @@ pub enum Malformed {
 
 impl Malformed {
     /// All reasons, in the order of columns.
-    pub const ALL: [Self; 6] =
-        [Self::Version, Self::Truncated, Self::Header, Self::Checksum, Self::Transport, Self::TooBig];
+    pub const ALL: [Self; 6] = [
+        Self::Version,
+        Self::Truncated,
+        Self::Header,
+        Self::Checksum,
+        Self::Transport,
+        Self::TooBig,
+    ];
 
     /// Lower-case name for columns and keys.
     #[must_use]
@@ -133,7 +141,8 @@ fn parse_v6(slice: &Ipv6Slice<'_>, read: usize) -> Result<Datagram, Malformed> {
         _ => None,
     });
     let content = slice.payload();
-    // A payload length of 0 is that of a jumbogram (RFC 2675) or of an empty datagram: what was read counts.
+    // A payload length of 0 is that of a jumbogram (RFC 2675) or of an empty datagram: what was
+    // read counts.
     let size = match header.payload_length() {
         0 => read as u32,
         length => 40 + u32::from(length),
@@ -163,7 +172,8 @@ impl Datagram {
             _ => Protocol::Other,
         };
         let mut header = 0;
-        // A first fragment may end inside a TCP header, but not before the ports (RFC 791: at least 8 bytes).
+        // A first fragment may end inside a TCP header, but not before the ports (RFC 791: at least
+        // 8 bytes).
         let whole = self.fragment.is_none();
         if self.fragment.is_none_or(|f| f.first) {
             header = match self.tuple.protocol {
@@ -182,11 +192,14 @@ impl Datagram {
             if content.len() < least {
                 return Err(Malformed::Transport);
             }
-            if let (Protocol::Tcp | Protocol::Udp, [a, b, c, d, ..]) = (self.tuple.protocol, content) {
+            if let (Protocol::Tcp | Protocol::Udp, [a, b, c, d, ..]) =
+                (self.tuple.protocol, content)
+            {
                 self.tuple.source_port = u16::from_be_bytes([*a, *b]);
                 self.tuple.destination_port = u16::from_be_bytes([*c, *d]);
             }
-            // Echo requests and replies of RFC 792 and RFC 4443; their identifier stands at the end that answers.
+            // Echo requests and replies of RFC 792 and RFC 4443; their identifier stands at the end
+            // that answers.
             if let (Protocol::Icmp, [kind, _, _, _, a, b, ..]) = (self.tuple.protocol, content) {
                 let id = u16::from_be_bytes([*a, *b]);
                 match kind {
@@ -201,10 +214,11 @@ impl Datagram {
     }
 }
 
-/// Writes congestion experienced into the headers of the IP datagram `bytes`, which [`parse`] has accepted.
+/// Writes congestion experienced into the headers of the IP datagram `bytes`, which [`parse`] has
+/// accepted.
 ///
-/// The IPv4 header checksum HC becomes ~(~HC + ~m + m') for the changed 16-bit word m (RFC 1624 equation 3). IPv6 has none,
-/// and the ECN bits are in no pseudo-header.
+/// The IPv4 header checksum HC becomes ~(~HC + ~m + m') for the changed 16-bit word m (RFC 1624
+/// equation 3). IPv6 has none, and the ECN bits are in no pseudo-header.
 pub fn mark_ce(bytes: &mut [u8]) {
     match bytes {
         [first, tos, _, _, _, _, _, _, _, _, high, low, ..] if *first >> 4 == 4 => {
@@ -261,7 +275,8 @@ type Whole = ([u8; 16], [u8; 16], u32, Protocol);
 /// A fragmented datagram and its ports.
 type Known = (Whole, [u16; 2]);
 
-/// The ports of the last [`FRAGMENTED`] fragmented datagrams, by the headers of their first fragments.
+/// The ports of the last [`FRAGMENTED`] fragmented datagrams, by the headers of their first
+/// fragments.
 pub struct FragmentPorts {
     ring: Vec<Option<Known>>,
     next: usize,
@@ -274,7 +289,8 @@ impl FragmentPorts {
         Self { ring: vec![None; FRAGMENTED], next: 0 }
     }
 
-    /// Remembers the ports of `datagram` when it is a first fragment, and gives it those of its first when it is a later one.
+    /// Remembers the ports of `datagram` when it is a first fragment, and gives it those of its
+    /// first when it is a later one.
     #[inline]
     pub fn complete(&mut self, datagram: &mut Datagram) {
         if let Some(fragment) = datagram.fragment {
@@ -289,7 +305,9 @@ impl FragmentPorts {
         if fragment.first {
             self.ring[self.next] = Some((whole, [tuple.source_port, tuple.destination_port]));
             self.next = (self.next + 1) % self.ring.len();
-        } else if let Some((_, ports)) = self.ring.iter().flatten().find(|(known, _)| *known == whole) {
+        } else if let Some((_, ports)) =
+            self.ring.iter().flatten().find(|(known, _)| *known == whole)
+        {
             [tuple.source_port, tuple.destination_port] = *ports;
         }
     }

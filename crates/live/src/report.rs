@@ -54,13 +54,15 @@ pub struct LiveReport {
     pub priority: Priority,
     /// Wake-ups for slots: their period, how late they were, and whether the run was late.
     pub lateness: LatenessReport,
-    /// Most time between two readings of the interfaces when on time; stamps are good to half of it.
+    /// Most time between two readings of the interfaces when on time; stamps are good to half of
+    /// it.
     pub read_period: Duration,
     /// Times that the process was held up for longer than is caught up.
     pub stops: u64,
     /// Time that those took out of the run.
     pub stopped: Duration,
-    /// The run was ended before its time because it was settled that it would be beyond what it was held to.
+    /// The run was ended before its time because it was settled that it would be beyond what it
+    /// was held to.
     pub given_up: bool,
     /// From the server to the UEs.
     pub down: Account,
@@ -68,9 +70,11 @@ pub struct LiveReport {
     pub up: Account,
     /// Flows that appeared; one that comes again after it was aged out counts again.
     pub flows: u64,
-    /// Flows that gave their place to another when the table of flows was full, the least recently used first.
+    /// Flows that gave their place to another when the table of flows was full, the least recently
+    /// used first.
     pub aged_flows: u64,
-    /// Packets of flows that came when each flow in the full table had packets on their way, and shared a flow for each UE and QFI.
+    /// Packets of flows that came when each flow in the full table had packets on their way, and
+    /// shared a flow for each UE and QFI.
     pub shared_packets: u64,
     /// Packet buffers.
     pub buffers: usize,
@@ -84,7 +88,8 @@ pub struct LiveReport {
     pub capture: Option<CaptureReport>,
     /// Times at which an attached interface was down and waited for.
     pub outages: Outages,
-    /// Servers that ended before the run did: their lines, and their statuses as a shell tells them.
+    /// Servers that ended before the run did: their lines, and their statuses as a shell tells
+    /// them.
     pub ended_servers: Vec<(String, u8)>,
     /// Why the run ended before its time, other than by being told to.
     pub fault: Option<String>,

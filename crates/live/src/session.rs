@@ -15,7 +15,8 @@ use crate::capture::Recorder;
 use crate::clock::{PRIORITY, SlotClock, raise_priority};
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
 use crate::net::{
-    Attachment, Host, Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, attach, privilege, sweep,
+    Attachment, Host, Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, attach,
+    privilege, sweep,
 };
 use crate::report::LiveReport;
 use crate::{LiveError, Port};
@@ -32,12 +33,13 @@ pub struct Session {
     pub command: Option<(Side, Command)>,
     /// The scenario's own flows are sent too.
     pub own_flows: bool,
-    /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'; none: that of the first flow of
-    /// the UE in the scenario, as far as it has one.
+    /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'; none:
+    /// that of the first flow of the UE in the scenario, as far as it has one.
     pub congestion_control: Option<String>,
-    /// Two existing Ethernet interfaces of this namespace, the servers' and the UEs', in place of a network of its own; a command
-    /// then runs in this namespace too. A UE of several has the addresses of [`Side::addresses`]; the first takes all that no
-    /// other has, so that a sole UE takes everything.
+    /// Two existing Ethernet interfaces of this namespace, the servers' and the UEs', in place of
+    /// a network of its own; a command then runs in this namespace too. A UE of several has
+    /// the addresses of [`Side::addresses`]; the first takes all that no other has, so that a
+    /// sole UE takes everything.
     pub attach: Option<[String; 2]>,
 }
 
@@ -68,10 +70,12 @@ pub struct Outcome {
 }
 
 impl Session {
-    /// Runs `config` live until its command has ended, its time is over or a signal comes. What was made is removed.
+    /// Runs `config` live until its command has ended, its time is over or a signal comes. What was
+    /// made is removed.
     ///
     /// # Errors
-    /// What is missing on this machine, a command that cannot be started, a scenario whose flows cannot be sent.
+    /// What is missing on this machine, a command that cannot be started, a scenario whose flows
+    /// cannot be sent.
     ///
     /// # Panics
     /// When packets are not accounted for.
@@ -110,9 +114,11 @@ impl Session {
         let stop = Stop::listen()?;
         let networks = self.networks(config);
         let congestion_control = congestion_controls(&networks);
-        let settings = NetworkConfig { ues: networks, mtu: config.stack.mtu, ..NetworkConfig::new(0) };
+        let settings =
+            NetworkConfig { ues: networks, mtu: config.stack.mtu, ..NetworkConfig::new(0) };
         let mut network = Network::build(&settings)?;
-        // Held here and lent to the driver: what runs beside it must be told to end before its interface goes.
+        // Held here and lent to the driver: what runs beside it must be told to end before its
+        // interface goes.
         let mut devices = devices(&mut network)?;
         let live = Live::new(config, options, ends(&mut devices))?;
         let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
@@ -130,7 +136,8 @@ impl Session {
         options: &LiveOptions,
         (watch, recorder): (&mut W, Option<Recorder>),
     ) -> Result<Outcome, LiveError> {
-        let refuse = |what: &str| Err(LiveError::new(format!("attach to {servers} and {ues}"), what));
+        let refuse =
+            |what: &str| Err(LiveError::new(format!("attach to {servers} and {ues}"), what));
         if self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some() {
             return refuse("flows, servers and routes are for a network of its own");
         }
@@ -205,7 +212,8 @@ impl Session {
         let status = wait(command.as_mut(), stop, over)?;
         let ended_servers = ended(&mut servers)?;
         let applications = applications.finish();
-        // By SIGTERM first: dropped, they would be killed before they could print what they measured.
+        // By SIGTERM first: dropped, they would be killed before they could print what they
+        // measured.
         network.end_commands()?;
         Ok(Beside { status, applications, ended_servers })
     }
@@ -223,13 +231,15 @@ fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, Live
     let mut found = Vec::new();
     for (line, server) in servers {
         let status = server.try_wait()?;
-        found.extend(status.map(|status| (line.to_string_lossy().into_owned(), Running::exit_code(status))));
+        found.extend(
+            status.map(|status| (line.to_string_lossy().into_owned(), Running::exit_code(status))),
+        );
     }
     Ok(found)
 }
 
-/// Runs `live` on a thread of its own, and `beside` on this one, which is told of second 0 and sets its flag when the run is
-/// to end.
+/// Runs `live` on a thread of its own, and `beside` on this one, which is told of second 0 and sets
+/// its flag when the run is to end.
 fn drive<P: Port + Send, W: Watch + Send, T>(
     live: Live<P>,
     watch: &mut W,
@@ -254,7 +264,8 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
     })
 }
 
-/// Waits for the end of the command, a signal, or the end of the run, and ends the run. The command's status if it has one.
+/// Waits for the end of the command, a signal, or the end of the run, and ends the run. The
+/// command's status if it has one.
 fn wait(
     mut command: Option<&mut Running>,
     stop: &Stop,

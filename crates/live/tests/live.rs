@@ -1,6 +1,8 @@
-//! Whole live runs on this machine: the stack between real namespaces, the kernel's own IPv6 and TCP at its ends.
+//! Whole live runs on this machine: the stack between real namespaces, the kernel's own IPv6 and
+//! TCP at its ends.
 //!
-//! Without the right to build networks a test says that it was skipped; under `CI` that is a failure.
+//! Without the right to build networks a test says that it was skipped; under `CI` that is a
+//! failure.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
@@ -14,8 +16,8 @@ use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    StackConfig, TieOrder, UeConfig, UpfConfig,
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
+    SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::results::RunResult;
 use justfull_sim::{FlowConfig, Interval, Traffic, UplinkConfig, WorldConfig};
@@ -47,7 +49,8 @@ fn qfi(number: u8) -> Qfi {
     Qfi::new(number).expect("below 64")
 }
 
-/// A cell of one UE and 24 Mbit/s, in slots of 1 ms, with a QoS flow for each of `rules` and one for the rest.
+/// A cell of one UE and 24 Mbit/s, in slots of 1 ms, with a QoS flow for each of `rules` and one
+/// for the rest.
 fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
     let slot = Duration::from_millis(1);
     let rules = rules.into_iter().chain([PacketDetectionRule::any(qfi(9))]).collect::<Vec<_>>();
@@ -64,9 +67,15 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
         stack: StackConfig {
             upf: UpfConfig::default(),
             sdap: SdapConfig::default(),
-            rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(200_000)), ..RlcConfig::default() },
+            rlc: RlcConfig {
+                queue: QueueConfig::tail_drop(Limit::Bytes(200_000)),
+                ..RlcConfig::default()
+            },
             mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
-            channel: ChannelConfig::Constant(ConstantConfig { per_slot: 3_000, unit: CapacityUnit::Bytes }),
+            channel: ChannelConfig::Constant(ConstantConfig {
+                per_slot: 3_000,
+                unit: CapacityUnit::Bytes,
+            }),
             ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: rules.iter().map(qos_flow).collect(),
@@ -86,7 +95,8 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             ue: 0,
             tuple: FiveTuple { source_port: 1, destination_port: 2, ..FiveTuple::default() },
             dscp: Dscp::default(),
-            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) }.into(),
+            traffic: Traffic::Udp { payload: Bytes(100), interval: Interval::Constant(slot) }
+                .into(),
             low_latency: false,
             start: Duration::ZERO,
             stop: None,
@@ -126,9 +136,15 @@ fn through(config: &WorldConfig, work: impl FnOnce(&Network)) -> (RunResult, Liv
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let run = scope.spawn(|| {
-            let ends = Ends { ues: vec![UePort { port: ue, addresses: UE.addresses().to_vec() }], server };
+            let ends =
+                Ends { ues: vec![UePort { port: ue, addresses: UE.addresses().to_vec() }], server };
             let live = Live::new(config, &LiveOptions::default(), ends).expect("sound settings");
-            live.run(&mut SlotClock::start().expect("a clock"), raise_priority(PRIORITY), &stop, &mut ())
+            live.run(
+                &mut SlotClock::start().expect("a clock"),
+                raise_priority(PRIORITY),
+                &stop,
+                &mut (),
+            )
         });
         let stops = Stops(&stop);
         work(&network);
@@ -147,8 +163,8 @@ fn delivered(result: &RunResult, number: u8) -> u64 {
     result.flows.iter().filter(|flow| flow.qfi == number).map(|flow| flow.delivered_packets).sum()
 }
 
-/// What `ping -6` does from the server: `count` echo requests (RFC 4443 section 4.1) with the traffic class of `dscp`, each
-/// answered by the UE's kernel.
+/// What `ping -6` does from the server: `count` echo requests (RFC 4443 section 4.1) with the
+/// traffic class of `dscp`, each answered by the UE's kernel.
 fn ping(network: &Network, dscp: u8, count: u16) {
     let socket = network
         .inside(Side::Server, || {
@@ -168,7 +184,11 @@ fn ping(network: &Network, dscp: u8, count: u16) {
         let mut buffer = [0; 200];
         let length = (&socket).read(&mut buffer).expect("an answer");
         let answer = &buffer[..length];
-        assert_eq!((answer[0], &answer[4..]), (129, &request[4..]), "an echo reply to request {number}");
+        assert_eq!(
+            (answer[0], &answer[4..]),
+            (129, &request[4..]),
+            "an echo reply to request {number}"
+        );
         let rtt = since(clock);
         assert!(rtt >= UP, "the way back takes {UP:?}: {rtt:?}");
     }
@@ -204,20 +224,23 @@ fn a_tcp_connection_over_ipv6_goes_through_the_rule_of_its_prefix() {
         source: prefix.parse().ok(),
         ..PacketDetectionRule::any(qfi(number))
     };
-    let (result, _) = through(&config(vec![from("10.46.0.0/16", 1), from("fd46::/16", 2)]), |network| {
-        let address = (v6(Side::Server), 0);
-        let listener = network.inside(Side::Server, || TcpListener::bind(address)).expect("a listener");
-        let target = listener.local_addr().expect("its address");
-        let mut at_ue =
-            network.inside(UE, || TcpStream::connect_timeout(&target, PATIENCE)).expect("it opens");
-        let (mut at_server, _) = listener.accept().expect("its other end");
-        let sender = thread::spawn(move || at_server.write_all(&vec![7; bytes]));
-        let mut received = vec![0; bytes];
-        at_ue.set_read_timeout(Some(PATIENCE)).expect("a time");
-        at_ue.read_exact(&mut received).expect("it arrives");
-        sender.join().expect("it ends").expect("sent");
-        assert!(received.iter().all(|byte| *byte == 7));
-    });
+    let (result, _) =
+        through(&config(vec![from("10.46.0.0/16", 1), from("fd46::/16", 2)]), |network| {
+            let address = (v6(Side::Server), 0);
+            let listener =
+                network.inside(Side::Server, || TcpListener::bind(address)).expect("a listener");
+            let target = listener.local_addr().expect("its address");
+            let mut at_ue = network
+                .inside(UE, || TcpStream::connect_timeout(&target, PATIENCE))
+                .expect("it opens");
+            let (mut at_server, _) = listener.accept().expect("its other end");
+            let sender = thread::spawn(move || at_server.write_all(&vec![7; bytes]));
+            let mut received = vec![0; bytes];
+            at_ue.set_read_timeout(Some(PATIENCE)).expect("a time");
+            at_ue.read_exact(&mut received).expect("it arrives");
+            sender.join().expect("it ends").expect("sent");
+            assert!(received.iter().all(|byte| *byte == 7));
+        });
     assert!(delivered(&result, 2) >= bytes as u64 / 1_440, "{:?}", result.flows);
     assert_eq!((delivered(&result, 1), delivered(&result, 9)), (0, 0));
 }

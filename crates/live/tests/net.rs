@@ -1,7 +1,7 @@
 //! The network on this machine: real namespaces, real TUN devices, the kernel's own TCP.
 //!
-//! Each test makes its own network and removes it. Without the right to do so a test says that it was skipped; under `CI`
-//! that is a failure.
+//! Each test makes its own network and removes it. Without the right to do so a test says that it
+//! was skipped; under `CI` that is a failure.
 
 use std::ffi::OsString;
 use std::fs;
@@ -82,7 +82,8 @@ fn joined(config: &NetworkConfig, work: impl FnOnce(&Network)) {
         scope.spawn(|| {
             let mut buffer = vec![0; 65_536];
             while !stop.load(Ordering::Relaxed) {
-                let down = copy(&mut server, &mut ue, &mut buffer).expect("the server's device works");
+                let down =
+                    copy(&mut server, &mut ue, &mut buffer).expect("the server's device works");
                 let up = copy(&mut ue, &mut server, &mut buffer).expect("the UE's device works");
                 if down + up == 0 {
                     thread::sleep(Duration::from_micros(100));
@@ -147,12 +148,14 @@ fn the_route_names_the_congestion_control_of_each_side() {
     config.ues[0] = UeNetwork { down: Some("cubic".into()), up: Some("reno".into()) };
     joined(&config, |network| {
         for address in Side::Server.addresses() {
-            let listener =
-                network.inside(Side::Server, || TcpListener::bind((address, 0))).expect("a listener");
+            let listener = network
+                .inside(Side::Server, || TcpListener::bind((address, 0)))
+                .expect("a listener");
             let target: SocketAddr = listener.local_addr().expect("its address");
             let connect = || TcpStream::connect_timeout(&target, Duration::from_secs(10));
-            let mut at_ue =
-                network.inside(UE, || waits(connect()?, TcpStream::set_read_timeout)).expect("a connection");
+            let mut at_ue = network
+                .inside(UE, || waits(connect()?, TcpStream::set_read_timeout))
+                .expect("a connection");
             let (mut at_server, _) = listener.accept().expect("its other end");
             assert_eq!(getsockopt(&at_server, sockopt::TcpCongestion).expect("a name"), *"cubic");
             assert_eq!(getsockopt(&at_ue, sockopt::TcpCongestion).expect("a name"), *"reno");
@@ -166,7 +169,12 @@ fn the_route_names_the_congestion_control_of_each_side() {
                 });
                 at_ue.read_to_end(&mut received).expect("received");
             });
-            assert!(received == sent, "{} bytes of {} arrived, or others", received.len(), sent.len());
+            assert!(
+                received == sent,
+                "{} bytes of {} arrived, or others",
+                received.len(),
+                sent.len()
+            );
         }
     });
 }
@@ -195,8 +203,11 @@ fn many_ues_have_addresses_of_their_own_and_a_way_to_the_server() {
     let network = Network::build(&NetworkConfig::new(5)).expect("a network");
     for ue in 0..5 {
         let side = Side::Ue(ue);
-        let (own, code) =
-            output(&network, side, "ip -o addr show dev jf0; ip route; ip -6 route; ip link show dev jf0");
+        let (own, code) = output(
+            &network,
+            side,
+            "ip -o addr show dev jf0; ip route; ip -6 route; ip link show dev jf0",
+        );
         assert_eq!(code, 0, "{own}");
         for address in side.addresses() {
             assert!(own.contains(&format!(" {address}/")), "{side} has not {address}: {own}");
@@ -221,7 +232,10 @@ fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
     let network = Network::build(&NetworkConfig::new(ues)).expect("a network");
     let last = Side::Ue(ues - 1);
     let (text, code) = output(&network, last, "ip -o addr show dev jf0; getent ahostsv4 ue0");
-    assert!(code == 0 && last.addresses().iter().all(|a| text.contains(&format!(" {a}/"))), "{text}");
+    assert!(
+        code == 0 && last.addresses().iter().all(|a| text.contains(&format!(" {a}/"))),
+        "{text}"
+    );
     drop(network);
     let took = justfull_live::clock::Clock::now(&mut { begin });
     println!("{ues} UEs: {took:?}");
@@ -264,7 +278,8 @@ fn a_command_that_cannot_be_run_is_one_error() {
         return;
     }
     let network = Network::build(&NetworkConfig::new(1)).expect("a network");
-    let error = network.run(UE, &argv(&["/no/such/program", "-x"]), &[]).expect_err("there is none");
+    let error =
+        network.run(UE, &argv(&["/no/such/program", "-x"]), &[]).expect_err("there is none");
     assert_eq!(
         error.to_string(),
         "cannot run `/no/such/program` on ue0: No such file or directory (os error 2)"
@@ -286,7 +301,8 @@ fn what_cannot_be_built_is_one_error_and_leaves_nothing() {
     let error = Network::build(&config).expect_err("no such congestion control").to_string();
     assert!(
         error.starts_with(
-            "cannot set up jf0 of ue1: congestion control \"nonesuch\" is not known; this kernel has "
+            "cannot set up jf0 of ue1: congestion control \"nonesuch\" is not known; this kernel \
+             has "
         ),
         "{error}"
     );
@@ -294,11 +310,17 @@ fn what_cannot_be_built_is_one_error_and_leaves_nothing() {
     config.ues[1].up = Some("cubic; reboot".into());
     let error = Network::build(&config).expect_err("no name").to_string();
     assert!(
-        error.starts_with("cannot build the network: congestion control \"cubic; reboot\"; this kernel has "),
+        error.starts_with(
+            "cannot build the network: congestion control \"cubic; reboot\"; this kernel has "
+        ),
         "{error}"
     );
-    let error = Network::build(&NetworkConfig { mtu: 500, ..NetworkConfig::new(1) }).expect_err("too small");
-    assert_eq!(error.to_string(), "cannot build the network: an MTU of 500 bytes; 1280 to 65535 are allowed");
+    let error = Network::build(&NetworkConfig { mtu: 500, ..NetworkConfig::new(1) })
+        .expect_err("too small");
+    assert_eq!(
+        error.to_string(),
+        "cannot build the network: an MTU of 500 bytes; 1280 to 65535 are allowed"
+    );
     let error = Network::build(&NetworkConfig::new(0)).expect_err("no UE");
     assert_eq!(error.to_string(), "cannot build the network: 0 UEs; 1 to 65534 are allowed");
 }
@@ -340,7 +362,8 @@ fn a_command_that_forks_and_leaves_is_gone_at_the_end() {
         return;
     }
     let network = Network::build(&NetworkConfig::new(1)).expect("a network");
-    // In a session of its own; without our environment; in another namespace; deaf to signals that may be ignored.
+    // In a session of its own; without our environment; in another namespace; deaf to signals that
+    // may be ignored.
     let script = "setsid sleep 1000 & echo $!
         env -i setsid sleep 1000 & echo $!
         unshare -n setsid sleep 1000 & echo $!
@@ -351,7 +374,10 @@ fn a_command_that_forks_and_leaves_is_gone_at_the_end() {
     shell_command(&network, UE, &script).wait().expect("a status");
     let text = fs::read_to_string(file.path()).expect("its output");
     let pids: Vec<i32> = text.lines().map(|line| line.parse().expect("a number")).collect();
-    assert!(pids.len() == 4 && pids.iter().all(|pid| is_alive(*pid)), "they outlive the command: {text}");
+    assert!(
+        pids.len() == 4 && pids.iter().all(|pid| is_alive(*pid)),
+        "they outlive the command: {text}"
+    );
     assert!(network.end_commands().expect("they end") >= 4);
     assert!(!pids.iter().any(|pid| is_alive(*pid)), "{pids:?}");
 }
@@ -377,7 +403,8 @@ fn the_child_of_another_test() {
         "be killed" => {
             let seconds = std::env::var(SECONDS).expect("how long to sleep");
             let script = format!(
-                "setsid sleep {seconds} & env -i setsid sleep {seconds} & echo started; sleep {seconds}"
+                "setsid sleep {seconds} & env -i setsid sleep {seconds} & echo started; sleep \
+                 {seconds}"
             );
             let _running = shell_command(&network, UE, &script);
             thread::sleep(Duration::from_secs(1000));
@@ -396,7 +423,8 @@ fn the_child_of_another_test() {
             println!("ended {:?}", network.end_commands());
         }
         "shell" => {
-            let status = network.shell(Side::Server).and_then(|mut shell| shell.wait()).expect("a status");
+            let status =
+                network.shell(Side::Server).and_then(|mut shell| shell.wait()).expect("a status");
             println!("status {}", Running::exit_code(status));
         }
         other => panic!("{other:?} is no role"),
@@ -407,7 +435,9 @@ fn child(role: &str) -> Command {
     // Tests that run in the background, or by `nohup`, must not hand on that they ignore signals.
     let mut command = Command::new("env");
     command.arg("--default-signal").arg(std::env::current_exe().expect("this program"));
-    command.args(["--exact", "the_child_of_another_test", "--nocapture", "--test-threads=1"]).env(ROLE, role);
+    command
+        .args(["--exact", "the_child_of_another_test", "--nocapture", "--test-threads=1"])
+        .env(ROLE, role);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -432,7 +462,8 @@ fn a_hundred_starts_and_kills_leave_nothing() {
     let seconds = format!("1000.{}", std::process::id());
     let (mut ran, mut swept) = (0, 0);
     for round in 0..100_u64 {
-        let mut child = child("be killed").env(SECONDS, &seconds).spawn().expect("this program starts");
+        let mut child =
+            child("be killed").env(SECONDS, &seconds).spawn().expect("this program starts");
         if round % 4 == 0 {
             // Somewhere on the way, before the commands run.
             thread::sleep(Duration::from_millis(round / 2));
@@ -460,9 +491,11 @@ fn a_request_to_end_ends_in_order() {
     }
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let seconds = format!("2000.{}", std::process::id());
-        let mut child = child("be asked to end").env(SECONDS, &seconds).spawn().expect("this program starts");
-        let mut lines =
-            BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+        let mut child =
+            child("be asked to end").env(SECONDS, &seconds).spawn().expect("this program starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe"))
+            .lines()
+            .map(|line| line.expect("text"));
         assert!(lines.any(|line| line.ends_with("started")));
         kill(Pid::from_raw(child.id().cast_signed()), signal).expect("sent");
         let ended = lines.find(|line| line.starts_with("ended")).expect("it says so");
@@ -508,13 +541,15 @@ fn cabled(network: &Network) -> [Running; 2] {
         .map(|side| network.run(side, &argv(&["sleep", "1000"]), &[]).expect("it starts"));
     let [a, b] = [hosts[0].pid(), hosts[1].pid()];
     let script = format!(
-        "set -e; ip link add a0 type veth peer name a1 netns {a}; ip link add b0 type veth peer name b1 netns {b}
+        "set -e; ip link add a0 type veth peer name a1 netns {a}; ip link add b0 type veth peer \
+         name b1 netns {b}
          ip link set a0 up; ip link set b0 up"
     );
     assert_eq!(output(network, Side::Ue(1), &script), (String::new(), 0));
     for (side, link, host) in [(Side::Ue(0), "a1", 1), (Side::Ue(2), "b1", 2)] {
         let script = format!(
-            "set -e; ip addr add 10.99.0.{host}/24 dev {link}; ip addr add fd99::{host}/64 dev {link} nodad
+            "set -e; ip addr add 10.99.0.{host}/24 dev {link}; ip addr add fd99::{host}/64 dev \
+             {link} nodad
              ip link set {link} up"
         );
         assert_eq!(output(network, side, &script), (String::new(), 0));
@@ -547,7 +582,8 @@ fn segments_that_were_joined_are_one_error_that_says_what_to_turn_off() {
     thread::scope(|scope| {
         let bridge = scope.spawn(|| bridge(&mut a, &mut b, &stop));
         let _stops = Stops(&stop);
-        let listener = network.inside(Side::Ue(2), || TcpListener::bind("10.99.0.2:0")).expect("a listener");
+        let listener =
+            network.inside(Side::Ue(2), || TcpListener::bind("10.99.0.2:0")).expect("a listener");
         let target = listener.local_addr().expect("its address");
         let connect = || TcpStream::connect_timeout(&target, Duration::from_secs(10));
         let mut sender = network.inside(Side::Ue(0), connect).expect("a connection");
@@ -579,13 +615,17 @@ fn two_interfaces_are_bridged_with_checksums_that_hold() {
             let at = |side, address: &str| {
                 let address: IpAddr = address.parse().expect("an address");
                 network
-                    .inside(side, || waits(UdpSocket::bind((address, 0))?, UdpSocket::set_read_timeout))
+                    .inside(side, || {
+                        waits(UdpSocket::bind((address, 0))?, UdpSocket::set_read_timeout)
+                    })
                     .expect("a socket")
             };
-            let (from, to) = (at(Side::Ue(0), address.replace('2', "1").as_str()), at(Side::Ue(2), address));
+            let (from, to) =
+                (at(Side::Ue(0), address.replace('2', "1").as_str()), at(Side::Ue(2), address));
             from.send_to(b"over the cable", to.local_addr().expect("its address")).expect("sent");
             let mut buffer = [0; 100];
-            let (length, back) = to.recv_from(&mut buffer).expect("it arrives, and its checksum is right");
+            let (length, back) =
+                to.recv_from(&mut buffer).expect("it arrives, and its checksum is right");
             assert_eq!(
                 (&buffer[..length], back),
                 (&b"over the cable"[..], from.local_addr().expect("its address"))
@@ -603,12 +643,19 @@ fn an_interface_that_cannot_be_attached_is_one_error() {
     }
     let network = Network::build(&NetworkConfig::new(1)).expect("a network");
     let refusal = |one: &str, two: &str| {
-        let error =
-            network.inside(UE, || attach(one, two).map(drop).map_err(io::Error::other)).expect_err("refused");
+        let error = network
+            .inside(UE, || attach(one, two).map(drop).map_err(io::Error::other))
+            .expect_err("refused");
         error.reason
     };
-    assert_eq!(refusal("nonesuch0", "lo"), "cannot attach to nonesuch0: there is no such interface");
+    assert_eq!(
+        refusal("nonesuch0", "lo"),
+        "cannot attach to nonesuch0: there is no such interface"
+    );
     assert_eq!(refusal("jf0", "lo"), "cannot attach to jf0: it is no Ethernet interface");
     assert_eq!(refusal("lo", "lo"), "cannot attach to lo: two different interfaces are needed");
-    assert!(refusal("a name that is too long", "lo").contains("is no name of an interface; 1 to 15 bytes"));
+    assert!(
+        refusal("a name that is too long", "lo")
+            .contains("is no name of an interface; 1 to 15 bytes")
+    );
 }

@@ -1,5 +1,5 @@
-//! What a user without capabilities gets. This program has a `main` of its own since the kernel lets only a process with one
-//! thread enter a user namespace, and the usual one has two.
+//! What a user without capabilities gets. This program has a `main` of its own since the kernel
+//! lets only a process with one thread enter a user namespace, and the usual one has two.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -35,9 +35,14 @@ fn without_right() -> Result<String, LiveError> {
         let network = Network::build(&config)?;
         let words = ["sh", "-c", "getent hosts server && id -u"].map(Into::into);
         let status = network.run(Side::Ue(0), &words, &[])?.wait()?;
-        if status.success() { Ok(()) } else { Err(LiveError::new("find the server's name", status)) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(LiveError::new("find the server's name", status))
+        }
     };
-    writeln!(text, "built: {:?}", work().map_err(|error| error.to_string())).expect("a string takes all");
+    writeln!(text, "built: {:?}", work().map_err(|error| error.to_string()))
+        .expect("a string takes all");
     Ok(text)
 }
 
@@ -63,7 +68,10 @@ fn a_user_without_capabilities_builds_in_a_user_namespace_or_is_told_what_is_mis
         assert!(text.contains("network namespaces: Ok"), "{text}");
         let opens = text.contains("TUN devices: Ok(") && text.contains("built: Ok(())");
         let refused = text.contains("TUN devices: Err(\"Permission denied")
-            && text.contains("cannot open /dev/net/tun for server: Permission denied (os error 13); this user may not open it");
+            && text.contains(
+                "cannot open /dev/net/tun for server: Permission denied (os error 13); this user \
+                 may not open it",
+            );
         assert!(opens || refused, "{text}");
     } else {
         assert!(text.contains("CAP_SYS_ADMIN and CAP_NET_ADMIN are needed"), "{text}");

@@ -1,7 +1,8 @@
-//! Channel quality indicators: what each value promises, and which MCS a base station answers it with.
+//! Channel quality indicators: what each value promises, and which MCS a base station answers it
+//! with.
 //!
-//! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1); the second is each maker's choice,
-//! and published figures depend on it.
+//! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1); the second is
+//! each maker's choice, and published figures depend on it.
 
 use crate::modulation::{CodeRate, Modulation, efficiency};
 use justfull_base::choice;
@@ -20,8 +21,8 @@ pub enum CqiTable {
     Table3,
 }
 
-/// What one CQI promises: a block of this modulation and rate would arrive with an error rate of at most 0.1 (tables 1
-/// and 2) or 0.00001 (table 3).
+/// What one CQI promises: a block of this modulation and rate would arrive with an error rate of at
+/// most 0.1 (tables 1 and 2) or 0.00001 (table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quality {
     /// Modulation.
@@ -119,9 +120,11 @@ choice! {
         Tmc = "tmc",
         /// OpenAirInterface's eNB since 2014 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
         Oai = "oai",
-        /// OpenAirInterface's eNB from 2013-09 to 2014-08 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
+        /// OpenAirInterface's eNB from 2013-09 to 2014-08 (LTE, MCS table 1). It answers CQI 0 with
+        /// MCS 0.
         Oai2013 = "oai_2013",
-        /// The highest MCS whose efficiency does not exceed the CQI's, as in ns-3's LTE model (MCS table 1).
+        /// The highest MCS whose efficiency does not exceed the CQI's, as in ns-3's LTE model (MCS
+        /// table 1).
         Ns3LteAmc = "ns3_lteamc",
         /// srsRAN's gNB for CQI table 1 and NR MCS table 1 (64QAM).
         NrTable1 = "nr_t1",
@@ -160,14 +163,17 @@ impl CqiToMcs {
             Self::Tmc => &[0, 2, 4, 6, 8, 9, 10, 13, 16, 17, 19, 21, 23, 25, 28],
             Self::Oai => &[0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28],
             Self::Oai2013 => &[0, 1, 3, 5, 7, 9, 13, 15, 16, 20, 23, 25, 27, 27, 27],
-            Self::Ns3LteAmc | Self::NrTable3 => &[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28],
+            Self::Ns3LteAmc | Self::NrTable3 => {
+                &[0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28]
+            }
             Self::NrTable1 => &[0, 0, 2, 4, 6, 8, 11, 13, 15, 18, 20, 22, 24, 26, 28],
             Self::NrTable2 => &[0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27],
         }
     }
 }
 
-/// The MCS that `map` answers `cqi` with; none above 15 and for CQI 0 where the map has no answer to it.
+/// The MCS that `map` answers `cqi` with; none above 15 and for CQI 0 where the map has no answer
+/// to it.
 #[must_use]
 pub const fn to_mcs(map: CqiToMcs, cqi: u8) -> Option<u8> {
     match cqi {
@@ -186,20 +192,23 @@ mod tests {
         (
             CqiTable::Table1,
             [
-                1523, 2344, 3770, 6016, 8770, 11758, 14766, 19141, 24062, 27305, 33223, 39023, 45234, 51152,
-                55547,
+                1523, 2344, 3770, 6016, 8770, 11758, 14766, 19141, 24062, 27305, 33223, 39023,
+                45234, 51152, 55547,
             ],
         ),
         (
             CqiTable::Table2,
             [
-                1523, 3770, 8770, 14766, 19141, 24062, 27305, 33223, 39023, 45234, 51152, 55547, 62266,
-                69141, 74062,
+                1523, 3770, 8770, 14766, 19141, 24062, 27305, 33223, 39023, 45234, 51152, 55547,
+                62266, 69141, 74062,
             ],
         ),
         (
             CqiTable::Table3,
-            [586, 977, 1523, 2344, 3770, 6016, 8770, 11758, 14766, 19141, 24062, 27305, 33223, 39023, 45234],
+            [
+                586, 977, 1523, 2344, 3770, 6016, 8770, 11758, 14766, 19141, 24062, 27305, 33223,
+                39023, 45234,
+            ],
         ),
     ];
 
@@ -208,7 +217,10 @@ mod tests {
         for (table, printed) in PRINTED {
             for (cqi, &want) in (1..).zip(&printed) {
                 let got = quality(table, cqi).unwrap().efficiency() * 10_000.0;
-                assert!((got - f64::from(want)).abs() <= 0.501, "{table:?} CQI {cqi}: {got} for {want}");
+                assert!(
+                    (got - f64::from(want)).abs() <= 0.501,
+                    "{table:?} CQI {cqi}: {got} for {want}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Standardised 5QIs: TS 23.501 Table 5.7.4-1 (Release 17; the satellite and later rows included where published).
+//! Standardised 5QIs: TS 23.501 Table 5.7.4-1 (Release 17; the satellite and later rows included
+//! where published).
 
 use ResourceType::{DelayCriticalGbr, Gbr, NonGbr};
 use justfull_base::{Bytes, Duration};
@@ -23,7 +24,8 @@ pub struct FiveQi {
     pub resource: ResourceType,
     /// Default priority level, 1 to 127; lower is more urgent.
     pub priority: u8,
-    /// Packet delay budget between the UE and the UPF. The radio's share is less the core's 1 to 20 ms.
+    /// Packet delay budget between the UE and the UPF. The radio's share is less the core's 1 to
+    /// 20 ms.
     pub delay_budget: Duration,
     /// The packet error rate is 10 to the power of minus this.
     pub error_exponent: u8,
@@ -35,8 +37,8 @@ pub struct FiveQi {
     pub example: &'static str,
 }
 
-/// Rows in the order of the identifier: value, resource type, priority, delay budget in ms, error exponent, burst in
-/// bytes (0 for none), example.
+/// Rows in the order of the identifier: value, resource type, priority, delay budget in ms, error
+/// exponent, burst in bytes (0 for none), example.
 const fn row(
     value: u8,
     resource: ResourceType,
@@ -94,7 +96,8 @@ pub static TABLE: [FiveQi; 31] = [
     row(90, DelayCriticalGbr, 25, 20, 4, 63000, "cloud/edge rendered visual content"),
 ];
 
-/// The row of 5QI `value`; none for values that are not standardised (operators may define 128 to 254).
+/// The row of 5QI `value`; none for values that are not standardised (operators may define 128 to
+/// 254).
 #[must_use]
 pub fn five_qi(value: u8) -> Option<&'static FiveQi> {
     TABLE.binary_search_by_key(&value, |row| row.value).ok().map(|index| &TABLE[index])

@@ -30,12 +30,15 @@ pub struct Mcs {
 }
 
 /// I_TBS of MCS 0 to 28; two MCS share one where the modulation changes.
-const I_TBS_QAM64: [u8; 29] =
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+const I_TBS_QAM64: [u8; 29] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+    24, 25, 26,
+];
 
 /// I_TBS of MCS 0 to 27.
 const I_TBS_QAM256: [u8; 28] = [
-    0, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33,
+    0, 2, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 27, 28, 29, 30,
+    31, 32, 33,
 ];
 
 /// The row of MCS index `i_mcs`; none for the reserved indices (used by retransmissions) and above.
@@ -60,8 +63,8 @@ pub const fn mcs(table: McsTable, i_mcs: u8) -> Option<Mcs> {
     Some(Mcs { modulation, i_tbs: rows[i_mcs as usize] })
 }
 
-/// Bits of the transport block that `n_prb` resource blocks of one layer carry in one subframe (1 ms): TS 36.213
-/// Table 7.1.7.2.1-1.
+/// Bits of the transport block that `n_prb` resource blocks of one layer carry in one subframe (1
+/// ms): TS 36.213 Table 7.1.7.2.1-1.
 ///
 /// None unless `i_tbs` is at most 33 and `n_prb` lies between 1 and 110.
 #[must_use]
@@ -71,16 +74,18 @@ pub fn tbs_bits(i_tbs: u8, n_prb: u16) -> Option<u32> {
     Some(u32::from(*bytes) * 8)
 }
 
-/// Bits of a transport block that spans two layers: the one-layer size of twice the resource blocks (TS 36.213 section
-/// 7.1.7.2.2).
+/// Bits of a transport block that spans two layers: the one-layer size of twice the resource blocks
+/// (TS 36.213 section 7.1.7.2.2).
 ///
-/// None for more than 55 resource blocks, where the standard has a table of its own that this crate does not carry.
+/// None for more than 55 resource blocks, where the standard has a table of its own that this crate
+/// does not carry.
 #[must_use]
 pub fn tbs_bits_two_layers(i_tbs: u8, n_prb: u16) -> Option<u32> {
     tbs_bits(i_tbs, n_prb.checked_mul(2)?)
 }
 
-/// Resource blocks per group for resource allocation type 0 on a carrier of `n_rb` blocks: TS 36.213 Table 7.1.6.1-1.
+/// Resource blocks per group for resource allocation type 0 on a carrier of `n_rb` blocks: TS
+/// 36.213 Table 7.1.6.1-1.
 ///
 /// None unless `n_rb` lies between 1 and 110.
 #[must_use]
@@ -94,7 +99,8 @@ pub const fn rbg_size(n_rb: u16) -> Option<u16> {
     }
 }
 
-/// The resource block groups of a carrier of `n_rb` blocks; none unless `n_rb` lies between 1 and 110.
+/// The resource block groups of a carrier of `n_rb` blocks; none unless `n_rb` lies between 1 and
+/// 110.
 #[must_use]
 pub fn rbg_layout(n_rb: u16) -> Option<RbgLayout> {
     RbgLayout::new(0, n_rb, rbg_size(n_rb)?)
@@ -107,8 +113,8 @@ mod tests {
     #[test]
     fn sizes_of_the_25_prb_column_are_the_published_ones() {
         const PUBLISHED: [u32; 27] = [
-            680, 904, 1096, 1416, 1800, 2216, 2600, 3112, 3496, 4008, 4392, 4968, 5736, 6456, 7224, 7736,
-            7992, 9144, 9912, 10680, 11448, 12576, 13536, 14112, 15264, 15840, 18336,
+            680, 904, 1096, 1416, 1800, 2216, 2600, 3112, 3496, 4008, 4392, 4968, 5736, 6456, 7224,
+            7736, 7992, 9144, 9912, 10680, 11448, 12576, 13536, 14112, 15264, 15840, 18336,
         ];
         for (i_tbs, &want) in (0..).zip(&PUBLISHED) {
             assert_eq!(tbs_bits(i_tbs, 25), Some(want), "I_TBS {i_tbs}");
@@ -136,15 +142,18 @@ mod tests {
 
     #[test]
     fn sizes_rise_with_either_index_but_for_the_odd_cell_and_the_step_back_to_256qam() {
-        // (6, 1) is too large by the table's own pattern, and I_TBS 26 was enlarged over 27 so that MCS 28 of 64QAM
-        // reaches the peak rate.
+        // (6, 1) is too large by the table's own pattern, and I_TBS 26 was enlarged over 27 so that
+        // MCS 28 of 64QAM reaches the peak rate.
         for i_tbs in 0..=MAX_I_TBS {
             for n_prb in 1..=MAX_PRBS {
                 let here = tbs_bits(i_tbs, n_prb);
                 let narrower = tbs_bits(i_tbs, n_prb.saturating_sub(1));
                 assert!((i_tbs, n_prb) == (6, 2) || narrower <= here, "{i_tbs} {n_prb}");
                 let lower = i_tbs.checked_sub(1).and_then(|row| tbs_bits(row, n_prb));
-                assert!((i_tbs, n_prb) == (7, 1) || i_tbs == 27 || lower <= here, "{i_tbs} {n_prb}");
+                assert!(
+                    (i_tbs, n_prb) == (7, 1) || i_tbs == 27 || lower <= here,
+                    "{i_tbs} {n_prb}"
+                );
             }
         }
     }

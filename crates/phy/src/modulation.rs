@@ -69,7 +69,8 @@ impl CodeRate {
     }
 }
 
-/// Information bits per resource element and layer: Q_m R, the "spectral efficiency" column of the tables.
+/// Information bits per resource element and layer: Q_m R, the "spectral efficiency" column of the
+/// tables.
 pub(crate) fn efficiency(modulation: Modulation, rate: CodeRate) -> f64 {
     f64::from(modulation.bits() * u32::from(rate.0)) / 2048.0
 }

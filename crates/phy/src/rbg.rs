@@ -2,8 +2,8 @@
 
 /// How a carrier or bandwidth part divides into groups.
 ///
-/// Groups are aligned to the carrier's grid: the first has `size - start mod size` blocks, the last what is left (TS
-/// 36.213 section 7.1.6.1; TS 38.214 section 5.1.2.2.1).
+/// Groups are aligned to the carrier's grid: the first has `size - start mod size` blocks, the last
+/// what is left (TS 36.213 section 7.1.6.1; TS 38.214 section 5.1.2.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RbgLayout {
     /// First resource block of the bandwidth part modulo the group size.
@@ -18,7 +18,11 @@ impl RbgLayout {
     /// None when `n_rb` or `size` is 0, or when the last block's number does not fit 16 bits.
     #[must_use]
     pub const fn new(start: u16, n_rb: u16, size: u16) -> Option<Self> {
-        if n_rb == 0 || size == 0 || start.checked_add(n_rb).is_none() || n_rb.checked_add(size).is_none() {
+        if n_rb == 0
+            || size == 0
+            || start.checked_add(n_rb).is_none()
+            || n_rb.checked_add(size).is_none()
+        {
             return None;
         }
         Some(Self { offset: start % size, n_rb, size })
@@ -58,7 +62,8 @@ mod tests {
 
     #[test]
     fn groups_add_up_to_the_carrier_and_only_the_outer_two_are_short() {
-        for (start, n_rb, size) in [(0, 25, 2), (0, 100, 4), (7, 51, 4), (3, 1, 16), (5, 273, 16), (8, 16, 8)]
+        for (start, n_rb, size) in
+            [(0, 25, 2), (0, 100, 4), (7, 51, 4), (3, 1, 16), (5, 273, 16), (8, 16, 8)]
         {
             let layout = RbgLayout::new(start, n_rb, size).unwrap();
             let groups: std::vec::Vec<u16> = (0..layout.count()).map(|i| layout.prbs(i)).collect();

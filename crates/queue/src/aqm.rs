@@ -11,15 +11,16 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use justfull_base::{BitRate, Duration, Instant, Packet, kinds};
 
-/// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without the packet that is
-/// asked about.
+/// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without
+/// the packet that is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueView {
     /// Packets in the queue.
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
-    /// Bytes that wait in the lane in question, and where there is a single lane as `backlog_bytes`.
+    /// Bytes that wait in the lane in question, and where there is a single lane as
+    /// `backlog_bytes`.
     pub lane_bytes: u64,
     /// Limit of the queue.
     pub limit: Limit,
@@ -37,29 +38,31 @@ pub struct QueueView {
 pub enum Verdict {
     /// Nothing to signal.
     Pass,
-    /// Signal congestion on this packet: a mark where it can carry one and the AQM marks, else a drop.
+    /// Signal congestion on this packet: a mark where it can carry one and the AQM marks, else a
+    /// drop.
     Signal,
 }
 
 /// A walk over the packets that wait in a queue and are not reserved by a lower layer.
 pub trait Scan {
-    /// Asks `decide` about each waiting packet, lane by lane from the head on, with its tag. Signals take effect at
-    /// once, with [`justfull_base::DropReason::AqmTimeout`] where they become drops.
+    /// Asks `decide` about each waiting packet, lane by lane from the head on, with its tag.
+    /// Signals take effect at once, with [`justfull_base::DropReason::AqmTimeout`] where they
+    /// become drops.
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict);
 }
 
 /// Active queue management.
 ///
-/// The caller is [`crate::ManagedQueue`]; `now` never decreases from call to call. All methods but `on_dequeue` have a
-/// default that does nothing.
+/// The caller is [`crate::ManagedQueue`]; `now` never decreases from call to call. All methods but
+/// `on_dequeue` have a default that does nothing.
 pub trait Aqm: Debug {
     /// True when a signal may be a mark. A packet that is not ECN-capable is dropped all the same.
     fn marks(&self) -> bool {
         false
     }
 
-    /// A packet arrives in `lane`, before the limit is checked; it may still be refused. The tag comes back in
-    /// `on_dequeue`.
+    /// A packet arrives in `lane`, before the limit is checked; it may still be refused. The tag
+    /// comes back in `on_dequeue`.
     fn on_enqueue(
         &mut self,
         _now: Instant,
@@ -70,9 +73,9 @@ pub trait Aqm: Debug {
         (Verdict::Pass, 0)
     }
 
-    /// The packet has left the head of `lane` after waiting for `sojourn`. Where a signal becomes a drop, the AQM is
-    /// asked again at the same instant about the next packet of that lane, until it passes one, marks one or the lane
-    /// is empty.
+    /// The packet has left the head of `lane` after waiting for `sojourn`. Where a signal becomes a
+    /// drop, the AQM is asked again at the same instant about the next packet of that lane,
+    /// until it passes one, marks one or the lane is empty.
     fn on_dequeue(
         &mut self,
         now: Instant,
@@ -83,13 +86,16 @@ pub trait Aqm: Debug {
         sojourn: Duration,
     ) -> Verdict;
 
-    /// Nothing waits in `lane` any more: its last packet was passed, dropped, or moved to another lane.
+    /// Nothing waits in `lane` any more: its last packet was passed, dropped, or moved to another
+    /// lane.
     fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
 
-    /// The limit cost `lane` a packet (the arriving one or one that waited); `view` is what is left.
+    /// The limit cost `lane` a packet (the arriving one or one that waited); `view` is what is
+    /// left.
     fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
 
-    /// When `on_timeout` wants to be called next; none for never. A call that is early or late is legal.
+    /// When `on_timeout` wants to be called next; none for never. A call that is early or late is
+    /// legal.
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
@@ -98,8 +104,8 @@ pub trait Aqm: Debug {
     fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
 }
 
-/// True when a signal on `packet` becomes a mark, false when it becomes a drop: the only place where this is decided
-/// (RFC 3168 section 5, RFC 7567 section 4.2.1).
+/// True when a signal on `packet` becomes a mark, false when it becomes a drop: the only place
+/// where this is decided (RFC 3168 section 5, RFC 7567 section 4.2.1).
 #[inline]
 #[must_use]
 pub fn becomes_mark(marks: bool, packet: &Packet) -> bool {
@@ -138,7 +144,13 @@ impl Aqm for AnyAqm {
     }
 
     #[inline]
-    fn on_enqueue(&mut self, now: Instant, view: &QueueView, lane: Lane, packet: &Packet) -> (Verdict, Tag) {
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        lane: Lane,
+        packet: &Packet,
+    ) -> (Verdict, Tag) {
         each!(self, aqm => aqm.on_enqueue(now, view, lane, packet))
     }
 
@@ -227,7 +239,13 @@ mod tests {
         fn marks(&self) -> bool {
             true
         }
-        fn on_enqueue(&mut self, _: Instant, _: &QueueView, lane: Lane, _: &Packet) -> (Verdict, Tag) {
+        fn on_enqueue(
+            &mut self,
+            _: Instant,
+            _: &QueueView,
+            lane: Lane,
+            _: &Packet,
+        ) -> (Verdict, Tag) {
             self.note("on_enqueue");
             (Verdict::Signal, u64::from(lane) + 40)
         }

@@ -29,8 +29,8 @@ impl AddAssign for Count {
     }
 }
 
-/// Reasons for which a queue drops: those before [`DropReason::NoRule`]. A packet without a rule never reaches a queue, and what
-/// is lost after it has left one is counted by who lost it.
+/// Reasons for which a queue drops: those before [`DropReason::NoRule`]. A packet without a rule
+/// never reaches a queue, and what is lost after it has left one is counted by who lost it.
 const REASONS: usize = DropReason::NoRule as usize;
 
 /// Counters of one queue since it was built.
@@ -60,7 +60,8 @@ impl Counters {
     /// Packets dropped for `reason`.
     #[must_use]
     pub fn dropped(&self, reason: DropReason) -> Count {
-        let dropped = self.signals.as_ref().and_then(|signals| signals.dropped.get(reason as usize));
+        let dropped =
+            self.signals.as_ref().and_then(|signals| signals.dropped.get(reason as usize));
         dropped.copied().unwrap_or_default()
     }
 

@@ -1,4 +1,5 @@
-//! Queue disciplines: they store packets in lanes, choose the lane to serve and the victim of an overflow.
+//! Queue disciplines: they store packets in lanes, choose the lane to serve and the victim of an
+//! overflow.
 //!
 //! To add one: its file below `discipline/`, and its line in the list of `kinds!`.
 
@@ -49,13 +50,14 @@ pub enum End {
 
 /// Storage and order of service.
 ///
-/// The caller is [`crate::ManagedQueue`]. Lanes that hold packets are *active*. Packets of one flow are always in one
-/// lane, in the order in which they were pushed.
+/// The caller is [`crate::ManagedQueue`]. Lanes that hold packets are *active*. Packets of one flow
+/// are always in one lane, in the order in which they were pushed.
 pub trait Discipline: Debug {
     /// Number of lanes, 1 to 65 536.
     fn lanes(&self) -> u32;
 
-    /// Called before each arrival. May move packets between lanes (whole flows, in order); true when it did.
+    /// Called before each arrival. May move packets between lanes (whole flows, in order); true
+    /// when it did.
     fn reshuffle(&mut self, _now: Instant) -> bool {
         false
     }
@@ -68,7 +70,8 @@ pub trait Discipline: Debug {
         true
     }
 
-    /// Bytes that wait in `lane`; none where a single lane is the whole queue, which is counted elsewhere.
+    /// Bytes that wait in `lane`; none where a single lane is the whole queue, which is counted
+    /// elsewhere.
     #[inline]
     fn lane_bytes(&self, _lane: Lane) -> Option<u64> {
         None
@@ -77,14 +80,15 @@ pub trait Discipline: Debug {
     /// Appends a packet to `lane`.
     fn push_back(&mut self, lane: Lane, queued: Queued);
 
-    /// Puts a packet that `pop` gave and `served` was told of back to the head of `lane`, whose turn it is again.
+    /// Puts a packet that `pop` gave and `served` was told of back to the head of `lane`, whose
+    /// turn it is again.
     fn push_front(&mut self, lane: Lane, queued: Queued);
 
     /// The active lane whose turn it is; none when nothing waits.
     fn turn(&self) -> Option<Lane>;
 
-    /// As [`Discipline::turn`], at the moment of a dequeue: settles what the discipline puts off until then. Called also when
-    /// nothing waits.
+    /// As [`Discipline::turn`], at the moment of a dequeue: settles what the discipline puts off
+    /// until then. Called also when nothing waits.
     #[inline]
     fn advance(&mut self) -> Option<Lane> {
         self.turn()
@@ -99,8 +103,9 @@ pub trait Discipline: Debug {
         self.head(self.turn()?)
     }
 
-    /// Shows the packets that wait, in the order in which they would leave if nothing else came and none were dropped, until
-    /// `visit` answers false or the order is not known without moving it: a discipline with turns shows the first alone.
+    /// Shows the packets that wait, in the order in which they would leave if nothing else came and
+    /// none were dropped, until `visit` answers false or the order is not known without moving
+    /// it: a discipline with turns shows the first alone.
     fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
         if let Some(queued) = self.first() {
             visit(&queued.packet);
@@ -110,11 +115,12 @@ pub trait Discipline: Debug {
     /// Takes the head of `lane`. The turn stays with the lane while it is active.
     fn pop(&mut self, lane: Lane) -> Option<Queued>;
 
-    /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on. A packet that was popped
-    /// and dropped costs its lane nothing.
+    /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on. A
+    /// packet that was popped and dropped costs its lane nothing.
     fn served(&mut self, lane: Lane, size: u32);
 
-    /// Who leaves so that a packet of `size` bytes may enter `arriving`; none when the arriving packet is the victim.
+    /// Who leaves so that a packet of `size` bytes may enter `arriving`; none when the arriving
+    /// packet is the victim.
     fn victim(&self, arriving: Lane, size: u32) -> Option<Victim>;
 
     /// Takes the last packet of `lane`.
@@ -128,7 +134,8 @@ pub trait Discipline: Debug {
         self.len() == 0
     }
 
-    /// Visits all packets, lane by lane from the head on, and removes those for which `keep` answers false.
+    /// Visits all packets, lane by lane from the head on, and removes those for which `keep`
+    /// answers false.
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
 }
 
@@ -264,7 +271,8 @@ mod tests {
         Queued { packet: Packet { id, size: 100, ..Packet::default() }, ..Queued::default() }
     }
 
-    /// Two packets: those of even numbers in lane 6, the others in lane 5. It answers what no other discipline does.
+    /// Two packets: those of even numbers in lane 6, the others in lane 5. It answers what no other
+    /// discipline does.
     #[derive(Clone, Debug, Default)]
     struct Own {
         waiting: Vec<Queued>,
@@ -346,7 +354,10 @@ mod tests {
         assert_eq!([any.lane_bytes(6), any.lane_bytes(5)], [Some(9), None]);
         any.push_back(6, queued(2));
         any.push_front(5, queued(3));
-        assert_eq!((any.len(), any.is_empty(), any.turn(), any.advance()), (2, false, Some(5), Some(5)));
+        assert_eq!(
+            (any.len(), any.is_empty(), any.turn(), any.advance()),
+            (2, false, Some(5), Some(5))
+        );
         assert_eq!([any.first(), any.head(5)], [Some(&queued(3)); 2]);
         assert_eq!(ids(&any), [3], "without a walk of its own the first alone is shown");
         assert_eq!((any.victim(5, 1), any.victim(6, 1)), (Some(Victim::first_of(6, 3)), None));
@@ -367,7 +378,10 @@ mod tests {
             (None, None, None, true)
         );
         (0..5).for_each(|id| fifo.push_back(0, queued(id)));
-        assert_eq!((fifo.advance(), fifo.first(), fifo.is_empty()), (Some(0), Some(&queued(0)), false));
+        assert_eq!(
+            (fifo.advance(), fifo.first(), fifo.is_empty()),
+            (Some(0), Some(&queued(0)), false)
+        );
         assert_eq!(ids(&fifo), [0, 1, 2, 3, 4]);
         let mut seen = 0;
         fifo.visit(&mut |_| {
@@ -389,7 +403,9 @@ mod tests {
             assert_eq!(AnyDiscipline::new(config, 1).expect("within bounds").lanes(), *lanes);
             let own = config.own_aqm();
             assert_eq!(own.is_some(), *lanes == 8, "{config:?}");
-            assert!(own.is_none_or(|aqm| aqm == AqmConfig::CoDel(crate::aqm::CoDelConfig::default())));
+            assert!(
+                own.is_none_or(|aqm| aqm == AqmConfig::CoDel(crate::aqm::CoDelConfig::default()))
+            );
         }
         let none = SfqConfig { lanes: 0, ..SfqConfig::default() };
         assert!(DisciplineConfig::Sfq(none).validate().is_err());

@@ -11,7 +11,8 @@
 //! use justfull_base::{DropReason, Duration, Instant, Layer, Packet, Silent};
 //! use justfull_queue::{AqmConfig, Limit, ManagedQueue, QueueConfig};
 //!
-//! // A queue under CoDel, offered a packet each millisecond for four seconds and served every second one.
+//! // A queue under CoDel, offered a packet each millisecond for four seconds and served every
+//! // second one.
 //! let aqm = AqmConfig::CoDel(Default::default());
 //! let config = QueueConfig { limit: Limit::Packets(1000), aqm, ..QueueConfig::default() };
 //! let mut queue = ManagedQueue::new(Layer::Sdap, &config, 1)?;

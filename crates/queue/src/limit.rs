@@ -1,15 +1,16 @@
 //! Fixed limit of a queue (tail drop).
 //!
-//! Source: RFC 7567 section 2 ("tail drop"); T20 section 5 and E19 section IV use fixed limits as their baselines.
+//! Source: RFC 7567 section 2 ("tail drop"); T20 section 5 and E19 section IV use fixed limits as
+//! their baselines.
 //!
-//! Controls how much a queue may hold. A packet is admitted while backlog + packet <= limit; the backlog counts
-//! waiting and reserved packets. Where it is full, the discipline names the victim.
+//! Controls how much a queue may hold. A packet is admitted while backlog + packet <= limit; the
+//! backlog counts waiting and reserved packets. Where it is full, the discipline names the victim.
 //!
-//! Default: 1024 packets, the RLC buffer that T20 states. Known weakness: any fixed limit is too long at a low rate and
-//! too short at a high one; the delay it allows is limit / rate.
+//! Default: 1024 packets, the RLC buffer that T20 states. Known weakness: any fixed limit is too
+//! long at a low rate and too short at a high one; the delay it allows is limit / rate.
 //!
-//! Deviations: none. T20's released program drops a packet that finds more than 30 in the queue: that is
-//! `31 packets` here.
+//! Deviations: none. T20's released program drops a packet that finds more than 30 in the queue:
+//! that is `31 packets` here.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -41,10 +42,11 @@ pub const TAIL_DROP: MethodDoc = MethodDoc {
     name: "tail_drop",
     kind: "limit",
     title: "Fixed limit of a queue in packets or in bytes",
-    text: "A packet is admitted while the backlog and the packet together stay within the limit. Where they do not, \
-           the discipline names the victim: the arriving packet (fifo), or the last packet of the longest lane \
-           (sfq). The backlog counts waiting and reserved packets. A limit in packets lets the delay grow with the \
-           size of packets; a limit in bytes does not.",
+    text: "A packet is admitted while the backlog and the packet together stay within the limit. \
+           Where they do not, the discipline names the victim: the arriving packet (fifo), or the \
+           last packet of the longest lane (sfq). The backlog counts waiting and reserved \
+           packets. A limit in packets lets the delay grow with the size of packets; a limit in \
+           bytes does not.",
     sources: "RFC 7567 section 2; T20 section 5; E19 section IV",
     deviations: "none",
     params: || {
@@ -124,7 +126,9 @@ impl FromStr for Limit {
         if trimmed == "unlimited" {
             return Ok(Self::Unlimited);
         }
-        if let Some(number) = trimmed.strip_suffix("packets").or_else(|| trimmed.strip_suffix("packet")) {
+        if let Some(number) =
+            trimmed.strip_suffix("packets").or_else(|| trimmed.strip_suffix("packet"))
+        {
             return number.trim_end().parse().map(Self::Packets).map_err(|_| error());
         }
         trimmed.parse::<Bytes>().map(|b| Self::Bytes(b.0)).map_err(|_| error())
@@ -172,7 +176,9 @@ mod tests {
 
     #[test]
     fn a_limit_reads_back_what_it_writes() {
-        for limit in [Limit::Packets(1), Limit::Packets(31), Limit::Bytes(10_000_000), Limit::Unlimited] {
+        for limit in
+            [Limit::Packets(1), Limit::Packets(31), Limit::Bytes(10_000_000), Limit::Unlimited]
+        {
             assert_eq!(limit.to_string().parse(), Ok(limit));
         }
         assert_eq!("10MB".parse(), Ok(Limit::Bytes(10_000_000)));
@@ -181,7 +187,9 @@ mod tests {
 
     #[test]
     fn a_bare_number_and_a_negative_or_fractional_count_are_refused() {
-        for bad in ["1024", "", "-1 packets", "1.5 packets", "packets", "unlimited packets", "10 boxes"] {
+        for bad in
+            ["1024", "", "-1 packets", "1.5 packets", "packets", "unlimited packets", "10 boxes"]
+        {
             assert!(bad.parse::<Limit>().is_err(), "{bad}");
         }
     }

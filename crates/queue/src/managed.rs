@@ -123,7 +123,8 @@ impl ManagedQueue {
     /// Names the setting out of its bounds.
     pub fn new(layer: Layer, config: &QueueConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
-        let discipline = AnyDiscipline::new(&config.discipline, key).map_err(|e| e.within("discipline"))?;
+        let discipline =
+            AnyDiscipline::new(&config.discipline, key).map_err(|e| e.within("discipline"))?;
         let own_aqm = config.discipline.own_aqm();
         let aqm = AnyAqm::new(own_aqm.as_ref().unwrap_or(&config.aqm), discipline.lanes())
             .map_err(|e| e.within("aqm"))?;
@@ -182,7 +183,12 @@ impl ManagedQueue {
     /// `place` may hold one that was dropped. The packet is written once, not carried there in an
     /// option.
     #[inline(always)]
-    pub fn dequeue_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+    pub fn dequeue_into<P: Probe>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
         let taken = known!(self, queue => queue.dequeue_into(now, place, probe));
         self.check();
         taken
@@ -211,7 +217,12 @@ impl ManagedQueue {
 
     /// As [`Self::reserve`], into `place` as [`Self::dequeue_into`].
     #[inline(always)]
-    pub fn reserve_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+    pub fn reserve_into<P: Probe>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
         let taken = known!(self, queue => queue.reserve_into(now, place, probe));
         self.check();
         taken
@@ -237,7 +248,13 @@ impl ManagedQueue {
     }
 
     /// The reserved `packet` is dropped for `reason` by the layer that holds it.
-    pub fn discard<P: Probe>(&mut self, now: Instant, packet: &Packet, reason: DropReason, probe: &mut P) {
+    pub fn discard<P: Probe>(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        reason: DropReason,
+        probe: &mut P,
+    ) {
         self.account.release(packet);
         drop_one(self.account.layer, &mut self.account.counters, now, packet, reason, probe);
         self.check();
@@ -406,7 +423,8 @@ impl ManagedQueue {
     #[must_use]
     pub fn is_conserved(&self) -> bool {
         let account = &self.account;
-        let mut sum = Count { packets: u64::from(account.backlog_packets()), bytes: account.backlog_bytes() };
+        let mut sum =
+            Count { packets: u64::from(account.backlog_packets()), bytes: account.backlog_bytes() };
         sum += account.counters.departed;
         sum += account.counters.dropped_total();
         sum == account.counters.arrived && self.discipline.len() == account.waiting_packets as usize

@@ -1,7 +1,8 @@
 //! The packets of many lanes in one pool: what disciplines with hashed lanes share.
 //!
-//! Each lane is a [`List`] through the nodes of its queue's [`Pool`]. A node that becomes free is used again, so that the
-//! pool is as large as the queue ever was, whichever lanes its packets were in. 80 bytes a packet, 24 bytes a list.
+//! Each lane is a [`List`] through the nodes of its queue's [`Pool`]. A node that becomes free is
+//! used again, so that the pool is as large as the queue ever was, whichever lanes its packets were
+//! in. 80 bytes a packet, 24 bytes a list.
 
 use crate::lane::Queued;
 use alloc::vec::Vec;

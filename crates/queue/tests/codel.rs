@@ -1,4 +1,5 @@
-//! CoDel against a transcription of RFC 8289's pseudo-code, and the properties of the control law and of the variants.
+//! CoDel against a transcription of RFC 8289's pseudo-code, and the properties of the control law
+//! and of the variants.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
 use justfull_queue::aqm::codel::{CoDelConfig, Variant};
@@ -26,7 +27,11 @@ impl Probe for Log {
 }
 
 fn queue(config: CoDelConfig) -> ManagedQueue {
-    let config = QueueConfig { limit: Limit::Unlimited, aqm: AqmConfig::CoDel(config), ..Default::default() };
+    let config = QueueConfig {
+        limit: Limit::Unlimited,
+        aqm: AqmConfig::CoDel(config),
+        ..Default::default()
+    };
     ManagedQueue::new(Layer::Rlc, &config, 0).expect("within bounds")
 }
 
@@ -87,7 +92,8 @@ proptest! {
         steps in steps(), target_ms in 1..20u64, factor in 1..25u64, mtu in 0..3000u64,
     ) {
         let target = Duration::from_millis(target_ms);
-        let config = CoDelConfig { target, interval: target.times(factor), mtu: Bytes(mtu), ..CoDelConfig::default() };
+        let config = CoDelConfig { target, interval: target.times(factor), mtu: Bytes(mtu),
+            ..CoDelConfig::default() };
         compare(config, &steps);
     }
 }
@@ -97,12 +103,17 @@ fn the_comparison_with_the_rfc_sees_hundreds_of_drops_and_several_dropping_state
     let mut steps = Vec::new();
     for round in 0..8 {
         steps.extend((0..3000).map(|n| Step { wait_us: 500, enqueue: n % 5 < 3, size: 1500 }));
-        steps.extend((0..400 + 40 * round).map(|_| Step { wait_us: 300, enqueue: false, size: 1500 }));
+        steps.extend((0..400 + 40 * round).map(|_| Step {
+            wait_us: 300,
+            enqueue: false,
+            size: 1500,
+        }));
     }
     assert!(compare(CoDelConfig::default(), &steps) > 200);
 }
 
-/// A queue that is never below the target: 3 packets arrive for every 2 that leave, one of either kind a millisecond.
+/// A queue that is never below the target: 3 packets arrive for every 2 that leave, one of either
+/// kind a millisecond.
 fn overload(queue: &mut ManagedQueue, log: &mut Log, ecn: Ecn, packets: u64) {
     for n in 0..packets {
         let now = Instant::ZERO + Duration::from_millis(n);
@@ -123,7 +134,8 @@ fn the_gaps_between_drops_shrink_as_the_interval_over_the_root_of_count() {
     let mut due = at[0];
     for (n, found) in (1u32..).zip(&at[1..]) {
         due += 100.0 / f64::from(n).sqrt();
-        // A drop waits for the next dequeue: at most 2 ms later, since one millisecond in three has none.
+        // A drop waits for the next dequeue: at most 2 ms later, since one millisecond in three has
+        // none.
         assert!((0.0..2.001).contains(&(found - due)), "drop {n} at {found} ms, due {due} ms");
     }
 }
@@ -160,7 +172,11 @@ fn a_ce_threshold_marks_what_waited_longer_and_leaves_the_control_law_alone() {
         .filter_map(|ms| queue.dequeue(Instant::ZERO + Duration::from_millis(ms), &mut log))
         .map(|p| p.ecn)
         .collect();
-    assert_eq!(left, [Ecn::Ect0, Ecn::Ce, Ecn::NotEct], "longer than 2 ms, where a mark can be carried");
+    assert_eq!(
+        left,
+        [Ecn::Ect0, Ecn::Ce, Ecn::NotEct],
+        "longer than 2 ms, where a mark can be carried"
+    );
     assert!(log.dropped.is_empty());
     // Packets that cannot be marked are dropped when CoDel alone would drop them.
     let (mut with, mut without) = (self::queue(config), self::queue(CoDelConfig::default()));
@@ -204,7 +220,8 @@ fn each_drop_of_the_released_program_takes_the_head_and_the_packet_behind_it() {
 
 #[test]
 fn the_released_program_counts_the_next_drop_from_now_and_the_rfc_from_when_it_was_due() {
-    // One dequeue every 7 ms: each drop is late by up to 7 ms, which adds up only where it counts from now.
+    // One dequeue every 7 ms: each drop is late by up to 7 ms, which adds up only where it counts
+    // from now.
     let pairs = |variant| {
         let mut queue = queue(CoDelConfig { ecn: false, variant, ..CoDelConfig::default() });
         let mut log = Log::default();
@@ -247,7 +264,8 @@ fn the_released_program_drops_from_a_queue_of_two_packets_and_may_empty_it() {
         (log.dropped.iter().map(|d| d.1).collect::<Vec<_>>(), delivered)
     };
     assert_eq!(run(Variant::Rfc8289), (vec![], 19));
-    // Above the target from 20 ms on, so the first drop is at 120 ms: packets 5 and 6, and that dequeue gives nothing.
+    // Above the target from 20 ms on, so the first drop is at 120 ms: packets 5 and 6, and that
+    // dequeue gives nothing.
     assert_eq!(run(Variant::T20Released), (vec![5, 6], 18));
 }
 
@@ -268,7 +286,14 @@ fn a_signal_state_belongs_to_its_lane() {
     let packet = Packet { size: 1500, ..Packet::default() };
     let mut ask = |lane, ms, sojourn| {
         let sojourn = Duration::from_millis(sojourn);
-        codel.on_dequeue(Instant::ZERO + Duration::from_millis(ms), &view, lane, &packet, 0, sojourn)
+        codel.on_dequeue(
+            Instant::ZERO + Duration::from_millis(ms),
+            &view,
+            lane,
+            &packet,
+            0,
+            sojourn,
+        )
     };
     assert_eq!(ask(0, 1, 50), Verdict::Pass);
     assert_eq!(ask(1, 50, 50), Verdict::Pass);
@@ -283,7 +308,10 @@ fn a_signal_state_belongs_to_its_lane() {
 #[test]
 fn impossible_settings_are_refused_by_name() {
     let field = |config: CoDelConfig| config.validate().map_err(|e| e.field);
-    assert_eq!(field(CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() }), Err("target".into()));
+    assert_eq!(
+        field(CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() }),
+        Err("target".into())
+    );
     assert_eq!(
         field(CoDelConfig { target: Duration::from_secs(1), ..CoDelConfig::default() }),
         Err("target".into())

@@ -4,7 +4,9 @@ use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Packet};
 use justfull_queue::discipline::sfq::{Overflow, Quantum, Sfq, SfqConfig};
 use justfull_queue::discipline::{fq_codel, protocol};
-use justfull_queue::{AnyDiscipline, Discipline, DisciplineConfig, End, Lane, Limit, Queued, Victim};
+use justfull_queue::{
+    AnyDiscipline, Discipline, DisciplineConfig, End, Lane, Limit, Queued, Victim,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -22,7 +24,10 @@ fn all() -> Vec<DisciplineConfig> {
             lane_limit: Limit::Packets(5),
             ..sfq
         }),
-        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig { lanes: 8, ..fq_codel::FqCoDelConfig::default() }),
+        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig {
+            lanes: 8,
+            ..fq_codel::FqCoDelConfig::default()
+        }),
         DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig {
             lanes: 8,
             quantum: Bytes(256),
@@ -38,7 +43,14 @@ fn build(config: &DisciplineConfig) -> AnyDiscipline {
 
 fn packet(id: u64, flow: u32, size: u32) -> Packet {
     let protocol = if flow.is_multiple_of(2) { Protocol::Tcp } else { Protocol::Udp };
-    Packet { id, flow, flow_hash: flow.wrapping_mul(0x9e37_79b9), size, protocol, ..Packet::default() }
+    Packet {
+        id,
+        flow,
+        flow_hash: flow.wrapping_mul(0x9e37_79b9),
+        size,
+        protocol,
+        ..Packet::default()
+    }
 }
 
 fn push(d: &mut impl Discipline, p: Packet) -> Lane {
@@ -129,7 +141,10 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
             if let Some(lane) = d.advance() {
                 let p = d.pop(lane).expect("active").packet;
                 model.left_from_head(&p);
-                assert!(d.head(lane).is_none() || d.turn() == Some(lane), "a drop costs the lane nothing");
+                assert!(
+                    d.head(lane).is_none() || d.turn() == Some(lane),
+                    "a drop costs the lane nothing"
+                );
             }
         }
         Op::Victim { flow } => {
@@ -173,7 +188,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn no_packet_is_lost_or_doubled_and_each_flow_keeps_its_order(ops in prop::collection::vec(op(), 1..500)) {
+    fn no_packet_is_lost_or_doubled_and_each_flow_keeps_its_order(ops in prop::collection::vec(op(),
+        1..500)) {
         for config in all() {
             let mut d = build(&config);
             let mut model = Model::default();
@@ -208,7 +224,11 @@ fn a_clone_behaves_as_its_original() {
 /// Packets and bytes served to two flows in different lanes that never run out, over `n` packets.
 fn shares(quantum: Quantum, sizes: [u32; 2], n: usize) -> [(u64, u64); 2] {
     let mut d = Sfq::new(&SfqConfig { quantum, ..SfqConfig::default() }, 1).expect("within bounds");
-    assert_ne!(d.lane_of(&packet(0, 0, 1)), d.lane_of(&packet(0, 1, 1)), "the flows do not collide");
+    assert_ne!(
+        d.lane_of(&packet(0, 0, 1)),
+        d.lane_of(&packet(0, 1, 1)),
+        "the flows do not collide"
+    );
     for (flow, size) in (0..).zip(sizes) {
         for _ in 0..3 {
             push(&mut d, packet(0, flow, size));
@@ -235,7 +255,8 @@ fn active_lanes_get_one_packet_each_in_turn() {
 fn active_lanes_get_the_same_bytes_where_turns_are_in_bytes() {
     for quantum in [256, 1000, 1514, 9000] {
         let [a, b] = shares(Quantum::Bytes(Bytes(quantum)), [1500, 100], 10_000);
-        // Shreedhar and Varghese 1995, theorem: apart by less than one quantum and one packet per lane.
+        // Shreedhar and Varghese 1995, theorem: apart by less than one quantum and one packet per
+        // lane.
         assert!(a.1.abs_diff(b.1) <= quantum + 3000, "quantum {quantum}: {a:?} {b:?}");
     }
 }
@@ -252,7 +273,7 @@ fn a_sparse_flow_waits_for_at_most_one_packet_of_each_other_lane() {
 }
 
 #[test]
-fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_its_lane_the_longest() {
+fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_makes_its_lane_so() {
     let mut d = Sfq::new(&SfqConfig::default(), 1).expect("within bounds");
     let long = (0..6).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("six");
     let short = (10..12).map(|id| push(&mut d, packet(id, 1, 1500))).last().expect("two");
@@ -274,8 +295,11 @@ fn the_victim_is_the_last_packet_of_the_longest_lane_or_the_one_that_would_make_
 
 #[test]
 fn as_released_the_arriving_packet_is_the_victim_and_each_lane_has_its_own_limit() {
-    let config =
-        SfqConfig { overflow: Overflow::Arriving, lane_limit: Limit::Packets(2), ..SfqConfig::default() };
+    let config = SfqConfig {
+        overflow: Overflow::Arriving,
+        lane_limit: Limit::Packets(2),
+        ..SfqConfig::default()
+    };
     let mut d = Sfq::new(&config, 1).expect("within bounds");
     let lane = (0..2).map(|id| push(&mut d, packet(id, 0, 100))).last().expect("two");
     let other = d.lane_of(&packet(0, 1, 100));
@@ -301,7 +325,11 @@ fn a_new_perturbation_spreads_the_flows_anew_and_moves_whole_flows() {
     // Two flows that shared a lane are mostly apart now.
     let pairs = |l: &[Lane]| (0..199).filter(|&i| l[i] == l[i + 1]).collect::<Vec<_>>();
     let still = pairs(&before).iter().filter(|&&i| after[i] == after[i + 1]).count();
-    assert!(still * 2 < pairs(&before).len(), "{still} of {} collisions remain", pairs(&before).len());
+    assert!(
+        still * 2 < pairs(&before).len(),
+        "{still} of {} collisions remain",
+        pairs(&before).len()
+    );
     d.retain(&mut |lane, q| {
         assert_eq!(lane, after[q.packet.flow as usize], "waiting packets follow their flow");
         true
@@ -358,7 +386,10 @@ fn flows_that_differ_little_spread_evenly_over_the_lanes() {
                 flows[usize::from(d.lane_of(&Packet { flow_hash, ..Packet::default() }))] += 1;
             }
             // 100 each, give or take five standard deviations.
-            assert!(flows.iter().all(|n| (50..150).contains(n)), "{config:?}, key {key}: {flows:?}");
+            assert!(
+                flows.iter().all(|n| (50..150).contains(n)),
+                "{config:?}, key {key}: {flows:?}"
+            );
         }
     }
 }
@@ -401,8 +432,10 @@ fn a_packet_that_is_given_back_costs_its_lane_nothing() {
 
 #[test]
 fn a_lane_that_has_sent_exactly_its_quantum_lets_the_next_one_go() {
-    let sfq =
-        DisciplineConfig::Sfq(SfqConfig { quantum: Quantum::Bytes(Bytes(1500)), ..SfqConfig::default() });
+    let sfq = DisciplineConfig::Sfq(SfqConfig {
+        quantum: Quantum::Bytes(Bytes(1500)),
+        ..SfqConfig::default()
+    });
     let fq = fq_codel::FqCoDelConfig { quantum: Bytes(1500), ..fq_codel::FqCoDelConfig::default() };
     for config in [sfq, DisciplineConfig::FqCoDel(fq)] {
         let mut d = AnyDiscipline::new(&config, 1).expect("within bounds");
@@ -417,8 +450,9 @@ fn a_lane_that_has_sent_exactly_its_quantum_lets_the_next_one_go() {
 #[test]
 fn of_equally_long_lanes_the_arriving_packets_own_loses_and_no_other() {
     let mut d = Sfq::new(&SfqConfig::default(), 1).expect("within bounds");
-    let [long, short] = [(0, 3), (1, 2)]
-        .map(|(flow, n)| (0..n).map(|id| push(&mut d, packet(id, flow, 100))).last().expect("some"));
+    let [long, short] = [(0, 3), (1, 2)].map(|(flow, n)| {
+        (0..n).map(|id| push(&mut d, packet(id, flow, 100))).last().expect("some")
+    });
     assert_ne!(long, short);
     // With the arriving packet both have three.
     assert_eq!(d.victim(short, 100), None);

@@ -1,4 +1,5 @@
-//! FQ-CoDel against a transcription of RFC 8290's text, and what it promises to sparse flows and to other lanes.
+//! FQ-CoDel against a transcription of RFC 8290's text, and what it promises to sparse flows and to
+//! other lanes.
 
 use justfull_base::{Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe};
 use justfull_queue::discipline::fq_codel::{FqCoDel, FqCoDelConfig};
@@ -11,7 +12,8 @@ mod rfc8289;
 
 const KEY: u64 = 77;
 
-/// One flow queue of the RFC: RFC 8289's queue and state, credits, and whether it is on either list.
+/// One flow queue of the RFC: RFC 8289's queue and state, credits, and whether it is on either
+/// list.
 struct Flow {
     codel: Rfc8289,
     credits: i64,
@@ -49,9 +51,11 @@ impl Rfc8290 {
         }
     }
 
-    /// The queue with the largest byte count, the first of several, once `size` bytes have joined queue `i`.
+    /// The queue with the largest byte count, the first of several, once `size` bytes have joined
+    /// queue `i`.
     fn largest_with(&self, i: usize, size: u32) -> usize {
-        let bytes = |n: usize| self.flows[n].codel.bytes() + if n == i { u64::from(size) } else { 0 };
+        let bytes =
+            |n: usize| self.flows[n].codel.bytes() + if n == i { u64::from(size) } else { 0 };
         (0..self.flows.len()).rev().max_by_key(|n| bytes(*n)).expect("at least one queue")
     }
 
@@ -77,7 +81,8 @@ impl Rfc8290 {
             let half = (codel.queue.len() / 2).clamp(1, self.batch);
             self.dropped.extend(codel.queue.drain(..half).map(|p| p.2));
             self.overflows += 1;
-            // Ours knows at once what the RFC's finds at the next dequeue: an empty queue is not above the target.
+            // Ours knows at once what the RFC's finds at the next dequeue: an empty queue is not
+            // above the target.
             if codel.queue.is_empty() {
                 (codel.first_above_time, codel.dropping) = (0, false);
             }
@@ -127,7 +132,9 @@ struct Log {
 impl Probe for Log {
     fn on_event(&mut self, _now: Instant, event: &Event) {
         match event {
-            Event::Dropped { packet, reason, .. } => self.dropped.push((packet.id, packet.flow, *reason)),
+            Event::Dropped { packet, reason, .. } => {
+                self.dropped.push((packet.id, packet.flow, *reason))
+            }
             Event::Marked { packet, .. } => self.marked.push(packet.id),
             _ => {}
         }
@@ -155,15 +162,17 @@ struct Step {
     arrival: Option<(u32, u32)>,
 }
 
-/// Arrivals of heavy and light flows and departures, at such rates that the queue now grows and now runs empty.
+/// Arrivals of heavy and light flows and departures, at such rates that the queue now grows and now
+/// runs empty.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let phase = (1..10u32, 1..7u32, 1..300usize).prop_flat_map(|(arrivals, flows, length)| {
         let size = prop_oneof![2 => Just(1500u32), 1 => 40..1500u32];
-        let step =
-            (0..2500u64, 0..10u32, 0..flows, 0..flows, size).prop_map(move |(wait_us, n, a, b, size)| {
+        let step = (0..2500u64, 0..10u32, 0..flows, 0..flows, size).prop_map(
+            move |(wait_us, n, a, b, size)| {
                 // The lesser of two draws: flow 0 is the heaviest.
                 Step { wait_us, arrival: (n < arrivals).then_some((a.min(b), size)) }
-            });
+            },
+        );
         prop::collection::vec(step, length)
     });
     prop::collection::vec(phase, 1..10).prop_map(|phases| phases.concat())
@@ -206,13 +215,15 @@ proptest! {
 
     #[test]
     fn every_choice_and_every_drop_equals_that_of_the_rfcs_text(
-        steps in steps(), limit in 1..150u32, lanes in 1..9u16, quantum in 256..3000u64, drop_batch in 1..80u32,
+        steps in steps(), limit in 1..150u32, lanes in 1..9u16, quantum in 256..3000u64,
+            drop_batch in 1..80u32,
         target_ms in 1..20u64, factor in 1..25u64,
     ) {
         let target = Duration::from_millis(target_ms);
         let quantum = Bytes(quantum);
         let interval = target.times(factor);
-        compare(FqCoDelConfig { lanes, quantum, drop_batch, target, interval, ..FqCoDelConfig::default() }, limit, &steps);
+        compare(FqCoDelConfig { lanes, quantum, drop_batch, target, interval,
+            ..FqCoDelConfig::default() }, limit, &steps);
     }
 }
 
@@ -236,12 +247,14 @@ fn the_comparison_with_the_rfc_sees_overflows_and_drops_of_codel_by_the_hundred(
 fn a_sparse_flow_goes_before_flows_that_have_been_sending() {
     let mut queue = queue(FqCoDelConfig::default(), 1000);
     let mut log = Log::default();
-    (0..300).for_each(|id| assert!(queue.enqueue(at(0), packet(id, (id % 3) as u32, 1500), &mut log)));
+    (0..300)
+        .for_each(|id| assert!(queue.enqueue(at(0), packet(id, (id % 3) as u32, 1500), &mut log)));
     // Each of the three is served, and so becomes old.
     let served = (0..6).filter_map(|_| queue.dequeue(at(0), &mut log)).count();
     assert_eq!(served, 6);
     for n in 0..50 {
-        // Flow 9 comes once in eight departures, about as often as the round of old lanes allows twice.
+        // Flow 9 comes once in eight departures, about as often as the round of old lanes allows
+        // twice.
         assert!(queue.enqueue(at(1), packet(1000 + n, 9, 200), &mut log));
         assert_eq!(queue.peek().map(|p| p.id), Some(1000 + n));
         let served: Vec<u32> =
@@ -253,7 +266,8 @@ fn a_sparse_flow_goes_before_flows_that_have_been_sending() {
 
 #[test]
 fn a_flow_that_comes_back_as_soon_as_it_was_served_gets_no_more_than_its_share() {
-    // Section 4.2: without the step from the new to the old lanes it would be new each time and starve the others.
+    // Section 4.2: without the step from the new to the old lanes it would be new each time and
+    // starve the others.
     let mut queue = queue(FqCoDelConfig::default(), 1000);
     let mut log = Log::default();
     (0..400).for_each(|id| assert!(queue.enqueue(at(0), packet(id, 1, 1500), &mut log)));
@@ -295,9 +309,12 @@ fn the_codel_of_one_lane_drops_nothing_of_another() {
 
 #[test]
 fn the_last_packet_of_a_lane_is_spared_while_others_are_long() {
-    // Every packet of flow 2 waits 30 ms behind nine other lanes, but none is left behind it in its own.
-    let mut queue =
-        queue(FqCoDelConfig { quantum: Bytes(1500), ecn: false, ..FqCoDelConfig::default() }, 10_000);
+    // Every packet of flow 2 waits 30 ms behind nine other lanes, but none is left behind it in its
+    // own.
+    let mut queue = queue(
+        FqCoDelConfig { quantum: Bytes(1500), ecn: false, ..FqCoDelConfig::default() },
+        10_000,
+    );
     let mut log = Log::default();
     for n in 0..400u64 {
         for flow in 10..19 {
@@ -371,7 +388,10 @@ fn impossible_settings_are_refused_by_name() {
         field(FqCoDelConfig { quantum: Bytes(255), ..FqCoDelConfig::default() }),
         Err("quantum".into())
     );
-    assert_eq!(field(FqCoDelConfig { drop_batch: 0, ..FqCoDelConfig::default() }), Err("drop_batch".into()));
+    assert_eq!(
+        field(FqCoDelConfig { drop_batch: 0, ..FqCoDelConfig::default() }),
+        Err("drop_batch".into())
+    );
     assert_eq!(
         field(FqCoDelConfig { target: Duration::ZERO, ..FqCoDelConfig::default() }),
         Err("target".into())

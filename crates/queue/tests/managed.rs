@@ -6,8 +6,8 @@ use justfull_base::{
 use justfull_queue::aqm::{codel, none};
 use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
-    AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue, Pass,
-    QueueConfig, QueueView, Scan, Tag, Verdict,
+    AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue,
+    Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
 };
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -33,7 +33,11 @@ impl Probe for Ledger {
                 let bytes: u64 = self.inside.values().map(|p| u64::from(p.size)).sum();
                 assert_eq!(backlog_bytes, bytes);
                 assert_eq!(packet.enqueued, now);
-                assert!(self.inside.insert(packet.id, packet).is_none(), "{} came twice", packet.id);
+                assert!(
+                    self.inside.insert(packet.id, packet).is_none(),
+                    "{} came twice",
+                    packet.id
+                );
                 self.arrived += 1;
             }
             Event::Departed { packet, sojourn, .. } => {
@@ -70,7 +74,11 @@ fn aqms() -> Vec<AqmConfig> {
 }
 
 fn disciplines() -> Vec<DisciplineConfig> {
-    let sfq = sfq::SfqConfig { lanes: 4, perturb: Duration::from_millis(20), ..sfq::SfqConfig::default() };
+    let sfq = sfq::SfqConfig {
+        lanes: 4,
+        perturb: Duration::from_millis(20),
+        ..sfq::SfqConfig::default()
+    };
     let bytes = sfq::SfqConfig { quantum: sfq::Quantum::Bytes(Bytes(600)), ..sfq };
     let arriving = sfq::SfqConfig {
         overflow: sfq::Overflow::Arriving,
@@ -85,7 +93,11 @@ fn disciplines() -> Vec<DisciplineConfig> {
         DisciplineConfig::Sfq(bytes),
         DisciplineConfig::Sfq(arriving),
         DisciplineConfig::FqCoDel(fq_codel()),
-        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig { drop_batch: 1, ecn: false, ..fq_codel() }),
+        DisciplineConfig::FqCoDel(fq_codel::FqCoDelConfig {
+            drop_batch: 1,
+            ecn: false,
+            ..fq_codel()
+        }),
     ]
 }
 
@@ -102,12 +114,14 @@ fn fq_codel() -> fq_codel::FqCoDelConfig {
 
 /// Every pair that a queue may have: FQ-CoDel brings its own AQM.
 fn pairs() -> impl Iterator<Item = (AqmConfig, DisciplineConfig)> {
-    let pairs = disciplines().into_iter().flat_map(|d| aqms().into_iter().map(move |a| (a, d.clone())));
+    let pairs =
+        disciplines().into_iter().flat_map(|d| aqms().into_iter().map(move |a| (a, d.clone())));
     pairs.filter(|(aqm, d)| d.own_aqm().is_none() || matches!(aqm, AqmConfig::None(_)))
 }
 
 fn build(limit: Limit, aqm: AqmConfig, discipline: DisciplineConfig) -> ManagedQueue {
-    ManagedQueue::new(Layer::Sdap, &QueueConfig { limit, aqm, discipline }, 11).expect("within bounds")
+    ManagedQueue::new(Layer::Sdap, &QueueConfig { limit, aqm, discipline }, 11)
+        .expect("within bounds")
 }
 
 fn fifo_with(limit: Limit, aqm: impl Aqm + Send + 'static) -> ManagedQueue {
@@ -137,7 +151,8 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     prop_oneof![
-        8 => (0..6u32, 40..1500u32, ecn).prop_map(|(flow, size, ecn)| Op::Enqueue { flow, size, ecn }),
+        8 => (0..6u32, 40..1500u32, ecn)
+            .prop_map(|(flow, size, ecn)| Op::Enqueue { flow, size, ecn }),
         3 => Just(Op::Dequeue),
         2 => Just(Op::Reserve),
         2 => Just(Op::Commit),
@@ -163,14 +178,23 @@ fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
     for (id, op) in (0..).zip(ops) {
         match *op {
             Op::Enqueue { flow, size, ecn } => {
-                let p = Packet { id, flow, flow_hash: flow * 0x0123_4567, size, ecn, ..Packet::default() };
+                let p = Packet {
+                    id,
+                    flow,
+                    flow_hash: flow * 0x0123_4567,
+                    size,
+                    ecn,
+                    ..Packet::default()
+                };
                 queue.enqueue(now, p, &mut ledger);
             }
             // In the order of reservation, so that flows keep theirs.
             Op::Dequeue if reserved.is_empty() => drop(queue.dequeue(now, &mut ledger)),
             Op::Dequeue | Op::Timeout => queue.on_timeout(now, &mut ledger),
             Op::Reserve => reserved.extend(queue.reserve(now, &mut ledger)),
-            Op::Commit if !reserved.is_empty() => queue.commit(now, &reserved.remove(0), &mut ledger),
+            Op::Commit if !reserved.is_empty() => {
+                queue.commit(now, &reserved.remove(0), &mut ledger)
+            }
             Op::Commit => {}
             Op::AbortAll => reserved.drain(..).rev().for_each(|p| queue.abort(p)),
             Op::Wait { us } => now += Duration::from_micros(us),
@@ -189,7 +213,10 @@ fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
     while queue.dequeue(now, &mut ledger).is_some() {}
     assert!(queue.is_empty() && ledger.inside.is_empty());
     let c = queue.counters();
-    assert_eq!((c.arrived.packets, c.marked().packets), (ledger.arrived, ledger.marked.len() as u64));
+    assert_eq!(
+        (c.arrived.packets, c.marked().packets),
+        (ledger.arrived, ledger.marked.len() as u64)
+    );
     assert_eq!(c.dropped_total().packets, ledger.dropped.len() as u64);
     for order in ledger.left.values() {
         assert!(order.is_sorted(), "a flow left out of order: {order:?}");
@@ -210,7 +237,8 @@ proptest! {
     }
 
     #[test]
-    fn the_same_input_gives_the_same_output(ops in prop::collection::vec(op(), 1..300), limit in limits()) {
+    fn the_same_input_gives_the_same_output(ops in prop::collection::vec(op(), 1..300),
+        limit in limits()) {
         for (aqm, discipline) in pairs() {
             let mut twins = [(); 2].map(|()| build(limit, aqm.clone(), discipline.clone()));
             let [a, b] = twins.each_mut().map(|queue| run(queue, &ops));
@@ -269,7 +297,10 @@ fn no_aqm_signals_while_each_packet_leaves_an_otherwise_empty_queue_at_once() {
         for n in 0..2000 {
             let p = Packet { ecn: Ecn::Ect0, flow_hash: n as u32, ..packet(n, 1500) };
             assert!(queue.enqueue(at(n), p, &mut ledger));
-            assert_eq!(queue.dequeue(at(n), &mut ledger).map(|p| (p.id, p.ecn)), Some((n, Ecn::Ect0)));
+            assert_eq!(
+                queue.dequeue(at(n), &mut ledger).map(|p| (p.id, p.ecn)),
+                Some((n, Ecn::Ect0))
+            );
             assert_eq!(queue.dequeue(at(n), &mut ledger), None);
         }
         assert!(ledger.dropped.is_empty() && ledger.marked.is_empty(), "{aqm:?}");
@@ -280,7 +311,8 @@ fn no_aqm_signals_while_each_packet_leaves_an_otherwise_empty_queue_at_once() {
 fn a_full_fifo_refuses_the_packet_that_arrives() {
     let mut queue = build(Limit::Packets(3), AqmConfig::default(), DisciplineConfig::default());
     let mut ledger = Ledger::default();
-    let admitted: Vec<bool> = (0..5).map(|id| queue.enqueue(at(0), packet(id, 100), &mut ledger)).collect();
+    let admitted: Vec<bool> =
+        (0..5).map(|id| queue.enqueue(at(0), packet(id, 100), &mut ledger)).collect();
     assert_eq!(admitted, [true, true, true, false, false]);
     assert_eq!(ledger.dropped, [(3, DropReason::Overflow), (4, DropReason::Overflow)]);
     assert_eq!(queue.counters().dropped(DropReason::Overflow), Count { packets: 2, bytes: 200 });
@@ -293,7 +325,10 @@ fn a_reserved_packet_counts_against_the_limit_until_it_is_committed() {
     assert!(queue.enqueue(at(0), packet(0, 1500), &mut ledger));
     assert!(queue.enqueue(at(0), packet(1, 1500), &mut ledger));
     let first = queue.reserve(at(1), &mut ledger).expect("two wait");
-    assert_eq!((queue.waiting_bytes(), queue.reserved_bytes(), queue.backlog_bytes()), (1500, 1500, 3000));
+    assert_eq!(
+        (queue.waiting_bytes(), queue.reserved_bytes(), queue.backlog_bytes()),
+        (1500, 1500, 3000)
+    );
     assert!(!queue.enqueue(at(1), packet(2, 1500), &mut ledger));
     queue.commit(at(4), &first, &mut ledger);
     assert!(queue.enqueue(at(4), packet(3, 1500), &mut ledger));
@@ -322,7 +357,8 @@ fn a_discipline_with_an_aqm_of_its_own_takes_no_other() {
     };
     let error = ManagedQueue::new(Layer::Rlc, &config, 1).map(drop).expect_err("two AQMs");
     assert_eq!((error.field.as_str(), error.value.as_str()), ("aqm", "codel"));
-    let queue = build(Limit::Packets(9), AqmConfig::default(), DisciplineConfig::FqCoDel(fq_codel()));
+    let queue =
+        build(Limit::Packets(9), AqmConfig::default(), DisciplineConfig::FqCoDel(fq_codel()));
     assert!(matches!(queue.aqm(), AnyAqm::CoDel(_)));
 }
 
@@ -349,9 +385,11 @@ fn a_packet_that_was_given_back_is_next_and_is_not_judged_twice() {
     queue.abort(second);
     queue.abort(first);
     assert_eq!(queue.peek().map(|p| p.id), Some(0));
-    let order: Vec<u64> = (0..3).filter_map(|_| queue.dequeue(at(2), &mut ledger)).map(|p| p.id).collect();
+    let order: Vec<u64> =
+        (0..3).filter_map(|_| queue.dequeue(at(2), &mut ledger)).map(|p| p.id).collect();
     assert_eq!(order, [0, 1, 2]);
-    let asked = CALLS.with_borrow(|calls| calls.iter().filter(|c| c.starts_with("dequeue")).count());
+    let asked =
+        CALLS.with_borrow(|calls| calls.iter().filter(|c| c.starts_with("dequeue")).count());
     assert_eq!(asked, 3, "each packet once");
 }
 
@@ -377,7 +415,13 @@ impl Aqm for Recorder {
         self.marks
     }
 
-    fn on_enqueue(&mut self, _now: Instant, view: &QueueView, _lane: Lane, p: &Packet) -> (Verdict, Tag) {
+    fn on_enqueue(
+        &mut self,
+        _now: Instant,
+        view: &QueueView,
+        _lane: Lane,
+        p: &Packet,
+    ) -> (Verdict, Tag) {
         let call = format!("enqueue {} at {} new {}", p.id, view.backlog_packets, view.new_flow);
         (if p.size < 1000 { Self::judge(call, p) } else { Verdict::Pass }, p.id + 100)
     }
@@ -393,7 +437,10 @@ impl Aqm for Recorder {
     ) -> Verdict {
         let rate = view.service_rate.map_or(0, |r| r.0);
         let behind = view.backlog_bytes;
-        Self::judge(format!("dequeue {} tag {tag} behind {behind} after {sojourn} at {rate}", p.id), p)
+        Self::judge(
+            format!("dequeue {} tag {tag} behind {behind} after {sojourn} at {rate}", p.id),
+            p,
+        )
     }
 
     fn on_empty(&mut self, _now: Instant, lane: Lane) {
@@ -401,7 +448,9 @@ impl Aqm for Recorder {
     }
 
     fn on_overflow(&mut self, _now: Instant, view: &QueueView, lane: Lane) {
-        CALLS.with_borrow_mut(|calls| calls.push(format!("overflow {lane} at {}", view.backlog_packets)));
+        CALLS.with_borrow_mut(|calls| {
+            calls.push(format!("overflow {lane} at {}", view.backlog_packets))
+        });
     }
 }
 
@@ -425,7 +474,8 @@ fn an_aqm_is_told_of_arrivals_departures_overflows_and_emptiness_with_what_it_no
         "empty 0",
     ];
     CALLS.with_borrow(|calls| assert_eq!(*calls, expected));
-    let dropped = [(1, DropReason::AqmEnqueue), (3, DropReason::Overflow), (2, DropReason::AqmDequeue)];
+    let dropped =
+        [(1, DropReason::AqmEnqueue), (3, DropReason::Overflow), (2, DropReason::AqmDequeue)];
     assert_eq!(ledger.dropped, dropped);
     queue.assert_conserved();
 }
@@ -499,12 +549,13 @@ impl Aqm for Sweeper {
 
 #[test]
 fn a_timeout_reaches_every_waiting_packet_and_no_reserved_one() {
-    // The last discipline has a limit per lane, which would drop some of the thirty before their time.
+    // The last discipline has a limit per lane, which would drop some of the thirty before their
+    // time.
     for discipline in disciplines().into_iter().take(3) {
         let aqm = AnyAqm::Custom(Box::new(Sweeper { next: at(10), marks: true }));
         let discipline = AnyDiscipline::new(&discipline, 1).expect("within bounds");
-        let mut queue =
-            ManagedQueue::from_parts(Layer::Rlc, Limit::Unlimited, discipline, aqm).expect("within bounds");
+        let mut queue = ManagedQueue::from_parts(Layer::Rlc, Limit::Unlimited, discipline, aqm)
+            .expect("within bounds");
         let mut ledger = Ledger::default();
         for n in 0..30u32 {
             let ecn = if n % 3 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
@@ -526,7 +577,10 @@ fn a_timeout_reaches_every_waiting_packet_and_no_reserved_one() {
         ledger.marked.sort_unstable();
         ledger.dropped.sort_unstable_by_key(|d| d.0);
         assert_eq!(ledger.marked, capable);
-        assert_eq!(ledger.dropped, others.iter().map(|id| (*id, DropReason::AqmTimeout)).collect::<Vec<_>>());
+        assert_eq!(
+            ledger.dropped,
+            others.iter().map(|id| (*id, DropReason::AqmTimeout)).collect::<Vec<_>>()
+        );
         assert_eq!(u64::from(queue.waiting_packets()), waiting - others.len() as u64);
         queue.commit(at(41), &kept, &mut ledger);
         queue.assert_conserved();
@@ -585,8 +639,8 @@ fn a_lane_that_its_aqm_empties_hands_its_turn_to_the_next() {
     let sfq = DisciplineConfig::Sfq(sfq::SfqConfig::default());
     let discipline = AnyDiscipline::new(&sfq, 1).expect("within bounds");
     let aqm = AnyAqm::Custom(Box::new(Recorder::default()));
-    let mut queue =
-        ManagedQueue::from_parts(Layer::Upf, Limit::Unlimited, discipline, aqm).expect("within bounds");
+    let mut queue = ManagedQueue::from_parts(Layer::Upf, Limit::Unlimited, discipline, aqm)
+        .expect("within bounds");
     for (id, flow, size) in [(0, 1, 1001), (1, 1, 1001), (2, 2, 1000)] {
         queue.enqueue(at(0), Packet { flow_hash: flow * 77_777, ..packet(id, size) }, &mut Silent);
     }

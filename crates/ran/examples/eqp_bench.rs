@@ -1,9 +1,10 @@
 //! What a slot of EQP costs: `cargo run --release -p justfull-ran --example eqp_bench -- [--json]`.
 //!
-//! Backlogged bearers of mixed SDUs on an NR carrier of up to 275 resource blocks, in single blocks and in groups. Each workload
-//! is a list of slots that are made beforehand; a scheduler goes through it twice, and the second time is measured, several
-//! times over. The least time of each slot counts, since everything else on a shared machine can only add to it. What was
-//! decided is counted and must come out equal in every round: less work done faster is a failure.
+//! Backlogged bearers of mixed SDUs on an NR carrier of up to 275 resource blocks, in single blocks
+//! and in groups. Each workload is a list of slots that are made beforehand; a scheduler goes
+//! through it twice, and the second time is measured, several times over. The least time of each
+//! slot counts, since everything else on a shared machine can only add to it. What was decided is
+//! counted and must come out equal in every round: less work done faster is a failure.
 
 use justfull_base::{Duration, Instant, Ratio, Rng};
 use justfull_phy::nr::{McsTable, NrTbsInput, mcs, tbs_bits};
@@ -53,7 +54,8 @@ struct Workload {
 }
 
 /// The workload of the goal: single blocks, one bearer a UE.
-const GOAL: Workload = Workload { rbs: 275, unit: 1, slices: 2, ues: 128, drbs_per_ue: 1, depth: 8 };
+const GOAL: Workload =
+    Workload { rbs: 275, unit: 1, slices: 2, ues: 128, drbs_per_ue: 1, depth: 8 };
 
 impl Workload {
     fn name(&self) -> String {
@@ -70,7 +72,8 @@ struct Slot {
     sdus: Vec<u32>,
 }
 
-/// Transport block sizes in bytes of 0 to 275 blocks at each MCS, of 4 layers, 14 symbols less one of reference signals.
+/// Transport block sizes in bytes of 0 to 275 blocks at each MCS, of 4 layers, 14 symbols less one
+/// of reference signals.
 fn tables() -> Vec<Vec<u32>> {
     let table = |index| {
         let row = mcs(McsTable::Table1, index)?;
@@ -102,7 +105,12 @@ fn slot(rng: &mut Rng, workload: &Workload) -> Slot {
             sdus.extend((0..workload.depth).map(|_| SDUS[rng.below(5) as usize]));
             let own = start..sdus.len() as u32;
             let backlog = sdus[start as usize..].iter().map(|&b| u64::from(b)).sum();
-            drbs.push(DrbDemand { drb: drb as u8, sdus: own, backlog, head_of_line: Duration::ZERO });
+            drbs.push(DrbDemand {
+                drb: drb as u8,
+                sdus: own,
+                backlog,
+                head_of_line: Duration::ZERO,
+            });
         }
     }
     Slot { ues, drbs, sdus }
@@ -151,7 +159,8 @@ fn measure(workload: &Workload, tables: &[Vec<u32>]) -> Figures {
         tbs: &tables[mcs],
         drbs: i * per_ue..(i + 1) * per_ue,
     };
-    let ues: Vec<Vec<UeDemand>> = slots.iter().map(|slot| (0..).zip(&slot.ues).map(ue).collect()).collect();
+    let ues: Vec<Vec<UeDemand>> =
+        slots.iter().map(|slot| (0..).zip(&slot.ues).map(ue).collect()).collect();
     let units = RbUnits::new(workload.rbs, workload.unit).expect("units have a size");
     let demands: Vec<RbDemand> = (0..SLOTS)
         .zip(slots.iter().zip(&ues))
@@ -212,24 +221,27 @@ fn main() {
     let tables = tables();
     if !json {
         println!(
-            "RBs unit slices   UEs x bearers x SDUs   mean us  worst us  allocations  memory KiB  whole SDUs of a slot"
+            "RBs unit slices   UEs x bearers x SDUs   mean us  worst us  allocations  memory KiB  \
+             whole SDUs of a slot"
         );
     }
     for workload in workloads() {
-        let Figures { mean_us, worst_us, allocations, memory, counters } = measure(&workload, &tables);
+        let Figures { mean_us, worst_us, allocations, memory, counters } =
+            measure(&workload, &tables);
         let Counters { whole_sdus, leftover_units, bytes, digest } = counters;
         if json {
             println!(
-                "{{\"name\":\"{}\",\"mean_us\":{mean_us:.3},\"worst_us\":{worst_us:.3},\"allocations_after_warmup\":{allocations},\
-                 \"memory_bytes\":{memory},\"whole_sdus\":{whole_sdus},\"leftover_units\":{leftover_units},\"bytes\":{bytes},\
-                 \"digest\":\"{digest:016x}\"}}",
+                "{{\"name\":\"{}\",\"mean_us\":{mean_us:.3},\"worst_us\":{worst_us:.3},\"\
+                 allocations_after_warmup\":{allocations},\"memory_bytes\":{memory},\"whole_sdus\"\
+                 :{whole_sdus},\"leftover_units\":{leftover_units},\"bytes\":{bytes},\"digest\":\"\
+                 {digest:016x}\"}}",
                 workload.name()
             );
         } else {
             let Workload { rbs, unit, slices, ues, drbs_per_ue, depth } = workload;
             println!(
-                "{rbs:>3} {unit:>4} {slices:>6} {ues:>5} x {drbs_per_ue:>7} x {depth:>4} {mean_us:>9.1} {worst_us:>9.1} \
-                 {allocations:>12} {:>11.0} {:>11.1}",
+                "{rbs:>3} {unit:>4} {slices:>6} {ues:>5} x {drbs_per_ue:>7} x {depth:>4} \
+                 {mean_us:>9.1} {worst_us:>9.1} {allocations:>12} {:>11.0} {:>11.1}",
                 memory as f64 / 1024.0,
                 whole_sdus as f64 / SLOTS as f64
             );

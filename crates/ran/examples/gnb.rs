@@ -102,7 +102,11 @@ fn main() -> Result<(), ConfigError> {
         for slot in 0..10_000 {
             let now = Instant::ZERO + SLOT.times(slot);
             for ue in &mut ues {
-                ue.sdap.enqueue(now, Packet { id: slot, size: 1400, ..Packet::default() }, &mut Silent);
+                ue.sdap.enqueue(
+                    now,
+                    Packet { id: slot, size: 1400, ..Packet::default() },
+                    &mut Silent,
+                );
                 in_sdap += ue.poll(now);
             }
             // One UE gets the larger half in this slot, the other in the next.

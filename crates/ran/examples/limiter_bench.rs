@@ -1,14 +1,15 @@
 //! What a decision of each limiter costs.
 //!
-//! `cargo run --release -p justfull-ran --example limiter_bench` polls a bearer five times a slot of 1 ms with an SDU of 1500 B
-//! and one of 200 B, admits what may enter, pulls 2292 B, and prints the time per question, pulls included, of the fastest of
-//! 20 runs. The line of `unlimited`, which decides nothing, is the cost of the loop.
+//! `cargo run --release -p justfull-ran --example limiter_bench` polls a bearer five times a slot
+//! of 1 ms with an SDU of 1500 B and one of 200 B, admits what may enter, pulls 2292 B, and prints
+//! the time per question, pulls included, of the fastest of 20 runs. The line of `unlimited`, which
+//! decides nothing, is the cost of the loop.
 
 use justfull_base::{Duration, Instant, Packet, SlotReport};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig, LastPollConfig,
-    Limiter, LimiterConfig, LimiterContext, RlcView,
+    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
+    LastPollConfig, Limiter, LimiterConfig, LimiterContext, RlcView,
 };
 use std::hint::black_box;
 
@@ -54,7 +55,8 @@ fn run(limiter: &mut AnyLimiter) -> u64 {
 }
 
 fn main() {
-    let context = LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
+    let context =
+        LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
     for (name, config) in [
         ("unlimited", LimiterConfig::default()),
         ("fixed", LimiterConfig::Fixed(FixedConfig::default())),

@@ -1,7 +1,8 @@
 //! What RLC costs: nanoseconds per PDU, both sides together, and bytes per bearer.
 //!
-//! `cargo run --release -p justfull-ran --example rlc_bench` prints a line for each workload with the counters that must come out
-//! equal, whatever the speed. `--bearers N` sets how many bearers take turns (default 1: all in the cache).
+//! `cargo run --release -p justfull-ran --example rlc_bench` prints a line for each workload with
+//! the counters that must come out equal, whatever the speed. `--bearers N` sets how many bearers
+//! take turns (default 1: all in the cache).
 
 use justfull_base::{Duration, Instant};
 use justfull_ran::rlc::mode::{AmConfig, Generation, RlcModeConfig, UmConfig};
@@ -128,7 +129,9 @@ fn main() {
         }
         _ => panic!("usage: rlc_bench [--bearers N]"),
     };
-    let um = |generation, sn_bits| RlcModeConfig::Um(UmConfig { generation, sn_bits, ..UmConfig::default() });
+    let um = |generation, sn_bits| {
+        RlcModeConfig::Um(UmConfig { generation, sn_bits, ..UmConfig::default() })
+    };
     let am = |generation, sn_bits| {
         RlcModeConfig::Am(AmConfig { generation, sn_bits, poll_pdu: 32, ..AmConfig::default() })
     };

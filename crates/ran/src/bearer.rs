@@ -79,9 +79,14 @@ pub(crate) struct Bearer {
 }
 
 impl Bearer {
-    pub(crate) fn new(config: &RlcConfig, context: &LimiterContext, key: u64) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        config: &RlcConfig,
+        context: &LimiterContext,
+        key: u64,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
-            queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key)).map_err(|e| e.within("queue"))?,
+            queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key))
+                .map_err(|e| e.within("queue"))?,
             limiter: AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?,
             head: Packet::default(),
             sending: false,
@@ -273,8 +278,9 @@ impl Bearer {
     /// leaves no trace in PDCP and RLC but its number: the UE has received all before it.
     pub(crate) fn is_light(&self, now: Instant, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
-        let fits =
-            |sdu: &Packet| link.bytes_of(sdu.size) <= most && !link.pdcp_tx.is_too_old(now, sdu.enqueued);
+        let fits = |sdu: &Packet| {
+            link.bytes_of(sdu.size) <= most && !link.pdcp_tx.is_too_old(now, sdu.enqueued)
+        };
         self.queue.waiting_packets() == 1
             && !self.sending
             && self.queue.is_plain()
@@ -284,8 +290,14 @@ impl Bearer {
 
     /// Sends the SDU of a bearer that [is light](Self::is_light), and the UE delivers it; returns
     /// its bytes on the air.
-    pub(crate) fn send_light<D: Probe + Egress>(&mut self, now: Instant, exit: &mut Exit<'_, D>) -> u32 {
-        let (Some(sdu), Some(link)) = (self.queue.dequeue(now, exit), &mut self.link) else { return 0 };
+    pub(crate) fn send_light<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        exit: &mut Exit<'_, D>,
+    ) -> u32 {
+        let (Some(sdu), Some(link)) = (self.queue.dequeue(now, exit), &mut self.link) else {
+            return 0;
+        };
         if !self.limiter.is_unlimited() {
             self.limiter.on_departed(now, now.since(sdu.enqueued));
         }

@@ -1,12 +1,13 @@
-//! The carrier of a MAC that deals in resource blocks: how many each slot offers, in what grains they are given out, and
-//! what n of them carry at each modulation and coding scheme.
+//! The carrier of a MAC that deals in resource blocks: how many each slot offers, in what grains
+//! they are given out, and what n of them carry at each modulation and coding scheme.
 //!
-//! Sources: TS 36.213 sections 7.1.6.1 (groups) and 7.1.7 (transport blocks); TS 38.214 sections 5.1.2.2 and 5.1.3; TS 38.213
-//! section 11.1 (slot patterns). A21 section V-A: 25 resource blocks, of which two subframes of ten offer 17, since system
-//! information takes the others.
+//! Sources: TS 36.213 sections 7.1.6.1 (groups) and 7.1.7 (transport blocks); TS 38.214 sections
+//! 5.1.2.2 and 5.1.3; TS 38.213 section 11.1 (slot patterns). A21 section V-A: 25 resource blocks,
+//! of which two subframes of ten offer 17, since system information takes the others.
 //!
-//! A slot of an NR block has 14 symbols less those of control, one front-loaded reference symbol with both CDM groups and
-//! no further overhead. A special slot carries the downlink symbols that the pattern leaves it.
+//! A slot of an NR block has 14 symbols less those of control, one front-loaded reference symbol
+//! with both CDM groups and no further overhead. A special slot carries the downlink symbols that
+//! the pattern leaves it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,7 +17,8 @@ use justfull_base::{ConfigError, Duration, choice, params};
 use justfull_phy::rbg::RbgLayout;
 use justfull_phy::{cqi, lte, nr};
 
-/// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS 38.211 section 7.4.1.1.2).
+/// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS
+/// 38.211 section 7.4.1.1.2).
 const DMRS_RES: u8 = 12;
 /// Symbols of a slot.
 const SYMBOLS: u8 = 14;
@@ -99,7 +101,8 @@ impl CarrierConfig {
         let found = letter.map_or_else(|| self.tdd.clone(), String::from);
         let why = "TS 38.213 section 11.1";
         ensure(letter.is_none(), "tdd", &found, "the letters D, S and U", why)?;
-        let why = "the shortened blocks of LTE's special subframes (TS 36.213 section 7.1.7) are not built";
+        let why = "the shortened blocks of LTE's special subframes (TS 36.213 section 7.1.7) are \
+                   not built";
         let ok = !(self.is_lte() && self.tdd.contains('S'));
         ensure(ok, "tdd", &self.tdd, "D and U for LTE", why)?;
         let carries = (0..self.period()).any(|k| self.shape(k as u64).n_prb > 0);
@@ -119,9 +122,13 @@ impl CarrierConfig {
     pub fn check_slot(&self, slot: Duration) -> Result<(), ConfigError> {
         let lte = self.is_lte();
         let slots: &[u8] = if lte { &[0] } else { &[0, 1, 2, 3] };
-        let known = slots.iter().any(|&mu| nr::Numerology::new(mu).is_some_and(|n| n.slot() == slot));
-        let bound =
-            if lte { "1ms with an LTE carrier" } else { "1ms, 500us, 250us or 125us with an NR carrier" };
+        let known =
+            slots.iter().any(|&mu| nr::Numerology::new(mu).is_some_and(|n| n.slot() == slot));
+        let bound = if lte {
+            "1ms with an LTE carrier"
+        } else {
+            "1ms, 500us, 250us or 125us with an NR carrier"
+        };
         ensure(known, "slot.period", &slot, bound, "TS 36.211 section 4.1, TS 38.211 section 4.3.2")
     }
 
@@ -148,7 +155,8 @@ impl CarrierConfig {
     fn bits(&self, mcs: u8, n_prb: u16, symbols: u8) -> Option<u32> {
         match self.kind {
             CarrierKind::Lte => {
-                let table = if self.mcs_table == 1 { lte::McsTable::Qam64 } else { lte::McsTable::Qam256 };
+                let table =
+                    if self.mcs_table == 1 { lte::McsTable::Qam64 } else { lte::McsTable::Qam256 };
                 let i_tbs = lte::mcs(table, mcs)?.i_tbs;
                 if self.layers == 2 {
                     lte::tbs_bits_two_layers(i_tbs, n_prb)
@@ -195,10 +203,13 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "carrier",
     kind: "MAC",
     title: "a carrier of resource blocks",
-    text: "With mac.carrier the MAC deals in resource blocks: each slot offers so many, the scheduler gives them to UEs in whole \
-           groups, and n of them carry what the tables say at the UE's MCS. RLC and PDCP then have headers and a receiving side.",
-    sources: "TS 36.213 sections 7.1.6.1 and 7.1.7; TS 38.214 sections 5.1.2.2 and 5.1.3; TS 38.213 section 11.1; A21 section V-A",
-    deviations: "LTE's special subframes are not built; an NR block has one front-loaded reference symbol and no further overhead",
+    text: "With mac.carrier the MAC deals in resource blocks: each slot offers so many, the \
+           scheduler gives them to UEs in whole groups, and n of them carry what the tables say \
+           at the UE's MCS. RLC and PDCP then have headers and a receiving side.",
+    sources: "TS 36.213 sections 7.1.6.1 and 7.1.7; TS 38.214 sections 5.1.2.2 and 5.1.3; TS \
+              38.213 section 11.1; A21 section V-A",
+    deviations: "LTE's special subframes are not built; an NR block has one front-loaded \
+                 reference symbol and no further overhead",
     params: CarrierConfig::params,
 };
 
@@ -211,7 +222,8 @@ pub struct SlotShape {
     pub special: bool,
 }
 
-/// A carrier in being: 30 kB of block sizes for 25 LTE blocks, at most 64 kB for 275 NR blocks with special slots.
+/// A carrier in being: 30 kB of block sizes for 25 LTE blocks, at most 64 kB for 275 NR blocks with
+/// special slots.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     shapes: Vec<SlotShape>,
@@ -233,11 +245,14 @@ impl Carrier {
         let normal = SYMBOLS - config.control_symbols;
         let special = config.special_symbols.saturating_sub(config.control_symbols);
         let kinds: &[u8] = if config.tdd.contains('S') { &[normal, special] } else { &[normal] };
-        let mut bytes = Vec::with_capacity(kinds.len() * MCS_ROWS * (usize::from(config.n_prb) + 1));
+        let mut bytes =
+            Vec::with_capacity(kinds.len() * MCS_ROWS * (usize::from(config.n_prb) + 1));
         for &symbols in kinds {
             for mcs in 0..MCS_ROWS as u8 {
                 // Zero where the table defines none: reserved indices carry nothing.
-                bytes.extend((0..=config.n_prb).map(|n| config.bits(mcs, n, symbols).unwrap_or(0) / 8));
+                bytes.extend(
+                    (0..=config.n_prb).map(|n| config.bits(mcs, n, symbols).unwrap_or(0) / 8),
+                );
             }
         }
         let group = match (config.allocation, config.kind) {
@@ -256,8 +271,8 @@ impl Carrier {
         self.shapes[(k % self.shapes.len() as u64) as usize]
     }
 
-    /// Bytes that 0, 1, 2, ... resource blocks carry at `mcs` in a slot of `shape`; all zero for an MCS that the table
-    /// does not define.
+    /// Bytes that 0, 1, 2, ... resource blocks carry at `mcs` in a slot of `shape`; all zero for an
+    /// MCS that the table does not define.
     #[inline]
     #[must_use]
     pub fn sizes(&self, shape: SlotShape, mcs: u8) -> &[u32] {
@@ -270,7 +285,8 @@ impl Carrier {
     #[must_use]
     pub fn most_bytes_per_block(&self) -> u64 {
         let rows = self.bytes.chunks(usize::from(self.n_prb) + 1);
-        let shares = rows.flat_map(|row| row.iter().zip(0u32..).skip(1).map(|(bytes, n)| bytes.div_ceil(n)));
+        let shares =
+            rows.flat_map(|row| row.iter().zip(0u32..).skip(1).map(|(bytes, n)| bytes.div_ceil(n)));
         shares.max().map_or(0, u64::from)
     }
 
@@ -347,11 +363,15 @@ mod tests {
 
     #[test]
     fn a_carrier_that_carries_nothing_or_has_another_slot_is_refused() {
-        let refused = |config: &CarrierConfig, slot| Carrier::new(config, slot).expect_err("refused").field;
+        let refused =
+            |config: &CarrierConfig, slot| Carrier::new(config, slot).expect_err("refused").field;
         let base = CarrierConfig::default();
         assert_eq!(refused(&CarrierConfig { tdd: "UUU".into(), ..base.clone() }, MS), "tdd");
         assert_eq!(refused(&CarrierConfig { tdd: "DX".into(), ..base.clone() }, MS), "tdd");
-        assert_eq!(refused(&CarrierConfig { offered: alloc::vec![26], ..base.clone() }, MS), "offered[0]");
+        assert_eq!(
+            refused(&CarrierConfig { offered: alloc::vec![26], ..base.clone() }, MS),
+            "offered[0]"
+        );
         assert_eq!(refused(&CarrierConfig { n_prb: 0, ..base.clone() }, MS), "n_prb");
         assert_eq!(refused(&base, Duration::from_micros(500)), "slot.period");
     }

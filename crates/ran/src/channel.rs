@@ -1,11 +1,13 @@
 //! The channel: what the radio could carry in the slot that the MAC pulls now.
 //!
-//! A channel answers in the MAC's unit, whole packets (T20, E19) or bytes (A21, R22). It depends on its configuration,
-//! its key and the arguments alone, never on what was sent, so that every method of an experiment meets the same
-//! channel, and [`Channel::peek`] can tell a clairvoyant method what a later slot will offer.
+//! A channel answers in the MAC's unit, whole packets (T20, E19) or bytes (A21, R22). It depends on
+//! its configuration, its key and the arguments alone, never on what was sent, so that every method
+//! of an experiment meets the same channel, and [`Channel::peek`] can tell a clairvoyant method
+//! what a later slot will offer.
 //!
-//! Six kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace), [`markov`] (chance) and [`mcs`],
-//! which answers a MAC that deals in resource blocks alone. To such a MAC the kinds with a CQI answer the MCS of their map.
+//! Six kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace),
+//! [`markov`] (chance) and [`mcs`], which answers a MAC that deals in resource blocks alone. To
+//! such a MAC the kinds with a CQI answer the MCS of their map.
 
 pub mod constant;
 pub mod cqi_rows;
@@ -103,12 +105,14 @@ impl ChannelConfig {
 pub const DOCS: &[&MethodDoc] =
     &[&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC, &mcs::DOC];
 
-/// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20: 10 ms).
+/// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20:
+/// 10 ms).
 pub(crate) const MAX_SLOT: Duration = Duration::from_secs(1);
 /// Largest amount of one slot or row.
 const MAX_AMOUNT: u64 = u32::MAX as u64;
 
-/// A channel in being. A clone goes on as its original would; long tables are shared between clones.
+/// A channel in being. A clone goes on as its original would; long tables are shared between
+/// clones.
 #[derive(Clone, Debug)]
 pub struct Channel {
     unit: CapacityUnit,
@@ -129,8 +133,8 @@ enum Kind {
 }
 
 impl Channel {
-    /// The channel of `config` for slots that nominally last `slot`; `seed_key` feeds the kinds that draw (see
-    /// [`justfull_base::rng::stream_key`]).
+    /// The channel of `config` for slots that nominally last `slot`; `seed_key` feeds the kinds
+    /// that draw (see [`justfull_base::rng::stream_key`]).
     ///
     /// # Errors
     /// When a field is outside its bounds, or `slot` is zero or above 1 s.
@@ -156,10 +160,15 @@ impl Channel {
         Ok(Self { unit: config.unit(), map: config.map(), kind, last_pull: Instant::ZERO })
     }
 
-    /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither argument may fall.
+    /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither
+    /// argument may fall.
     #[inline]
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
-        debug_assert!(now >= self.last_pull, "the MAC pulled at {now:?} after {:?}", self.last_pull);
+        debug_assert!(
+            now >= self.last_pull,
+            "the MAC pulled at {now:?} after {:?}",
+            self.last_pull
+        );
         self.last_pull = now;
         match &mut self.kind {
             Kind::Pattern(pattern) => return pattern.pull(slot_index),
@@ -169,8 +178,9 @@ impl Channel {
         self.peek(slot_index, now)
     }
 
-    /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes nothing; for kinds
-    /// that draw, the time this takes grows with the states between now and then.
+    /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes
+    /// nothing; for kinds that draw, the time this takes grows with the states between now and
+    /// then.
     #[must_use]
     pub fn peek(&self, slot_index: u64, at: Instant) -> u64 {
         debug_assert!(at >= self.last_pull, "looked back to {at:?} from {:?}", self.last_pull);
@@ -185,8 +195,8 @@ impl Channel {
         }
     }
 
-    /// The CQI behind slot `slot_index` when it is pulled at `at`, as [`Channel::peek`]; none for kinds without one and after
-    /// the end of a trace that stops.
+    /// The CQI behind slot `slot_index` when it is pulled at `at`, as [`Channel::peek`]; none for
+    /// kinds without one and after the end of a trace that stops.
     #[must_use]
     pub fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         match &self.kind {
@@ -196,11 +206,15 @@ impl Channel {
         }
     }
 
-    /// Moves to slot `slot_index`, pulled at `now`, and answers its MCS; none where nothing can be carried. Call once per slot;
-    /// neither argument may fall. For a MAC with a carrier.
+    /// Moves to slot `slot_index`, pulled at `now`, and answers its MCS; none where nothing can be
+    /// carried. Call once per slot; neither argument may fall. For a MAC with a carrier.
     #[inline]
     pub fn next_mcs(&mut self, slot_index: u64, now: Instant) -> Option<u8> {
-        debug_assert!(now >= self.last_pull, "the MAC pulled at {now:?} after {:?}", self.last_pull);
+        debug_assert!(
+            now >= self.last_pull,
+            "the MAC pulled at {now:?} after {:?}",
+            self.last_pull
+        );
         self.last_pull = now;
         if let Kind::Markov(markov) = &mut self.kind {
             markov.advance(now);
@@ -214,7 +228,10 @@ impl Channel {
     pub fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
         match &self.kind {
             Kind::Mcs(rows) => rows.mcs(slot_index, at),
-            _ => self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(self.map?, cqi)),
+            _ => self
+                .cqi(slot_index, at)
+                .filter(|&cqi| cqi > 0)
+                .and_then(|cqi| to_mcs(self.map?, cqi)),
         }
     }
 
@@ -234,7 +251,8 @@ fn narrow(amount: u64) -> u32 {
 /// What [`are_amounts`] asks for.
 const AMOUNTS: &str = "at least one entry, one above 0, each at most 4294967295";
 /// Why.
-const AMOUNTS_SOURCE: &str = "a channel carries something at some time, and no slot or row carries 4 GB";
+const AMOUNTS_SOURCE: &str =
+    "a channel carries something at some time, and no slot or row carries 4 GB";
 
 /// False for an empty list, a list of zeros alone and an amount above [`MAX_AMOUNT`].
 fn are_amounts(amounts: &[u64]) -> bool {

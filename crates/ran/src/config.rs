@@ -20,11 +20,13 @@ use core::str::FromStr;
 use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param};
 use justfull_base::{
-    Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig, choice, params, table,
+    Bytes, ConfigError, Duration, Lateness, Qfi, Ratio, Rng, Ticker, TickerConfig, choice, params,
+    table,
 };
 use justfull_queue::QueueConfig;
 
-/// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS 36.331; 32 leaves room).
+/// Most data radio bearers a UE can have (TS 38.331, maxDRB = 29; T20 uses 8, the limit of TS
+/// 36.331; 32 leaves room).
 pub const MAX_DRBS: u8 = 32;
 
 /// Greatest skew drawn for a poll whose skew is random, in parts per million.
@@ -54,7 +56,8 @@ params! {
     /// A periodic poll.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PollConfig {
-        /// Time between polls; "0s" for none: the layer acts at once on every arrival and every slot.
+        /// Time between polls; "0s" for none: the layer acts at once on every arrival and every
+        /// slot.
         period: Duration = Duration::ZERO;
         /// Time of the first poll.
         phase: Phase = Default::default();
@@ -95,9 +98,15 @@ impl PollConfig {
         let named = |e: ConfigError| {
             if e.field == "skew_ppm" { ConfigError { field: "skew".into(), ..e } } else { e }
         };
-        Ticker::new(&TickerConfig { period: self.period, phase, skew_ppm, lateness: self.lateness, key })
-            .map(Some)
-            .map_err(named)
+        Ticker::new(&TickerConfig {
+            period: self.period,
+            phase,
+            skew_ppm,
+            lateness: self.lateness,
+            key,
+        })
+        .map(Some)
+        .map_err(named)
     }
 }
 
@@ -162,9 +171,11 @@ params! {
     pub struct MacConfig {
         /// The slots: when the MAC pulls; the period must not be 0.
         slot: PollConfig = PollConfig::every(Duration::from_millis(1));
-        /// Header bytes that each bearer with data costs per slot, where grants are in bytes without a carrier.
+        /// Header bytes that each bearer with data costs per slot, where grants are in bytes
+        /// without a carrier.
         overhead: Bytes = Bytes(0);
-        /// The carrier; with one, the MAC deals in resource blocks, and RLC and PDCP have headers and a receiving side.
+        /// The carrier; with one, the MAC deals in resource blocks, and RLC and PDCP have headers
+        /// and a receiving side.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         carrier: Option<CarrierConfig> = None;
         /// Who gets resource blocks; with a carrier only.
@@ -173,11 +184,13 @@ params! {
         /// Transport blocks that are sent again; with a carrier only.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         harq: HarqConfig = HarqConfig::default();
-        /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to 255; with a carrier only. A block whose
-        /// MCS is above what the channel bears by then is not decoded at its first transmission.
+        /// Slots from a measurement of the channel to the first slot whose MCS follows it, 0 to
+        /// 255; with a carrier only. A block whose MCS is above what the channel bears by then is
+        /// not decoded at its first transmission.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         cqi_delay: u8 = 0;
-        /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it included; with a carrier only.
+        /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it
+        /// included; with a carrier only.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default_status_delay"))]
         status_delay: Duration = Duration::from_millis(8);
     }
@@ -253,7 +266,8 @@ pub struct StackConfig {
     pub pdcp: PdcpConfig,
     /// User equipments; at least one. Those that are the same may share their settings.
     pub ues: Vec<Arc<UeConfig>>,
-    /// Shares of the slices in the resource blocks, together at most 1; none for one slice with all of them.
+    /// Shares of the slices in the resource blocks, together at most 1; none for one slice with
+    /// all of them.
     pub slices: Vec<Ratio>,
     /// Order of events at one instant.
     pub tie_order: TieOrder,
@@ -261,7 +275,8 @@ pub struct StackConfig {
     pub mtu: u32,
     /// Seed of phases, skews, hashes and channels.
     pub seed: u64,
-    /// Prove for every packet that no policy could have delivered it earlier than the bound says (costs time).
+    /// Prove for every packet that no policy could have delivered it earlier than the bound says
+    /// (costs time).
     pub assert_bound: bool,
 }
 
@@ -274,8 +289,8 @@ impl StackConfig {
         Arc::make_mut(&mut self.ues[index])
     }
 
-    /// What grants, limiters and pacers count: the unit of the cell's channel, and always bytes with a carrier. There the blocks
-    /// carry bytes of SDUs whatever unit the channel names.
+    /// What grants, limiters and pacers count: the unit of the cell's channel, and always bytes
+    /// with a carrier. There the blocks carry bytes of SDUs whatever unit the channel names.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }
@@ -286,8 +301,20 @@ impl StackConfig {
     /// # Errors
     /// The first field that is out of bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        ensure(!self.ues.is_empty(), "ue", &0, "at least one UE", "a cell without UEs carries nothing")?;
-        ensure((68..=65_535).contains(&self.mtu), "mtu", &self.mtu, "68 to 65535", "RFC 791 section 3.2")?;
+        ensure(
+            !self.ues.is_empty(),
+            "ue",
+            &0,
+            "at least one UE",
+            "a cell without UEs carries nothing",
+        )?;
+        ensure(
+            (68..=65_535).contains(&self.mtu),
+            "mtu",
+            &self.mtu,
+            "68 to 65535",
+            "RFC 791 section 3.2",
+        )?;
         self.upf.validate().map_err(|e| e.within("upf"))?;
         self.sdap.validate().map_err(|e| e.within("sdap"))?;
         let slot = self.mac.slot.period;

@@ -67,7 +67,9 @@ impl<T> DerefMut for Few<T> {
 ///
 /// # Errors
 /// The first of `items` that is one.
-pub(crate) fn collect_exactly<T, E>(items: impl ExactSizeIterator<Item = Result<T, E>>) -> Result<Vec<T>, E> {
+pub(crate) fn collect_exactly<T, E>(
+    items: impl ExactSizeIterator<Item = Result<T, E>>,
+) -> Result<Vec<T>, E> {
     let mut all = Vec::with_capacity(items.len());
     for item in items {
         all.push(item?);

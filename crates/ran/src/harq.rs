@@ -1,14 +1,16 @@
 //! Hybrid automatic repeat request: transport blocks that were not decoded are sent again.
 //!
-//! Sources: TS 36.321 section 5.3.2, TS 38.321 section 5.3.2; A21 section V-E (retransmissions use resource blocks that slices
-//! then do not share). A block fails with probability `bler` at its first transmission and `bler x combining` at each
-//! further one, since the receiver combines what it has (incremental redundancy); one whose MCS follows a measurement that is
-//! old and too good fails for certain at first. It is sent again `round_trip` slots
-//! later, before all new data and on as many resource blocks; after `transmissions` in all it is lost.
+//! Sources: TS 36.321 section 5.3.2, TS 38.321 section 5.3.2; A21 section V-E (retransmissions use
+//! resource blocks that slices then do not share). A block fails with probability `bler` at its
+//! first transmission and `bler x combining` at each further one, since the receiver combines what
+//! it has (incremental redundancy); one whose MCS follows a measurement that is old and too good
+//! fails for certain at first. It is sent again `round_trip` slots later, before all new data and
+//! on as many resource blocks; after `transmissions` in all it is lost.
 //!
-//! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4 transmissions, combining 0.1.
-//! Known weaknesses: the error rate is a setting: it follows neither MCS nor distance. Deviations: a process is not
-//! modelled as a resource; with a round trip of at most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
+//! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4
+//! transmissions, combining 0.1. Known weaknesses: the error rate is a setting: it follows neither
+//! MCS nor distance. Deviations: a process is not modelled as a resource; with a round trip of at
+//! most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
 
 use crate::pdu::TbContent;
 use alloc::collections::VecDeque;
@@ -37,10 +39,12 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
     name: "harq",
     kind: "MAC",
     title: "HARQ: transport blocks that are sent again",
-    text: "A block that is not decoded is sent again a round trip later, before all new data and on as many resource blocks, which \
-           count as used; each time it is less likely to fail. After its last transmission it is lost.",
+    text: "A block that is not decoded is sent again a round trip later, before all new data and \
+           on as many resource blocks, which count as used; each time it is less likely to fail. \
+           After its last transmission it is lost.",
     sources: "TS 36.321 and 38.321 section 5.3.2",
-    deviations: "the error rate is a setting, which follows neither MCS nor distance; the number of processes does not limit",
+    deviations: "the error rate is a setting, which follows neither MCS nor distance; the number \
+                 of processes does not limit",
     params: HarqConfig::params,
 };
 
@@ -94,8 +98,8 @@ pub(crate) enum Outcome {
     Lost,
 }
 
-/// The blocks of a cell that wait for their next transmission. Memory: one block for each that failed and not yet passed, at
-/// most `round_trip` slots of them, and one spare.
+/// The blocks of a cell that wait for their next transmission. Memory: one block for each that
+/// failed and not yet passed, at most `round_trip` slots of them, and one spare.
 pub(crate) struct Harq {
     config: HarqConfig,
     key: u64,
@@ -126,7 +130,8 @@ impl Harq {
         self.config.bler.0 <= 0.0
     }
 
-    /// The block that is first in line to be sent again in slot `k`, if it fits `n_prb` resource blocks.
+    /// The block that is first in line to be sent again in slot `k`, if it fits `n_prb` resource
+    /// blocks.
     pub(crate) fn due(&mut self, k: u64, n_prb: u16) -> Option<Block> {
         let (at, block) = self.waiting.front()?;
         if *at > k || block.n_prb > n_prb {
@@ -135,8 +140,9 @@ impl Harq {
         self.waiting.pop_front().map(|(_, block)| block)
     }
 
-    /// `block` is sent in slot `k`: how it ends. `stale`: its MCS is above what the channel bears, and a first transmission
-    /// cannot be decoded. What is to be sent again must be handed to [`Self::keep`].
+    /// `block` is sent in slot `k`: how it ends. `stale`: its MCS is above what the channel bears,
+    /// and a first transmission cannot be decoded. What is to be sent again must be handed to
+    /// [`Self::keep`].
     pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, stale: bool) -> Outcome {
         block.sent += 1;
         block.stale |= stale;

@@ -1,8 +1,10 @@
-//! Limiters: how much may sit in the RLC queue of a bearer, so that the rest waits where it can be reordered.
+//! Limiters: how much may sit in the RLC queue of a bearer, so that the rest waits where it can be
+//! reordered.
 //!
-//! A limiter answers one question, how much more may enter now, and is told what the radio did in each slot. It keeps no
-//! count of what is queued: the stack shows it the queue itself ([`RlcView`]), so a packet that is dropped or discarded
-//! can never leave a limiter with a wrong count (T20's released DRQL stops for good after the first drop).
+//! A limiter answers one question, how much more may enter now, and is told what the radio did in
+//! each slot. It keeps no count of what is queued: the stack shows it the queue itself
+//! ([`RlcView`]), so a packet that is dropped or discarded can never leave a limiter with a wrong
+//! count (T20's released DRQL stops for good after the first drop).
 
 mod bdp_5g;
 mod clairvoyant;
@@ -73,8 +75,8 @@ impl LimiterContext {
 
 /// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
 ///
-/// Between two reports the stack asks any number of times. A bearer that is idle gets the report of the latest slot when
-/// it is next asked: that one report stands for all the idle slots before it.
+/// Between two reports the stack asks any number of times. A bearer that is idle gets the report of
+/// the latest slot when it is next asked: that one report stands for all the idle slots before it.
 pub trait Limiter {
     /// Unit in which [`Limiter::room`] answers.
     fn unit(&self) -> CapacityUnit;
@@ -113,7 +115,8 @@ pub trait Limiter {
     fn on_forecast(&mut self, _forecast: &SlotForecast) {}
 }
 
-/// For limiters that A21 forwards in a burst: open at the first poll after each pull, shut until the next pull.
+/// For limiters that A21 forwards in a burst: open at the first poll after each pull, shut until
+/// the next pull.
 #[derive(Clone, Copy, Debug)]
 struct FirstPoll {
     only: bool,

@@ -45,7 +45,12 @@ pub(crate) trait SlotService {
 
     /// Lets the bearers of `cell` send what `slot` carries, and offers them their parts of it
     /// ([`Cell::offer`]).
-    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse;
+    fn serve<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse;
 
     /// Packets that have left the RLC's queue and are neither delivered nor lost, and packets that
     /// were lost so.
@@ -109,7 +114,12 @@ impl SlotService for AnyService {
         each!(self, service => service.whole_slot(channel, slot))
     }
     #[inline]
-    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+    fn serve<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
         each!(self, service => service.serve(slot, cell, exit))
     }
     fn in_the_air(&self) -> (u64, u64) {

@@ -45,7 +45,8 @@ pub struct SdapPoll {
 
 /// Decides how much one SDAP queue should hold.
 pub trait Pacer {
-    /// Asked once per opportunity of the UPF: the backlog wanted in SDAP now; `u64::MAX` for no limit.
+    /// Asked once per opportunity of the UPF: the backlog wanted in SDAP now; `u64::MAX` for no
+    /// limit.
     fn occupancy(&mut self, now: Instant) -> u64;
 
     /// Told when packets of `amount` entered the SDAP queue.
@@ -59,7 +60,8 @@ pub trait Pacer {
         false
     }
 
-    /// Told what SDAP must hold so that its polls before the UPF's next opportunity can bring what the radio takes.
+    /// Told what SDAP must hold so that its polls before the UPF's next opportunity can bring what
+    /// the radio takes.
     fn on_need(&mut self, _need: u64) {}
 }
 
@@ -163,7 +165,10 @@ mod tests {
         let mut usp = new(PacerConfig::Usp(UspConfig::default()));
         let mut clairvoyant = new(PacerConfig::Clairvoyant(ClairvoyantPacerConfig {}));
         assert_eq!([&unpaced, &usp, &clairvoyant].map(|p| p.is_unpaced()), [true, false, false]);
-        assert_eq!([&unpaced, &usp, &clairvoyant].map(|p| p.wants_forecast()), [false, false, true]);
+        assert_eq!(
+            [&unpaced, &usp, &clairvoyant].map(|p| p.wants_forecast()),
+            [false, false, true]
+        );
         for pacer in [&mut unpaced, &mut usp, &mut clairvoyant] {
             pacer.on_need(7);
         }
@@ -174,6 +179,9 @@ mod tests {
     #[test]
     fn amounts_of_full_packets_are_in_the_pacers_unit() {
         let bytes = PacerContext { unit: CapacityUnit::Bytes, ..PACKETS };
-        assert_eq!((PACKETS.amount(3), bytes.amount(3), bytes.amount(u64::MAX)), (3, 4_500, u64::MAX));
+        assert_eq!(
+            (PACKETS.amount(3), bytes.amount(3), bytes.amount(u64::MAX)),
+            (3, 4_500, u64::MAX)
+        );
     }
 }

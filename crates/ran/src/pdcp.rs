@@ -1,18 +1,21 @@
-//! Packet data convergence: numbers packets, says which are too old to be sent, and puts what the RLC delivers back in order.
+//! Packet data convergence: numbers packets, says which are too old to be sent, and puts what the
+//! RLC delivers back in order.
 //!
-//! Source: TS 38.323 sections 5.2.1 (transmitting), 5.2.2 (receiving), 5.3 (discard), 6.2.2 (headers), 7.1 to 7.3; TS 36.323 has the
-//! same headers with SNs of 12 and 18 bits. Controls order and age: an SDU that waited discardTimer is not sent; what arrives out of
-//! order waits for t-Reordering at most.
+//! Source: TS 38.323 sections 5.2.1 (transmitting), 5.2.2 (receiving), 5.3 (discard), 6.2.2
+//! (headers), 7.1 to 7.3; TS 36.323 has the same headers with SNs of 12 and 18 bits. Controls order
+//! and age: an SDU that waited discardTimer is not sent; what arrives out of order waits for
+//! t-Reordering at most.
 //!
-//! Formula: a COUNT is an HFN above an SN; the receiver takes, of the COUNTs with the SN that came, the one within half of the SN space
-//! from RX_DELIV.
+//! Formula: a COUNT is an HFN above an SN; the receiver takes, of the COUNTs with the SN that came,
+//! the one within half of the SN space from RX_DELIV.
 //!
-//! Defaults: SN of 12 bits; no discardTimer (infinity, TS 38.331 section 9.2.1); t-Reordering 100 ms, which the standard leaves to the
-//! network: more than t-Reassembly and a few retransmissions, so that RLC gives up first.
-//! Known weaknesses: in order delivery holds back everything behind a lost packet for t-Reordering.
-//! Deviations from the source: no ciphering, integrity, header compression or status reports, which change no time here; any time
-//! between the standard's least and greatest is taken; infinity is written 0 (discardTimer) and t-Reordering is never infinite; a
-//! COUNT has 64 bits, so that it need not be protected from wrapping.
+//! Defaults: SN of 12 bits; no discardTimer (infinity, TS 38.331 section 9.2.1); t-Reordering 100
+//! ms, which the standard leaves to the network: more than t-Reassembly and a few retransmissions,
+//! so that RLC gives up first. Known weaknesses: in order delivery holds back everything behind a
+//! lost packet for t-Reordering. Deviations from the source: no ciphering, integrity, header
+//! compression or status reports, which change no time here; any time between the standard's least
+//! and greatest is taken; infinity is written 0 (discardTimer) and t-Reordering is never infinite;
+//! a COUNT has 64 bits, so that it need not be protected from wrapping.
 
 use crate::pdu::SduHandle;
 use alloc::boxed::Box;
@@ -46,11 +49,12 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "pdcp",
     kind: "PDCP",
     title: "Packet data convergence: order and age",
-    text: "Each packet gets a number and a header. One that waited longer than discardTimer is not sent. The UE delivers in order and \
-           waits t-Reordering at most for what is missing.",
+    text: "Each packet gets a number and a header. One that waited longer than discardTimer is \
+           not sent. The UE delivers in order and waits t-Reordering at most for what is missing.",
     sources: "TS 38.323 sections 5.2, 5.3 and 6.2",
-    deviations: "no ciphering, integrity, header compression or status reports; any time between the standard's least and greatest; 0 \
-                 stands for an infinite discardTimer, and t-Reordering is never infinite",
+    deviations: "no ciphering, integrity, header compression or status reports; any time between \
+                 the standard's least and greatest; 0 stands for an infinite discardTimer, and \
+                 t-Reordering is never infinite",
     params: PdcpConfig::params,
 };
 
@@ -78,12 +82,14 @@ impl PdcpTx {
     /// The first setting that is out of bounds.
     pub fn new(config: &PdcpConfig) -> Result<Self, ConfigError> {
         config.validate()?;
-        let discard = if config.discard_timer.is_zero() { Duration::MAX } else { config.discard_timer };
+        let discard =
+            if config.discard_timer.is_zero() { Duration::MAX } else { config.discard_timer };
         Ok(Self { next: 0, discard, sn_bits: config.sn_bits })
     }
 
-    /// The SN of the packet that is handed to the RLC now. Of 2^(sn_bits - 1) packets in flight the oldest must arrive before another
-    /// is numbered (TS 38.323 section 5.2.1), or the receiver takes one for another.
+    /// The SN of the packet that is handed to the RLC now. Of 2^(sn_bits - 1) packets in flight the
+    /// oldest must arrive before another is numbered (TS 38.323 section 5.2.1), or the receiver
+    /// takes one for another.
     #[inline]
     pub fn number(&mut self) -> u32 {
         let sn = (self.next & ((1 << self.sn_bits) - 1)) as u32;
@@ -105,7 +111,8 @@ impl PdcpTx {
         if self.sn_bits == 12 { 2 } else { 3 }
     }
 
-    /// True when a packet that came from above at `arrived` must not be sent any more (TS 38.323 section 5.3).
+    /// True when a packet that came from above at `arrived` must not be sent any more (TS 38.323
+    /// section 5.3).
     #[must_use]
     #[inline]
     pub fn is_too_old(&self, now: Instant, arrived: Instant) -> bool {
@@ -130,8 +137,8 @@ enum Place {
     Delivered,
 }
 
-/// Receiving side; 32 B while all comes in order. From the first gap on 80 B, and 16 B for each number from the first missing to the
-/// highest received, at most half of the SN space.
+/// Receiving side; 32 B while all comes in order. From the first gap on 80 B, and 16 B for each
+/// number from the first missing to the highest received, at most half of the SN space.
 #[derive(Clone, Debug)]
 pub struct PdcpRx {
     /// RX_DELIV: the first COUNT that is not delivered.
@@ -201,8 +208,8 @@ impl PdcpRx {
         })
     }
 
-    /// How far the COUNT of a packet with `sn` is ahead of RX_DELIV; none when it is behind (section 5.2.2.1: it is within half of the
-    /// SN space either way).
+    /// How far the COUNT of a packet with `sn` is ahead of RX_DELIV; none when it is behind
+    /// (section 5.2.2.1: it is within half of the SN space either way).
     #[inline]
     fn ahead(&self, sn: u32) -> Option<usize> {
         let mask = (1 << self.sn_bits) - 1;
@@ -217,14 +224,16 @@ impl PdcpRx {
         self.deliv == count && self.reordering.as_ref().is_none_or(|held| held.places.is_empty())
     }
 
-    /// Takes from the RLC the packet with the COUNT that [is next](Self::has_all_before), which is delivered at once.
+    /// Takes from the RLC the packet with the COUNT that [is next](Self::has_all_before), which is
+    /// delivered at once.
     #[inline]
     pub fn receive_next(&mut self) {
         debug_assert!(self.has_all_before(self.deliv), "nothing waits for the packet");
         self.deliv += 1;
     }
 
-    /// Takes a packet from the RLC; `deliver` gets it, and those that waited for it, in order. An SN beyond its field is dropped.
+    /// Takes a packet from the RLC; `deliver` gets it, and those that waited for it, in order. An
+    /// SN beyond its field is dropped.
     #[inline]
     pub fn receive(
         &mut self,
@@ -266,7 +275,8 @@ impl PdcpRx {
         self.reordering.as_ref().map(|held| held.timer).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-Reordering may have ended: what misses before RX_REORD is given up, what waited for it is delivered (section 5.2.2.2).
+    /// t-Reordering may have ended: what misses before RX_REORD is given up, what waited for it is
+    /// delivered (section 5.2.2.2).
     pub fn on_timeout(&mut self, now: Instant, mut deliver: impl FnMut(SduHandle)) {
         let Some(held) = &mut self.reordering else { return };
         if now < held.timer || held.timer == Instant::NEVER {

@@ -1,12 +1,15 @@
-//! What the RLC hands to the MAC and gets back: descriptors of SDUs, of the pieces of them in a PDU, and of PDUs.
+//! What the RLC hands to the MAC and gets back: descriptors of SDUs, of the pieces of them in a
+//! PDU, and of PDUs.
 //!
-//! No byte of payload passes here. A [`Part`] says which bytes of which SDU stand in a data field; the driver that owns the bytes
-//! can copy them, a simulator need not. [`crate::rlc::codec`] turns the headers into the bytes of the standards and back.
+//! No byte of payload passes here. A [`Part`] says which bytes of which SDU stand in a data field;
+//! the driver that owns the bytes can copy them, a simulator need not. [`crate::rlc::codec`] turns
+//! the headers into the bytes of the standards and back.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Names an SDU; given by its source, never looked into here. A source must not give one name to two SDUs that are under way.
+/// Names an SDU; given by its source, never looked into here. A source must not give one name to
+/// two SDUs that are under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SduHandle(pub u64);
 
@@ -15,8 +18,8 @@ pub struct SduHandle(pub u64);
 pub struct SduRef {
     /// Its name.
     pub handle: SduHandle,
-    /// Bytes with the headers of SDAP and PDCP; at least 1. Segmented anywhere up to 64 KiB; beyond byte 65 535, which no
-    /// segment offset reaches, the rest stays in one piece.
+    /// Bytes with the headers of SDAP and PDCP; at least 1. Segmented anywhere up to 64 KiB;
+    /// beyond byte 65 535, which no segment offset reaches, the rest stays in one piece.
     pub size: u32,
 }
 
@@ -104,7 +107,8 @@ pub struct PduSegment {
 pub enum PduHeader {
     /// TMD PDU: none.
     Tm,
-    /// UMD PDU of NR. The SN is in the header of segments only, the SO in that of segments but the first.
+    /// UMD PDU of NR. The SN is in the header of segments only, the SO in that of segments but the
+    /// first.
     NrUm {
         /// Which part of the SDU.
         si: SegmentInfo,
@@ -169,7 +173,8 @@ pub struct Nack {
     pub range: u8,
     /// SOstart: first missing byte of `sn`; 0 when all of it is missing.
     pub so_start: u16,
-    /// SOend: last missing byte of the last SN of the range; [`SO_END`] for its end. LTE: up to 32 766 else.
+    /// SOend: last missing byte of the last SN of the range; [`SO_END`] for its end. LTE: up to 32
+    /// 766 else.
     pub so_end: u16,
 }
 
@@ -205,7 +210,8 @@ impl StatusPdu {
     }
 }
 
-/// What one bearer has in a transport block. Made to be reused: once its vectors have grown, nothing allocates.
+/// What one bearer has in a transport block. Made to be reused: once its vectors have grown,
+/// nothing allocates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TbContent {
     /// The PDUs in their order.
@@ -252,7 +258,11 @@ impl TbContent {
         }
         self.status_count += 1;
         let end = self.parts.len() as u32;
-        self.pdus.push(Pdu { header: PduHeader::Status(index), header_bytes: bytes, parts: end..end });
+        self.pdus.push(Pdu {
+            header: PduHeader::Status(index),
+            header_bytes: bytes,
+            parts: end..end,
+        });
         &mut self.statuses[index as usize]
     }
 

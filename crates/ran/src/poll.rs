@@ -107,8 +107,13 @@ impl Clocks {
         // A packet that meets no queue leaves in the slot that is served: no need to work out its
         // number.
         let [before, served] = self.slots;
-        let meets = if strictly { before <= at && at < served } else { before < at && at <= served };
-        debug_assert!(!meets || self.mac.first(at, strictly).1 == served, "{entered:?} in {:?}", self.slots);
+        let meets =
+            if strictly { before <= at && at < served } else { before < at && at <= served };
+        debug_assert!(
+            !meets || self.mac.first(at, strictly).1 == served,
+            "{entered:?} in {:?}",
+            self.slots
+        );
         if meets { served } else { self.mac.first(at, strictly).1 }
     }
 }

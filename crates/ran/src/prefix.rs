@@ -1,7 +1,9 @@
-//! Address prefixes of packet filters (TS 23.501 section 5.7.6.2: "Source/destination IP address or IPv6 prefix").
+//! Address prefixes of packet filters (TS 23.501 section 5.7.6.2: "Source/destination IP address or
+//! IPv6 prefix").
 //!
-//! IPv4 prefixes are kept as IPv4-mapped IPv6 prefixes (RFC 4291 section 2.5.5.2), 96 bits longer, as addresses are in a 5-tuple: an
-//! IPv6 prefix of that range matches IPv4 addresses as well, so `::/0` matches all.
+//! IPv4 prefixes are kept as IPv4-mapped IPv6 prefixes (RFC 4291 section 2.5.5.2), 96 bits longer,
+//! as addresses are in a 5-tuple: an IPv6 prefix of that range matches IPv4 addresses as well, so
+//! `::/0` matches all.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -47,7 +49,8 @@ impl FromStr for Prefix {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
-            let examples = "an IPv4 or IPv6 address or prefix such as 192.0.2.0/24 or 2001:db8::/32";
+            let examples =
+                "an IPv4 or IPv6 address or prefix such as 192.0.2.0/24 or 2001:db8::/32";
             alloc::format!("{text:?} is not {examples}: {why}")
         };
         let (address, length) = match text.split_once('/') {
@@ -82,7 +85,9 @@ impl fmt::Display for Prefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let v6 = core::net::Ipv6Addr::from_bits(self.address);
         match v6.to_ipv4_mapped() {
-            Some(v4) if self.length >= MAPPED_BITS => write!(f, "{v4}/{}", self.length - MAPPED_BITS),
+            Some(v4) if self.length >= MAPPED_BITS => {
+                write!(f, "{v4}/{}", self.length - MAPPED_BITS)
+            }
             _ => write!(f, "{v6}/{}", self.length),
         }
     }
@@ -120,7 +125,8 @@ mod tests {
         assert!(contains("192.0.2.0/24", "192.0.2.255") && !contains("192.0.2.0/24", "192.0.3.0"));
         assert!(contains("192.0.2.1", "192.0.2.1") && !contains("192.0.2.1", "192.0.2.2"));
         assert!(
-            contains("2001:db8::/33", "2001:db8:7fff::1") && !contains("2001:db8::/33", "2001:db8:8000::1")
+            contains("2001:db8::/33", "2001:db8:7fff::1")
+                && !contains("2001:db8::/33", "2001:db8:8000::1")
         );
         assert!(contains("0.0.0.0/0", "203.0.113.9") && !contains("0.0.0.0/0", "2001:db8::1"));
         assert!(contains("::/0", "203.0.113.9") && contains("::/0", "2001:db8::1"));

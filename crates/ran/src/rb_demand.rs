@@ -1,12 +1,13 @@
 //! What a resource-block scheduler is shown in a slot, and what it answers.
 //!
-//! Blocks are handed out in *units*: resource block groups under allocation type 0, single blocks under type 1 (TS 36.213
-//! section 7.1.6, TS 38.214 section 5.1.2.2). All units have one size but the last, which holds what is left of the carrier:
-//! 25 blocks in groups of 2 are 12 groups and 1 block. A UE gets whole units, and the blocks of all its units carry one
-//! transport block, whose bytes the UE's bearers share.
+//! Blocks are handed out in *units*: resource block groups under allocation type 0, single blocks
+//! under type 1 (TS 36.213 section 7.1.6, TS 38.214 section 5.1.2.2). All units have one size but
+//! the last, which holds what is left of the carrier: 25 blocks in groups of 2 are 12 groups and 1
+//! block. A UE gets whole units, and the blocks of all its units carry one transport block, whose
+//! bytes the UE's bearers share.
 //!
-//! Everything borrows from buffers of the caller, and an allocation keeps its own: nothing is allocated per slot once these
-//! have reached their size.
+//! Everything borrows from buffers of the caller, and an allocation keeps its own: nothing is
+//! allocated per slot once these have reached their size.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -32,7 +33,8 @@ impl RbUnits {
         Some(Self { full: rbs / size, size, short: rbs % size })
     }
 
-    /// The same without `taken` full units (all of them at most): those that HARQ retransmissions occupy.
+    /// The same without `taken` full units (all of them at most): those that HARQ retransmissions
+    /// occupy.
     #[must_use]
     pub const fn without(self, taken: u16) -> Self {
         Self { full: self.full.saturating_sub(taken), ..self }
@@ -74,7 +76,8 @@ impl RbUnits {
         self.full * self.size + self.short
     }
 
-    /// Takes away what `rbs` blocks cover: as many full units as they hold, and the short one if they hold it too.
+    /// Takes away what `rbs` blocks cover: as many full units as they hold, and the short one if
+    /// they hold it too.
     #[must_use]
     pub const fn split_off(&mut self, rbs: u16) -> Self {
         let full = match rbs.checked_div(self.size) {
@@ -93,7 +96,8 @@ impl RbUnits {
         core::mem::replace(&mut self.short, 0)
     }
 
-    /// Takes one unit away and returns its blocks: full ones first, then the short one; 0 when nothing is left.
+    /// Takes one unit away and returns its blocks: full ones first, then the short one; 0 when
+    /// nothing is left.
     ///
     /// Units are so mapped in order of service, and the short one goes to whom is served last.
     #[inline]
@@ -113,13 +117,15 @@ pub struct RbDemand<'a> {
     pub slot: u64,
     /// The instant at which the slot is scheduled.
     pub now: Instant,
-    /// What is free for new data: without control, and without HARQ retransmissions (these have come first).
+    /// What is free for new data: without control, and without HARQ retransmissions (these have
+    /// come first).
     pub units: RbUnits,
     /// The UEs that have something to send, each once, in ascending order of [`UeDemand::ue`].
     pub ues: &'a [UeDemand<'a>],
     /// Their bearers, in the order of [`UeDemand::drbs`].
     pub drbs: &'a [DrbDemand],
-    /// Bytes on the air of each waiting SDU, headers of RLC and MAC included, in the order of [`DrbDemand::sdus`].
+    /// Bytes on the air of each waiting SDU, headers of RLC and MAC included, in the order of
+    /// [`DrbDemand::sdus`].
     pub sdus: &'a [u32],
 }
 
@@ -130,8 +136,8 @@ pub struct UeDemand<'a> {
     pub ue: u32,
     /// The slice that it belongs to: an index into the shares that the scheduler was built with.
     pub slice: u16,
-    /// Bytes that `n` blocks carry at this UE's MCS and layers, for `n` from 0 to all blocks of the slot; 0 first, and never
-    /// falling.
+    /// Bytes that `n` blocks carry at this UE's MCS and layers, for `n` from 0 to all blocks of
+    /// the slot; 0 first, and never falling.
     pub tbs: &'a [u32],
     /// Its bearers that have something to send: indexes into [`RbDemand::drbs`], at least one.
     pub drbs: Range<u32>,
@@ -142,8 +148,9 @@ pub struct UeDemand<'a> {
 pub struct DrbDemand {
     /// Its number in the UE.
     pub drb: u8,
-    /// Its first SDUs: indexes into [`RbDemand::sdus`]. The first may be the rest of a segmented one. No more need be listed
-    /// than the whole slot could carry, and none for a scheduler that does not ask for them.
+    /// Its first SDUs: indexes into [`RbDemand::sdus`]. The first may be the rest of a segmented
+    /// one. No more need be listed than the whole slot could carry, and none for a scheduler
+    /// that does not ask for them.
     pub sdus: Range<u32>,
     /// Bytes on the air of all that waits, at least those of the SDUs listed.
     pub backlog: u64,
@@ -165,11 +172,12 @@ impl RbDemand<'_> {
         &self.sdus[drb.sdus.start as usize..drb.sdus.end as usize]
     }
 
-    /// Fewest resource blocks that carry everything of UE `index`, or as much of it as the slot can: 0 where its channel carries
-    /// nothing.
+    /// Fewest resource blocks that carry everything of UE `index`, or as much of it as the slot
+    /// can: 0 where its channel carries nothing.
     #[must_use]
     pub fn rbs_needed(&self, index: usize) -> u16 {
-        let backlog = self.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog));
+        let backlog =
+            self.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog));
         let (ue, all) = (&self.ues[index], self.units.rbs());
         // A small backlog, as of a call, in one block.
         if all > 0
@@ -246,7 +254,8 @@ impl RbAllocation {
         self.grants.iter().map(|grant| u32::from(grant.rbs)).sum()
     }
 
-    /// Resource blocks that stay unused by intent although something waits, because they belong to others.
+    /// Resource blocks that stay unused by intent although something waits, because they belong to
+    /// others.
     #[must_use]
     pub fn withheld(&self) -> u16 {
         self.withheld

@@ -1,7 +1,8 @@
-//! Resource-block schedulers: which UE gets how many resource blocks of a slot, and which bearer how many bytes.
+//! Resource-block schedulers: which UE gets how many resource blocks of a slot, and which bearer
+//! how many bytes.
 //!
-//! A slice is a share of the cell that was agreed upon (A21 section IV-B). Shares are counted in millionths, so that
-//! "floor of 29 % of 100 blocks" is 29 on every machine.
+//! A slice is a share of the cell that was agreed upon (A21 section IV-B). Shares are counted in
+//! millionths, so that "floor of 29 % of 100 blocks" is 29 on every machine.
 
 mod eqp;
 mod fixed_partition;
@@ -22,7 +23,8 @@ pub const SHARE_PARTS: u32 = 1_000_000;
 
 /// Hands out the resource blocks of a slot.
 pub trait RbScheduler {
-    /// Fills `out` for the slot of `demand`. Slots are asked for in order of time; slots without demand may be left out.
+    /// Fills `out` for the slot of `demand`. Slots are asked for in order of time; slots without
+    /// demand may be left out.
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
 
     /// It chooses by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog alone.
@@ -30,15 +32,17 @@ pub trait RbScheduler {
         true
     }
 
-    /// The units of a slot with `units` that a UE of slice `slice` gets when nobody else waits and its one bearer has more than all of
-    /// them carry: what [`Self::schedule`] would answer to that demand, which then need not be listed. None where it must be.
+    /// The units of a slot with `units` that a UE of slice `slice` gets when nobody else waits and
+    /// its one bearer has more than all of them carry: what [`Self::schedule`] would answer to
+    /// that demand, which then need not be listed. None where it must be.
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
         let _ = (ue, slice, units);
         None
     }
 
-    /// Where each of `ues`, in ascending order, needs one block and there is a full unit for each: false, and nothing happens, unless
-    /// [`Self::schedule`] would give each one unit, which then is as good as done.
+    /// Where each of `ues`, in ascending order, needs one block and there is a full unit for each:
+    /// false, and nothing happens, unless [`Self::schedule`] would give each one unit, which
+    /// then is as good as done.
     fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
         let _ = (ues, units);
         false
@@ -49,8 +53,8 @@ pub trait RbScheduler {
         let _ = (now, served);
     }
 
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now; none where nothing is lent or
-    /// there is no such slice.
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now;
+    /// none where nothing is lent or there is no such slice.
     fn quantum(&self, slice: usize) -> Option<f64> {
         let _ = slice;
         None
@@ -110,7 +114,8 @@ impl RbScheduler for AnyRbScheduler {
 /// Shares in millionths, each rounded to the nearest.
 ///
 /// # Errors
-/// `slice` when there is none, `slice[i].share` when it is not above 0 and at most 1, or takes the sum above 1.
+/// `slice` when there is none, `slice[i].share` when it is not above 0 and at most 1, or takes the
+/// sum above 1.
 pub fn share_parts(shares: &[Ratio]) -> Result<Vec<u32>, ConfigError> {
     const SOURCE: &str = "slices divide what the cell offers";
     ensure((1..=1024).contains(&shares.len()), "slice", &shares.len(), "1 to 1024 slices", SOURCE)?;
@@ -134,8 +139,9 @@ fn floor_of_share(part: u32, rbs: u16) -> u16 {
     (u64::from(part) * u64::from(rbs) / u64::from(SHARE_PARTS)) as u16
 }
 
-/// A scheduler whose every answer is checked: no unit is given twice, no bearer gets more than it has or than its UE's
-/// transport block carries. Costs two additions for a UE and for a bearer, so that it is always on.
+/// A scheduler whose every answer is checked: no unit is given twice, no bearer gets more than it
+/// has or than its UE's transport block carries. Costs two additions for a UE and for a bearer, so
+/// that it is always on.
 pub struct CheckedRbScheduler {
     inner: AnyRbScheduler,
 }
@@ -152,7 +158,9 @@ impl CheckedRbScheduler {
     pub(crate) fn twin(&self) -> Option<AnyRbScheduler> {
         match &self.inner {
             AnyRbScheduler::RoundRobin(s) => Some(AnyRbScheduler::RoundRobin(s.clone())),
-            AnyRbScheduler::ProportionalFair(s) => Some(AnyRbScheduler::ProportionalFair(s.clone())),
+            AnyRbScheduler::ProportionalFair(s) => {
+                Some(AnyRbScheduler::ProportionalFair(s.clone()))
+            }
             AnyRbScheduler::FixedPartition(s) => Some(AnyRbScheduler::FixedPartition(s.clone())),
             _ => None,
         }
@@ -161,9 +169,13 @@ impl CheckedRbScheduler {
 
 impl RbScheduler for CheckedRbScheduler {
     /// # Panics
-    /// When the scheduler hands out what is not there, or the caller breaks the order that [`RbDemand`] states.
+    /// When the scheduler hands out what is not there, or the caller breaks the order that
+    /// [`RbDemand`] states.
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
-        assert!(demand.ues.windows(2).all(|pair| pair[0].ue < pair[1].ue), "UEs come in ascending order");
+        assert!(
+            demand.ues.windows(2).all(|pair| pair[0].ue < pair[1].ue),
+            "UEs come in ascending order"
+        );
         self.inner.schedule(demand, out);
         check(demand, out);
     }
@@ -177,7 +189,8 @@ impl RbScheduler for CheckedRbScheduler {
     #[inline]
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
         let given = self.inner.schedule_sole(ue, slice, units)?;
-        let whole = given.size() == units.size() && (given.short() == 0 || given.short() == units.short());
+        let whole =
+            given.size() == units.size() && (given.short() == 0 || given.short() == units.short());
         assert!(whole && given.full() <= units.full(), "UE {ue} was given {given:?} of {units:?}");
         Some(given)
     }
@@ -201,7 +214,11 @@ impl RbScheduler for CheckedRbScheduler {
 /// Panics unless `out` is an answer to `demand`.
 fn check(demand: &RbDemand, out: &RbAllocation) {
     let (grants, bytes, units) = (out.grants(), out.bytes(), demand.units);
-    assert_eq!((grants.len(), bytes.len()), (demand.ues.len(), demand.drbs.len()), "an answer for everybody");
+    assert_eq!(
+        (grants.len(), bytes.len()),
+        (demand.ues.len(), demand.drbs.len()),
+        "an answer for everybody"
+    );
     let (mut full, mut short) = (0_u32, 0_u32);
     for (ue, grant) in demand.ues.iter().zip(grants) {
         let (given, blocks) = (u32::from(grant.units), u32::from(grant.rbs));
@@ -209,14 +226,17 @@ fn check(demand: &RbDemand, out: &RbAllocation) {
         let with_short = u32::from(blocks != given * u32::from(units.size()));
         full += given - with_short;
         short += with_short;
-        let expected = (given - with_short) * u32::from(units.size()) + with_short * u32::from(units.short());
+        let expected =
+            (given - with_short) * u32::from(units.size()) + with_short * u32::from(units.short());
         assert_eq!(blocks, expected, "UE {} was given whole units", ue.ue);
         let carried = u64::from(ue.tbs[usize::from(grant.rbs)]);
         let own = ue.drbs.start as usize..ue.drbs.end as usize;
         let given: u64 = bytes[own.clone()].iter().map(|&b| u64::from(b)).sum();
         assert!(given <= carried, "UE {}: {given} B in a transport block of {carried} B", ue.ue);
-        let fits =
-            bytes[own.clone()].iter().zip(&demand.drbs[own]).all(|(&b, drb)| u64::from(b) <= drb.backlog);
+        let fits = bytes[own.clone()]
+            .iter()
+            .zip(&demand.drbs[own])
+            .all(|(&b, drb)| u64::from(b) <= drb.backlog);
         assert!(fits, "UE {}: no bearer is given more than it has", ue.ue);
     }
     assert!(full <= u32::from(units.full()), "{full} full units of {}", units.full());
@@ -225,8 +245,8 @@ fn check(demand: &RbDemand, out: &RbAllocation) {
     assert!(used <= u32::from(units.rbs()), "{used} blocks of {} used or withheld", units.rbs());
 }
 
-/// Gives units to UEs in turn, one unit each at a time, until nothing is free or nobody needs more; the next slot begins
-/// with the UE after the one that got the last unit.
+/// Gives units to UEs in turn, one unit each at a time, until nothing is free or nobody needs more;
+/// the next slot begins with the UE after the one that got the last unit.
 #[derive(Clone, Debug, Default)]
 struct Turns {
     /// UE number that comes first.

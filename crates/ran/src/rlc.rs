@@ -1,7 +1,9 @@
-//! Radio link control: the protocol of TS 38.322 (NR) and TS 36.322 (LTE), at the sender and at the UE.
+//! Radio link control: the protocol of TS 38.322 (NR) and TS 36.322 (LTE), at the sender and at the
+//! UE.
 //!
-//! The sender numbers, cuts or concatenates SDUs to the grants of the MAC ([`RlcTx`]); the UE puts them together ([`RlcRx`]). An
-//! entity has no queue: it pulls SDUs from a [`SduSource`]. [`codec`] turns headers into bytes and back.
+//! The sender numbers, cuts or concatenates SDUs to the grants of the MAC ([`RlcTx`]); the UE puts
+//! them together ([`RlcRx`]). An entity has no queue: it pulls SDUs from a [`SduSource`]. [`codec`]
+//! turns headers into bytes and back.
 //!
 //! ```
 //! use justfull_base::{Duration, Instant};
@@ -20,7 +22,8 @@
 //!     }
 //! }
 //!
-//! // Acknowledged mode over a radio that takes 700 bytes in a slot and loses every third transport block.
+//! // Acknowledged mode over a radio that takes 700 bytes in a slot and loses every third
+//! // transport block.
 //! let mode = RlcModeConfig::Am(AmConfig::default());
 //! let (mut tx, mut rx, mut source) = (RlcTx::new(&mode)?, RlcRx::new(&mode)?, Ten(0));
 //! let (mut block, mut delivered, mut acknowledged) = (TbContent::default(), Vec::new(), 0);

@@ -1,6 +1,7 @@
 //! SDAP schedulers: which QFI's queue sends the next packet to the RLC.
 //!
-//! TS 37.324 foresees none (packets pass in order of arrival: `fifo`); T20 adds one so that urgent packets overtake.
+//! TS 37.324 foresees none (packets pass in order of arrival: `fifo`); T20 adds one so that urgent
+//! packets overtake.
 
 mod drr;
 mod fifo;
@@ -27,7 +28,8 @@ pub struct Candidate {
 
 /// Chooses among the QFI queues of a UE.
 pub trait SdapScheduler {
-    /// The queue that sends next, or none when no candidate is eligible. The same queue keeps its index for ever.
+    /// The queue that sends next, or none when no candidate is eligible. The same queue keeps its
+    /// index for ever.
     fn pick(&mut self, candidates: &[Candidate]) -> Option<usize>;
 
     /// Told that the queue picked last sent a packet of `bytes`.

@@ -48,15 +48,15 @@ impl UeSdap {
     ) -> Result<Self, ConfigError> {
         let build = |(i, flow): (usize, &QosFlowConfig)| {
             let own = flow.queue.as_deref().unwrap_or(&config.queue);
-            let queue =
-                ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64)).map_err(|e| e.within("queue"))?;
+            let queue = ManagedQueue::new(Layer::Sdap, own, mix(key ^ i as u64))
+                .map_err(|e| e.within("queue"))?;
             let pacer = AnyPacer::new(&config.pacer, context).map_err(|e| e.within("pacer"))?;
             let (drb, priority, weight) = (flow.drb, flow.priority, flow.weight);
             Ok(SdapQueue { queue, pacer, drb, priority, weight, moved: 0, refused: false })
         };
         let queues = collect_exactly(flows.iter().enumerate().map(build))?.into();
-        let scheduler =
-            AnySdapScheduler::new(&config.scheduler, flows.len()).map_err(|e| e.within("scheduler"))?;
+        let scheduler = AnySdapScheduler::new(&config.scheduler, flows.len())
+            .map_err(|e| e.within("scheduler"))?;
         let choice = Choice { scheduler, candidates: Vec::new() };
         Ok(Self { queues, choice: (flows.len() > 1).then(|| Box::new(choice)), unit: context.unit })
     }

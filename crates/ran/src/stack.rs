@@ -22,7 +22,9 @@ use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe};
+use justfull_base::{
+    ConfigError, DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe,
+};
 use justfull_queue::Pass;
 
 mod build;
@@ -145,7 +147,10 @@ impl Stack {
         packet.flow_hash = flow.hash;
         let Some(qos) = flow.qos else {
             self.unmatched += 1;
-            driver.on_event(now, &Event::Dropped { layer: Layer::Upf, packet, reason: DropReason::NoRule });
+            driver.on_event(
+                now,
+                &Event::Dropped { layer: Layer::Upf, packet, reason: DropReason::NoRule },
+            );
             return;
         };
         packet.qfi = flow.qfi;
@@ -270,7 +275,8 @@ impl Stack {
     /// One opportunity of the UPF for one UE.
     fn serve_upf<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         let need = if self.clairvoyant.is_some() { self.clairvoyant_need(now) } else { 0 };
-        let (upf, sdap) = (&mut self.upfs[ue_index as usize], &mut self.ues[ue_index as usize].sdap);
+        let (upf, sdap) =
+            (&mut self.upfs[ue_index as usize], &mut self.ues[ue_index as usize].sdap);
         for i in 0..upf.queues.len() {
             let backlog = sdap.backlog(i);
             let pacer = &mut sdap.queues[i].pacer;

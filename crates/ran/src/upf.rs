@@ -1,8 +1,9 @@
-//! User plane function: packet detection rules (TS 23.501 section 5.8.2, TS 29.244 section 5.2) give each flow its QFI, and flow
-//! queues hold what may not go down yet.
+//! User plane function: packet detection rules (TS 23.501 section 5.8.2, TS 29.244 section 5.2)
+//! give each flow its QFI, and flow queues hold what may not go down yet.
 //!
-//! The flows of one QFI share a queue whose discipline may be stochastic fair queueing over the 5-tuple hash; the QFIs of a UE
-//! take turns, one packet each. T20's program puts all UDP in one queue and all TCP in another; here flows are hashed.
+//! The flows of one QFI share a queue whose discipline may be stochastic fair queueing over the
+//! 5-tuple hash; the QFIs of a UE take turns, one packet each. T20's program puts all UDP in one
+//! queue and all TCP in another; here flows are hashed.
 
 use crate::few::collect_exactly;
 use crate::prefix::Prefix;
@@ -19,8 +20,8 @@ pub struct FiveTuple {
     pub source: [u8; 16],
     /// Destination address.
     pub destination: [u8; 16],
-    /// Source port; of an ICMP echo reply its identifier; 0 where there are no ports (other protocols, fragments whose first has
-    /// not been seen).
+    /// Source port; of an ICMP echo reply its identifier; 0 where there are no ports (other
+    /// protocols, fragments whose first has not been seen).
     pub source_port: u16,
     /// Destination port; of an ICMP echo request its identifier; 0 likewise.
     pub destination_port: u16,
@@ -29,12 +30,14 @@ pub struct FiveTuple {
 }
 
 impl FiveTuple {
-    /// Hash under the run's key: equal tuples under equal keys give equal hashes, and nothing else can be told from it.
+    /// Hash under the run's key: equal tuples under equal keys give equal hashes, and nothing else
+    /// can be told from it.
     #[must_use]
     pub fn hash(&self, key: u64) -> u32 {
         let word = |bytes: &[u8]| bytes.iter().fold(0u64, |w, b| w << 8 | u64::from(*b));
-        let ports =
-            u64::from(self.source_port) << 32 | u64::from(self.destination_port) << 8 | self.protocol as u64;
+        let ports = u64::from(self.source_port) << 32
+            | u64::from(self.destination_port) << 8
+            | self.protocol as u64;
         let (s, d) = (&self.source, &self.destination);
         let hash = [word(&s[..8]), word(&s[8..]), word(&d[..8]), word(&d[8..]), ports];
         (hash.iter().fold(key, |h, w| mix(h ^ w)) >> 32) as u32
@@ -42,8 +45,9 @@ impl FiveTuple {
 }
 
 table! {
-    /// A packet detection rule: what is set must match; the first rule that matches names the QFI. Its fields are those of a packet
-    /// filter set (TS 23.501 section 5.7.6.2) without security parameter index and flow label.
+    /// A packet detection rule: what is set must match; the first rule that matches names the QFI.
+    /// Its fields are those of a packet filter set (TS 23.501 section 5.7.6.2) without security
+    /// parameter index and flow label.
     #[derive(Clone, Debug, PartialEq, Eq)]
     #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -68,7 +72,8 @@ table! {
         /// UE's address or prefix.
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         destination: Option<Prefix> = None;
-        /// Differentiated services codepoint (the type of service or traffic class without its ECN bits).
+        /// Differentiated services codepoint (the type of service or traffic class without its ECN
+        /// bits).
         #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
         dscp: Option<Dscp> = None;
     }
@@ -123,7 +128,11 @@ pub(crate) struct UeUpf {
 }
 
 impl UeUpf {
-    pub(crate) fn new(config: &QueueConfig, qos_flows: usize, key: u64) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        config: &QueueConfig,
+        qos_flows: usize,
+        key: u64,
+    ) -> Result<Self, ConfigError> {
         let queues = (0..qos_flows).map(|i| {
             let queue = ManagedQueue::new(justfull_base::Layer::Upf, config, mix(key ^ i as u64))?;
             Ok(UpfQueue { queue, allowance: 0 })
@@ -162,7 +171,10 @@ mod protocol_name {
         Other,
     }
 
-    pub(super) fn serialize<S: Serializer>(protocol: &Option<Protocol>, s: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        protocol: &Option<Protocol>,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
         let name = protocol.map(|p| match p {
             Protocol::Tcp => Name::Tcp,
             Protocol::Udp => Name::Udp,
@@ -172,7 +184,9 @@ mod protocol_name {
         name.serialize(s)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Protocol>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<Option<Protocol>, D::Error> {
         Ok(Some(match Name::deserialize(d)? {
             Name::Tcp => Protocol::Tcp,
             Name::Udp => Protocol::Udp,
@@ -194,8 +208,14 @@ mod tests {
     fn the_first_rule_that_matches_names_the_qfi() {
         let qfi = |n| Qfi::new(n).expect("below 64");
         let rules = [
-            PacketDetectionRule { destination_port: Some(5004), ..PacketDetectionRule::any(qfi(1)) },
-            PacketDetectionRule { protocol: Some(Protocol::Tcp), ..PacketDetectionRule::any(qfi(9)) },
+            PacketDetectionRule {
+                destination_port: Some(5004),
+                ..PacketDetectionRule::any(qfi(1))
+            },
+            PacketDetectionRule {
+                protocol: Some(Protocol::Tcp),
+                ..PacketDetectionRule::any(qfi(9))
+            },
         ];
         let detect = |tuple| detect(&rules, &tuple, Dscp::default());
         assert_eq!(detect(tuple(5004)), Some(qfi(1)));
@@ -210,8 +230,14 @@ mod tests {
         let ef = Dscp::new(46).expect("below 64");
         let rules = [
             PacketDetectionRule { dscp: Some(ef), ..PacketDetectionRule::any(qfi(1)) },
-            PacketDetectionRule { source: prefix("2001:db8::/32"), ..PacketDetectionRule::any(qfi(2)) },
-            PacketDetectionRule { destination: prefix("2001:db8::/32"), ..PacketDetectionRule::any(qfi(3)) },
+            PacketDetectionRule {
+                source: prefix("2001:db8::/32"),
+                ..PacketDetectionRule::any(qfi(2))
+            },
+            PacketDetectionRule {
+                destination: prefix("2001:db8::/32"),
+                ..PacketDetectionRule::any(qfi(3))
+            },
         ];
         let documented = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
         let from = FiveTuple { source: documented, ..tuple(1) };

@@ -1,12 +1,14 @@
-//! T20's three algorithms and A21's e5G-BDP, written out once more from their pseudo-code and followed step by step on random loads.
+//! T20's three algorithms and A21's e5G-BDP, written out once more from their pseudo-code and
+//! followed step by step on random loads.
 //!
-//! Each oracle keeps its state as the pseudo-code does (running totals, snapshots, its own copy of the queue), not as the
-//! production code does, so that a slip in one is not repeated in the other.
+//! Each oracle keeps its state as the pseudo-code does (running totals, snapshots, its own copy of
+//! the queue), not as the production code does, so that a slip in one is not repeated in the other.
 
 use justfull_base::{Duration, Instant, Packet, Ratio, SlotReport};
 use justfull_ran::channel::CapacityUnit;
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5g, Bdp5gConfig, Drql, DrqlConfig, EBdp5g, EBdp5gConfig, Limiter, LimiterContext, RlcView,
+    AnyLimiter, Bdp5g, Bdp5gConfig, Drql, DrqlConfig, EBdp5g, EBdp5gConfig, Limiter,
+    LimiterContext, RlcView,
 };
 use justfull_ran::pacer::{Pacer, PacerContext, SdapPoll, Usp, UspConfig};
 use proptest::prelude::*;
@@ -55,7 +57,8 @@ impl Rlc {
     }
 }
 
-/// One slot of a random load: packets that SDAP holds at each of its polls, and what the MAC then takes.
+/// One slot of a random load: packets that SDAP holds at each of its polls, and what the MAC then
+/// takes.
 #[derive(Clone, Debug)]
 struct Slot {
     polls: Vec<(u64, Vec<u64>)>,
@@ -93,8 +96,8 @@ fn worth(unit: CapacityUnit, packets: u64) -> u64 {
     }
 }
 
-/// Runs `load` through a limiter and shows each step to `watch`: before each poll, after each admission, after each
-/// pull.
+/// Runs `load` through a limiter and shows each step to `watch`: before each poll, after each
+/// admission, after each pull.
 fn follow(limiter: &mut AnyLimiter, load: &[Slot], watch: &mut dyn FnMut(&mut AnyLimiter, Step)) {
     let unit = limiter.unit();
     let mut rlc = Rlc::default();
@@ -156,7 +159,16 @@ struct DrqlOracle {
 impl DrqlOracle {
     fn new(start: u64, bounds: (u64, u64), t_ns: u64) -> Self {
         let (enqueued_bytes, dequeued_bytes, last_time, peak) = (0, 0, 0, 0);
-        Self { t_ns, min_val: None, enqueued_bytes, dequeued_bytes, limit: start, last_time, peak, bounds }
+        Self {
+            t_ns,
+            min_val: None,
+            enqueued_bytes,
+            dequeued_bytes,
+            limit: start,
+            last_time,
+            peak,
+            bounds,
+        }
     }
 
     fn enqueued(&mut self, amount: u64) {
@@ -171,7 +183,8 @@ impl DrqlOracle {
         let remaining = self.enqueued_bytes - self.dequeued_bytes; // 6
         let buffer_starved = remaining == 0 && limit_reached; // 7
         if buffer_starved {
-            // 9, by a fifth; "always been remaining data" is no longer true, so the interval begins anew.
+            // 9, by a fifth; "always been remaining data" is no longer true, so the interval begins
+            // anew.
             self.limit = (self.limit * 6).div_ceil(5).min(self.bounds.1);
             (self.last_time, self.min_val) = (now, None);
         } else if remaining > 0 {
@@ -180,7 +193,8 @@ impl DrqlOracle {
             }
             if now >= self.last_time + self.t_ns {
                 self.last_time = now; // 14
-                self.limit = self.limit.saturating_sub(self.min_val.unwrap_or(0)).max(self.bounds.0); // 15
+                self.limit =
+                    self.limit.saturating_sub(self.min_val.unwrap_or(0)).max(self.bounds.0); // 15
                 self.min_val = None; // 16
             }
         } else {
@@ -221,7 +235,8 @@ impl BdpOracle {
     }
 }
 
-/// A21 Algorithms 1 to 3, asked per packet. It counts the queue by what it was told, as the pseudo-code does.
+/// A21 Algorithms 1 to 3, asked per packet. It counts the queue by what it was told, as the
+/// pseudo-code does.
 struct EBdpOracle {
     srs_bytes: f64,
     last_acc_bytes: f64,
@@ -335,7 +350,8 @@ fn context(unit: CapacityUnit) -> LimiterContext {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None,
+        ..ProptestConfig::default() })]
 
     #[test]
     fn drql_follows_algorithm_1_as_its_text_explains_it(
@@ -345,9 +361,11 @@ proptest! {
     ) {
         let hold = Duration::from_nanos(hold_slots * TTI_NS);
         let config = DrqlConfig { start, max: 64, hold, ..DrqlConfig::default() };
-        let mut limiter = AnyLimiter::Drql(Box::new(Drql::new(&config, &context(unit)).expect("in bounds")));
+        let mut limiter =
+            AnyLimiter::Drql(Box::new(Drql::new(&config, &context(unit)).expect("in bounds")));
         let bounds = (worth(unit, 1), worth(unit, 64));
-        let mut oracle = DrqlOracle::new(worth(unit, u64::from(start)), bounds, hold_slots.max(1) * TTI_NS);
+        let mut oracle =
+            DrqlOracle::new(worth(unit, u64::from(start)), bounds, hold_slots.max(1) * TTI_NS);
         let mut slots = 0;
         follow(&mut limiter, &load, &mut |limiter, step| match step {
             Step::Asked { now, backlog } => {
@@ -355,7 +373,8 @@ proptest! {
                     CapacityUnit::Packets => RlcView { packets: backlog, bytes: 0 },
                     CapacityUnit::Bytes => RlcView { packets: 0, bytes: backlog },
                 };
-                let room = oracle.limit.saturating_sub(oracle.enqueued_bytes - oracle.dequeued_bytes);
+                let room =
+                    oracle.limit.saturating_sub(oracle.enqueued_bytes - oracle.dequeued_bytes);
                 assert_eq!(limiter.room(now, &queue), room, "slot {slots}");
             }
             Step::Admitted { amount } => oracle.enqueued(amount),
@@ -372,7 +391,8 @@ proptest! {
     fn bdp_5g_follows_algorithm_2((unit, load) in load(), percent in 0u32..100) {
         let offset = f64::from(percent) / 100.0;
         let config = Bdp5gConfig { offset: Ratio(offset), start: 0, ..Bdp5gConfig::default() };
-        let mut limiter = AnyLimiter::Bdp5g(Box::new(Bdp5g::new(&config, &context(unit)).expect("in bounds")));
+        let mut limiter =
+            AnyLimiter::Bdp5g(Box::new(Bdp5g::new(&config, &context(unit)).expect("in bounds")));
         let mut oracle = BdpOracle { offset, bytes_tx: 0, bytes_to_send: 0, last_time: 0 };
         let mut admitted = 0u64;
         follow(&mut limiter, &load, &mut |limiter, step| match step {
@@ -402,8 +422,10 @@ proptest! {
     ) {
         let (reduce, new) = (f64::from(reduce) / 8.0, f64::from(new) / 8.0);
         let config =
-            EBdp5gConfig { reduce: Ratio(reduce), ewma_new: new, ewma_old: [1.0 - new, 0.0, 0.0], ..EBdp5gConfig::default() };
-        let mut limiter = AnyLimiter::EBdp5g(Box::new(EBdp5g::new(&config, &context(unit)).expect("in bounds")));
+            EBdp5gConfig { reduce: Ratio(reduce), ewma_new: new, ewma_old: [1.0 - new, 0.0, 0.0],
+                ..EBdp5gConfig::default() };
+        let mut limiter =
+            AnyLimiter::EBdp5g(Box::new(EBdp5g::new(&config, &context(unit)).expect("in bounds")));
         let mtu = worth(unit, 1) as f64;
         let mut oracle = EBdpOracle {
             srs_bytes: 0.0,
@@ -417,7 +439,8 @@ proptest! {
             mtu,
             byte: mtu / MTU as f64,
         };
-        let sizes: Vec<u64> = if unit == CapacityUnit::Packets { vec![1] } else { (1..=MTU).step_by(7).collect() };
+        let sizes: Vec<u64> =
+            if unit == CapacityUnit::Packets { vec![1] } else { (1..=MTU).step_by(7).collect() };
         follow(&mut limiter, &load, &mut |limiter, step| match step {
             Step::Asked { now, .. } => {
                 let room = limiter.room(now, &RlcView::default());
@@ -433,7 +456,8 @@ proptest! {
             }
             Step::Pulled { now, used, remaining, capacity } => {
                 oracle.acc_bytes -= used as f64;
-                assert!((oracle.acc_bytes - remaining as f64).abs() < 0.5, "the load drops nothing");
+                assert!((oracle.acc_bytes - remaining as f64).abs() < 0.5,
+                    "the load drops nothing");
                 oracle.max_bytes = capacity as f64;
                 oracle.update_bw_est(now.as_nanos());
             }
@@ -444,7 +468,8 @@ proptest! {
     fn usp_follows_algorithm_3(
         unit in units(),
         max in 1u32..200,
-        steps in prop::collection::vec((0u64..TTI_NS / 2, 0u64..8, 0u64..4, 0u64..4, any::<bool>()), 1..400),
+        steps in prop::collection::vec((0u64..TTI_NS / 2, 0u64..8, 0u64..4, 0u64..4, any::<bool>()),
+            1..400),
     ) {
         let context = PacerContext { unit, slot: Duration::from_nanos(TTI_NS), mtu: MTU as u32 };
         let config = UspConfig { max, ..UspConfig::default() };
@@ -468,12 +493,14 @@ proptest! {
                 prop_assert_eq!(usp.occupancy(at(ns)), oracle.get_opt_occupancy(ns));
                 continue;
             }
-            let poll = SdapPoll { moved: moved * scale, backlog: backlog * scale, room: room * scale };
+            let poll =
+                SdapPoll { moved: moved * scale, backlog: backlog * scale, room: room * scale };
             usp.on_poll(at(ns), &poll);
             if poll.moved > 0 {
                 oracle.dequeued(ns, poll.moved);
             }
-            // "SDAP sets the flag once the RLC buffer reaches a congested state": it holds data and none is accepted.
+            // "SDAP sets the flag once the RLC buffer reaches a congested state": it holds data and
+            // none is accepted.
             if poll.room == 0 && poll.backlog > 0 {
                 oracle.saturation_detected = true;
             }

@@ -90,9 +90,14 @@ impl World {
         self.control.on_timer(self.now);
         let round = self.now.as_nanos() / RTT.as_nanos();
         for (i, &flow) in (0_u64..).zip(&self.flows) {
-            let bytes = if i % 5 == 0 { 6000 + 100 * (i.wrapping_mul(round) % 30) } else { 125_000 };
-            let sample =
-                Sample { arrived: bytes, delivered: bytes, wired_rtt: Some(RTT), radio_rtt: Some(RTT) };
+            let bytes =
+                if i % 5 == 0 { 6000 + 100 * (i.wrapping_mul(round) % 30) } else { 125_000 };
+            let sample = Sample {
+                arrived: bytes,
+                delivered: bytes,
+                wired_rtt: Some(RTT),
+                radio_rtt: Some(RTT),
+            };
             self.control.on_sample(self.now, flow, &sample).expect("open");
         }
         self.drain();
@@ -126,7 +131,9 @@ fn print(name: &str, events: u64, changes: u64, time: Wall) {
     let ns = time.as_nanos() as f64;
     let each = ns / events as f64;
     let changed = changes as f64 / events as f64;
-    println!("{name:8} {events:>9} events {each:>9.1} ns each, {changed:.3} windows changed by each");
+    println!(
+        "{name:8} {events:>9} events {each:>9.1} ns each, {changed:.3} windows changed by each"
+    );
 }
 
 fn main() {
@@ -143,7 +150,8 @@ fn main() {
             continue;
         }
         world.changes = 0;
-        let (events, time) = timed(|| (0..rounds).map(|round| world.round(name, round)).sum::<u64>());
+        let (events, time) =
+            timed(|| (0..rounds).map(|round| world.round(name, round)).sum::<u64>());
         print(name, events.max(1), world.changes, time);
     }
 }

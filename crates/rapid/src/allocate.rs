@@ -34,7 +34,8 @@ impl Control {
             return;
         }
         ue.shared = capacity;
-        let in_turn = rules.turns && sum.active > 1 && capacity.is_some_and(|capacity| sum.floors > capacity);
+        let in_turn =
+            rules.turns && sum.active > 1 && capacity.is_some_and(|capacity| sum.floors > capacity);
         if !in_turn {
             ue.turn_at = Instant::NEVER;
         } else if ue.turn_at == Instant::NEVER {
@@ -108,9 +109,16 @@ fn releases(flow: &Flow, share: f64, rules: &Config) -> f64 {
 }
 
 /// Equation 4, or 10, or 13; none for a flow whose round trip is needed and not known.
-fn amount(flow: &Flow, share: f64, extra: f64, capacity: Option<f64>, rules: &Config) -> Option<f64> {
+fn amount(
+    flow: &Flow,
+    share: f64,
+    extra: f64,
+    capacity: Option<f64>,
+    rules: &Config,
+) -> Option<f64> {
     let share = flow.amount_of(share, rules)?;
-    let amount = if flow.is_slow() { slow_amount(flow, share, rules) } else { (share + extra).max(0.0) };
+    let amount =
+        if flow.is_slow() { slow_amount(flow, share, rules) } else { (share + extra).max(0.0) };
     let whole = capacity.and_then(|capacity| flow.amount_of(capacity, rules))?;
     Some(if rules.cap == Cap::Whole { amount.min(whole) } else { amount })
 }

@@ -25,7 +25,9 @@ pub(crate) fn absurd(report: &RanReport) -> Option<&'static str> {
         CellKind::Bytes => MOST_PER_SLOT,
     };
     let kind_ok = match report.kind {
-        CellKind::Lte { mcs_table, layers } => (1..=2).contains(&mcs_table) && (1..=4).contains(&layers),
+        CellKind::Lte { mcs_table, layers } => {
+            (1..=2).contains(&mcs_table) && (1..=4).contains(&layers)
+        }
         CellKind::Nr { mcs_table, layers, symbols, dmrs_res } => {
             (1..=3).contains(&mcs_table)
                 && (1..=4).contains(&layers)

@@ -73,7 +73,8 @@ impl Cell {
         };
         change(&mut self.active, claim.active);
         change(&mut self.hungry, claim.hungry);
-        let share = |sum: &mut u64| *sum = if add { *sum + claim.share } else { *sum - claim.share };
+        let share =
+            |sum: &mut u64| *sum = if add { *sum + claim.share } else { *sum - claim.share };
         share(&mut self.granted);
         if !claim.hungry {
             share(&mut self.granted_still);

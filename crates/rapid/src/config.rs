@@ -169,8 +169,8 @@ params! {
         /// likewise but perhaps negative (simulator); distance between previous and new (as
         /// printed).
         released: Released = Released::ShareLessNew;
-        /// What an allocation never exceeds: of a slow flow the equal share; the UE's whole capacity
-        /// (kernel module); nothing (as printed).
+        /// What an allocation never exceeds: of a slow flow the equal share; the UE's whole
+        /// capacity (kernel module); nothing (as printed).
         cap: Cap = Cap::Share;
         /// Least round trip that makes the server's window of a rate, equation 4; both legs' in the
         /// simulator.
@@ -215,8 +215,8 @@ params! {
         /// Let reading stop in turn when the floors of a UE's flows exceed its capacity; a turn
         /// lasts the longest round trip, at least 10 ms.
         turns: bool = true;
-        /// Which blocks a UE may expect: its own and its part of the free ones; its own and all free
-        /// ones (as printed, kernel module); all (simulator).
+        /// Which blocks a UE may expect: its own and its part of the free ones; its own and all
+        /// free ones (as printed, kernel module); all (simulator).
         blocks: Blocks = Blocks::Divided;
         /// Take any UE's report for all UEs of its cell (both programs).
         one_for_all: bool = false;

@@ -125,7 +125,12 @@ impl Control {
     ///
     /// # Errors
     /// [`Refused::UnknownFlow`].
-    pub fn on_sample(&mut self, now: Instant, flow: FlowId, sample: &Sample) -> Result<(), Refused> {
+    pub fn on_sample(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        sample: &Sample,
+    ) -> Result<(), Refused> {
         let now = self.at(now);
         let key = self.flows.find(flow.0).ok_or(Refused::UnknownFlow)?;
         if self.unlimited {

@@ -130,7 +130,13 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(now: Instant, ue: u32, position: u32, opening: &Opening, rules: &Config) -> Self {
+    pub(crate) fn new(
+        now: Instant,
+        ue: u32,
+        position: u32,
+        opening: &Opening,
+        rules: &Config,
+    ) -> Self {
         let mut flow = Self {
             ue,
             position,
@@ -178,8 +184,9 @@ impl Flow {
 
     /// Takes round trips; true when what the windows are made of changed.
     pub(crate) fn measure(&mut self, wired: Option<Duration>, radio: Option<Duration>) -> bool {
-        let seconds =
-            |rtt: Option<Duration>| rtt.map(|d| d.as_secs_f64().min(LONGEST_RTT)).filter(|&s| s > 0.0);
+        let seconds = |rtt: Option<Duration>| {
+            rtt.map(|d| d.as_secs_f64().min(LONGEST_RTT)).filter(|&s| s > 0.0)
+        };
         let least = |old: f64, new: f64| if old > 0.0 { old.min(new) } else { new };
         let before = (self.wired_least, self.radio_least);
         if let Some(rtt) = seconds(wired) {
@@ -325,7 +332,8 @@ impl Flow {
 
     /// When the flow is idle if nothing happens to it.
     pub(crate) fn idle_at(&self, rules: &Config) -> Instant {
-        let counts = rules.active == ActiveFlows::NotIdle && self.windows.reading && self.is_active();
+        let counts =
+            rules.active == ActiveFlows::NotIdle && self.windows.reading && self.is_active();
         if counts { self.active_at + rules.idle } else { Instant::NEVER }
     }
 
@@ -345,7 +353,9 @@ impl Flow {
     pub(crate) fn window_rtt(&self, rules: &Config) -> f64 {
         match rules.window_rtt {
             WindowRtt::Wired => self.wired_least,
-            WindowRtt::WiredAndRadio if self.wired_least > 0.0 => self.wired_least + self.radio_least,
+            WindowRtt::WiredAndRadio if self.wired_least > 0.0 => {
+                self.wired_least + self.radio_least
+            }
             WindowRtt::WiredAndRadio => 0.0,
         }
     }
@@ -380,7 +390,13 @@ impl Flow {
     }
 
     /// A new allocation; true when the flow may read again.
-    pub(crate) fn grant(&mut self, now: Instant, amount: Option<f64>, reading: bool, rules: &Config) -> bool {
+    pub(crate) fn grant(
+        &mut self,
+        now: Instant,
+        amount: Option<f64>,
+        reading: bool,
+        rules: &Config,
+    ) -> bool {
         self.amount = amount;
         let resumes = reading && !self.windows.reading;
         self.windows.reading = reading;

@@ -68,8 +68,8 @@
 //! - Time that goes back is taken as standing still.
 //! - An unknown cell, UE or flow, and a flow closed twice, are [`Refused`] and change nothing.
 //! - A round trip of 0 is one that is not known; one above 10 s counts as 10 s.
-//! - A server window is never below the floor (`floor_segments`, `floor`). When the floors of
-//!   a UE's flows together exceed its capacity, reading stops in turn ([`Windows::reading`]).
+//! - A server window is never below the floor (`floor_segments`, `floor`). When the floors of a
+//!   UE's flows together exceed its capacity, reading stops in turn ([`Windows::reading`]).
 //! - Equal events give equal windows, on every machine.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -36,7 +36,8 @@ pub(crate) struct Ue {
     pub(crate) together: Option<Together>,
     /// The capacity that was shared out among them.
     pub(crate) shared: Option<f64>,
-    /// Position of the first flow that may read while reading goes in turn, and of the first after.
+    /// Position of the first flow that may read while reading goes in turn, and of the first
+    /// after.
     pub(crate) turn: u32,
     pub(crate) next_turn: u32,
     /// When the turn ends; never while all read.
@@ -149,7 +150,12 @@ impl Radio {
     };
 
     /// Takes a report.
-    pub(crate) fn take(&mut self, now: Instant, report: &RanReport, rules: &Config) -> Result<(), Refused> {
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        report: &RanReport,
+        rules: &Config,
+    ) -> Result<(), Refused> {
         if let Some(field) = capacity::absurd(report) {
             return Err(Refused::Absurd(field));
         }

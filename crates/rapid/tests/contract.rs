@@ -3,7 +3,8 @@
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
-    Category, CellId, Control, ControlConfig, FlowId, NoneConfig, Opening, Refused, Sample, UeId, Windows,
+    Category, CellId, Control, ControlConfig, FlowId, NoneConfig, Opening, Refused, Sample, UeId,
+    Windows,
 };
 
 const MSS: u64 = 1440;
@@ -131,23 +132,33 @@ fn reports_that_are_late_or_absurd_are_refused_and_change_nothing() {
     let (mut control, _, ue) = one_ue();
     control.on_report(at(10), ue, &report(10, 1440, 0)).expect("sane");
     let flow = control.open(at(10), ue, &OPENING).expect("known");
-    let refused =
-        |control: &mut Control, report: &RanReport| control.on_report(at(11), ue, report).expect_err("odd");
+    let refused = |control: &mut Control, report: &RanReport| {
+        control.on_report(at(11), ue, report).expect_err("odd")
+    };
     assert_eq!(refused(&mut control, &report(10, 9000, 0)), Refused::Late);
     assert_eq!(refused(&mut control, &report(12, 9000, 9001)), Refused::Absurd("used"));
     let lte = CellKind::Lte { mcs_table: 1, layers: 1 };
     let no_scheme = RanReport { kind: lte, ..report(12, 25, 0) };
     assert_eq!(refused(&mut control, &no_scheme), Refused::Absurd("mcs"));
-    assert_eq!(refused(&mut control, &RanReport { slots: 0, ..report(12, 9, 0) }), Refused::Absurd("slots"));
+    assert_eq!(
+        refused(&mut control, &RanReport { slots: 0, ..report(12, 9, 0) }),
+        Refused::Absurd("slots")
+    );
     assert_eq!((server(&control, flow), control.report_age(at(12), ue)), (10 * MSS, ms(2)));
-    assert_eq!(Refused::Absurd("slots").to_string(), "field `slots` of the report is out of bounds");
+    assert_eq!(
+        Refused::Absurd("slots").to_string(),
+        "field `slots` of the report is out of bounds"
+    );
 }
 
 #[test]
 fn a_reserved_scheme_holds_the_last_one() {
     let (mut control, _, ue) = one_ue();
-    let lte =
-        |made, mcs| RanReport { kind: CellKind::Lte { mcs_table: 1, layers: 1 }, mcs, ..report(made, 25, 0) };
+    let lte = |made, mcs| RanReport {
+        kind: CellKind::Lte { mcs_table: 1, layers: 1 },
+        mcs,
+        ..report(made, 25, 0)
+    };
     control.on_report(at(1), ue, &lte(1, Some(28))).expect("sane");
     let flow = control.open(at(1), ue, &OPENING).expect("known");
     let before = server(&control, flow);
@@ -170,7 +181,8 @@ fn an_old_report_holds_then_decays_towards_delivery_and_is_forgotten() {
             if reports {
                 control.on_report(at(t), ue, &report(made, 2500, 1000)).expect("sane");
             }
-            let sample = Sample { arrived: 12_500, delivered: 12_500, wired_rtt: ms(10), radio_rtt: ms(10) };
+            let sample =
+                Sample { arrived: 12_500, delivered: 12_500, wired_rtt: ms(10), radio_rtt: ms(10) };
             control.on_sample(at(t), flow, &sample).expect("open");
         }
         // Fast or slow, its radio window is rate times 10 ms: as if it were fast.
@@ -206,7 +218,8 @@ fn a_greedy_flow_follows_the_decay_and_the_first_good_report() {
         // The cell carries half of what the reports say; the flow fills whatever it may.
         let may = control.view(flow).expect("open").windows.server.min(14_400);
         let radio = 10 * may.max(5000) / 14_400;
-        let sample = Sample { arrived: may, delivered: may, wired_rtt: ms(10), radio_rtt: ms(radio.max(1)) };
+        let sample =
+            Sample { arrived: may, delivered: may, wired_rtt: ms(10), radio_rtt: ms(radio.max(1)) };
         control.on_sample(at(t), flow, &sample).expect("open");
         windows.push(control.view(flow).expect("open"));
     }
@@ -265,7 +278,8 @@ fn a_silent_flow_is_slow_then_idle_and_its_share_goes_to_the_other() {
 fn when_the_floors_exceed_the_capacity_reading_stops_in_turn() {
     let (mut control, cell, ue) = one_ue();
     control.on_report(at(0), ue, &report(1, 1440, 0)).expect("sane");
-    let flows: Vec<FlowId> = (0..50).map(|_| control.open(at(0), ue, &OPENING).expect("known")).collect();
+    let flows: Vec<FlowId> =
+        (0..50).map(|_| control.open(at(0), ue, &OPENING).expect("known")).collect();
     let mut turns = vec![0; flows.len()];
     for t in (0..1000).step_by(10) {
         pass(&mut control, at(t));
@@ -276,7 +290,8 @@ fn when_the_floors_exceed_the_capacity_reading_stops_in_turn() {
             assert_eq!(view.windows.server, 2 * MSS);
             if view.windows.reading {
                 (readers, *turns) = (readers + 1, *turns + 1);
-                let sample = Sample { arrived: 2880, delivered: 2880, wired_rtt: ms(10), radio_rtt: ms(10) };
+                let sample =
+                    Sample { arrived: 2880, delivered: 2880, wired_rtt: ms(10), radio_rtt: ms(10) };
                 control.on_sample(at(t), flow, &sample).expect("open");
             }
         }

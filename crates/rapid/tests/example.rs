@@ -2,7 +2,9 @@
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
-use justfull_rapid::{Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample};
+use justfull_rapid::{
+    Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample,
+};
 
 const MSS: u64 = 1440;
 const RTT: Duration = Duration::from_millis(10);
@@ -68,8 +70,12 @@ fn run(config: &ControlConfig) -> [f64; 2] {
             if round > 200 {
                 sender.received += bytes as f64;
             }
-            let sample =
-                Sample { arrived: bytes, delivered: bytes, wired_rtt: Some(RTT), radio_rtt: Some(RTT) };
+            let sample = Sample {
+                arrived: bytes,
+                delivered: bytes,
+                wired_rtt: Some(RTT),
+                radio_rtt: Some(RTT),
+            };
             control.on_sample(now, sender.flow, &sample).expect("open");
         }
         control.on_report(now, ue, &report(now)).expect("sane");

@@ -3,7 +3,8 @@
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{
-    CellId, Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample, UeId,
+    CellId, Config, Control, ControlConfig, EqualShareConfig, FlowId, NoneConfig, Opening, Sample,
+    UeId,
 };
 use proptest::prelude::*;
 
@@ -22,8 +23,10 @@ enum Event {
 
 fn configs() -> Vec<ControlConfig> {
     let presets = Config::PRESETS.map(|name| Config::preset(name).expect("listed"));
-    let mut all =
-        vec![ControlConfig::None(NoneConfig {}), ControlConfig::EqualShare(EqualShareConfig::default())];
+    let mut all = vec![
+        ControlConfig::None(NoneConfig {}),
+        ControlConfig::EqualShare(EqualShareConfig::default()),
+    ];
     all.extend(presets.map(ControlConfig::Rapid));
     all
 }
@@ -99,8 +102,11 @@ fn report() -> impl Strategy<Value = Box<RanReport>> {
 
 fn event() -> impl Strategy<Value = Event> {
     let index = 0_usize..64;
-    let opening =
-        (rtt(), rtt()).prop_map(|(wired_rtt, radio_rtt)| Opening { mss: MSS as u32, wired_rtt, radio_rtt });
+    let opening = (rtt(), rtt()).prop_map(|(wired_rtt, radio_rtt)| Opening {
+        mss: MSS as u32,
+        wired_rtt,
+        radio_rtt,
+    });
     let sample = (amount(), amount(), rtt(), rtt());
     let sample = sample.prop_map(|(arrived, delivered, wired_rtt, radio_rtt)| Sample {
         arrived,
@@ -169,7 +175,8 @@ fn check(run: &Run, config: &ControlConfig) {
         ControlConfig::Rapid(rapid) => rapid.floor.0.max(u64::from(rapid.floor_segments) * MSS),
         _ => 2 * MSS,
     };
-    let sound = *config == ControlConfig::default() || matches!(config, ControlConfig::EqualShare(_));
+    let sound =
+        *config == ControlConfig::default() || matches!(config, ControlConfig::EqualShare(_));
     for &cell in &run.cells {
         let load = run.control.load(cell);
         assert!(!load.rates.is_nan() && !load.floors.is_nan());
@@ -203,7 +210,8 @@ proptest! {
         let mut now = Instant::ZERO;
         for (step, back, event) in &events {
             let step = Duration::from_micros(*step);
-            now = if *back && step > Duration::from_micros(29_000) { now - step } else { now + step };
+            now = if *back
+                && step > Duration::from_micros(29_000) { now - step } else { now + step };
             run.handle(now, event);
             check(&run, config);
             twin.handle(now, event);

@@ -1,5 +1,6 @@
-//! How fast packet records become files: `cargo run --release -p justfull-report --example records_bench -- [parquet | csv | jsonl]`
-//! writes ten million made-up records to the folder for temporary files and prints wall time, size and peak memory.
+//! How fast packet records become files: `cargo run --release -p justfull-report --example
+//! records_bench -- [parquet | csv | jsonl]` writes ten million made-up records to the folder for
+//! temporary files and prints wall time, size and peak memory.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer, Rng};
@@ -11,7 +12,8 @@ use std::path::Path;
 
 const PACKETS: u64 = 10_000_000;
 
-/// Packets of two flows with the delays of a loaded cell; one of a hundred is dropped, one of fifty marked.
+/// Packets of two flows with the delays of a loaded cell; one of a hundred is dropped, one of fifty
+/// marked.
 fn record(id: u64, rng: &mut Rng) -> PacketRecord {
     let call = id.is_multiple_of(30);
     let entered = id * 600_000 + rng.below(100_000);
@@ -58,7 +60,8 @@ fn main() {
         if asked.as_ref().is_some_and(|asked| asked != name) {
             continue;
         }
-        let path = std::env::temp_dir().join(format!("justfull-records-{}.{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("justfull-records-{}.{name}", std::process::id()));
         let mut rng = Rng::stream(1, "records");
         let start = std::time::Instant::now();
         let mut making = std::time::Duration::ZERO;

@@ -1,8 +1,9 @@
 //! Result files: tables as CSV and JSON lines, and everything in one `result.json`.
 //!
-//! Files hold numbers as they were found, in the shortest decimal form that reads back to the same number; a value
-//! that does not exist is an empty cell or `null`, never a zero. A folder of results, and each file that stands alone, is
-//! written beside its place and comes there as a whole ([`folder`], [`Sink`]).
+//! Files hold numbers as they were found, in the shortest decimal form that reads back to the same
+//! number; a value that does not exist is an empty cell or `null`, never a zero. A folder of
+//! results, and each file that stands alone, is written beside its place and comes there as a whole
+//! ([`folder`], [`Sink`]).
 
 mod columns;
 mod disk;
@@ -21,8 +22,8 @@ mod summary;
 mod value;
 
 pub use columns::{
-    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow, Runs,
-    SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
+    CDF_COLUMNS, COLUMNS, CdfPoint, Cdfs, Column, ENTITY_COLUMNS, Entities, EntityRow, FlowRow,
+    Runs, SERIES_COLUMNS, SeriesOverTime, SeriesPoint, Table,
 };
 
 pub use folder::ResultsFolder;
@@ -40,15 +41,20 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Version of the layout of all result files; it rises when a column or key changes its meaning or goes.
+/// Version of the layout of all result files; it rises when a column or key changes its meaning or
+/// goes.
 pub const SCHEMA: u32 = 1;
 
-/// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`, `cdf.csv`, `result.json` and, where
-/// queues were measured, `entities.csv` into `folder`, and returns how many that are.
+/// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
+/// `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into `folder`, and
+/// returns how many that are.
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_all(folder: &mut ResultsFolder, comparison: &Comparison) -> Result<usize, ExportError> {
+pub fn write_all(
+    folder: &mut ResultsFolder,
+    comparison: &Comparison,
+) -> Result<usize, ExportError> {
     type Writer = fn(&Comparison, &mut dyn Write) -> io::Result<()>;
     let mut files: Vec<(&str, Writer)> = Vec::from([
         ("runs.csv", runs_csv as Writer),
@@ -68,13 +74,20 @@ pub fn write_all(folder: &mut ResultsFolder, comparison: &Comparison) -> Result<
     Ok(files.len())
 }
 
-/// Writes each figure as `figures/<id>.svg`, and with `png` as `figures/<id>.png` too, into `folder`.
+/// Writes each figure as `figures/<id>.svg`, and with `png` as `figures/<id>.png` too, into
+/// `folder`.
 ///
 /// # Errors
 /// Names the first file that could not be written.
-pub fn write_figures(folder: &mut ResultsFolder, figures: &[Figure], png: bool) -> Result<(), ExportError> {
+pub fn write_figures(
+    folder: &mut ResultsFolder,
+    figures: &[Figure],
+    png: bool,
+) -> Result<(), ExportError> {
     for figure in figures {
-        folder.write(&format!("figures/{}.svg", figure.id), |out| out.write_all(figure.svg.as_bytes()))?;
+        folder.write(&format!("figures/{}.svg", figure.id), |out| {
+            out.write_all(figure.svg.as_bytes())
+        })?;
         if png {
             let picture = crate::figure::png(&figure.svg).map_err(io::Error::other);
             folder.write(&format!("figures/{}.png", figure.id), |out| out.write_all(&picture?))?;
@@ -100,7 +113,8 @@ fn csv_table<'a, T: Table>(
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(columns.iter().map(|c| c.name)).map_err(io::Error::from)?;
     for row in rows {
-        csv.write_record(columns.iter().map(|c| (c.value)(&row).cell())).map_err(io::Error::from)?;
+        csv.write_record(columns.iter().map(|c| (c.value)(&row).cell()))
+            .map_err(io::Error::from)?;
     }
     csv.flush()
 }
@@ -147,7 +161,14 @@ pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let rows = all_runs(comparison).flat_map(|(group, run)| {
         distributions(run).into_iter().flat_map(move |(quantity, of, distribution)| {
             let points = distribution.cdf.iter();
-            points.map(move |&(time_ms, share)| CdfPoint { group, run, quantity, of, time_ms, share })
+            points.map(move |&(time_ms, share)| CdfPoint {
+                group,
+                run,
+                quantity,
+                of,
+                time_ms,
+                share,
+            })
         })
     });
     csv_table(&CDF_COLUMNS, rows, out)
@@ -158,8 +179,9 @@ pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Passes on what `out` answers.
 pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    let rows = all_runs(comparison)
-        .flat_map(|(group, run)| run.entities.iter().map(move |entity| EntityRow { group, run, entity }));
+    let rows = all_runs(comparison).flat_map(|(group, run)| {
+        run.entities.iter().map(move |entity| EntityRow { group, run, entity })
+    });
     csv_table(&ENTITY_COLUMNS, rows, out)
 }
 
@@ -175,7 +197,8 @@ fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
         of_all.into_iter().chain(of_some).filter_map(|(what, d)| Some((what, f.name.as_str(), d?)))
     });
     let layers = run.layers.iter().flat_map(|l| {
-        let parts = [("low_latency_sojourn", &l.low_latency_sojourn), ("other_sojourn", &l.other_sojourn)];
+        let parts =
+            [("low_latency_sojourn", &l.low_latency_sojourn), ("other_sojourn", &l.other_sojourn)];
         parts.map(|(what, d)| (what, l.layer.as_str(), d))
     });
     flows.chain(layers).collect()
@@ -200,7 +223,8 @@ fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
     columns.iter().map(|c| (c.name, Unit { unit: c.unit, meaning: c.meaning })).collect()
 }
 
-/// Everything: the number of the schema, the units of all columns, the comparison with its resolved scenario.
+/// Everything: the number of the schema, the units of all columns, the comparison with its resolved
+/// scenario.
 ///
 /// # Errors
 /// Passes on what `out` answers.
@@ -223,14 +247,18 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    fn text(writer: fn(&Comparison, &mut dyn Write) -> io::Result<()>, comparison: &Comparison) -> String {
+    fn text(
+        writer: fn(&Comparison, &mut dyn Write) -> io::Result<()>,
+        comparison: &Comparison,
+    ) -> String {
         let mut out = Vec::new();
         writer(comparison, &mut out).expect("memory takes all");
         String::from_utf8(out).expect("files are UTF-8")
     }
 
     fn folder(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("justfull-export-{name}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("justfull-export-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a scratch folder");
         path
     }
@@ -289,8 +317,13 @@ mod tests {
     #[test]
     fn the_distributions_of_every_layer_and_flow_are_there() {
         let table = text(cdf_csv, &example::comparison(1));
-        for key in ["low_latency_sojourn,upf", "other_sojourn,rlc", "delay,voice", "bound,voice", "rtt,bulk"]
-        {
+        for key in [
+            "low_latency_sojourn,upf",
+            "other_sojourn,rlc",
+            "delay,voice",
+            "bound,voice",
+            "rtt,bulk",
+        ] {
             assert!(table.contains(key), "{key}");
         }
     }
@@ -298,7 +331,8 @@ mod tests {
     #[test]
     fn result_json_holds_schema_units_scenario_and_runs() {
         let comparison = example::comparison(1);
-        let whole: serde_json::Value = serde_json::from_str(&text(result_json, &comparison)).expect("JSON");
+        let whole: serde_json::Value =
+            serde_json::from_str(&text(result_json, &comparison)).expect("JSON");
         assert_eq!(whole["schema"], SCHEMA);
         assert_eq!(whole["columns"]["runs"]["delay_ms_mean"]["unit"], "ms");
         assert_eq!(whole["scenario_toml"], comparison.scenario_toml);
@@ -311,7 +345,8 @@ mod tests {
         let above = tempfile::tempdir().expect("a folder can be made");
         let out = above.path().join("out");
         let subject = Subject { kind: "run".into(), scenario: "example".into() };
-        let (mut folder, _) = ResultsFolder::open(&out, subject, false, &mut || {}).expect("it is free");
+        let (mut folder, _) =
+            ResultsFolder::open(&out, subject, false, &mut || {}).expect("it is free");
         let comparison = example::comparison(1);
         let tables = write_all(&mut folder, &comparison).expect("the folder can be written");
         let figures = crate::figure::all(&comparison);

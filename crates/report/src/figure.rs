@@ -1,4 +1,5 @@
-//! Figures as SVG: text stays text, colours are safe for colour-blind readers, shapes carry the same news in print.
+//! Figures as SVG: text stays text, colours are safe for colour-blind readers, shapes carry the
+//! same news in print.
 
 mod axis;
 mod backlog;
@@ -67,8 +68,13 @@ pub fn of_group(group: &Group, number: usize, palette: &Palette) -> Vec<Figure> 
 pub fn all(comparison: &Comparison) -> Vec<Figure> {
     let palette = Palette::of(comparison);
     let families = comparison.families();
-    let over = families.iter().enumerate().flat_map(|(i, family)| of_family(family, i + 1, &palette));
-    let each = comparison.groups.iter().enumerate().flat_map(|(i, group)| of_group(group, i + 1, &palette));
+    let over =
+        families.iter().enumerate().flat_map(|(i, family)| of_family(family, i + 1, &palette));
+    let each = comparison
+        .groups
+        .iter()
+        .enumerate()
+        .flat_map(|(i, group)| of_group(group, i + 1, &palette));
     over.chain(each).collect()
 }
 

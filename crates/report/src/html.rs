@@ -1,4 +1,5 @@
-//! The page of a comparison: one HTML file, with style and pictures inside, that loads nothing and runs nothing.
+//! The page of a comparison: one HTML file, with style and pictures inside, that loads nothing and
+//! runs nothing.
 
 use crate::export::COLUMNS;
 use crate::figure::{self, Figure, Palette, escape};
@@ -25,7 +26,10 @@ pub fn html(comparison: &Comparison) -> String {
             ("title", &escape(&comparison.title)),
             ("style", STYLE),
             ("notes", &list("notes", &comparison.notes)),
-            ("broken", &warning("These runs contradict themselves and are left out:", &comparison.broken)),
+            (
+                "broken",
+                &warning("These runs contradict themselves and are left out:", &comparison.broken),
+            ),
             ("missing", &warning("These runs are missing:", &comparison.missing)),
             ("facts", &facts(comparison)),
             ("contents", &contents(comparison, &families)),
@@ -106,7 +110,8 @@ fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
 /// What the second table of a group holds.
 const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, fairness";
 
-/// Tables and figures of one sweep: the tables first, then what spans the sweep, then each point, the first one open.
+/// Tables and figures of one sweep: the tables first, then what spans the sweep, then each point,
+/// the first one open.
 fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
     let mut notes: Vec<String> = Vec::new();
@@ -118,7 +123,11 @@ fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> Stri
         let (first, mut rest) = (table::methods(&group.runs), table::rest(&group.runs));
         rest.rows.iter_mut().for_each(|row| row.note.clear());
         out.push_str(&grid(&first));
-        let _ = writeln!(out, "<details class=\"more\"><summary>{MORE}</summary>{}</details>", grid(&rest));
+        let _ = writeln!(
+            out,
+            "<details class=\"more\"><summary>{MORE}</summary>{}</details>",
+            grid(&rest)
+        );
         notes.extend(first.notes.into_iter().chain(rest.notes));
     }
     let mut seen = std::collections::BTreeSet::new();
@@ -147,7 +156,8 @@ fn group_details(group: &Group, figures: &[Figure], open: bool) -> String {
 
 fn figure_html(figure: &Figure) -> String {
     format!(
-        "<figure id=\"{}\"><h4>{}</h4><div class=\"plot\">{}</div><figcaption>{}</figcaption></figure>\n",
+        "<figure id=\"{}\"><h4>{}</h4><div \
+         class=\"plot\">{}</div><figcaption>{}</figcaption></figure>\n",
         escape(&figure.id),
         escape(&figure.title),
         figure.svg,
@@ -157,14 +167,20 @@ fn figure_html(figure: &Figure) -> String {
 
 /// A table inside a box that scrolls sideways where it does not fit, and says so there.
 fn grid(grid: &Grid) -> String {
-    // The name of a row stays in sight while the table scrolls: where it has two parts, they share a cell.
+    // The name of a row stays in sight while the table scrolls: where it has two parts, they share
+    // a cell.
     let labels = if grid.header.get(1).is_some_and(|name| name == "flow") { 2 } else { 1 };
     let class = |i: usize| if i >= grid.numbers_from { " class=\"n\"" } else { "" };
     let verdict_column = grid.header.iter().position(|name| name == "verdict");
     let mut out = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
     let _ = write!(out, "<th scope=\"col\">{}</th>", escape(&grid.header[..labels].join(", ")));
     for (i, name) in grid.header.iter().enumerate().skip(labels) {
-        let _ = write!(out, "<th scope=\"col\"{}>{}</th>", class(i), escape(name).replace('\n', "<br>"));
+        let _ = write!(
+            out,
+            "<th scope=\"col\"{}>{}</th>",
+            class(i),
+            escape(name).replace('\n', "<br>")
+        );
     }
     out.push_str("</tr></thead><tbody>\n");
     for row in &grid.rows {
@@ -177,7 +193,12 @@ fn grid(grid: &Grid) -> String {
         for (i, cell) in row.cells.iter().enumerate().skip(labels) {
             let _ = match row.kind {
                 RowKind::Claim(verdict) if Some(i) == verdict_column => {
-                    write!(out, "<td class=\"verdict {}\">{}</td>", verdict_class(verdict), escape(cell))
+                    write!(
+                        out,
+                        "<td class=\"verdict {}\">{}</td>",
+                        verdict_class(verdict),
+                        escape(cell)
+                    )
                 }
                 _ => write!(out, "<td{}>{}</td>", class(i), escape(cell)),
             };
@@ -186,8 +207,10 @@ fn grid(grid: &Grid) -> String {
         if !row.note.is_empty() {
             let across = grid.header.len() - labels + 1;
             let note = escape(&row.note);
-            let _ =
-                writeln!(out, "<tr class=\"note\"><td colspan=\"{across}\"><span>{note}</span></td></tr>");
+            let _ = writeln!(
+                out,
+                "<tr class=\"note\"><td colspan=\"{across}\"><span>{note}</span></td></tr>"
+            );
         }
     }
     out.push_str("</tbody></table></div>\n");
@@ -197,7 +220,8 @@ fn grid(grid: &Grid) -> String {
 /// The cell that names a row.
 fn row_name(cells: &[String], kind: RowKind) -> String {
     let tag = if matches!(kind, RowKind::Claim(_)) { "<td>" } else { "<th scope=\"row\">" };
-    let (name, part) = (cells.first().map_or("", String::as_str), cells.get(1).map_or("", String::as_str));
+    let (name, part) =
+        (cells.first().map_or("", String::as_str), cells.get(1).map_or("", String::as_str));
     let part = match part {
         "" => String::new(),
         part => format!("<span class=\"flow\">{}</span>", escape(part)),
@@ -257,12 +281,26 @@ mod tests {
         let comparison = example::comparison(2);
         let page = html(&comparison);
         for figure in figure::all(&comparison) {
-            assert_eq!(page.matches(&format!("<figure id=\"{}\"", figure.id)).count(), 1, "{}", figure.id);
+            assert_eq!(
+                page.matches(&format!("<figure id=\"{}\"", figure.id)).count(),
+                1,
+                "{}",
+                figure.id
+            );
         }
-        assert_eq!(page.matches("<th scope=\"col\">method, flow</th>").count(), 2 * comparison.groups.len());
-        for word in
-            ["interval 70 ms", "met", "explained", "missed", "not run", "justfull compare", "Glossary"]
-        {
+        assert_eq!(
+            page.matches("<th scope=\"col\">method, flow</th>").count(),
+            2 * comparison.groups.len()
+        );
+        for word in [
+            "interval 70 ms",
+            "met",
+            "explained",
+            "missed",
+            "not run",
+            "justfull compare",
+            "Glossary",
+        ] {
             assert!(page.contains(word), "{word}");
         }
         assert!(!page.contains("{{"), "the template is filled");
@@ -270,7 +308,8 @@ mod tests {
 
     #[test]
     fn the_page_loads_and_runs_nothing() {
-        let page = html(&example::comparison(1)).replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+        let page =
+            html(&example::comparison(1)).replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
         for word in ["http:", "https:", "<script", "<link", "<img", "@import", "url(", "src="] {
             assert!(!page.contains(word), "{word}");
         }
@@ -292,7 +331,8 @@ mod tests {
         let page = html(&comparison);
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
         assert!(
-            at("contradict themselves") < at("<table>") && at("DRQL, seed 2: goodput above") < at("<table>")
+            at("contradict themselves") < at("<table>")
+                && at("DRQL, seed 2: goodput above") < at("<table>")
         );
         assert_eq!(page.matches("DRQL: never acted: limiter<").count(), 1);
         assert!(!html(&example::comparison(1)).contains("contradict themselves"));
@@ -324,10 +364,12 @@ mod tests {
     #[test]
     fn tags_are_balanced() {
         let page = html(&example::comparison(1));
-        for tag in ["section", "figure", "table", "tr", "td", "details", "div", "svg", "main", "body", "html"]
-        {
-            let opened =
-                page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        for tag in [
+            "section", "figure", "table", "tr", "td", "details", "div", "svg", "main", "body",
+            "html",
+        ] {
+            let opened = page.matches(&format!("<{tag}>")).count()
+                + page.matches(&format!("<{tag} ")).count();
             assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
         }
     }
@@ -337,7 +379,9 @@ mod tests {
         let mut comparison = example::comparison(1);
         let groups = comparison.groups.clone();
         for name in ["scenario 1, train-like", "scenario 2, pedestrian-like"] {
-            comparison.groups.extend(groups.iter().cloned().map(|g| Group { label: name.into(), ..g }));
+            comparison
+                .groups
+                .extend(groups.iter().cloned().map(|g| Group { label: name.into(), ..g }));
         }
         let size = html(&comparison).len();
         assert!(size < 3_000_000, "{size} bytes");

@@ -1,4 +1,5 @@
-//! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the reference of the documentation.
+//! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the
+//! reference of the documentation.
 
 use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, SERIES_COLUMNS, Table};
@@ -15,7 +16,8 @@ const KINDS: [(&str, &str); 16] = [
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
     (
         "discipline",
-        "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, `rlc.queue.discipline`",
+        "Queue disciplines: `upf.queue.discipline`, `sdap.queue.discipline`, \
+         `rlc.queue.discipline`",
     ),
     ("aqm", "Active queue management: `upf.queue.aqm`, `sdap.queue.aqm`, `rlc.queue.aqm`"),
     ("limit", "Fixed limits of queues: `upf.queue.limit`, `sdap.queue.limit`, `rlc.queue.limit`"),
@@ -40,7 +42,8 @@ pub fn list() -> String {
         line(&mut out, &method.name, told(method));
     }
     for (kind, heading) in KINDS {
-        let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
+        let of_kind: Vec<_> =
+            library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
         if !of_kind.is_empty() {
             let _ = writeln!(out, "\n{}:", heading.replace('`', ""));
             of_kind.iter().for_each(|doc| line(&mut out, doc.name, doc.title));
@@ -103,12 +106,14 @@ fn explain_algorithm(doc: &MethodDoc) -> String {
 }
 
 fn explain_method(method: &Method) -> String {
-    let mut out = format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, told(method));
+    let mut out =
+        format!("{}: {}\n\nSettings on top of the scenario:\n", method.name, told(method));
     out.push_str(&settings_of(method));
     let mut redefined: Vec<(Vec<&str>, Method)> = Vec::new();
     for (scenario, text) in library::SCENARIOS {
         let own = MethodLibrary::of_shipped(text);
-        let Some(own) = own.into_iter().find(|own| own.name.eq_ignore_ascii_case(&method.name)) else {
+        let Some(own) = own.into_iter().find(|own| own.name.eq_ignore_ascii_case(&method.name))
+        else {
             continue;
         };
         match redefined.iter_mut().find(|(_, other)| *other == own) {
@@ -145,17 +150,23 @@ fn settings_of(method: &Method) -> String {
 /// File names and texts of the reference pages.
 #[must_use]
 pub fn pages() -> Vec<(&'static str, String)> {
-    vec![("algorithms.md", algorithms_page()), ("methods.md", methods_page()), ("columns.md", columns_page())]
+    vec![
+        ("algorithms.md", algorithms_page()),
+        ("methods.md", methods_page()),
+        ("columns.md", columns_page()),
+    ]
 }
 
 const GENERATED: &str = "<!-- Made by `cargo xtask docs` from the source; change it there. -->\n\n";
 
 fn algorithms_page() -> String {
     let mut out = format!(
-        "{GENERATED}# Algorithms\n\nEvery algorithm, the place in a scenario file where it goes, and its parameters.\n"
+        "{GENERATED}# Algorithms\n\nEvery algorithm, the place in a scenario file where it goes, \
+         and its parameters.\n"
     );
     for (kind, heading) in KINDS {
-        let of_kind: Vec<_> = library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
+        let of_kind: Vec<_> =
+            library::algorithms().into_iter().filter(|d| d.kind == kind).collect();
         if of_kind.is_empty() {
             continue;
         }
@@ -163,7 +174,9 @@ fn algorithms_page() -> String {
         for doc in of_kind {
             let _ = write!(out, "\n### `{}`\n\n{}. {}\n", doc.name, doc.title, doc.text);
             if !doc.params().is_empty() {
-                out.push_str("\n| parameter | unit | default | allowed | meaning |\n|---|---|---|---|---|\n");
+                out.push_str(
+                    "\n| parameter | unit | default | allowed | meaning |\n|---|---|---|---|---|\n",
+                );
                 for p in doc.params() {
                     let _ = writeln!(
                         out,
@@ -193,16 +206,23 @@ fn cell(text: &str) -> String {
 
 fn methods_page() -> String {
     let mut out = format!(
-        "{GENERATED}# Methods\n\nA method is a list of settings on a scenario; `[variant]` settings are added under that variant.\n\n"
+        "{GENERATED}# Methods\n\nA method is a list of settings on a scenario; `[variant]` \
+         settings are added under that variant.\n\n"
     );
     out.push_str("| method | what it is | settings |\n|---|---|---|\n");
     for method in MethodLibrary::shipped().methods() {
-        let mut settings: Vec<String> = method.set.iter().map(|(p, v)| format!("`{p} = {v}`")).collect();
+        let mut settings: Vec<String> =
+            method.set.iter().map(|(p, v)| format!("`{p} = {v}`")).collect();
         for (variant, own) in &method.variants {
             settings.extend(own.iter().map(|(p, v)| format!("[{variant}] `{p} = {v}`")));
         }
-        let _ =
-            writeln!(out, "| {} | {} | {} |", method.name, cell(told(method)), cell(&settings.join("<br>")));
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            method.name,
+            cell(told(method)),
+            cell(&settings.join("<br>"))
+        );
     }
     out
 }
@@ -239,7 +259,12 @@ mod tests {
             let text = explain(doc.name).unwrap_or_default();
             assert!(text.contains(doc.title) && list.contains(doc.title), "{}", doc.name);
             for p in doc.params() {
-                assert!(text.contains(p.name) && text.contains(&p.bounds), "{}.{}", doc.name, p.name);
+                assert!(
+                    text.contains(p.name) && text.contains(&p.bounds),
+                    "{}.{}",
+                    doc.name,
+                    p.name
+                );
             }
         }
     }
@@ -254,9 +279,12 @@ mod tests {
     fn u3_a_method_is_explained_by_its_settings_and_where_a_scenario_has_others() {
         let codel = explain("CoDel").expect("it is there");
         assert!(codel.starts_with("CoDel: CoDel on the RLC queue (15 ms"), "{codel}");
-        assert!(codel.contains("  rlc.queue.aqm = { kind = \"codel\", target = \"15ms\""), "{codel}");
-        let elsewhere = "\nIn voip-over-lte, rrul-like, page-loads, cloud-gaming, voip-g711 instead: \
-                         CoDel on the RLC queue (5 ms, 100 ms)\n";
+        assert!(
+            codel.contains("  rlc.queue.aqm = { kind = \"codel\", target = \"15ms\""),
+            "{codel}"
+        );
+        let elsewhere = "\nIn voip-over-lte, rrul-like, page-loads, cloud-gaming, voip-g711 \
+                         instead: CoDel on the RLC queue (5 ms, 100 ms)\n";
         assert!(codel.contains(elsewhere), "{codel}");
         assert!(codel.contains("codel (aqm): "), "the algorithm too: {codel}");
         for method in MethodLibrary::shipped().methods() {
@@ -271,7 +299,10 @@ mod tests {
     #[test]
     fn u3_a_title_is_printed_once() {
         let text = explain("5G-BDP").expect("it is there");
-        assert_eq!(text.lines().next(), Some("5G-BDP: one slot's worth in the RLC, paced over the slot"));
+        assert_eq!(
+            text.lines().next(),
+            Some("5G-BDP: one slot's worth in the RLC, paced over the slot")
+        );
         let list = list();
         let line = list.lines().find(|line| line.starts_with("  5G-BDP ")).expect("it is listed");
         assert!(line.ends_with("   one slot's worth in the RLC, paced over the slot"), "{line}");
@@ -280,7 +311,8 @@ mod tests {
     #[test]
     fn u3_every_kind_of_channel_is_explained_with_all_of_its_keys() {
         use justfull_scenario::ChannelFile;
-        let unknown = toml::from_str::<ChannelFile>("kind = \"?\"").expect_err("no such kind").to_string();
+        let unknown =
+            toml::from_str::<ChannelFile>("kind = \"?\"").expect_err("no such kind").to_string();
         let kinds: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
         assert!(kinds.len() >= 9 && kinds.contains(&"mcs_trace"), "{unknown}");
         for kind in kinds {

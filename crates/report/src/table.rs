@@ -1,4 +1,5 @@
-//! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded here and in no file.
+//! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded
+//! here and in no file.
 
 mod methods;
 mod parity;
@@ -38,7 +39,8 @@ pub struct Row {
     pub cells: Vec<String>,
     /// What the row is.
     pub kind: RowKind,
-    /// What must be known of the row, shown below it across the table, e.g. `never acted: limiter`; may be empty.
+    /// What must be known of the row, shown below it across the table, e.g. `never acted:
+    /// limiter`; may be empty.
     pub note: String,
 }
 
@@ -73,7 +75,8 @@ pub struct Style {
 }
 
 impl Style {
-    /// The style for standard output: plain when it is no terminal or when `NO_COLOR` is set and not empty.
+    /// The style for standard output: plain when it is no terminal or when `NO_COLOR` is set and
+    /// not empty.
     #[must_use]
     pub fn detect() -> Self {
         if !std::io::stdout().is_terminal() {
@@ -89,13 +92,16 @@ impl Style {
 const PLUS_MINUS: &str =
     "±: half width of the 95 % confidence interval of the mean over n seeds, by Student's t.";
 
-/// `mean ± half width` with `digits` after the point, a dash for none. What has too few values for an interval is listed.
+/// `mean ± half width` with `digits` after the point, a dash for none. What has too few values for
+/// an interval is listed.
 fn with_interval(summary: Option<Summary>, digits: usize) -> String {
     match summary {
         None => "–".into(),
         Some(Summary { n: 1, mean, .. }) => format!("{mean:.digits$}"),
         Some(Summary { min, max, ci95: None, .. }) => format!("{min:.digits$}, {max:.digits$}"),
-        Some(Summary { mean, ci95: Some(half), .. }) => format!("{mean:.digits$} ± {half:.digits$}"),
+        Some(Summary { mean, ci95: Some(half), .. }) => {
+            format!("{mean:.digits$} ± {half:.digits$}")
+        }
     }
 }
 
@@ -134,7 +140,8 @@ fn found(ours: &[Summary]) -> String {
 fn claim_cells(claim: &ClaimRow) -> Vec<String> {
     let unit = if claim.unit.is_empty() { String::new() } else { format!(", {}", claim.unit) };
     let mark = if claim.changed { " (changed)" } else { "" };
-    let reason = if claim.reason.is_empty() { String::new() } else { format!(": {}", claim.reason) };
+    let reason =
+        if claim.reason.is_empty() { String::new() } else { format!(": {}", claim.reason) };
     let switches: Vec<String> = claim
         .switches
         .iter()
@@ -167,8 +174,8 @@ pub fn claims(table: &ClaimTable) -> Grid {
     let header = kept(names.map(str::to_owned).to_vec());
     let notes = vec![
         format!("{PLUS_MINUS} Fewer than three values are listed instead."),
-        "ours: one value for each point of the sweep. Of an order, a trend or a change it is a difference, seed by seed, of which n \
-         counts the pairs."
+        "ours: one value for each point of the sweep. Of an order, a trend or a change it is a \
+         difference, seed by seed, of which n counts the pairs."
             .into(),
     ];
     Grid { numbers_from: header.len(), header, rows, notes }
@@ -177,8 +184,8 @@ pub fn claims(table: &ClaimTable) -> Grid {
 /// Columns of a terminal below which a table of claims loses columns.
 const ALL_CLAIMS: u16 = 110;
 
-/// The table of claims for a terminal of `style`: a narrow one leaves the place in the paper, the authors' own program and the switches
-/// to the report and to Markdown.
+/// The table of claims for a terminal of `style`: a narrow one leaves the place in the paper, the
+/// authors' own program and the switches to the report and to Markdown.
 #[must_use]
 pub fn narrow(grid: &Grid, style: Style) -> Grid {
     if style.width.is_none_or(|width| width >= ALL_CLAIMS) {
@@ -193,7 +200,8 @@ pub fn narrow(grid: &Grid, style: Style) -> Grid {
     Grid { numbers_from: header.len(), rows: rows.collect(), header, notes: grid.notes.clone() }
 }
 
-/// `grid` as a Markdown table with its notes below it and a line feed at the end; reference rows are in italics.
+/// `grid` as a Markdown table with its notes below it and a line feed at the end; reference rows
+/// are in italics.
 #[must_use]
 pub fn markdown(grid: &Grid) -> String {
     let escape = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
@@ -202,7 +210,8 @@ pub fn markdown(grid: &Grid) -> String {
     let rule = |i: usize| if i >= grid.numbers_from { "---:".to_owned() } else { "---".to_owned() };
     out.push_str(&line((0..grid.header.len()).map(rule).collect()));
     for row in &grid.rows {
-        let note = if row.note.is_empty() { String::new() } else { format!(" ({})", escape(&row.note)) };
+        let note =
+            if row.note.is_empty() { String::new() } else { format!(" ({})", escape(&row.note)) };
         let cell = |(i, text): (usize, &String)| match row.kind {
             RowKind::Reference if !text.is_empty() => format!("*{}*", escape(text)),
             _ if i == 0 => format!("{}{note}", escape(text)),
@@ -245,12 +254,18 @@ mod tests {
         assert!(grid.rows[..names.len() - 3].iter().all(|row| row.kind != RowKind::Reference));
         let text = terminal(&grid, Style::default());
         let lines: Vec<&str> = text.lines().collect();
-        let at = lines.iter().position(|line| line.trim().starts_with(BOUND)).expect("the bound is there");
+        let at = lines
+            .iter()
+            .position(|line| line.trim().starts_with(BOUND))
+            .expect("the bound is there");
         assert!(lines[at - 1].trim().is_empty(), "{text}");
     }
 
     fn column(grid: &Grid, name: &str) -> usize {
-        grid.header.iter().position(|header| header.replace('\n', " ").starts_with(name)).expect(name)
+        grid.header
+            .iter()
+            .position(|header| header.replace('\n', " ").starts_with(name))
+            .expect(name)
     }
 
     /// W6: one row stood for all flows of a method.
@@ -302,14 +317,19 @@ mod tests {
             run.flows[1].rtt.count *= u64::from(keep == 1);
         }
         let grid = methods(&runs);
-        let (n, delay, rtt) = (column(&grid, "n"), column(&grid, "delay mean"), column(&grid, "RTT"));
+        let (n, delay, rtt) =
+            (column(&grid, "n"), column(&grid, "delay mean"), column(&grid, "RTT"));
         let at = grid.rows.iter().position(|row| row.cells[0] == "CoDel").expect("a method");
         assert_eq!(grid.rows[at].cells[n], "5");
         let cell = &grid.rows[at].cells[delay];
         assert!(cell.contains("± ") && cell.ends_with("(4 of 5)"), "{cell}");
         let cell = &grid.rows[at + 1].cells[rtt];
         assert!(!cell.contains('±') && cell.ends_with("(1 of 5)"), "{cell}");
-        assert!(grid.notes.iter().any(|note| note.contains("k of the n seeds")), "{:?}", grid.notes);
+        assert!(
+            grid.notes.iter().any(|note| note.contains("k of the n seeds")),
+            "{:?}",
+            grid.notes
+        );
     }
 
     /// W2: two seeds printed intervals of twelve standard errors.
@@ -319,7 +339,11 @@ mod tests {
         let cells = || grid.rows.iter().flat_map(|row| &row.cells);
         assert!(cells().all(|cell| !cell.contains('±')));
         assert_eq!(grid.rows[0].cells[column(&grid, "delay mean")].split(", ").count(), 2);
-        assert!(grid.notes.iter().any(|note| note.contains("Two values are listed")), "{:?}", grid.notes);
+        assert!(
+            grid.notes.iter().any(|note| note.contains("Two values are listed")),
+            "{:?}",
+            grid.notes
+        );
     }
 
     /// W1: a run whose limiter never held anything is that of another method.
@@ -333,7 +357,10 @@ mod tests {
         for style in [Style::default(), Style { colour: true, width: Some(80) }] {
             let text = terminal(&grid, style);
             let lines: Vec<&str> = text.lines().collect();
-            let at = lines.iter().position(|line| line.contains("never acted: limiter")).expect("it is said");
+            let at = lines
+                .iter()
+                .position(|line| line.contains("never acted: limiter"))
+                .expect("it is said");
             assert!(lines[at - 2].contains("DRQL") && lines[at - 1].contains("bulk"), "{text}");
         }
         assert!(markdown(&grid).contains("never acted: limiter"));
@@ -388,7 +415,10 @@ mod tests {
         let mut lines = text.lines();
         let first = columns(lines.next().expect("a header"));
         assert!(lines.next().expect("a rule").starts_with("| --- | --- | ---: |"));
-        assert!(lines.filter(|line| line.starts_with('|')).all(|line| columns(line) == first), "{text}");
+        assert!(
+            lines.filter(|line| line.starts_with('|')).all(|line| columns(line) == first),
+            "{text}"
+        );
     }
 
     #[test]

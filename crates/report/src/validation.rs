@@ -32,17 +32,33 @@ fn cells(row: &Row) -> Vec<String> {
     let digits = row.case.digits;
     let published = row.case.published_text.clone().unwrap_or_else(|| {
         // A published constant keeps all its digits.
-        if row.case.published.is_some() { row.published.to_string() } else { number(row.published, digits) }
+        if row.case.published.is_some() {
+            row.published.to_string()
+        } else {
+            number(row.published, digits)
+        }
     });
     let mean = number(row.ours.mean, digits);
     let ours = match row.ours {
-        Summary { ci95: Some(half), n, .. } => format!("{mean} ± {} (n = {n})", number(half, digits)),
-        Summary { n: 2, min, max, .. } => format!("{}, {}", number(min, digits), number(max, digits)),
+        Summary { ci95: Some(half), n, .. } => {
+            format!("{mean} ± {} (n = {n})", number(half, digits))
+        }
+        Summary { n: 2, min, max, .. } => {
+            format!("{}, {}", number(min, digits), number(max, digits))
+        }
         _ => mean,
     };
     let verdict = row.verdict.word().to_owned();
     let case = &row.case;
-    vec![case.what.clone(), case.source.clone(), case.unit.clone(), published, ours, band(row), verdict]
+    vec![
+        case.what.clone(),
+        case.source.clone(),
+        case.unit.clone(),
+        published,
+        ours,
+        band(row),
+        verdict,
+    ]
 }
 
 /// The cases as a table.
@@ -65,20 +81,23 @@ pub fn markdown(validation: &Validation, figures: &str) -> String {
     let doc = library::algorithms().into_iter().find(|doc| doc.name == file.control);
     let doc = doc.expect("every control describes itself");
     let mut page = format!("# Validation of `{}`\n\n", file.control);
-    let mut line = |text: &str| writeln!(page, "{text}\n").expect("writing into a string does not fail");
+    let mut line =
+        |text: &str| writeln!(page, "{text}\n").expect("writing into a string does not fail");
     line(&format!("{}. Made by `justfull validate {}`; do not edit.", doc.title, file.control));
     line(&format!("**What is modelled.** {}", file.models));
     line(&format!("**Sources.** {}.", doc.sources.trim_end_matches('.')));
     line(&format!("**What differs.** {}", sentence(doc.deviations)));
     line(&format!("**Known limits.** {}", file.limits));
     line(
-        "**How to read the table.** Bands were written down before the first run of a case and are not moved after it. \
-         Where chance plays a part, the whole 95 % interval over the seeds must lie in the band. A miss stays in the table.",
+        "**How to read the table.** Bands were written down before the first run of a case and \
+         are not moved after it. Where chance plays a part, the whole 95 % interval over the \
+         seeds must lie in the band. A miss stays in the table.",
     );
     line("## Cases");
     line(table::markdown(&table(validation)).trim_end());
     line(&format!("{}.", validation.tally()));
-    let missed: Vec<&Row> = validation.rows.iter().filter(|row| row.verdict != Verdict::Met).collect();
+    let missed: Vec<&Row> =
+        validation.rows.iter().filter(|row| row.verdict != Verdict::Met).collect();
     if !missed.is_empty() {
         line("## Misses");
     }

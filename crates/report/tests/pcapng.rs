@@ -1,4 +1,5 @@
-//! Captures, read by two readers that are not ours: a parser in Rust, and tshark where it is installed.
+//! Captures, read by two readers that are not ours: a parser in Rust, and tshark where it is
+//! installed.
 
 use justfull_lab::runner::Watch;
 use justfull_report::export::outputs::Outputs;
@@ -54,7 +55,8 @@ impl Capture {
 
 fn capture() -> Capture {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let scenario = Scenario::parse(SCENARIO, Path::new("captured.toml"), None, Overrides::default());
+    let scenario =
+        Scenario::parse(SCENARIO, Path::new("captured.toml"), None, Overrides::default());
     let outputs = Outputs {
         pcapng: Some(folder.path().join("c.pcapng")),
         packets: Some((folder.path().join("p.csv"), Format::Csv)),
@@ -166,7 +168,9 @@ fn each_layer_has_each_packet_once_and_time_does_not_go_back() {
     let made = capture();
     let (comments, frames) = read(&made.path());
     assert!(comments.iter().any(|c| c == "justfull.method = Vanilla"), "{comments:?}");
-    assert!(comments.iter().any(|c| c.starts_with("justfull.scenario_toml = title = \"Captured\"")));
+    assert!(
+        comments.iter().any(|c| c.starts_with("justfull.scenario_toml = title = \"Captured\""))
+    );
     assert!(frames.windows(2).all(|pair| pair[0].ns <= pair[1].ns));
     let on = |i: u32| frames.iter().filter(move |f| f.interface == i);
     let csv = fs::read_to_string(made.folder.path().join("p.csv")).expect("it is there");
@@ -188,7 +192,9 @@ fn each_layer_has_each_packet_once_and_time_does_not_go_back() {
         ids.dedup();
         assert_eq!(ids.len(), all, "interface {i}");
     }
-    let late = on(2).filter(|f| !f.comment.contains("dropped") && f.ns + 2_000_000 > 3_000_000_000).count();
+    let late = on(2)
+        .filter(|f| !f.comment.contains("dropped") && f.ns + 2_000_000 > 3_000_000_000)
+        .count();
     assert_eq!(on(3).count() + late, made.rows, "the last 2 ms are in the air when the run ends");
 }
 
@@ -217,7 +223,8 @@ fn sequence_numbers_are_those_of_the_stream() {
     assert!(pings(0, 8) >= 28 && pings(4, 0) >= 20, "{} {}", pings(0, 8), pings(4, 0));
 }
 
-/// Runs a Wireshark tool; none, said aloud, where it is not installed, which continuous integration takes for a failure.
+/// Runs a Wireshark tool; none, said aloud, where it is not installed, which continuous integration
+/// takes for a failure.
 fn wireshark(program: &str, arguments: &[&str], path: &Path) -> Option<String> {
     let done = match Command::new(program).args(arguments).arg(path).output() {
         Ok(done) => done,

@@ -1,4 +1,5 @@
-//! The files of single runs: what stands in them agrees with the run, with each other, and with what other programs read.
+//! The files of single runs: what stands in them agrees with the run, with each other, and with
+//! what other programs read.
 
 use flate2::read::GzDecoder;
 use justfull_lab::model::Comparison;
@@ -66,7 +67,8 @@ impl Made {
 }
 
 fn scenario(text: &str) -> Scenario {
-    Scenario::parse(text, Path::new("all.toml"), None, Overrides::default()).expect("the scenario is sound")
+    Scenario::parse(text, Path::new("all.toml"), None, Overrides::default())
+        .expect("the scenario is sound")
 }
 
 fn make(text: &str, outputs: impl Fn(&Path) -> Outputs) -> Made {
@@ -89,9 +91,11 @@ fn records(name: &'static str, slots: &'static str, format: Format) -> impl Fn(&
 type Rows = (Vec<BTreeMap<String, String>>, BTreeMap<String, String>);
 
 fn parquet_rows(path: &Path) -> Rows {
-    let reader = SerializedFileReader::new(File::open(path).expect("it is there")).expect("it is Parquet");
+    let reader =
+        SerializedFileReader::new(File::open(path).expect("it is there")).expect("it is Parquet");
     let pairs = reader.metadata().file_metadata().key_value_metadata().expect("it has pairs");
-    let meta = pairs.iter().map(|kv| (kv.key.clone(), kv.value.clone().unwrap_or_default())).collect();
+    let meta =
+        pairs.iter().map(|kv| (kv.key.clone(), kv.value.clone().unwrap_or_default())).collect();
     let text = |field: &Field| match field {
         Field::Null => String::new(),
         Field::Str(text) => text.clone(),
@@ -109,7 +113,12 @@ fn parquet_rows(path: &Path) -> Rows {
 fn header_of(line: &str) -> BTreeMap<String, String> {
     let whole: Value = serde_json::from_str(line).expect("JSON");
     let plain = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
-    whole["justfull"].as_object().expect("an object").iter().map(|(k, v)| (k.clone(), plain(v))).collect()
+    whole["justfull"]
+        .as_object()
+        .expect("an object")
+        .iter()
+        .map(|(k, v)| (k.clone(), plain(v)))
+        .collect()
 }
 
 fn csv_rows(path: &Path) -> Rows {
@@ -118,7 +127,8 @@ fn csv_rows(path: &Path) -> Rows {
     let meta = header_of(first.strip_prefix("# ").expect("a comment"));
     let mut csv = csv::Reader::from_reader(rest.as_bytes());
     let names = csv.headers().expect("a header").clone();
-    let row = |r: csv::StringRecord| names.iter().zip(&r).map(|(n, v)| (n.into(), v.into())).collect();
+    let row =
+        |r: csv::StringRecord| names.iter().zip(&r).map(|(n, v)| (n.into(), v.into())).collect();
     (csv.records().map(|r| row(r.expect("a row"))).collect(), meta)
 }
 
@@ -151,9 +161,12 @@ fn all_three_forms_hold_the_same_records() {
         let (json_rows, json_meta) = json_rows(&json.path(&format!("{name}.jsonl")), columns);
         assert!(rows.len() > 1000 && rows == csv_rows && rows == json_rows, "{name}");
         assert!(rows[0].keys().map(String::as_str).all(|key| columns.contains(&key)));
-        // U7: whose rows they are stands beside them, so that files of several runs can be put together.
+        // U7: whose rows they are stands beside them, so that files of several runs can be put
+        // together.
         let own = |row: &BTreeMap<String, String>| {
-            row["method"] == csv_meta["method"] && row["seed"] == csv_meta["seed"] && row["point"].is_empty()
+            row["method"] == csv_meta["method"]
+                && row["seed"] == csv_meta["seed"]
+                && row["point"].is_empty()
         };
         assert!(rows.iter().all(own), "{name}");
         for key in ["schema", "version", "seed", "method", "scenario_toml"] {
@@ -173,7 +186,10 @@ fn packet_records_agree_with_the_results_of_the_run() {
     assert_eq!(count("delivered_ns"), run.conservation.delivered);
     assert_eq!(count("dropped_ns"), run.conservation.dropped);
     assert_eq!(count("drop_reason"), run.conservation.dropped);
-    assert!(run.conservation.dropped > 0 && run.conservation.queued > 0, "the scenario is hard enough");
+    assert!(
+        run.conservation.dropped > 0 && run.conservation.queued > 0,
+        "the scenario is hard enough"
+    );
     let number = |row: &BTreeMap<String, String>, key: &str| row[key].parse::<u64>().expect(key);
     let warmup = (run.warmup_s * 1e9) as u64;
     for flow in &run.flows {
@@ -185,17 +201,22 @@ fn packet_records_agree_with_the_results_of_the_run() {
         let mean = measured.iter().sum::<u64>() as f64 / measured.len() as f64 * 1e-6;
         assert_eq!(measured.len() as u64, flow.delay.count, "{}", flow.name);
         assert!((mean / flow.delay.mean_ms - 1.0).abs() < 1e-9, "{}: {mean}", flow.name);
-        assert!(
-            own().all(|row| row["protocol"] == flow.protocol && number(row, "qfi") == u64::from(flow.qfi))
-        );
+        assert!(own().all(
+            |row| row["protocol"] == flow.protocol && number(row, "qfi") == u64::from(flow.qfi)
+        ));
     }
     for row in rows.iter().filter(|row| !row["delivered_ns"].is_empty()) {
-        let parts = ["sojourn_upf_ns", "sojourn_sdap_ns", "sojourn_rlc_ns"].map(|key| number(row, key));
-        assert_eq!(parts.iter().sum::<u64>(), number(row, "delivered_ns") - number(row, "entered_ns"));
+        let parts =
+            ["sojourn_upf_ns", "sojourn_sdap_ns", "sojourn_rlc_ns"].map(|key| number(row, key));
+        assert_eq!(
+            parts.iter().sum::<u64>(),
+            number(row, "delivered_ns") - number(row, "entered_ns")
+        );
     }
 }
 
-/// The same with a MAC that deals in resource blocks, sends a block twice at most and loses some for good.
+/// The same with a MAC that deals in resource blocks, sends a block twice at most and loses some
+/// for good.
 fn lossy() -> String {
     let cell = "[channel]\nkind = \"mcs\"\nmcs = [28]\n[mac.carrier]\nkind = \"lte\"\n\
                 [mac.harq]\nbler = 0.3\ncombining = 1.0\ntransmissions = 2\n";
@@ -207,19 +228,25 @@ fn what_is_lost_on_the_air_is_recorded_as_dropped_and_what_arrives_with_its_time
     let made = make(&lossy(), records("p.csv", "s.csv", Format::Csv));
     let run = &made.comparison.groups[0].runs[0];
     let (rows, _) = csv_rows(&made.path("p.csv"));
-    let has = |row: &BTreeMap<String, String>, name: &str| row.get(name).is_some_and(|cell| !cell.is_empty());
-    let count =
-        |is: &dyn Fn(&BTreeMap<String, String>) -> bool| rows.iter().filter(|row| is(row)).count() as u64;
+    let has = |row: &BTreeMap<String, String>, name: &str| {
+        row.get(name).is_some_and(|cell| !cell.is_empty())
+    };
+    let count = |is: &dyn Fn(&BTreeMap<String, String>) -> bool| {
+        rows.iter().filter(|row| is(row)).count() as u64
+    };
     let c = &run.conservation;
     assert_eq!(count(&|row| has(row, "delivered_ns")), c.delivered);
     assert_eq!(count(&|row| has(row, "dropped_ns")), c.dropped);
     assert_eq!(count(&|row| !has(row, "delivered_ns") && !has(row, "dropped_ns")), c.queued);
-    let on_air =
-        |row: &BTreeMap<String, String>| matches!(row["drop_reason"].as_str(), "harq" | "reassembly");
+    let on_air = |row: &BTreeMap<String, String>| {
+        matches!(row["drop_reason"].as_str(), "harq" | "reassembly")
+    };
     let lost = rows.iter().filter(|row| on_air(row)).collect::<Vec<_>>();
     assert!(lost.len() > 20, "9 % of the blocks are lost: {}", lost.len());
     assert!(
-        lost.iter().all(|row| has(row, "left_rlc_ns") && !has(row, "delivered_ns") && !has(row, "on_air_ns"))
+        lost.iter().all(|row| has(row, "left_rlc_ns")
+            && !has(row, "delivered_ns")
+            && !has(row, "on_air_ns"))
     );
     let times = rows.iter().filter_map(|row| row["on_air_ns"].parse::<u64>().ok());
     let most = times.max().unwrap_or(0);
@@ -237,7 +264,11 @@ fn slot_records_agree_with_the_results_of_the_run() {
     let sum = |key: &str| measured.iter().map(|row| number(row, key)).sum::<u64>();
     assert_eq!(measured.len() as u64, run.cell.slots);
     assert_eq!((sum("capacity_bytes"), sum("used_bytes")), (run.cell.offered, run.cell.used));
-    assert!(measured.iter().all(|row| row["capacity_packets"].is_empty() && row["used_packets"].is_empty()));
+    assert!(
+        measured
+            .iter()
+            .all(|row| row["capacity_packets"].is_empty() && row["used_packets"].is_empty())
+    );
     for (layer, result) in ["upf", "sdap", "rlc"].iter().zip(&run.layers) {
         let mean = sum(&format!("{layer}_packets")) as f64 / measured.len() as f64;
         assert!((mean - result.backlog_packets_mean).abs() < 1e-9, "{layer}: {mean}");
@@ -248,7 +279,8 @@ fn slot_records_agree_with_the_results_of_the_run() {
 fn a_file_tells_how_to_make_it_again() {
     let made = make(SCENARIO, records("p.parquet", "s.parquet", Format::Parquet));
     let (_, meta) = parquet_rows(&made.path("p.parquet"));
-    let again = make(&meta["justfull.scenario_toml"], records("p.parquet", "s.parquet", Format::Parquet));
+    let again =
+        make(&meta["justfull.scenario_toml"], records("p.parquet", "s.parquet", Format::Parquet));
     let bytes = |made: &Made| fs::read(made.path("p.parquet")).expect("it is there");
     assert_eq!(again.comparison.groups[0].runs, made.comparison.groups[0].runs);
     assert_eq!(bytes(&again), bytes(&made));
@@ -278,7 +310,11 @@ fn equal_runs_give_equal_files() {
     };
     let (a, b) = (make(SCENARIO, all), make(SCENARIO, all));
     for name in ["c.pcapng", "f.flent.gz", "i.json"] {
-        assert_eq!(fs::read(a.path(name)).expect(name), fs::read(b.path(name)).expect(name), "{name}");
+        assert_eq!(
+            fs::read(a.path(name)).expect(name),
+            fs::read(b.path(name)).expect(name),
+            "{name}"
+        );
     }
 }
 
@@ -290,7 +326,8 @@ fn a_full_disk_ends_the_run_with_one_error_and_leaves_no_file() {
         pcapng: Some(folder.path().join("c.pcapng")),
         ..Outputs::default()
     };
-    let error = run::compare(&scenario(SCENARIO), 1, &Watch::default(), &[outputs]).expect_err("it is full");
+    let error = run::compare(&scenario(SCENARIO), 1, &Watch::default(), &[outputs])
+        .expect_err("it is full");
     assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
 }
@@ -311,8 +348,10 @@ fn json(path: &Path) -> Value {
 
 #[test]
 fn flent_data_hold_goodput_ping_and_call_over_time() {
-    let made =
-        make(SCENARIO, |folder| Outputs { flent: Some(folder.join("f.flent.gz")), ..Outputs::default() });
+    let made = make(SCENARIO, |folder| Outputs {
+        flent: Some(folder.join("f.flent.gz")),
+        ..Outputs::default()
+    });
     let run = &made.comparison.groups[0].runs[0];
     let mut text = String::new();
     let file = File::open(made.path("f.flent.gz")).expect("it is there");
@@ -349,7 +388,10 @@ fn flent_data_hold_goodput_ping_and_call_over_time() {
 
 #[test]
 fn irtt_json_has_its_names_and_the_delays_of_the_call() {
-    let made = make(SCENARIO, |folder| Outputs { irtt: Some(folder.join("i.json")), ..Outputs::default() });
+    let made = make(SCENARIO, |folder| Outputs {
+        irtt: Some(folder.join("i.json")),
+        ..Outputs::default()
+    });
     let run = &made.comparison.groups[0].runs[0];
     let data = json(&made.path("i.json"));
     let trips = data["round_trips"].as_array().expect("trips");
@@ -373,9 +415,11 @@ fn irtt_json_of_a_ping_has_round_trips() {
     let text = SCENARIO
         .replace("low_latency = true\n", "")
         .replace("[[flow]]\nname = \"ping\"\n", "[[flow]]\nname = \"ping\"\nlow_latency = true\n");
-    let made = make(&text, |folder| Outputs { irtt: Some(folder.join("i.json")), ..Outputs::default() });
+    let made =
+        make(&text, |folder| Outputs { irtt: Some(folder.join("i.json")), ..Outputs::default() });
     let data = json(&made.path("i.json"));
-    let trip = data["round_trips"].as_array().expect("trips").iter().find(|t| t["delay"]["rtt"].is_u64());
+    let trip =
+        data["round_trips"].as_array().expect("trips").iter().find(|t| t["delay"]["rtt"].is_u64());
     let delay = &trip.expect("a reply")["delay"];
     let ns = |key: &str| delay[key].as_u64().expect("a time");
     assert_eq!(ns("rtt"), ns("send") + ns("receive"));
@@ -388,6 +432,7 @@ fn a_run_without_datagrams_has_nothing_for_irtt() {
     let text = SCENARIO.split("[[flow]]\nname = \"call\"").next().expect("a first part");
     let folder = tempfile::tempdir().expect("a folder can be made");
     let outputs = Outputs { irtt: Some(folder.path().join("i.json")), ..Outputs::default() };
-    let error = run::compare(&scenario(text), 1, &Watch::default(), &[outputs]).expect_err("no datagrams");
+    let error =
+        run::compare(&scenario(text), 1, &Watch::default(), &[outputs]).expect_err("no datagrams");
     assert!(error.to_string().contains("no flow of datagrams"), "{error}");
 }

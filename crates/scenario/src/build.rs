@@ -95,7 +95,12 @@ pub(super) fn world(
 }
 
 /// Index of the slice that entry `i` of the UEs names.
-fn slice(file: &ScenarioFile, i: usize, ue: &UeFile, locator: &Locator) -> Result<u16, ScenarioError> {
+fn slice(
+    file: &ScenarioFile,
+    i: usize,
+    ue: &UeFile,
+    locator: &Locator,
+) -> Result<u16, ScenarioError> {
     let Some(name) = &ue.slice else { return Ok(0) };
     let names = || file.slice.iter().map(|slice| slice.name.as_str());
     names().position(|slice| slice == name).map(|at| at as u16).ok_or_else(|| {
@@ -118,7 +123,11 @@ fn flows(
         let span = if flow.ues == 0 { ues.len().saturating_sub(first) } else { flow.ues as usize };
         if span == 0 || first + span > ues.len() {
             let last = first + span.max(1) - 1;
-            let found = if last == first { format!("UE {first}") } else { format!("UEs {first} to {last}") };
+            let found = if last == first {
+                format!("UE {first}")
+            } else {
+                format!("UEs {first} to {last}")
+            };
             let allowed = match ues.len() {
                 0 => "none: there is no UE".into(),
                 1 => "0: there is one UE".into(),
@@ -127,7 +136,11 @@ fn flows(
             return Err(locator.plain(&at("ue"), &found, &allowed));
         }
         if flow.count == 0 || flows.len() + span * flow.count as usize > MOST {
-            return Err(locator.plain(&at("count"), &flow.count.to_string(), "1 to a million flows in all"));
+            return Err(locator.plain(
+                &at("count"),
+                &flow.count.to_string(),
+                "1 to a million flows in all",
+            ));
         }
         let port = ports.as_ref().map(|ports| ports[i]).ok_or_else(|| {
             let sum: u64 = file.flow.iter().map(|flow| u64::from(flow.count)).sum();
@@ -137,7 +150,8 @@ fn flows(
                 "at most 65536: each has a port",
             )
         })?;
-        let (name, traffic) = (Arc::<str>::from(&*flow.name), Arc::new(traffic(flow, &at, locator)?));
+        let (name, traffic) =
+            (Arc::<str>::from(&*flow.name), Arc::new(traffic(flow, &at, locator)?));
         let delay_budget = delay_budget(flow, &at, locator)?;
         for (ue_index, ue) in ues.iter_mut().enumerate().skip(first).take(span) {
             for k in 0..flow.count {
@@ -186,7 +200,8 @@ fn delay_budget(
     }
 }
 
-/// What no rule names goes to the UE's last QoS flow, as the default rule of a PDU session does (TS 23.501 section 5.7.1.1).
+/// What no rule names goes to the UE's last QoS flow, as the default rule of a PDU session does (TS
+/// 23.501 section 5.7.1.1).
 fn default_rules(ues: &mut [UeConfig]) {
     for ue in ues {
         if let Some(last) = ue.qos_flows.last() {
@@ -233,15 +248,18 @@ fn traffic(
     let mut said = kinds.into_iter().filter_map(|(name, traffic)| Some((name, traffic?)));
     match (said.next(), said.next()) {
         (Some((_, traffic)), None) => Ok(traffic),
-        (None, _) => Err(locator.plain(&at("name"), &flow.name, &format!("a flow with one table of {all}"))),
+        (None, _) => {
+            Err(locator.plain(&at("name"), &flow.name, &format!("a flow with one table of {all}")))
+        }
         (Some((first, _)), Some((second, _))) => {
             Err(locator.plain(&at(second), &format!("`{first}` and `{second}`"), "one of them"))
         }
     }
 }
 
-/// Where the ports of each entry begin, counted from [`FIRST_PORT`], such that no two entries share one; none when there are not
-/// enough. Entries stand apart, so that a flow that is added to one moves no port, and with it no hash, of those after it.
+/// Where the ports of each entry begin, counted from [`FIRST_PORT`], such that no two entries share
+/// one; none when there are not enough. Entries stand apart, so that a flow that is added to one
+/// moves no port, and with it no hash, of those after it.
 fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
     let with = |apart: u32| -> Option<Vec<u32>> {
         let mut free = 0_u32;
@@ -273,7 +291,8 @@ fn tuple(traffic: &Traffic, ue: usize, flow: u32) -> FiveTuple {
             Protocol::Udp => 2112,
             Protocol::Icmp | Protocol::Other => 0,
         },
-        // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell pings apart.
+        // ICMP has no ports: there it is the identifier of the echo requests, by which rules tell
+        // pings apart.
         destination_port: ((FIRST_PORT + flow) % PORTS) as u16,
         protocol,
     }
@@ -292,14 +311,19 @@ fn channel(
         ChannelFile::Rows(c) => ChannelConfig::Rows(c.clone()),
         ChannelFile::CqiRows(c) => ChannelConfig::CqiRows(c.clone()),
         ChannelFile::Markov(c) => ChannelConfig::Markov(c.clone()),
-        ChannelFile::Trace(t) => {
-            ChannelConfig::Rows(trace_channel::rows(t, slot, traces, &format!("{field}.file"), locator)?)
-        }
+        ChannelFile::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
+            t,
+            slot,
+            traces,
+            &format!("{field}.file"),
+            locator,
+        )?),
         ChannelFile::CqiTrace(t) => {
             let format = Format::Cqi { missing: t.missing };
             let field = format!("{field}.file");
             let Values::Cqi(cqi) =
-                trace_channel::read(t.file.as_ref(), traces, format, t.rows, &field, locator)?.values
+                trace_channel::read(t.file.as_ref(), traces, format, t.rows, &field, locator)?
+                    .values
             else {
                 return Err(locator.plain(&field, "capacities", "channel qualities"));
             };
@@ -326,10 +350,13 @@ pub(super) fn trace_warnings(
         match channel {
             ChannelFile::CqiTrace(t) => {
                 let format = Format::Cqi { missing: t.missing };
-                let trace = trace_channel::read(t.file.as_ref(), traces, format, None, &field, locator)?;
+                let trace =
+                    trace_channel::read(t.file.as_ref(), traces, format, None, &field, locator)?;
                 warnings.extend(trace.repair.map(|repair| repair.to_string()));
             }
-            ChannelFile::Trace(t) => warnings.extend(trace_channel::notes(&t, traces, &field, locator)?),
+            ChannelFile::Trace(t) => {
+                warnings.extend(trace_channel::notes(&t, traces, &field, locator)?)
+            }
             _ => {}
         }
     }

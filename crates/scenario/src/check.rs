@@ -19,8 +19,8 @@ const MOST_MISTAKES: usize = 100;
 const SHOWN: usize = 3;
 
 impl Scenario {
-    /// Looks for all that is wrong with `text`, which stands in `file`: under each method, under each variant unless one is
-    /// asked for, and with each switch.
+    /// Looks for all that is wrong with `text`, which stands in `file`: under each method, under
+    /// each variant unless one is asked for, and with each switch.
     ///
     /// # Errors
     /// Each mistake once, in the order of the file, at most a hundred.
@@ -44,8 +44,8 @@ impl Scenario {
         }
     }
 
-    /// Looks for what is wrong with what was asked for. Every method must be known and give a world, so that a mistake is found
-    /// before the first run.
+    /// Looks for what is wrong with what was asked for. Every method must be known and give a
+    /// world, so that a mistake is found before the first run.
     pub(super) fn find(&mut self, found: &mut Findings) -> Result<(), Full> {
         self.find_in_numbers(found)?;
         self.notes = self.find_under(self.variant(), found)?;
@@ -75,7 +75,8 @@ impl Scenario {
         }
         let seed = self.first_seed();
         if seed.checked_add(u64::from(runs)).is_none() {
-            let allowed = format!("at most {}: each run has the next seed", u64::MAX - u64::from(runs));
+            let allowed =
+                format!("at most {}: each run has the next seed", u64::MAX - u64::from(runs));
             found.add(self.locator.option("--seed", &seed.to_string(), &allowed))?;
         }
         if self.points().is_empty() {
@@ -108,7 +109,9 @@ impl Scenario {
             return Ok(Vec::new());
         }
         if variant == self.variant() {
-            self.unread_settings(&seen.unread).into_iter().try_for_each(|error| found.add(error))?;
+            self.unread_settings(&seen.unread)
+                .into_iter()
+                .try_for_each(|error| found.add(error))?;
         }
         match &self.base.sweep {
             Some(file) if sweep.is_none(&self.points()) => {
@@ -121,7 +124,8 @@ impl Scenario {
         Ok(self.notes_on(seen))
     }
 
-    /// Looks for what is wrong with `case`; also returns its world if nothing is. None for a name that nobody knows.
+    /// Looks for what is wrong with `case`; also returns its world if nothing is. None for a name
+    /// that nobody knows.
     fn find_in_case(
         &self,
         case: Case<'_>,
@@ -141,7 +145,8 @@ impl Scenario {
             Err(error) => Err(error.clone()),
         };
         let world = match built {
-            // A trace that only another variant reads, and that is not here, is not the scenario's fault.
+            // A trace that only another variant reads, and that is not here, is not the scenario's
+            // fault.
             Err(error) if error.needs_data && case.variant != self.variant() => None,
             Ok(world) => Some(world).filter(|_| !wrong),
             Err(_) => {
@@ -187,12 +192,19 @@ impl Scenario {
             return error.clone();
         }
         let others = under.len().saturating_sub(SHOWN);
-        let others =
-            if others > 0 { format!("; {others} other methods have no such setting") } else { String::new() };
+        let others = if others > 0 {
+            format!("; {others} other methods have no such setting")
+        } else {
+            String::new()
+        };
         let allowed = format!("one that is there: {}{others}", there.join("; "));
         let keys = super::tree::indexed(&self.tree, path.keys());
         let set_by = "--set".to_string();
-        ScenarioError { set_by, at: None, ..self.locator.at_keys(&keys, "no such setting", &allowed) }
+        ScenarioError {
+            set_by,
+            at: None,
+            ..self.locator.at_keys(&keys, "no such setting", &allowed)
+        }
     }
 
     /// Who sets the swept path after the sweep.
@@ -215,8 +227,8 @@ impl Scenario {
         self.find_in_switches(&variants, found)
     }
 
-    /// Looks for what is wrong with each switch: it must go with some variant and method. What is wrong without it, too, is not
-    /// its fault.
+    /// Looks for what is wrong with each switch: it must go with some variant and method. What is
+    /// wrong without it, too, is not its fault.
     fn find_in_switches(&self, variants: &[&str], found: &mut Findings) -> Result<(), Full> {
         let sound = found.errors.is_empty();
         for switch in self.switches.keys() {
@@ -229,14 +241,17 @@ impl Scenario {
                 own.errors.retain(|error| !error.needs_data && (sound || error.set_by == by));
                 own.errors
             };
-            let known = || self.methods().iter().filter(|method| self.methods.find(method).is_some());
+            let known =
+                || self.methods().iter().filter(|method| self.methods.find(method).is_some());
             let cases = variants.iter().flat_map(|v| known().map(move |m| (v, m)));
             let mut cases = cases.map(|(variant, method)| Case {
                 variant,
                 switches: &switches,
                 ..self.case(Some(method), None)
             });
-            let Some(first) = cases.next().map(wrong).filter(|first| !first.is_empty()) else { continue };
+            let Some(first) = cases.next().map(wrong).filter(|first| !first.is_empty()) else {
+                continue;
+            };
             let known = |case| if sound { self.is_sound(case) } else { None };
             if cases.any(|case| known(case).unwrap_or_else(|| wrong(case).is_empty())) {
                 continue;
@@ -257,7 +272,8 @@ impl Scenario {
 struct SweepEffect {
     /// The world at the first point of the method that is looked at.
     first: Option<WorldConfig>,
-    /// Some world differs from its method's first, or cannot because a later setting hides the sweep.
+    /// Some world differs from its method's first, or cannot because a later setting hides the
+    /// sweep.
     some: bool,
 }
 
@@ -279,14 +295,16 @@ impl SweepEffect {
     }
 }
 
-/// The deepest table on the way of `path` below the root, and what can be set in it; none where no table is there.
+/// The deepest table on the way of `path` below the root, and what can be set in it; none where no
+/// table is there.
 fn deepest(file: &ScenarioFile, path: &Path) -> Option<String> {
     let tree = toml::Table::try_from(file).ok()?;
     let keys = path.keys();
     let n = (1..keys.len()).rev().find(|n| super::tree::get(&tree, &keys[..*n]).is_some())?;
     let (way, value) = (keys[..n].join("."), super::tree::get(&tree, &keys[..n])?);
     let table = value.as_table()?;
-    let settings: Vec<&str> = table.keys().map(String::as_str).filter(|key| *key != "kind").collect();
+    let settings: Vec<&str> =
+        table.keys().map(String::as_str).filter(|key| *key != "kind").collect();
     let settings = if settings.is_empty() { "nothing to set".into() } else { settings.join(", ") };
     Some(match table.get("kind").and_then(Value::as_str) {
         Some(kind) => format!("`{way}` is {kind} with {settings}"),

@@ -215,7 +215,10 @@ impl Locator {
             Err(ScenarioError { allowed, ..ScenarioError::unreadable(&self.source.file, &found) })
         };
         if text.len() as u64 > SCENARIO_LIMIT.0 {
-            return refused(format!("more than {SCENARIO_LIMIT}"), format!("at most {SCENARIO_LIMIT}"));
+            return refused(
+                format!("more than {SCENARIO_LIMIT}"),
+                format!("at most {SCENARIO_LIMIT}"),
+            );
         }
         if text.bytes().filter(|b| matches!(b, b'\n' | b',')).count() > MOST_VALUES {
             let allowed = format!("at most {MOST_VALUES}: a long series belongs in a trace file");
@@ -223,10 +226,14 @@ impl Locator {
         }
         let mut tree = self.toml()?;
         if tree::deeper_than(&tree, MOST_PARTS) {
-            return refused("a value deep inside others".into(), format!("at most {MOST_PARTS} levels"));
+            return refused(
+                "a value deep inside others".into(),
+                format!("at most {MOST_PARTS} levels"),
+            );
         }
         if let Some((keys, length)) = tree::longer_list(&tree, MOST_ELEMENTS) {
-            let allowed = format!("at most {MOST_ELEMENTS}: a longer series belongs in a trace file");
+            let allowed =
+                format!("at most {MOST_ELEMENTS}: a longer series belongs in a trace file");
             return Err(self.at_keys(&keys, &format!("a list of {length}"), &allowed));
         }
         kinds::expand(&mut tree);
@@ -285,7 +292,8 @@ impl Locator {
     /// A path of a setting that is none.
     pub(super) fn no_path(&self, path: &str, error: &str, origin: &Origin<'_>) -> ScenarioError {
         let plain = error.strip_prefix("found ").unwrap_or(error);
-        let (found, allowed) = plain.split_once(", allowed is ").unwrap_or((plain, "a dotted path"));
+        let (found, allowed) =
+            plain.split_once(", allowed is ").unwrap_or((plain, "a dotted path"));
         ScenarioError {
             at: self.locate(&origin.keys(path)),
             set_by: origin.set_by.into(),
@@ -314,7 +322,8 @@ impl Locator {
         (depth == keys.len()).then(|| self.line_column(span.start))
     }
 
-    /// The last setting that gave the field at `keys` its value or, for a value that is not in the file, made a table above it.
+    /// The last setting that gave the field at `keys` its value or, for a value that is not in the
+    /// file, made a table above it.
     fn setter(&self, keys: &[String]) -> Option<&Applied> {
         let in_file = self.locate_whole(keys).is_some();
         let above = if in_file { keys } else { keys.split_last().map_or(keys, |(_, above)| above) };
@@ -361,7 +370,8 @@ impl Locator {
 
     /// A bound was broken when the world of a method was built; `field` is the file's.
     pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
-        let mut found = self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
+        let mut found =
+            self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
         if found.set_by.is_empty() {
             found.method = method.into();
         }

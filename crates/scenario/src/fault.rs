@@ -163,7 +163,8 @@ impl<'a> Search<'a> {
             });
             if self.changes(&after) {
                 let of_probe = after.and_then(Result::err).filter(|f| {
-                    f.message.contains(&format!("{PROBE}`")) || f.message.contains(&format!("{PROBE}\""))
+                    f.message.contains(&format!("{PROBE}`"))
+                        || f.message.contains(&format!("{PROBE}\""))
                 });
                 let allowed = of_probe.map(|f| split(&f.message).1).unwrap_or_else(generally);
                 return (with(&table), allowed);
@@ -182,11 +183,12 @@ impl<'a> Search<'a> {
         keys.next().unwrap_or_else(|| below.to_vec())
     }
 
-    /// What the table that should stand at `keys` may hold, found out with one that holds nothing that is known.
+    /// What the table that should stand at `keys` may hold, found out with one that holds nothing
+    /// that is known.
     fn table_at(&self, keys: &[String]) -> Option<String> {
         let probe = toml::Table::from_iter([(PROBE.to_string(), Value::Boolean(true))]);
-        let after =
-            self.after(|tree| get_mut(tree, keys).map(|value| *value = Value::Table(probe)).is_some());
+        let after = self
+            .after(|tree| get_mut(tree, keys).map(|value| *value = Value::Table(probe)).is_some());
         let fault = after.and_then(Result::err)?;
         let known = match (fault.named("unknown"), fault.named("missing")) {
             (Some(PROBE), _) => split(&fault.message).1,
@@ -196,8 +198,9 @@ impl<'a> Search<'a> {
         Some(format!("{TABLE} of {known}"))
     }
 
-    /// The keys of the value at fault at or below `below`. A field that is missed when it is gone is at fault only where no
-    /// other is, and a `kind` last of all: it is what makes its neighbours right or wrong.
+    /// The keys of the value at fault at or below `below`. A field that is missed when it is gone
+    /// is at fault only where no other is, and a `kind` last of all: it is what makes its
+    /// neighbours right or wrong.
     fn value(&self, below: &[String]) -> Vec<String> {
         let mut missed = Vec::new();
         for keys in leaves(&self.tree).into_iter().filter(|keys| keys.starts_with(below)) {
@@ -213,15 +216,22 @@ impl<'a> Search<'a> {
         }
         let kind = |keys: &Vec<String>| keys.last().is_some_and(|k| k == "kind");
         let unknown_kind = self.fault.message.starts_with("unknown variant");
-        let at =
-            missed.iter().position(|keys| kind(keys) == unknown_kind).or((!missed.is_empty()).then_some(0));
+        let at = missed
+            .iter()
+            .position(|keys| kind(keys) == unknown_kind)
+            .or((!missed.is_empty()).then_some(0));
         at.map_or_else(|| below.to_vec(), |i| missed.swap_remove(i))
     }
 }
 
 impl Locator {
     /// The error that `error`, from reading `tree` with `read`, is in plain words.
-    pub(super) fn fault(&self, tree: &toml::Table, error: &toml::de::Error, read: Read<'_>) -> ScenarioError {
+    pub(super) fn fault(
+        &self,
+        tree: &toml::Table,
+        error: &toml::de::Error,
+        read: Read<'_>,
+    ) -> ScenarioError {
         let (search, below) = Search::new(tree, Fault::of(error), read);
         let at = |keys: &[String], found: &str, allowed: &str| {
             self.at_keys(&search.original(keys), found, allowed)
@@ -233,7 +243,10 @@ impl Locator {
         let (found, mut allowed) = split(&search.fault.message);
         if let Some(name) = search.fault.named("unknown") {
             let keys = search.unknown(&below, name);
-            return ScenarioError { nowhere: true, ..at(&keys, &found, &suggesting(name, &allowed)) };
+            return ScenarioError {
+                nowhere: true,
+                ..at(&keys, &found, &suggesting(name, &allowed))
+            };
         }
         let keys = search.value(&below);
         if allowed == TABLE {
@@ -284,10 +297,12 @@ fn fill(tree: &mut toml::Table, keys: &[String], parts: Parts) -> bool {
     true
 }
 
-/// The reader's list of names; where some of them come near to `name`, a long list gives way to those.
+/// The reader's list of names; where some of them come near to `name`, a long list gives way to
+/// those.
 fn suggesting(name: &str, allowed: &str) -> String {
     let known: Vec<&str> = allowed.split('`').skip(1).step_by(2).collect();
-    let near: Vec<String> = near::near(name, &known).iter().map(|name| format!("`{name}`")).collect();
+    let near: Vec<String> =
+        near::near(name, &known).iter().map(|name| format!("`{name}`")).collect();
     let near: Vec<&str> = near.iter().map(String::as_str).collect();
     match near.is_empty() {
         true => allowed.to_string(),
@@ -300,12 +315,16 @@ fn suggesting(name: &str, allowed: &str) -> String {
 fn split(message: &str) -> (String, String) {
     let (found, allowed) = message
         .split_once(", expected ")
-        .or_else(|| Some((message.strip_suffix(", there are no fields")?, "none: nothing can be set there")))
+        .or_else(|| {
+            Some((message.strip_suffix(", there are no fields")?, "none: nothing can be set there"))
+        })
         .unwrap_or((message, "another value"));
-    let found =
-        ["invalid type: ", "invalid value: ", "unknown variant "].iter().find_map(|p| found.strip_prefix(p));
-    let found = found
-        .unwrap_or_else(|| if message.starts_with("unknown field") { "an unknown field" } else { message });
+    let found = ["invalid type: ", "invalid value: ", "unknown variant "]
+        .iter()
+        .find_map(|p| found.strip_prefix(p));
+    let found = found.unwrap_or_else(|| {
+        if message.starts_with("unknown field") { "an unknown field" } else { message }
+    });
     let found = match found {
         "map" => "a table",
         "sequence" => "a list",
@@ -319,7 +338,9 @@ fn split(message: &str) -> (String, String) {
         "u64" | "usize" => whole(i64::MAX as u64),
         "f32" | "f64" => "a number".into(),
         "a sequence" => "a list".into(),
-        other if other.starts_with("struct ") || other.starts_with("internally tagged enum ") => TABLE.into(),
+        other if other.starts_with("struct ") || other.starts_with("internally tagged enum ") => {
+            TABLE.into()
+        }
         "a map" => TABLE.into(),
         "variant identifier" => "the name of a kind".into(),
         other => other.into(),
@@ -349,7 +370,8 @@ mod tests {
 
     #[test]
     fn a_mistake_in_a_long_list_is_found_in_time_linear_in_the_list() {
-        let head = "title = \"t\"\nduration = \"1s\"\nchannel = { kind = \"constant\", per_slot = 4 }\n";
+        let head =
+            "title = \"t\"\nduration = \"1s\"\nchannel = { kind = \"constant\", per_slot = 4 }\n";
         let flows = |from: usize, to: usize| -> String {
             let flow = |i| format!("[[flow]]\nname = \"f{i}\"\ntcp = {{ size = \"1kB\" }}\n");
             (from..to).map(flow).collect()
@@ -362,7 +384,10 @@ mod tests {
             (with("[[flow]]\ntcp = {}\n"), "flow[2500].name"),
             (format!("{head}[rlc]\nlimiter = [{rows}]\n{}", flows(0, 1)), "rlc.limiter[0]"),
             (
-                format!("{head}{}\n[rlc.limiter]\nrows = [{rows}]\nkind = \"dqrl\"", flows(0, 3000)),
+                format!(
+                    "{head}{}\n[rlc.limiter]\nrows = [{rows}]\nkind = \"dqrl\"",
+                    flows(0, 3000)
+                ),
                 "rlc.limiter.kind",
             ),
             (head.replace("4 }", &format!("[{rows}] }}")) + &flows(0, 3000), "channel.per_slot"),

@@ -9,11 +9,12 @@ use justfull_base::doc::ParamDoc;
 use justfull_base::param::{Form, Param};
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig, RowLength,
-    RowsConfig,
+    AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig,
+    RowLength, RowsConfig,
 };
 use justfull_ran::{
-    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder, UpfConfig,
+    MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
+    UpfConfig,
 };
 use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
 use justfull_sim::{GrantConfig, Interval, PingConfig, UplinkConfig};
@@ -130,7 +131,10 @@ impl Param for SweepFile {
         Form::Table(vec![
             key::<String>("path", "Dotted path of the setting."),
             ParamDoc { form: Form::List(Box::new(Form::Any), None), ..values },
-            key::<String>("label", "Name for axes and columns; ends in the unit, e.g. interval_ms."),
+            key::<String>(
+                "label",
+                "Name for axes and columns; ends in the unit, e.g. interval_ms.",
+            ),
         ])
     }
 
@@ -208,17 +212,20 @@ table! {
         /// How many rows are used, from the first on; all when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rows: Option<usize> = None, stated("1 to the rows of the trace");
-        /// How long a row of `packets` or `bytes` is in force: a time, or a number of slots; 1 s when left out.
+        /// How long a row of `packets` or `bytes` is in force: a time, or a number of slots; 1 s
+        /// when left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         row: Option<RowLength> = None,
             stated("a time above 0s, or a number of slots above 0; packets and bytes only");
-        /// The time in which a row's amount of `packets` or `bytes` is carried; 10 ms when left out.
+        /// The time in which a row's amount of `packets` or `bytes` is carried; 10 ms when left
+        /// out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Duration> = None, stated("above 0s, at most 1h; packets and bytes only");
         /// What follows the last row.
         #[serde(default)]
         at_end: AtEnd = Default::default();
-        /// What a packet of the trace is worth in bytes; 1460 B or what is usual in the format when left out.
+        /// What a packet of the trace is worth in bytes; 1460 B or what is usual in the format when
+        /// left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         packet_bytes: Option<Bytes> = None, stated("1B to 65535B");
         /// Unit of the MAC's grants.
@@ -287,7 +294,8 @@ table! {
 }
 
 table! {
-    /// Modulation and coding schemes from a file of T20's packets per 10 ms: the least MCS that makes as many of 25 blocks.
+    /// Modulation and coding schemes from a file of T20's packets per 10 ms: the least MCS that
+    /// makes as many of 25 blocks.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct McsTraceFile {
@@ -376,7 +384,8 @@ table! {
         /// Its delay is what the scenario asks for.
         #[serde(default)]
         low_latency: bool = Default::default();
-        /// 5QI of its QoS flow (TS 23.501 Table 5.7.4-1): packets that miss its packet delay budget are counted.
+        /// 5QI of its QoS flow (TS 23.501 Table 5.7.4-1): packets that miss its packet delay budget
+        /// are counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         five_qi: Option<u8> = None;
         /// When it starts.

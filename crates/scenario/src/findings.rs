@@ -4,8 +4,8 @@ use super::error::ScenarioError;
 use super::tree::{get, get_mut, leaves, remove};
 use toml::{Table, Value};
 
-/// Attempts on one tree; each finds one mistake or makes room for the next. An attempt takes time by the size of the tree: a tree
-/// of more than [`LARGE`] values gets fewer.
+/// Attempts on one tree; each finds one mistake or makes room for the next. An attempt takes time
+/// by the size of the tree: a tree of more than [`LARGE`] values gets fewer.
 const MOST_ATTEMPTS: usize = 200;
 /// Values of a tree that is attempted as often as may be.
 const LARGE: usize = 1000;
@@ -42,8 +42,8 @@ impl Findings {
         if self.errors.len() >= self.most { Err(Full) } else { Ok(()) }
     }
 
-    /// Adds what `attempt` finds wrong with `tree`, one mistake after the other, and returns what it makes of the tree without
-    /// them; none when a mistake cannot be taken out alone.
+    /// Adds what `attempt` finds wrong with `tree`, one mistake after the other, and returns what
+    /// it makes of the tree without them; none when a mistake cannot be taken out alone.
     pub(super) fn of<T>(
         &mut self,
         tree: &mut Table,
@@ -57,7 +57,8 @@ impl Findings {
                 Err(error) => error,
             };
             let keys = error.keys.clone();
-            // What is missed now, or still at fault, where something was just taken out is not another mistake.
+            // What is missed now, or still at fault, where something was just taken out is not
+            // another mistake.
             let again = removed.filter(|at| at.starts_with(&keys) || keys.starts_with(at));
             let from = match again {
                 Some(mut at) => {
@@ -76,7 +77,8 @@ impl Findings {
     }
 }
 
-/// Takes what stands at `keys` out of `tree`, or the least above it that can leave or be replaced, and returns its keys.
+/// Takes what stands at `keys` out of `tree`, or the least above it that can leave or be replaced,
+/// and returns its keys.
 fn repair(tree: &mut Table, mut keys: Vec<String>) -> Option<Vec<String>> {
     let asked = keys.len();
     while !keys.is_empty() {
@@ -99,7 +101,8 @@ fn removed(tree: &mut Table, keys: &[String]) -> bool {
     of_table && remove(tree, keys)
 }
 
-/// Puts something sound in the place of what a scenario cannot do without. False for everything else.
+/// Puts something sound in the place of what a scenario cannot do without. False for everything
+/// else.
 fn replace(tree: &mut Table, keys: &[String]) -> bool {
     let sound = |pairs: &[(&str, Value)]| {
         Value::Table(pairs.iter().map(|(key, value)| ((*key).to_string(), value.clone())).collect())
@@ -117,10 +120,15 @@ fn replace(tree: &mut Table, keys: &[String]) -> bool {
         ["flow"] => Value::Array(vec![sound(&[("name", "?".into()), ("tcp", sound(&[]))])]),
         ["flow", _, part] if !TRAFFIC.contains(&part) => return false,
         ["flow", _] | ["flow", _, _] => {
-            let Some(flow) = get_mut(tree, &keys[..2]).and_then(Value::as_table_mut) else { return false };
+            let Some(flow) = get_mut(tree, &keys[..2]).and_then(Value::as_table_mut) else {
+                return false;
+            };
             flow.retain(|key, _| !TRAFFIC.contains(&key));
             flow.entry("name").or_insert_with(|| "?".into());
-            flow.insert("udp".into(), sound(&[("payload", "1B".into()), ("interval", "1s".into())]));
+            flow.insert(
+                "udp".into(),
+                sound(&[("payload", "1B".into()), ("interval", "1s".into())]),
+            );
             return true;
         }
         _ => return false,

@@ -1,4 +1,5 @@
-//! A bare name stands for a table of that kind: `scheduler = "proportional_fair"` is `{ kind = "proportional_fair" }`.
+//! A bare name stands for a table of that kind: `scheduler = "proportional_fair"` is `{ kind =
+//! "proportional_fair" }`.
 
 use toml::{Table, Value};
 
@@ -18,7 +19,8 @@ pub(super) fn expand(tree: &mut Table) {
     }
 }
 
-/// Puts a table in the place of `value`, which stands at `key`, if it is a bare name, and likewise of all below it.
+/// Puts a table in the place of `value`, which stands at `key`, if it is a bare name, and likewise
+/// of all below it.
 pub(super) fn expand_value(key: &str, value: &mut Value) {
     match value {
         Value::String(name) if holds(key) => {

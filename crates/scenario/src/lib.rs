@@ -1,10 +1,11 @@
 //! Scenario files: read, checked against every bound, and built into worlds.
 //!
-//! A scenario is one TOML file. What differs between methods, variants and points of a sweep are *settings*: a dotted path and
-//! the value it gets, applied to the file's tree in this order: the variant's, the method's, the method's for the variant, the
-//! sweep's, the switches', the user's (`--set`, under each method that has a place for it). The result is then read strictly: an
-//! unknown key, a bare number where a unit is needed or a value out of bounds is one error that names file, line, field, what was
-//! found and what is allowed.
+//! A scenario is one TOML file. What differs between methods, variants and points of a sweep are
+//! *settings*: a dotted path and the value it gets, applied to the file's tree in this order: the
+//! variant's, the method's, the method's for the variant, the sweep's, the switches', the user's
+//! (`--set`, under each method that has a place for it). The result is then read strictly: an
+//! unknown key, a bare number where a unit is needed or a value out of bounds is one error that
+//! names file, line, field, what was found and what is allowed.
 //!
 //! A door: it parses, checks and builds. No algorithm lives here.
 #![forbid(unsafe_code)]
@@ -123,7 +124,8 @@ impl Scenario {
         overrides: Overrides,
         found: &mut Findings,
     ) -> Option<Self> {
-        let mut scenario = Self::read_text(text, file, data_dir, overrides, found).ok().flatten()?;
+        let mut scenario =
+            Self::read_text(text, file, data_dir, overrides, found).ok().flatten()?;
         // When there is no room for more, what was found is told.
         let _ = scenario.find(found);
         Some(scenario)
@@ -144,21 +146,27 @@ impl Scenario {
         };
         let own = tree.remove("method").map(|own| ("method".to_string(), own));
         let library = |own: &Table| MethodLibrary::shipped().with_own(own, &locator);
-        let Some(methods) = found.of(&mut own.into_iter().collect(), library)? else { return Ok(None) };
+        let Some(methods) = found.of(&mut own.into_iter().collect(), library)? else {
+            return Ok(None);
+        };
         let origin = Origin { by: By::Command, set_by: "the command", table: &[] };
         for setting in &overrides.base {
-            if let Err(error) = locator.apply(&mut tree, &setting.path.to_string(), setting.clone(), &origin)
+            if let Err(error) =
+                locator.apply(&mut tree, &setting.path.to_string(), setting.clone(), &origin)
             {
                 found.add(error)?;
             }
         }
-        let name = file.file_stem().map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
+        let name = file
+            .file_stem()
+            .map_or_else(|| "scenario".into(), |s| s.to_string_lossy().into_owned());
         let scenario_dir = file.parent().map_or_else(PathBuf::new, FilePath::to_path_buf);
         let Some(mut base) = found.of(&mut tree, |tree| ScenarioFile::read(tree, &locator))? else {
             return Ok(None);
         };
         // They are applied to the tree, again and again: what they say must not be read each time.
-        let (variants, switches) = (std::mem::take(&mut base.variants), std::mem::take(&mut base.switches));
+        let (variants, switches) =
+            (std::mem::take(&mut base.variants), std::mem::take(&mut base.switches));
         tree.remove("variants");
         tree.remove("switches");
         let mut scenario = Self {
@@ -197,8 +205,10 @@ impl Scenario {
     /// # Errors
     /// When it cannot be read, is longer than [`SCENARIO_LIMIT`], or is no text.
     pub fn text_of(path: &FilePath) -> Result<String, ScenarioError> {
-        let bytes = read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
-        let text = String::from_utf8(bytes).map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
+        let bytes =
+            read_capped(path, SCENARIO_LIMIT).map_err(|e| ScenarioError::no_input(path, &e))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| ScenarioError::unreadable(path, "not UTF-8 text"))?;
         Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
     }
 
@@ -314,8 +324,8 @@ impl Scenario {
         toml::to_string(&file).map_err(|e| self.locator.plain("", "a scenario", &e.to_string()))
     }
 
-    /// What a user should know before the first run: settings that do not apply to each method or have no effect under some, and
-    /// repairs of the traces.
+    /// What a user should know before the first run: settings that do not apply to each method or
+    /// have no effect under some, and repairs of the traces.
     ///
     /// # Errors
     /// When a trace cannot be read.
@@ -329,8 +339,8 @@ impl Scenario {
     }
 }
 
-/// A swept value as a number in the unit that `label` ends in (`_s`, `_ms`, `_us`, `_ns`, `_B`, `_kB`, `_MB`,
-/// `_kbit`, and Mbit/s for any other rate); plain numbers as they are.
+/// A swept value as a number in the unit that `label` ends in (`_s`, `_ms`, `_us`, `_ns`, `_B`,
+/// `_kB`, `_MB`, `_kbit`, and Mbit/s for any other rate); plain numbers as they are.
 fn sweep_number(value: &Value, label: &str) -> f64 {
     match value {
         Value::Integer(n) => *n as f64,

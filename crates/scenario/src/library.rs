@@ -35,7 +35,8 @@ pub fn scenario(name: &str) -> Option<&'static str> {
     SCENARIOS.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
 }
 
-/// Points of the sweep of the shipped scenario called `name`, as text; one without a name where it sweeps nothing.
+/// Points of the sweep of the shipped scenario called `name`, as text; one without a name where it
+/// sweeps nothing.
 #[must_use]
 pub fn sweep_points(name: &str) -> Vec<String> {
     let tree = scenario(name).and_then(|text| text.parse::<toml::Table>().ok());

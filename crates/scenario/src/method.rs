@@ -35,7 +35,8 @@ impl Settings {
         Self(BTreeMap::from([(path.to_string(), value)]))
     }
 
-    /// Applies all to `tree`; `locator` remembers whose they are. Returns an error for each path that leads nowhere.
+    /// Applies all to `tree`; `locator` remembers whose they are. Returns an error for each path
+    /// that leads nowhere.
     pub(super) fn apply(
         &self,
         tree: &mut toml::Table,
@@ -43,7 +44,8 @@ impl Settings {
         origin: &Origin<'_>,
     ) -> Vec<ScenarioError> {
         let one = |(path, value): (&String, &toml::Value)| {
-            let setting = Setting::new(path, value.clone()).map_err(|e| locator.no_path(path, &e, origin))?;
+            let setting =
+                Setting::new(path, value.clone()).map_err(|e| locator.no_path(path, &e, origin))?;
             locator.apply(tree, path, setting, origin)
         };
         self.0.iter().map(one).filter_map(Result::err).collect()
@@ -116,7 +118,11 @@ impl MethodLibrary {
     }
 
     /// Adds the `[[method]]` tables in `own`; one of the same name replaces a shipped one.
-    pub(super) fn with_own(mut self, own: &toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
+    pub(super) fn with_own(
+        mut self,
+        own: &toml::Table,
+        locator: &Locator,
+    ) -> Result<Self, ScenarioError> {
         let read = toml::Table::try_into::<File>;
         let read_own = read(own.clone());
         let own = read_own.map_err(|e| locator.fault(own, &e, &|t| read(t).map(drop)))?.method;

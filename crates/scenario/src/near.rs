@@ -7,7 +7,8 @@ const LISTED: usize = 12;
 /// Least likeness of a name that is suggested.
 const LIKE: f64 = 0.8;
 
-/// At most three of `known` that come near to `name`, the nearest first; upper and lower case are one.
+/// At most three of `known` that come near to `name`, the nearest first; upper and lower case are
+/// one.
 #[must_use]
 pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
@@ -26,7 +27,8 @@ pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     found.into_iter().take(MOST).map(|(_, known)| known).collect()
 }
 
-/// What is allowed where `name` stands: the list of `known`, or `otherwise` in words where it is long, and what comes near.
+/// What is allowed where `name` stands: the list of `known`, or `otherwise` in words where it is
+/// long, and what comes near.
 #[must_use]
 pub fn allowed(name: &str, known: &[&str], otherwise: &str) -> String {
     let mut text = match known.len() {
@@ -54,7 +56,15 @@ mod tests {
 
     #[test]
     fn at_most_three_names_that_come_near_are_suggested_and_no_others() {
-        let known = ["codel", "fq_codel", "CoDel@DRQL", "CoDel@DynRLC", "CoDel@5G-BDP", "5G-BDP", "new_reno"];
+        let known = [
+            "codel",
+            "fq_codel",
+            "CoDel@DRQL",
+            "CoDel@DynRLC",
+            "CoDel@5G-BDP",
+            "5G-BDP",
+            "new_reno",
+        ];
         assert_eq!(near("codell", &known)[0], "codel");
         assert!(near("codel", &known).len() <= 3);
         assert_eq!(near("5gbdp", &known), ["5G-BDP"]);

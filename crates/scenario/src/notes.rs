@@ -84,15 +84,18 @@ fn without_effect(file: &ScenarioFile) -> Vec<String> {
     notes.into_iter().flatten().collect()
 }
 
-/// With a carrier the unit of a channel says nothing, and packets, its default, are not what limiters count.
+/// With a carrier the unit of a channel says nothing, and packets, its default, are not what
+/// limiters count.
 fn channel_unit(file: &ScenarioFile) -> Option<String> {
     file.mac.carrier.as_ref()?;
-    let own = file.ue.iter().enumerate().map(|(i, ue)| (format!("ue[{i}].channel"), ue.channel.as_ref()));
+    let own =
+        file.ue.iter().enumerate().map(|(i, ue)| (format!("ue[{i}].channel"), ue.channel.as_ref()));
     let mut all = std::iter::once(("channel".to_string(), Some(&file.channel))).chain(own);
-    let (field, _) = all.find(|(_, channel)| channel.and_then(unit) == Some(CapacityUnit::Packets))?;
+    let (field, _) =
+        all.find(|(_, channel)| channel.and_then(unit) == Some(CapacityUnit::Packets))?;
     Some(format!(
-        "{field}.unit = \"packets\" has no effect with mac.carrier: the MAC deals in resource blocks, and limiters and \
-         pacers count bytes"
+        "{field}.unit = \"packets\" has no effect with mac.carrier: the MAC deals in resource \
+         blocks, and limiters and pacers count bytes"
     ))
 }
 
@@ -111,10 +114,13 @@ fn unit(channel: &ChannelFile) -> Option<CapacityUnit> {
 
 /// A fixed limit that the RLC queue's own limit keeps out of reach.
 fn limiter(file: &ScenarioFile) -> Option<String> {
-    let LimiterConfig::Fixed(FixedConfig { limit, overdraw }) = &file.rlc.limiter else { return None };
+    let LimiterConfig::Fixed(FixedConfig { limit, overdraw }) = &file.rlc.limiter else {
+        return None;
+    };
     let mtu = u64::from(file.mtu);
     let queue = file.rlc.queue.limit;
-    // The most that the queue ever holds, in the limiter's unit; unknown where packets of any size fill bytes.
+    // The most that the queue ever holds, in the limiter's unit; unknown where packets of any size
+    // fill bytes.
     let most = match (limit, queue) {
         (Limit::Packets(_), Limit::Packets(n)) => u64::from(n),
         (Limit::Bytes(_), Limit::Packets(n)) => u64::from(n) * mtu,
@@ -130,26 +136,30 @@ fn limiter(file: &ScenarioFile) -> Option<String> {
     };
     (least > most).then(|| {
         format!(
-            "rlc.limiter.limit = \"{limit}\" holds nothing back: rlc.queue.limit is {queue}, so that the RLC queue is full \
-             before and drops"
+            "rlc.limiter.limit = \"{limit}\" holds nothing back: rlc.queue.limit is {queue}, so \
+             that the RLC queue is full before and drops"
         )
     })
 }
 
 /// A UPF that is neither polled nor paced is passed through.
 fn upf_aqm(file: &ScenarioFile) -> Option<String> {
-    let passed = file.upf.poll.period.is_zero() && matches!(file.sdap.pacer, PacerConfig::Unpaced(_));
+    let passed =
+        file.upf.poll.period.is_zero() && matches!(file.sdap.pacer, PacerConfig::Unpaced(_));
     (passed && file.upf.queue.has_aqm()).then(|| {
-        "the AQM of upf.queue has no effect: without upf.poll.period and sdap.pacer packets pass through the UPF at once"
+        "the AQM of upf.queue has no effect: without upf.poll.period and sdap.pacer packets pass \
+         through the UPF at once"
             .into()
     })
 }
 
 /// An SDAP that is not polled, above a bearer that takes everything, holds nothing.
 fn sdap_aqm(file: &ScenarioFile) -> Option<String> {
-    let passed = file.sdap.poll.period.is_zero() && matches!(file.rlc.limiter, LimiterConfig::Unlimited(_));
+    let passed =
+        file.sdap.poll.period.is_zero() && matches!(file.rlc.limiter, LimiterConfig::Unlimited(_));
     (passed && file.sdap.queue.has_aqm()).then(|| {
-        "the AQM of sdap.queue has no effect: without sdap.poll.period and rlc.limiter packets pass through SDAP at once"
+        "the AQM of sdap.queue has no effect: without sdap.poll.period and rlc.limiter packets \
+         pass through SDAP at once"
             .into()
     })
 }

@@ -1,4 +1,5 @@
-//! From a field of a world back to the field of the file that it came from: a file's UEs and flows stand for several each.
+//! From a field of a world back to the field of the file that it came from: a file's UEs and flows
+//! stand for several each.
 
 use super::file::{ChannelFile, ScenarioFile};
 

@@ -1,4 +1,5 @@
-//! What a scenario says under a method, a variant, a point of the sweep and switches: all settings in their order.
+//! What a scenario says under a method, a variant, a point of the sweep and switches: all settings
+//! in their order.
 
 use super::error::{By, Locator, Origin, ScenarioError};
 use super::file::{self, ScenarioFile};
@@ -36,7 +37,11 @@ impl Scenario {
     }
 
     /// The chosen variant and switches with `method` at `point`.
-    pub(super) fn case<'a>(&'a self, method: Option<&'a str>, point: Option<&'a Value>) -> Case<'a> {
+    pub(super) fn case<'a>(
+        &'a self,
+        method: Option<&'a str>,
+        point: Option<&'a Value>,
+    ) -> Case<'a> {
         Case { variant: self.variant(), method, point, switches: &self.overrides.switches }
     }
 
@@ -59,7 +64,10 @@ impl Scenario {
     ///
     /// # Errors
     /// A name that nobody knows.
-    pub(super) fn resolve(&self, case: Case<'_>) -> Result<(Resolved, Vec<ScenarioError>), ScenarioError> {
+    pub(super) fn resolve(
+        &self,
+        case: Case<'_>,
+    ) -> Result<(Resolved, Vec<ScenarioError>), ScenarioError> {
         let (tree, locator, errors) = self.applied(case)?;
         Ok((self.with_user(tree, locator), errors))
     }
@@ -79,9 +87,12 @@ impl Scenario {
         }
     }
 
-    /// The scenario's tree under `case` without the user's settings, who set what, and what is wrong
-    /// with the paths of its settings.
-    fn applied(&self, case: Case<'_>) -> Result<(Table, Locator, Vec<ScenarioError>), ScenarioError> {
+    /// The scenario's tree under `case` without the user's settings, who set what, and what is
+    /// wrong with the paths of its settings.
+    fn applied(
+        &self,
+        case: Case<'_>,
+    ) -> Result<(Table, Locator, Vec<ScenarioError>), ScenarioError> {
         let (mut tree, mut locator) = (self.tree.clone(), self.locator.clone());
         let mut errors = Vec::new();
         let mut apply = |settings: &Settings, by: By, set_by: &str, table: &[&str]| {
@@ -109,11 +120,19 @@ impl Scenario {
                 name_kinds(&mut tree, &path);
             }
             let origin = Origin { by: By::Sweep, set_by: "sweep", table: &["sweep", "values"] };
-            errors.extend(Settings::one(&sweep.path, value.clone()).apply(&mut tree, &mut locator, &origin));
+            errors.extend(Settings::one(&sweep.path, value.clone()).apply(
+                &mut tree,
+                &mut locator,
+                &origin,
+            ));
         }
         for (name, settings) in switches {
             let (set_by, table) = (&format!("switch {name}"), &["switches", name.as_str()]);
-            errors.extend(settings.apply(&mut tree, &mut locator, &Origin { by: By::Switch, set_by, table }));
+            errors.extend(settings.apply(
+                &mut tree,
+                &mut locator,
+                &Origin { by: By::Switch, set_by, table },
+            ));
         }
         Ok((tree, locator, errors))
     }
@@ -149,7 +168,8 @@ impl Scenario {
             let failed = left.iter().find_map(|&i| {
                 let setting = &self.overrides.set[i];
                 name_kinds(&mut tree, &setting.path);
-                let done = locator.apply(&mut tree, &setting.path.to_string(), setting.clone(), &origin);
+                let done =
+                    locator.apply(&mut tree, &setting.path.to_string(), setting.clone(), &origin);
                 done.err().map(|error| (Some(i).filter(|_| error.nowhere), error))
             });
             let file = match failed {
@@ -174,7 +194,8 @@ impl Scenario {
 
     /// Which of the user's settings `left` it is for which `error` says that there is no place.
     fn without_place(&self, error: &ScenarioError, tree: &Table, left: &[usize]) -> Option<usize> {
-        let missing = error.keys.last().is_some_and(|key| key == "kind") && error.found == "nothing";
+        let missing =
+            error.keys.last().is_some_and(|key| key == "kind") && error.found == "nothing";
         let at = if missing { error.keys.split_last()?.1 } else { &error.keys[..] };
         left.iter().rev().copied().filter(|_| error.nowhere && !at.is_empty()).find(|&i| {
             let path = tree::indexed(tree, self.overrides.set[i].path.keys());
@@ -183,7 +204,8 @@ impl Scenario {
     }
 
     fn unknown_variant(&self, name: &str) -> ScenarioError {
-        let known: Vec<&str> = self.variants.keys().map(String::as_str).chain([file::SOUND]).collect();
+        let known: Vec<&str> =
+            self.variants.keys().map(String::as_str).chain([file::SOUND]).collect();
         let allowed = near::allowed(name, &known, "a variant of the file");
         match self.overrides.variant {
             Some(_) => self.locator.option("--variant", name, &allowed),
@@ -192,8 +214,11 @@ impl Scenario {
     }
 
     fn unknown_method(&self, name: &str) -> ScenarioError {
-        let allowed =
-            near::allowed(name, &self.methods.names(), "a method of `justfull list` or of the file");
+        let allowed = near::allowed(
+            name,
+            &self.methods.names(),
+            "a method of `justfull list` or of the file",
+        );
         match self.overrides.methods {
             Some(_) => self.locator.option("--method", name, &allowed),
             None => self.locator.plain("methods", name, &allowed),
@@ -208,8 +233,8 @@ impl Scenario {
     }
 }
 
-/// Writes down the kind of each table on the way of `path` that is not in `tree`, so that what is set there joins the defaults
-/// that the scenario has there and not a table of no kind.
+/// Writes down the kind of each table on the way of `path` that is not in `tree`, so that what is
+/// set there joins the defaults that the scenario has there and not a table of no kind.
 fn name_kinds(tree: &mut Table, path: &Path) {
     let keys = path.keys();
     for n in 1..keys.len() {
@@ -217,7 +242,11 @@ fn name_kinds(tree: &mut Table, path: &Path) {
         if !way.last().is_some_and(|key| kinds::holds(key)) || tree::get(tree, way).is_some() {
             continue;
         }
-        let whole = tree.clone().try_into::<ScenarioFile>().ok().and_then(|file| Table::try_from(file).ok());
+        let whole = tree
+            .clone()
+            .try_into::<ScenarioFile>()
+            .ok()
+            .and_then(|file| Table::try_from(file).ok());
         let kind = whole.as_ref().and_then(|whole| tree::get(whole, way)?.get("kind").cloned());
         let keys = way.iter().cloned().chain(["kind".to_string()]).collect();
         if let Some(value) = kind {

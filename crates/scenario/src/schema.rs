@@ -51,7 +51,8 @@ fn table(params: &[ParamDoc], doc: Option<&MethodDoc>) -> Value {
 
 fn property(param: &ParamDoc) -> Value {
     let mut value = form(&param.form);
-    let limits = [(param.low, "minimum", "exclusiveMinimum"), (param.high, "maximum", "exclusiveMaximum")];
+    let limits =
+        [(param.low, "minimum", "exclusiveMinimum"), (param.high, "maximum", "exclusiveMaximum")];
     for (limit, included, excluded) in limits {
         if let Some((at, is_included)) = limit {
             value[if is_included { included } else { excluded }] = number(at);
@@ -113,7 +114,9 @@ fn form(form: &Form) -> Value {
         }
         Form::Map(item) => json!({ "type": "object", "additionalProperties": self::form(item) }),
         Form::Table(params) => table(params, None),
-        Form::Kinds(docs) => any_of(docs.iter().map(|doc| table(&doc.params(), Some(doc))).collect()),
+        Form::Kinds(docs) => {
+            any_of(docs.iter().map(|doc| table(&doc.params(), Some(doc))).collect())
+        }
         Form::OneOf(forms) => any_of(forms.iter().map(self::form).collect()),
         Form::Any => json!({}),
     }

@@ -54,7 +54,8 @@ fn settings_apply_in_the_order_file_variant_method_its_variant_sweep_switches_us
     let no_sweep = LAYERS.replace("sweep = {", "#");
     let no_own_variant = no_sweep.replace("[method.variants.v]\nmtu = 1003\n", "");
     let no_method = no_own_variant.replace("set = { mtu = 1002 }", "");
-    let user: Vec<Setting> = ["mtu=1007", "mtu=1008"].iter().map(|s| s.parse().expect("a setting")).collect();
+    let user: Vec<Setting> =
+        ["mtu=1007", "mtu=1008"].iter().map(|s| s.parse().expect("a setting")).collect();
     let with = |switches: &[&str], set: &[Setting]| Overrides {
         variant: variant("v"),
         switches: switches.iter().map(ToString::to_string).collect(),
@@ -75,7 +76,10 @@ fn settings_of_the_base_come_before_all_others_as_if_the_file_said_so() {
     let base = vec![Setting::new("mtu", Value::Integer(900)).expect("a setting")];
     let no_method = LAYERS.replace("sweep = {", "#").replace("set = { mtu = 1002 }", "");
     assert_eq!(mtu(&no_method, Overrides { base: base.clone(), ..Overrides::default() }), 900);
-    assert_eq!(mtu(&no_method, Overrides { base, variant: variant("v"), ..Overrides::default() }), 1003);
+    assert_eq!(
+        mtu(&no_method, Overrides { base, variant: variant("v"), ..Overrides::default() }),
+        1003
+    );
 }
 
 #[test]
@@ -109,7 +113,8 @@ fn a_setting_reads_toml_values_and_takes_everything_else_as_text() {
     assert_eq!(value("a..b=1"), Err("found `a..b`, allowed is a dotted path".into()));
     assert_eq!("?a.b".parse::<Path>().map(|p| p.keys().len()), Ok(2));
     assert!(
-        Setting::new("?a.b", Value::Integer(1)).is_ok_and(|s| s.if_present && s.path.to_string() == "a.b")
+        Setting::new("?a.b", Value::Integer(1))
+            .is_ok_and(|s| s.if_present && s.path.to_string() == "a.b")
     );
 }
 
@@ -169,12 +174,15 @@ fn a_resolved_scenario_reads_back_to_the_same_world() {
         for method in scenario.methods() {
             let resolved = scenario.resolved_toml(Some(method)).expect("it can be written");
             // What the method set is in the text already; under Vanilla nothing more is.
-            let text = resolved.replace(&format!("methods = [\"{method}\"]"), "methods = [\"Vanilla\"]");
+            let text =
+                resolved.replace(&format!("methods = [\"{method}\"]"), "methods = [\"Vanilla\"]");
             let again = parse(&text, Overrides::default())
                 .unwrap_or_else(|e| panic!("{name}, {method}: {e}\n{text}"));
             let job = |method: &str| Job { method: method.into(), point: 0, seed: 1 };
-            let (mut a, b) =
-                (scenario.world(&job(method)).expect("sound"), again.world(&job("Vanilla")).expect("sound"));
+            let (mut a, b) = (
+                scenario.world(&job(method)).expect("sound"),
+                again.world(&job("Vanilla")).expect("sound"),
+            );
             (a.scenario, a.method) = (b.scenario.clone(), b.method.clone());
             assert_eq!(a, b, "{name}, {method}");
         }
@@ -205,12 +213,18 @@ fn the_first_of_two_equal_mistakes_is_named() {
 
 #[test]
 fn a_scenario_that_lacks_only_its_data_says_so() {
-    let traced = LAYERS
-        .replace("{ kind = \"constant\", per_slot = 4 }", "{ kind = \"trace\", file = \"absent.csv\" }");
+    let traced = LAYERS.replace(
+        "{ kind = \"constant\", per_slot = 4 }",
+        "{ kind = \"trace\", file = \"absent.csv\" }",
+    );
     let error = parse(&traced, Overrides::default()).expect_err("no such trace");
     assert!(error.needs_data && error.field == "channel.file" && error.at.is_some(), "{error}");
-    let elsewhere =
-        Scenario::parse(&traced, FilePath::new("test.toml"), Some("/nowhere".into()), Overrides::default());
+    let elsewhere = Scenario::parse(
+        &traced,
+        FilePath::new("test.toml"),
+        Some("/nowhere".into()),
+        Overrides::default(),
+    );
     assert!(elsewhere.is_err_and(|e| !e.needs_data));
 }
 
@@ -231,7 +245,11 @@ fn every_leaf_of_a_tree_can_be_got_set_and_removed() {
                 assert_eq!(path.keys(), keys, "{name}: {path}");
                 let set = |value: Value| Setting { path: path.clone(), if_present: true, value };
                 set(Value::Boolean(true)).apply(&mut changed).expect("the leaf is there");
-                assert_eq!(tree::get(&changed, keys), Some(&Value::Boolean(true)), "{name}: {path}");
+                assert_eq!(
+                    tree::get(&changed, keys),
+                    Some(&Value::Boolean(true)),
+                    "{name}: {path}"
+                );
                 set(value).apply(&mut changed).expect("the leaf is there");
                 assert_eq!(changed, original, "{name}: {path}");
             }
@@ -277,7 +295,10 @@ fn no_two_flows_of_a_ue_share_a_port_however_many_an_entry_has() {
         assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
     }
     let error = flows(&[65_000, 600]).map(|_| ()).expect_err("ports are used up").to_string();
-    assert!(error.contains("found 65600 with the other flows, allowed is at most 65536"), "{error}");
+    assert!(
+        error.contains("found 65600 with the other flows, allowed is at most 65536"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -295,14 +316,22 @@ fn variants_and_switches_are_checked_before_they_are_used() {
     }
     let of_one_variant =
         alone.replace("[variants.v]\n", "[variants.v]\n\"rlc.limiter\" = { kind = \"drql\" }\n");
-    assert!(check(&of_one_variant.replace("mtu = 1005", "\"rlc.limiter.kind\" = \"drql\"")).is_ok());
+    assert!(
+        check(&of_one_variant.replace("mtu = 1005", "\"rlc.limiter.kind\" = \"drql\"")).is_ok()
+    );
 }
 
 #[test]
 fn shipped_scenarios_that_read_no_trace_are_sound_under_their_variants_and_switches() {
-    for name in
-        ["cloud-gaming", "e19-one-qfi", "e19-two-qfis", "page-loads", "rrul-like", "several-ues", "voip-g711"]
-    {
+    for name in [
+        "cloud-gaming",
+        "e19-one-qfi",
+        "e19-two-qfis",
+        "page-loads",
+        "rrul-like",
+        "several-ues",
+        "voip-g711",
+    ] {
         let found = examine(library::scenario(name).expect("it ships"), Overrides::default());
         assert!(found.is_ok(), "{name}: {}", found.expect_err("it is not sound")[0]);
     }
@@ -315,7 +344,8 @@ ue = [{ qos_flow = [{ qfi = 1 }, { qfi = 9 }], rule = [
   { qfi = 1, dscp = 46, source = "192.0.2.0/24", destination = "10.0.0.0/8" },
 ] }]
 [[flow]]"#;
-    let marked = LAYERS.replace("[[flow]]", rules).replace("name = \"bulk\"", "name = \"bulk\"\ndscp = 46");
+    let marked =
+        LAYERS.replace("[[flow]]", rules).replace("name = \"bulk\"", "name = \"bulk\"\ndscp = 46");
     let world = |text: &str| {
         let scenario = parse(text, Overrides::default())?;
         scenario.world(&scenario.jobs()[0])
@@ -371,15 +401,20 @@ fn u1_a_setting_of_the_user_beats_the_method_and_applies_where_it_has_a_place() 
         "and it is said where not"
     );
     let twenty = parse(&two(), set(&["rlc.limiter.limit=20 packets"])).expect("Limit10 has it");
-    let shipped = parse(&two(), Overrides { methods: Some(vec!["Limit20".into()]), ..Overrides::default() });
+    let shipped =
+        parse(&two(), Overrides { methods: Some(vec!["Limit20".into()]), ..Overrides::default() });
     assert_eq!(limiter(&twenty, "Limit10"), limiter(&shipped.expect("sound"), "Limit20"));
-    let kind = parse(&two(), set(&["rlc.limiter=drql", "rlc.limiter.keep=2"])).expect("all have it then");
+    let kind =
+        parse(&two(), set(&["rlc.limiter=drql", "rlc.limiter.keep=2"])).expect("all have it then");
     assert!(limiter(&kind, "Limit10").contains("keep: 2") && kind.warnings() == Ok(Vec::new()));
 }
 
 #[test]
 fn u1_a_setting_that_has_a_place_under_no_method_is_refused_with_what_is_there() {
-    let error = parse(&two(), set(&["rlc.limiter.floor=1"])).map(|_| ()).expect_err("no 5G-BDP").to_string();
+    let error = parse(&two(), set(&["rlc.limiter.floor=1"]))
+        .map(|_| ())
+        .expect_err("no 5G-BDP")
+        .to_string();
     for part in [
         "field `rlc.limiter.floor` (set by --set): found no such setting",
         "`rlc.limiter` is unlimited with nothing to set under Vanilla",
@@ -388,7 +423,8 @@ fn u1_a_setting_that_has_a_place_under_no_method_is_refused_with_what_is_there()
     ] {
         assert!(error.contains(part), "{error}");
     }
-    let wrong = parse(&two(), set(&["rlc.limiter.keep=-1"])).map(|_| ()).expect_err("a bound").to_string();
+    let wrong =
+        parse(&two(), set(&["rlc.limiter.keep=-1"])).map(|_| ()).expect_err("a bound").to_string();
     assert!(wrong.contains("rlc.limiter.keep") && wrong.contains("-1"), "{wrong}");
 }
 
@@ -403,7 +439,9 @@ fn u1_a_setting_within_a_default_kind_applies() {
 fn w5_a_sweep_that_changes_no_world_is_refused_and_a_present_value_is_not() {
     let swept = |path: &str, values: &str| {
         let sweep = format!("sweep = {{ path = \"{path}\", values = {values}, label = \"x\" }}\n");
-        parse(&format!("{sweep}{}", two()), Overrides::default()).map(|_| ()).map_err(|e| e.to_string())
+        parse(&format!("{sweep}{}", two()), Overrides::default())
+            .map(|_| ())
+            .map_err(|e| e.to_string())
     };
     for (path, values) in [
         ("seed", "[1, 2]"),
@@ -424,7 +462,9 @@ fn w5_a_sweep_that_changes_no_world_is_refused_and_a_present_value_is_not() {
     assert!(unread.is_ok(), "equal values: {unread:?}");
     let same = swept("mtu", "[1500, \"1500\"]");
     assert!(same.is_err(), "not a number");
-    for (path, values) in [("mtu", "[1500]"), ("mtu", "[1400, 1500]"), ("duration", "[\"2s\", \"3s\"]")] {
+    for (path, values) in
+        [("mtu", "[1500]"), ("mtu", "[1400, 1500]"), ("duration", "[\"2s\", \"3s\"]")]
+    {
         assert_eq!(swept(path, values), Ok(()), "{path}");
     }
     let no_effect = swept("?rlc.limiter.floor", "[1, 2]").expect_err("no method has it");
@@ -444,13 +484,17 @@ fn w5_a_method_cannot_change_what_makes_runs_comparable() {
         let text = format!("{}[[method]]\nname = \"Own\"\n[method.set]\n{key}\n", two())
             .replace("\"Vanilla\", ", "\"Own\", ");
         let error = parse(&text, Overrides::default()).map(|_| ()).expect_err(key).to_string();
-        assert!(error.contains("set by method Own") && error.contains("test.toml:"), "{key}: {error}");
+        assert!(
+            error.contains("set by method Own") && error.contains("test.toml:"),
+            "{key}: {error}"
+        );
     }
 }
 
 #[test]
 fn w5_a_sweep_that_the_user_overrides_is_said() {
-    let swept = format!("sweep = {{ path = \"mtu\", values = [1400, 1500], label = \"mtu\" }}\n{}", two());
+    let swept =
+        format!("sweep = {{ path = \"mtu\", values = [1400, 1500], label = \"mtu\" }}\n{}", two());
     let scenario = parse(&swept, set(&["mtu=1450"])).expect("sound");
     let notes = scenario.warnings().expect("no trace");
     assert_eq!(notes, ["--set sets mtu, so that all points of the sweep are the same"]);
@@ -484,15 +528,22 @@ fn u2_all_mistakes_of_a_file_are_told_at_once_each_once() {
         "field `rlc.queue.limit` (set by switch b)",
         "field `method[0].sett`",
     ] {
-        assert_eq!(all.iter().filter(|e| e.contains(field)).count(), 1, "{field}: {}", all.join("\n"));
+        assert_eq!(
+            all.iter().filter(|e| e.contains(field)).count(),
+            1,
+            "{field}: {}",
+            all.join("\n")
+        );
     }
     assert_eq!(all.len(), 13, "{}", all.join("\n"));
 }
 
 #[test]
 fn u2_examining_takes_settings_methods_and_a_variant() {
-    let text =
-        format!("{}[variants.v]\n\"rlc.queue.limit\" = \"0 packets\"\n[variants.w]\nmtu = 1400\n", two());
+    let text = format!(
+        "{}[variants.v]\n\"rlc.queue.limit\" = \"0 packets\"\n[variants.w]\nmtu = 1400\n",
+        two()
+    );
     let with = |overrides| examine(&text, overrides).map(|_| ()).map_err(|errors| errors.len());
     assert_eq!(with(Overrides::default()), Err(1));
     assert_eq!(with(Overrides { variant: variant("w"), ..Overrides::default() }), Ok(()));
@@ -501,10 +552,12 @@ fn u2_examining_takes_settings_methods_and_a_variant() {
     assert_eq!(with(Overrides { variant: variant("w"), methods, ..Overrides::default() }), Err(1));
 }
 
-/// U2: reading all switches anew for each took 27 s for 2000 of them. Counted in bytes of the tree, not in time.
+/// U2: reading all switches anew for each took 27 s for 2000 of them. Counted in bytes of the tree,
+/// not in time.
 #[test]
 fn u2_the_tree_that_is_read_for_a_switch_has_no_other_switches() {
-    let switches: String = (0..200).map(|i| format!("[switches.s{i}]\nmtu = {}\n", 1000 + i)).collect();
+    let switches: String =
+        (0..200).map(|i| format!("[switches.s{i}]\nmtu = {}\n", 1000 + i)).collect();
     let scenario = examine(&format!("{}{switches}", two()), Overrides::default()).expect("sound");
     assert_eq!(scenario.switches.len(), 200);
     assert!(!scenario.tree.contains_key("switches") && scenario.base.switches.is_empty());
@@ -543,11 +596,15 @@ fn u2_a_bare_name_stands_for_a_table_of_that_kind() {
     ]);
     assert_eq!(world(&two(), by_user), world(&full, Overrides::default()));
     let own = "[[method]]\nname = \"Own\"\nset = { \"rlc.limiter\" = \"drql\" }\n";
-    let own = parse(&format!("{}{own}", two().replace("\"Vanilla\"", "\"Own\"")), Overrides::default());
+    let own =
+        parse(&format!("{}{own}", two().replace("\"Vanilla\"", "\"Own\"")), Overrides::default());
     assert!(limiter(&own.expect("sound"), "Own").contains("Drql"));
     let unknown = parse(&bare.replace("\"drql\"", "\"drqll\""), Overrides::default()).map(|_| ());
     let unknown = unknown.expect_err("no such kind").to_string();
-    assert!(unknown.contains("rlc.limiter.kind") && unknown.contains("; did you mean `drql`"), "{unknown}");
+    assert!(
+        unknown.contains("rlc.limiter.kind") && unknown.contains("; did you mean `drql`"),
+        "{unknown}"
+    );
 }
 
 /// Every kind of algorithm that a scenario names by `kind` may be a bare name.
@@ -555,7 +612,9 @@ fn u2_a_bare_name_stands_for_a_table_of_that_kind() {
 fn u2_each_key_whose_table_has_a_kind_is_known() {
     for (_, text) in library::SCENARIOS {
         let tree: Table = text.parse().expect("a shipped scenario is TOML");
-        for keys in tree::leaves(&tree).iter().filter(|keys| keys.last().is_some_and(|k| k == "kind")) {
+        for keys in
+            tree::leaves(&tree).iter().filter(|keys| keys.last().is_some_and(|k| k == "kind"))
+        {
             // A setting's path is one key.
             let holder = keys[keys.len() - 2].rsplit('.').next().unwrap_or_default();
             assert!(kinds::holds(holder), "{keys:?}");
@@ -587,7 +646,8 @@ fn f4_paths_and_levels_have_at_most_64_parts() {
         let errors = examine(&text, Overrides::default()).map(|_| ()).expect_err("too deep");
         let error = errors[0].to_string();
         assert!(
-            error.len() < 600 && (error.contains("64") || error.contains("80") || error.contains("recurs")),
+            error.len() < 600
+                && (error.contains("64") || error.contains("80") || error.contains("recurs")),
             "{error}"
         );
     }
@@ -601,7 +661,9 @@ fn f5_files_and_lists_have_stated_limits() {
             &format!("{{ kind = \"rows\", amounts = [{}] }}", "1,".repeat(n)),
         )
     };
-    let told = |text: &str| parse(text, Overrides::default()).map(|_| ()).expect_err("too long").to_string();
+    let told = |text: &str| {
+        parse(text, Overrides::default()).map(|_| ()).expect_err("too long").to_string()
+    };
     let error = told(&list(100_001));
     assert!(
         error.contains("`channel.amounts`: found a list of 100001, allowed is at most 100000"),
@@ -612,7 +674,11 @@ fn f5_files_and_lists_have_stated_limits() {
     let error = told(&format!("# {}\n", "x".repeat(16_000_000)));
     assert!(error.contains("found more than 16MB, allowed is at most 16MB"), "{error}");
     let flows: String = (0..1001)
-        .map(|i| format!("[[flow]]\nname = \"f{i}\"\nudp = {{ payload = \"100B\", interval = \"1s\" }}\n"))
+        .map(|i| {
+            format!(
+                "[[flow]]\nname = \"f{i}\"\nudp = {{ payload = \"100B\", interval = \"1s\" }}\n"
+            )
+        })
         .collect();
     let error = told(&format!("{}{flows}", two()));
     assert!(error.contains("at most 1000"), "{error}");
@@ -636,7 +702,9 @@ fn a_method_is_compared_once() {
 
 #[test]
 fn names_that_come_near_are_suggested() {
-    let told = |text: &str| parse(text, Overrides::default()).map(|_| ()).expect_err("unknown").to_string();
+    let told = |text: &str| {
+        parse(text, Overrides::default()).map(|_| ()).expect_err("unknown").to_string()
+    };
     for (from, to, meant) in [
         ("duration", "durration", "did you mean `duration`?"),
         ("per_slot", "perslot", "did you mean `per_slot`?"),
@@ -647,21 +715,35 @@ fn names_that_come_near_are_suggested() {
         let error = told(&two().replacen(from, to, 1));
         assert!(error.contains(meant) && error.len() < 400, "{error}");
     }
-    let error = parse(&two(), set(&["flow.bulkk.qfi=1"])).map(|_| ()).expect_err("no such flow").to_string();
+    let error = parse(&two(), set(&["flow.bulkk.qfi=1"]))
+        .map(|_| ())
+        .expect_err("no such flow")
+        .to_string();
     assert!(error.contains("allowed is one of bulk; did you mean bulk?"), "{error}");
 }
 
 /// W5: in the file, in the world's configuration, and read by nothing.
 #[test]
 fn w5_settings_that_the_chosen_mac_does_not_read_are_refused_or_said() {
-    let swept = format!("sweep = {{ path = \"mac.cqi_delay\", values = [1, 2], label = \"x\" }}\n{}", two());
-    let error = parse(&swept, Overrides::default()).map(|_| ()).expect_err("no carrier").to_string();
-    assert!(error.contains("`sweep.path`: found mac.cqi_delay") && error.contains("carrier"), "{error}");
-    let error = parse(&two(), set(&["mac.cqi_delay=3"])).map(|_| ()).expect_err("no carrier").to_string();
-    assert!(error.contains("`mac.cqi_delay` (set by --set)") && error.contains("carrier"), "{error}");
+    let swept = format!(
+        "sweep = {{ path = \"mac.cqi_delay\", values = [1, 2], label = \"x\" }}\n{}",
+        two()
+    );
+    let error =
+        parse(&swept, Overrides::default()).map(|_| ()).expect_err("no carrier").to_string();
+    assert!(
+        error.contains("`sweep.path`: found mac.cqi_delay") && error.contains("carrier"),
+        "{error}"
+    );
+    let error =
+        parse(&two(), set(&["mac.cqi_delay=3"])).map(|_| ()).expect_err("no carrier").to_string();
+    assert!(
+        error.contains("`mac.cqi_delay` (set by --set)") && error.contains("carrier"),
+        "{error}"
+    );
     assert!(parse(&two(), set(&["mac.cqi_delay=0"])).is_ok(), "its present value");
-    let written =
-        parse(&format!("pdcp = {{ sn_bits = 18 }}\n{}", two()), Overrides::default()).expect("sound");
+    let written = parse(&format!("pdcp = {{ sn_bits = 18 }}\n{}", two()), Overrides::default())
+        .expect("sound");
     assert_eq!(
         written.warnings().expect("no trace"),
         ["pdcp has no effect: only a MAC with a carrier has it"]

@@ -13,7 +13,8 @@ use std::path::Path;
 
 /// T20's packets, and the time in which a row of its traces counts them.
 const T20: (Bytes, Duration) = (Bytes(1460), Duration::from_millis(10));
-/// Size of a packet where a trace in bytes is to be counted in packets and none is named: a full IP packet.
+/// Size of a packet where a trace in bytes is to be counted in packets and none is named: a full IP
+/// packet.
 const FULL_PACKET: u64 = 1500;
 /// Most rows by which the first row of MCSs can be longer.
 const MAX_LEAD: u16 = 3600;
@@ -46,8 +47,9 @@ pub(super) fn rows(
     })
 }
 
-/// The MCSs of `file`: for each row the least MCS of T20's map whose blocks of 25 PRBs hold as many packets as the row says,
-/// which is the inverse of the rule that made the rows. Where several CQIs made the same number, the least is taken.
+/// The MCSs of `file`: for each row the least MCS of T20's map whose blocks of 25 PRBs hold as many
+/// packets as the row says, which is the inverse of the rule that made the rows. Where several CQIs
+/// made the same number, the least is taken.
 pub(super) fn mcs(
     file: &McsTraceFile,
     traces: &TracePaths,
@@ -61,7 +63,11 @@ pub(super) fn mcs(
     let first = file.first.wrapping_sub(1);
     if first >= packets.len() {
         let allowed = format!("1 to the {} rows of the trace", packets.len());
-        return Err(locator.plain(&field.replace(".file", ".first"), &file.first.to_string(), &allowed));
+        return Err(locator.plain(
+            &field.replace(".file", ".first"),
+            &file.first.to_string(),
+            &allowed,
+        ));
     }
     let rows = file.rows.unwrap_or(packets.len() - first);
     ensure_rows(rows, packets.len() - first, field, locator)?;
@@ -74,7 +80,11 @@ pub(super) fn mcs(
     let mut mcs = mcs.collect::<Result<Vec<u8>, _>>()?;
     if file.lead > MAX_LEAD {
         let allowed = format!("0 to {MAX_LEAD}");
-        return Err(locator.plain(&field.replace(".file", ".lead"), &file.lead.to_string(), &allowed));
+        return Err(locator.plain(
+            &field.replace(".file", ".lead"),
+            &file.lead.to_string(),
+            &allowed,
+        ));
     }
     mcs.splice(0..0, std::iter::repeat_n(mcs[0], usize::from(file.lead)).collect::<Vec<_>>());
     Ok(McsConfig { mcs, row: file.row, at_end: file.at_end })
@@ -97,7 +107,8 @@ pub(super) fn read(
     field: &str,
     locator: &Locator,
 ) -> Result<Trace, ScenarioError> {
-    let mut trace = justfull_trace::read(name, traces, format).map_err(|e| locator.trace(field, &e))?;
+    let mut trace =
+        justfull_trace::read(name, traces, format).map_err(|e| locator.trace(field, &e))?;
     if let Some(rows) = rows {
         ensure_rows(rows, trace.values.len(), field, locator)?;
         trace.values.truncate(rows);
@@ -105,7 +116,12 @@ pub(super) fn read(
     Ok(trace)
 }
 
-fn ensure_rows(rows: usize, of: usize, field: &str, locator: &Locator) -> Result<(), ScenarioError> {
+fn ensure_rows(
+    rows: usize,
+    of: usize,
+    field: &str,
+    locator: &Locator,
+) -> Result<(), ScenarioError> {
     if (1..=of).contains(&rows) {
         return Ok(());
     }
@@ -127,7 +143,11 @@ pub(super) fn notes(
         return Ok(Vec::new());
     }
     let name = &file.file;
-    Ok(load(file, traces, field, locator)?.notes.iter().map(|note| format!("{name}: {note}")).collect())
+    Ok(load(file, traces, field, locator)?
+        .notes
+        .iter()
+        .map(|note| format!("{name}: {note}"))
+        .collect())
 }
 
 /// Reads a file of any format.
@@ -156,11 +176,14 @@ fn load(
         repairs: Repairs { repeated: file.repeated, gaps: file.gaps, idle: file.idle },
         ..ReadOptions::default()
     };
-    let loaded = traces.resolve(file.file.as_ref()).and_then(|path| justfull_trace::load(&path, &options));
+    let loaded =
+        traces.resolve(file.file.as_ref()).and_then(|path| justfull_trace::load(&path, &options));
     let loaded = loaded.map_err(|e| locator.trace(field, &e))?;
     let says = |key: &str, found: &dyn std::fmt::Display| {
-        let allowed =
-            format!("no such setting: the format {} says how long an amount is in force", loaded.format);
+        let allowed = format!(
+            "no such setting: the format {} says how long an amount is in force",
+            loaded.format
+        );
         Err(locator.plain(&field.replace(".file", key), &found.to_string(), &allowed))
     };
     match (file.row, file.interval) {
@@ -181,7 +204,8 @@ fn of_timeline(
     locator: &Locator,
 ) -> Result<RowsConfig, ScenarioError> {
     let Loaded { mut timeline, format, .. } = load(file, traces, field, locator)?;
-    let refused = |e: ConfigError| locator.plain(field, &format!("{} of {}", e.field, e.value), &e.bound);
+    let refused =
+        |e: ConfigError| locator.plain(field, &format!("{} of {}", e.field, e.value), &e.bound);
     if let Some(rows) = file.rows {
         ensure_rows(rows, timeline.bytes().len(), field, locator)?;
         let part = timeline.slice(Duration::ZERO, timeline.interval().times(rows as u64));
@@ -192,15 +216,17 @@ fn of_timeline(
     let usual = if format.packet_bytes() > 1 { format.packet_bytes() } else { FULL_PACKET };
     let packet = file.packet_bytes.unwrap_or(Bytes(usual));
     let (amounts, packet_bytes) = match file.unit {
-        CapacityUnit::Bytes => (timeline.bytes().iter().map(|&bytes| bytes.into()).collect(), Bytes(1)),
+        CapacityUnit::Bytes => {
+            (timeline.bytes().iter().map(|&bytes| bytes.into()).collect(), Bytes(1))
+        }
         CapacityUnit::Packets => (timeline.packets(packet.0.max(1)).collect(), packet),
     };
     let row = RowLength::Time(interval);
     Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes, unit: file.unit })
 }
 
-/// A channel looks up one row for each slot: intervals that are shorter than a slot, or no multiple of it, are gathered into
-/// slots first, so that no opportunity is skipped.
+/// A channel looks up one row for each slot: intervals that are shorter than a slot, or no multiple
+/// of it, are gathered into slots first, so that no opportunity is skipped.
 fn in_slots(timeline: Timeline, slot: Duration) -> Result<Timeline, ConfigError> {
     if slot.is_zero() || timeline.interval().as_nanos().is_multiple_of(slot.as_nanos()) {
         return Ok(timeline);
@@ -216,7 +242,8 @@ mod tests {
 
     /// Bytes or packets that a channel of `rows` offers in `slots` slots of length `slot`.
     fn offered(rows: &RowsConfig, slot: Duration, slots: u64) -> u64 {
-        let mut channel = Channel::new(&ChannelConfig::Rows(rows.clone()), 1, slot).expect("a channel");
+        let mut channel =
+            Channel::new(&ChannelConfig::Rows(rows.clone()), 1, slot).expect("a channel");
         (0..slots).map(|k| channel.capacity(k, Instant::ZERO + slot.times(k))).sum()
     }
 
@@ -227,11 +254,13 @@ mod tests {
     #[test]
     fn rows_of_packets_become_the_least_mcs_that_makes_them() {
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("p.csv"), "packets_per_10ms\n1\n2\n3\n6\n15\n5\n").expect("a file");
+        std::fs::write(folder.path().join("p.csv"), "packets_per_10ms\n1\n2\n3\n6\n15\n5\n")
+            .expect("a file");
         let traces = TracePaths { scenario_dir: folder.path().into(), data_dir: None };
         let locator = Locator::new("", Path::new("x.toml"));
         let read = |text: &str| {
-            let file: McsTraceFile = toml::from_str(&format!("file = \"p.csv\"\n{text}")).expect("settings");
+            let file: McsTraceFile =
+                toml::from_str(&format!("file = \"p.csv\"\n{text}")).expect("settings");
             mcs(&file, &traces, "channel.file", &locator).map_err(|e| e.to_string())
         };
         assert_eq!(read("first = 2\nrows = 4").expect("rows").mcs, [6, 9, 16, 28]);
@@ -247,7 +276,8 @@ mod tests {
 
     #[test]
     fn opportunities_of_a_mahimahi_trace_are_offered_to_the_last_whatever_the_slot() {
-        let folder = std::env::temp_dir().join(format!("justfull-trace-channel-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("justfull-trace-channel-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         // Bursts and gaps; 7 s, 12 003 opportunities.
         let times = (0..12_003_u64).map(|k| 1 + k * k % 7000).chain([7000]);
@@ -259,9 +289,11 @@ mod tests {
         let locator = Locator::new("", Path::new("x.toml"));
         for (unit, worth) in [("packets", 1), ("bytes", 1500)] {
             for format in ["mahimahi", "auto"] {
-                let file =
-                    trace_file(&format!("file = \"m.trace\"\nformat = \"{format}\"\nunit = \"{unit}\""));
-                for (slot_us, exact) in [(125, true), (500, true), (1000, true), (10_000, true), (700, false)]
+                let file = trace_file(&format!(
+                    "file = \"m.trace\"\nformat = \"{format}\"\nunit = \"{unit}\""
+                ));
+                for (slot_us, exact) in
+                    [(125, true), (500, true), (1000, true), (10_000, true), (700, false)]
                 {
                     let slot = Duration::from_micros(slot_us);
                     let rows = rows(&file, slot, &traces, "channel.file", &locator).expect("rows");

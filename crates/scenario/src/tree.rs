@@ -4,10 +4,12 @@ use super::kinds;
 use std::fmt;
 use std::str::FromStr;
 
-/// Most parts of a path, and most levels of a file: trees are walked by recursion, and no scenario needs a quarter of it.
+/// Most parts of a path, and most levels of a file: trees are walked by recursion, and no scenario
+/// needs a quarter of it.
 pub(super) const MOST_PARTS: usize = 64;
 
-/// A dotted path such as `flow.bulk.tcp.cc.kind`: tables by key, elements of an array of tables by `name` or by index from 0.
+/// A dotted path such as `flow.bulk.tcp.cc.kind`: tables by key, elements of an array of tables by
+/// `name` or by index from 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(Vec<String>);
 
@@ -77,7 +79,8 @@ impl Setting {
     /// Puts the value into `tree`; tables on the way are made, array elements are not.
     ///
     /// # Errors
-    /// When the path leads through something that is no table, or to an array element that is not there.
+    /// When the path leads through something that is no table, or to an array element that is not
+    /// there.
     pub fn apply(self, tree: &mut toml::Table) -> Result<(), String> {
         if self.if_present && get(tree, self.path.keys()).is_none() {
             return Ok(());
@@ -94,14 +97,18 @@ impl Setting {
 impl FromStr for Setting {
     type Err = String;
 
-    /// Reads `path=value`; a value that is no TOML value is a string, so `rlc.queue.limit=31 packets` needs no quotes.
+    /// Reads `path=value`; a value that is no TOML value is a string, so `rlc.queue.limit=31
+    /// packets` needs no quotes.
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, value) =
             text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;
         let value = value.trim();
         let parsed = match format!("v = {value}").parse::<toml::Table>() {
             Ok(table) if table.len() > 1 => {
-                return Err(format!("found further settings after `{}`, allowed is path=value", path.trim()));
+                return Err(format!(
+                    "found further settings after `{}`, allowed is path=value",
+                    path.trim()
+                ));
             }
             Ok(mut table) => table.remove("v"),
             Err(_) => None,
@@ -119,7 +126,8 @@ impl<'a> Node<'a> {
     fn enter(self, key: &str) -> Result<Self, String> {
         match self {
             Self::Table(table) => {
-                let entry = table.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                let entry =
+                    table.entry(key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
                 Ok(Self::Value(entry))
             }
             Self::Value(toml::Value::Table(table)) => Self::Table(table).enter(key),
@@ -167,7 +175,10 @@ pub(super) fn get<'a>(tree: &'a toml::Table, keys: &[String]) -> Option<&'a toml
 }
 
 /// The first of `keys` that no element of the array there is called, and the names that they have.
-pub(super) fn names_on<'a>(tree: &'a toml::Table, keys: &'a [String]) -> Option<(&'a str, Vec<&'a str>)> {
+pub(super) fn names_on<'a>(
+    tree: &'a toml::Table,
+    keys: &'a [String],
+) -> Option<(&'a str, Vec<&'a str>)> {
     let lost = (1..keys.len()).find(|n| get(tree, &keys[..=*n]).is_none())?;
     let array = get(tree, &keys[..lost])?.as_array()?;
     let names = array.iter().filter_map(|element| element.get("name")?.as_str()).collect();
@@ -175,7 +186,10 @@ pub(super) fn names_on<'a>(tree: &'a toml::Table, keys: &'a [String]) -> Option<
 }
 
 /// The value at `keys`, to be changed.
-pub(super) fn get_mut<'a>(tree: &'a mut toml::Table, keys: &[String]) -> Option<&'a mut toml::Value> {
+pub(super) fn get_mut<'a>(
+    tree: &'a mut toml::Table,
+    keys: &[String],
+) -> Option<&'a mut toml::Value> {
     let (first, rest) = keys.split_first()?;
     rest.iter().try_fold(tree.get_mut(first)?, |at, key| match at {
         toml::Value::Table(table) => table.get_mut(key),
@@ -212,7 +226,11 @@ pub(super) fn indexed(tree: &toml::Table, keys: &[String]) -> Vec<String> {
 
 /// The first list in `tree` of more than `most` elements, and how many it has.
 pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String>, usize)> {
-    fn walk(value: &toml::Value, way: &mut Vec<String>, most: usize) -> Option<(Vec<String>, usize)> {
+    fn walk(
+        value: &toml::Value,
+        way: &mut Vec<String>,
+        most: usize,
+    ) -> Option<(Vec<String>, usize)> {
         match value {
             toml::Value::Table(table) => within(table, way, most),
             toml::Value::Array(array) if array.len() > most => Some((way.clone(), array.len())),
@@ -226,7 +244,11 @@ pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String
             _ => None,
         }
     }
-    fn within(table: &toml::Table, way: &mut Vec<String>, most: usize) -> Option<(Vec<String>, usize)> {
+    fn within(
+        table: &toml::Table,
+        way: &mut Vec<String>,
+        most: usize,
+    ) -> Option<(Vec<String>, usize)> {
         table.iter().find_map(|(key, inner)| {
             way.push(key.clone());
             let found = walk(inner, way, most);
@@ -241,8 +263,12 @@ pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String
 pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
     fn walk(value: &toml::Value, left: usize) -> bool {
         match value {
-            toml::Value::Table(table) => left == 0 || table.iter().any(|(_, inner)| walk(inner, left - 1)),
-            toml::Value::Array(array) => left == 0 || array.iter().any(|inner| walk(inner, left - 1)),
+            toml::Value::Table(table) => {
+                left == 0 || table.iter().any(|(_, inner)| walk(inner, left - 1))
+            }
+            toml::Value::Array(array) => {
+                left == 0 || array.iter().any(|inner| walk(inner, left - 1))
+            }
             _ => false,
         }
     }
@@ -256,14 +282,16 @@ pub(super) fn tables(tree: &toml::Table, below: &[String]) -> Vec<Vec<String>> {
         found.extend((1..=leaf.len()).map(|n| leaf[..n].to_vec()));
     }
     found.retain(|keys| {
-        keys.starts_with(below) && (keys.is_empty() || get(tree, keys).is_some_and(toml::Value::is_table))
+        keys.starts_with(below)
+            && (keys.is_empty() || get(tree, keys).is_some_and(toml::Value::is_table))
     });
     found.sort();
     found.dedup();
     found
 }
 
-/// Paths of all leaves of `tree`, arrays of plain values and empty tables among them; elements of arrays of tables by index.
+/// Paths of all leaves of `tree`, arrays of plain values and empty tables among them; elements of
+/// arrays of tables by index.
 pub(super) fn leaves(tree: &toml::Table) -> Vec<Vec<String>> {
     fn walk(value: &toml::Value, way: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
         match value {

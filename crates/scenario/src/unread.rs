@@ -29,8 +29,8 @@ pub(super) fn in_tree(tree: &Table) -> Vec<Unread> {
     all
 }
 
-/// Why no method's world reads what stands at `path`; none when one does. `unread` has each method's
-/// tree and what in it is not read.
+/// Why no method's world reads what stands at `path`; none when one does. `unread` has each
+/// method's tree and what in it is not read.
 fn unread_by_all(unread: &[(Table, Vec<Unread>)], path: &Path) -> Option<&'static str> {
     let reasons = unread.iter().map(|(tree, unread)| {
         let keys = indexed(tree, path.keys());
@@ -49,8 +49,9 @@ pub(super) fn notes(mut unread: impl Iterator<Item = Vec<Unread>>) -> Vec<String
 }
 
 impl Scenario {
-    /// A sweep, or a setting of the user that changes something, which no method's world reads. A channel's unit is accepted,
-    /// since whoever goes from one MAC to another need not take it out; see [`notes`].
+    /// A sweep, or a setting of the user that changes something, which no method's world reads. A
+    /// channel's unit is accepted, since whoever goes from one MAC to another need not take it
+    /// out; see [`notes`].
     pub(super) fn unread_settings(&self, unread: &[(Table, Vec<Unread>)]) -> Vec<ScenarioError> {
         let mut errors = Vec::new();
         let sweep = self.base.sweep.as_ref().and_then(|sweep| sweep.path.parse::<Path>().ok());
@@ -61,7 +62,9 @@ impl Scenario {
             errors.push(self.locator.plain("sweep.path", &path, &allowed));
         }
         for (i, setting) in self.overrides.set.iter().enumerate() {
-            let Some(why) = unread_by_all(unread, &setting.path).filter(|why| *why != UNIT) else { continue };
+            let Some(why) = unread_by_all(unread, &setting.path).filter(|why| *why != UNIT) else {
+                continue;
+            };
             let mut without = self.clone();
             without.overrides.set.remove(i);
             let file = |scenario: &Self| Some(scenario.read(scenario.case(None, None)).ok()?.0);

@@ -27,7 +27,10 @@ fn value(param: &ParamDoc) -> Value {
         return Value::Table(Table::from_iter([("kind".into(), Value::String(written.clone()))]));
     }
     let parsed: Option<Table> = format!("x = {written}").parse().ok();
-    parsed.map_or_else(|| Value::String(written.clone()), |mut table| table.remove("x").expect("a key"))
+    parsed.map_or_else(
+        || Value::String(written.clone()),
+        |mut table| table.remove("x").expect("a key"),
+    )
 }
 
 fn read<C: DeserializeOwned>(table: &Table) -> Result<C, toml::de::Error> {
@@ -35,7 +38,11 @@ fn read<C: DeserializeOwned>(table: &Table) -> Result<C, toml::de::Error> {
 }
 
 /// Fails unless `base` is a configuration with these parameters and the defaults that they state.
-fn assert_table<C: Param + DeserializeOwned + Serialize>(name: &str, base: &Table, params: &[ParamDoc]) {
+fn assert_table<C: Param + DeserializeOwned + Serialize>(
+    name: &str,
+    base: &Table,
+    params: &[ParamDoc],
+) {
     let written = |config: &C| Value::try_from(config).expect("a configuration can be written");
     let config: C = read(base).unwrap_or_else(|e| panic!("{name}: {e}"));
     if let Err(error) = config.check() {
@@ -45,7 +52,10 @@ fn assert_table<C: Param + DeserializeOwned + Serialize>(name: &str, base: &Tabl
     let mut table = base.clone();
     for param in params {
         let key = format!("{name}.{}", param.name);
-        assert!(!param.unit.is_empty() && !param.bounds.is_empty() && !param.text.is_empty(), "{key}");
+        assert!(
+            !param.unit.is_empty() && !param.bounds.is_empty() && !param.text.is_empty(),
+            "{key}"
+        );
         // What is left out has no value, and a table's own parameters have tests of their own.
         if param.default != "none" && !matches!(param.form, Form::Table(_)) {
             table.insert(param.name.into(), value(param));

@@ -1,4 +1,5 @@
-//! No text whatever makes reading a scenario panic: what the fuzz target tries for hours, tried for seconds in every test run.
+//! No text whatever makes reading a scenario panic: what the fuzz target tries for hours, tried for
+//! seconds in every test run.
 
 use justfull_scenario::library;
 use justfull_scenario::{Overrides, Scenario, Setting};
@@ -70,8 +71,10 @@ fn apply(text: &str, change: &Change) -> String {
         Change::Value(at, odd) => {
             let line = &mut lines[at % count];
             if let Some((key, _)) = line.rsplit_once(" = ") {
-                // The value of a key deep in an inline table takes the closing braces of that table with it.
-                let open = key.matches('{').count() - key.matches('}').count().min(key.matches('{').count());
+                // The value of a key deep in an inline table takes the closing braces of that table
+                // with it.
+                let open = key.matches('{').count()
+                    - key.matches('}').count().min(key.matches('{').count());
                 *line = format!("{key} = {}{}", ODD[odd], " }".repeat(open));
             }
         }
@@ -118,7 +121,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_changed_scenario_is_read_or_refused(text in shipped(), changes in prop::collection::vec(change(), 1..4)) {
+    fn a_changed_scenario_is_read_or_refused(text in shipped(),
+        changes in prop::collection::vec(change(), 1..4)) {
         let changed = changes.iter().fold(text.to_string(), |text, change| apply(&text, change));
         read(&changed, Overrides::default())?;
     }
@@ -146,14 +150,18 @@ proptest! {
     #[test]
     fn any_value_of_a_known_field_is_taken_or_refused(at in 0usize..10_000, odd in 0..ODD.len()) {
         const FIELDS: [&str; 22] = [
-            "duration", "warmup", "seed", "runs", "methods", "mtu", "series_bins", "sweep", "channel", "channel.kind",
-            "rlc.limiter", "rlc.queue", "rlc.queue.limit", "sdap.poll.period", "mac.slot", "mac.slot.period", "ue", "ue.0.qos_flow",
+            "duration", "warmup", "seed", "runs", "methods", "mtu", "series_bins", "sweep",
+                "channel", "channel.kind",
+            "rlc.limiter", "rlc.queue", "rlc.queue.limit", "sdap.poll.period", "mac.slot",
+                "mac.slot.period", "ue", "ue.0.qos_flow",
             "flow.voip.udp.interval", "flow.voip.udp.payload", "flow.bulk.tcp.sender", "variants",
         ];
-        let setting = Setting::new(FIELDS[at % FIELDS.len()], format!("v = {}", ODD[odd]).parse::<justfull_scenario::Table>()
+        let setting = Setting::new(FIELDS[at % FIELDS.len()],
+            format!("v = {}", ODD[odd]).parse::<justfull_scenario::Table>()
             .expect("an odd value is TOML")["v"].clone());
         let text = library::scenario("voip-over-lte").expect("it ships");
-        read(text, Overrides { set: vec![setting.expect("a known path")], ..Overrides::default() })?;
+        read(text,
+            Overrides { set: vec![setting.expect("a known path")], ..Overrides::default() })?;
     }
 }
 

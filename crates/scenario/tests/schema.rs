@@ -39,15 +39,21 @@ fn validate(schema: &Value, value: &Value, at: &str) -> Result<(), String> {
                 rule.as_str().unwrap_or_default(),
             )?,
             "const" => ok(value == rule, "another constant")?,
-            "enum" => ok(rule.as_array().is_some_and(|names| names.contains(value)), "none of the names")?,
+            "enum" => {
+                ok(rule.as_array().is_some_and(|names| names.contains(value)), "none of the names")?
+            }
             "pattern" => {
                 let pattern = rule.as_str().expect("a pattern");
                 ok(value.as_str().is_some_and(|text| is_read(pattern, text)), pattern)?;
             }
             "minimum" => ok(compare().is_none_or(|(v, r)| v >= r), "below the minimum")?,
             "maximum" => ok(compare().is_none_or(|(v, r)| v <= r), "above the maximum")?,
-            "exclusiveMinimum" => ok(compare().is_none_or(|(v, r)| v > r), "at or below the minimum")?,
-            "exclusiveMaximum" => ok(compare().is_none_or(|(v, r)| v < r), "at or above the maximum")?,
+            "exclusiveMinimum" => {
+                ok(compare().is_none_or(|(v, r)| v > r), "at or below the minimum")?
+            }
+            "exclusiveMaximum" => {
+                ok(compare().is_none_or(|(v, r)| v < r), "at or above the maximum")?
+            }
             "minItems" | "maxItems" => {
                 let items = value.as_array().map_or(0, Vec::len) as u64;
                 ok(rule.as_u64() == Some(items), keyword)?;
@@ -118,7 +124,12 @@ name = "f"
     let valid = |text: &str| validate(&schema, &read(text), "scenario");
     assert_eq!(valid(SOUND), Ok(()));
     assert_eq!(
-        valid(&SOUND.replace("[rlc.limiter]\nkind = \"drql\"\ngrowth = 1.5", "[rlc]\nlimiter = \"drql\"")),
+        valid(
+            &SOUND.replace(
+                "[rlc.limiter]\nkind = \"drql\"\ngrowth = 1.5",
+                "[rlc]\nlimiter = \"drql\""
+            )
+        ),
         Ok(())
     );
     for (from, to) in [

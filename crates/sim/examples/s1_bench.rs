@@ -1,17 +1,20 @@
-//! The workload S1: one greedy CUBIC flow and one VoIP flow over a 5 MHz LTE cell for 60 simulated seconds.
+//! The workload S1: one greedy CUBIC flow and one VoIP flow over a 5 MHz LTE cell for 60 simulated
+//! seconds.
 //!
-//! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb | s1_blocks]` prints, for each case, the
-//! wall time and the counters that must come out equal, whatever the speed. `s1_blocks` is the first case with the slots in
-//! resource blocks: RLC UM segments, and the UE puts together. `cargo xtask bench` runs it many times. `growth_N`, which is run by
-//! its name alone, is the cell with 1 MB of RLC for each of N UEs, each with a download; `cargo xtask bench growth` runs it.
+//! `cargo run --release -p justfull-sim --example s1_bench -- [--json] [s1_10mb | s1_1mb |
+//! s1_blocks]` prints, for each case, the wall time and the counters that must come out equal,
+//! whatever the speed. `s1_blocks` is the first case with the slots in resource blocks: RLC UM
+//! segments, and the UE puts together. `cargo xtask bench` runs it many times. `growth_N`, which is
+//! run by its name alone, is the cell with 1 MB of RLC for each of N UEs, each with a download;
+//! `cargo xtask bench growth` runs it.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{ChannelConfig, McsConfig, PatternConfig};
 use justfull_ran::{
-    CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig,
-    RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
+    QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
 use justfull_tcp::{ReceiverConfig, Window};
@@ -31,7 +34,8 @@ impl Progress for Warm {
     }
 }
 
-/// S1 with an RLC queue of `rlc_bytes`: 2292 B in eight slots of ten, 1572 B in two (25 PRB, MCS 28, A21).
+/// S1 with an RLC queue of `rlc_bytes`: 2292 B in eight slots of ten, 1572 B in two (25 PRB, MCS
+/// 28, A21).
 fn s1(rlc_bytes: u64) -> WorldConfig {
     let ms = Duration::from_millis;
     let qfi = Qfi::new(9).expect("below 64");
@@ -47,7 +51,8 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         extra_delay: Duration::ZERO,
         delay_budget: None,
     };
-    let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
+    let receiver =
+        ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
     let bulk = Traffic::Tcp { sender: Box::default(), receiver: Box::new(receiver), size: None };
     let voip = Traffic::Udp { payload: Bytes(172), interval: Interval::Constant(ms(20)) };
     let (full, less) = (2292, 1572);
@@ -56,8 +61,14 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         method: "Vanilla".into(),
         stack: StackConfig {
             upf: UpfConfig::default(),
-            sdap: SdapConfig { poll: PollConfig::every(Duration::from_micros(200)), ..SdapConfig::default() },
-            rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(rlc_bytes)), ..RlcConfig::default() },
+            sdap: SdapConfig {
+                poll: PollConfig::every(Duration::from_micros(200)),
+                ..SdapConfig::default()
+            },
+            rlc: RlcConfig {
+                queue: QueueConfig::tail_drop(Limit::Bytes(rlc_bytes)),
+                ..RlcConfig::default()
+            },
             mac: MacConfig::default(),
             channel: ChannelConfig::Pattern(PatternConfig {
                 bytes: vec![less, full, full, full, full, less, full, full, full, full],
@@ -83,7 +94,12 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         core_rate: BitRate(1_000_000_000),
         core_delay: ms(10),
         air_delay: Duration::ZERO,
-        uplink: UplinkConfig { rate: BitRate(0), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None },
+        uplink: UplinkConfig {
+            rate: BitRate(0),
+            delay: ms(10),
+            limit: UplinkConfig::LIMIT,
+            grants: None,
+        },
         duration: Duration::from_secs(60),
         warmup: Duration::from_secs(5),
         series_bins: 1000,
@@ -91,7 +107,8 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
     }
 }
 
-/// The same cell in resource blocks: 25 of them at MCS 28, of which two subframes of ten offer 17 (A21 section V-A).
+/// The same cell in resource blocks: 25 of them at MCS 28, of which two subframes of ten offer 17
+/// (A21 section V-A).
 fn in_blocks(mut config: WorldConfig) -> WorldConfig {
     let offered = vec![17, 25, 25, 25, 25, 17, 25, 25, 25, 25];
     config.stack.mac.carrier = Some(CarrierConfig { offered, ..CarrierConfig::default() });
@@ -134,10 +151,12 @@ fn main() {
         let calls = result.component_calls as f64 / packets as f64;
         let goodput = result.flows[0].goodput_mbit_s;
         if json {
-            Line { name, wall_ms, packets, drops, calls, allocations: warm.0.allocations() }.print(&result);
+            Line { name, wall_ms, packets, drops, calls, allocations: warm.0.allocations() }
+                .print(&result);
         } else {
             println!(
-                "{name}: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, {goodput:.2} Mbit/s, {calls:.2} calls per packet"
+                "{name}: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, {goodput:.2} \
+                 Mbit/s, {calls:.2} calls per packet"
             );
         }
     }

@@ -1,7 +1,9 @@
-//! The workload S2: two CUBIC downloads of 200 MB over a plain link of 850 Mbit/s with 1 ms RTT and a FIFO of 10 MB.
+//! The workload S2: two CUBIC downloads of 200 MB over a plain link of 850 Mbit/s with 1 ms RTT and
+//! a FIFO of 10 MB.
 //!
-//! `cargo run --release -p justfull-sim --example s2_bench -- [--json] [s2]` prints the wall time and the counters that must come
-//! out equal, whatever the speed. `cargo xtask bench` runs it many times.
+//! `cargo run --release -p justfull-sim --example s2_bench -- [--json] [s2]` prints the wall time
+//! and the counters that must come out equal, whatever the speed. `cargo xtask bench` runs it many
+//! times.
 
 use justfull_base::{BitRate, Bytes, Duration, Instant};
 use justfull_queue::Limit;
@@ -23,7 +25,8 @@ impl Observer for Warm {
 }
 
 fn s2() -> DumbbellConfig {
-    let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
+    let receiver =
+        ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
     let download = DumbbellFlow {
         size: Some(Bytes(200_000_000)),
         ..DumbbellFlow::greedy(SenderConfig::default(), receiver, Duration::from_millis(1))
@@ -55,10 +58,15 @@ fn main() {
         Line { name: "s2", wall_ms, packets, drops, calls, allocations: warm.0.allocations() }
             .print(&outcome);
     } else {
-        let ends: Vec<f64> =
-            outcome.flows.iter().filter_map(|flow| flow.completed).map(Instant::as_secs_f64).collect();
+        let ends: Vec<f64> = outcome
+            .flows
+            .iter()
+            .filter_map(|flow| flow.completed)
+            .map(Instant::as_secs_f64)
+            .collect();
         println!(
-            "s2: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, done after {ends:.3?} s, {calls:.2} calls per packet"
+            "s2: {wall_ms:.2} ms wall, {packets} packets, {drops} drops, done after {ends:.3?} s, \
+             {calls:.2} calls per packet"
         );
     }
 }

@@ -1,16 +1,19 @@
-//! The workload S3: 10 000 UEs with one VoIP flow each on an NR cell of 100 MHz and 4 layers, for 60 simulated seconds.
+//! The workload S3: 10 000 UEs with one VoIP flow each on an NR cell of 100 MHz and 4 layers, for
+//! 60 simulated seconds.
 //!
-//! `cargo run --release -p justfull-sim --example s3_bench -- [--json] [s3 | s3_one_ue | s3_short]` prints the wall time, the counters
-//! that must come out equal, whatever the speed, and the memory. `s3_one_ue` is the same cell with one UE: the difference
-//! of the two in memory is what the UEs cost. `s3_short` has 2 000 UEs for 4 seconds: what `cargo xtask bench` runs.
+//! `cargo run --release -p justfull-sim --example s3_bench -- [--json] [s3 | s3_one_ue | s3_short]`
+//! prints the wall time, the counters that must come out equal, whatever the speed, and the memory.
+//! `s3_one_ue` is the same cell with one UE: the difference of the two in memory is what the UEs
+//! cost. `s3_short` has 2 000 UEs for 4 seconds: what `cargo xtask bench` runs.
 
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Instant, Qfi};
 use justfull_ran::channel::{ChannelConfig, McsConfig};
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::{
-    AllocationType, CarrierConfig, CarrierKind, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig,
-    PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    AllocationType, CarrierConfig, CarrierKind, FiveTuple, MacConfig, PacketDetectionRule,
+    PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
+    UpfConfig,
 };
 use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
 
@@ -30,8 +33,10 @@ impl Progress for Warm {
     }
 }
 
-/// The cell with `ues` UEs: 273 blocks at 30 kHz in every slot, 256QAM at MCS 27, four layers: a packet takes one block, and a slot
-/// has 250 packets in the mean. RLC UM with segmentation and its receiving side.
+/// The cell with `ues` UEs: 273 blocks at 30 kHz in every slot, 256QAM at MCS 27, four layers: a
+/// packet takes one block, and a slot has 250 packets in the mean. RLC UM with segmentation and its
+/// receiving side.
+#[expect(clippy::too_many_lines, reason = "the settings of one world")]
 fn s3(ues: u32, duration: Duration) -> WorldConfig {
     let qfi = Qfi::new(1).expect("below 64");
     let ue = UeConfig {
@@ -41,12 +46,19 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
         channel: None,
         slice: 0,
     };
-    let call = Traffic::Udp { payload: Bytes(172), interval: Interval::Constant(Duration::from_millis(20)) };
+    let call = Traffic::Udp {
+        payload: Bytes(172),
+        interval: Interval::Constant(Duration::from_millis(20)),
+    };
     let (name, traffic) = (Arc::<str>::from("voip"), Arc::new(call));
     let flow = |ue: u32| FlowConfig {
         name: Arc::clone(&name),
         ue,
-        tuple: FiveTuple { destination_port: 5004, protocol: Protocol::Udp, ..FiveTuple::default() },
+        tuple: FiveTuple {
+            destination_port: 5004,
+            protocol: Protocol::Udp,
+            ..FiveTuple::default()
+        },
         traffic: Arc::clone(&traffic),
         dscp: Dscp::default(),
         low_latency: true,
@@ -122,12 +134,13 @@ fn main() {
         let drops = result.conservation.dropped;
         let calls = result.component_calls as f64 / packets as f64;
         if json {
-            Line { name, wall_ms, packets, drops, calls, allocations: warm.0.allocations() }.print(&result);
+            Line { name, wall_ms, packets, drops, calls, allocations: warm.0.allocations() }
+                .print(&result);
         } else {
             let (delay, used) = (&result.flows[0].delay, result.cell.utilisation);
             println!(
-                "{name}: {wall_ms:.0} ms wall, {packets} packets, {drops} drops, delay {:.3} ms (p99 {:.3} ms), {:.1} % of \
-                 blocks used, {calls:.2} calls per packet, {} KiB",
+                "{name}: {wall_ms:.0} ms wall, {packets} packets, {drops} drops, delay {:.3} ms \
+                 (p99 {:.3} ms), {:.1} % of blocks used, {calls:.2} calls per packet, {} KiB",
                 delay.mean_ms,
                 delay.p99_ms,
                 used * 100.0,

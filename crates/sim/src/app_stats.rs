@@ -52,11 +52,14 @@ impl AppStats {
             (Self::Video(frames), AppEvent::Lost) => frames.broken += 1,
             (Self::Page(pages), AppEvent::Sent) => pages.begun += 1,
             (Self::Page(pages), AppEvent::Completed(after)) => pages.load.record(after),
-            (Self::Plain, _) | (Self::Voip(_), AppEvent::Sent) | (Self::Page(_), AppEvent::Lost) => {}
+            (Self::Plain, _)
+            | (Self::Voip(_), AppEvent::Sent)
+            | (Self::Page(_), AppEvent::Lost) => {}
         }
     }
 
-    /// True when the loss of the datagram with payload handle `sent` counts, which is its time of sending then.
+    /// True when the loss of the datagram with payload handle `sent` counts, which is its time of
+    /// sending then.
     pub(crate) fn counts_datagrams(&self) -> bool {
         matches!(self, Self::Ping(_) | Self::Voip(_))
     }
@@ -65,7 +68,8 @@ impl AppStats {
         match self {
             Self::Plain => {}
             Self::Ping(PingCount { requests, replies, lost }) => {
-                result.ping = Some(PingResult { requests: *requests, replies: *replies, lost: *lost });
+                result.ping =
+                    Some(PingResult { requests: *requests, replies: *replies, lost: *lost });
             }
             Self::Voip(voip) => result.voip = voip.finish(),
             Self::Video(frames) => result.frames = Some(frames.finish()),

@@ -63,8 +63,8 @@ impl Applications {
         number
     }
 
-    /// Adds the browser of `config` from `start` on, whose first connection is TCP flow `first`; returns
-    /// its number.
+    /// Adds the browser of `config` from `start` on, whose first connection is TCP flow `first`;
+    /// returns its number.
     pub(crate) fn add_page(
         &mut self,
         route: Route,
@@ -93,7 +93,12 @@ impl Applications {
         self.sources[i as usize].route.flow
     }
 
-    fn wake_source<T: Listener>(&mut self, now: Instant, (timer, i): (u32, u32), links: &mut Links<T>) {
+    fn wake_source<T: Listener>(
+        &mut self,
+        now: Instant,
+        (timer, i): (u32, u32),
+        links: &mut Links<T>,
+    ) {
         let source = &mut self.sources[i as usize];
         let Route { flow, wire, tracked, .. } = source.route;
         let (protocol, core) = (source.protocol, &mut links.core);
@@ -152,8 +157,8 @@ impl Applications {
         }
     }
 
-    /// TCP flow `i`, a connection of `page`, may have brought something new: it has `delivered` bytes in
-    /// order.
+    /// TCP flow `i`, a connection of `page`, may have brought something new: it has `delivered`
+    /// bytes in order.
     pub(crate) fn page_received<T: Listener>(
         &mut self,
         now: Instant,

@@ -1,7 +1,9 @@
-//! Backlog of each queue entity over time: the mean and the standard deviation weighted by time, as E19 plots them.
+//! Backlog of each queue entity over time: the mean and the standard deviation weighted by time, as
+//! E19 plots them.
 //!
-//! An entity is a QFI's queue in the UPF or in SDAP, or a bearer's queue in the RLC. N(t) is constant between events, so the
-//! moments over the measured window are sums of N dt and N^2 dt. Off by default: it costs time at each event.
+//! An entity is a QFI's queue in the UPF or in SDAP, or a bearer's queue in the RLC. N(t) is
+//! constant between events, so the moments over the measured window are sums of N dt and N^2 dt.
+//! Off by default: it costs time at each event.
 
 use crate::results::EntityResult;
 use justfull_base::{Event, Instant, Layer, Packet, Probe};
@@ -80,7 +82,9 @@ impl Backlogs {
                 all.first[layer as usize].push(all.entities.len() as u32);
                 let numbers: Vec<u8> = match layer {
                     Layer::Rlc => (0..config.drbs).collect(),
-                    Layer::Upf | Layer::Sdap => config.qos_flows.iter().map(|f| f.qfi.get()).collect(),
+                    Layer::Upf | Layer::Sdap => {
+                        config.qos_flows.iter().map(|f| f.qfi.get()).collect()
+                    }
                 };
                 let entity = |number| Entity {
                     layer,
@@ -137,12 +141,16 @@ impl Probe for Backlogs {
             Event::Dropped { layer, packet, reason } if reason.waited() => {
                 self.change(now, *layer, packet, false);
             }
-            Event::Dropped { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {}
+            Event::Dropped { .. }
+            | Event::Marked { .. }
+            | Event::Quantum { .. }
+            | Event::Slot { .. } => {}
         }
     }
 }
 
-/// A driver with backlogs that listen too. A type of its own, so that worlds that measure no backlogs pay nothing.
+/// A driver with backlogs that listen too. A type of its own, so that worlds that measure no
+/// backlogs pay nothing.
 pub(crate) struct Measured<'a, D> {
     pub(crate) driver: &'a mut D,
     pub(crate) backlogs: &'a mut Backlogs,
@@ -160,7 +168,13 @@ impl<D: Egress> Egress for Measured<'_, D> {
         self.driver.deliver(now, packet, bound);
     }
 
-    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+    fn deliver_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
         self.driver.deliver_from_air(now, left, packet, bound);
     }
 }

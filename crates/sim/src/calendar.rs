@@ -1,10 +1,11 @@
-//! A queue of timers for many members that are called often: a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority
-//! queue implementation for the simulation event set problem", 1988).
+//! A queue of timers for many members that are called often: a calendar queue (R. Brown, "Calendar
+//! queues: a fast O(1) priority queue implementation for the simulation event set problem", 1988).
 //!
-//! Time is cut into days of a fixed length. An entry of a later day is hung into that day's chain, which takes the same
-//! time however many there are; a day is sorted when it begins. A heap keeps what is armed for the present day itself,
-//! and another what is beyond the last day. Members are called in the order of (instant, number), as by a heap of all of
-//! them. Deviations from the source: the length of a day does not follow the number of entries.
+//! Time is cut into days of a fixed length. An entry of a later day is hung into that day's chain,
+//! which takes the same time however many there are; a day is sorted when it begins. A heap keeps
+//! what is armed for the present day itself, and another what is beyond the last day. Members are
+//! called in the order of (instant, number), as by a heap of all of them. Deviations from the
+//! source: the length of a day does not follow the number of entries.
 
 use justfull_base::Instant;
 use std::cmp::Reverse;
@@ -26,10 +27,12 @@ struct Entry {
     next: u32,
 }
 
-/// Lazy timers of many members, as [`Timers`](crate::timers::Timers). Memory: 24 B a member, 4 KiB for the days.
+/// Lazy timers of many members, as [`Timers`](crate::timers::Timers). Memory: 24 B a member, 4 KiB
+/// for the days.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// The present day; the entries of it, and those that are due before it, are in `today` and `near`.
+    /// The present day; the entries of it, and those that are due before it, are in `today` and
+    /// `near`.
     day: u64,
     /// Entries of the present day that were armed before it, the latest first.
     today: Vec<(Instant, u32)>,
@@ -111,7 +114,9 @@ impl Calendar {
 
     fn pop_of_today(&mut self) -> Option<(Instant, u32)> {
         match (self.today.last(), self.near.peek()) {
-            (Some(first), Some(Reverse(near))) if near < first => self.near.pop().map(|Reverse(entry)| entry),
+            (Some(first), Some(Reverse(near))) if near < first => {
+                self.near.pop().map(|Reverse(entry)| entry)
+            }
             (Some(_), _) => self.today.pop(),
             (None, _) => self.near.pop().map(|Reverse(entry)| entry),
         }
@@ -186,16 +191,18 @@ mod tests {
     use crate::timers::Timers;
     use justfull_base::{Duration, Rng};
 
-    /// Calls `members` members by a calendar and by a heap, each again after a random time up to `most`, and now and then one
-    /// that wants to be called earlier than it said.
+    /// Calls `members` members by a calendar and by a heap, each again after a random time up to
+    /// `most`, and now and then one that wants to be called earlier than it said.
     fn assert_as_a_heap(members: u32, most: Duration, calls: u32) {
         let mut rng = Rng::stream(1, "calendar");
-        let (mut calendar, mut heap) = (Calendar::new(members as usize), Timers::new(members as usize));
-        let arm = |calendar: &mut Calendar, heap: &mut Timers, i: u32, now: Instant, rng: &mut Rng| {
-            let at = now + Duration::from_nanos(rng.below(most.as_nanos()));
-            calendar.arm(i, at);
-            heap.arm(i, at);
-        };
+        let (mut calendar, mut heap) =
+            (Calendar::new(members as usize), Timers::new(members as usize));
+        let arm =
+            |calendar: &mut Calendar, heap: &mut Timers, i: u32, now: Instant, rng: &mut Rng| {
+                let at = now + Duration::from_nanos(rng.below(most.as_nanos()));
+                calendar.arm(i, at);
+                heap.arm(i, at);
+            };
         for i in 0..members {
             arm(&mut calendar, &mut heap, i, Instant::ZERO, &mut rng);
         }
@@ -213,7 +220,9 @@ mod tests {
 
     #[test]
     fn members_are_called_in_the_order_of_a_heap() {
-        for (members, most_us) in [(1, 50_000), (3, 10), (1000, 20_000), (200, 500_000), (20, 3_000_000)] {
+        for (members, most_us) in
+            [(1, 50_000), (3, 10), (1000, 20_000), (200, 500_000), (20, 3_000_000)]
+        {
             assert_as_a_heap(members, Duration::from_micros(most_us), 20_000);
         }
     }

@@ -1,4 +1,5 @@
-//! The cell: UPF, SDAP, RLC and MAC, with the backlogs of its queues where a scenario asks for them.
+//! The cell: UPF, SDAP, RLC and MAC, with the backlogs of its queues where a scenario asks for
+//! them.
 
 use crate::backlog::{Backlogs, Measured};
 use justfull_base::{Instant, Packet, Probe};
@@ -17,7 +18,9 @@ impl Cell {
     pub(crate) fn input<L: Probe + Egress>(&mut self, now: Instant, packet: Packet, links: &mut L) {
         match &mut self.backlogs {
             None => self.stack.input(now, packet, links),
-            Some(backlogs) => self.stack.input(now, packet, &mut Measured { driver: links, backlogs }),
+            Some(backlogs) => {
+                self.stack.input(now, packet, &mut Measured { driver: links, backlogs })
+            }
         }
     }
 
@@ -27,8 +30,8 @@ impl Cell {
         self.stack.next_wake()
     }
 
-    /// Acts at `now`, its next instant, and goes on until it delivers or `until` comes. Returns the last
-    /// instant at which it acted, and at how many it did.
+    /// Acts at `now`, its next instant, and goes on until it delivers or `until` comes. Returns the
+    /// last instant at which it acted, and at how many it did.
     #[inline]
     pub(crate) fn wake_before<L: Probe + Egress>(
         &mut self,
@@ -38,7 +41,9 @@ impl Cell {
     ) -> (Instant, u64) {
         match &mut self.backlogs {
             None => self.stack.wake_before(now, until, links),
-            Some(backlogs) => self.stack.wake_before(now, until, &mut Measured { driver: links, backlogs }),
+            Some(backlogs) => {
+                self.stack.wake_before(now, until, &mut Measured { driver: links, backlogs })
+            }
         }
     }
 }

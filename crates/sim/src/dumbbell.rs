@@ -1,5 +1,5 @@
-//! A dumbbell: TCP flows over one bottleneck, without a cell. The world in which congestion controls are compared with
-//! published formulas (`justfull validate`).
+//! A dumbbell: TCP flows over one bottleneck, without a cell. The world in which congestion
+//! controls are compared with published formulas (`justfull validate`).
 //!
 //! ```text
 //! sender 0 -- access link --+                                            +-- receiver 0
@@ -7,11 +7,12 @@
 //!      ^                                                                        |
 //!      +------------------ acknowledgements, delayed by the flow's RTT ---------+
 //! ```
-//! All propagation is on the way back. A sender knows nothing of its packets but when their acknowledgements come, so it
-//! makes no difference to it where on the loop the delay lies; the receiver's clock is merely set back by the delay of the
-//! way there.
+//! All propagation is on the way back. A sender knows nothing of its packets but when their
+//! acknowledgements come, so it makes no difference to it where on the loop the delay lies; the
+//! receiver's clock is merely set back by the delay of the way there.
 //!
-//! At one instant components act in the order acknowledgements, senders, access links, bottleneck, receivers, samples.
+//! At one instant components act in the order acknowledgements, senders, access links, bottleneck,
+//! receivers, samples.
 
 mod config;
 mod loss;
@@ -32,14 +33,15 @@ use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
 
-/// Told of what happens in a dumbbell. Each method does nothing unless it is written. A dumbbell calls it behind a reference, so that
-/// it is compiled once, here.
+/// Told of what happens in a dumbbell. Each method does nothing unless it is written. A dumbbell
+/// calls it behind a reference, so that it is compiled once, here.
 pub trait Observer {
     /// `flow` sends `segment`.
     #[inline]
     fn sent(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
 
-    /// `ack` has reached the sender of `flow`, which has taken it and not yet sent anything in answer.
+    /// `ack` has reached the sender of `flow`, which has taken it and not yet sent anything in
+    /// answer.
     #[inline]
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sender: &Sender) {}
 
@@ -47,7 +49,8 @@ pub trait Observer {
     #[inline]
     fn lost(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
 
-    /// Every [`DumbbellConfig::sample_every`], for each flow: its sender, and the bytes delivered in order to its receiver.
+    /// Every [`DumbbellConfig::sample_every`], for each flow: its sender, and the bytes delivered
+    /// in order to its receiver.
     #[inline]
     fn sampled(&mut self, _now: Instant, _flow: u32, _sender: &Sender, _delivered: u64) {}
 }
@@ -73,7 +76,8 @@ pub struct FlowOutcome {
 /// What a run gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// When it ended: at the configured duration, or when the last flow of limited size was done if all are.
+    /// When it ended: at the configured duration, or when the last flow of limited size was done
+    /// if all are.
     pub ended: Instant,
     /// The flows in order of configuration.
     pub flows: Vec<FlowOutcome>,
@@ -98,7 +102,8 @@ struct Flow {
     wire_losses: u64,
 }
 
-/// The bottleneck: the queue, the packet that is being sent, and the segments that they stand for, in the same order.
+/// The bottleneck: the queue, the packet that is being sent, and the segments that they stand for,
+/// in the same order.
 struct Bottleneck {
     rate: BitRate,
     queue: ManagedQueue,
@@ -149,8 +154,10 @@ impl Dumbbell {
             let within = |e: ConfigError| e.within(&format!("flow[{i}]"));
             flows.push(Flow {
                 sender: Sender::new(&sender).map_err(|e| within(e.within("sender")))?,
-                receiver: Receiver::new(&flow.receiver).map_err(|e| within(e.within("receiver")))?,
-                access: (flow.access_rate.0 > 0).then(|| Wire::new(flow.access_rate, Duration::ZERO)),
+                receiver: Receiver::new(&flow.receiver)
+                    .map_err(|e| within(e.within("receiver")))?,
+                access: (flow.access_rate.0 > 0)
+                    .then(|| Wire::new(flow.access_rate, Duration::ZERO)),
                 way: rtts.iter().position(|rtt| *rtt == flow.rtt).unwrap_or(0) as u32,
                 size: flow.size.map(|size| size.0),
                 started: false,
@@ -200,15 +207,18 @@ impl Dumbbell {
         self.finish(now)
     }
 
-    /// Lets the component that is due first act; the instant at which it did, beyond `end` when the run is over.
+    /// Lets the component that is due first act; the instant at which it did, beyond `end` when the
+    /// run is over.
     #[inline]
     fn step(&mut self, end: Instant, observer: &mut dyn Observer) -> Instant {
         let acks = self.back.iter().map(Wire::next).min().unwrap_or(Instant::NEVER);
         let senders = self.sender_timers.next();
-        let access = self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(Wire::next).min();
+        let access =
+            self.flows.iter().filter_map(|flow| flow.access.as_ref()).map(Wire::next).min();
         let access = access.unwrap_or(Instant::NEVER);
         let receivers = self.receiver_timers.next();
-        let now = acks.min(senders).min(access).min(self.link.done).min(receivers).min(self.sample_at);
+        let now =
+            acks.min(senders).min(access).min(self.link.done).min(receivers).min(self.sample_at);
         if now > end {
             return now;
         }
@@ -335,7 +345,12 @@ impl Dumbbell {
             wire_losses: flow.wire_losses,
             stats: flow.sender.stats().clone(),
         });
-        Outcome { ended, flows: flows.collect(), carried: self.carried, component_calls: self.calls }
+        Outcome {
+            ended,
+            flows: flows.collect(),
+            carried: self.carried,
+            component_calls: self.calls,
+        }
     }
 }
 
@@ -345,7 +360,8 @@ impl Bottleneck {
     fn offer(&mut self, now: Instant, flow: u32, segment: &Segment) -> bool {
         let size = segment.len + HEADER_BYTES;
         let ecn = if segment.ect { Ecn::Ect0 } else { Ecn::NotEct };
-        let admitted = self.queue.enqueue(now, Packet { flow, size, ecn, ..Packet::default() }, &mut Silent);
+        let admitted =
+            self.queue.enqueue(now, Packet { flow, size, ecn, ..Packet::default() }, &mut Silent);
         if admitted {
             self.segments.push_back(*segment);
             if self.done == Instant::NEVER {

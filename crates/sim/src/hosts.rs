@@ -35,7 +35,12 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// `item` of a UE reaches its server.
     #[inline]
-    pub(crate) fn reach_server<T: Listener>(&mut self, now: Instant, item: Up, links: &mut Links<T>) {
+    pub(crate) fn reach_server<T: Listener>(
+        &mut self,
+        now: Instant,
+        item: Up,
+        links: &mut Links<T>,
+    ) {
         match item {
             Up::Ack(i, ack) => self.acknowledge(now, i, &ack, links),
             Up::Reply(i, sent) => links.monitor.replied(now, self.applications.flow_of(i), sent),
@@ -48,7 +53,12 @@ impl Hosts {
     }
 
     /// A packet reaches its UE.
-    pub(crate) fn reach_ue<T: Listener>(&mut self, now: Instant, arrival: &Arrival, links: &mut Links<T>) {
+    pub(crate) fn reach_ue<T: Listener>(
+        &mut self,
+        now: Instant,
+        arrival: &Arrival,
+        links: &mut Links<T>,
+    ) {
         links.monitor.calls += 1;
         match self.ends[arrival.flow as usize] {
             End::Source(i) => self.applications.receive(now, i, arrival, links),

@@ -1,7 +1,9 @@
-//! What must hold of every run, simulated and live: checked once when it ends, in release builds too.
+//! What must hold of every run, simulated and live: checked once when it ends, in release builds
+//! too.
 //!
-//! A run that breaks one contradicts itself; whoever makes it tells its name and leaves its figures out. [`RunResult::broken_invariant`]
-//! checks what a result tells of itself, [`Evidence`] what only the driver of the run knows.
+//! A run that breaks one contradicts itself; whoever makes it tells its name and leaves its figures
+//! out. [`RunResult::broken_invariant`] checks what a result tells of itself, [`Evidence`] what
+//! only the driver of the run knows.
 
 use crate::recorder::Recorder;
 use crate::results::{Distribution, FlowResult, RunResult, SliceResult, UplinkResult};
@@ -10,8 +12,8 @@ use justfull_ran::Stack;
 /// Relative error that sums of floating-point numbers may have.
 const ROUNDING: f64 = 1e-9;
 
-/// What became of the payload that a TCP sender gave to the network, over the whole run: `sent = received + dropped + under_way`, each
-/// retransmission counted again.
+/// What became of the payload that a TCP sender gave to the network, over the whole run: `sent =
+/// received + dropped + under_way`, each retransmission counted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpBytes {
     /// Name of the flow.
@@ -26,7 +28,8 @@ pub(crate) struct TcpBytes {
     pub(crate) under_way: u64,
 }
 
-/// Goodput over a link, and the most that the link can have carried, in bytes of the measured window.
+/// Goodput over a link, and the most that the link can have carried, in bytes of the measured
+/// window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) goodput: u64,
@@ -58,15 +61,22 @@ impl Evidence {
         let goodput = downlink.map(|flow| recorder.goodput_bytes(flow)).sum();
         let most = recorder.most_carried(stack.most_bytes_per_unit(), stack.bearers(), mtu);
         let (chain, early) = (stack.broken_conservation(), recorder.bound_beaten());
-        Self { chain, early, downlink: Carried { goodput, most }, uplinks: Vec::new(), tcp: Vec::new() }
+        Self {
+            chain,
+            early,
+            downlink: Carried { goodput, most },
+            uplinks: Vec::new(),
+            tcp: Vec::new(),
+        }
     }
 
     /// The first invariant that the run of `result` breaks, with its values.
     pub(crate) fn broken(&self, result: &RunResult) -> Option<String> {
         let carries = |what: &str, c: &Carried| {
             let Carried { goodput, most } = c;
-            (goodput > most)
-                .then(|| format!("goodput <= capacity of the window {what}: {goodput} B, at most {most} B"))
+            (goodput > most).then(|| {
+                format!("goodput <= capacity of the window {what}: {goodput} B, at most {most} B")
+            })
         };
         let chain = self.chain.as_ref().map(|counts| format!("packets are conserved: {counts}"));
         let early = self.early.as_ref().map(|packet| format!("delay >= bound: {packet}"));
@@ -84,8 +94,8 @@ impl TcpBytes {
         let Self { name, sent, received, dropped, under_way } = self;
         (*sent != received + dropped + under_way).then(|| {
             format!(
-                "bytes sent = received + dropped + under way, flow {name}: \
-                 {sent} = {received} + {dropped} + {under_way}"
+                "bytes sent = received + dropped + under way, flow {name}: {sent} = {received} + \
+                 {dropped} + {under_way}"
             )
         })
     }
@@ -94,9 +104,11 @@ impl TcpBytes {
 impl RunResult {
     /// The first invariant that the result breaks by itself, with its values; none in a sound one.
     ///
-    /// Checked are: packets are conserved, in the chain and on the uplink; used <= offered; in every distribution minimum <= 25th <=
-    /// ... <= 99.9th percentile <= maximum, minimum <= mean <= maximum, and so no delay variation below 0; the delay of tracked flows
-    /// >= their bound, quantile by quantile; 0 <= R <= 100; shares within 0 and 1; nothing infinite or undefined.
+    /// Checked are: packets are conserved, in the chain and on the uplink; used <= offered; in
+    /// every distribution minimum <= 25th <= ... <= 99.9th percentile <= maximum, minimum <=
+    /// mean <= maximum, and so no delay variation below 0; the delay of tracked flows not below
+    /// their bound, quantile by quantile; 0 <= R <= 100; shares within 0 and 1; nothing infinite or
+    /// undefined.
     #[must_use]
     pub fn broken_invariant(&self) -> Option<String> {
         let c = &self.conservation;
@@ -128,8 +140,8 @@ impl UplinkResult {
         let Self { entered, delivered, overflow_drops, queued, .. } = self;
         check(*entered == delivered + overflow_drops + queued, || {
             format!(
-                "uplink: entered = delivered + overflow drops + queued: \
-                 {entered} = {delivered} + {overflow_drops} + {queued}"
+                "uplink: entered = delivered + overflow drops + queued: {entered} = {delivered} + \
+                 {overflow_drops} + {queued}"
             )
         })
         .or_else(|| self.wait.broken("uplink wait"))
@@ -164,18 +176,28 @@ impl FlowResult {
             .or_else(|| within("R", voip.map_or(0.0, |voip| voip.rating), 0.0, 100.0))
             .or_else(|| within("loss", voip.map_or(0.0, |voip| voip.loss_percent), 0.0, 100.0))
             .or_else(|| {
-                self.within_percent.iter().find_map(|share| within("share in time", *share, 0.0, 100.0))
+                self.within_percent
+                    .iter()
+                    .find_map(|share| within("share in time", *share, 0.0, 100.0))
             })
             .or_else(|| {
                 let (late, delivered) = (self.late_packets, self.delivered_packets);
-                check(late <= delivered, || format!("{}: {late} of {delivered}", of("late <= delivered")))
+                check(late <= delivered, || {
+                    format!("{}: {late} of {delivered}", of("late <= delivered"))
+                })
             })
     }
 }
 
 impl SliceResult {
     fn broken(&self) -> Option<String> {
-        let five = [self.quantum_min, self.quantum_p25, self.quantum_p50, self.quantum_p75, self.quantum_max];
+        let five = [
+            self.quantum_min,
+            self.quantum_p25,
+            self.quantum_p50,
+            self.quantum_p75,
+            self.quantum_max,
+        ];
         check(rises(&five), || {
             format!("minimum <= quartiles <= maximum, quantum of slice {}: {five:?}", self.slice)
         })
@@ -220,19 +242,22 @@ impl Distribution {
                 let (min, max, points) = (self.min_ms, self.max_ms, &self.cdf);
                 let (first, last) = (points.first(), points.last());
                 format!(
-                    "the CDF rises between the extremes, {what}: {min} to {max} ms, {first:?} to {last:?}"
+                    "the CDF rises between the extremes, {what}: {min} to {max} ms, {first:?} to \
+                     {last:?}"
                 )
             })
         })
     }
 
-    /// Where it is below `bound`, the bound of the same values; nothing is known where only some of them have one.
+    /// Where it is below `bound`, the bound of the same values; nothing is known where only some of
+    /// them have one.
     fn below(&self, bound: &Self, flow: &str) -> Option<String> {
         if self.count != bound.count {
             return None;
         }
         let (own, least) = (self.ordered(), bound.ordered());
-        let above = own.iter().zip(&least).all(|(own, least)| own >= least) && self.mean_ms >= bound.mean_ms;
+        let above = own.iter().zip(&least).all(|(own, least)| own >= least)
+            && self.mean_ms >= bound.mean_ms;
         check(above, || format!("delay >= bound, flow {flow}: {own:?}, bound {least:?} ms"))
     }
 }
@@ -297,7 +322,10 @@ mod tests {
         names(broken(|r| r.conservation.queued = 0), "entered = delivered + dropped + queued");
         names(broken(|r| r.uplink.entered = 1), "uplink: entered = delivered");
         names(broken(|r| r.cell.used = 6), "used <= offered: 6, 5");
-        names(broken(|r| r.flows[0].delay.p99_ms = 2.1), "percentiles <= maximum, delay of flow call");
+        names(
+            broken(|r| r.flows[0].delay.p99_ms = 2.1),
+            "percentiles <= maximum, delay of flow call",
+        );
         names(broken(|r| r.flows[0].delay.p25_ms = 0.9), "minimum <= percentiles");
         names(broken(|r| r.flows[0].delay.mean_ms = 2.1), "minimum <= mean <= maximum");
         names(broken(|r| r.flows[0].delay.p50_ms = f64::NAN), "minimum <= percentiles");
@@ -324,7 +352,13 @@ mod tests {
     #[test]
     fn what_only_the_driver_knows_is_told_by_name_with_its_values() {
         let carried = |goodput| Carried { goodput, most: 100 };
-        let tcp = |received| TcpBytes { name: "bulk".into(), sent: 10, received, dropped: 2, under_way: 1 };
+        let tcp = |received| TcpBytes {
+            name: "bulk".into(),
+            sent: 10,
+            received,
+            dropped: 2,
+            under_way: 1,
+        };
         let evidence = |chain: Option<&str>, down, up, received| Evidence {
             chain: chain.map(String::from),
             early: None,
@@ -335,9 +369,13 @@ mod tests {
         let broken = |evidence: Evidence| evidence.broken(&RunResult::default());
         assert_eq!(broken(evidence(None, 100, 100, 7)), None);
         names(broken(evidence(Some("rlc queue"), 0, 0, 7)), "packets are conserved: rlc queue");
-        let early = Evidence { early: Some("packet of flow call".into()), ..evidence(None, 0, 0, 7) };
+        let early =
+            Evidence { early: Some("packet of flow call".into()), ..evidence(None, 0, 0, 7) };
         names(broken(early), "delay >= bound: packet of flow call");
-        names(broken(evidence(None, 101, 0, 7)), "capacity of the window on the radio: 101 B, at most 100 B");
+        names(
+            broken(evidence(None, 101, 0, 7)),
+            "capacity of the window on the radio: 101 B, at most 100 B",
+        );
         names(broken(evidence(None, 0, 101, 7)), "on a UE's uplink");
         names(broken(evidence(None, 0, 0, 6)), "flow bulk: 10 = 6 + 2 + 1");
     }

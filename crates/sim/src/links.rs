@@ -1,4 +1,5 @@
-//! The links of the world: from servers to the UPF, from the radio to the UEs, and from the UEs back.
+//! The links of the world: from servers to the UPF, from the radio to the UEs, and from the UEs
+//! back.
 
 use crate::monitor::{Monitor, Sent};
 use crate::receivers::AckLink;

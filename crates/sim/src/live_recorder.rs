@@ -1,10 +1,12 @@
-//! The recorder, for drivers whose flows are not known before they appear: what they record comes out as the same
-//! [`RunResult`].
+//! The recorder, for drivers whose flows are not known before they appear: what they record comes
+//! out as the same [`RunResult`].
 //!
-//! A flow is the scenario's own when UE, protocol and both ports are those of a flow of the scenario, and is counted under its name.
-//! Any other is counted under its protocol and the application's port (`tcp 5201`), which of its two ports is the lower: ports for
-//! the time of a connection are taken from above (RFC 6335 section 6). Where a cell has several UEs the name begins with the UE
-//! (`ue1 tcp 5201`). It is *treated* as the scenario's first flow of its UE and QFI: core delay, and whether its delay is asked for.
+//! A flow is the scenario's own when UE, protocol and both ports are those of a flow of the
+//! scenario, and is counted under its name. Any other is counted under its protocol and the
+//! application's port (`tcp 5201`), which of its two ports is the lower: ports for the time of a
+//! connection are taken from above (RFC 6335 section 6). Where a cell has several UEs the name
+//! begins with the UE (`ue1 tcp 5201`). It is *treated* as the scenario's first flow of its UE and
+//! QFI: core delay, and whether its delay is asked for.
 
 use crate::app_stats::AppStats;
 use crate::backlog::Backlogs;
@@ -29,8 +31,9 @@ struct Stand {
     extra_delay: Duration,
 }
 
-/// Names of flows that are not the scenario's, for each UE; what comes later is counted under its protocol alone, and where the cell
-/// has [`MOST_NAMES`] of them, under `others`. Each takes as much memory as a flow's name of the scenario.
+/// Names of flows that are not the scenario's, for each UE; what comes later is counted under its
+/// protocol alone, and where the cell has [`MOST_NAMES`] of them, under `others`. Each takes as
+/// much memory as a flow's name of the scenario.
 const FOREIGN_NAMES: usize = 16;
 
 /// What flows of one UE that are not the scenario's are counted by.
@@ -162,8 +165,9 @@ impl LiveRecorder {
         opened
     }
 
-    /// As [`LiveRecorder::open`], under the number of a flow that is over and none of whose packets is in the stack: what it did stays
-    /// counted under its own name. A flow that comes again counts as another.
+    /// As [`LiveRecorder::open`], under the number of a flow that is over and none of whose packets
+    /// is in the stack: what it did stays counted under its own name. A flow that comes again
+    /// counts as another.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell, or `flow` was not opened.
@@ -205,7 +209,8 @@ impl LiveRecorder {
         }
         if self.foreign_names >= MOST_NAMES {
             let (name, protocol) = (String::from("others"), protocol_name(Protocol::Other));
-            let add = || self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
+            let add =
+                || self.recorder.add_class(unnamed(name, protocol, (ue, kind.qfi), low_latency));
             return *self.others.get_or_insert_with(add);
         }
         let (name, protocol) = (self.foreign_name(ue, kind), protocol_name(kind.protocol));
@@ -247,7 +252,8 @@ impl LiveRecorder {
         self.recorder.delivered(now, packet, bound);
     }
 
-    /// The UE has a packet that left the RLC whole at `left`: [`Egress::deliver_from_air`](justfull_ran::Egress::deliver_from_air).
+    /// The UE has a packet that left the RLC whole at `left`:
+    /// [`Egress::deliver_from_air`](justfull_ran::Egress::deliver_from_air).
     pub fn delivered_from_air(
         &mut self,
         now: Instant,
@@ -265,8 +271,8 @@ impl LiveRecorder {
         self.recorder.goodput(now, flow, bytes);
     }
 
-    /// The result of a run that ended at `end`, at the latest when the scenario says. It says which invariant it breaks, if any
-    /// ([`RunResult::broken`]).
+    /// The result of a run that ended at `end`, at the latest when the scenario says. It says which
+    /// invariant it breaks, if any ([`RunResult::broken`]).
     #[must_use]
     pub fn finish(mut self, end: Instant, stack: &Stack, uplink: UplinkResult) -> RunResult {
         let end = self.recorder.end_at(end);

@@ -110,10 +110,12 @@ impl<T: Listener> Probe for Monitor<T> {
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.recorder.on_event(now, event);
         if T::ACTIVE {
-            let carries =
-                |packet: &&Packet| packet.protocol == Protocol::Tcp && packet.payload & ACK_HANDLE == 0;
-            let segment =
-                packet_of(event).filter(carries).map(|packet| &self.segments.peek(packet.payload).segment);
+            let carries = |packet: &&Packet| {
+                packet.protocol == Protocol::Tcp && packet.payload & ACK_HANDLE == 0
+            };
+            let segment = packet_of(event)
+                .filter(carries)
+                .map(|packet| &self.segments.peek(packet.payload).segment);
             self.tap.on_event(now, event, segment);
         }
         if let Event::Dropped { packet, .. } = event {

@@ -41,7 +41,13 @@ impl<T: Listener> Egress for Radio<'_, T> {
         self.hand_over(now, packet);
     }
 
-    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+    fn deliver_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
         self.links.monitor.delivered_from_air(now, left, packet, bound);
         self.hand_over(now, packet);
     }

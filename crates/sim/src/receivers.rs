@@ -51,8 +51,8 @@ impl Receivers {
         self.members[i as usize].receiver.delivered_bytes()
     }
 
-    /// `segment` reaches receiver `i`, with congestion experienced if `ce`. Returns the bytes that had not
-    /// been there before.
+    /// `segment` reaches receiver `i`, with congestion experienced if `ce`. Returns the bytes that
+    /// had not been there before.
     #[inline(always)]
     pub(crate) fn receive<L: AckLink>(
         &mut self,

@@ -1,82 +1,16 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
-use crate::app_stats::{AppEvent, AppStats, sent_at};
-use crate::results::{CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS};
+mod class;
+
+pub(crate) use self::class::ClassInfo;
+use self::class::{Class, Closed, Single};
+use crate::app_stats::{AppEvent, sent_at};
+use crate::results::{
+    CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS,
+};
 use crate::slice_quantum::SliceQuantum;
 use crate::times::Times;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
-
-/// What is counted of the flows of one name.
-struct Class {
-    result: FlowResult,
-    delay: Times,
-    /// From the pull of the last byte to the UE; none before the first packet that tells of it.
-    to_ue: Option<Times>,
-    bound: Option<Times>,
-    rtt: Option<Times>,
-    app: AppStats,
-    /// Sum in ns and number of the differences between delays of neighbours.
-    variation: (u64, u64),
-    /// Longest time in the chain that keeps the delay budget.
-    budget: Duration,
-    rlc_backlog_sum: u64,
-    sdap_entries: u64,
-    goodput_bytes: u64,
-    closed: Closed,
-}
-
-impl Class {
-    fn new(info: ClassInfo, air_delay: Duration) -> Self {
-        Self {
-            delay: Times::new(),
-            to_ue: None,
-            bound: info.low_latency.then(Times::new),
-            rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
-            app: info.app,
-            variation: (0, 0),
-            budget: info.delay_budget.map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
-            rlc_backlog_sum: 0,
-            sdap_entries: 0,
-            goodput_bytes: 0,
-            closed: Closed::default(),
-            result: FlowResult {
-                name: info.name,
-                protocol: info.protocol.into(),
-                control: info.control,
-                flows: info.flows,
-                ue: info.ue,
-                qfi: info.qfi,
-                low_latency: info.low_latency,
-                delay_budget_ms: info.delay_budget.map(Duration::as_millis_f64),
-                ..FlowResult::default()
-            },
-        }
-    }
-}
-
-/// Flows of a class that are over: how many, the sum of their goodputs in bytes, and the sum of the squares.
-#[derive(Clone, Copy, Default)]
-struct Closed {
-    flows: u64,
-    bytes: f64,
-    squares: f64,
-}
-
-/// What is counted of one flow.
-#[derive(Clone, Copy)]
-struct Single {
-    /// Number of its class.
-    class: u32,
-    goodput_bytes: u64,
-    /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
-    last_delay: u64,
-}
-
-impl Single {
-    fn new(class: u32) -> Self {
-        Self { class, goodput_bytes: 0, last_delay: 0 }
-    }
-}
 
 /// What is counted of one layer.
 struct LayerCount {
@@ -95,20 +29,6 @@ struct Bin {
     backlog: [u64; 3],
     rlc_bytes: u64,
     delivered_bytes: u64,
-}
-
-/// Which flows there are and how they are named.
-pub(crate) struct ClassInfo {
-    pub(crate) name: String,
-    /// `tcp`, `udp` or `icmp`.
-    pub(crate) protocol: &'static str,
-    pub(crate) app: AppStats,
-    pub(crate) control: String,
-    pub(crate) ue: u32,
-    pub(crate) qfi: u8,
-    pub(crate) low_latency: bool,
-    pub(crate) flows: u32,
-    pub(crate) delay_budget: Option<Duration>,
 }
 
 /// Listens to the stack.
@@ -142,8 +62,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder of the window from `warmup` to `end`; `air_delay`, from the pull to the UE, is part of delay
-    /// budgets and of the way to the UE.
+    /// A recorder of the window from `warmup` to `end`; `air_delay`, from the pull to the UE, is
+    /// part of delay budgets and of the way to the UE.
     pub(crate) fn new(
         [warmup, end]: [Instant; 2],
         bins: usize,
@@ -197,7 +117,8 @@ impl Recorder {
         self.classes[class as usize].result.flows += 1;
     }
 
-    /// Flow `flow` is over, and its number stands for one of `class` from now on. What it did stays in the results of its own class.
+    /// Flow `flow` is over, and its number stands for one of `class` from now on. What it did stays
+    /// in the results of its own class.
     pub(crate) fn reopen(&mut self, flow: u32, class: u32) {
         let before = std::mem::replace(&mut self.singles[flow as usize], Single::new(class));
         let closed = &mut self.classes[before.class as usize].closed;
@@ -210,7 +131,8 @@ impl Recorder {
         self.classes[class as usize].result.flows += 1;
     }
 
-    /// The run ends at `end`, which may be earlier than planned; the end of the measured window, which is never empty.
+    /// The run ends at `end`, which may be earlier than planned; the end of the measured window,
+    /// which is never empty.
     pub(crate) fn end_at(&mut self, end: Instant) -> Instant {
         self.end = self.end.min(end).max(self.warmup + Duration::from_nanos(1));
         self.end
@@ -287,7 +209,9 @@ impl Recorder {
     fn note_beaten_bound(&mut self, left: Instant, packet: &Packet, bound: Instant) {
         if self.beats_bound.is_none() {
             let (name, entered) = (self.name_of(packet.flow as usize), packet.entered);
-            let words = format!("packet of flow {name}: entered {entered:?}, left {left:?}, bound {bound:?}");
+            let words = format!(
+                "packet of flow {name}: entered {entered:?}, left {left:?}, bound {bound:?}"
+            );
             self.beats_bound = Some(words);
         }
     }
@@ -297,9 +221,16 @@ impl Recorder {
         self.beats_bound.clone()
     }
 
-    /// Budgets and differences between neighbours are of the packet's way to the UE, the rest of its way to the pull at `left`.
+    /// Budgets and differences between neighbours are of the packet's way to the UE, the rest of
+    /// its way to the pull at `left`.
     #[inline(always)]
-    fn count_delivered(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+    fn count_delivered(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
         if packet.entered < self.warmup {
             return self.hold_to_bound(left, packet, bound);
         }
@@ -438,12 +369,14 @@ impl Recorder {
                 goodput_mbit_s: class.goodput_bytes as f64 * 8e-6 / window_s,
                 delay: class.delay.finish(),
                 within_percent: WITHIN_MS.map(|ms| {
-                    100.0 * class.delay.within(ms) as f64 / class.result.delivered_packets.max(1) as f64
+                    100.0 * class.delay.within(ms) as f64
+                        / class.result.delivered_packets.max(1) as f64
                 }),
                 to_ue: class.to_ue.as_ref().map(Times::finish).unwrap_or_default(),
                 bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
                 rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
-                rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64 / class.sdap_entries.max(1) as f64,
+                rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64
+                    / class.sdap_entries.max(1) as f64,
                 ..class.result.clone()
             };
             class.app.finish(&mut result);
@@ -458,8 +391,10 @@ impl Recorder {
         let bytes = || own().map(|single| single.goodput_bytes as f64);
         let closed = self.classes[i].closed;
         let count = own().count() as u64 + closed.flows;
-        let (sum, squares) =
-            (closed.bytes + bytes().sum::<f64>(), closed.squares + bytes().map(|b| b * b).sum::<f64>());
+        let (sum, squares) = (
+            closed.bytes + bytes().sum::<f64>(),
+            closed.squares + bytes().map(|b| b * b).sum::<f64>(),
+        );
         (count > 1 && squares > 0.0).then(|| sum * sum / (count as f64 * squares))
     }
 
@@ -496,8 +431,9 @@ impl Recorder {
         self.singles[flow].goodput_bytes
     }
 
-    /// Most bytes that the radio can have brought to UEs in the window: what its slots used in it and, of those before, what was on its
-    /// way; and of an SDU that each of `bearers` had begun, an `mtu`. A used unit carries at most `per_unit` bytes.
+    /// Most bytes that the radio can have brought to UEs in the window: what its slots used in it
+    /// and, of those before, what was on its way; and of an SDU that each of `bearers` had
+    /// begun, an `mtu`. A used unit carries at most `per_unit` bytes.
     pub(crate) fn most_carried(&self, per_unit: u64, bearers: u64, mtu: u32) -> u64 {
         let used = (self.used + self.used_before).saturating_mul(per_unit);
         used.saturating_add(self.held_before).saturating_add(bearers * u64::from(mtu))
@@ -509,7 +445,11 @@ impl Recorder {
             unit: unit.into(),
             offered: self.offered,
             used: self.used,
-            utilisation: if self.offered == 0 { 0.0 } else { self.used as f64 / self.offered as f64 },
+            utilisation: if self.offered == 0 {
+                0.0
+            } else {
+                self.used as f64 / self.offered as f64
+            },
             slots: self.slots,
             starved_slots: self.starved_slots,
         }
@@ -520,8 +460,9 @@ impl Recorder {
         // A run that ended before its time has no state after its end.
         let reached = self.end.as_nanos().div_ceil(self.bin.as_nanos());
         let bins = &self.bins[..(self.bins.len() - 1).min(reached as usize)];
-        let per_slot =
-            |f: &dyn Fn(&Bin) -> u64| bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect();
+        let per_slot = |f: &dyn Fn(&Bin) -> u64| {
+            bins.iter().map(|b| f(b) as f64 / b.slots.max(1) as f64).collect()
+        };
         let bin_s = self.bin.as_secs_f64();
         Series {
             bin_s,
@@ -530,14 +471,22 @@ impl Recorder {
             sdap_packets: per_slot(&|b| b.backlog[1]),
             rlc_packets: per_slot(&|b| b.backlog[2]),
             rlc_bytes: per_slot(&|b| b.rlc_bytes),
-            delivered_mbit_s: bins.iter().map(|b| b.delivered_bytes as f64 * 8e-6 / bin_s).collect(),
+            delivered_mbit_s: bins
+                .iter()
+                .map(|b| b.delivered_bytes as f64 * 8e-6 / bin_s)
+                .collect(),
         }
     }
 }
 
 /// What the stack says of the fate of its packets, as results.
 pub(crate) fn conservation(c: &justfull_ran::stack::Conserved) -> Conservation {
-    Conservation { entered: c.entered, delivered: c.delivered, dropped: c.dropped, queued: c.queued }
+    Conservation {
+        entered: c.entered,
+        delivered: c.delivered,
+        dropped: c.dropped,
+        queued: c.queued,
+    }
 }
 
 impl Probe for Recorder {
@@ -546,7 +495,8 @@ impl Probe for Recorder {
         match event {
             Event::Enqueued { layer, packet, .. } => {
                 self.layers[*layer as usize].backlog += 1;
-                // What a packet finds below it when it comes to SDAP: it is about to enter the RLC (T20 Fig. 5).
+                // What a packet finds below it when it comes to SDAP: it is about to enter the RLC
+                // (T20 Fig. 5).
                 if *layer == Layer::Sdap && packet.entered >= self.warmup {
                     let below = self.layers[Layer::Rlc as usize].backlog;
                     let class = self.class(packet);
@@ -558,7 +508,8 @@ impl Probe for Recorder {
                 let count = &mut self.layers[*layer as usize];
                 count.backlog -= 1;
                 if packet.entered >= self.warmup {
-                    if packet.tracked { &mut count.low_latency } else { &mut count.other }.record(*sojourn);
+                    if packet.tracked { &mut count.low_latency } else { &mut count.other }
+                        .record(*sojourn);
                 }
             }
             Event::Marked { layer, packet } => {

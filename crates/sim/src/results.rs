@@ -25,7 +25,8 @@ pub struct RunResult {
     pub uplink: UplinkResult,
     /// The radio.
     pub cell: CellResult,
-    /// Per slice; empty unless the scheduler of resource blocks lets slices lend each other blocks.
+    /// Per slice; empty unless the scheduler of resource blocks lets slices lend each other
+    /// blocks.
     pub slices: Vec<SliceResult>,
     /// Backlog and capacity over time.
     pub series: Series,
@@ -33,16 +34,18 @@ pub struct RunResult {
     pub conservation: Conservation,
     /// Calls into components, a measure of work.
     pub component_calls: u64,
-    /// Configured mechanisms that had no effect in the whole run, e.g. `limiter`, `pacer`, `rlc.aqm`: the limiter never held a packet
-    /// back, the pacer never waited, the AQM neither dropped nor marked. Such a run is that of a method without them.
+    /// Configured mechanisms that had no effect in the whole run, e.g. `limiter`, `pacer`,
+    /// `rlc.aqm`: the limiter never held a packet back, the pacer never waited, the AQM
+    /// neither dropped nor marked. Such a run is that of a method without them.
     pub never_acted: Vec<String>,
-    /// The first invariant that the run breaks, with its values: a bug, and the result is not to be used. None in a sound run. Not
-    /// part of result files.
+    /// The first invariant that the run breaks, with its values: a bug, and the result is not to
+    /// be used. None in a sound run. Not part of result files.
     #[serde(skip)]
     pub broken: Option<String>,
 }
 
-/// The waits in milliseconds of which [`FlowResult::within_percent`] tells: A21 counts by TTIs of 1 ms.
+/// The waits in milliseconds of which [`FlowResult::within_percent`] tells: A21 counts by TTIs of 1
+/// ms.
 pub const WITHIN_MS: [u64; 5] = [1, 2, 3, 4, 50];
 
 /// A distribution of times in milliseconds. All zero and empty when `count` is 0.
@@ -95,28 +98,34 @@ pub struct FlowResult {
     pub low_latency: bool,
     /// Packets that entered the UPF.
     pub entered_packets: u64,
-    /// Packets whose last byte left the RLC and, where the MAC deals in resource blocks, that the UE has whole and in order.
+    /// Packets whose last byte left the RLC and, where the MAC deals in resource blocks, that the
+    /// UE has whole and in order.
     pub delivered_packets: u64,
     /// Packets dropped anywhere.
     pub dropped_packets: u64,
     /// Packets marked congestion experienced.
     pub marked_packets: u64,
-    /// Payload bytes that reached the receiver for the first time within the window, in order or not, per second, in Mbit/s. What
-    /// waited at the receiver for an earlier segment counts when it came, not when that segment closed the gap.
+    /// Payload bytes that reached the receiver for the first time within the window, in order or
+    /// not, per second, in Mbit/s. What waited at the receiver for an earlier segment counts
+    /// when it came, not when that segment closed the gap.
     pub goodput_mbit_s: f64,
     /// UPF entry to the pull that took the last byte.
     pub delay: Distribution,
-    /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ's rounds, what RLC waits for before
-    /// it reassembles and PDCP before it delivers. Empty unless the MAC deals in resource blocks.
+    /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ's
+    /// rounds, what RLC waits for before it reassembles and PDCP before it delivers. Empty
+    /// unless the MAC deals in resource blocks.
     pub to_ue: Distribution,
-    /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros without any.
+    /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros
+    /// without any.
     pub within_percent: [f64; WITHIN_MS.len()],
     /// The least delay any policy could have given the same packets (tracked flows only).
     pub bound: Distribution,
-    /// Mean difference, without its sign, between the delays up to the UE of packets delivered one after the other within a flow
-    /// (IPDV, RFC 5481 section 4.1; packets lost between two are passed over), in ms; none without such a pair.
+    /// Mean difference, without its sign, between the delays up to the UE of packets delivered one
+    /// after the other within a flow (IPDV, RFC 5481 section 4.1; packets lost between two are
+    /// passed over), in ms; none without such a pair.
     pub ipdv_mean_ms: Option<f64>,
-    /// Jain's index over the goodputs of the flows of this name; none for a single flow or without any goodput.
+    /// Jain's index over the goodputs of the flows of this name; none for a single flow or without
+    /// any goodput.
     pub jain_index: Option<f64>,
     /// Packet delay budget of the flow's 5QI in ms; none when the scenario names none.
     pub delay_budget_ms: Option<f64>,
@@ -124,7 +133,8 @@ pub struct FlowResult {
     pub late_packets: u64,
     /// Round-trip time samples of a TCP sender or of a ping.
     pub rtt: Distribution,
-    /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20 Fig. 5).
+    /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20
+    /// Fig. 5).
     pub rlc_packets_at_entry_mean: f64,
     /// Retransmitted segments of a TCP flow.
     pub retransmitted_segments: u64,
@@ -187,8 +197,8 @@ pub struct PageResult {
     pub load: Distribution,
 }
 
-/// What became of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops + queued`, checked when
-/// the run ends.
+/// What became of the packets that UEs sent over the whole run: `entered = delivered +
+/// overflow_drops + queued`, checked when the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UplinkResult {
     /// Packets that UEs sent.
@@ -201,12 +211,13 @@ pub struct UplinkResult {
     pub overflow_bytes: u64,
     /// Packets that waited or were on the wire at the end.
     pub queued: u64,
-    /// From entry into the UE's queue to the PUSCH that took the last byte, of packets that entered in the measured window;
-    /// empty where the uplink is no bottleneck.
+    /// From entry into the UE's queue to the PUSCH that took the last byte, of packets that
+    /// entered in the measured window; empty where the uplink is no bottleneck.
     pub wait: Distribution,
 }
 
-/// Echo requests that were sent in the measured window and what became of them; the rest was on its way at the end.
+/// Echo requests that were sent in the measured window and what became of them; the rest was on its
+/// way at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PingResult {
     /// Requests sent.
@@ -268,8 +279,9 @@ pub struct CellResult {
     pub starved_slots: u64,
 }
 
-/// What a slice had lent the others after each slot of the measured window (A21 section IV-B, its quantum): resource blocks,
-/// below 0 when it had borrowed. Percentiles are good to a hundredth of a block.
+/// What a slice had lent the others after each slot of the measured window (A21 section IV-B, its
+/// quantum): resource blocks, below 0 when it had borrowed. Percentiles are good to a hundredth of
+/// a block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SliceResult {
     /// Index in the scenario.
@@ -313,7 +325,8 @@ pub struct Series {
     pub delivered_mbit_s: Vec<f64>,
 }
 
-/// Fate of every packet of a run: `entered = delivered + dropped + queued`, checked when the run ends.
+/// Fate of every packet of a run: `entered = delivered + dropped + queued`, checked when the run
+/// ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conservation {
     /// Packets handed to the UPF.

@@ -59,7 +59,13 @@ impl Senders {
 
     /// `ack` reaches sender `i`.
     #[inline]
-    pub(crate) fn acknowledge<L: SegmentLink>(&mut self, now: Instant, i: u32, ack: &Ack, links: &mut L) {
+    pub(crate) fn acknowledge<L: SegmentLink>(
+        &mut self,
+        now: Instant,
+        i: u32,
+        ack: &Ack,
+        links: &mut L,
+    ) {
         let flow = &mut self.members[i as usize];
         flow.sender.on_ack(now, ack);
         if flow.completed.is_none() && flow.size == Some(flow.sender.acked_bytes()) {
@@ -69,7 +75,13 @@ impl Senders {
     }
 
     /// Sender `i` is asked for `bytes` more.
-    pub(crate) fn write<L: SegmentLink>(&mut self, now: Instant, i: u32, bytes: u64, links: &mut L) {
+    pub(crate) fn write<L: SegmentLink>(
+        &mut self,
+        now: Instant,
+        i: u32,
+        bytes: u64,
+        links: &mut L,
+    ) {
         self.members[i as usize].sender.write(bytes);
         self.transmit(now, i, links);
     }

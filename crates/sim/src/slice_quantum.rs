@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 /// Cells for each block: percentiles are good to a hundredth of one.
 const CELLS: f64 = 100.0;
 
-/// The quantum of one slice over slots. Memory: a cell for each hundredth of a block that it stood at, so at most 200 times the
-/// limit of the quantum, and none under a scheduler that lends nothing.
+/// The quantum of one slice over slots. Memory: a cell for each hundredth of a block that it stood
+/// at, so at most 200 times the limit of the quantum, and none under a scheduler that lends
+/// nothing.
 pub(crate) struct SliceQuantum {
     cells: BTreeMap<i64, u64>,
     slots: u64,
@@ -35,7 +36,8 @@ impl SliceQuantum {
         self.greatest = self.greatest.max(rbs);
     }
 
-    /// The value that `share` of the slots do not exceed, never beyond the least and the greatest, which are exact.
+    /// The value that `share` of the slots do not exceed, never beyond the least and the greatest,
+    /// which are exact.
     fn quantile(&self, share: f64) -> f64 {
         let rank = ((share * self.slots as f64).ceil() as u64).max(1);
         let mut below = 0;
@@ -75,11 +77,20 @@ mod tests {
         let mut quantum = SliceQuantum::default();
         (-40..=60).rev().for_each(|rbs| quantum.record(f64::from(rbs) / 4.0));
         let found = quantum.finish(1, 0.25);
-        let five =
-            [found.quantum_min, found.quantum_p25, found.quantum_p50, found.quantum_p75, found.quantum_max];
+        let five = [
+            found.quantum_min,
+            found.quantum_p25,
+            found.quantum_p50,
+            found.quantum_p75,
+            found.quantum_max,
+        ];
         assert_eq!(five.map(|rbs| (rbs * 100.0) as i64), [-1_000, -375, 250, 875, 1_500]);
         assert!((found.quantum_mean - 2.5).abs() < 1e-12 && found.slots == 101);
-        assert!((found.quantum_sd - (850.0_f64 / 16.0).sqrt()).abs() < 1e-9, "{}", found.quantum_sd);
+        assert!(
+            (found.quantum_sd - (850.0_f64 / 16.0).sqrt()).abs() < 1e-9,
+            "{}",
+            found.quantum_sd
+        );
     }
 
     /// W4.
@@ -88,14 +99,22 @@ mod tests {
         let mut quantum = SliceQuantum::default();
         [0.004, 0.003].iter().for_each(|rbs| quantum.record(*rbs));
         let found = quantum.finish(0, 1.0);
-        let five =
-            [found.quantum_min, found.quantum_p25, found.quantum_p50, found.quantum_p75, found.quantum_max];
+        let five = [
+            found.quantum_min,
+            found.quantum_p25,
+            found.quantum_p50,
+            found.quantum_p75,
+            found.quantum_max,
+        ];
         assert!(five.windows(2).all(|w| w[0] <= w[1]), "{five:?}");
         assert_eq!((found.quantum_min, found.quantum_max), (0.003, 0.004));
     }
 
     #[test]
     fn a_slice_without_slots_is_at_zero() {
-        assert_eq!(SliceQuantum::default().finish(0, 1.0), SliceResult { share: 1.0, ..Default::default() });
+        assert_eq!(
+            SliceQuantum::default().finish(0, 1.0),
+            SliceResult { share: 1.0, ..Default::default() }
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::route::Route;
 use crate::traffic::{
-    FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD, Video,
+    FlowConfig, Gate, ICMP_HEADER_BYTES, Interval, Span, Traffic, UDP_HEADER_BYTES, VOIP_PAYLOAD,
+    Video,
 };
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Rng};
@@ -85,10 +86,16 @@ fn law(traffic: &Traffic) -> Option<Law> {
 }
 
 impl Source {
-    /// The source of `traffic` and the instant of its first datagram: a random time within one mean interval after `start`,
-    /// or, of a source that pauses, when its law says. Its clock is skewed by up to 50 ppm, so that no source locks to a
-    /// poll. None when `traffic` is no datagrams.
-    pub(crate) fn new(route: Route, traffic: &Traffic, start: Instant, seed: u64) -> Option<(Self, Instant)> {
+    /// The source of `traffic` and the instant of its first datagram: a random time within one mean
+    /// interval after `start`, or, of a source that pauses, when its law says. Its clock is
+    /// skewed by up to 50 ppm, so that no source locks to a poll. None when `traffic` is no
+    /// datagrams.
+    pub(crate) fn new(
+        route: Route,
+        traffic: &Traffic,
+        start: Instant,
+        seed: u64,
+    ) -> Option<(Self, Instant)> {
         let mut rng = Rng::stream(seed, &format!("{}.{}", traffic.kind(), route.flow));
         let (payload, interval, spans) = law(traffic)?;
         let first = start + interval.mean().scaled(rng.unit());
@@ -101,13 +108,17 @@ impl Source {
             }
         };
         let pace = match interval {
-            Interval::Constant(gap) if gate.is_none() => Pace::Constant(gap.scaled(skew).max(LEAST_GAP)),
+            Interval::Constant(gap) if gate.is_none() => {
+                Pace::Constant(gap.scaled(skew).max(LEAST_GAP))
+            }
             _ => Pace::Drawn(Box::new(Drawn { interval, gate, skew, rng: rng.clone() })),
         };
         let kind = match traffic {
             Traffic::Ping(_) => Kind::Echo,
             Traffic::Voip(_) => Kind::Call,
-            Traffic::Video(c) => Kind::Frames(Box::new(Frames { video: Video::new(c, first), skew, rng })),
+            Traffic::Video(c) => {
+                Kind::Frames(Box::new(Frames { video: Video::new(c, first), skew, rng }))
+            }
             _ => Kind::Plain,
         };
         let (protocol, payload) = (traffic.protocol(), payload.0 as u32);
@@ -124,8 +135,8 @@ impl Source {
         u64::from(size - self.header())
     }
 
-    /// Sends what is due: `push` is given each datagram's size on the IP layer and its payload handle, which is the instant
-    /// of sending, or the number of the frame.
+    /// Sends what is due: `push` is given each datagram's size on the IP layer and its payload
+    /// handle, which is the instant of sending, or the number of the frame.
     pub(crate) fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
         let size = self.payload + self.header();
         match &mut self.kind {
@@ -145,7 +156,8 @@ impl Source {
     }
 }
 
-/// When a flow's datagrams leave and what they carry, one after another: for a second driver, which sends the same ones.
+/// When a flow's datagrams leave and what they carry, one after another: for a second driver, which
+/// sends the same ones.
 #[derive(Clone, Debug)]
 pub struct Departures {
     source: Source,
@@ -153,12 +165,19 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// The departures of `flow`, which is number `number` among the flows of packets of its world, as that world draws them with
-    /// `seed`. None for what is no datagrams.
+    /// The departures of `flow`, which is number `number` among the flows of packets of its world,
+    /// as that world draws them with `seed`. None for what is no datagrams.
     #[must_use]
     pub fn new(flow: &FlowConfig, number: u32, seed: u64) -> Option<Self> {
         let stop = flow.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
-        let route = Route { flow: number, ue: flow.ue, wire: 0, tracked: flow.low_latency, up: false, stop };
+        let route = Route {
+            flow: number,
+            ue: flow.ue,
+            wire: 0,
+            tracked: flow.low_latency,
+            up: false,
+            stop,
+        };
         let (source, first) = Source::new(route, &flow.traffic, Instant::ZERO + flow.start, seed)?;
         Some(Self { source, next: Some(first) })
     }
@@ -169,7 +188,8 @@ impl Departures {
         self.next
     }
 
-    /// The next departure: calls `push` with the payload bytes of each of its datagrams and says when they leave.
+    /// The next departure: calls `push` with the payload bytes of each of its datagrams and says
+    /// when they leave.
     pub fn depart(&mut self, mut push: impl FnMut(u32)) -> Option<Instant> {
         let now = self.next?;
         let header = self.source.header();
@@ -204,7 +224,10 @@ mod tests {
     }
 
     fn close(found: u64, wanted: f64, share: f64) {
-        assert!((found as f64 / wanted - 1.0).abs() < share, "{found}, wanted {wanted} within {share}");
+        assert!(
+            (found as f64 / wanted - 1.0).abs() < share,
+            "{found}, wanted {wanted} within {share}"
+        );
     }
 
     #[test]
@@ -214,7 +237,8 @@ mod tests {
 
     #[test]
     fn a_normal_source_keeps_its_mean_and_stops() {
-        let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
+        let interval =
+            Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
         close(sent(&Traffic::Udp { payload: Bytes(200), interval }).0, 10_000.0, 0.02);
     }
 
@@ -234,13 +258,15 @@ mod tests {
     fn a_talker_pauses() {
         let talk = Some(Span::Exponential { exponential: Duration::from_millis(1_026) });
         let silence = Some(Span::Exponential { exponential: Duration::from_millis(1_171) });
-        let (packets, _) = sent(&Traffic::Voip(VoipConfig { talk, silence, ..VoipConfig::default() }));
+        let (packets, _) =
+            sent(&Traffic::Voip(VoipConfig { talk, silence, ..VoipConfig::default() }));
         close(packets, 10_000.0 * 1_026.0 / 2_197.0, 0.2);
     }
 
     #[test]
     fn departures_are_those_of_the_world_and_end_with_the_flow() {
-        let interval = Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
+        let interval =
+            Interval::Normal { mean: Duration::from_millis(20), sd: Duration::from_millis(5) };
         let flow = FlowConfig {
             name: "game".into(),
             ue: 0,
@@ -262,7 +288,9 @@ mod tests {
         assert!(times.is_sorted() && times.len() > 40 && times.len() < 60, "{}", times.len());
         assert!(sizes.iter().all(|size| *size == 200) && sizes.len() == times.len());
         let (first, last) = (times[0], times[times.len() - 1]);
-        assert!(first >= Instant::ZERO + flow.start && last < Instant::ZERO + Duration::from_secs(2));
+        assert!(
+            first >= Instant::ZERO + flow.start && last < Instant::ZERO + Duration::from_secs(2)
+        );
         assert!(
             times.windows(2).any(|pair| pair[1].since(pair[0]) != pair[0].since(first)),
             "drawn, not regular"

@@ -1,20 +1,23 @@
-//! What else may listen to a run besides the recorder: writers of packet records, of captures, of measurements over time.
+//! What else may listen to a run besides the recorder: writers of packet records, of captures, of
+//! measurements over time.
 //!
-//! A [`World`](crate::World) is compiled twice, here and nowhere else: for `()`, where every call to a tap is gone before code is
-//! made, and for any [`Tap`] behind a reference, whose calls cost little beside what a tap does with them. Were it generic over taps,
-//! each crate that runs one would compile the whole stack again.
+//! A [`World`](crate::World) is compiled twice, here and nowhere else: for `()`, where every call
+//! to a tap is gone before code is made, and for any [`Tap`] behind a reference, whose calls cost
+//! little beside what a tap does with them. Were it generic over taps, each crate that runs one
+//! would compile the whole stack again.
 
 use justfull_base::{Event, Instant, Packet};
 use justfull_tcp::{Ack, Segment};
 
 /// A listener to one run. Every method does nothing unless it is written.
 pub trait Tap {
-    /// `event` happened in the stack. `segment` is what its packet carries where that is TCP; the payload handle of any other
-    /// packet is the instant at which it was sent, in ns.
+    /// `event` happened in the stack. `segment` is what its packet carries where that is TCP; the
+    /// payload handle of any other packet is the instant at which it was sent, in ns.
     fn on_event(&mut self, _now: Instant, _event: &Event, _segment: Option<&Segment>) {}
 
-    /// The UE has `packet` whole and in order at the slot of `now`; its last byte left the RLC at `left`. Told only where the MAC
-    /// deals in resource blocks: elsewhere a packet that leaves the RLC is delivered. The air's own delay comes on top.
+    /// The UE has `packet` whole and in order at the slot of `now`; its last byte left the RLC at
+    /// `left`. Told only where the MAC deals in resource blocks: elsewhere a packet that leaves
+    /// the RLC is delivered. The air's own delay comes on top.
     fn delivered(&mut self, _now: Instant, _left: Instant, _packet: &Packet) {}
 
     /// `bytes` of new payload reached the receiver of `flow`.

@@ -12,7 +12,8 @@ const CDF_POINTS: usize = 200;
 /// Cells of one microsecond at the start; each octave beyond has half as many.
 const FIRST_CELLS: u64 = 2048;
 
-/// The cell that counts times of `us` microseconds: those of a [`Histogram`] of three digits, whose percentiles it is to give.
+/// The cell that counts times of `us` microseconds: those of a [`Histogram`] of three digits, whose
+/// percentiles it is to give.
 #[inline]
 fn cell_of(us: u64) -> usize {
     let us = us.min(HIGHEST_US);
@@ -33,12 +34,12 @@ const CELLS_AT_A_TIME: usize = FIRST_CELLS as usize / 2;
 /// Times that are listed one by one before they are counted in cells.
 const MOST_LISTED: usize = 1_024;
 
-/// Times with exact moments and extremes, and percentiles good to 0.1 %. Memory: 2 B each for the first
-/// 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest beyond, at most
-/// 90 kB.
+/// Times with exact moments and extremes, and percentiles good to 0.1 %. Memory: 2 B each for the
+/// first 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest
+/// beyond, at most 90 kB.
 ///
-/// Counts here, in the library's cells, and asks the library at the end: five times are counted per packet, and
-/// [`Histogram::record`] keeps totals and extremes of its own at each.
+/// Counts here, in the library's cells, and asks the library at the end: five times are counted per
+/// packet, and [`Histogram::record`] keeps totals and extremes of its own at each.
 pub(crate) struct Times {
     /// The cells of the first times; empty once `cells` is not.
     listed: Vec<u16>,
@@ -78,8 +79,8 @@ impl Times {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Lists one of the first times in `cell`, or counts the first one there, for which memory must be made,
-    /// as for all up to the end of its octave and perhaps beyond.
+    /// Lists one of the first times in `cell`, or counts the first one there, for which memory must
+    /// be made, as for all up to the end of its octave and perhaps beyond.
     #[cold]
     fn count_beyond(&mut self, cell: usize) {
         self.listed.push(cell as u16);
@@ -108,7 +109,8 @@ impl Times {
     /// The library's histogram of what was counted, no larger than that takes: a run has dozens.
     fn histogram(&self) -> Histogram<u32> {
         let highest = shortest_of(self.cells.len().max(cells_to(&self.listed))).max(2);
-        let mut histogram = Histogram::new_with_bounds(1, highest, 3).expect("the bounds are sound");
+        let mut histogram =
+            Histogram::new_with_bounds(1, highest, 3).expect("the bounds are sound");
         for (cell, &count) in self.cells.iter().enumerate().filter(|(_, count)| **count > 0) {
             histogram.saturating_record_n(shortest_of(cell), count);
         }
@@ -140,8 +142,8 @@ impl Times {
         let mean_ms = self.sum_ns as f64 / n * 1e-6;
         let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
         let (min_ms, max_ms) = (self.min_ns as f64 * 1e-6, self.max_ns as f64 * 1e-6);
-        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide. Least and greatest value are exact, and no
-        // percentile lies beyond them.
+        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide. Least and
+        // greatest value are exact, and no percentile lies beyond them.
         let within = |us: u64| (us as f64 * 1e-3).clamp(min_ms, max_ms);
         let at = |share: f64| within(histogram.value_at_quantile(share));
         Distribution {
@@ -167,14 +169,18 @@ fn cells_to(listed: &[u16]) -> usize {
     listed.iter().max().map_or(0, |cell| usize::from(*cell) + 1)
 }
 
-/// At most [`CDF_POINTS`] points, evenly over the shares, the ends of cells in milliseconds as `ms` says.
+/// At most [`CDF_POINTS`] points, evenly over the shares, the ends of cells in milliseconds as `ms`
+/// says.
 fn cdf(histogram: &Histogram<u32>, ms: impl Fn(u64) -> f64) -> Vec<(f64, f64)> {
     let mut points = Vec::with_capacity(CDF_POINTS);
     let (mut below, mut last) = (0u64, 0.0);
     for cell in histogram.iter_recorded() {
         below += u64::from(cell.count_at_value());
         let share = below as f64 / histogram.len() as f64;
-        if share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == histogram.len() || points.is_empty() {
+        if share - last >= 1.0 / (CDF_POINTS - 2) as f64
+            || below == histogram.len()
+            || points.is_empty()
+        {
             points.push((ms(cell.value_iterated_to()), share));
             last = share;
         }
@@ -208,7 +214,8 @@ mod tests {
 
     #[test]
     fn a_cell_counts_the_times_that_the_library_holds_equivalent() {
-        let library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
+        let library =
+            Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("constant bounds are sound");
         let mut us = 0;
         while us < HIGHEST_US {
             let shortest = shortest_of(cell_of(us));
@@ -229,7 +236,8 @@ mod tests {
         assert!((found.max_ms / 7.2e6 - 1.0).abs() < 1e-12, "{}", found.max_ms);
     }
 
-    /// W4: the end of a cell was told as a percentile, above the greatest value and, rounded to microseconds, below the least.
+    /// W4: the end of a cell was told as a percentile, above the greatest value and, rounded to
+    /// microseconds, below the least.
     #[test]
     fn no_percentile_and_no_point_of_the_cdf_lies_beyond_the_extremes() {
         for ns in [999, 1_999, 2_000_999, 39_501_234, 7_200_000_000_000] {
@@ -238,10 +246,17 @@ mod tests {
                 (0..n).for_each(|i| times.record(Duration::from_nanos(ns + 13 * i)));
                 let found = times.finish();
                 let d = &found;
-                let rising =
-                    [d.min_ms, d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms];
-                assert!(rising.windows(2).all(|w| w[0] <= w[1]) && d.p999_ms <= d.max_ms, "{found:?}");
-                assert!(d.cdf.iter().all(|(ms, _)| (d.min_ms..=d.max_ms).contains(ms)), "{found:?}");
+                let rising = [
+                    d.min_ms, d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms,
+                ];
+                assert!(
+                    rising.windows(2).all(|w| w[0] <= w[1]) && d.p999_ms <= d.max_ms,
+                    "{found:?}"
+                );
+                assert!(
+                    d.cdf.iter().all(|(ms, _)| (d.min_ms..=d.max_ms).contains(ms)),
+                    "{found:?}"
+                );
             }
         }
     }
@@ -272,7 +287,8 @@ mod tests {
             (0..n).for_each(|_| listed.record(Duration::from_nanos(rng.below(1 << (12 + n % 40)))));
             let mut counted = Times { cells: vec![0; cell_of(HIGHEST_US) + 1], ..Times::new() };
             let mut rng = Rng::stream(n, "times");
-            (0..n).for_each(|_| counted.record(Duration::from_nanos(rng.below(1 << (12 + n % 40)))));
+            (0..n)
+                .for_each(|_| counted.record(Duration::from_nanos(rng.below(1 << (12 + n % 40)))));
             assert!(listed.cells.is_empty() && counted.listed.is_empty());
             assert_eq!(listed.finish(), counted.finish());
             for ms in [0, 1, 7, 30_000] {

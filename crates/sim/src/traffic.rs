@@ -91,7 +91,9 @@ impl Param for Interval {
     fn written(&self) -> String {
         match self {
             Self::Constant(time) => time.written(),
-            Self::Normal { mean, sd } => written_table(&[("mean", mean.written()), ("sd", sd.written())]),
+            Self::Normal { mean, sd } => {
+                written_table(&[("mean", mean.written()), ("sd", sd.written())])
+            }
         }
     }
 
@@ -120,7 +122,9 @@ impl<'de> Visitor<'de> for IntervalVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Interval, E> {
-        text.parse().map(Interval::Constant).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+        text.parse()
+            .map(Interval::Constant)
+            .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Interval, A::Error> {
@@ -206,8 +210,8 @@ impl Traffic {
         }
     }
 
-    /// Payload and mean interval of its datagrams, whose payload handle is the instant of sending; none for TCP, and for
-    /// frames, which are many datagrams at a time.
+    /// Payload and mean interval of its datagrams, whose payload handle is the instant of sending;
+    /// none for TCP, and for frames, which are many datagrams at a time.
     #[must_use]
     pub fn datagrams(&self) -> Option<(Bytes, Duration)> {
         let (payload, interval) = match self {
@@ -245,7 +249,13 @@ impl Traffic {
 pub(crate) fn check_payload(payload: Bytes, mtu: u32) -> Result<(), ConfigError> {
     let most = u64::from(mtu.saturating_sub(UDP_HEADER_BYTES));
     let bound = "1B to the MTU less 28B of headers";
-    ensure((1..=most).contains(&payload.0), "payload", &payload, bound, "no IP fragmentation is modelled")
+    ensure(
+        (1..=most).contains(&payload.0),
+        "payload",
+        &payload,
+        bound,
+        "no IP fragmentation is modelled",
+    )
 }
 
 /// Checks that segments of `sender` fit into `mtu`.
@@ -276,7 +286,8 @@ pub struct FlowConfig {
     pub stop: Option<Duration>,
     /// One-way delay between server and UPF on top of the core's.
     pub extra_delay: Duration,
-    /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none when none is asked for.
+    /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none
+    /// when none is asked for.
     pub delay_budget: Option<Duration>,
 }
 
@@ -306,7 +317,13 @@ impl FlowConfig {
             Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
                 let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
                 let bound = "1 to the MTU less 52B of headers";
-                ensure(sender.mss <= most, "tcp.mss", &sender.mss, bound, "no IP fragmentation is modelled")?;
+                ensure(
+                    sender.mss <= most,
+                    "tcp.mss",
+                    &sender.mss,
+                    bound,
+                    "no IP fragmentation is modelled",
+                )?;
                 ensure(
                     size.is_none_or(|s| s.0 > 0),
                     "size",
@@ -319,7 +336,8 @@ impl FlowConfig {
         }
     }
 
-    /// Addresses and ports of its packets on `connection`: each connection of a page has a server of its own.
+    /// Addresses and ports of its packets on `connection`: each connection of a page has a server
+    /// of its own.
     #[must_use]
     pub fn tuple_of(&self, connection: u32) -> FiveTuple {
         let mut tuple = self.tuple;

@@ -1,20 +1,24 @@
-//! The way from the UEs back to the servers: each UE's queue and access to the uplink, then a wire of fixed delay.
+//! The way from the UEs back to the servers: each UE's queue and access to the uplink, then a wire
+//! of fixed delay.
 //!
-//! Acknowledgements, replies, requests and uploads of a UE share one queue, in order, bounded in bytes: what finds no room is
-//! dropped. Three ways of access, in the words of TS 38.321:
+//! Acknowledgements, replies, requests and uploads of a UE share one queue, in order, bounded in
+//! bytes: what finds no room is dropped. Three ways of access, in the words of TS 38.321:
 //!
 //! - *none* (default): the uplink is no bottleneck, a packet is on the wire at once.
 //! - *rate*: each UE sends at a constant rate.
-//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant; new data triggers a scheduling
-//!   request (clause 5.4.4), sent at the next occasion of its own (`sr_period`, `sr_offset`); `grant_delay` later, which is the
-//!   base station's time to answer and k2 (TS 38.214 clause 6.1.2.1), the PUSCH carries `grant` bytes and a buffer status
-//!   report (clause 5.4.5) where something is left. The report brings the next grant `bsr_delay` later; from then on every
-//!   PUSCH reports again, so that grants follow each other every `period` until the buffer is empty. With `configured = true`
-//!   (clause 5.8.2, configured grant) there is a PUSCH every `period` without being asked for.
+//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant; new data
+//!   triggers a scheduling request (clause 5.4.4), sent at the next occasion of its own
+//!   (`sr_period`, `sr_offset`); `grant_delay` later, which is the base station's time to answer
+//!   and k2 (TS 38.214 clause 6.1.2.1), the PUSCH carries `grant` bytes and a buffer status report
+//!   (clause 5.4.5) where something is left. The report brings the next grant `bsr_delay` later;
+//!   from then on every PUSCH reports again, so that grants follow each other every `period` until
+//!   the buffer is empty. With `configured = true` (clause 5.8.2, configured grant) there is a
+//!   PUSCH every `period` without being asked for.
 //!
-//! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with scheduling requests, and from 0
-//! to `period` with configured grants, and a full buffer leaves at `grant` / `period`. Packets are segmented to fill grants.
-//! Not modelled: HARQ retransmissions, power headroom, more than one logical channel (no prioritisation among QoS flows), and
+//! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with
+//! scheduling requests, and from 0 to `period` with configured grants, and a full buffer leaves at
+//! `grant` / `period`. Packets are segmented to fill grants. Not modelled: HARQ retransmissions,
+//! power headroom, more than one logical channel (no prioritisation among QoS flows), and
 //! UEs that compete for uplink resources. The grant delay stands for all processing.
 
 mod docs;
@@ -36,7 +40,8 @@ use std::collections::VecDeque;
 pub(crate) enum Up {
     /// An acknowledgement for the sender of this number.
     Ack(u32, Ack),
-    /// The reply to an echo request of the source of this number, which had been sent at that instant.
+    /// The reply to an echo request of the source of this number, which had been sent at that
+    /// instant.
     Reply(u32, Instant),
     /// A segment for the receiver of this number, by its handle in the world's arena.
     Segment(u32, u64),
@@ -59,7 +64,8 @@ table! {
             rule("below sr_period", |c| c.sr_offset.unwrap_or_default() < c.sr_period),
             "TS 38.331, schedulingRequestResourceConfig";
         /// From a scheduling request to the PUSCH that it is granted.
-        grant_delay: Duration = Duration::from_millis(8), at_most(Duration::from_secs(3600)), "a grant comes";
+        grant_delay: Duration = Duration::from_millis(8), at_most(Duration::from_secs(3600)),
+            "a grant comes";
         /// From that PUSCH, with its buffer status report, to the next.
         bsr_delay: Duration = Duration::from_millis(8),
             within(Duration::from_micros(1), Duration::from_secs(3600)), "a grant comes";
@@ -96,7 +102,13 @@ impl UplinkConfig {
     /// The first field out of bounds.
     pub fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
         let least = u64::from(mtu);
-        ensure(self.limit.0 >= least, "limit", &self.limit, "at least the MTU", "a packet must fit")?;
+        ensure(
+            self.limit.0 >= least,
+            "limit",
+            &self.limit,
+            "at least the MTU",
+            "a packet must fit",
+        )?;
         let Some(g) = &self.grants else { return Ok(()) };
         ensure(self.rate.0 == 0, "rate", &self.rate, "0bit/s with grants", "grants are the rate")?;
         g.validate().map_err(|e| e.within("grants"))
@@ -152,9 +164,16 @@ pub struct Uplink<T> {
 }
 
 impl<T: Copy> Uplink<T> {
-    /// The ways back of `ues` UEs to servers whose distance is `delays` on top of the configured delay.
+    /// The ways back of `ues` UEs to servers whose distance is `delays` on top of the configured
+    /// delay.
     #[must_use]
-    pub fn new(config: &UplinkConfig, ues: usize, delays: &[Duration], warmup: Instant, seed: u64) -> Self {
+    pub fn new(
+        config: &UplinkConfig,
+        ues: usize,
+        delays: &[Duration],
+        warmup: Instant,
+        seed: u64,
+    ) -> Self {
         let free = config.rate.0 == 0 && config.grants.is_none();
         let buffer = |ue: usize| Buffer {
             queue: VecDeque::new(),
@@ -188,7 +207,8 @@ impl<T: Copy> Uplink<T> {
         self.wires.next().min(self.opportunities.next())
     }
 
-    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue is full: it is dropped.
+    /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue
+    /// is full: it is dropped.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, (ue, wire): (u32, u32), size: u32, item: T) -> bool {
         self.counts.entered += 1;
@@ -235,7 +255,8 @@ impl<T: Copy> Uplink<T> {
         item
     }
 
-    /// A UE's opportunity: what it carries goes on the wire, and the next is found if something is left.
+    /// A UE's opportunity: what it carries goes on the wire, and the next is found if something is
+    /// left.
     fn transmit(&mut self, now: Instant, ue: u32) {
         let buffer = &mut self.buffers[ue as usize];
         let mut room = match &self.grants {

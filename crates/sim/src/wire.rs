@@ -12,7 +12,8 @@ pub struct Wire<T> {
     rate: BitRate,
     delay: Duration,
     free_at: Instant,
-    /// Size of the last item and the time that it took: most are of one size, and the division is the dearest step.
+    /// Size of the last item and the time that it took: most are of one size, and the division is
+    /// the dearest step.
     last: (u32, Duration),
     /// When the first item arrives: what the event loop asks before each step.
     next: Instant,

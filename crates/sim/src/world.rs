@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! applications -+
-//! TCP senders --+-> core wires -> cell (UPF -> SDAP -> RLC -> MAC) -> air -> applications, TCP receivers
-//!      ^                                                                                        |
-//!      +------------------------------------ uplink --------------------------------------------+
+//! TCP senders --+-> core wires -> cell (UPF -> SDAP -> RLC -> MAC) -> air -> applications,
+//!      ^                                                                     TCP receivers
+//!      +------------------------------ uplink --------------------------------------+
 //! ```
-//! Nodes and links each have one instant at which they act next (`Node`); here is who is behind whom, and
-//! whose turn it is.
+//! Nodes and links each have one instant at which they act next (`Node`); here is who is behind
+//! whom, and whose turn it is.
 
 use crate::cell::Cell;
 use crate::hosts::Hosts;
@@ -60,7 +60,8 @@ impl World {
     /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
     ///
     /// # Panics
-    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats the bound.
+    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats
+    /// the bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
@@ -80,7 +81,8 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
     /// The result says which invariant it breaks, if any ([`RunResult::broken`]).
     ///
     /// # Panics
-    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats the bound.
+    /// On a bug of the simulator that leaves no result; with `assert_bound`, when a packet beats
+    /// the bound.
     pub fn run(self, progress: &mut dyn Progress) -> Option<RunResult> {
         self.run_to_end(progress)
     }
@@ -122,8 +124,8 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// Lets the node or link that is due first act. Returns the last instant at which it did, or one beyond
-    /// `end` when the run is over.
+    /// Lets the node or link that is due first act. Returns the last instant at which it did, or
+    /// one beyond `end` when the run is over.
     #[inline]
     fn step(&mut self, end: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;
@@ -165,8 +167,8 @@ impl<T: Listener> World<T> {
         }
     }
 
-    /// Packets reach the UPF and the cell acts, instant by instant, until something is delivered or, at
-    /// `until`, another node or link is due. Returns the last instant.
+    /// Packets reach the UPF and the cell acts, instant by instant, until something is delivered
+    /// or, at `until`, another node or link is due. Returns the last instant.
     #[inline]
     fn reach_cell(&mut self, until: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;

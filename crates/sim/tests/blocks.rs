@@ -1,11 +1,14 @@
-//! What a cell that deals in resource blocks tells beyond delays: what slices lend, and the way to the UE.
+//! What a cell that deals in resource blocks tells beyond delays: what slices lend, and the way to
+//! the UE.
 
 mod common;
 
 use common::{cell, ms, qfi, run, tcp, udp, world};
 use justfull_base::{Duration, Ratio};
 use justfull_queue::Limit;
-use justfull_ran::channel::{AtEnd, CapacityUnit, ChannelConfig, MarkovConfig, McsConfig, RowLength};
+use justfull_ran::channel::{
+    AtEnd, CapacityUnit, ChannelConfig, MarkovConfig, McsConfig, RowLength,
+};
 use justfull_ran::limiter::{Bdp5gConfig, DqlConfig, EBdp5gConfig, LastPollConfig, LimiterConfig};
 use justfull_ran::pacer::{PacerConfig, UspConfig};
 use justfull_ran::rb_scheduler::{EqpConfig, RbSchedulerConfig};
@@ -16,8 +19,11 @@ use justfull_tcp::CcConfig;
 /// 25 blocks of LTE at MCS 28.
 fn blocks() -> StackConfig {
     let mut stack = cell(1, CapacityUnit::Bytes, Limit::Packets(300));
-    stack.channel =
-        ChannelConfig::Mcs(McsConfig { mcs: vec![28], row: RowLength::Slots(1), at_end: AtEnd::Loop });
+    stack.channel = ChannelConfig::Mcs(McsConfig {
+        mcs: vec![28],
+        row: RowLength::Slots(1),
+        at_end: AtEnd::Loop,
+    });
     stack.mac.carrier = Some(CarrierConfig::default());
     stack
 }
@@ -49,7 +55,12 @@ fn without_block_errors_the_way_to_the_ue_is_the_air_alone_and_a_cell_in_bytes_t
     let result = run(&config);
     for flow in &result.flows {
         assert_eq!(flow.to_ue.count, flow.delivered_packets, "{}", flow.name);
-        assert!(flow.to_ue.min_ms >= 3.0 && flow.to_ue.max_ms <= 3.0, "{}: {:?}", flow.name, flow.to_ue);
+        assert!(
+            flow.to_ue.min_ms >= 3.0 && flow.to_ue.max_ms <= 3.0,
+            "{}: {:?}",
+            flow.name,
+            flow.to_ue
+        );
     }
     config.stack = cell(2_000, CapacityUnit::Bytes, Limit::Packets(300));
     assert!(run(&config).flows.iter().all(|flow| flow.to_ue.count == 0 && flow.delay.count > 0));
@@ -64,8 +75,14 @@ fn a_block_sent_again_delays_the_way_to_the_ue_by_whole_round_trips_and_not_the_
     let result = run(&config);
     let (alone, voice) = (&clean.flows[0], &result.flows[0]);
     assert_eq!(voice.dropped_packets, 0, "four transmissions are enough here");
-    // A lone call waits for the next slot in both; 3 of 10 of its blocks are sent again 8 slots later.
-    assert!((voice.delay.mean_ms - alone.delay.mean_ms).abs() < 0.05, "{:?} {:?}", voice.delay, alone.delay);
+    // A lone call waits for the next slot in both; 3 of 10 of its blocks are sent again 8 slots
+    // later.
+    assert!(
+        (voice.delay.mean_ms - alone.delay.mean_ms).abs() < 0.05,
+        "{:?} {:?}",
+        voice.delay,
+        alone.delay
+    );
     assert!(voice.to_ue.min_ms < 1e-9 && voice.to_ue.max_ms >= 7.99, "{:?}", voice.to_ue);
     let again = voice.to_ue.mean_ms / 8.0;
     assert!((0.15..=0.45).contains(&again), "{again} rounds in the mean, wanted 0.3 and a little");

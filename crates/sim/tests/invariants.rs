@@ -12,14 +12,15 @@ use justfull_ran::pacer::{PacerConfig, UspConfig};
 use justfull_sim::{Interval, World, WorldConfig};
 use justfull_tcp::CcConfig;
 
-/// W3: what waited at the receiver behind a gap counted when the gap closed, so a window that began before that had more goodput than
-/// the link carries.
+/// W3: what waited at the receiver behind a gap counted when the gap closed, so a window that began
+/// before that had more goodput than the link carries.
 #[test]
 fn goodput_is_never_above_what_the_link_can_carry() {
     let mut bulk = tcp("bulk", CcConfig::Cubic(Default::default()), None);
     bulk.extra_delay = ms(1_000);
     // 10 Mbit/s.
-    let mut config = world(cell(1_250, CapacityUnit::Bytes, Limit::Packets(300)), vec![bulk], ms(35_000));
+    let mut config =
+        world(cell(1_250, CapacityUnit::Bytes, Limit::Packets(300)), vec![bulk], ms(35_000));
     let mut closest: f64 = 0.0;
     for warmup in (6..=34).step_by(4) {
         config.duration = ms(warmup * 1_000 + 1_000);
@@ -32,10 +33,12 @@ fn goodput_is_never_above_what_the_link_can_carry() {
 #[test]
 fn bytes_of_a_sender_are_received_dropped_or_under_way_down_and_up() {
     let greedy = |control: &str, up: bool| {
-        let cc = if control == "bbr" { CcConfig::Bbr(Default::default()) } else { CcConfig::default() };
+        let cc =
+            if control == "bbr" { CcConfig::Bbr(Default::default()) } else { CcConfig::default() };
         if up { upload("up", cc, None) } else { tcp("down", cc, None) }
     };
-    let mut config = world(cell(3_000, CapacityUnit::Bytes, Limit::Packets(20)), Vec::new(), ms(3_000));
+    let mut config =
+        world(cell(3_000, CapacityUnit::Bytes, Limit::Packets(20)), Vec::new(), ms(3_000));
     config.flows = vec![greedy("cubic", false), greedy("bbr", false), greedy("cubic", true)];
     (config.uplink.rate, config.uplink.limit) = (BitRate(5_000_000), justfull_base::Bytes(20_000));
     config.air_delay = ms(4);
@@ -82,7 +85,8 @@ fn what_never_held_paced_dropped_or_marked_is_named_and_what_acted_is_not() {
     assert_eq!(idle(|s| s.sdap.queue = codel()), ["sdap.aqm"]);
     assert_eq!(idle(|s| s.upf.queue = codel()), ["upf.aqm"]);
     let passed = |s: &mut StackConfig| {
-        s.upf.queue.discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig::default());
+        s.upf.queue.discipline =
+            DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig::default());
         s.upf.poll.period = Duration::ZERO;
     };
     assert_eq!(run(&bulk(passed)).never_acted, ["upf.aqm"], "the UPF is passed through");
@@ -102,7 +106,8 @@ fn what_never_held_paced_dropped_or_marked_is_named_and_what_acted_is_not() {
 fn more_names_of_flows_than_memory_is_for_are_refused_and_flows_of_one_name_are_not() {
     let mut config = bulk(|_| {});
     let flow = config.flows.remove(1);
-    let named = |i: usize| justfull_sim::FlowConfig { name: format!("flow{i}").into(), ..flow.clone() };
+    let named =
+        |i: usize| justfull_sim::FlowConfig { name: format!("flow{i}").into(), ..flow.clone() };
     config.flows = (0..1_000).map(named).chain((0..2_000).map(|_| named(7))).collect();
     assert!(World::new(&config).is_ok());
     config.flows.push(named(1_000));

@@ -13,7 +13,8 @@ use justfull_sim::results::UplinkResult;
 use justfull_sim::{Interval, WorldConfig};
 use justfull_tcp::CcConfig;
 
-/// A cell whose scenario has a call on ports 2112 and 40000 and a download on ports 5201 and 40001, 3 ms further away.
+/// A cell whose scenario has a call on ports 2112 and 40000 and a download on ports 5201 and 40001,
+/// 3 ms further away.
 fn config() -> WorldConfig {
     let mut call = udp("call", 100, Interval::Constant(ms(20)));
     (call.tuple.source_port, call.tuple.destination_port) = (2112, 40_000);
@@ -27,7 +28,8 @@ fn tuple(protocol: Protocol, source_port: u16, destination_port: u16) -> FiveTup
     FiveTuple { protocol, source_port, destination_port, ..FiveTuple::default() }
 }
 
-/// Names and numbers of flows of a run in which `tuples` appear, and what the last was to be treated as.
+/// Names and numbers of flows of a run in which `tuples` appear, and what the last was to be
+/// treated as.
 fn names(config: &WorldConfig, tuples: &[FiveTuple]) -> (Vec<(String, u32)>, Option<Opened>) {
     let mut record = LiveRecorder::new(config).expect("sound settings");
     let opened = tuples.iter().map(|tuple| record.open(0, tuple, Dscp::default())).last();
@@ -53,7 +55,8 @@ fn only_both_ports_and_the_protocol_make_a_flow_the_scenarios_own() {
         tuple(Protocol::Icmp, 0, 0),
     ];
     let (found, _) = names(&config(), &near);
-    let expected = [("call", 1), ("bulk", 1), ("udp 2112", 1), ("tcp 5201", 3), ("udp 5201", 1), ("icmp", 1)];
+    let expected =
+        [("call", 1), ("bulk", 1), ("udp 2112", 1), ("tcp 5201", 3), ("udp 5201", 1), ("icmp", 1)];
     assert_eq!(found, owned(&expected));
 }
 
@@ -71,9 +74,11 @@ fn one_port_in_two_qfis_has_two_names_and_what_no_rule_matches_says_so() {
     let rules = &mut config.stack.ue_mut(0).rules;
     rules[0].source_port = Some(53);
     rules[1] = PacketDetectionRule { protocol: Some(Protocol::Udp), ..rules[1].clone() };
-    let tuples = [tuple(Protocol::Udp, 53, 99), tuple(Protocol::Udp, 99, 53), tuple(Protocol::Tcp, 53, 99)];
+    let tuples =
+        [tuple(Protocol::Udp, 53, 99), tuple(Protocol::Udp, 99, 53), tuple(Protocol::Tcp, 53, 99)];
     let (found, _) = names(&config, &tuples);
-    let expected = [("call", 0), ("bulk", 0), ("udp 53", 1), ("udp 53 qfi9", 1), ("tcp 53 no_rule", 1)];
+    let expected =
+        [("call", 0), ("bulk", 0), ("udp 53", 1), ("udp 53 qfi9", 1), ("tcp 53 no_rule", 1)];
     assert_eq!(found, owned(&expected));
 }
 
@@ -92,7 +97,9 @@ fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
     config.stack.ues = vec![config.stack.ues[0].clone(); 100];
     let mut record = LiveRecorder::new(&config).expect("sound settings");
     for ue in 0..100 {
-        (1..=30).for_each(|port| _ = record.open(ue, &tuple(Protocol::Tcp, port, 60_000), Dscp::default()));
+        (1..=30).for_each(|port| {
+            _ = record.open(ue, &tuple(Protocol::Tcp, port, 60_000), Dscp::default())
+        });
     }
     let stack = Stack::new(&config.stack).expect("a valid cell");
     let result = record.finish(Instant::ZERO + config.duration, &stack, UplinkResult::default());
@@ -103,7 +110,8 @@ fn the_names_of_foreign_flows_are_bounded_over_all_ues() {
     assert_eq!((result.broken, result.never_acted), (None, Vec::new()));
 }
 
-/// W8: live too, a packet before its bound is told, during the warm-up and after it, and ends nothing.
+/// W8: live too, a packet before its bound is told, during the warm-up and after it, and ends
+/// nothing.
 #[test]
 fn a_tracked_packet_that_beats_its_bound_breaks_the_run_by_name() {
     let config = config();

@@ -38,8 +38,11 @@ fn an_idle_cell_answers_after_the_ways_and_half_a_slot() {
 fn requests_that_overflow_a_queue_are_lost_and_the_rest_comes_back() {
     // Five packets each millisecond into a cell that carries one: four of five are lost.
     let stack = cell(1, CapacityUnit::Packets, Limit::Packets(20));
-    let mut config =
-        world(stack, vec![ping("ping", 72, Interval::Constant(Duration::from_micros(200)))], ms(5_000));
+    let mut config = world(
+        stack,
+        vec![ping("ping", 72, Interval::Constant(Duration::from_micros(200)))],
+        ms(5_000),
+    );
     config.warmup = Duration::ZERO;
     let count = run(&config).flows[0].ping.expect("a ping counts");
     assert!((count.lost as f64 / count.requests as f64 - 0.8).abs() < 0.01, "{count:?}");
@@ -50,23 +53,31 @@ fn requests_that_overflow_a_queue_are_lost_and_the_rest_comes_back() {
 #[test]
 fn a_ping_behind_a_greedy_flow_sees_its_queue() {
     let stack = cell(1, CapacityUnit::Packets, Limit::Packets(100));
-    let flows = vec![tcp("bulk", CcConfig::Cubic(Default::default()), None), ping("ping", 72, normal(20))];
+    let flows =
+        vec![tcp("bulk", CcConfig::Cubic(Default::default()), None), ping("ping", 72, normal(20))];
     let result = run(&world(stack, flows, ms(20_000)));
     let found = result.flows[1].rtt.max_ms;
-    assert!((118.0..=120.1).contains(&found), "a place in the queue is 1 ms, and there are 100: {found}");
+    assert!(
+        (118.0..=120.1).contains(&found),
+        "a place in the queue is 1 ms, and there are 100: {found}"
+    );
 }
 
 #[test]
 fn the_mean_backlog_is_arrivals_times_sojourn() {
     let stack = cell(2, CapacityUnit::Packets, Limit::Packets(500));
-    let flows = vec![udp("voice", 172, normal(10)), tcp("bulk", CcConfig::NewReno(Default::default()), None)];
+    let flows = vec![
+        udp("voice", 172, normal(10)),
+        tcp("bulk", CcConfig::NewReno(Default::default()), None),
+    ];
     let mut config = world(stack, flows, ms(30_000));
     config.entity_backlog = true;
     config.warmup = Duration::ZERO;
     let result = run(&config);
     let rlc = &result.layers[2];
     let (low, other) = (&rlc.low_latency_sojourn, &rlc.other_sojourn);
-    // Little: the integral of the backlog is the sum of the sojourn times, but for what is queued at the end.
+    // Little: the integral of the backlog is the sum of the sojourn times, but for what is queued
+    // at the end.
     let sum_s = (low.mean_ms * low.count as f64 + other.mean_ms * other.count as f64) * 1e-3;
     let drb = result.entities.iter().find(|e| e.name == "rlc.ue0.drb0").expect("the bearer");
     let little = sum_s / 30.0;
@@ -79,13 +90,18 @@ fn the_mean_backlog_is_arrivals_times_sojourn() {
     let size = drb.bytes_mean / drb.packets_mean;
     assert!((1_300.0..1_500.0).contains(&size), "mostly full segments: {size} B");
     let names: Vec<&str> = result.entities.iter().map(|e| e.name.as_str()).collect();
-    assert_eq!(names, ["upf.ue0.qfi1", "upf.ue0.qfi9", "sdap.ue0.qfi1", "sdap.ue0.qfi9", "rlc.ue0.drb0"]);
+    assert_eq!(
+        names,
+        ["upf.ue0.qfi1", "upf.ue0.qfi9", "sdap.ue0.qfi1", "sdap.ue0.qfi9", "rlc.ue0.drb0"]
+    );
 }
 
 #[test]
 fn measuring_backlogs_changes_nothing_else() {
     let stack = || cell(2, CapacityUnit::Packets, Limit::Packets(50));
-    let flows = || vec![tcp("bulk", CcConfig::Cubic(Default::default()), None), ping("ping", 72, normal(20))];
+    let flows = || {
+        vec![tcp("bulk", CcConfig::Cubic(Default::default()), None), ping("ping", 72, normal(20))]
+    };
     let mut measured = world(stack(), flows(), ms(3_000));
     measured.entity_backlog = true;
     let mut with = run(&measured);

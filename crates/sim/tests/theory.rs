@@ -13,7 +13,10 @@ use justfull_tcp::CcConfig;
 
 /// Fails unless `found` is within `share` of `wanted`.
 fn close(found: f64, wanted: f64, share: f64, what: &str) {
-    assert!((found / wanted - 1.0).abs() <= share, "{what}: {found}, wanted {wanted} within {share}");
+    assert!(
+        (found / wanted - 1.0).abs() <= share,
+        "{what}: {found}, wanted {wanted} within {share}"
+    );
 }
 
 fn every(us: u64) -> Interval {
@@ -26,7 +29,8 @@ fn cubic() -> CcConfig {
 
 #[test]
 fn a_greedy_cubic_flow_fills_the_link_in_packets_and_in_bytes() {
-    // 1 packet of 1500 B or 1500 B a slot of 1 ms: 12 Mbit/s, of which 1448 of 1500 bytes are payload.
+    // 1 packet of 1500 B or 1500 B a slot of 1 ms: 12 Mbit/s, of which 1448 of 1500 bytes are
+    // payload.
     for (per_slot, unit) in [(1, CapacityUnit::Packets), (1_500, CapacityUnit::Bytes)] {
         let stack = cell(per_slot, unit, Limit::Packets(60));
         let result = run(&world(stack, vec![tcp("bulk", cubic(), None)], ms(30_000)));
@@ -58,17 +62,24 @@ fn containment_moves_the_queue_and_leaves_the_goodput() {
         assert!(sdap > 20.0 && rlc <= 4.0, "{sdap} packets in SDAP, {rlc} in the RLC");
     }
     let [sdap, rlc] = backlog(&goodput(LimiterConfig::default()));
-    assert!(sdap < 1.0 && rlc > 60.0, "without containment: {sdap} packets in SDAP, {rlc} in the RLC");
+    assert!(
+        sdap < 1.0 && rlc > 60.0,
+        "without containment: {sdap} packets in SDAP, {rlc} in the RLC"
+    );
 }
 
 #[test]
 fn an_overloaded_queue_of_k_packets_delays_each_by_its_length_and_drops_the_excess() {
-    // D/D/1/K with arrivals every 0.8 ms, service every 1 ms and K = 100: who is admitted finds 99 before him, so he
-    // leaves with the hundredth slot; one in five is dropped.
+    // D/D/1/K with arrivals every 0.8 ms, service every 1 ms and K = 100: who is admitted finds 99
+    // before him, so he leaves with the hundredth slot; one in five is dropped.
     let stack = cell(1, CapacityUnit::Packets, Limit::Packets(100));
     let result = run(&world(stack, vec![udp("load", 1_000, every(800))], ms(20_000)));
     let flow = &result.flows[0];
-    assert!(flow.delay.min_ms > 99.0 - 1e-6 && flow.delay.max_ms <= 100.0 + 1e-6, "{:?}", flow.delay);
+    assert!(
+        flow.delay.min_ms > 99.0 - 1e-6 && flow.delay.max_ms <= 100.0 + 1e-6,
+        "{:?}",
+        flow.delay
+    );
     close(flow.dropped_packets as f64 / flow.entered_packets as f64, 0.2, 0.001, "share dropped");
     close(result.cell.utilisation, 1.0, 1e-9, "utilisation");
     close(flow.goodput_mbit_s, 8.0, 0.001, "goodput of a payload of 1000 B a slot");
@@ -76,7 +87,8 @@ fn an_overloaded_queue_of_k_packets_delays_each_by_its_length_and_drops_the_exce
 
 #[test]
 fn an_idle_cell_delays_by_the_time_to_the_next_slot_which_is_uniform() {
-    // Arrivals every 2.718281 ms meet every phase of a slot of 1 ms alike: mean 1/2 slot, sd 1/sqrt(12).
+    // Arrivals every 2.718281 ms meet every phase of a slot of 1 ms alike: mean 1/2 slot, sd
+    // 1/sqrt(12).
     let stack = cell(1, CapacityUnit::Packets, Limit::Packets(100));
     let interval = Interval::Constant(Duration::from_nanos(2_718_281));
     let result = run(&world(stack, vec![udp("voice", 172, interval)], ms(60_000)));
@@ -85,12 +97,16 @@ fn an_idle_cell_delays_by_the_time_to_the_next_slot_which_is_uniform() {
     close(delay.sd_ms, 1.0 / 12f64.sqrt(), 0.005, "standard deviation");
     close(delay.p90_ms, 0.9, 0.005, "90th percentile");
     assert!(delay.max_ms <= 1.0 && result.flows[0].dropped_packets == 0);
-    assert_eq!(*delay, result.flows[0].bound, "with no queue anywhere every packet meets the bound");
+    assert_eq!(
+        *delay, result.flows[0].bound,
+        "with no queue anywhere every packet meets the bound"
+    );
 }
 
 #[test]
 fn polls_add_half_of_their_period_each_and_the_slot_its_half() {
-    // A wait for the next of a train of polls of another phase is uniform over its period; UPF, SDAP and MAC in turn.
+    // A wait for the next of a train of polls of another phase is uniform over its period; UPF,
+    // SDAP and MAC in turn.
     let mut stack = cell(4, CapacityUnit::Packets, Limit::Packets(100));
     stack.upf.poll.period = Duration::from_micros(997);
     stack.sdap.poll.period = Duration::from_micros(1_009);
@@ -179,7 +195,8 @@ fn every_packet_has_one_fate_in_the_results() {
     let result = run(&config);
     let c = result.conservation;
     assert_eq!(c.entered, c.delivered + c.dropped + c.queued);
-    let sum = |f: fn(&justfull_sim::results::FlowResult) -> u64| result.flows.iter().map(f).sum::<u64>();
+    let sum =
+        |f: fn(&justfull_sim::results::FlowResult) -> u64| result.flows.iter().map(f).sum::<u64>();
     assert_eq!(sum(|f| f.entered_packets), c.entered);
     assert_eq!(sum(|f| f.delivered_packets), c.delivered);
     assert_eq!(sum(|f| f.dropped_packets), c.dropped);

@@ -15,7 +15,10 @@ fn cubic() -> CcConfig {
 }
 
 fn close(found: f64, wanted: f64, share: f64, what: &str) {
-    assert!((found / wanted - 1.0).abs() <= share, "{what}: {found}, wanted {wanted} within {share}");
+    assert!(
+        (found / wanted - 1.0).abs() <= share,
+        "{what}: {found}, wanted {wanted} within {share}"
+    );
 }
 
 /// A world over a cell of `per_slot` packets a millisecond with a short queue.
@@ -47,11 +50,16 @@ fn a_reply_waits_for_its_scheduling_request_and_its_grant() {
 fn an_upload_fills_its_grants() {
     let mut config = over(10, vec![upload("up", cubic(), None)], 20);
     config.uplink.limit = Bytes(100_000);
-    config.uplink.grants = Some(GrantConfig { grant: Bytes(1_250), period: ms(1), ..GrantConfig::default() });
+    config.uplink.grants =
+        Some(GrantConfig { grant: Bytes(1_250), period: ms(1), ..GrantConfig::default() });
     let result = run(&config);
     close(result.flows[0].goodput_mbit_s, 10.0 * 1448.0 / 1500.0, 0.02, "goodput of 10 Mbit/s");
     assert!(result.uplink.overflow_drops > 0, "a greedy flow overflows 100 kB");
-    assert!(result.uplink.wait.max_ms <= 100_000.0 / 1_250.0 + 27.0, "{}", result.uplink.wait.max_ms);
+    assert!(
+        result.uplink.wait.max_ms <= 100_000.0 / 1_250.0 + 27.0,
+        "{}",
+        result.uplink.wait.max_ms
+    );
     assert!(result.flows[0].rtt.count > 1_000, "acknowledgements come down");
     assert_eq!(result.flows[0].protocol, "tcp");
 }
@@ -80,12 +88,16 @@ fn an_upload_delays_the_acknowledgements_of_a_download_in_the_shared_queue() {
     };
     let alone = rtt(vec![tcp("down", cubic(), None)]);
     let shared = rtt(vec![tcp("down", cubic(), None), upload("up", cubic(), None)]);
-    assert!(shared > alone + 100.0, "a queue of 250 kB is 400 ms: {alone} ms alone, {shared} ms shared");
+    assert!(
+        shared > alone + 100.0,
+        "a queue of 250 kB is 400 ms: {alone} ms alone, {shared} ms shared"
+    );
 }
 
 #[test]
 fn lost_acknowledgements_of_an_upload_leave_no_trace_in_the_arena() {
-    // A cell that carries a packet each 10 ms, shared with a flood: most acknowledgements are dropped.
+    // A cell that carries a packet each 10 ms, shared with a flood: most acknowledgements are
+    // dropped.
     let mut stack = cell(1, CapacityUnit::Packets, Limit::Packets(5));
     stack.mac.slot.period = ms(10);
     let flows = vec![upload("up", cubic(), None), udp("flood", 1_000, Interval::Constant(ms(2)))];
@@ -160,7 +172,8 @@ fn a_page_loads_in_its_round_trips() {
     };
     let result = run(&over(10, vec![app(Traffic::Page(Box::new(page)))], 30));
     let pages = result.flows[0].pages.as_ref().expect("pages");
-    // A round trip of 20 ms and a slot for the main object and for each half of the others, and the parsing.
+    // A round trip of 20 ms and a slot for the main object and for each half of the others, and the
+    // parsing.
     assert!(pages.load.min_ms >= 110.0 && pages.load.max_ms <= 114.0, "{:?}", pages.load);
     assert!(pages.begun - pages.loaded <= 1, "{pages:?}");
     close(pages.begun as f64, 24_000.0 / (pages.load.mean_ms + 300.0), 0.03, "one after the other");
@@ -175,12 +188,18 @@ fn a_page_loads_in_its_round_trips() {
 #[test]
 fn requests_for_which_there_is_no_room_are_repeated() {
     let page = PageConfig { reading: Span::Constant(ms(100)), ..PageConfig::default() };
-    let mut config = over(10, vec![app(Traffic::Page(Box::new(page))), upload("up", cubic(), None)], 60);
+    let mut config =
+        over(10, vec![app(Traffic::Page(Box::new(page))), upload("up", cubic(), None)], 60);
     config.uplink.rate = BitRate(1_000_000);
     config.uplink.limit = Bytes(6_000);
     config.warmup = Duration::ZERO;
     let result = run(&config);
     let pages = result.flows[0].pages.as_ref().expect("pages");
     assert!(pages.load.max_ms > 1_000.0, "some request was refused: {:?}", pages.load.max_ms);
-    assert!(pages.loaded > 5 && pages.begun - pages.loaded <= 1, "{} of {}", pages.loaded, pages.begun);
+    assert!(
+        pages.loaded > 5 && pages.begun - pages.loaded <= 1,
+        "{} of {}",
+        pages.loaded,
+        pages.begun
+    );
 }

@@ -4,7 +4,9 @@ pub mod bbr;
 pub mod cubic;
 pub mod new_reno;
 
-use crate::control::{AckSample, Birth, Congestion, CongestionController, CustomControl, IdleRestart, Sent};
+use crate::control::{
+    AckSample, Birth, Congestion, CongestionController, CustomControl, IdleRestart, Sent,
+};
 use alloc::boxed::Box;
 use core::fmt;
 use justfull_base::{BitRate, Instant, kinds};
@@ -47,8 +49,8 @@ impl fmt::Debug for AnyControl {
 }
 
 impl AnyControl {
-    /// As [`CongestionController::on_ack`]. Each arm makes the sample for itself, so that a control that is
-    /// compiled into its caller costs only the fields that it reads.
+    /// As [`CongestionController::on_ack`]. Each arm makes the sample for itself, so that a control
+    /// that is compiled into its caller costs only the fields that it reads.
     #[inline(always)]
     pub(crate) fn on_ack_with(&mut self, sample: impl Fn() -> AckSample) {
         each!(self, c => c.on_ack(&sample()));
@@ -126,7 +128,10 @@ mod tests {
         let expected = CubicConfig { hystart: cubic::HyStart::Off, ..CubicConfig::default() };
         let config = read(r#"{"kind": "cubic", "hystart": "off"}"#).expect("both keys are known");
         assert_eq!(config, CcConfig::Cubic(expected));
-        assert_eq!(read(r#"{"kind": "bbr"}"#).expect("the defaults"), CcConfig::Bbr(BbrConfig::default()));
+        assert_eq!(
+            read(r#"{"kind": "bbr"}"#).expect("the defaults"),
+            CcConfig::Bbr(BbrConfig::default())
+        );
         assert!(read(r#"{"kind": "cubic", "histart": "off"}"#).is_err());
         assert!(read(r#"{"kind": "tahoe"}"#).is_err());
     }
@@ -193,7 +198,8 @@ mod tests {
     fn each_of_our_controls_is_made_and_asked_as_itself() {
         for (name, paces) in [("new_reno", false), ("cubic", false), ("bbr", true)] {
             let config = CcConfig::by_name(name).expect("it is on the list");
-            let mut control = AnyControl::new(&config, &crate::testing::birth()).expect("defaults are valid");
+            let mut control =
+                AnyControl::new(&config, &crate::testing::birth()).expect("defaults are valid");
             assert_eq!(control.cwnd(), 14_480);
             assert_eq!((control.may_pace(), control.owns_recovery()), (paces, paces), "{name}");
             assert_eq!(control.uses_rate_samples(), paces, "only BBR reads them");
@@ -212,7 +218,8 @@ mod tests {
     #[test]
     fn a_window_may_grow_when_it_blocks_or_in_slow_start_when_more_than_half_was_used() {
         let may = |window_limited, max_in_flight, slow_start| {
-            AckSample { window_limited, max_in_flight, ..crate::testing::sample(1) }.may_grow(100, slow_start)
+            AckSample { window_limited, max_in_flight, ..crate::testing::sample(1) }
+                .may_grow(100, slow_start)
         };
         assert!(may(true, 0, false) && may(true, 0, true));
         assert!(!may(false, 50, true) && may(false, 51, true) && !may(false, 100, false));
@@ -222,6 +229,9 @@ mod tests {
     fn a_setting_out_of_bounds_is_named_with_its_path() {
         let cc = CcConfig::NewReno(NewRenoConfig { abc_limit: 0, ..Default::default() });
         let config = crate::SenderConfig { cc, ..Default::default() };
-        assert_eq!(crate::Sender::new(&config).map_err(|e| e.field).err(), Some("cc.abc_limit".into()));
+        assert_eq!(
+            crate::Sender::new(&config).map_err(|e| e.field).err(),
+            Some("cc.abc_limit".into())
+        );
     }
 }

@@ -8,13 +8,15 @@ use justfull_base::{Duration, choice, params};
 pub const MAX_MSS: u32 = 65_495;
 
 choice! {
-    /// When segments are spread over time instead of being sent at the pace of the acknowledgements.
+    /// When segments are spread over time instead of being sent at the pace of the
+    /// acknowledgements.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Pacing {
         /// Only if the congestion control asks for a rate, as BBR does.
         #[default]
         Auto = "auto",
-        /// Always; a control without a rate of its own is paced at cwnd per smoothed RTT, times 2 in slow start and
+        /// Always; a control without a rate of its own is paced at cwnd per smoothed RTT, times 2
+        /// in slow start and
         /// 1.2 in congestion avoidance (Linux `tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
         Always = "always",
     }
@@ -24,8 +26,8 @@ choice! {
     /// How the window shrinks in a recovery.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Prr {
-        /// In proportion to what is delivered; below ssthresh as slow start while acknowledgements advance without new losses,
-        /// else by packet conservation (RFC 9937, Linux).
+        /// In proportion to what is delivered; below ssthresh as slow start while acknowledgements
+        /// advance without new losses, else by packet conservation (RFC 9937, Linux).
         #[default]
         SafeAck = "safe_ack",
         /// In proportion; below ssthresh always as slow start (RFC 6937, PRR-SSRB).
@@ -41,10 +43,12 @@ choice! {
     /// What tells that a recovery was needless.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum SpuriousDetection {
-        /// Timestamps: the echo is older than the retransmission (RFC 3522). Judges timeouts and fast recoveries.
+        /// Timestamps: the echo is older than the retransmission (RFC 3522). Judges timeouts and
+        /// fast recoveries.
         #[default]
         Eifel = "eifel",
-        /// Two acknowledgements after a timeout, with new data sent in between (RFC 5682 section 3). Judges timeouts alone.
+        /// Two acknowledgements after a timeout, with new data sent in between (RFC 5682 section
+        /// 3). Judges timeouts alone.
         FRto = "f_rto",
         /// Nothing.
         Off = "off",
@@ -108,17 +112,18 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "tcp_sender",
     kind: "transport",
     title: "TCP sender with SACK recovery",
-    text: "Keeps the data in flight within the congestion window and the advertised window, finds losses from \
-           selective acknowledgements, repairs them, and keeps the timers.",
-    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), \
-              6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), \
-              3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
-    deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in Linux: with seconds of \
-                 queue a steady RTT would otherwise make every small delay a timeout. The variance follows the \
-                 largest deviation of a round, since a sample per acknowledgement would make RFC 6298's gains \
-                 forget within a fraction of a round (RFC 7323 appendix G). A spurious fast retransmit raises the \
-                 duplicate threshold, as Linux does, and under RACK counts as reordering. RACK's timer is set for the \
-                 first suspect, so that each is found when its own time has come.",
+    text: "Keeps the data in flight within the congestion window and the advertised window, finds \
+           losses from selective acknowledgements, repairs them, and keeps the timers.",
+    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6937 and 9937 (PRR), 6298 \
+              (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), 3042 (limited transmit), 3168 \
+              (ECN), 6928 (initial window)",
+    deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in \
+                 Linux: with seconds of queue a steady RTT would otherwise make every small delay \
+                 a timeout. The variance follows the largest deviation of a round, since a sample \
+                 per acknowledgement would make RFC 6298's gains forget within a fraction of a \
+                 round (RFC 7323 appendix G). A spurious fast retransmit raises the duplicate \
+                 threshold, as Linux does, and under RACK counts as reordering. RACK's timer is \
+                 set for the first suspect, so that each is found when its own time has come.",
     params: SenderConfig::params,
 };
 

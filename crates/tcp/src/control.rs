@@ -50,7 +50,8 @@ pub struct AckSample {
     pub now: Instant,
     /// Bytes newly delivered: acknowledged cumulatively or selectively for the first time.
     pub acked: u64,
-    /// Round trip of the most recently sent segment that was newly delivered and never retransmitted.
+    /// Round trip of the most recently sent segment that was newly delivered and never
+    /// retransmitted.
     pub rtt: Option<Duration>,
     /// Smoothed RTT (RFC 6298); zero before the first sample.
     pub srtt: Duration,
@@ -58,9 +59,11 @@ pub struct AckSample {
     pub min_rtt: Duration,
     /// Bytes delivered since the start.
     pub delivered: u64,
-    /// Bytes that had been delivered when the sampled segment left (delivery-rate estimation, `P.delivered`).
+    /// Bytes that had been delivered when the sampled segment left (delivery-rate estimation,
+    /// `P.delivered`).
     pub prior_delivered: u64,
-    /// Time over which `delivered - prior_delivered` bytes were delivered; none when there is no valid sample.
+    /// Time over which `delivered - prior_delivered` bytes were delivered; none when there is no
+    /// valid sample.
     pub interval: Option<Duration>,
     /// Bytes in flight before this acknowledgement.
     pub prior_in_flight: u64,
@@ -86,15 +89,16 @@ pub struct AckSample {
     pub window_limited: bool,
     /// Most bytes in flight in this round or the last.
     pub max_in_flight: u64,
-    /// All data sent before this acknowledgement's round is acknowledged: the sequence-number rounds of HyStart.
+    /// All data sent before this acknowledgement's round is acknowledged: the sequence-number
+    /// rounds of HyStart.
     pub sequence_round_start: bool,
     /// State of the engine after this acknowledgement.
     pub recovery: RecoveryState,
 }
 
 impl AckSample {
-    /// True when the window was in use, so that it may grow: blocked in congestion avoidance, at least half
-    /// used in slow start (RFC 7661's idea in the form Linux has).
+    /// True when the window was in use, so that it may grow: blocked in congestion avoidance, at
+    /// least half used in slow start (RFC 7661's idea in the form Linux has).
     #[must_use]
     pub const fn may_grow(&self, cwnd: u64, slow_start: bool) -> bool {
         self.window_limited || (slow_start && cwnd < 2 * self.max_in_flight)
@@ -108,7 +112,8 @@ pub enum CongestionCause {
     Loss,
     /// Echo of a congestion mark (RFC 3168).
     Ecn,
-    /// Retransmission timeout; `repeated`: the same data timed out before, so ssthresh stays (RFC 5681 (4)).
+    /// Retransmission timeout; `repeated`: the same data timed out before, so ssthresh stays (RFC
+    /// 5681 (4)).
     Timeout {
         /// The oldest segment had already been retransmitted by the timer.
         repeated: bool,
@@ -170,7 +175,8 @@ pub trait CongestionController: fmt::Debug {
     /// Congestion window in bytes, at least one MSS.
     fn cwnd(&self) -> u64;
 
-    /// Slow-start threshold in bytes; `u64::MAX` before the first reduction or when the control has none.
+    /// Slow-start threshold in bytes; `u64::MAX` before the first reduction or when the control has
+    /// none.
     fn ssthresh(&self) -> u64;
 
     /// False for a control that never asks for a pacing rate.
@@ -189,8 +195,8 @@ pub trait CongestionController: fmt::Debug {
     }
 
     /// False when it makes no use of delivery-rate samples. The sender then takes none: of its
-    /// [`AckSample`]s `prior_delivered` is what was delivered before, `interval` is none, and `app_limited`,
-    /// `round_start` and `retransmitted_sample` are false.
+    /// [`AckSample`]s `prior_delivered` is what was delivered before, `interval` is none, and
+    /// `app_limited`, `round_start` and `retransmitted_sample` are false.
     fn uses_rate_samples(&self) -> bool {
         true
     }
@@ -200,7 +206,8 @@ pub trait CongestionController: fmt::Debug {
         false
     }
 
-    /// The control itself holds data back, so that samples from now on say nothing of the network (BBR in `ProbeRTT`).
+    /// The control itself holds data back, so that samples from now on say nothing of the network
+    /// (BBR in `ProbeRTT`).
     fn limits_samples(&self) -> bool {
         false
     }

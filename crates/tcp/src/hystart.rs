@@ -1,4 +1,5 @@
-//! How slow start ends before a loss, for any control that has one: what the controls that use it share.
+//! How slow start ends before a loss, for any control that has one: what the controls that use it
+//! share.
 
 mod linux;
 mod plus_plus;
@@ -12,7 +13,8 @@ choice! {
     /// How slow start ends before a loss.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum HyStart {
-        /// By the length of the acknowledgement train or a rise of the delay (Ha and Rhee 2011, as in Linux).
+        /// By the length of the acknowledgement train or a rise of the delay (Ha and Rhee 2011, as
+        /// in Linux).
         Linux = "linux",
         /// By a rise of the delay that lasts (RFC 9406).
         PlusPlus = "plus_plus",
@@ -76,7 +78,8 @@ impl Detector {
         }
     }
 
-    /// Most segments that one acknowledgement may add in slow start, if the detector sets a limit (RFC 9406 section 4.2).
+    /// Most segments that one acknowledgement may add in slow start, if the detector sets a limit
+    /// (RFC 9406 section 4.2).
     pub(crate) const fn limit(&self) -> Option<u32> {
         match self {
             Self::PlusPlus(_) => Some(PLUS_PLUS_LIMIT),

@@ -1,9 +1,10 @@
 //! The release clock of paced segments.
 //!
-//! Segments leave in bursts of about a millisecond's worth, two at least, as TCP segmentation offload makes them
-//! (Linux `tcp_tso_autosize`): the wake-ups per second stay bounded. After each burst the clock waits until the
-//! rate has paid for it. A burst that starts late is credited with at most half of its whole time, as in Linux
-//! (`tcp_update_skb_after_send`, where the segments of a burst are one buffer).
+//! Segments leave in bursts of about a millisecond's worth, two at least, as TCP segmentation
+//! offload makes them (Linux `tcp_tso_autosize`): the wake-ups per second stay bounded. After each
+//! burst the clock waits until the rate has paid for it. A burst that starts late is credited with
+//! at most half of its whole time, as in Linux (`tcp_update_skb_after_send`, where the segments of
+//! a burst are one buffer).
 
 use justfull_base::{BitRate, Duration, Instant};
 
@@ -32,7 +33,8 @@ impl Pacer {
         let cost = Duration::from_nanos((bytes * 8_000_000_000) / rate.0.max(1));
         if now >= self.release {
             let per_millisecond = rate.0 / 8_000;
-            self.burst_left = per_millisecond.clamp(2 * u64::from(mss), MAX_BURST.max(2 * u64::from(mss)));
+            self.burst_left =
+                per_millisecond.clamp(2 * u64::from(mss), MAX_BURST.max(2 * u64::from(mss)));
             self.late = now.since(self.release);
             self.release = now;
         }

@@ -1,10 +1,12 @@
-//! Proportional rate reduction (RFC 6937): how many bytes may leave while the window shrinks to ssthresh.
+//! Proportional rate reduction (RFC 6937): how many bytes may leave while the window shrinks to
+//! ssthresh.
 //!
-//! Above ssthresh the sender sends ssthresh / `RecoverFS` bytes for each byte delivered, so that the window arrives
-//! at its target after one round trip without a silence of half a round. At or below ssthresh one of three bounds
-//! holds what may leave: packet conservation (PRR-CRB), slow start (PRR-SSRB, which RFC 6937 section 6 recommends), or
-//! slow start only for an acknowledgement that advances without new losses (RFC 9937's `SafeACK`, which Linux has had since
-//! 2015 and which is the default here).
+//! Above ssthresh the sender sends ssthresh / `RecoverFS` bytes for each byte delivered, so that
+//! the window arrives at its target after one round trip without a silence of half a round. At or
+//! below ssthresh one of three bounds holds what may leave: packet conservation (PRR-CRB), slow
+//! start (PRR-SSRB, which RFC 6937 section 6 recommends), or slow start only for an acknowledgement
+//! that advances without new losses (RFC 9937's `SafeACK`, which Linux has had since 2015 and which
+//! is the default here).
 
 use crate::config::Prr as Bound;
 
@@ -23,11 +25,19 @@ pub(crate) struct Prr {
 impl Prr {
     /// Starts a reduction to `ssthresh` with `flight` bytes outstanding and `pipe` bytes in flight.
     pub(crate) fn new(bound: Bound, mss: u64, ssthresh: u64, flight: u64, pipe: u64) -> Self {
-        Self { ssthresh, recover_flight: flight.max(1), delivered: 0, out: 0, window: pipe, mss, bound }
+        Self {
+            ssthresh,
+            recover_flight: flight.max(1),
+            delivered: 0,
+            out: 0,
+            window: pipe,
+            mss,
+            bound,
+        }
     }
 
-    /// An acknowledgement delivered `delivered` bytes and left `pipe` bytes in flight; `safe`: it advanced the
-    /// cumulative point and revealed no new loss.
+    /// An acknowledgement delivered `delivered` bytes and left `pipe` bytes in flight; `safe`: it
+    /// advanced the cumulative point and revealed no new loss.
     pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) {
         self.delivered += delivered;
         let may_send = if pipe > self.ssthresh {
@@ -72,8 +82,9 @@ mod tests {
         Prr::new(bound, MSS, ssthresh * MSS, flight * MSS, pipe * MSS)
     }
 
-    /// Acknowledgements of one segment each, the first at `pipe` segments in flight after it; the sender always has
-    /// something to send. Pairs of the pipe before sending and the segments sent.
+    /// Acknowledgements of one segment each, the first at `pipe` segments in flight after it; the
+    /// sender always has something to send. Pairs of the pipe before sending and the segments
+    /// sent.
     fn run(prr: &mut Prr, mut pipe: u64, acks: usize, safe: bool) -> Vec<(u64, u64)> {
         let step = |i: usize| {
             pipe -= u64::from(i > 0);
@@ -88,12 +99,20 @@ mod tests {
 
     #[test]
     fn rfc_6937_section_3_1_a_single_loss_spreads_the_reduction_over_the_round() {
-        // Segment 0 of 20 is lost, two new ones have left: the third duplicate finds 18 in flight. 17 acknowledgements.
+        // Segment 0 of 20 is lost, two new ones have left: the third duplicate finds 18 in flight.
+        // 17 acknowledgements.
         for bound in [Bound::Crb, Bound::Ssrb, Bound::SafeAck] {
             let trace = run(&mut prr(bound, 10, 20, 18), 18, 17, false);
             let sent: Vec<u64> = trace.iter().map(|t| t.1).collect();
-            assert_eq!(sent.iter().sum::<u64>(), 8, "the retransmission and seven new ones: {bound:?}");
-            assert!(sent.iter().all(|&n| n <= 1) && sent.windows(3).all(|w| w.contains(&1)), "{sent:?}");
+            assert_eq!(
+                sent.iter().sum::<u64>(),
+                8,
+                "the retransmission and seven new ones: {bound:?}"
+            );
+            assert!(
+                sent.iter().all(|&n| n <= 1) && sent.windows(3).all(|w| w.contains(&1)),
+                "{sent:?}"
+            );
             assert_eq!(trace.last().map(|t| t.0 + t.1), Some(10), "it arrives at ssthresh");
         }
     }
@@ -104,8 +123,16 @@ mod tests {
         let three = |bound, safe| run(&mut prr(bound, 10, 20, 4), 4, 3, safe);
         assert_eq!(three(Bound::Crb, true), vec![(4, 1), (4, 1), (4, 1)]);
         assert_eq!(three(Bound::Ssrb, false), vec![(4, 2), (5, 2), (6, 2)]);
-        assert_eq!(three(Bound::SafeAck, false), three(Bound::Crb, false), "new losses: conservation");
-        assert_eq!(three(Bound::SafeAck, true), three(Bound::Ssrb, true), "progress without: slow start");
+        assert_eq!(
+            three(Bound::SafeAck, false),
+            three(Bound::Crb, false),
+            "new losses: conservation"
+        );
+        assert_eq!(
+            three(Bound::SafeAck, true),
+            three(Bound::Ssrb, true),
+            "progress without: slow start"
+        );
     }
 
     #[test]

@@ -1,23 +1,27 @@
-//! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered and it has had the time of a round
-//! trip and of the reordering window.
+//! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered and it has had
+//! the time of a round trip and of the reordering window.
 //!
-//! lost <=> sent before the latest delivered, and sent_at + RACK.rtt + reo_wnd <= now. The window is
-//! min(mult x min_RTT / 4, SRTT); it is 0 while no reordering was ever seen and either a recovery is under way or three
-//! segments are sacked (step 4). `mult` grows with each round that reports data received twice (DSACK, RFC 2883) and falls
-//! back after 16 recoveries without. The marks are the scoreboard's; here is what is known of the connection.
+//! lost <=> sent before the latest delivered, and sent_at + RACK.rtt + reo_wnd <= now. The window
+//! is min(mult x min_RTT / 4, SRTT); it is 0 while no reordering was ever seen and either a
+//! recovery is under way or three segments are sacked (step 4). `mult` grows with each round that
+//! reports data received twice (DSACK, RFC 2883) and falls back after 16 recoveries without. The
+//! marks are the scoreboard's; here is what is known of the connection.
 //!
-//! Deviations: (1) the timestamp echo clears a retransmission of the suspicion that its original was delivered only where
-//! the cumulative acknowledgement covers it, since an acknowledgement that sacks echoes an older segment (RFC 7323 section
-//! 4.3); a sacked one must have taken the smallest RTT and 7/8 of SRTT. (Linux asks for the smallest RTT alone; under
-//! seconds of queue an original given up too soon is then taken for its copy, all that was sent before the copy is
-//! found lost, and so on without end.) (2) A fast recovery that Eifel detection proves
-//! needless counts as reordering: its segments had been retransmitted, which step 3 leaves out. (3) The timer of step 5
-//! is set for the first suspect instead of the last, so that each is found when its own time has come.
+//! Deviations: (1) the timestamp echo clears a retransmission of the suspicion that its original
+//! was delivered only where the cumulative acknowledgement covers it, since an acknowledgement that
+//! sacks echoes an older segment (RFC 7323 section 4.3); a sacked one must have taken the smallest
+//! RTT and 7/8 of SRTT. (Linux asks for the smallest RTT alone; under seconds of queue an original
+//! given up too soon is then taken for its copy, all that was sent before the copy is found lost,
+//! and so on without end.) (2) A fast recovery that Eifel detection proves needless counts as
+//! reordering: its segments had been retransmitted, which step 3 leaves out. (3) The timer of step
+//! 5 is set for the first suspect instead of the last, so that each is found when its own time has
+//! come.
 
 use crate::record::Latest;
 use justfull_base::{Duration, Instant};
 
-/// RFC 6675's `DupThresh`: as many sacked segments make a loss certain while no reordering was seen.
+/// RFC 6675's `DupThresh`: as many sacked segments make a loss certain while no reordering was
+/// seen.
 const DUP_THRESH: u64 = 3;
 /// Recoveries without a DSACK after which the window's multiplier falls back.
 const PERSISTENCE: u32 = 16;
@@ -57,8 +61,8 @@ impl Rack {
         }
     }
 
-    /// Steps 2 and 3: `latest` is the latest sent that an acknowledgement newly and surely delivered; `reordered`: one that
-    /// was sent once was delivered after a later one.
+    /// Steps 2 and 3: `latest` is the latest sent that an acknowledgement newly and surely
+    /// delivered; `reordered`: one that was sent once was delivered after a later one.
     #[inline]
     pub(crate) fn on_delivery(&mut self, now: Instant, latest: Latest, reordered: bool) {
         if latest.is_some() {
@@ -97,7 +101,13 @@ impl Rack {
     }
 
     /// Step 4: the reordering window. `certain`: a recovery is under way.
-    pub(crate) fn window(&self, certain: bool, sacked: u64, min_rtt: Duration, srtt: Duration) -> Duration {
+    pub(crate) fn window(
+        &self,
+        certain: bool,
+        sacked: u64,
+        min_rtt: Duration,
+        srtt: Duration,
+    ) -> Duration {
         if !self.reordering_seen && (certain || sacked >= DUP_THRESH) {
             return Duration::ZERO;
         }
@@ -139,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_reports_widen_the_window_once_a_round_up_to_the_smoothed_rtt_for_sixteen_recoveries() {
+    fn duplicate_reports_widen_the_window_up_to_the_smoothed_rtt_for_sixteen_recoveries() {
         let mut rack = Rack::new();
         rack.on_needless_recovery();
         let window = |rack: &Rack| rack.window(true, 9, ms(40), ms(45));

@@ -1,4 +1,5 @@
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), made for every acknowledgement.
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), made for every
+//! acknowledgement.
 
 use crate::record::{Latest, Record};
 use alloc::vec::Vec;
@@ -7,13 +8,15 @@ use justfull_base::{Duration, Instant};
 /// The connection's side of the estimator: the draft's `C.*`.
 #[derive(Clone, Debug)]
 pub(crate) struct RateSampler {
-    /// What each outstanding segment's sample will need, by serial; none where the control uses none.
+    /// What each outstanding segment's sample will need, by serial; none where the control uses
+    /// none.
     stamps: Option<Vec<Stamp>>,
     /// Bytes delivered since the start.
     pub(crate) delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
-    /// Samples of segments sent before this much is delivered are application-limited; 0 when none is.
+    /// Samples of segments sent before this much is delivered are application-limited; 0 when none
+    /// is.
     app_limited_until: u64,
     next_round: u64,
 }
@@ -110,7 +113,8 @@ impl Delivery {
 }
 
 impl RateSampler {
-    /// A sampler of a connection in which nothing was sent; `samples`: the control uses its samples.
+    /// A sampler of a connection in which nothing was sent; `samples`: the control uses its
+    /// samples.
     pub(crate) fn new(samples: bool) -> Self {
         Self {
             stamps: samples.then(Vec::new),
@@ -122,8 +126,8 @@ impl RateSampler {
         }
     }
 
-    /// Segment `serial` is about to leave, `first` being the lowest that is outstanding. `idle`: nothing is
-    /// in flight.
+    /// Segment `serial` is about to leave, `first` being the lowest that is outstanding. `idle`:
+    /// nothing is in flight.
     #[inline]
     pub(crate) fn stamp(&mut self, now: Instant, idle: bool, serial: u64, first: u64) {
         let app_limited = self.is_app_limited();
@@ -135,11 +139,13 @@ impl RateSampler {
         if serial - first >= stamps.len() as u64 {
             grow(stamps, first, serial);
         }
-        let (first_sent, delivered, delivered_at) = (self.first_sent, self.delivered, self.delivered_at);
+        let (first_sent, delivered, delivered_at) =
+            (self.first_sent, self.delivered, self.delivered_at);
         *slot(stamps, serial) = Stamp { first_sent, delivered, delivered_at, app_limited };
     }
 
-    /// The sender runs dry with `in_flight` bytes out: samples say nothing of the network until these are back.
+    /// The sender runs dry with `in_flight` bytes out: samples say nothing of the network until
+    /// these are back.
     pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
@@ -149,11 +155,12 @@ impl RateSampler {
         self.app_limited_until != 0
     }
 
-    /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which is number
-    /// `serial` and `newest`; none when it delivered nothing.
+    /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which
+    /// is number `serial` and `newest`; none when it delivered nothing.
     ///
-    /// The interval is the longer of the sending and the acknowledging one, so that neither a burst of segments nor
-    /// of acknowledgements can make the rate too high (section 3.1); one under the smallest RTT is void (3.3).
+    /// The interval is the longer of the sending and the acknowledging one, so that neither a burst
+    /// of segments nor of acknowledgements can make the rate too high (section 3.1); one under
+    /// the smallest RTT is void (3.3).
     #[inline]
     pub(crate) fn finish(
         &mut self,
@@ -233,6 +240,9 @@ mod tests {
     #[test]
     fn a_control_that_uses_no_samples_gets_none() {
         let found = sample(false);
-        assert_eq!((found.prior_delivered, found.interval, found.round_start), (1_000, None, false));
+        assert_eq!(
+            (found.prior_delivered, found.interval, found.round_start),
+            (1_000, None, false)
+        );
     }
 }

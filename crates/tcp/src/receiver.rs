@@ -1,12 +1,14 @@
 //! The receiver: what has arrived, and when to say so.
 //!
-//! Sources: RFC 5681 section 4.2 (delayed acknowledgements, at once on a gap or its repair), RFC 2018 and 2883 (the
-//! most recent block first, duplicates reported), RFC 7323 section 4.3 (which timestamp to echo), RFC 3168 section
-//! 6.1.3 (echo of marks until the sender says CWR), RFC 9293 section 3.8.6 (the window's right edge never moves
-//! back). The application reads at once, so out-of-order bytes do not narrow the window.
+//! Sources: RFC 5681 section 4.2 (delayed acknowledgements, at once on a gap or its repair), RFC
+//! 2018 and 2883 (the most recent block first, duplicates reported), RFC 7323 section 4.3 (which
+//! timestamp to echo), RFC 3168 section 6.1.3 (echo of marks until the sender says CWR), RFC 9293
+//! section 3.8.6 (the window's right edge never moves back). The application reads at once, so
+//! out-of-order bytes do not narrow the window.
 //!
-//! As Linux: every second full segment or 40 ms, the first 16 segments each at once, a mark at once. Not as Linux:
-//! no return to immediate acknowledgements after a silence. The window is fixed or, on request, grows as Linux's does.
+//! As Linux: every second full segment or 40 ms, the first 16 segments each at once, a mark at
+//! once. Not as Linux: no return to immediate acknowledgements after a silence. The window is fixed
+//! or, on request, grows as Linux's does.
 
 mod autotune;
 
@@ -70,7 +72,9 @@ impl Param for Window {
 
     fn check(&self) -> Result<(), ConfigError> {
         match self {
-            Self::Fixed(window) => ensure(*window <= MAX_WINDOW, "fixed", window, &Self::allowed(), SCALED),
+            Self::Fixed(window) => {
+                ensure(*window <= MAX_WINDOW, "fixed", window, &Self::allowed(), SCALED)
+            }
             Self::Auto(auto) => auto.validate().map_err(|e| e.within("auto")),
         }
     }
@@ -127,11 +131,13 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "tcp_receiver",
     kind: "transport",
     title: "TCP receiver with SACK and delayed acknowledgements",
-    text: "Puts segments in order and acknowledges every second one, a gap, its repair and a congestion mark at once.",
-    sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC 9768, RFC 9293; Fisk \
-              and Feng 2001 (the growing window)",
-    deviations: "The application reads at once, so nothing but the setting narrows the window; a window of 0 closes it \
-                 until it is set anew. The growing window takes the time in which a window arrives for the RTT.",
+    text: "Puts segments in order and acknowledges every second one, a gap, its repair and a \
+           congestion mark at once.",
+    sources: "RFC 5681 section 4.2, RFC 2018, RFC 2883, RFC 7323, RFC 3168 section 6.1.3, RFC \
+              9768, RFC 9293; Fisk and Feng 2001 (the growing window)",
+    deviations: "The application reads at once, so nothing but the setting narrows the window; a \
+                 window of 0 closes it until it is set anew. The growing window takes the time in \
+                 which a window arrives for the RTT.",
     params: ReceiverConfig::params,
 };
 
@@ -263,7 +269,8 @@ impl Receiver {
         self.acknowledge(None)
     }
 
-    /// A segment arrives; `ce`: with congestion experienced. Answers an acknowledgement or holds it back.
+    /// A segment arrives; `ce`: with congestion experienced. Answers an acknowledgement or holds it
+    /// back.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
             return Some(self.acknowledge(None));
@@ -279,8 +286,9 @@ impl Receiver {
             self.stats.ce_marks += 1;
             self.stats.ce_bytes += u64::from(segment.len);
         }
-        // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts, and so does one that is
-        // sent again since that acknowledgement was lost (the sender would else time its own silence).
+        // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts, and so
+        // does one that is sent again since that acknowledgement was lost (the sender would
+        // else time its own silence).
         if segment.seq <= self.last_ack && segment.sent_at >= self.ts_recent {
             self.ts_recent = segment.sent_at;
         }
@@ -290,7 +298,9 @@ impl Receiver {
         }
         if segment.end() <= self.next {
             self.stats.duplicates += 1;
-            return Some(self.acknowledge(Some(SackBlock { start: segment.seq, end: segment.end() })));
+            return Some(
+                self.acknowledge(Some(SackBlock { start: segment.seq, end: segment.end() })),
+            );
         }
         self.next = segment.end();
         self.unacked_segments += 1;
@@ -347,7 +357,8 @@ impl Receiver {
     fn insert(&mut self, segment: &Segment) -> Option<SackBlock> {
         self.stats.out_of_order += 1;
         let new = SackBlock { start: segment.seq, end: segment.end() };
-        // The first range that ends at or after the new one's start: usually the last, which it continues.
+        // The first range that ends at or after the new one's start: usually the last, which it
+        // continues.
         let count = self.ranges.len();
         let at = match self.ranges.back() {
             Some(last) if last.end < new.start => count,
@@ -372,7 +383,8 @@ impl Receiver {
             }
             _ => {
                 if self.ranges.capacity() == 0 {
-                    // Room for a window's worth of gaps, so that a later episode of losses does not allocate.
+                    // Room for a window's worth of gaps, so that a later episode of losses does not
+                    // allocate.
                     self.ranges.reserve(FIRST_RANGES);
                 }
                 self.ranges.insert(at, new);
@@ -399,7 +411,10 @@ impl Receiver {
 
     /// Puts `block` first among the recent ones and drops those it contains.
     fn touch(&mut self, block: SackBlock) {
-        if self.recent_len > 0 && self.recent[0].start == block.start && self.recent[0].end <= block.end {
+        if self.recent_len > 0
+            && self.recent[0].start == block.start
+            && self.recent[0].end <= block.end
+        {
             self.recent[0] = block;
             if self.recent_len == 1 {
                 return;

@@ -40,8 +40,8 @@ impl Record {
         self.has(EVER_RETRANSMITTED)
     }
 
-    /// Bytes it adds to the pipe: the original unless lost or sacked, and the retransmission unless sacked
-    /// (RFC 6675 section 4, `SetPipe`).
+    /// Bytes it adds to the pipe: the original unless lost or sacked, and the retransmission unless
+    /// sacked (RFC 6675 section 4, `SetPipe`).
     pub(crate) fn in_pipe(&self) -> u64 {
         if self.has(SACKED) {
             return 0;
@@ -55,8 +55,8 @@ impl Record {
     }
 }
 
-/// Which of some segments left last: by time, and at one instant by sequence (RFC 8985 section 6.2, `RACK_sent_after`).
-/// The default is none, before all.
+/// Which of some segments left last: by time, and at one instant by sequence (RFC 8985 section 6.2,
+/// `RACK_sent_after`). The default is none, before all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Latest {
     sent_at: Instant,
@@ -83,8 +83,8 @@ impl Latest {
     /// The later of the two (as `max`, in the form that compiles to two comparisons).
     #[inline]
     pub(crate) fn or_later(self, other: Self) -> Self {
-        let later =
-            other.sent_at > self.sent_at || (other.sent_at == self.sent_at && other.after > self.after);
+        let later = other.sent_at > self.sent_at
+            || (other.sent_at == self.sent_at && other.after > self.after);
         if later { other } else { self }
     }
 

@@ -1,9 +1,10 @@
 //! The round-trip time and the retransmission timeout (RFC 6298).
 //!
-//! Two departures, both of Linux. (1) The variance that counts is the largest deviation seen in a round: with a
-//! sample for every acknowledgement RFC 6298's gains forget a round's extremes within a fraction of it (RFC 7323
-//! appendix G). (2) The floor applies to the variance term, RTO = SRTT + max(min_rto, 4 RTTVAR): under seconds of
-//! queue the variance is small beside SRTT, and a floor on the sum would never bind.
+//! Two departures, both of Linux. (1) The variance that counts is the largest deviation seen in a
+//! round: with a sample for every acknowledgement RFC 6298's gains forget a round's extremes within
+//! a fraction of it (RFC 7323 appendix G). (2) The floor applies to the variance term, RTO = SRTT +
+//! max(min_rto, 4 RTTVAR): under seconds of queue the variance is small beside SRTT, and a floor on
+//! the sum would never bind.
 
 use justfull_base::Duration;
 
@@ -11,7 +12,8 @@ use justfull_base::Duration;
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: u64,
-    /// Running mean deviation, four times itself (that is, on the scale of the timeout's variance term).
+    /// Running mean deviation, four times itself (that is, on the scale of the timeout's variance
+    /// term).
     deviation: u64,
     /// Largest `deviation` of this round, at least the floor.
     round_max: u64,
@@ -53,8 +55,9 @@ impl RttEstimator {
             return;
         }
         let error = rtt.abs_diff(self.srtt);
-        // RFC 6298 (2.3) with beta = 1/4; a fall of the RTT counts for an eighth, since it does not endanger the
-        // timer (a fall would otherwise raise the timeout just when the queue drains).
+        // RFC 6298 (2.3) with beta = 1/4; a fall of the RTT counts for an eighth, since it does not
+        // endanger the timer (a fall would otherwise raise the timeout just when the queue
+        // drains).
         if rtt < self.srtt && 4 * error > self.deviation {
             self.deviation = self.deviation - self.deviation / 32 + error / 8;
         } else {

@@ -1,20 +1,24 @@
 //! What is outstanding: one record per segment in a ring, with the marks of RFC 6675's scoreboard.
 //!
-//! Every question of the RFC is answered from counters that are kept up to date, never by walking the window:
+//! Every question of the RFC is answered from counters that are kept up to date, never by walking
+//! the window:
 //!
 //! - `SetPipe()` is [`Scoreboard::pipe`], adjusted at each change of a mark.
-//! - `IsLost()` is monotone (with a segment all unsacked ones below it are lost), so one *edge* separates the judged
-//!   from the rest. The bytes and the discontiguous runs that are sacked above the edge are counters. A segment once
-//!   found lost stays so, also when a filled gap merges the runs that told: the one departure from the RFC, which
-//!   asks anew each time.
+//! - `IsLost()` is monotone (with a segment all unsacked ones below it are lost), so one *edge*
+//!   separates the judged from the rest. The bytes and the discontiguous runs that are sacked above
+//!   the edge are counters. A segment once found lost stays so, also when a filled gap merges the
+//!   runs that told: the one departure from the RFC, which asks anew each time.
 //! - `NextSeg()` moves a second pointer that only advances (it falls back on a timeout alone).
-//! - A block that repeats what is known costs one comparison; a sacked run is crossed through skip links that are
-//!   shortened on use (path halving), so a rescanned block costs its number of new segments.
+//! - A block that repeats what is known costs one comparison; a sacked run is crossed through skip
+//!   links that are shortened on use (path halving), so a rescanned block costs its number of new
+//!   segments.
 //!
-//! - Under RACK (RFC 8985) the edge moves by time instead, and retransmissions have a queue of their own, since both
-//!   the originals by serial and the retransmissions by queue are in order of sending: see [`by_time`].
+//! - Under RACK (RFC 8985) the edge moves by time instead, and retransmissions have a queue of
+//!   their own, since both the originals by serial and the retransmissions by queue are in order of
+//!   sending: see [`by_time`].
 //!
-//! Records are numbered by *serials* that never repeat; the slot is the serial modulo the ring's power of two.
+//! Records are numbered by *serials* that never repeat; the slot is the serial modulo the ring's
+//! power of two.
 
 mod by_time;
 
@@ -105,7 +109,8 @@ impl Scoreboard {
         self.lost_outstanding > 0
     }
 
-    /// Segments (or as many full-sized ones in bytes) that must be sacked above a hole for it to be lost.
+    /// Segments (or as many full-sized ones in bytes) that must be sacked above a hole for it to be
+    /// lost.
     pub(crate) fn dup_thresh(&self) -> u32 {
         self.dup_thresh
     }
@@ -139,8 +144,8 @@ impl Scoreboard {
         self.slot_mut(serial)
     }
 
-    /// The most recently sent segment of what an acknowledgement delivered, to be asked before anything is sent anew:
-    /// a record that is no longer outstanding keeps its slot until then.
+    /// The most recently sent segment of what an acknowledgement delivered, to be asked before
+    /// anything is sent anew: a record that is no longer outstanding keeps its slot until then.
     pub(crate) fn newest(&self, delivery: &Delivery) -> Option<(u64, &Record)> {
         let serial = delivery.newest().serial();
         (delivery.segments > 0).then(|| (serial, self.slot(serial)))
@@ -207,8 +212,8 @@ impl Scoreboard {
         self.edge += 1;
     }
 
-    /// Takes the cumulative acknowledgement of all bytes below `cumulative`; a segment that is acknowledged in part
-    /// stays until the rest is.
+    /// Takes the cumulative acknowledgement of all bytes below `cumulative`; a segment that is
+    /// acknowledged in part stays until the rest is.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, delivery: &mut Delivery) {
         while self.first < self.next {
             let record = self.slot(self.first);
@@ -323,8 +328,8 @@ impl Scoreboard {
         self.sacked_end = self.sacked_end.max(serial + 1);
     }
 
-    /// Marks what `IsLost()` says of RFC 6675: `dup_thresh` discontiguous runs, or more than `dup_thresh - 1` full
-    /// segments' bytes, are sacked above. Returns the bytes newly marked.
+    /// Marks what `IsLost()` says of RFC 6675: `dup_thresh` discontiguous runs, or more than
+    /// `dup_thresh - 1` full segments' bytes, are sacked above. Returns the bytes newly marked.
     pub(crate) fn detect_losses(&mut self) -> u64 {
         let limit = u64::from(self.dup_thresh - 1) * self.mss;
         let before = self.lost_outstanding;
@@ -354,8 +359,8 @@ impl Scoreboard {
         len
     }
 
-    /// Marks the lowest outstanding segment lost (the duplicate threshold was reached without `IsLost`). Returns
-    /// the bytes newly marked.
+    /// Marks the lowest outstanding segment lost (the duplicate threshold was reached without
+    /// `IsLost`). Returns the bytes newly marked.
     pub(crate) fn mark_front_lost(&mut self) -> u64 {
         if self.edge != self.first || self.first == self.next || self.is_sacked(self.first) {
             return 0;
@@ -364,8 +369,8 @@ impl Scoreboard {
         self.mark_lost(self.first)
     }
 
-    /// Timeout: all that is not sacked is lost, retransmissions included; what is sacked stays so (RFC 6675
-    /// section 5.1). Returns the bytes newly marked.
+    /// Timeout: all that is not sacked is lost, retransmissions included; what is sacked stays so
+    /// (RFC 6675 section 5.1). Returns the bytes newly marked.
     pub(crate) fn mark_all_lost(&mut self) -> u64 {
         let before = self.lost_outstanding;
         for serial in self.first..self.next {
@@ -408,8 +413,8 @@ impl Scoreboard {
         }
     }
 
-    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before it, one of which the
-    /// retransmission is lost too.
+    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before it,
+    /// one of which the retransmission is lost too.
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         if self.has_losses() { self.next_of_lost() } else { None }
@@ -433,7 +438,8 @@ impl Scoreboard {
         None
     }
 
-    /// `NextSeg()` rule 3: the lowest hole below the highest sacked byte that is neither lost nor retransmitted.
+    /// `NextSeg()` rule 3: the lowest hole below the highest sacked byte that is neither lost nor
+    /// retransmitted.
     pub(crate) fn next_hole(&mut self) -> Option<u64> {
         let mut serial = self.high_rxt.max(self.edge);
         while serial < self.sacked_end {
@@ -449,13 +455,15 @@ impl Scoreboard {
         None
     }
 
-    /// `NextSeg()` rule 4: the highest segment that is not sacked, unless it has been retransmitted.
+    /// `NextSeg()` rule 4: the highest segment that is not sacked, unless it has been
+    /// retransmitted.
     pub(crate) fn rescue(&self) -> Option<u64> {
         let serial = (self.first..self.next).rev().find(|&s| !self.is_sacked(s))?;
         (!self.slot(serial).has(RETRANSMITTED)).then_some(serial)
     }
 
-    /// `serial`, of which the record has its new time, leaves again. `rescue`: by rule 4, which does not move `HighRxt`.
+    /// `serial`, of which the record has its new time, leaves again. `rescue`: by rule 4, which
+    /// does not move `HighRxt`.
     pub(crate) fn mark_retransmitted(&mut self, serial: u64, rescue: bool) {
         let record = self.record_mut(serial);
         debug_assert!(!record.has(SACKED));

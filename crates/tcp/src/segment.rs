@@ -2,10 +2,12 @@
 
 use justfull_base::Instant;
 
-/// Bytes of IPv4 and TCP headers with the timestamps option, which a segment adds to its payload on the IP layer.
+/// Bytes of IPv4 and TCP headers with the timestamps option, which a segment adds to its payload on
+/// the IP layer.
 pub const HEADER_BYTES: u32 = 20 + 32;
 
-/// A data segment. `len` 0 is a window probe (RFC 9293 section 3.8.6.1), which the receiver answers at once.
+/// A data segment. `len` 0 is a window probe (RFC 9293 section 3.8.6.1), which the receiver answers
+/// at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Stream offset of the first byte.
@@ -46,7 +48,8 @@ pub struct Ack {
     pub cumulative: u64,
     /// Advertised window: bytes beyond `cumulative` that the receiver takes.
     pub window: u64,
-    /// Echo of the timestamp of the segment that caused the acknowledgement (RFC 7323 section 4.3).
+    /// Echo of the timestamp of the segment that caused the acknowledgement (RFC 7323 section
+    /// 4.3).
     pub ts_echo: Instant,
     /// Blocks, the most recent first; valid up to `sack_len` (three fit beside timestamps).
     pub sack: [SackBlock; 3],
@@ -54,15 +57,16 @@ pub struct Ack {
     pub sack_len: u8,
     /// ECN echo (RFC 3168).
     pub ece: bool,
-    /// Segments that arrived with congestion experienced since the start (RFC 9768's counter, unwrapped).
+    /// Segments that arrived with congestion experienced since the start (RFC 9768's counter,
+    /// unwrapped).
     pub ce_packets: u64,
     /// Payload bytes of these segments (the CE byte counter of RFC 9768's option, unwrapped).
     pub ce_bytes: u64,
 }
 
 impl Ack {
-    /// The first block tells of data that arrived twice: it lies below the cumulative point or within the second
-    /// block (RFC 2883 section 4).
+    /// The first block tells of data that arrived twice: it lies below the cumulative point or
+    /// within the second block (RFC 2883 section 4).
     #[must_use]
     pub fn reports_duplicate(&self) -> bool {
         let [first, second, _] = self.sack;

@@ -1,11 +1,12 @@
 //! The sender: what may leave now, what an acknowledgement changes, and what the timers do.
 //!
-//! Sources: RFC 9293 (flow control), RFC 5681, 6675 and 8985 (recovery), RFC 6298 (timeout), RFC 3522 (Eifel detection),
-//! RFC 3168 (ECN). Limited transmit (RFC 3042) needs no code of its own: a sacked segment leaves the pipe, which lets
-//! a new one out.
+//! Sources: RFC 9293 (flow control), RFC 5681, 6675 and 8985 (recovery), RFC 6298 (timeout), RFC
+//! 3522 (Eifel detection), RFC 3168 (ECN). Limited transmit (RFC 3042) needs no code of its own: a
+//! sacked segment leaves the pipe, which lets a new one out.
 //!
-//! A driver calls [`Sender::on_ack`] and [`Sender::on_timer`], then [`Sender::poll_transmit`] until it answers none,
-//! then arms [`Sender::next_timer`]. A timer that comes early or late does no harm.
+//! A driver calls [`Sender::on_ack`] and [`Sender::on_timer`], then [`Sender::poll_transmit`] until
+//! it answers none, then arms [`Sender::next_timer`]. A timer that comes early or late does no
+//! harm.
 
 mod ack;
 mod detect;
@@ -85,7 +86,8 @@ pub struct SenderSnapshot {
     pub phase: &'static str,
 }
 
-/// Marks of the current round trip by sequence numbers: it ends when all that was sent at its start is acknowledged.
+/// Marks of the current round trip by sequence numbers: it ends when all that was sent at its start
+/// is acknowledged.
 #[derive(Clone, Debug, Default)]
 struct Round {
     end: u64,
@@ -163,8 +165,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of an established connection with nothing to send; the peer is taken to advertise 64 KiB until its
-    /// first acknowledgement.
+    /// A sender of an established connection with nothing to send; the peer is taken to advertise
+    /// 64 KiB until its first acknowledgement.
     ///
     /// # Errors
     /// The first setting outside its bound.
@@ -230,7 +232,8 @@ impl Sender {
         })
     }
 
-    /// The application makes `bytes` more available; `u64::MAX`: it always has more. Nothing after a close.
+    /// The application makes `bytes` more available; `u64::MAX`: it always has more. Nothing after
+    /// a close.
     pub fn write(&mut self, bytes: u64) {
         if !self.closed {
             self.written = self.written.saturating_add(bytes);
@@ -242,7 +245,8 @@ impl Sender {
         self.closed = true;
     }
 
-    /// The application stops: it takes back what has never been sent, and closes. What is in flight is still repaired.
+    /// The application stops: it takes back what has never been sent, and closes. What is in flight
+    /// is still repaired.
     pub fn stop(&mut self) {
         self.written = self.board.nxt();
         self.closed = true;
@@ -278,13 +282,19 @@ impl Sender {
         self.board.pipe()
     }
 
-    /// The window in force in bytes: the control's, PRR's during a reduction, and never above the clamp.
+    /// The window in force in bytes: the control's, PRR's during a reduction, and never above the
+    /// clamp.
     #[must_use]
     pub fn cwnd(&self) -> u64 {
-        self.prr.as_ref().map_or_else(|| self.cc.cwnd(), Prr::window).max(self.mss_bytes()).min(self.clamp)
+        self.prr
+            .as_ref()
+            .map_or_else(|| self.cc.cwnd(), Prr::window)
+            .max(self.mss_bytes())
+            .min(self.clamp)
     }
 
-    /// Sets a ceiling on the congestion window in bytes (a proxy's means to steer a flow); none takes it away.
+    /// Sets a ceiling on the congestion window in bytes (a proxy's means to steer a flow); none
+    /// takes it away.
     pub fn set_cwnd_clamp(&mut self, bytes: Option<u64>) {
         self.clamp = bytes.map_or(u64::MAX, |b| b.max(u64::from(self.setup.mss)));
     }
@@ -346,7 +356,8 @@ impl Sender {
         if srtt == 0 {
             return None;
         }
-        // Linux doubles while below half of ssthresh, so that the last round of slow start is already gentle.
+        // Linux doubles while below half of ssthresh, so that the last round of slow start is
+        // already gentle.
         let percent = if self.cc.cwnd() < self.cc.ssthresh() / 2 { 200 } else { 120 };
         let bits = u128::from(self.cwnd().min(1 << 40)) * 8 * 1_000_000_000 * percent / 100;
         Some(BitRate((bits / u128::from(srtt)) as u64))
@@ -357,10 +368,14 @@ impl Sender {
     }
 }
 
-/// What a peer advertises before its first acknowledgement, in bytes (Linux's initial receive window is about this).
+/// What a peer advertises before its first acknowledgement, in bytes (Linux's initial receive
+/// window is about this).
 const INITIAL_PEER_WINDOW: u64 = 65_536;
 
 /// What a control made from `config` is born with.
 fn birth(config: &SenderConfig) -> Birth {
-    Birth { mss: config.mss, initial_window: u64::from(config.initial_window) * u64::from(config.mss) }
+    Birth {
+        mss: config.mss,
+        initial_window: u64::from(config.initial_window) * u64::from(config.mss),
+    }
 }

@@ -1,9 +1,11 @@
-//! How fast traces are read and converted: `cargo run --release -p justfull-trace --example trace_bench`.
+//! How fast traces are read and converted: `cargo run --release -p justfull-trace --example
+//! trace_bench`.
 //!
-//! Two workloads, made here: an hour of a phone log (3600 rows of 26 columns), read; and ten million Mahimahi opportunities,
-//! read and written as Mahimahi, which is the whole of `trace convert` but the disk. Each is run several times, and
-//! the least time counts, since everything else on a shared machine can only add to it. What was read and written is
-//! counted: less work done faster is a failure.
+//! Two workloads, made here: an hour of a phone log (3600 rows of 26 columns), read; and ten
+//! million Mahimahi opportunities, read and written as Mahimahi, which is the whole of `trace
+//! convert` but the disk. Each is run several times, and the least time counts, since everything
+//! else on a shared machine can only add to it. What was read and written is counted: less work
+//! done faster is a failure.
 
 use justfull_trace::{FileFormat, Output, ReadOptions, load_from};
 use std::fmt::Write;
@@ -16,14 +18,16 @@ const OPPORTUNITIES: u64 = 10_000_000;
 /// An hour of a phone log.
 fn log() -> String {
     let mut text = String::from(
-        "Timestamp,Longitude,Latitude,Speed,Operatorname,CellID,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,DL_bitrate,UL_bitrate,State,\
-         PINGAVG,PINGMIN,PINGMAX,PINGSTDEV,PINGLOSS,CELLHEX,NODEHEX,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ\n",
+        "Timestamp,Longitude,Latitude,Speed,Operatorname,CellID,NetworkMode,RSRP,RSRQ,SNR,CQI,\
+         RSSI,DL_bitrate,UL_bitrate,State,PINGAVG,PINGMIN,PINGMAX,PINGSTDEV,PINGLOSS,CELLHEX,\
+         NODEHEX,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ\n",
     );
     for s in 0..3600_u64 {
         let (minute, second, rate) = (s / 60, s % 60, s * 7919 % 90_000);
         let _ = writeln!(
             text,
-            "2020.01.16_10.{minute:02}.{second:02},-8.5,51.9,0,A,11,LTE,-85,-9,12.0,{},-70,{rate},300,D,-,-,-,-,-,B,2B,9CC,7,-,-",
+            "2020.01.16_10.{minute:02}.{second:02},-8.5,51.9,0,A,11,LTE,-85,-9,12.0,{},-70,{rate},\
+             300,D,-,-,-,-,-,B,2B,9CC,7,-,-",
             1 + s % 15
         );
     }
@@ -61,8 +65,9 @@ fn least(work: impl Fn() -> u64) -> (f64, u64) {
 
 fn main() {
     let options = ReadOptions::default();
-    let read =
-        |text: &str| load_from(text.as_bytes(), Path::new("bench"), &options).expect("a trace").timeline;
+    let read = |text: &str| {
+        load_from(text.as_bytes(), Path::new("bench"), &options).expect("a trace").timeline
+    };
     let (log, list) = (log(), list());
     let (ms, seconds) = least(|| read(&log).bytes().len() as u64);
     assert_eq!(seconds, 3600);

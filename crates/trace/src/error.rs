@@ -9,8 +9,8 @@ const QUOTE: usize = 40;
 /// Why a trace could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceError {
-    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other place to look: whoever needs the trace
-    /// has not run, rather than failed.
+    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other place to look:
+    /// whoever needs the trace has not run, rather than failed.
     NoDataDir {
         /// Name as the scenario has it.
         name: PathBuf,
@@ -49,7 +49,11 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    pub(super) fn unusable(path: &Path, found: impl Into<String>, allowed: impl Into<String>) -> Self {
+    pub(super) fn unusable(
+        path: &Path,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> Self {
         Self::Unusable { path: path.into(), found: found.into(), allowed: allowed.into() }
     }
 
@@ -74,8 +78,8 @@ impl fmt::Display for TraceError {
         match self {
             Self::NoDataDir { name, scenario_dir } => write!(
                 f,
-                "{}: not found in {}, and JUSTFULL_DATA is not set; allowed is a file there or in the folder that \
-                 JUSTFULL_DATA names",
+                "{}: not found in {}, and JUSTFULL_DATA is not set; allowed is a file there or in \
+                 the folder that JUSTFULL_DATA names",
                 name.display(),
                 scenario_dir.display()
             ),
@@ -91,7 +95,11 @@ impl fmt::Display for TraceError {
                 write!(f, "{}: found {found}, allowed is {allowed}", path.display())
             }
             Self::Malformed { path, line, column, found, allowed } => {
-                write!(f, "{}:{line}: column `{column}`: found {found}, allowed is {allowed}", path.display())
+                write!(
+                    f,
+                    "{}:{line}: column `{column}`: found {found}, allowed is {allowed}",
+                    path.display()
+                )
             }
         }
     }

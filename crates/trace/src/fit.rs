@@ -1,12 +1,14 @@
 //! A Markov chain fitted to a trace, and traces made by such a chain.
 //!
-//! The chain is that of the channel kind `markov`: a step every interval between CQI 1 to 15, with the trace's own counts as
-//! weights (the maximum-likelihood estimate of a first-order chain, Anderson and Goodman 1957). A trace without CQI is first
-//! quantised: each interval takes the CQI whose transport blocks carry the amount nearest to it, on the fewest resource
-//! blocks whose highest rate reaches the trace's. So a fit is a channel that any scenario can name, and the loss by
-//! quantisation is told beside it.
+//! The chain is that of the channel kind `markov`: a step every interval between CQI 1 to 15, with
+//! the trace's own counts as weights (the maximum-likelihood estimate of a first-order chain,
+//! Anderson and Goodman 1957). A trace without CQI is first quantised: each interval takes the CQI
+//! whose transport blocks carry the amount nearest to it, on the fewest resource blocks whose
+//! highest rate reaches the trace's. So a fit is a channel that any scenario can name, and the loss
+//! by quantisation is told beside it.
 //!
-//! Weaknesses: a chain forgets at a geometric pace and has no runs of minutes; silence becomes CQI 1, the lowest rate.
+//! Weaknesses: a chain forgets at a geometric pace and has no runs of minutes; silence becomes CQI
+//! 1, the lowest rate.
 
 use super::info::Moments;
 use super::read::capacity_of_cqi;
@@ -14,7 +16,9 @@ use super::timeline::Timeline;
 use justfull_base::error::ensure;
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Duration, Instant};
-use justfull_ran::channel::{CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, Fit, MarkovConfig};
+use justfull_ran::channel::{
+    CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, Fit, MarkovConfig,
+};
 use std::fmt::Write;
 
 /// States of the chain.
@@ -82,12 +86,13 @@ pub struct Fitted {
     pub steps: usize,
 }
 
-/// Fits a chain to `timeline` with a step every `step` (an interval when none is named); `quality` says how a CQI becomes a
-/// capacity, and for rates, when `sized` is false, the resource blocks are chosen.
+/// Fits a chain to `timeline` with a step every `step` (an interval when none is named); `quality`
+/// says how a CQI becomes a capacity, and for rates, when `sized` is false, the resource blocks are
+/// chosen.
 ///
 /// # Errors
-/// When the trace has no CQI but is to be fitted over it, is shorter than two steps, has a step above 1 s, or no number of
-/// resource blocks reaches its rates.
+/// When the trace has no CQI but is to be fitted over it, is shorter than two steps, has a step
+/// above 1 s, or no number of resource blocks reaches its rates.
 pub fn fit(
     timeline: &Timeline,
     over: Over,
@@ -95,8 +100,15 @@ pub fn fit(
     quality: &CqiRowsConfig,
     sized: bool,
 ) -> Result<Fitted, ConfigError> {
-    let step = step.unwrap_or(timeline.interval().max(Duration::from_millis(100)).min(LONGEST_STEP));
-    ensure(step <= LONGEST_STEP, "step", &step, "at most 1s", "a CQI is taken to hold for a second")?;
+    let step =
+        step.unwrap_or(timeline.interval().max(Duration::from_millis(100)).min(LONGEST_STEP));
+    ensure(
+        step <= LONGEST_STEP,
+        "step",
+        &step,
+        "at most 1s",
+        "a CQI is taken to hold for a second",
+    )?;
     let timeline = timeline.resample(step)?;
     let mut quality = quality.clone();
     let states: Vec<u8> = match (over, timeline.cqi()) {
@@ -117,7 +129,13 @@ pub fn fit(
             timeline.bytes().iter().map(|&bytes| nearest(&levels, bytes)).collect()
         }
     };
-    ensure(states.len() > 1, "duration", &timeline.duration(), "two steps or more", "a chain steps")?;
+    ensure(
+        states.len() > 1,
+        "duration",
+        &timeline.duration(),
+        "two steps or more",
+        "a chain steps",
+    )?;
     let matrix = weights(&states);
     let channel = MarkovConfig {
         fit: Fit::Custom,
@@ -141,23 +159,33 @@ pub fn fit(
     })
 }
 
-/// The fewest resource blocks on which CQI 15 carries the trace's highest amount; the most that the map's tables have when
-/// it comes close.
+/// The fewest resource blocks on which CQI 15 carries the trace's highest amount; the most that the
+/// map's tables have when it comes close.
 fn enough(timeline: &Timeline, quality: &CqiRowsConfig) -> Result<u16, ConfigError> {
     let highest = timeline.bytes().iter().copied().max().unwrap_or(0);
-    let top =
-        |n_prb: u16| capacity_of_cqi(&[15], timeline.interval(), &CqiRowsConfig { n_prb, ..quality.clone() });
-    let sizes: Vec<(u16, u32)> = (1..=275).map_while(|n| top(n).ok().map(|bytes| (n, bytes[0]))).collect();
+    let top = |n_prb: u16| {
+        capacity_of_cqi(&[15], timeline.interval(), &CqiRowsConfig { n_prb, ..quality.clone() })
+    };
+    let sizes: Vec<(u16, u32)> =
+        (1..=275).map_while(|n| top(n).ok().map(|bytes| (n, bytes[0]))).collect();
     let found = sizes.iter().find(|(_, bytes)| *bytes >= highest).map(|(n, _)| *n);
     found.ok_or_else(|| {
         let mbit = f64::from(highest) * 8e-6 / timeline.interval().as_secs_f64();
-        let most = sizes.last().map_or(0.0, |(_, b)| f64::from(*b) * 8e-6 / timeline.interval().as_secs_f64());
+        let most = sizes
+            .last()
+            .map_or(0.0, |(_, b)| f64::from(*b) * 8e-6 / timeline.interval().as_secs_f64());
         let bound = format!(
-            "at most {most:.1} Mbit/s with the map {} and {} layers; maps nr_t1 to nr_t3 and more layers carry more",
+            "at most {most:.1} Mbit/s with the map {} and {} layers; maps nr_t1 to nr_t3 and more \
+             layers carry more",
             quality.map.name(),
             quality.layers
         );
-        ConfigError::new("map", &format!("a rate of {mbit:.1} Mbit/s"), &bound, "TS 36.213 and TS 38.214")
+        ConfigError::new(
+            "map",
+            &format!("a rate of {mbit:.1} Mbit/s"),
+            &bound,
+            "TS 36.213 and TS 38.214",
+        )
     })
 }
 
@@ -167,13 +195,15 @@ fn nearest(levels: &[u32], bytes: u32) -> u8 {
     (1..=15).min_by_key(distance).unwrap_or(1)
 }
 
-/// Counts of steps from each state to each. States that the trace never leaves go to the nearest one that it does.
+/// Counts of steps from each state to each. States that the trace never leaves go to the nearest
+/// one that it does.
 fn weights(states: &[u8]) -> [[u32; STATES]; STATES] {
     let mut counts = [[0_u64; STATES]; STATES];
     for two in states.windows(2) {
         counts[usize::from(two[0]) - 1][usize::from(two[1]) - 1] += 1;
     }
-    let known: Vec<usize> = (0..STATES).filter(|&i| counts[i].iter().any(|&count| count > 0)).collect();
+    let known: Vec<usize> =
+        (0..STATES).filter(|&i| counts[i].iter().any(|&count| count > 0)).collect();
     let mut matrix = [[0; STATES]; STATES];
     for (i, (row, out)) in counts.iter().zip(&mut matrix).enumerate() {
         let largest = row.iter().copied().max().unwrap_or(0);
@@ -202,7 +232,8 @@ fn stationary(matrix: &[[u32; STATES]; STATES], levels: &[u32], step: Duration) 
     let mut p = [0.0; STATES];
     p[7] = 1.0;
     for _ in 0..SETTLED {
-        // Half a step at rest keeps a periodic chain from oscillating and has the same stationary state.
+        // Half a step at rest keeps a periodic chain from oscillating and has the same stationary
+        // state.
         let next = forward(&p);
         p = std::array::from_fn(|i| (p[i] + next[i]) / 2.0);
     }
@@ -210,28 +241,36 @@ fn stationary(matrix: &[[u32; STATES]; STATES], levels: &[u32], step: Duration) 
     let rates: [f64; STATES] = std::array::from_fn(|i| f64::from(levels[i]) * to_mbit);
     let mean: f64 = p.iter().zip(&rates).map(|(p, r)| p * r).sum();
     let variance: f64 = p.iter().zip(&rates).map(|(p, r)| p * (r - mean) * (r - mean)).sum();
-    let joint =
-        |i: usize| (0..STATES).map(|j| rows[i][j] * (rates[j] - mean)).sum::<f64>() * (rates[i] - mean);
+    let joint = |i: usize| {
+        (0..STATES).map(|j| rows[i][j] * (rates[j] - mean)).sum::<f64>() * (rates[i] - mean)
+    };
     let covariance: f64 = (0..STATES).map(|i| p[i] * joint(i)).sum();
     let lag1 = if variance > 0.0 { covariance / variance } else { 0.0 };
     Statistics { mean_mbit_s: mean, sd_mbit_s: variance.sqrt(), lag1 }
 }
 
 impl Fitted {
-    /// The fit as a piece of a scenario, with its statistics as comments; `title` says what it was fitted to.
+    /// The fit as a piece of a scenario, with its statistics as comments; `title` says what it was
+    /// fitted to.
     #[must_use]
     pub fn toml(&self, title: &str) -> String {
-        let mut out = format!("# Markov chain fitted to {}, {} steps.\n", one_line(title), self.steps);
+        let mut out =
+            format!("# Markov chain fitted to {}, {} steps.\n", one_line(title), self.steps);
         out.push_str("# Rates in Mbit/s:     mean         sd  autocorrelation at one step\n");
-        for (name, s) in [("trace", &self.trace), ("quantised", &self.quantised), ("chain", &self.chain)] {
-            let _ =
-                writeln!(out, "# {name:<12} {:>12.4} {:>10.4} {:>10.4}", s.mean_mbit_s, s.sd_mbit_s, s.lag1);
+        for (name, s) in
+            [("trace", &self.trace), ("quantised", &self.quantised), ("chain", &self.chain)]
+        {
+            let _ = writeln!(
+                out,
+                "# {name:<12} {:>12.4} {:>10.4} {:>10.4}",
+                s.mean_mbit_s, s.sd_mbit_s, s.lag1
+            );
         }
         let c = &self.channel;
         let _ = write!(
             out,
-            "[channel]\nkind = \"markov\"\nfit = \"custom\"\nstep = \"{}\"\nmap = \"{}\"\nn_prb = {}\nnumerology = {}\nlayers = {}\n\
-             unit = \"bytes\"\nmatrix = [\n",
+            "[channel]\nkind = \"markov\"\nfit = \"custom\"\nstep = \"{}\"\nmap = \"{}\"\nn_prb = \
+             {}\nnumerology = {}\nlayers = {}\nunit = \"bytes\"\nmatrix = [\n",
             c.step,
             c.map.name(),
             c.n_prb,
@@ -264,11 +303,12 @@ struct FitFile {
 /// What is wrong, with line and column where TOML says so.
 pub fn parse_fit(text: &str) -> Result<MarkovConfig, String> {
     let file: FitFile = toml::from_str(text).map_err(|error| {
-        let place = error.span().map(|span| text[..span.start.min(text.len())].to_string()).map(|before| {
-            let line = before.matches('\n').count() + 1;
-            let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-            format!("{line}:{column}: ")
-        });
+        let place =
+            error.span().map(|span| text[..span.start.min(text.len())].to_string()).map(|before| {
+                let line = before.matches('\n').count() + 1;
+                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+                format!("{line}:{column}: ")
+            });
         format!(
             "{}found {}, allowed is a table [channel] of kind markov",
             place.unwrap_or_default(),
@@ -295,14 +335,27 @@ pub fn shipped_fit(name: &str) -> Option<MarkovConfig> {
 /// Names of the shipped fits.
 pub const SHIPPED_FITS: [&str; 2] = ["pedestrian-like", "train-like"];
 
-/// A trace of `duration` made by the chain `config`, with its CQIs; the same `seed` gives the same trace.
+/// A trace of `duration` made by the chain `config`, with its CQIs; the same `seed` gives the same
+/// trace.
 ///
 /// # Errors
-/// When `config` is out of its bounds, its step is above 1 s, or the trace would have too many intervals.
-pub fn synthesise(config: &MarkovConfig, seed: u64, duration: Duration) -> Result<Timeline, ConfigError> {
+/// When `config` is out of its bounds, its step is above 1 s, or the trace would have too many
+/// intervals.
+pub fn synthesise(
+    config: &MarkovConfig,
+    seed: u64,
+    duration: Duration,
+) -> Result<Timeline, ConfigError> {
     let step = config.step;
-    ensure(step <= LONGEST_STEP, "step", &step, "at most 1s", "a CQI is taken to hold for a second")?;
-    let mut channel = Channel::new(&ChannelConfig::Markov(config.clone()), stream_key(seed, "trace"), step)?;
+    ensure(
+        step <= LONGEST_STEP,
+        "step",
+        &step,
+        "at most 1s",
+        "a CQI is taken to hold for a second",
+    )?;
+    let mut channel =
+        Channel::new(&ChannelConfig::Markov(config.clone()), stream_key(seed, "trace"), step)?;
     let worth = match config.unit {
         CapacityUnit::Packets => config.packet_bytes.0,
         CapacityUnit::Bytes => 1,
@@ -320,7 +373,12 @@ pub fn synthesise(config: &MarkovConfig, seed: u64, duration: Duration) -> Resul
         let at = Instant::ZERO + step.times(k);
         let amount = channel.capacity(k, at) * worth;
         bytes.push(u32::try_from(amount).map_err(|_| {
-            ConfigError::new("bytes of a step", &amount, "at most 4294967295", "shorter steps carry less")
+            ConfigError::new(
+                "bytes of a step",
+                &amount,
+                "at most 4294967295",
+                "shorter steps carry less",
+            )
         })?);
         cqi.extend(channel.cqi(k, at));
     }
@@ -349,7 +407,8 @@ mod tests {
             let fitted = fit(&trace, Over::Cqi, None, &quality, true).expect("a fit");
             let again = parse_fit(&fitted.toml(name)).expect("the fit is read back");
             assert_eq!(again, fitted.channel);
-            let made = statistics(&synthesise(&again, 8, Duration::from_secs(100_000)).expect("a trace"));
+            let made =
+                statistics(&synthesise(&again, 8, Duration::from_secs(100_000)).expect("a trace"));
             for (a, b) in [
                 (made.mean_mbit_s, fitted.chain.mean_mbit_s),
                 (made.sd_mbit_s, fitted.chain.sd_mbit_s),
@@ -366,7 +425,8 @@ mod tests {
     #[test]
     fn the_shipped_fits_keep_their_documented_statistics_in_packets() {
         for (name, mean, sd) in [("pedestrian-like", 4.002, 1.565), ("train-like", 4.662, 2.607)] {
-            let trace = synthesise(&shipped_fit(name).expect("shipped"), 1, Duration::from_secs(200_000));
+            let trace =
+                synthesise(&shipped_fit(name).expect("shipped"), 1, Duration::from_secs(200_000));
             let found = statistics(&trace.expect("a trace"));
             let packet = 1.168;
             assert!(
@@ -381,9 +441,13 @@ mod tests {
         let step = Duration::from_millis(100);
         let rates: Vec<u32> = (0..3000).map(|k| 20_000 + 30_000 * (k / 7 % 4)).collect();
         let trace = Timeline::new(step, rates, None).expect("a trace");
-        let fitted = fit(&trace, Over::Rate, None, &CqiRowsConfig::default(), false).expect("a fit");
+        let fitted =
+            fit(&trace, Over::Rate, None, &CqiRowsConfig::default(), false).expect("a fit");
         assert!(close(fitted.trace.mean_mbit_s, 5.2));
-        assert!((fitted.quantised.mean_mbit_s / fitted.trace.mean_mbit_s - 1.0).abs() < 0.1, "{fitted:?}");
+        assert!(
+            (fitted.quantised.mean_mbit_s / fitted.trace.mean_mbit_s - 1.0).abs() < 0.1,
+            "{fitted:?}"
+        );
         assert!((fitted.chain.lag1 - fitted.trace.lag1).abs() < 0.05, "{fitted:?}");
         let blocks = fitted.channel.n_prb;
         let top = |n_prb| {
@@ -395,12 +459,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_trace_and_another_one_another() {
-        let make =
-            |seed| synthesise(&MarkovConfig::default(), seed, Duration::from_secs(50)).expect("a trace");
+        let make = |seed| {
+            synthesise(&MarkovConfig::default(), seed, Duration::from_secs(50)).expect("a trace")
+        };
         assert_eq!(make(1), make(1));
         assert_ne!(make(1), make(2));
         assert_eq!(make(1).duration(), Duration::from_secs(50));
-        let short = synthesise(&MarkovConfig::default(), 1, Duration::from_millis(1500)).expect("a trace");
+        let short =
+            synthesise(&MarkovConfig::default(), 1, Duration::from_millis(1500)).expect("a trace");
         assert_eq!(short.bytes().len(), 2);
     }
 
@@ -408,9 +474,13 @@ mod tests {
     fn what_cannot_be_fitted_or_made_is_refused_by_name() {
         let quality = CqiRowsConfig::default();
         let bare = Timeline::new(Duration::from_secs(1), vec![5, 6], None).expect("a trace");
-        let field = |result: Result<Fitted, ConfigError>| result.map_err(|e| e.field).expect_err("refused");
+        let field =
+            |result: Result<Fitted, ConfigError>| result.map_err(|e| e.field).expect_err("refused");
         assert_eq!(field(fit(&bare, Over::Cqi, None, &quality, false)), "over");
-        assert_eq!(field(fit(&bare, Over::Rate, Some(Duration::from_secs(2)), &quality, false)), "step");
+        assert_eq!(
+            field(fit(&bare, Over::Rate, Some(Duration::from_secs(2)), &quality, false)),
+            "step"
+        );
         let short = bare.slice(Duration::ZERO, Duration::from_secs(1)).expect("a part");
         assert_eq!(field(fit(&short, Over::Rate, None, &quality, false)), "duration");
         let fast = Timeline::new(Duration::from_secs(1), vec![u32::MAX; 3], None).expect("a trace");

@@ -7,13 +7,17 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileFormat {
-    /// Mahimahi (Netravali et al. 2015): a line for each chance to send one packet, its time in whole ms.
+    /// Mahimahi (Netravali et al. 2015): a line for each chance to send one packet, its time in
+    /// whole ms.
     Mahimahi,
-    /// CellReplay (Sentosa et al. 2025), heavy delivery opportunities: as Mahimahi, for packets of 1400 B.
+    /// CellReplay (Sentosa et al. 2025), heavy delivery opportunities: as Mahimahi, for packets of
+    /// 1400 B.
     Cellreplay,
-    /// CellReplay, packet trains: a line for each train with its time, base delay and the arrivals of its packets, in ms.
+    /// CellReplay, packet trains: a line for each train with its time, base delay and the arrivals
+    /// of its packets, in ms.
     CellreplayTrain,
-    /// Phone logs of University College Cork, 4G (Raca et al. 2018) and 5G (Raca et al. 2020): a row per second.
+    /// Phone logs of University College Cork, 4G (Raca et al. 2018) and 5G (Raca et al. 2020): a
+    /// row per second.
     Ucc,
     /// T20: column `packets_per_10ms`, packets of 1460 B per 10 ms, a row per second.
     T20,
@@ -41,9 +45,17 @@ impl FileFormat {
         Self::Parquet,
     ];
 
-    /// Formats that can be written. A phone log and packet trains are measurements that a capacity cannot become again.
-    pub const WRITTEN: [Self; 7] =
-        [Self::Mahimahi, Self::Cellreplay, Self::T20, Self::Cqi, Self::Bytes, Self::Csv, Self::Parquet];
+    /// Formats that can be written. A phone log and packet trains are measurements that a capacity
+    /// cannot become again.
+    pub const WRITTEN: [Self; 7] = [
+        Self::Mahimahi,
+        Self::Cellreplay,
+        Self::T20,
+        Self::Cqi,
+        Self::Bytes,
+        Self::Csv,
+        Self::Parquet,
+    ];
 
     /// Name on the command line and in scenarios.
     #[must_use]
@@ -61,9 +73,11 @@ impl FileFormat {
         }
     }
 
-    /// Size of the packets that the format counts unless something else is stated, in bytes; 1 where it counts bytes.
+    /// Size of the packets that the format counts unless something else is stated, in bytes; 1
+    /// where it counts bytes.
     ///
-    /// Mahimahi's own constant is 1504 B, of which four are the header of the TUN device: a full IP packet.
+    /// Mahimahi's own constant is 1504 B, of which four are the header of the TUN device: a full IP
+    /// packet.
     #[must_use]
     pub const fn packet_bytes(self) -> u64 {
         match self {
@@ -94,7 +108,8 @@ impl FromStr for FileFormat {
 
 /// What the first bytes of a file, without gzip, say it is; none where they say nothing.
 ///
-/// A list of numbers is Mahimahi's: CellReplay's heavy opportunities look the same and must be named.
+/// A list of numbers is Mahimahi's: CellReplay's heavy opportunities look the same and must be
+/// named.
 #[must_use]
 pub fn guess(head: &[u8]) -> Option<FileFormat> {
     if head.starts_with(b"PAR1") {
@@ -104,15 +119,17 @@ pub fn guess(head: &[u8]) -> Option<FileFormat> {
     let text = |line| std::str::from_utf8(line).ok().map(str::trim_ascii);
     let mut lines = head.split(|&byte| byte == b'\n').filter_map(text);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
-    let numbers =
-        |separator| first.split(separator).all(|w| !w.is_empty() && w.bytes().all(|b| b.is_ascii_digit()));
+    let numbers = |separator| {
+        first.split(separator).all(|w| !w.is_empty() && w.bytes().all(|b| b.is_ascii_digit()))
+    };
     if numbers(',') {
         return Some(FileFormat::Mahimahi);
     }
     if numbers(' ') {
         return Some(FileFormat::CellreplayTrain);
     }
-    let columns: Vec<String> = first.split(',').map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
+    let columns: Vec<String> =
+        first.split(',').map(|name| name.trim_ascii().to_ascii_lowercase()).collect();
     let has = |name: &str| columns.iter().any(|column| column == name);
     let begins = |start: &str| columns.iter().any(|column| column.starts_with(start));
     match () {
@@ -137,7 +154,8 @@ mod tests {
         }
         let refused = "pcap".parse::<FileFormat>().expect_err("no trace");
         assert!(refused.ends_with(
-            "allowed is one of mahimahi, cellreplay, cellreplay-train, ucc, t20, cqi, bytes, csv, parquet"
+            "allowed is one of mahimahi, cellreplay, cellreplay-train, ucc, t20, cqi, bytes, csv, \
+             parquet"
         ));
     }
 

@@ -10,7 +10,8 @@ use serde::Serialize;
 const SHORTEST_BIN: Duration = Duration::from_millis(100);
 /// Most lags at which the autocorrelation is computed.
 const MOST_LAGS: usize = 4096;
-/// Most products that autocorrelations add up: all lags of 131 072 bins, fewer of more bins, so that time stays linear in them.
+/// Most products that autocorrelations add up: all lags of 131 072 bins, fewer of more bins, so
+/// that time stays linear in them.
 const MOST_PRODUCTS: usize = 1 << 29;
 /// Percentiles that are told.
 const PERCENTILES: [u8; 7] = [1, 5, 25, 50, 75, 95, 99];
@@ -44,8 +45,9 @@ pub struct Info {
     pub outage_s: f64,
     /// Longest time in intervals that carry nothing.
     pub longest_outage_s: f64,
-    /// Time after which the autocorrelation of the bins' rates has fallen to 1/e; none when it does not within half of the
-    /// trace or within the lags that are looked at (a note says so then), or when the rate never changes.
+    /// Time after which the autocorrelation of the bins' rates has fallen to 1/e; none when it
+    /// does not within half of the trace or within the lags that are looked at (a note says so
+    /// then), or when the rate never changes.
     pub coherence_s: Option<f64>,
     /// Channel quality, where the trace has it.
     pub cqi: Option<CqiInfo>,
@@ -85,7 +87,8 @@ impl CqiInfo {
 }
 
 impl Info {
-    /// What `loaded`, called `file`, is like in bins of length `bin`: unless named, intervals or 100 ms, whichever is longer.
+    /// What `loaded`, called `file`, is like in bins of length `bin`: unless named, intervals or
+    /// 100 ms, whichever is longer.
     ///
     /// # Errors
     /// When `bin` is zero, above 1 h, or makes too many bins.
@@ -96,7 +99,10 @@ impl Info {
         let mut notes = loaded.notes.clone();
         let (coherence, lags) = coherence(&rates, MOST_PRODUCTS);
         if let Some(lags) = lags {
-            notes.push(format!("the rates' autocorrelation does not fall to 1/e within {lags} bins of {bin}, and no more are looked at"));
+            notes.push(format!(
+                "the rates' autocorrelation does not fall to 1/e within {lags} bins of {bin}, and \
+                 no more are looked at"
+            ));
         }
         // In their order they are no longer needed.
         rates.sort_unstable_by(f64::total_cmp);
@@ -168,12 +174,14 @@ fn mean<T: Copy + Into<f64>>(values: &[T]) -> f64 {
 /// Autocovariance with divisor n (Box and Jenkins), whose autocorrelation never exceeds 1.
 fn covariance<T: Copy + Into<f64>>(values: &[T], centre: f64, lag: usize) -> f64 {
     let later = values.iter().skip(lag);
-    let sum: f64 = values.iter().zip(later).map(|(&a, &b)| (a.into() - centre) * (b.into() - centre)).sum();
+    let sum: f64 =
+        values.iter().zip(later).map(|(&a, &b)| (a.into() - centre) * (b.into() - centre)).sum();
     sum / values.len().max(1) as f64
 }
 
-/// Lag at which the autocorrelation falls to 1/e, linear between lags; and where it is not found, the lags that were looked at
-/// if those are fewer than half of the values. At most `products` products are added up.
+/// Lag at which the autocorrelation falls to 1/e, linear between lags; and where it is not found,
+/// the lags that were looked at if those are fewer than half of the values. At most `products`
+/// products are added up.
 fn coherence(values: &[f64], products: usize) -> (Option<f64>, Option<usize>) {
     let level = (-1.0_f64).exp();
     let centre = mean(values);
@@ -209,7 +217,10 @@ mod tests {
         let trace = loaded(second, vec![125_000, 0, 0, 375_000], Some(vec![3, 0, 0, 9]));
         let info = Info::of("x.csv", &trace, None).expect("told");
         assert_eq!((info.duration_s, info.intervals, info.bytes), (4.0, 4, 500_000));
-        assert_eq!((info.rate_mbit_s_min, info.rate_mbit_s_mean, info.rate_mbit_s_max), (0.0, 1.0, 3.0));
+        assert_eq!(
+            (info.rate_mbit_s_min, info.rate_mbit_s_mean, info.rate_mbit_s_max),
+            (0.0, 1.0, 3.0)
+        );
         assert_eq!((info.outage_s, info.longest_outage_s, info.bin_ms), (2.0, 2.0, 1000.0));
         assert_eq!(info.rate_mbit_s_percentiles[3], (50, 0.5));
         let cqi = info.cqi.expect("CQI");
@@ -234,14 +245,18 @@ mod tests {
 
     #[test]
     fn f6_a_coherence_beyond_the_lags_that_are_looked_at_is_told_and_costs_no_more_for_more_bins() {
-        // A rate that changes once, in the middle: its autocorrelation falls to 1/e after a fifth of the trace.
-        let step =
-            |bins: usize| (0..bins).map(|k| if k < bins / 2 { 0.0 } else { 1.0 }).collect::<Vec<f64>>();
+        // A rate that changes once, in the middle: its autocorrelation falls to 1/e after a fifth
+        // of the trace.
+        let step = |bins: usize| {
+            (0..bins).map(|k| if k < bins / 2 { 0.0 } else { 1.0 }).collect::<Vec<f64>>()
+        };
         assert!(coherence(&step(10_000), MOST_PRODUCTS).0.is_some());
         assert_eq!(coherence(&step(10_000), 1_000_000), (None, Some(100)));
-        let trace = loaded(Duration::from_millis(1), (0..20_000).map(|k| k / 10_000).collect(), None);
+        let trace =
+            loaded(Duration::from_millis(1), (0..20_000).map(|k| k / 10_000).collect(), None);
         let info = Info::of("x", &trace, Some(Duration::from_millis(1))).expect("told");
-        let said = "the rates' autocorrelation does not fall to 1/e within 4096 bins of 1ms, and no more are looked at";
+        let said = "the rates' autocorrelation does not fall to 1/e within 4096 bins of 1ms, and \
+                    no more are looked at";
         assert_eq!((info.coherence_s, info.notes.last().map(String::as_str)), (None, Some(said)));
     }
 }

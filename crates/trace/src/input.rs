@@ -16,7 +16,8 @@ pub struct InputError {
     pub found: String,
     /// What is allowed.
     pub allowed: String,
-    /// The system's error, where it is one; [`io::ErrorKind::InvalidInput`] for a file that is refused.
+    /// The system's error, where it is one; [`io::ErrorKind::InvalidInput`] for a file that is
+    /// refused.
     pub kind: io::ErrorKind,
 }
 
@@ -38,8 +39,8 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// Opens `path`, following links, if a regular file stands there. A pipe or a device is refused before it is opened: opening
-/// one can wait for ever, and reading one need not end.
+/// Opens `path`, following links, if a regular file stands there. A pipe or a device is refused
+/// before it is opened: opening one can wait for ever, and reading one need not end.
 ///
 /// # Errors
 /// When there is no such file, it may not be read, or it is no regular file.
@@ -51,16 +52,22 @@ pub fn open_regular(path: &Path) -> Result<File, InputError> {
     Ok(file)
 }
 
-/// Reads the regular file at `path` whole. Memory is bounded by `limit` though the file may grow while it is read.
+/// Reads the regular file at `path` whole. Memory is bounded by `limit` though the file may grow
+/// while it is read.
 ///
 /// # Errors
 /// As [`open_regular`], when the file holds more than `limit`, and when reading fails.
 pub fn read_capped(path: &Path, limit: Bytes) -> Result<Vec<u8>, InputError> {
     let file = open_regular(path)?;
     let mut bytes = Vec::new();
-    file.take(limit.0.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| InputError::system(&e))?;
+    file.take(limit.0.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|e| InputError::system(&e))?;
     if bytes.len() as u64 > limit.0 {
-        return Err(InputError::refused(format!("more than {limit}"), format!("a file of at most {limit}")));
+        return Err(InputError::refused(
+            format!("more than {limit}"),
+            format!("a file of at most {limit}"),
+        ));
     }
     Ok(bytes)
 }
@@ -109,7 +116,8 @@ mod tests {
         assert_eq!(read_capped(&path, Bytes(5)).expect("it fits"), b"12345");
         let error = read_capped(&path, Bytes(4)).expect_err("F5: too long");
         assert_eq!(error.to_string(), "found more than 4B, allowed is a file of at most 4B");
-        let absent = read_capped(&folder.path().join("absent"), Bytes(4)).expect_err("it is not there");
+        let absent =
+            read_capped(&folder.path().join("absent"), Bytes(4)).expect_err("it is not there");
         assert_eq!(absent.kind, io::ErrorKind::NotFound);
     }
 
@@ -122,7 +130,8 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
         assert!(made.success());
         let socket = folder.path().join("socket");
-        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket can be made");
+        let _listener =
+            std::os::unix::net::UnixListener::bind(&socket).expect("a socket can be made");
         for (path, what) in [
             (pipe.as_path(), "a pipe"),
             (socket.as_path(), "a socket"),

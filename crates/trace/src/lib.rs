@@ -1,14 +1,15 @@
 //! Trace files: measured capacities and channel qualities, read from comma-separated text.
 //!
-//! Three formats, each a header line and one row per line: `packets_per_10ms` (T20), `cqi` (phone logs) and `bytes` (any
-//! interval, stated in the scenario). Other columns are skipped, lines that begin with `#` are comments. Gzip, CRLF and
-//! a UTF-8 byte order mark are accepted; anything else that is not plainly right is one [`TraceError`] that names
-//! the file, the line, the column, what was found and what is allowed. Nothing is guessed: the one repair there is, for
-//! rows without a CQI, is chosen by the caller and reported in [`Trace::repair`].
+//! Three formats, each a header line and one row per line: `packets_per_10ms` (T20), `cqi` (phone
+//! logs) and `bytes` (any interval, stated in the scenario). Other columns are skipped, lines that
+//! begin with `#` are comments. Gzip, CRLF and a UTF-8 byte order mark are accepted; anything else
+//! that is not plainly right is one [`TraceError`] that names the file, the line, the column, what
+//! was found and what is allowed. Nothing is guessed: the one repair there is, for rows without a
+//! CQI, is chosen by the caller and reported in [`Trace::repair`].
 //!
-//! Reading is streaming; memory holds the values and one block of the file. Time is linear in the bytes and lines of the file,
-//! of which there are at most [`MAX_BYTES`] and [`MAX_LINES`] without its gzip. Pipes and devices are refused: a pipe is read
-//! as standard input.
+//! Reading is streaming; memory holds the values and one block of the file. Time is linear in the
+//! bytes and lines of the file, of which there are at most [`MAX_BYTES`] and [`MAX_LINES`] without
+//! its gzip. Pipes and devices are refused: a pipe is read as standard input.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -59,7 +60,8 @@ pub const MAX_LINE: usize = 4096;
 pub enum Format {
     /// Column `packets_per_10ms`: packets that the MAC may take per 10 ms (T20), 0 to 2^32 - 1.
     Packets,
-    /// Column `cqi` (also `CQI`): 0 to 15. An empty field or `-` means that the phone reported none.
+    /// Column `cqi` (also `CQI`): 0 to 15. An empty field or `-` means that the phone reported
+    /// none.
     Cqi {
         /// What becomes of rows without a CQI.
         #[serde(default)]
@@ -79,7 +81,8 @@ choice! {
         Error = "error",
         /// The row takes the CQI before it; rows before the first CQI take that one.
         Hold = "hold",
-        /// The row is left out, as T20's script does; the trace gets shorter and time in it is compressed.
+        /// The row is left out, as T20's script does; the trace gets shorter and time in it is
+        /// compressed.
         Skip = "skip",
     }
 }
@@ -205,8 +208,8 @@ impl TracePaths {
     /// The file that `name` means. Absolute names stand for themselves.
     ///
     /// # Errors
-    /// [`TraceError::NoDataDir`] when the scenario's folder has no such file and no data folder is named;
-    /// [`TraceError::NotFound`] when there is none in either.
+    /// [`TraceError::NoDataDir`] when the scenario's folder has no such file and no data folder is
+    /// named; [`TraceError::NotFound`] when there is none in either.
     pub fn resolve(&self, name: &Path) -> Result<PathBuf, TraceError> {
         let mut tried = vec![self.scenario_dir.join(name)];
         if name.is_relative() {
@@ -246,7 +249,12 @@ fn open(path: &Path) -> Result<File, TraceError> {
 }
 
 /// Parses, gzip undone.
-fn read_from<R: Read>(reader: R, path: &Path, format: Format, max_rows: u64) -> Result<Trace, TraceError> {
+fn read_from<R: Read>(
+    reader: R,
+    path: &Path,
+    format: Format,
+    max_rows: u64,
+) -> Result<Trace, TraceError> {
     let reader = Unpacked::new(reader, path, Limits::ALL)?;
     parse::parse(reader, path, format, max_rows).map(|(trace, _)| trace)
 }

@@ -85,7 +85,12 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn malformed_at(&self, line: u64, found: impl Into<String>, allowed: impl Into<String>) -> TraceError {
+    fn malformed_at(
+        &self,
+        line: u64,
+        found: impl Into<String>,
+        allowed: impl Into<String>,
+    ) -> TraceError {
         TraceError::Malformed {
             path: self.path.into(),
             line,
@@ -99,14 +104,17 @@ impl<'a> Rows<'a> {
         self.malformed_at(self.line, found, allowed)
     }
 
-    /// Takes a line that is a row of one column and a right value; the short way for the commonest line.
+    /// Takes a line that is a row of one column and a right value; the short way for the commonest
+    /// line.
     #[inline]
     fn take_bare_number(&mut self, line: &[u8]) -> bool {
         let one_column = self.place.is_some_and(|place| place.fields == 1);
         if !one_column || self.gap.is_some() || self.missing > 0 || self.rows == self.max_rows {
             return false;
         }
-        let Some(value) = digits(line).filter(|&value| value <= self.format.largest()) else { return false };
+        let Some(value) = digits(line).filter(|&value| value <= self.format.largest()) else {
+            return false;
+        };
         self.rows += 1;
         self.push(value);
         true
@@ -129,7 +137,11 @@ impl<'a> Rows<'a> {
             return Ok(());
         }
         if let Some(line) = self.gap {
-            return Err(self.malformed_at(line, "an empty line before further rows", self.format.allowed()));
+            return Err(self.malformed_at(
+                line,
+                "an empty line before further rows",
+                self.format.allowed(),
+            ));
         }
         if self.rows == self.max_rows {
             let allowed = format!("at most {} rows", self.max_rows);
@@ -179,10 +191,13 @@ impl<'a> Rows<'a> {
                 self.place = Some(Place { index, fields });
                 Ok(())
             }
-            (None, _) => Err(self.malformed(quote(text), format!("a header line with a column `{wanted}`"))),
-            (Some(_), Some(_)) => {
-                Err(self.malformed("the column twice", format!("a header line with one column `{wanted}`")))
+            (None, _) => {
+                Err(self.malformed(quote(text), format!("a header line with a column `{wanted}`")))
             }
+            (Some(_), Some(_)) => Err(self.malformed(
+                "the column twice",
+                format!("a header line with one column `{wanted}`"),
+            )),
         }
     }
 
@@ -208,8 +223,10 @@ impl<'a> Rows<'a> {
     /// A row without a CQI.
     fn without_cqi(&mut self, how: MissingCqi) -> Result<(), TraceError> {
         if how == MissingCqi::Error {
-            let allowed =
-                format!("{}, or a stated repair of rows without one (hold, skip)", self.format.allowed());
+            let allowed = format!(
+                "{}, or a stated repair of rows without one (hold, skip)",
+                self.format.allowed()
+            );
             return Err(self.malformed("no CQI", allowed));
         }
         if self.missing == 0 {
@@ -225,9 +242,13 @@ impl<'a> Rows<'a> {
     /// The end of the file.
     fn finish(self) -> Result<Trace, TraceError> {
         let column = self.format.column();
-        let refuse = |found: &str, allowed: String| Err(TraceError::unusable(self.path, found, allowed));
+        let refuse =
+            |found: &str, allowed: String| Err(TraceError::unusable(self.path, found, allowed));
         if self.place.is_none() {
-            return refuse("no header line", format!("a header line with a column `{column}`, then rows"));
+            return refuse(
+                "no header line",
+                format!("a header line with a column `{column}`, then rows"),
+            );
         }
         if self.rows == 0 {
             return refuse("no rows", format!("at least one row under the header `{column}`"));

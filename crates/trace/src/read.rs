@@ -24,7 +24,9 @@ use super::unpack::{Limits, Unpacked, read_error};
 use super::{Format, MissingCqi, TraceError, Values, open};
 use justfull_base::{Bytes, ConfigError, Duration, Instant, choice};
 use justfull_phy::CqiToMcs;
-use justfull_ran::channel::{AtEnd, CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, RowLength};
+use justfull_ran::channel::{
+    AtEnd, CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, RowLength,
+};
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -129,7 +131,8 @@ pub struct Repairs {
 pub struct ReadOptions {
     /// Its format; told by what it holds when none is named.
     pub format: Option<FileFormat>,
-    /// Size of the packets that the file counts, 1 to 65 535 B; the format's own when none is named.
+    /// Size of the packets that the file counts, 1 to 65 535 B; the format's own when none is
+    /// named.
     pub packet: Option<Bytes>,
     /// Length of a row in formats that do not say: `bytes` needs it, `cqi` has 1 s.
     pub interval: Option<Duration>,
@@ -137,7 +140,8 @@ pub struct ReadOptions {
     pub column: Column,
     /// Repairs of a phone log; for the format `cqi`, `gaps` says what becomes of rows without one.
     pub repairs: Repairs,
-    /// How a CQI becomes a capacity: `map`, `n_prb`, `numerology` and `layers` count, the rest does not.
+    /// How a CQI becomes a capacity: `map`, `n_prb`, `numerology` and `layers` count, the rest
+    /// does not.
     pub quality: CqiRowsConfig,
     /// Most intervals, at most [`MAX_INTERVALS`]; bounds the memory that a hostile file can take.
     pub max_intervals: usize,
@@ -152,7 +156,8 @@ macro_rules! by_name {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($name => Ok(Self::$variant),)+
-                    _ => Err(format!("found `{text}`, allowed is one of {}", [$($name),+].join(", "))),
+                    _ => Err(format!("found `{text}`, allowed is one of {}",
+                        [$($name),+].join(", "))),
                 }
             }
         }
@@ -165,7 +170,8 @@ by_name!(Gaps: "hold" => Hold, "zero" => Zero, "skip" => Skip, "error" => Error)
 by_name!(Idle: "cut" => Cut, "keep" => Keep);
 
 impl ReadOptions {
-    /// Sets how a CQI becomes a capacity, where it is named: the map from CQI to MCS, the resource blocks, the layers.
+    /// Sets how a CQI becomes a capacity, where it is named: the map from CQI to MCS, the resource
+    /// blocks, the layers.
     ///
     /// # Errors
     /// When there is no such map, or the tables know no such number of resource blocks or layers.
@@ -178,8 +184,14 @@ impl ReadOptions {
         if let Some(name) = map {
             let found = CqiToMcs::ALL.into_iter().find(|map| map.name() == name);
             let allowed = format!("one of {}", CqiToMcs::ALL.map(CqiToMcs::name).join(", "));
-            let unknown =
-                || ConfigError::new("map", &name, &allowed, "TS 36.213 and TS 38.214 leave the map open");
+            let unknown = || {
+                ConfigError::new(
+                    "map",
+                    &name,
+                    &allowed,
+                    "TS 36.213 and TS 38.214 leave the map open",
+                )
+            };
             self.quality.map = found.ok_or_else(unknown)?;
         }
         self.quality.n_prb = n_prb.unwrap_or(self.quality.n_prb);
@@ -216,7 +228,8 @@ pub struct Loaded {
 /// Reads the file at `path`.
 ///
 /// # Errors
-/// When it cannot be read, its format cannot be told, or it is not a trace of that format (see [`TraceError`]).
+/// When it cannot be read, its format cannot be told, or it is not a trace of that format (see
+/// [`TraceError`]).
 pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
     load_from(open(path)?, path, options)
 }
@@ -225,7 +238,11 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_from<R: Read>(reader: R, path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
+pub fn load_from<R: Read>(
+    reader: R,
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<Loaded, TraceError> {
     let source = Source { path, options };
     let mut reader = Unpacked::new(reader, path, Limits::ALL)?;
     let gzip = reader.is_gzip();
@@ -233,31 +250,36 @@ pub fn load_from<R: Read>(reader: R, path: &Path, options: &ReadOptions) -> Resu
     let peeked = reader.by_ref().take(HEAD).read_to_end(&mut head);
     peeked.map_err(|error| read_error(path, None, &error))?;
     let format = options.format.or_else(|| guess(&head)).ok_or_else(|| {
-        let found =
-            if head.is_empty() { "an empty file" } else { "no format that is known by its first line" };
+        let found = if head.is_empty() {
+            "an empty file"
+        } else {
+            "no format that is known by its first line"
+        };
         let names = FileFormat::ALL.map(FileFormat::name).join(", ");
         source.unusable(found, &format!("one of {names}; if it is one of them, name it"))
     })?;
     let whole = Cursor::new(head).chain(reader);
-    let parsed = match format {
-        FileFormat::Mahimahi | FileFormat::Cellreplay => mahimahi::read(whole, &source, format),
-        FileFormat::CellreplayTrain => cellreplay::read(whole, &source),
-        FileFormat::Ucc => ucc::read(whole, &source),
-        FileFormat::Csv => intervals::read(whole, &source),
-        #[cfg(feature = "parquet")]
-        FileFormat::Parquet => parquet::read(whole, &source),
-        #[cfg(not(feature = "parquet"))]
-        FileFormat::Parquet => {
-            Err(source.unusable("a Parquet file", &format!("another format: {}", super::NO_PARQUET)))
-        }
-        FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes => source.column(whole, format),
-    }?;
+    let parsed =
+        match format {
+            FileFormat::Mahimahi | FileFormat::Cellreplay => mahimahi::read(whole, &source, format),
+            FileFormat::CellreplayTrain => cellreplay::read(whole, &source),
+            FileFormat::Ucc => ucc::read(whole, &source),
+            FileFormat::Csv => intervals::read(whole, &source),
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet => parquet::read(whole, &source),
+            #[cfg(not(feature = "parquet"))]
+            FileFormat::Parquet => Err(source
+                .unusable("a Parquet file", &format!("another format: {}", super::NO_PARQUET))),
+            FileFormat::T20 | FileFormat::Cqi | FileFormat::Bytes => source.column(whole, format),
+        }?;
     let mut notes = parsed.notes;
     if gzip {
         notes.push("the file was unpacked from gzip".into());
     }
     if parsed.timeline.total() == 0 {
-        return Err(source.unusable("a channel that never carries anything", "some interval above 0"));
+        return Err(
+            source.unusable("a channel that never carries anything", "some interval above 0")
+        );
     }
     Ok(Loaded { timeline: parsed.timeline, format, notes })
 }
@@ -313,8 +335,8 @@ impl Source<'_> {
             notes.push("lines end in CRLF".into());
         }
         let timeline = Timeline::new(interval, bytes, cqi);
-        let timeline =
-            timeline.map_err(|e| self.unusable(&format!("{} of {}", e.field, e.value), &e.bound))?;
+        let timeline = timeline
+            .map_err(|e| self.unusable(&format!("{} of {}", e.field, e.value), &e.bound))?;
         Ok(Parsed { timeline, notes })
     }
 
@@ -331,7 +353,8 @@ impl Source<'_> {
         }
         let quality = &self.options.quality;
         let capacity = capacity_of_cqi(&cqi, interval, quality);
-        let bytes = capacity.map_err(|e| self.unusable(&format!("{} of {}", e.field, e.value), &e.bound))?;
+        let bytes = capacity
+            .map_err(|e| self.unusable(&format!("{} of {}", e.field, e.value), &e.bound))?;
         notes.push(format!(
             "the capacity is that of the transport blocks by the map {} on {} resource blocks",
             quality.map.name(),
@@ -354,7 +377,8 @@ impl Source<'_> {
             }
             _ => {
                 let allowed = "the length of a row, which the format bytes does not say (interval)";
-                let interval = self.options.interval.ok_or_else(|| self.unusable("no interval", allowed))?;
+                let interval =
+                    self.options.interval.ok_or_else(|| self.unusable("no interval", allowed))?;
                 (Format::Bytes, interval)
             }
         };
@@ -365,13 +389,17 @@ impl Source<'_> {
             Values::Amounts(amounts) => amounts,
         };
         // T20's rows last a second and count packets per 10 ms.
-        let worth = if format == FileFormat::T20 { 100 * u64::from(self.packet(format)?) } else { 1 };
+        let worth =
+            if format == FileFormat::T20 { 100 * u64::from(self.packet(format)?) } else { 1 };
         let bytes: Option<Vec<u32>> =
             amounts.iter().map(|&amount| u32::try_from(amount.checked_mul(worth)?).ok()).collect();
         let most = u64::from(u32::MAX) / worth;
         let too_large = || {
             let largest = amounts.iter().max().unwrap_or(&0);
-            self.unusable(&format!("{largest} in column {}", read_as.column()), &format!("at most {most}"))
+            self.unusable(
+                &format!("{largest} in column {}", read_as.column()),
+                &format!("at most {most}"),
+            )
         };
         self.finish(row, bytes.ok_or_else(too_large)?, None, marks, notes)
     }
@@ -380,7 +408,8 @@ impl Source<'_> {
 /// Bytes that the transport blocks of each CQI carry in `interval`.
 ///
 /// # Errors
-/// When `quality` has no transport block for a CQI, or the interval is above 1 s, the longest a CQI is taken to hold.
+/// When `quality` has no transport block for a CQI, or the interval is above 1 s, the longest a CQI
+/// is taken to hold.
 pub(crate) fn capacity_of_cqi(
     cqi: &[u8],
     interval: Duration,

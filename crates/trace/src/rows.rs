@@ -27,13 +27,23 @@ impl At<'_> {
     }
 
     /// The row as text.
-    pub(super) fn text<'t>(&self, column: &'static str, row: &'t [u8]) -> Result<&'t str, TraceError> {
-        std::str::from_utf8(row)
-            .map_err(|_| self.malformed(column, quote(&String::from_utf8_lossy(row)), "text in UTF-8"))
+    pub(super) fn text<'t>(
+        &self,
+        column: &'static str,
+        row: &'t [u8],
+    ) -> Result<&'t str, TraceError> {
+        std::str::from_utf8(row).map_err(|_| {
+            self.malformed(column, quote(&String::from_utf8_lossy(row)), "text in UTF-8")
+        })
     }
 
     /// The whole number in `field`, at most `most`.
-    pub(super) fn number(&self, column: &'static str, field: &str, most: u64) -> Result<u64, TraceError> {
+    pub(super) fn number(
+        &self,
+        column: &'static str,
+        field: &str,
+        most: u64,
+    ) -> Result<u64, TraceError> {
         digits(field.as_bytes()).filter(|&value| value <= most).ok_or_else(|| {
             let found = if field.is_empty() { "an empty field".into() } else { quote(field) };
             self.malformed(column, found, format!("a whole number from 0 to {most}"))
@@ -51,13 +61,15 @@ pub(super) fn digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() { None } else { text.iter().try_fold(0, add) }
 }
 
-/// Whether `byte` stands in no text of numbers and names: a control character other than the tabulator.
+/// Whether `byte` stands in no text of numbers and names: a control character other than the
+/// tabulator.
 pub(super) const fn is_control(byte: &u8) -> bool {
     byte.is_ascii_control() && *byte != b'\t'
 }
 
-/// Hands each line that is neither empty nor a comment to `take`, trimmed. Empty lines may only stand before the first row
-/// and after the last. `column` names what an error of the line itself is about.
+/// Hands each line that is neither empty nor a comment to `take`, trimmed. Empty lines may only
+/// stand before the first row and after the last. `column` names what an error of the line itself
+/// is about.
 pub(super) fn each<'p, R: Read>(
     reader: R,
     path: &'p Path,

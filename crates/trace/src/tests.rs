@@ -25,7 +25,8 @@ fn cqi(text: &str, format: Format) -> (Vec<u8>, Option<Repair>) {
 }
 
 fn message(bytes: &[u8], format: Format) -> String {
-    parse_bytes(bytes, format).map_or_else(|error| error.to_string(), |trace| format!("read: {trace:?}"))
+    parse_bytes(bytes, format)
+        .map_or_else(|error| error.to_string(), |trace| format!("read: {trace:?}"))
 }
 
 pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -43,7 +44,9 @@ fn packets_are_read_under_comments_with_any_line_end_a_byte_order_mark_and_gzip(
     assert_eq!(amounts(plain.trim_end()), want);
     assert_eq!(amounts(&format!("{plain}\n\r\n")), want);
     assert_eq!(amounts("packets_per_10ms\n 6 \n4\t\n# a remark\n0"), want);
-    for archive in [gzip(plain.as_bytes()), [gzip(b"packets_per_10ms\n6\n"), gzip(b"4\n0\n")].concat()] {
+    for archive in
+        [gzip(plain.as_bytes()), [gzip(b"packets_per_10ms\n6\n"), gzip(b"4\n0\n")].concat()]
+    {
         let read = parse_bytes(&archive, Format::Packets).expect("an archive");
         assert_eq!(read, Trace { values: Values::Amounts(want.clone()), repair: None });
     }
@@ -51,7 +54,8 @@ fn packets_are_read_under_comments_with_any_line_end_a_byte_order_mark_and_gzip(
 
 #[test]
 fn bytes_are_read_from_their_column_among_others() {
-    let trace = parse_bytes(b"t_ms,bytes,remark\n0,1500,a\n10,0,\n20,4294967295,b\n", Format::Bytes);
+    let trace =
+        parse_bytes(b"t_ms,bytes,remark\n0,1500,a\n10,0,\n20,4294967295,b\n", Format::Bytes);
     let values = trace.expect("a trace").values;
     assert_eq!(values, Values::Amounts(vec![1500, 0, 4_294_967_295]));
 }
@@ -64,8 +68,8 @@ fn rows_without_cqi_are_held_skipped_or_refused_as_stated_and_counted() {
     assert_eq!(cqi(log, SKIP), (vec![12, 9], Some(repair(MissingCqi::Skip))));
     assert_eq!(
         message(log.as_bytes(), STRICT),
-        "<memory>:2: column `cqi`: found no CQI, allowed is a whole number from 0 to 15, or a stated repair of rows \
-         without one (hold, skip)"
+        "<memory>:2: column `cqi`: found no CQI, allowed is a whole number from 0 to 15, or a \
+         stated repair of rows without one (hold, skip)"
     );
     assert_eq!(
         cqi(log, HOLD).1.map(|repair| repair.to_string()).as_deref(),
@@ -94,7 +98,10 @@ fn a_wrong_value_is_named_with_its_line_and_column() {
         assert_eq!(message(text.as_bytes(), Format::Packets), want);
     }
     let high = message(b"cqi\n16\n", STRICT);
-    assert_eq!(high, "<memory>:2: column `cqi`: found `16`, allowed is a whole number from 0 to 15");
+    assert_eq!(
+        high,
+        "<memory>:2: column `cqi`: found `16`, allowed is a whole number from 0 to 15"
+    );
     let empty = message(b"t,bytes\n1,\n", Format::Bytes);
     assert_eq!(empty, format!("<memory>:2: column `bytes`: found an empty field, {number}"));
 }
@@ -112,10 +119,18 @@ fn a_file_of_the_wrong_shape_is_refused_in_words() {
         ),
         ("t_s,rsrp\n1,2\n", STRICT, "<memory>:1: column `cqi`: found `t_s,rsrp`"),
         ("cqi,CQI\n1,2\n", STRICT, "<memory>:1: column `cqi`: found the column twice"),
-        ("t_s,cqi\n1,2\n3\n", STRICT, "<memory>:3: column `cqi`: found 1 fields, allowed is 2 fields"),
+        (
+            "t_s,cqi\n1,2\n3\n",
+            STRICT,
+            "<memory>:3: column `cqi`: found 1 fields, allowed is 2 fields",
+        ),
         ("t_s,cqi\n1,2,3\n", STRICT, "<memory>:2: column `cqi`: found 3 fields"),
         ("cqi\n1,2\n", STRICT, "<memory>:2: column `cqi`: found 2 fields, allowed is 1 fields"),
-        ("cqi\n1\n\n2\n", STRICT, "<memory>:3: column `cqi`: found an empty line before further rows"),
+        (
+            "cqi\n1\n\n2\n",
+            STRICT,
+            "<memory>:3: column `cqi`: found an empty line before further rows",
+        ),
         ("cqi\n0\n0\n", STRICT, "<memory>: found a channel that never carries anything"),
         ("t,cqi\n1,\n2,-\n", HOLD, "<memory>: found a channel that never carries anything"),
         ("t,cqi\n1,\n2,-\n", SKIP, "<memory>: found a channel that never carries anything"),
@@ -127,20 +142,30 @@ fn a_file_of_the_wrong_shape_is_refused_in_words() {
 
 #[test]
 fn long_lines_wrong_encodings_and_damaged_archives_are_refused() {
-    let long = [b"packets_per_10ms\n6\n".to_vec(), vec![b'7'; MAX_LINE + 1], b"\n".to_vec()].concat();
+    let long =
+        [b"packets_per_10ms\n6\n".to_vec(), vec![b'7'; MAX_LINE + 1], b"\n".to_vec()].concat();
     let endless = [b"packets_per_10ms\n6\n".to_vec(), vec![b'7'; 1 << 20]].concat();
-    let want = "<memory>:3: column `packets_per_10ms`: found a line of more than 4096 bytes, allowed is shorter lines";
+    let want = "<memory>:3: column `packets_per_10ms`: found a line of more than 4096 bytes, \
+                allowed is shorter lines";
     assert_eq!(message(&long, Format::Packets), want);
     assert_eq!(message(&endless, Format::Packets), want);
     let latin1 = message(b"packets_per_10ms\n6\n\xe94\n", Format::Packets);
-    assert!(latin1.starts_with("<memory>:3: ") && latin1.ends_with("allowed is text in UTF-8"), "{latin1}");
+    assert!(
+        latin1.starts_with("<memory>:3: ") && latin1.ends_with("allowed is text in UTF-8"),
+        "{latin1}"
+    );
     let utf16 = message(b"\xff\xfep\0a\0", Format::Packets);
     assert!(utf16.ends_with("allowed is text in UTF-8"), "{utf16}");
 
     let archive = gzip(b"packets_per_10ms\n6\n4\n");
-    for damaged in [&archive[..archive.len() - 5], &archive[..12], &[0x1f, 0x8b], b"\x1f\x8bgarbage"] {
+    for damaged in
+        [&archive[..archive.len() - 5], &archive[..12], &[0x1f, 0x8b], b"\x1f\x8bgarbage"]
+    {
         let got = message(damaged, Format::Packets);
-        assert!(got.contains("a read error after line") && got.ends_with("gzip archive of one"), "{got}");
+        assert!(
+            got.contains("a read error after line") && got.ends_with("gzip archive of one"),
+            "{got}"
+        );
     }
     let mut flipped = archive.clone();
     *flipped.last_mut().expect("a trailer") ^= 1;
@@ -160,7 +185,10 @@ fn more_rows_than_allowed_are_refused_without_reading_on() {
     let limited = |rows| read_from(text.as_bytes(), Path::new("x.csv"), Format::Bytes, rows);
     assert_eq!(limited(3).expect("three rows").values.len(), 3);
     let refused = limited(2).map_err(|error| error.to_string());
-    assert_eq!(refused, Err("x.csv:4: column `bytes`: found one row more, allowed is at most 2 rows".into()));
+    assert_eq!(
+        refused,
+        Err("x.csv:4: column `bytes`: found one row more, allowed is at most 2 rows".into())
+    );
 }
 
 #[test]
@@ -224,7 +252,9 @@ fn names_resolve_beside_the_scenario_first_then_in_the_data_folder() {
     std::fs::write(data.join("data.csv"), "bytes\n3\n").expect("a file");
     let with = TracePaths { scenario_dir: here.clone(), data_dir: Some(data.clone()) };
     let without = TracePaths { scenario_dir: here.clone(), data_dir: None };
-    let get = |paths: &TracePaths, name: &Path| read(name, paths, Format::Bytes).map(|trace| trace.values);
+    let get = |paths: &TracePaths, name: &Path| {
+        read(name, paths, Format::Bytes).map(|trace| trace.values)
+    };
     let value = |n| Ok(Values::Amounts(vec![n]));
 
     assert_eq!(get(&with, Path::new("both.csv")), value(1));
@@ -238,7 +268,10 @@ fn names_resolve_beside_the_scenario_first_then_in_the_data_folder() {
     let absolute = get(&without, &data.join("none.csv")).expect_err("no such file");
     assert!(matches!(absolute, TraceError::NotFound { .. }), "{absolute}");
     let folder = get(&with, Path::new("folder")).expect_err("a folder is no file");
-    assert!(folder.to_string().ends_with("folder: found a directory, allowed is a regular file"), "{folder}");
+    assert!(
+        folder.to_string().ends_with("folder: found a directory, allowed is a regular file"),
+        "{folder}"
+    );
     assert!(!folder.is_absent());
     std::fs::remove_dir_all(root).expect("cleaned up");
 }
@@ -275,7 +308,8 @@ proptest! {
         let text = format!("t,{}\n{}", format.column(), rows.join("\n"));
         match parse_bytes(text.as_bytes(), format) {
             Ok(trace) => prop_assert!((1..=rows.len()).contains(&trace.values.len())),
-            Err(TraceError::Malformed { line, .. }) => prop_assert!(line as usize <= rows.len() + 1),
+            Err(TraceError::Malformed { line, .. }) =>
+                prop_assert!(line as usize <= rows.len() + 1),
             Err(error) => prop_assert!(!error.is_absent()),
         }
     }

@@ -1,4 +1,5 @@
-//! The one form of a trace in memory: bytes per interval, and the CQI of each interval where it is known.
+//! The one form of a trace in memory: bytes per interval, and the CQI of each interval where it is
+//! known.
 
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, Duration};
@@ -11,7 +12,8 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// Longest timeline, so that an instant in it is far from the end of 63 bits of nanoseconds.
 const LONGEST_ALL: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// What a link could carry over time: whole bytes in intervals of one length, the first of which begins at zero.
+/// What a link could carry over time: whole bytes in intervals of one length, the first of which
+/// begins at zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
     interval: Duration,
@@ -20,12 +22,18 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline of `bytes` per `interval`, with a CQI of 0 to 15 for each interval if there are any.
+    /// A timeline of `bytes` per `interval`, with a CQI of 0 to 15 for each interval if there are
+    /// any.
     ///
     /// # Errors
-    /// When the interval is zero or above 1 h, when there is no interval or more than [`MAX_INTERVALS`], when the whole is longer
-    /// than ten years, or when CQIs are not one for each interval or above 15.
-    pub fn new(interval: Duration, bytes: Vec<u32>, cqi: Option<Vec<u8>>) -> Result<Self, ConfigError> {
+    /// When the interval is zero or above 1 h, when there is no interval or more than
+    /// [`MAX_INTERVALS`], when the whole is longer than ten years, or when CQIs are not one for
+    /// each interval or above 15.
+    pub fn new(
+        interval: Duration,
+        bytes: Vec<u32>,
+        cqi: Option<Vec<u8>>,
+    ) -> Result<Self, ConfigError> {
         ensure_interval(interval)?;
         ensure_length(bytes.len() as u128)?;
         let all = interval.times(bytes.len() as u64);
@@ -34,16 +42,27 @@ impl Timeline {
             let source = "a CQI belongs to an interval";
             ensure(cqi.len() == bytes.len(), "cqi", &cqi.len(), "as many as intervals", source)?;
             let largest = cqi.iter().copied().max().unwrap_or(0);
-            ensure(largest <= 15, "cqi", &largest, "0 to 15", "TS 36.213 section 7.2.3: four bits")?;
+            ensure(
+                largest <= 15,
+                "cqi",
+                &largest,
+                "0 to 15",
+                "TS 36.213 section 7.2.3: four bits",
+            )?;
         }
         Ok(Self { interval, bytes, cqi })
     }
 
-    /// A link of constant `rate`, for `duration`; what an interval cannot carry of a byte is carried over.
+    /// A link of constant `rate`, for `duration`; what an interval cannot carry of a byte is
+    /// carried over.
     ///
     /// # Errors
     /// As [`Timeline::new`], or when an interval would carry 4 GB.
-    pub fn constant(rate: BitRate, duration: Duration, interval: Duration) -> Result<Self, ConfigError> {
+    pub fn constant(
+        rate: BitRate,
+        duration: Duration,
+        interval: Duration,
+    ) -> Result<Self, ConfigError> {
         ensure_interval(interval)?;
         let count = u128::from(duration.as_nanos().div_ceil(interval.as_nanos()));
         ensure_length(count)?;
@@ -85,8 +104,9 @@ impl Timeline {
         self.bytes.iter().map(|&bytes| u64::from(bytes)).sum()
     }
 
-    /// The same bytes in intervals of another length. Within an interval bytes pass evenly; fractions of a byte are
-    /// carried on, so that the total is kept. The last interval is filled up with silence.
+    /// The same bytes in intervals of another length. Within an interval bytes pass evenly;
+    /// fractions of a byte are carried on, so that the total is kept. The last interval is
+    /// filled up with silence.
     ///
     /// # Errors
     /// As [`Timeline::new`], or when an interval would carry 4 GB.
@@ -103,7 +123,13 @@ impl Timeline {
     /// When `from` is not before `to`, or `to` is after the end.
     pub fn slice(&self, from: Duration, to: Duration) -> Result<Self, ConfigError> {
         let source = "a part of a trace lies within it";
-        ensure(to <= self.duration(), "to-time", &to, &format!("at most {}", self.duration()), source)?;
+        ensure(
+            to <= self.duration(),
+            "to-time",
+            &to,
+            &format!("at most {}", self.duration()),
+            source,
+        )?;
         ensure(from < to, "from-time", &from, &format!("below the end of the part, {to}"), source)?;
         self.cut(from, to, self.interval)
     }
@@ -132,7 +158,11 @@ impl Timeline {
         ensure(times > 0, "loop", &times, "at least 1", "a trace is there at least once")?;
         ensure_length(self.bytes.len() as u128 * u128::from(times))?;
         let times = times as usize;
-        Self::new(self.interval, self.bytes.repeat(times), self.cqi.as_ref().map(|cqi| cqi.repeat(times)))
+        Self::new(
+            self.interval,
+            self.bytes.repeat(times),
+            self.cqi.as_ref().map(|cqi| cqi.repeat(times)),
+        )
     }
 
     /// Looped or cut to `duration`.
@@ -147,7 +177,8 @@ impl Timeline {
         self.repeat(u32::try_from(times).unwrap_or(u32::MAX))?.slice(Duration::ZERO, duration)
     }
 
-    /// Rate of each whole bin of length `bin` in Mbit/s; a shorter rest at the end is left out unless it is all there is.
+    /// Rate of each whole bin of length `bin` in Mbit/s; a shorter rest at the end is left out
+    /// unless it is all there is.
     ///
     /// # Errors
     /// When `bin` is zero, above 1 h, or makes too many bins.
@@ -167,7 +198,8 @@ impl Timeline {
         Ok(bins.collect())
     }
 
-    /// Packets of `size` bytes that are complete by the end of each interval: the rest of one is carried to the next.
+    /// Packets of `size` bytes that are complete by the end of each interval: the rest of one is
+    /// carried to the next.
     pub fn packets(&self, size: u64) -> impl Iterator<Item = u64> {
         let mut rest = 0;
         self.bytes.iter().map(move |&bytes| {
@@ -213,8 +245,11 @@ impl std::str::FromStr for Factor {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let error =
-            || format!("found `{text}`, allowed is a decimal number above 0, at most 1000000, such as 1.5");
+        let error = || {
+            format!(
+                "found `{text}`, allowed is a decimal number above 0, at most 1000000, such as 1.5"
+            )
+        };
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if !digits(whole) || !digits(fraction) || whole.len() > 7 || fraction.len() > 6 {
@@ -265,13 +300,25 @@ impl<'a> Meter<'a> {
 
 fn ensure_interval(interval: Duration) -> Result<(), ConfigError> {
     let source = "an interval lasts, and something happens within an hour";
-    ensure(!interval.is_zero() && interval <= LONGEST, "interval", &interval, "above 0s, at most 1h", source)
+    ensure(
+        !interval.is_zero() && interval <= LONGEST,
+        "interval",
+        &interval,
+        "above 0s, at most 1h",
+        source,
+    )
 }
 
 fn ensure_length(count: u128) -> Result<(), ConfigError> {
     let allowed = format!("1 to {MAX_INTERVALS}");
     let source = "a bound on memory; longer intervals make fewer";
-    ensure((1..=MAX_INTERVALS as u128).contains(&count), "number of intervals", &count, &allowed, source)
+    ensure(
+        (1..=MAX_INTERVALS as u128).contains(&count),
+        "number of intervals",
+        &count,
+        &allowed,
+        source,
+    )
 }
 
 /// The amount of one interval.
@@ -295,17 +342,20 @@ mod tests {
 
     #[test]
     fn a_constant_rate_carries_fractions_of_a_byte_over() {
-        let link = Timeline::constant(BitRate(1_000_001), Duration::from_secs(8), MS).expect("a link");
+        let link =
+            Timeline::constant(BitRate(1_000_001), Duration::from_secs(8), MS).expect("a link");
         assert_eq!((link.total(), link.bytes().len()), (1_000_001, 8000));
         assert!(link.bytes().iter().all(|b| (125..=126).contains(b)));
-        let short = Timeline::constant(BitRate(8_000_000), Duration::from_micros(2_500), MS).expect("a link");
+        let short = Timeline::constant(BitRate(8_000_000), Duration::from_micros(2_500), MS)
+            .expect("a link");
         assert_eq!(short.bytes(), [1000, 1000, 500]);
     }
 
     #[test]
     fn parts_loops_and_factors_are_exact() {
         let all = Timeline::new(MS, vec![10, 20, 30], Some(vec![1, 2, 3])).expect("a timeline");
-        let part = all.slice(Duration::from_micros(500), Duration::from_micros(2_500)).expect("a part");
+        let part =
+            all.slice(Duration::from_micros(500), Duration::from_micros(2_500)).expect("a part");
         assert_eq!((part.bytes(), part.cqi()), (&[15, 25][..], Some(&[1, 2][..])));
         let twice = all.repeat(2).expect("a loop");
         assert_eq!(twice.bytes(), [10, 20, 30, 10, 20, 30]);
@@ -326,7 +376,9 @@ mod tests {
     #[test]
     fn impossible_timelines_and_parts_are_refused_by_name() {
         let all = timeline(MS, &[1, 2]);
-        let field = |result: Result<Timeline, ConfigError>| result.map_err(|e| e.field).expect_err("refused");
+        let field = |result: Result<Timeline, ConfigError>| {
+            result.map_err(|e| e.field).expect_err("refused")
+        };
         let second = Duration::from_secs(1);
         assert_eq!(field(Timeline::new(Duration::ZERO, vec![1], None)), "interval");
         assert_eq!(field(Timeline::new(second.times(3601), vec![1], None)), "interval");
@@ -375,7 +427,8 @@ mod tests {
             let factor = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
             let before = timeline(MS, &bytes);
             let after = before.scale(factor.parse().expect("a factor")).expect("scaled");
-            prop_assert_eq!(u128::from(after.total()), u128::from(before.total()) * u128::from(millionths) / 1_000_000);
+            prop_assert_eq!(u128::from(after.total()),
+                u128::from(before.total()) * u128::from(millionths) / 1_000_000);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The bytes of a file without its gzip, never more of them than a stated limit.
 //!
-//! A gzip archive holds up to a thousand times its own size, and may consist of members that hold nothing: 3 MB of it would
-//! keep a reader busy for a minute. The limits bound time and memory; beyond one, reading ends with an error that names it.
+//! A gzip archive holds up to a thousand times its own size, and may consist of members that hold
+//! nothing: 3 MB of it would keep a reader busy for a minute. The limits bound time and memory;
+//! beyond one, reading ends with an error that names it.
 
 use super::TraceError;
 use flate2::bufread::GzDecoder;
@@ -9,10 +10,11 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes of a trace file, both as it is stored and unpacked: the longest timeline fits in every text format with a line per
-/// interval.
+/// Most bytes of a trace file, both as it is stored and unpacked: the longest timeline fits in
+/// every text format with a line per interval.
 pub const MAX_BYTES: u64 = 1 << 31;
-/// Most lines of a trace file, comments and empty ones included: 20 minutes of 1 Gbit/s as a Mahimahi trace.
+/// Most lines of a trace file, comments and empty ones included: 20 minutes of 1 Gbit/s as a
+/// Mahimahi trace.
 pub const MAX_LINES: u64 = 100_000_000;
 /// Most members of a gzip archive; BGZF, which has the most, needs 33 000 for [`MAX_BYTES`].
 pub const MAX_MEMBERS: u32 = 100_000;
@@ -51,7 +53,8 @@ pub(super) fn beyond(most: u64, what: &'static str) -> io::Error {
     io::Error::other(BeyondLimit { most, what })
 }
 
-/// What `error` says of the file at `path`: a limit that it exceeds, or that it cannot be read on after `line` lines.
+/// What `error` says of the file at `path`: a limit that it exceeds, or that it cannot be read on
+/// after `line` lines.
 pub(super) fn read_error(path: &Path, line: Option<u64>, error: &io::Error) -> TraceError {
     let limit = error.get_ref().and_then(|inner| inner.downcast_ref::<BeyondLimit>());
     if let Some(limit) = limit {
@@ -89,8 +92,10 @@ impl<R: Read> Read for Capped<R> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
                 Ok(read) => {
-                    self.left =
-                        self.left.checked_sub(read as u64).ok_or_else(|| beyond(self.most, self.what))?;
+                    self.left = self
+                        .left
+                        .checked_sub(read as u64)
+                        .ok_or_else(|| beyond(self.most, self.what))?;
                     return Ok(read);
                 }
             }
@@ -208,8 +213,8 @@ mod tests {
     fn unpacked(bytes: &[u8], limits: Limits) -> (usize, usize, Option<String>) {
         let mut taken = 0;
         let path = Path::new("x.gz");
-        let mut reader =
-            Unpacked::new(Counted { bytes, taken: &mut taken }, path, limits).expect("it is readable");
+        let mut reader = Unpacked::new(Counted { bytes, taken: &mut taken }, path, limits)
+            .expect("it is readable");
         let mut handed_out = 0;
         let mut buffer = [0; 4096];
         let error = loop {
@@ -231,8 +236,8 @@ mod tests {
         let large = gzip(&vec![b'\n'; 1 << 24]);
         let (handed_out, taken, error) = unpacked(&large, limits);
         assert!(handed_out <= 1 << 20 && taken < large.len() / 2, "{handed_out} of {taken} B");
-        let said =
-            "x.gz: found more than 1048576 bytes without gzip, allowed is at most 1048576 bytes without gzip";
+        let said = "x.gz: found more than 1048576 bytes without gzip, allowed is at most 1048576 \
+                    bytes without gzip";
         assert_eq!(error.as_deref(), Some(said));
         let plain = vec![b'#'; (1 << 20) + 1];
         let said = "x.gz: found more than 1048576 bytes, allowed is at most 1048576 bytes";

@@ -1,7 +1,8 @@
 //! Trace files of every format, written from one [`Timeline`].
 //!
-//! Bytes are conserved: what an interval cannot fill of a packet is carried to the next, and what is left at the end is
-//! told in a note. A Mahimahi trace ends at its last opportunity, so silence at the end is lost to it, and told.
+//! Bytes are conserved: what an interval cannot fill of a packet is carried to the next, and what
+//! is left at the end is told in a note. A Mahimahi trace ends at its last opportunity, so silence
+//! at the end is lost to it, and told.
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -33,10 +34,12 @@ pub struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Makes `timeline` fit `format`, whose packets have `packet` bytes (the format's own when none is named).
+    /// Makes `timeline` fit `format`, whose packets have `packet` bytes (the format's own when none
+    /// is named).
     ///
     /// # Errors
-    /// When the format cannot be written or cannot hold the timeline: fewer bytes than one packet, no CQI, a packet of no size.
+    /// When the format cannot be written or cannot hold the timeline: fewer bytes than one packet,
+    /// no CQI, a packet of no size.
     pub fn new(
         timeline: &'a Timeline,
         format: FileFormat,
@@ -69,7 +72,8 @@ impl<'a> Output<'a> {
         let packets = timeline.total() / unit;
         if matches!(format, FileFormat::Mahimahi | FileFormat::Cellreplay) && packets > MAX_LINES {
             let bound = format!(
-                "a format without a line per packet: {packets} packets, of {MAX_LINES} that are read"
+                "a format without a line per packet: {packets} packets, of {MAX_LINES} that are \
+                 read"
             );
             return refused(&bound);
         }
@@ -94,7 +98,10 @@ impl<'a> Output<'a> {
             FileFormat::Mahimahi | FileFormat::Cellreplay => self.opportunities(out),
             FileFormat::T20 => {
                 let size = self.unit / T20_INTERVALS;
-                writeln!(out, "# packets of {size} B per 10 ms, a row per second\npackets_per_10ms")?;
+                writeln!(
+                    out,
+                    "# packets of {size} B per 10 ms, a row per second\npackets_per_10ms"
+                )?;
                 self.lines(out, self.timeline.packets(self.unit))
             }
             FileFormat::Bytes => {
@@ -103,10 +110,15 @@ impl<'a> Output<'a> {
             }
             FileFormat::Cqi => {
                 writeln!(out, "# a row per {}\ncqi", self.timeline.interval())?;
-                self.lines(out, self.timeline.cqi().unwrap_or_default().iter().map(|&cqi| cqi.into()))
+                self.lines(
+                    out,
+                    self.timeline.cqi().unwrap_or_default().iter().map(|&cqi| cqi.into()),
+                )
             }
             #[cfg(feature = "parquet")]
-            FileFormat::Parquet => out.write_all(&parquet::file(&self.timeline).map_err(io::Error::other)?),
+            FileFormat::Parquet => {
+                out.write_all(&parquet::file(&self.timeline).map_err(io::Error::other)?)
+            }
             // `new` refuses what is not written.
             _ => self.csv(out),
         }
@@ -193,7 +205,8 @@ fn notes(timeline: &Timeline, format: FileFormat, unit: u64) -> Vec<String> {
         }
         if silent > 0 {
             notes.push(format!(
-                "{silent} ms of silence at the end are lost: {format} begins again after its last opportunity"
+                "{silent} ms of silence at the end are lost: {format} begins again after its last \
+                 opportunity"
             ));
         }
     }

@@ -29,8 +29,9 @@ pub(super) fn count(program: &Path, workload: &str, caches: bool) -> Outcome<Cou
     command.args(["--tool=cachegrind", "--cachegrind-out-file=/dev/null"]);
     command.arg(format!("--cache-sim={}", if caches { "yes" } else { "no" })).args(CACHES);
     let summary = process::stderr_of(command.arg(program).args(["--json", workload]))?;
-    read(&summary, caches)
-        .ok_or_else(|| Failure::Check(format!("valgrind counted nothing for {workload}:\n{summary}")))
+    read(&summary, caches).ok_or_else(|| {
+        Failure::Check(format!("valgrind counted nothing for {workload}:\n{summary}"))
+    })
 }
 
 /// Reads the summary that cachegrind writes when the run ends.
@@ -40,7 +41,10 @@ fn read(summary: &str, caches: bool) -> Option<Counted> {
         line.split_whitespace().next()?.replace(',', "").parse().ok()
     };
     let misses = if caches { Some(number_after("LLd misses:")?) } else { None };
-    Some(Counted { instructions: number_after("I   refs:").or_else(|| number_after("I refs:"))?, misses })
+    Some(Counted {
+        instructions: number_after("I   refs:").or_else(|| number_after("I refs:"))?,
+        misses,
+    })
 }
 
 #[cfg(test)]

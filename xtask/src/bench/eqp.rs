@@ -1,7 +1,9 @@
-//! `cargo xtask bench eqp`: what a slot of the scheduler EQP costs, and whether it still decides the same.
+//! `cargo xtask bench eqp`: what a slot of the scheduler EQP costs, and whether it still decides
+//! the same.
 //!
-//! The program is `eqp_bench` in `crates/ran/examples`, which says what its workloads are; `eqp_bench --json` prints one line of
-//! JSON for each. It is run twice, and what the two runs decided must be equal.
+//! The program is `eqp_bench` in `crates/ran/examples`, which says what its workloads are;
+//! `eqp_bench --json` prints one line of JSON for each. It is run twice, and what the two runs
+//! decided must be equal.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +12,8 @@ use serde::Deserialize;
 
 use crate::{Failure, Outcome, process};
 
-/// Longest mean time of a slot, in microseconds, of the workloads of the goal (50 us): the first [`OF_THE_GOAL`].
+/// Longest mean time of a slot, in microseconds, of the workloads of the goal (50 us): the first
+/// [`OF_THE_GOAL`].
 const CEILING_US: f64 = 90.0;
 const OF_THE_GOAL: usize = 4;
 const RUNS: usize = 2;
@@ -24,7 +27,8 @@ struct Line {
     worst_us: f64,
     allocations_after_warmup: u64,
     memory_bytes: u64,
-    /// What was decided in all slots: SDUs that left whole, units given beyond those, bytes granted, and a hash of all answers.
+    /// What was decided in all slots: SDUs that left whole, units given beyond those, bytes
+    /// granted, and a hash of all answers.
     whole_sdus: u64,
     leftover_units: u64,
     bytes: u64,
@@ -87,10 +91,19 @@ fn violations(runs: &[Vec<Line>]) -> Vec<String> {
         let all: Vec<&Line> = runs.iter().filter_map(|run| run.get(i)).collect();
         let allocations = all.iter().map(|line| line.allocations_after_warmup).max().unwrap_or(0);
         if allocations > 0 {
-            found.push(format!("{}: {allocations} allocations after the warm-up, at most 0", line.name));
+            found.push(format!(
+                "{}: {allocations} allocations after the warm-up, at most 0",
+                line.name
+            ));
         }
         let work = |line: &Line| {
-            (line.name.clone(), line.whole_sdus, line.leftover_units, line.bytes, line.digest.clone())
+            (
+                line.name.clone(),
+                line.whole_sdus,
+                line.leftover_units,
+                line.bytes,
+                line.digest.clone(),
+            )
         };
         if all.len() < runs.len() || all.iter().any(|other| work(other) != work(line)) {
             found.push(format!("{}: two runs decided differently", line.name));
@@ -131,8 +144,13 @@ mod tests {
         let bad = Line { allocations_after_warmup: 1, ..line(91.0) };
         let other = Line { digest: "1".into(), whole_sdus: 0, ..line(91.0) };
         let found = violations(&[vec![other; 1], vec![bad; 1]]);
-        for words in ["91.0 us", "1 allocations", "decided differently", "no SDU", "1 workloads were run"] {
-            assert!(found.iter().any(|line| line.contains(words)), "{words} is missing in {found:?}");
+        for words in
+            ["91.0 us", "1 allocations", "decided differently", "no SDU", "1 workloads were run"]
+        {
+            assert!(
+                found.iter().any(|line| line.contains(words)),
+                "{words} is missing in {found:?}"
+            );
         }
     }
 

@@ -1,8 +1,9 @@
-//! `cargo xtask bench growth`: what a packet costs in time and a UE in memory as UEs are added to the cell of S1.
+//! `cargo xtask bench growth`: what a packet costs in time and a UE in memory as UEs are added to
+//! the cell of S1.
 //!
-//! The program is `s1_bench` in `crates/sim/examples`; `growth_N` is the cell with 1 MB of RLC for each of N UEs, each with a CUBIC
-//! download for 60 simulated seconds. The cell carries the same however many share it, so that the time should follow the
-//! packets, not the UEs.
+//! The program is `s1_bench` in `crates/sim/examples`; `growth_N` is the cell with 1 MB of RLC for
+//! each of N UEs, each with a CUBIC download for 60 simulated seconds. The cell carries the same
+//! however many share it, so that the time should follow the packets, not the UEs.
 
 use std::path::Path;
 
@@ -10,8 +11,13 @@ use super::{Profile, RATIO_CEILING, Run, build, judge, measure};
 use crate::Outcome;
 
 /// UEs, and most MiB of the resident set.
-const STEPS: [(&str, u64); 5] =
-    [("growth_1", 30), ("growth_10", 30), ("growth_100", 30), ("growth_1000", 80), ("growth_10000", 400)];
+const STEPS: [(&str, u64); 5] = [
+    ("growth_1", 30),
+    ("growth_10", 30),
+    ("growth_100", 30),
+    ("growth_1000", 80),
+    ("growth_10000", 400),
+];
 
 /// Most nanoseconds of a packet over those of the step before it.
 const COST_CEILING: f64 = 2.0 * RATIO_CEILING;
@@ -68,7 +74,10 @@ fn violations(steps: &[Vec<Run>]) -> Vec<String> {
     for ((name, most_mib), runs) in STEPS.iter().zip(steps) {
         let rss = runs.iter().map(|run| run.rss_kib).max().unwrap_or(0);
         if rss > most_mib * 1024 {
-            found.push(format!("{name}: resident set of {rss} KiB, at most {} KiB", most_mib * 1024));
+            found.push(format!(
+                "{name}: resident set of {rss} KiB, at most {} KiB",
+                most_mib * 1024
+            ));
         }
         if runs.iter().any(|run| run.digest != runs[0].digest) {
             found.push(format!("{name}: two runs did different work"));
@@ -78,7 +87,8 @@ fn violations(steps: &[Vec<Run>]) -> Vec<String> {
         let (fewer, more) = (cost(&pair[0]), cost(&pair[1]));
         if more > COST_CEILING * fewer {
             found.push(format!(
-                "{}: {more:.0} ns a packet, at most {COST_CEILING:.1} times the {fewer:.0} ns of {}",
+                "{}: {more:.0} ns a packet, at most {COST_CEILING:.1} times the {fewer:.0} ns of \
+                 {}",
                 STEPS[i + 1].0,
                 STEPS[i].0
             ));
@@ -117,7 +127,10 @@ mod tests {
         steps[1].extend(runs(10.0, 1000, "1"));
         let found = violations(&steps);
         for words in ["ns a packet", "resident set", "different work"] {
-            assert!(found.iter().any(|line| line.contains(words)), "{words} is missing in {found:?}");
+            assert!(
+                found.iter().any(|line| line.contains(words)),
+                "{words} is missing in {found:?}"
+            );
         }
         assert_eq!(found.len(), 3, "{found:?}");
     }

@@ -1,10 +1,12 @@
-//! `cargo xtask bench live`: what the live driver carries and how late it is, on this machine as it is now.
+//! `cargo xtask bench live`: what the live driver carries and how late it is, on this machine as it
+//! is now.
 //!
-//! The program is `live_bench` in `crates/live/examples`. Each round runs all its measurements in turn, so that what else the
-//! machine does falls on all of them; what is held against a limit are medians over the rounds and their ratios. Throughput is
-//! TCP with CUBIC between two namespaces, whose sender and receiver share the machine's cores with what is measured: once with
-//! a forwarder that only copies datagrams in between, once with the whole stack. Lateness is that of the loop of a live run which
-//! carries 100 Mbit/s, against a loop that does nothing but wake as often.
+//! The program is `live_bench` in `crates/live/examples`. Each round runs all its measurements in
+//! turn, so that what else the machine does falls on all of them; what is held against a limit are
+//! medians over the rounds and their ratios. Throughput is TCP with CUBIC between two namespaces,
+//! whose sender and receiver share the machine's cores with what is measured: once with a forwarder
+//! that only copies datagrams in between, once with the whole stack. Lateness is that of the loop
+//! of a live run which carries 100 Mbit/s, against a loop that does nothing but wake as often.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,8 +25,8 @@ const FLOOR_GBIT_PER_S: f64 = 0.3;
 /// Least share of the forwarder's throughput; the goal is 0.8.
 const FLOOR_RATIO: f64 = 0.4;
 
-/// The 99th percentile of lateness at slots of 1 ms may be this much of the bare loop's, for a goal of 1.5, or a quarter
-/// of the period: a run beyond that is late.
+/// The 99th percentile of lateness at slots of 1 ms may be this much of the bare loop's, for a goal
+/// of 1.5, or a quarter of the period: a run beyond that is late.
 const CEILING_P99_RATIO: f64 = 3.0;
 const CEILING_P99_US: f64 = 250.0;
 
@@ -105,7 +107,8 @@ pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
     if !lacking.trim().is_empty() {
         return skipped(lacking.trim());
     }
-    let mut found = Found { throughput: Pair::new(), slots: [("1000", Pair::new()), ("125", Pair::new())] };
+    let mut found =
+        Found { throughput: Pair::new(), slots: [("1000", Pair::new()), ("125", Pair::new())] };
     for _ in 0..ROUNDS[usize::from(enforce)] {
         found.throughput.measure(&program, [&["forward", "2"], &["stack", "2"]])?;
         for (slot, pair) in &mut found.slots {
@@ -136,8 +139,8 @@ fn report(found: &Found) -> String {
     let [stack, plain] = found.throughput.medians(|one| one.gbit_per_s);
     let [cpu, plain_cpu] = found.throughput.medians(|one| one.cpu_us_per_packet);
     let mut text = format!(
-        "throughput: {stack:.2} Gbit/s through the stack, {plain:.2} through a plain forwarder, ratio {:.2}; {cpu:.2} and \
-         {plain_cpu:.2} us of CPU for a datagram\n",
+        "throughput: {stack:.2} Gbit/s through the stack, {plain:.2} through a plain forwarder, \
+         ratio {:.2}; {cpu:.2} and {plain_cpu:.2} us of CPU for a datagram\n",
         stack / plain
     );
     for (slot, pair) in &found.slots {
@@ -146,8 +149,9 @@ fn report(found: &Found) -> String {
         let [p99, plain_p99] = pair.medians(|one| one.p99_us);
         let [missed, plain_missed] = pair.medians(|one| 100.0 * one.missed_share());
         text += &format!(
-            "slots of {slot} us: woken every {}, {:.1} slots a wake-up; late by {p50:.0} us (p50) and {p99:.0} us (p99), a bare loop \
-             by {plain_p50:.0} and {plain_p99:.0}, ratio of p99 {:.2}; missed {missed:.2} % and {plain_missed:.2} %\n",
+            "slots of {slot} us: woken every {}, {:.1} slots a wake-up; late by {p50:.0} us (p50) \
+             and {p99:.0} us (p99), a bare loop by {plain_p50:.0} and {plain_p99:.0}, ratio of \
+             p99 {:.2}; missed {missed:.2} % and {plain_missed:.2} %\n",
             run.period,
             run.slots as f64 / run.wakes.max(1) as f64,
             p99 / plain_p99
@@ -164,7 +168,8 @@ fn real_time(found: &Found) -> bool {
         && found.slots.iter().all(|(_, pair)| pair.all().all(|one| one.real_time))
 }
 
-/// Everything that is outside its limit, one sentence each. Without real-time priority lateness is the machine's affair.
+/// Everything that is outside its limit, one sentence each. Without real-time priority lateness is
+/// the machine's affair.
 fn violations(found: &Found) -> Vec<String> {
     let mut list = Vec::new();
     let [stack, plain] = found.throughput.medians(|one| one.gbit_per_s);
@@ -172,7 +177,10 @@ fn violations(found: &Found) -> Vec<String> {
         list.push(format!("{stack:.2} Gbit/s through the stack, at least {FLOOR_GBIT_PER_S}"));
     }
     if stack < FLOOR_RATIO * plain {
-        list.push(format!("{:.2} of a plain forwarder's throughput, at least {FLOOR_RATIO}", stack / plain));
+        list.push(format!(
+            "{:.2} of a plain forwarder's throughput, at least {FLOOR_RATIO}",
+            stack / plain
+        ));
     }
     if found.throughput.all().any(|one| one.packets == 0) {
         list.push("a run carried no datagram".into());
@@ -184,14 +192,15 @@ fn violations(found: &Found) -> Vec<String> {
     let [p99, plain_p99] = long.medians(|one| one.p99_us);
     if p99 > CEILING_P99_US.max(CEILING_P99_RATIO * plain_p99) {
         list.push(format!(
-            "p99 lateness of {p99:.0} us at slots of 1 ms, at most {CEILING_P99_US} us or {CEILING_P99_RATIO} times the bare \
-             loop's {plain_p99:.0} us"
+            "p99 lateness of {p99:.0} us at slots of 1 ms, at most {CEILING_P99_US} us or \
+             {CEILING_P99_RATIO} times the bare loop's {plain_p99:.0} us"
         ));
     }
     let [missed, plain_missed] = short.medians(Lateness::missed_share);
     if missed > CEILING_MISSED + plain_missed {
         list.push(format!(
-            "{:.1} % of slots of 125 us missed their wake-up, at most {:.1} % more than the bare loop's {:.1} %",
+            "{:.1} % of slots of 125 us missed their wake-up, at most {:.1} % more than the bare \
+             loop's {:.1} %",
             100.0 * missed,
             100.0 * CEILING_MISSED,
             100.0 * plain_missed
@@ -210,7 +219,15 @@ mod tests {
 
     fn lateness(p99_us: f64, missed: u64) -> Lateness {
         let period = "1ms".into();
-        Lateness { period, real_time: true, wakes: 1_000, p50_us: 10.0, p99_us, slots: 1_000, missed }
+        Lateness {
+            period,
+            real_time: true,
+            wakes: 1_000,
+            p50_us: 10.0,
+            p99_us,
+            slots: 1_000,
+            missed,
+        }
     }
 
     fn found(stack: f64, p99_us: f64, missed: u64) -> Found {

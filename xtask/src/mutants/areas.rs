@@ -43,7 +43,13 @@ pub(super) const AREAS: [Area; 8] = [
         files: &["crates/ran/src/pacer.rs", "crates/ran/src/pacer/**"],
         tests: &[],
     },
-    Area { name: "pdcp", package: RAN, folder: RAN_FOLDER, files: &["crates/ran/src/pdcp.rs"], tests: &[] },
+    Area {
+        name: "pdcp",
+        package: RAN,
+        folder: RAN_FOLDER,
+        files: &["crates/ran/src/pdcp.rs"],
+        tests: &[],
+    },
     Area {
         name: "rlc",
         package: RAN,

@@ -51,8 +51,13 @@ impl Mutant {
     pub(super) fn applied(&self, text: &str, within: &Range<usize>) -> String {
         let place = self.span.bytes(text);
         // The space keeps what was two words from becoming one, as when `!` is deleted.
-        let parts =
-            [&text[within.start..place.start], " ", &self.replacement, " ", &text[place.end..within.end]];
+        let parts = [
+            &text[within.start..place.start],
+            " ",
+            &self.replacement,
+            " ",
+            &text[place.end..within.end],
+        ];
         parts.concat()
     }
 
@@ -63,7 +68,12 @@ impl Mutant {
     }
 
     #[cfg(test)]
-    pub(super) fn at(what: &str, start: (usize, usize), end: (usize, usize), replacement: &str) -> Self {
+    pub(super) fn at(
+        what: &str,
+        start: (usize, usize),
+        end: (usize, usize),
+        replacement: &str,
+    ) -> Self {
         let place = |(line, column)| Place { line, column };
         Self {
             name: format!("src/x.rs:{}:{}: {what}", start.0, start.1),

@@ -70,7 +70,8 @@ struct Body {
     constant: Option<Range<usize>>,
 }
 
-/// The bodies of a file's outermost functions; of those that return `impl Trait`, of their closures.
+/// The bodies of a file's outermost functions; of those that return `impl Trait`, of their
+/// closures.
 struct Bodies(Vec<Body>);
 
 impl Bodies {
@@ -133,8 +134,12 @@ pub(super) fn switch(
     let mut bodies = Bodies(Vec::new());
     bodies.visit_file(&syn::parse_file(text)?);
     bodies.0.sort_by_key(|body| body.span.start);
-    let mut made =
-        Switched { text: String::new(), arms: Vec::new(), functions: BTreeMap::new(), alone: Vec::new() };
+    let mut made = Switched {
+        text: String::new(),
+        arms: Vec::new(),
+        functions: BTreeMap::new(),
+        alone: Vec::new(),
+    };
     let place = |mutant: &Mutant| mutant.span.bytes(text);
     let mut taken = BTreeSet::new();
     let mut copied = 0;
@@ -144,7 +149,8 @@ pub(super) fn switch(
             body.span.start <= place.start && place.end <= body.span.end
         };
         let fixed = body.constant.is_some() && constants.contains(&body.name);
-        let chosen: Vec<_> = mutants.iter().filter(|(_, mutant)| !fixed && inside(mutant)).collect();
+        let chosen: Vec<_> =
+            mutants.iter().filter(|(_, mutant)| !fixed && inside(mutant)).collect();
         let Some((function, _)) = chosen.first() else { continue };
         taken.extend(chosen.iter().map(|(id, _)| *id));
         if let Some(constant) = &body.constant {

@@ -39,7 +39,13 @@ impl Scratch {
             _ => {}
         }
         let mut git = std::process::Command::new("git");
-        git.current_dir(root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        git.current_dir(root).args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]);
         for file in process::stdout_of(&mut git)?.split_terminator('\0') {
             // What is listed and not there has been deleted since the last commit.
             if root.join(file).exists() {
@@ -56,7 +62,8 @@ impl Scratch {
         &self.tree
     }
 
-    /// Builds the tests of `area` with all its `mutants` that compile, and leaves the tree as it was.
+    /// Builds the tests of `area` with all its `mutants` that compile, and leaves the tree as it
+    /// was.
     pub(super) fn schemata(&self, area: &Area, mutants: &[Mutant]) -> Outcome<Schemata> {
         let library = format!("{}/src/lib.rs", area.folder);
         let mut texts = BTreeMap::from([(library.clone(), self.read(&library)?)]);
@@ -82,7 +89,8 @@ impl Scratch {
         loop {
             let mut files = BTreeMap::new();
             for (file, text) in texts {
-                let own: Vec<_> = (1..).zip(mutants).filter(|(_, mutant)| mutant.file == *file).collect();
+                let own: Vec<_> =
+                    (1..).zip(mutants).filter(|(_, mutant)| mutant.file == *file).collect();
                 let mut made = switch(text, &own, &unviable, &constants)
                     .map_err(|error| Failure::Environment(format!("{file}: {error}")))?;
                 if file == library {
@@ -93,7 +101,8 @@ impl Scratch {
             }
             let errors = match self.build(area)? {
                 Ok(programs) => {
-                    let functions = files.values().flat_map(|file| file.functions.clone()).collect();
+                    let functions =
+                        files.values().flat_map(|file| file.functions.clone()).collect();
                     let alone = files.values().flat_map(|file| file.alone.clone()).collect();
                     return Ok(Schemata { programs, unviable, functions, alone });
                 }
@@ -108,7 +117,10 @@ impl Scratch {
             }
             if before == (unviable.len(), constants.len()) {
                 let rendered = errors.iter().filter_map(|error| error.rendered.as_deref());
-                return Err(Failure::Check(format!("no mutant's fault:\n{}", rendered.collect::<String>())));
+                return Err(Failure::Check(format!(
+                    "no mutant's fault:\n{}",
+                    rendered.collect::<String>()
+                )));
             }
         }
     }
@@ -126,23 +138,37 @@ impl Scratch {
     /// The test programs of `area`, or the errors of the compiler.
     fn build(&self, area: &Area) -> Outcome<Result<Vec<Program>, Vec<Diagnostic>>> {
         let mut command = process::cargo(&self.tree);
-        command.args(["test", "--quiet", "--no-run", "--message-format=json", "--package", area.package]);
+        command.args([
+            "test",
+            "--quiet",
+            "--no-run",
+            "--message-format=json",
+            "--package",
+            area.package,
+        ]);
         command.arg("--lib").args(area.tests).env("CARGO_TARGET_DIR", &self.target);
-        // Most mutants die in a test of milliseconds: compiling well would take longer than it saves.
+        // Most mutants die in a test of milliseconds: compiling well would take longer than it
+        // saves.
         command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
         command.env("CARGO_INCREMENTAL", "1").stderr(Stdio::null());
-        let output =
-            command.output().map_err(|error| Failure::Environment(format!("cargo test: {error}")))?;
+        let output = command
+            .output()
+            .map_err(|error| Failure::Environment(format!("cargo test: {error}")))?;
         let (mut programs, mut errors) = (Vec::new(), Vec::new());
         for message in Message::parse_stream(output.stdout.as_slice()).filter_map(Result::ok) {
             match message {
-                Message::CompilerMessage(found) if found.message.level == DiagnosticLevel::Error => {
+                Message::CompilerMessage(found)
+                    if found.message.level == DiagnosticLevel::Error =>
+                {
                     errors.push(found.message);
                 }
-                Message::CompilerArtifact(artifact) => programs.extend(artifact.executable.map(|path| {
-                    let folder = artifact.manifest_path.parent().unwrap_or(&artifact.manifest_path);
-                    Program { path: path.into(), folder: folder.into() }
-                })),
+                Message::CompilerArtifact(artifact) => {
+                    programs.extend(artifact.executable.map(|path| {
+                        let folder =
+                            artifact.manifest_path.parent().unwrap_or(&artifact.manifest_path);
+                        Program { path: path.into(), folder: folder.into() }
+                    }))
+                }
                 _ => {}
             }
         }
@@ -150,7 +176,10 @@ impl Scratch {
             return Ok(Ok(programs));
         }
         if errors.is_empty() {
-            return Err(Failure::Environment(format!("cargo could not build the tests of {}", area.package)));
+            return Err(Failure::Environment(format!(
+                "cargo could not build the tests of {}",
+                area.package
+            )));
         }
         Ok(Err(errors))
     }
@@ -173,13 +202,16 @@ fn failed(path: &Path, error: &std::io::Error) -> Failure {
 /// The mutant whose lines `error` is about.
 fn blamed(error: &Diagnostic, files: &BTreeMap<String, Switched>) -> Option<usize> {
     let primary = error.spans.iter().filter(|span| span.is_primary);
-    primary.chain(error.spans.iter().filter(|span| !span.is_primary)).find_map(|span| arm(span, files))
+    primary
+        .chain(error.spans.iter().filter(|span| !span.is_primary))
+        .find_map(|span| arm(span, files))
 }
 
 /// The mutant whose arm `span`, or the call of the macro that it is in, lies in.
 fn arm(span: &DiagnosticSpan, files: &BTreeMap<String, Switched>) -> Option<usize> {
     let arms = files.get(&span.file_name).map_or(&[][..], |file| &file.arms);
-    let own = arms.iter().find(|(lines, _)| lines.contains(&span.line_start)).map(|(_, mutant)| *mutant);
+    let own =
+        arms.iter().find(|(lines, _)| lines.contains(&span.line_start)).map(|(_, mutant)| *mutant);
     own.or_else(|| arm(&span.expansion.as_ref()?.span, files))
 }
 

@@ -36,14 +36,22 @@ pub(super) struct Test<'a> {
 impl Program {
     fn command(&self, limits: &str) -> Command {
         let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("ulimit -c 0; {limits}exec \"$0\" --exact \"$@\"")).arg(&self.path);
+        command
+            .arg("-c")
+            .arg(format!("ulimit -c 0; {limits}exec \"$0\" --exact \"$@\""))
+            .arg(&self.path);
         // What fails need not be made smaller.
-        command.current_dir(&self.folder).env("PROPTEST_MAX_SHRINK_ITERS", "0").stderr(Stdio::null());
+        command
+            .current_dir(&self.folder)
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+            .stderr(Stdio::null());
         command
     }
 
     fn run(&self, command: &mut Command) -> Outcome<std::process::Output> {
-        command.output().map_err(|error| Failure::Environment(format!("{}: {error}", self.path.display())))
+        command
+            .output()
+            .map_err(|error| Failure::Environment(format!("{}: {error}", self.path.display())))
     }
 
     fn names(&self) -> Outcome<Vec<String>> {
@@ -68,7 +76,8 @@ impl Program {
     }
 }
 
-/// Runs `tests` of one program on `mutant`, 0 for none; false where one fails or they take too much.
+/// Runs `tests` of one program on `mutant`, 0 for none; false where one fails or they take too
+/// much.
 fn pass(tests: &[&Test], mutant: usize) -> Outcome<bool> {
     let Some(Test { program, .. }) = tests.first() else { return Ok(true) };
     let time: Duration = tests.iter().map(|test| test.time).sum();
@@ -89,8 +98,8 @@ fn all_pass(tests: &[&Test], mutant: usize) -> Outcome<bool> {
     Ok(true)
 }
 
-/// Runs all tests without a mutant and returns them by program, first those that are quick and reach
-/// little.
+/// Runs all tests without a mutant and returns them by program, first those that are quick and
+/// reach little.
 pub(super) fn record<'a>(programs: &'a [Program], folder: &Path) -> Outcome<Vec<Test<'a>>> {
     let mut tests = Vec::new();
     for (program, record) in programs.iter().zip(0..) {
@@ -112,7 +121,8 @@ pub(super) fn survivors(
     found: impl Fn(usize) + Sync,
 ) -> Outcome<Vec<usize>> {
     let verdicts = parallel(mutants, |(mutant, function)| {
-        let reaching: Vec<_> = tests.iter().filter(|test| test.reached.contains(function)).collect();
+        let reaching: Vec<_> =
+            tests.iter().filter(|test| test.reached.contains(function)).collect();
         let survives = all_pass(&reaching, *mutant)?;
         if survives {
             found(*mutant);
@@ -128,7 +138,10 @@ pub(super) fn pass_now(tests: &[Test]) -> Outcome<bool> {
 }
 
 /// `work` on each of `items`, as many at once as there are processors; in their order.
-fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Outcome<R> + Sync) -> Outcome<Vec<R>> {
+fn parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Outcome<R> + Sync,
+) -> Outcome<Vec<R>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -140,7 +153,9 @@ fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Outcome<R> + Syn
                     items.get(index).map(|item| (index, item))
                 } {
                     let result = work(item);
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+                    done.lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push((index, result));
                 }
             });
         }

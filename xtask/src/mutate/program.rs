@@ -14,7 +14,8 @@ use crate::{Failure, Outcome, process};
 pub(super) const SECONDS: u64 = 20;
 /// Address space of a run in bytes, and so the most memory that it can have.
 pub(super) const MEMORY: u64 = 1_000_000_000;
-/// A run that uses no processor time but does not end either. Long: on a busy machine a run waits for its turn.
+/// A run that uses no processor time but does not end either. Long: on a busy machine a run waits
+/// for its turn.
 const HANGS: Duration = Duration::from_secs(900);
 /// Stands for the file in a command.
 pub(super) const FILE: &str = "FILE";
@@ -49,18 +50,24 @@ impl Program {
 
     /// Runs `command`, in which [`FILE`] stands for `file`, in the folder of the cases.
     pub(super) fn run(&self, command: &[String], file: &Path) -> Outcome<Ran> {
-        let limits = format!("ulimit -v {} && ulimit -S -t {SECONDS} && exec \"$@\"", MEMORY / 1024);
+        let limits =
+            format!("ulimit -v {} && ulimit -S -t {SECONDS} && exec \"$@\"", MEMORY / 1024);
         let mut shell = Command::new("sh");
         shell.args(["-c", &limits, "sh"]).arg(&self.program);
-        shell.args(command.iter().map(|word| if word == FILE { file.as_os_str() } else { OsStr::new(word) }));
+        shell.args(
+            command
+                .iter()
+                .map(|word| if word == FILE { file.as_os_str() } else { OsStr::new(word) }),
+        );
         // What a run says goes to a file: a pipe that is not read would make it wait.
         let said = file.with_extension("said");
         let errors = fs::File::create(&said).map_err(|error| super::cannot(&said, &error))?;
         shell.current_dir(&self.folder).env("RUST_BACKTRACE", "0");
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         let start = process::clock();
-        let mut child =
-            shell.spawn().map_err(|error| Failure::Environment(format!("cannot run sh: {error}")))?;
+        let mut child = shell
+            .spawn()
+            .map_err(|error| Failure::Environment(format!("cannot run sh: {error}")))?;
         let (status, peak) = watch(&mut child)?;
         let text = fs::read(&said).map_err(|error| super::cannot(&said, &error))?;
         fs::remove_file(&said).map_err(|error| super::cannot(&said, &error))?;
@@ -72,9 +79,11 @@ impl Program {
     }
 }
 
-/// Waits for `child`, at most [`HANGS`] long, after which it is killed and has no status. Tells the most memory that was seen.
+/// Waits for `child`, at most [`HANGS`] long, after which it is killed and has no status. Tells the
+/// most memory that was seen.
 fn watch(child: &mut Child) -> Outcome<(Option<ExitStatus>, u64)> {
-    let failed = |error: std::io::Error| Failure::Environment(format!("cannot wait for a run: {error}"));
+    let failed =
+        |error: std::io::Error| Failure::Environment(format!("cannot wait for a run: {error}"));
     let start = process::clock();
     let mut peak = 0;
     let mut pause = Duration::from_millis(1);
@@ -97,16 +106,20 @@ fn watch(child: &mut Child) -> Outcome<(Option<ExitStatus>, u64)> {
 fn resident(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    let kilobytes =
+        line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }
 
 fn judge(status: ExitStatus, said: &str) -> Verdict {
-    let panic =
-        said.lines().find(|line| line.contains("panicked at") || line.contains("memory allocation of"));
+    let panic = said
+        .lines()
+        .find(|line| line.contains("panicked at") || line.contains("memory allocation of"));
     match (status.code(), status.signal(), panic) {
         (Some(code @ 0..=2), _, None) => Verdict::Exit(code as u8),
-        (_, Some(SIGXCPU), _) => Verdict::Failed(format!("more than {SECONDS} s of processor time")),
+        (_, Some(SIGXCPU), _) => {
+            Verdict::Failed(format!("more than {SECONDS} s of processor time"))
+        }
         (_, _, Some(line)) => Verdict::Failed(format!("{status}: {line}")),
         (_, _, None) => {
             Verdict::Failed(format!("{status}: {}", said.lines().next_back().unwrap_or_default()))

@@ -39,7 +39,8 @@ impl Random {
 
 /// A seed that no one has seen.
 pub(super) fn fresh_seed() -> u64 {
-    // The standard library keys its hasher from the system's entropy. Short, since people type it again.
+    // The standard library keys its hasher from the system's entropy. Short, since people type it
+    // again.
     RandomState::new().hash_one(std::process::id()) % 1_000_000_000_000
 }
 
@@ -51,7 +52,10 @@ mod tests {
     fn the_generator_gives_its_published_values() {
         let mut random = Random(1_234_567);
         let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
-        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            first,
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
+        );
     }
 
     #[test]

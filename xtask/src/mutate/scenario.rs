@@ -8,7 +8,8 @@ use super::random::Random;
 use super::{Case, cannot};
 use crate::Outcome;
 
-/// Values in place of others: extremes of every type, units that are none, and values of another type.
+/// Values in place of others: extremes of every type, units that are none, and values of another
+/// type.
 const VALUES: [&str; 64] = [
     "0",
     "1",
@@ -131,7 +132,16 @@ impl Seeds {
         let word = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let commands = vec![
             word(&["check", FILE]),
-            word(&["run", FILE, "--set", "duration=2s", "--set", "warmup=1s", "--no-files", "--quiet"]),
+            word(&[
+                "run",
+                FILE,
+                "--set",
+                "duration=2s",
+                "--set",
+                "warmup=1s",
+                "--no-files",
+                "--quiet",
+            ]),
         ];
         Case { name: format!("{name}.toml"), bytes, commands }
     }
@@ -194,7 +204,11 @@ fn pair(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Gives the key of some line another value, made from the one that it has.
-fn with_value(lines: &mut [String], random: &mut Random, make: impl FnOnce(&mut Random, &str) -> String) {
+fn with_value(
+    lines: &mut [String],
+    random: &mut Random,
+    make: impl FnOnce(&mut Random, &str) -> String,
+) {
     let places: Vec<usize> = (0..lines.len()).filter(|&at| pair(&lines[at]).is_some()).collect();
     if places.is_empty() {
         return;
@@ -236,7 +250,9 @@ fn scaled(random: &mut Random, value: &str) -> String {
 
 /// The value with a number in it doubled, halved or one more: most of these are allowed.
 fn nearby(random: &mut Random, value: &str) -> String {
-    let Some(from) = value.find(|c: char| ('1'..='9').contains(&c)) else { return value.to_owned() };
+    let Some(from) = value.find(|c: char| ('1'..='9').contains(&c)) else {
+        return value.to_owned();
+    };
     let length = value[from..].find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len() - from);
     let number: u64 = value[from..from + length].parse().unwrap_or(1);
     let other = [number / 2, number + 1, number * 2][random.below(3)];
@@ -247,7 +263,9 @@ fn nearby(random: &mut Random, value: &str) -> String {
 fn huge(random: &mut Random, value: &str) -> String {
     let count = [100, 10_000, 200_000][random.below(3)];
     match random.below(5) {
-        0 => format!("[{}]", format!("{value}, ").repeat(count.min(2_000_000 / value.len().max(1)))),
+        0 => {
+            format!("[{}]", format!("{value}, ").repeat(count.min(2_000_000 / value.len().max(1))))
+        }
         1 => format!("[{}]", "4294967295,".repeat(count)),
         2 => format!("{}{}", "[".repeat(count), "]".repeat(count)),
         3 => format!("\"{}\"", "x".repeat(count)),
@@ -329,22 +347,29 @@ mod tests {
 
     #[test]
     fn every_kind_of_change_happens_and_leaves_most_of_the_file_alone() {
-        let seeds = Seeds { texts: vec![("s".into(), "a = 1\n[t]\nb = \"5ms\"\n# c = 2\n".into())] };
-        let mut texts: Vec<Vec<u8>> = (0..300).map(|k| seeds.case(&mut Random::of(1, k)).bytes).collect();
+        let seeds =
+            Seeds { texts: vec![("s".into(), "a = 1\n[t]\nb = \"5ms\"\n# c = 2\n".into())] };
+        let mut texts: Vec<Vec<u8>> =
+            (0..300).map(|k| seeds.case(&mut Random::of(1, k)).bytes).collect();
         texts.retain(|text| text.len() < 5_000);
         texts.sort();
         texts.dedup();
         assert!(texts.len() > 150, "{} cases differ", texts.len());
-        for part in ["a = 1\n", "b = \"5ms\"", "a.a.a.", "[t]\nb = \"5ms\"\n# c = 2\n[t]", "[4294967295,"] {
-            let hits =
-                texts.iter().filter(|text| text.windows(part.len()).any(|w| w == part.as_bytes())).count();
+        for part in
+            ["a = 1\n", "b = \"5ms\"", "a.a.a.", "[t]\nb = \"5ms\"\n# c = 2\n[t]", "[4294967295,"]
+        {
+            let hits = texts
+                .iter()
+                .filter(|text| text.windows(part.len()).any(|w| w == part.as_bytes()))
+                .count();
             assert!(hits > 0, "no case has {part:?}");
         }
     }
 
     #[test]
     fn a_number_is_scaled_in_its_place() {
-        let seen: Vec<String> = (0..60).map(|k| scaled(&mut Random::of(2, k), "\"15ms\"")).collect();
+        let seen: Vec<String> =
+            (0..60).map(|k| scaled(&mut Random::of(2, k), "\"15ms\"")).collect();
         assert!(
             seen.contains(&"\"15000ms\"".to_owned()) && seen.contains(&"\"-15ms\"".to_owned()),
             "{seen:?}"

@@ -1,4 +1,5 @@
-//! Traces that are nearly right: one of each format, changed line by line, byte by byte, and as archives.
+//! Traces that are nearly right: one of each format, changed line by line, byte by byte, and as
+//! archives.
 
 use std::fs;
 use std::io::Write;
@@ -83,7 +84,8 @@ pub(super) struct Seeds {
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// Lets the program write one trace in every format that it writes; the others are seeds of the fuzz targets.
+/// Lets the program write one trace in every format that it writes; the others are seeds of the
+/// fuzz targets.
 pub(super) fn seeds(root: &Path, justfull: &Path, folder: &Path) -> Outcome<Seeds> {
     let mut files = Vec::new();
     for format in WRITTEN {
@@ -116,7 +118,8 @@ impl Seeds {
     pub(super) fn case(&self, random: &mut Random) -> Case {
         let (name, seed) = &self.files[random.below(self.files.len())];
         let mut bytes = seed.clone();
-        // One change more often than four, and a format that is not the file's seldom, or hardly a case would be sound enough to convert.
+        // One change more often than four, and a format that is not the file's seldom, or hardly a
+        // case would be sound enough to convert.
         let bound = 1 + random.below(4);
         for _ in 0..random.below(bound + 1) {
             change(&mut bytes, random);
@@ -126,7 +129,9 @@ impl Seeds {
         }
         let mut info = vec!["trace".to_owned(), "info".to_owned(), FILE.to_owned()];
         let mut convert = vec!["trace".to_owned(), "convert".to_owned(), FILE.to_owned()];
-        let add = |to: &mut Vec<String>, words: &[&str]| to.extend(words.iter().map(|&word| word.to_owned()));
+        let add = |to: &mut Vec<String>, words: &[&str]| {
+            to.extend(words.iter().map(|&word| word.to_owned()))
+        };
         if random.once_in(6) {
             let format = random.of_all(&READ);
             add(&mut info, &["--from", format]);
@@ -152,8 +157,9 @@ impl Seeds {
 
 /// One change of a line, or of bytes where there are none.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
-    let Some(mut lines) =
-        std::str::from_utf8(bytes).ok().map(|text| text.split('\n').map(str::to_owned).collect::<Vec<_>>())
+    let Some(mut lines) = std::str::from_utf8(bytes)
+        .ok()
+        .map(|text| text.split('\n').map(str::to_owned).collect::<Vec<_>>())
     else {
         return spoil_anywhere(bytes, random);
     };
@@ -212,7 +218,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// The bytes as an archive: sound, of many members, within another, damaged, or with much that is nothing.
+/// The bytes as an archive: sound, of many members, within another, damaged, or with much that is
+/// nothing.
 fn archive(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut archive = gzip(bytes);
     match random.below(8) {

@@ -1,4 +1,5 @@
-//! Who may depend on whom (ARCHITECTURE.md, "Arrows"): nothing points back, and pure crates stay pure.
+//! Who may depend on whom (ARCHITECTURE.md, "Arrows"): nothing points back, and pure crates stay
+//! pure.
 
 use super::Finding;
 use super::crates::{Crate, Dependency, short_name};
@@ -36,17 +37,25 @@ pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
         let messages = match allowed(&member.short) {
             Some(direct) => {
                 let broken = member.dependencies.iter().filter_map(|dependency| {
-                    Some((dependency.name.as_str(), broken_arrow(&member.short, direct, dependency)?))
+                    Some((
+                        dependency.name.as_str(),
+                        broken_arrow(&member.short, direct, dependency)?,
+                    ))
                 });
                 broken.collect()
             }
             None => {
-                vec![("name", format!("crate `{}` has no line in xtask's table of arrows", member.short))]
+                vec![(
+                    "name",
+                    format!("crate `{}` has no line in xtask's table of arrows", member.short),
+                )]
             }
         };
         findings.extend(messages.into_iter().map(|(key, message)| {
-            let line =
-                tree.get(&member.manifest).and_then(|file| line_of_key(file.text()?, key)).unwrap_or(1);
+            let line = tree
+                .get(&member.manifest)
+                .and_then(|file| line_of_key(file.text()?, key))
+                .unwrap_or(1);
             Finding::new(&member.manifest, line, message)
         }));
     }
@@ -64,9 +73,11 @@ fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<
     if !dependency.external {
         let to = short_name(name);
         // A test may also look through an arrow at what lies behind it; never against one.
-        let fine = direct.contains(&to) || dependency.dev && direct.iter().any(|via| reaches(via, to));
+        let fine =
+            direct.contains(&to) || dependency.dev && direct.iter().any(|via| reaches(via, to));
         let list = if direct.is_empty() { "no member".to_owned() } else { direct.join(", ") };
-        return (!fine).then(|| format!("arrow `{from}` -> `{to}` is not allowed: `{from}` may use {list}"));
+        return (!fine)
+            .then(|| format!("arrow `{from}` -> `{to}` is not allowed: `{from}` may use {list}"));
     }
     if !pure || dependency.dev {
         return None;
@@ -80,14 +91,16 @@ fn broken_arrow(from: &str, direct: &[&str], dependency: &Dependency) -> Option<
     if name == "serde" && !dependency.optional {
         return Some(format!("pure crate `{from}` must declare `serde` as optional"));
     }
-    // `std` for serde, and for libm the instructions of one processor: not the same bits everywhere.
+    // `std` for serde, and for libm the instructions of one processor: not the same bits
+    // everywhere.
     dependency
         .default_features
         .then(|| format!("pure crate `{from}` must take `{name}` without default features"))
 }
 
 fn reaches(from: &str, to: &str) -> bool {
-    allowed(from).is_some_and(|direct| direct.contains(&to) || direct.iter().any(|via| reaches(via, to)))
+    allowed(from)
+        .is_some_and(|direct| direct.contains(&to) || direct.iter().any(|via| reaches(via, to)))
 }
 
 /// The first line of a manifest that sets `key`, from 1.
@@ -112,7 +125,10 @@ mod tests {
 
     #[test]
     fn the_arrows_of_the_plan_are_allowed() {
-        assert_eq!(messages("ran", "justfull-base justfull-phy justfull-queue libm serde?"), [""; 0]);
+        assert_eq!(
+            messages("ran", "justfull-base justfull-phy justfull-queue libm serde?"),
+            [""; 0]
+        );
         assert_eq!(messages("cli", "justfull-lab clap!"), [""; 0]);
     }
 
@@ -145,19 +161,29 @@ mod tests {
     #[test]
     fn a_test_may_look_through_an_arrow() {
         assert_eq!(messages("cli", "justfull-lab dev:justfull-queue"), [""; 0]);
-        assert_eq!(messages("cli", "justfull-lab justfull-queue").len(), 1, "the program itself may not");
+        assert_eq!(
+            messages("cli", "justfull-lab justfull-queue").len(),
+            1,
+            "the program itself may not"
+        );
     }
 
     #[test]
     fn a_pure_crate_may_use_any_registry_crate_in_tests_only() {
         assert_eq!(messages("queue", "justfull-base dev:proptest! dev:serde_json!"), [""; 0]);
-        assert_eq!(messages("queue", "rand"), ["pure crate `queue` may use libm and serde only, not `rand`"]);
+        assert_eq!(
+            messages("queue", "rand"),
+            ["pure crate `queue` may use libm and serde only, not `rand`"]
+        );
     }
 
     #[test]
     fn a_pure_crate_takes_serde_as_optional_and_both_without_defaults() {
         assert_eq!(messages("phy", "serde"), ["pure crate `phy` must declare `serde` as optional"]);
-        assert_eq!(messages("phy", "libm!"), ["pure crate `phy` must take `libm` without default features"]);
+        assert_eq!(
+            messages("phy", "libm!"),
+            ["pure crate `phy` must take `libm` without default features"]
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Crate attributes: pure crates are `no_std` and forbid `unsafe`; the others forbid or deny it, but for the
-//! drivers that talk to the kernel.
+//! Crate attributes: pure crates are `no_std` and forbid `unsafe`; the others forbid or deny it,
+//! but for the drivers that talk to the kernel.
 
 use super::Finding;
 use super::arrows::PURE;
@@ -37,7 +37,8 @@ fn missing(short: &str, text: &str) -> Vec<String> {
         }
     } else if !MAY_BE_UNSAFE.contains(&short) && !forbids && !has("#![deny(unsafe_code)]") {
         messages.push(format!(
-            "`{short}` must say `#![forbid(unsafe_code)]` or `#![deny(unsafe_code)]`; only {} need not",
+            "`{short}` must say `#![forbid(unsafe_code)]` or `#![deny(unsafe_code)]`; only {} \
+             need not",
             MAY_BE_UNSAFE.join(" and ")
         ));
     }
@@ -52,7 +53,11 @@ mod tests {
     fn a_pure_crate_needs_both_attributes() {
         assert_eq!(missing("queue", "#![no_std]\n#![forbid(unsafe_code)]\n"), [""; 0]);
         assert_eq!(missing("queue", "//! Nothing.\n").len(), 2);
-        assert_eq!(missing("queue", "#![no_std]\n#![deny(unsafe_code)]\n").len(), 1, "deny can be lifted");
+        assert_eq!(
+            missing("queue", "#![no_std]\n#![deny(unsafe_code)]\n").len(),
+            1,
+            "deny can be lifted"
+        );
     }
 
     #[test]

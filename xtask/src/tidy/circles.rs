@@ -24,7 +24,9 @@ const DEEPEST_IMPORT: usize = 8;
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
     for file in &tree.files {
-        if let Some((folder, _)) = file.path.split_once("/src/").filter(|_| file.extension() == "rs") {
+        if let Some((folder, _)) =
+            file.path.split_once("/src/").filter(|_| file.extension() == "rs")
+        {
             crates.entry(folder).or_default().push(file);
         }
     }
@@ -66,7 +68,8 @@ impl<'a> Graph<'a> {
 
     /// The module in which what `path` names is defined, as far as names tell.
     fn home(&self, path: &[String], depth: usize) -> Module {
-        let inside = (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n])).unwrap_or(0);
+        let inside =
+            (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n])).unwrap_or(0);
         let (module, rest) = path.split_at(inside);
         let import = rest.first().and_then(|name| self.modules.get(module)?.imports.get(name));
         match import {
@@ -85,7 +88,8 @@ impl<'a> Graph<'a> {
                 let home = self.home(path, 0);
                 let shared = module.iter().zip(&home).take_while(|(a, b)| a == b).count();
                 if let (Some(from), Some(to)) = (module.get(shared), home.get(shared)) {
-                    let arrows = levels.entry(&module[..shared]).or_default().entry(from).or_default();
+                    let arrows =
+                        levels.entry(&module[..shared]).or_default().entry(from).or_default();
                     arrows.entry(to.clone()).or_insert((&node.file.path, *line));
                 }
             }
@@ -113,11 +117,12 @@ impl<'a> Graph<'a> {
 /// The modules that the text of `module` declares for tests only.
 fn test_modules(text: &str, module: &[String]) -> Vec<Module> {
     let lines = text.lines().zip(text.lines().skip(1));
-    let declared =
-        lines.filter(|(attribute, _)| attribute.trim() == "#[cfg(test)]").filter_map(|(_, item)| {
+    let declared = lines.filter(|(attribute, _)| attribute.trim() == "#[cfg(test)]").filter_map(
+        |(_, item)| {
             let name = item.trim().strip_suffix(';')?.rsplit_once("mod ")?.1;
             Some([module, &[name.to_owned()]].concat())
-        });
+        },
+    );
     declared.collect()
 }
 
@@ -159,15 +164,19 @@ mod tests {
     fn two_files_that_need_each_other_are_a_circle() {
         assert_eq!(
             findings(&[("a.rs", "\nuse crate::b::B;"), ("b.rs", "fn f() { super::a::g() }")]),
-            ["crates/x/src/a.rs:2: a circle of modules: `a` -> `b` -> `a`; move what both need below them"]
+            ["crates/x/src/a.rs:2: a circle of modules: `a` -> `b` -> `a`; move what both need \
+              below them"]
         );
         assert_eq!(findings(&[("a.rs", "use crate::b::B;"), ("b.rs", "use core::fmt;")]), [""; 0]);
     }
 
     #[test]
     fn a_circle_of_three_is_told_once() {
-        let files =
-            [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "use crate::a::A;")];
+        let files = [
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::c::C;"),
+            ("c.rs", "use crate::a::A;"),
+        ];
         let found = findings(&files);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("`a` -> `b` -> `c` -> `a`"), "{found:?}");
@@ -175,8 +184,11 @@ mod tests {
 
     #[test]
     fn a_module_counts_with_what_is_below_it() {
-        let found =
-            findings(&[("a/deep.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;"), ("a.rs", "")]);
+        let found = findings(&[
+            ("a/deep.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::a::A;"),
+            ("a.rs", ""),
+        ]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("crates/x/src/a/deep.rs:1:"), "{found:?}");
     }
@@ -185,20 +197,27 @@ mod tests {
     fn parents_and_children_and_the_root_are_no_circle() {
         let root = ("lib.rs", "mod a;\npub use a::A;\nuse a::child::C;");
         let parent = ("a.rs", "mod child;\nuse child::C;\nuse crate::Root;");
-        assert_eq!(findings(&[root, parent, ("a/child.rs", "use super::A;\nuse crate::Root;")]), [""; 0]);
+        assert_eq!(
+            findings(&[root, parent, ("a/child.rs", "use super::A;\nuse crate::Root;")]),
+            [""; 0]
+        );
     }
 
     #[test]
     fn a_name_exported_again_belongs_to_its_own_module() {
         let root = ("lib.rs", "pub use b::{B as Renamed};\nmod b;");
-        let found = findings(&[root, ("a.rs", "use crate::Renamed;"), ("b.rs", "use crate::a::A;")]);
+        let found =
+            findings(&[root, ("a.rs", "use crate::Renamed;"), ("b.rs", "use crate::a::A;")]);
         assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]
     fn brothers_are_held_to_it_at_every_depth() {
-        let found =
-            findings(&[("m.rs", ""), ("m/a.rs", "use super::b::B;"), ("m/b.rs", "use crate::m::a::A;")]);
+        let found = findings(&[
+            ("m.rs", ""),
+            ("m/a.rs", "use super::b::B;"),
+            ("m/b.rs", "use crate::m::a::A;"),
+        ]);
         assert_eq!(found.len(), 1, "{found:?}");
     }
 

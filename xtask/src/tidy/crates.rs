@@ -7,7 +7,8 @@ use cargo_metadata::{DependencyKind, Metadata};
 /// A member of the workspace.
 #[derive(Clone, Debug)]
 pub(super) struct Crate {
-    /// Name of its folder in the plan of the house: `justfull-ran` is `ran`, the binary `justfull` is `cli`.
+    /// Name of its folder in the plan of the house: `justfull-ran` is `ran`, the binary `justfull`
+    /// is `cli`.
     pub(super) short: String,
     /// Relative to the top of the checkout.
     pub(super) manifest: String,
@@ -36,7 +37,8 @@ pub(super) fn short_name(package: &str) -> &str {
 
 /// The members of a workspace, in cargo's order.
 pub(super) fn from_metadata(metadata: &Metadata, root: &Path) -> Vec<Crate> {
-    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    let relative =
+        |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let packages = metadata.workspace_packages().into_iter();
     packages
         .map(|package| Crate {
@@ -67,9 +69,9 @@ pub(super) fn from_metadata(metadata: &Metadata, root: &Path) -> Vec<Crate> {
 pub(super) mod tests {
     use super::*;
 
-    /// A crate from a short description: `"justfull-base libm? serde?! dev:proptest"`, where `?` marks an optional
-    /// dependency, `!` one with its default features, and `dev:` one for tests. Names that start with `justfull`
-    /// are members.
+    /// A crate from a short description: `"justfull-base libm? serde?! dev:proptest"`, where `?`
+    /// marks an optional dependency, `!` one with its default features, and `dev:` one for
+    /// tests. Names that start with `justfull` are members.
     pub(in crate::tidy) fn crate_of(short: &str, dependencies: &str) -> Crate {
         let dependencies = dependencies.split_whitespace().map(|word| {
             let name = word.strip_prefix("dev:").unwrap_or(word).trim_end_matches(['?', '!']);

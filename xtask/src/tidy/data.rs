@@ -1,7 +1,8 @@
 //! Measured traces are not ours to publish, and large files make every clone slow.
 //!
-//! A trace is known by the columns of its header, and, where `JUSTFULL_DATA` names the folder of the measured
-//! traces, by its own rows. A few rows written by hand, as in a test or a page, are no trace.
+//! A trace is known by the columns of its header, and, where `JUSTFULL_DATA` names the folder of
+//! the measured traces, by its own rows. A few rows written by hand, as in a test or a page, are no
+//! trace.
 
 use std::fs;
 use std::path::Path;
@@ -30,8 +31,9 @@ struct Trace {
 }
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let traces =
-        std::env::var_os("JUSTFULL_DATA").map(|folder| read_traces(Path::new(&folder))).unwrap_or_default();
+    let traces = std::env::var_os("JUSTFULL_DATA")
+        .map(|folder| read_traces(Path::new(&folder)))
+        .unwrap_or_default();
     tree.files.iter().flat_map(|file| check_file(file, &traces)).collect()
 }
 
@@ -52,7 +54,10 @@ fn check_file(file: &File, traces: &[Trace]) -> Vec<Finding> {
             findings.push(Finding::new(
                 &file.path,
                 index + 1,
-                format!("a measured trace (column `{column}` and {} rows): it must not be committed", rows()),
+                format!(
+                    "a measured trace (column `{column}` and {} rows): it must not be committed",
+                    rows()
+                ),
             ));
         }
     }
@@ -82,8 +87,9 @@ fn read_traces(folder: &Path) -> Vec<Trace> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
     paths.sort();
-    let measured =
-        |name: &str| name.starts_with("packets_") || name.starts_with("trace_") && name != "trace_stats.csv";
+    let measured = |name: &str| {
+        name.starts_with("packets_") || name.starts_with("trace_") && name != "trace_stats.csv"
+    };
     paths
         .iter()
         .filter_map(|path| {
@@ -106,7 +112,10 @@ mod tests {
     use super::*;
 
     fn findings(path: &str, text: &str, traces: &[Trace]) -> Vec<String> {
-        check_file(&tree_of(&[(path, text)]).files[0], traces).iter().map(ToString::to_string).collect()
+        check_file(&tree_of(&[(path, text)]).files[0], traces)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -115,7 +124,8 @@ mod tests {
         assert_eq!(findings("a.csv", &rows(50), &[]), [""; 0]);
         assert_eq!(
             findings("a.csv", &rows(51), &[]),
-            ["a.csv:2: a measured trace (column `packets_per_10ms` and 51 rows): it must not be committed"]
+            ["a.csv:2: a measured trace (column `packets_per_10ms` and 51 rows): it must not be \
+              committed"]
         );
         let table = format!("t_s,cqi,rsrp_dbm\n{}", "1,2,-90\n".repeat(60));
         assert_eq!(findings("notes.md", &table, &[]).len(), 1, "whatever the file is called");
@@ -124,13 +134,16 @@ mod tests {
 
     #[test]
     fn rows_are_known_without_their_header() {
-        let text =
-            format!("packets_per_10ms\n{}", (0..200).map(|n| format!("{}\n", n % 15)).collect::<String>());
+        let text = format!(
+            "packets_per_10ms\n{}",
+            (0..200).map(|n| format!("{}\n", n % 15)).collect::<String>()
+        );
         let trace = Trace { name: "packets_walk.csv".into(), rows: first_rows(&text).unwrap() };
         let copy = text.replace("packets_per_10ms", "n");
         assert_eq!(
             findings("b.txt", &copy, &[trace]),
-            ["b.txt:1: holds rows of the measured trace packets_walk.csv: it must not be committed"]
+            ["b.txt:1: holds rows of the measured trace packets_walk.csv: it must not be \
+              committed"]
         );
     }
 

@@ -13,22 +13,30 @@ pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
         return vec![Finding::new(PAGE, 1, "there is no such page")];
     };
     let Some((line, section)) = section(text, "dependencies") else {
-        return vec![Finding::new(PAGE, 1, "there is no section whose title says \"Dependencies\"")];
+        return vec![Finding::new(
+            PAGE,
+            1,
+            "there is no section whose title says \"Dependencies\"",
+        )];
     };
     let mut named = BTreeSet::new();
     for line in &section {
         named.extend(line.split('`').skip(1).step_by(2));
     }
-    let declared =
-        crates.iter().flat_map(|member| &member.dependencies).filter(|dependency| dependency.external);
-    let missing: BTreeSet<&str> =
-        declared.map(|dependency| dependency.name.as_str()).filter(|name| !named.contains(name)).collect();
+    let declared = crates
+        .iter()
+        .flat_map(|member| &member.dependencies)
+        .filter(|dependency| dependency.external);
+    let missing: BTreeSet<&str> = declared
+        .map(|dependency| dependency.name.as_str())
+        .filter(|name| !named.contains(name))
+        .collect();
     let message = |name| format!("no line for the dependency `{name}`: say what it is for");
     missing.into_iter().map(|name| Finding::new(PAGE, line, message(name))).collect()
 }
 
-/// Number, from 1, of the first heading whose title has `word` in it, and the lines up to the next heading of its
-/// level or above.
+/// Number, from 1, of the first heading whose title has `word` in it, and the lines up to the next
+/// heading of its level or above.
 fn section<'a>(text: &'a str, word: &str) -> Option<(usize, Vec<&'a str>)> {
     let level = |line: &str| line.len() - line.trim_start_matches('#').len();
     let is_title = |line: &str| level(line) > 0 && line.to_lowercase().contains(word);
@@ -46,14 +54,15 @@ mod tests {
     use super::*;
 
     fn findings(page: &str) -> Vec<String> {
-        let crates = [crate_of("base", "libm serde? dev:proptest!"), crate_of("ran", "justfull-base libm")];
+        let crates =
+            [crate_of("base", "libm serde? dev:proptest!"), crate_of("ran", "justfull-base libm")];
         check(&crates, &tree_of(&[(PAGE, page)])).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_line_for_each_dependency_is_enough() {
-        let page =
-            "# Map\n## Dependencies\n- `libm`: roots\n### For tests\n| `proptest` | `serde` |\n## End\n";
+        let page = "# Map\n## Dependencies\n- `libm`: roots\n### For tests\n| `proptest` | \
+                    `serde` |\n## End\n";
         assert_eq!(findings(page), [""; 0]);
     }
 

@@ -7,8 +7,12 @@ use super::tree::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     // First components of paths: `crates/x` in back quotes is meant as a path, `and/or` is not.
-    let folders: BTreeSet<&str> =
-        tree.files.iter().filter_map(|file| file.path.split_once('/')).map(|(first, _)| first).collect();
+    let folders: BTreeSet<&str> = tree
+        .files
+        .iter()
+        .filter_map(|file| file.path.split_once('/'))
+        .map(|(first, _)| first)
+        .collect();
     let pages = tree.files.iter().filter(|file| file.extension() == "md");
     pages.flat_map(|page| check_page(page, tree, &folders)).collect()
 }
@@ -18,7 +22,8 @@ fn check_page(page: &File, tree: &Tree, folders: &BTreeSet<&str>) -> Vec<Finding
     let mut findings = Vec::new();
     for (line, prose) in prose_lines(text) {
         let (plain, quoted) = split_code_spans(prose);
-        let links = link_targets(&plain).into_iter().filter_map(|target| broken_link(page, target, tree));
+        let links =
+            link_targets(&plain).into_iter().filter_map(|target| broken_link(page, target, tree));
         findings.extend(links.map(|message| Finding::new(&page.path, line, message)));
         for path in quoted.into_iter().filter(|word| is_path(word, folders)) {
             if !tree.contains(path) {
@@ -84,7 +89,8 @@ fn broken_link(page: &File, target: &str, tree: &Tree) -> Option<String> {
     missing.then(|| format!("link to `{target}`: `{resolved}` has no heading `#{anchor}`"))
 }
 
-/// `link` as seen from the page at `from`, relative to the top; above the top is outside the tree and not checked.
+/// `link` as seen from the page at `from`, relative to the top; above the top is outside the tree
+/// and not checked.
 fn resolve(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -98,8 +104,8 @@ fn resolve(from: &str, link: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The names by which the headings of a page can be linked to: lower case, punctuation dropped, spaces as hyphens,
-/// and a number behind those that occur again.
+/// The names by which the headings of a page can be linked to: lower case, punctuation dropped,
+/// spaces as hyphens, and a number behind those that occur again.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (_, line) in prose_lines(text) {
@@ -125,7 +131,8 @@ fn slug(title: &str) -> String {
         .collect()
 }
 
-/// Whether a code span is meant as a path of this tree: `crates/ran/src/stack.rs`, but not `aqm/*.rs`.
+/// Whether a code span is meant as a path of this tree: `crates/ran/src/stack.rs`, but not
+/// `aqm/*.rs`.
 fn is_path(word: &str, folders: &BTreeSet<&str>) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.', '/'].contains(&c);
     word.split_once('/').is_some_and(|(first, _)| folders.contains(first))
@@ -177,7 +184,9 @@ mod tests {
     #[test]
     fn a_path_in_back_quotes_must_exist() {
         assert_eq!(
-            findings("`crates/ran/src/stack.rs`, `crates/ran/`, `aqm/*.rs`, `and/or`, `crates/<name>`"),
+            findings(
+                "`crates/ran/src/stack.rs`, `crates/ran/`, `aqm/*.rs`, `and/or`, `crates/<name>`"
+            ),
             [""; 0]
         );
         assert_eq!(

@@ -1,8 +1,11 @@
-//! Just enough of Rust's grammar for the rules: code without comments and literals, and the paths it names.
+//! Just enough of Rust's grammar for the rules: code without comments and literals, and the paths
+//! it names.
 
-/// Replaces comments and the contents of string and character literals by spaces; lines stay where they are.
+/// Replaces comments and the contents of string and character literals by spaces; lines stay where
+/// they are.
 pub(super) fn without_comments(text: &str) -> String {
-    let mut scanner = Scanner { rest: text, out: String::with_capacity(text.len()), after_word: false };
+    let mut scanner =
+        Scanner { rest: text, out: String::with_capacity(text.len()), after_word: false };
     while !scanner.rest.is_empty() {
         scanner.step();
     }
@@ -12,7 +15,8 @@ pub(super) fn without_comments(text: &str) -> String {
 struct Scanner<'a> {
     rest: &'a str,
     out: String,
-    /// The last character copied was part of an identifier, so that an `r` now is not the start of a literal.
+    /// The last character copied was part of an identifier, so that an `r` now is not the start of
+    /// a literal.
     after_word: bool,
 }
 
@@ -70,7 +74,8 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Length of the literal at the start of `text` that opens and closes with `quote` and knows `\` escapes.
+/// Length of the literal at the start of `text` that opens and closes with `quote` and knows `\`
+/// escapes.
 fn quoted(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -105,13 +110,14 @@ fn character(text: &str) -> Option<usize> {
     (chars.next() == Some('\'')).then(|| 2 + first.len_utf8())
 }
 
-/// Index of the first line, from 0, that opens the tests of a file (`#[cfg(test)]` at the margin, before a module), or the number of
-/// lines.
+/// Index of the first line, from 0, that opens the tests of a file (`#[cfg(test)]` at the margin,
+/// before a module), or the number of lines.
 pub(super) fn start_of_tests(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     let opens = |at: &usize| {
         let item = lines[at + 1..].iter().find(|line| !line.starts_with("#["));
-        lines[*at] == "#[cfg(test)]" && item.is_some_and(|item| item.contains("mod ") && item.ends_with('{'))
+        lines[*at] == "#[cfg(test)]"
+            && item.is_some_and(|item| item.contains("mod ") && item.ends_with('{'))
     };
     (0..lines.len()).find(opens).unwrap_or(lines.len())
 }
@@ -127,7 +133,8 @@ pub(super) struct CodePath {
     pub(super) line: usize,
 }
 
-/// The module that the file at `path` is, from the root of its crate: `src/aqm/codel.rs` is `[aqm, codel]`.
+/// The module that the file at `path` is, from the root of its crate: `src/aqm/codel.rs` is `[aqm,
+/// codel]`.
 pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     let stem = path_in_src.strip_suffix(".rs").unwrap_or(path_in_src);
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
@@ -137,13 +144,14 @@ pub(super) fn module_of(path_in_src: &str) -> Vec<String> {
     }
 }
 
-/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. One that is imported from another crate looks
-/// like one of a module that is not there.
+/// Every path in `text` that is imported or that starts with `crate`, `self` or `super`. One that
+/// is imported from another crate looks like one of a module that is not there.
 pub(super) fn paths(text: &str, module: &[String]) -> Vec<CodePath> {
     let code = without_comments(text);
     let tokens = tokens(&code);
     let mut reader = Reader { tokens: &tokens, found: Vec::new() };
-    // One entry for each open brace: whether it opened a `mod`, whose name is then the last of `here`.
+    // One entry for each open brace: whether it opened a `mod`, whose name is then the last of
+    // `here`.
     let mut braces: Vec<bool> = Vec::new();
     let mut here = module.to_vec();
     let mut at = 0;
@@ -211,7 +219,8 @@ impl Reader<'_> {
         self.tokens.get(at).is_some_and(|token| token.text == text)
     }
 
-    /// Reads one path or tree of paths that starts at `at` below `prefix`; returns the index after it.
+    /// Reads one path or tree of paths that starts at `at` below `prefix`; returns the index after
+    /// it.
     fn read(&mut self, mut at: usize, mut prefix: Vec<String>) -> usize {
         let line = self.tokens[at].line;
         loop {
@@ -230,7 +239,8 @@ impl Reader<'_> {
             }
             at += 1;
         }
-        let name = if self.is(at, "as") { self.tokens.get(at + 1).map(|token| token.text) } else { None };
+        let name =
+            if self.is(at, "as") { self.tokens.get(at + 1).map(|token| token.text) } else { None };
         let name = name.or(prefix.last().map(String::as_str)).unwrap_or_default().to_owned();
         self.found.push(CodePath { segments: prefix, name, line });
         at
@@ -264,7 +274,10 @@ mod tests {
     #[test]
     fn comments_and_literals_become_spaces_and_lines_stay() {
         let code = without_comments("a /* x /* y */ z */ b // c\nlet s = \"q\\\"u\"; d");
-        assert_eq!(code, format!("a {} b {}\nlet s = {}; d", " ".repeat(17), " ".repeat(4), " ".repeat(6)));
+        assert_eq!(
+            code,
+            format!("a {} b {}\nlet s = {}; d", " ".repeat(17), " ".repeat(4), " ".repeat(6))
+        );
     }
 
     #[test]
@@ -308,7 +321,10 @@ mod tests {
 
     #[test]
     fn paths_in_comments_strings_and_visibilities_are_none() {
-        assert_eq!(found("// crate::aqm::red\npub(super) const X: &str = \"super::red\";"), [""; 0]);
+        assert_eq!(
+            found("// crate::aqm::red\npub(super) const X: &str = \"super::red\";"),
+            [""; 0]
+        );
     }
 
     #[test]

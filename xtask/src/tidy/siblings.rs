@@ -1,4 +1,5 @@
-//! "One algorithm, one file": files of one kind import no sibling; and a layer calls another only where it stands on it.
+//! "One algorithm, one file": files of one kind import no sibling; and a layer calls another only
+//! where it stands on it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,8 @@ const FAMILIES: [(&str, &str); 7] = [
 /// Layers of the downlink chain.
 const LAYERS: [&str; 7] = ["upf", "sdap", "bearer", "pdcp", "rlc", "mac", "harq"];
 
-/// Modules that bring layers together, each with the layers that it may name. `ran::stack` may name all.
+/// Modules that bring layers together, each with the layers that it may name. `ran::stack` may name
+/// all.
 const JOINS: [(&str, &[&str]); 3] = [
     // A data radio bearer is PDCP above RLC.
     ("bearer", &["pdcp", "rlc"]),
@@ -34,8 +36,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (member, family) in FAMILIES {
         let folder = format!("crates/{member}/src/{family}/");
-        let algorithms: BTreeSet<&str> =
-            tree.files.iter().filter_map(|file| Some(stem(file.path.strip_prefix(&folder)?))).collect();
+        let algorithms: BTreeSet<&str> = tree
+            .files
+            .iter()
+            .filter_map(|file| Some(stem(file.path.strip_prefix(&folder)?)))
+            .collect();
         for file in tree.files.iter().filter(|file| file.path.starts_with(&folder)) {
             findings.extend(imported_siblings(file, member, family, &algorithms));
         }
@@ -50,7 +55,12 @@ fn stem(path: &str) -> &str {
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-fn imported_siblings(file: &File, member: &str, family: &str, algorithms: &BTreeSet<&str>) -> Vec<Finding> {
+fn imported_siblings(
+    file: &File,
+    member: &str,
+    family: &str,
+    algorithms: &BTreeSet<&str>,
+) -> Vec<Finding> {
     let Some((module, text)) = source(file, member) else { return Vec::new() };
     let own = module.get(1).map_or("", String::as_str);
     let is_sibling = |name: &str| name != own && algorithms.contains(name);
@@ -60,7 +70,8 @@ fn imported_siblings(file: &File, member: &str, family: &str, algorithms: &BTree
         .filter_map(|path| {
             let sibling = path.segments.get(1).filter(|name| is_sibling(name))?;
             let message = format!(
-                "`{family}::{own}` uses its sibling `{family}::{sibling}`: move what both need to `{family}.rs`"
+                "`{family}::{own}` uses its sibling `{family}::{sibling}`: move what both need to \
+                 `{family}.rs`"
             );
             Some(Finding::new(&file.path, path.line, message))
         })
@@ -71,7 +82,9 @@ fn imported_siblings(file: &File, member: &str, family: &str, algorithms: &BTree
 fn joined_layers(file: &File) -> Option<Finding> {
     let (module, text) = source(file, "ran")?;
     // The root declares the layers; it does not call them. Tests may.
-    let name = module.first().filter(|name| *name != "stack" && module.iter().all(|part| part != "tests"))?;
+    let name = module
+        .first()
+        .filter(|name| *name != "stack" && module.iter().all(|part| part != "tests"))?;
     let joined = JOINS.iter().find(|(joiner, _)| joiner == name).map(|(_, layers)| *layers);
     // What is no layer may serve one of them.
     let mut own = LAYERS.into_iter().find(|layer| layer == name);
@@ -85,7 +98,8 @@ fn joined_layers(file: &File) -> Option<Finding> {
                 &file.path,
                 path.line,
                 format!(
-                    "`ran::{name}` brings the layers `{own}` and `{layer}` together: only `ran::stack` and xtask's table of joins may"
+                    "`ran::{name}` brings the layers `{own}` and `{layer}` together: only \
+                     `ran::stack` and xtask's table of joins may"
                 ),
             ));
         }
@@ -112,14 +126,16 @@ mod tests {
     #[test]
     fn a_sibling_is_found_however_it_is_named() {
         let red = ("crates/queue/src/aqm/red.rs", "");
-        for import in
-            ["use super::red::Red;", "use crate::aqm::{Aqm, red::Red};", "fn f() { super::red::mark() }"]
-        {
+        for import in [
+            "use super::red::Red;",
+            "use crate::aqm::{Aqm, red::Red};",
+            "fn f() { super::red::mark() }",
+        ] {
             let found = findings(&[("crates/queue/src/aqm/ared.rs", &format!("\n{import}")), red]);
             assert_eq!(
                 found,
-                ["crates/queue/src/aqm/ared.rs:2: `aqm::ared` uses its sibling `aqm::red`: \
-                  move what both need to `aqm.rs`"],
+                ["crates/queue/src/aqm/ared.rs:2: `aqm::ared` uses its sibling `aqm::red`: move \
+                  what both need to `aqm.rs`"],
                 "{import}"
             );
         }
@@ -128,7 +144,10 @@ mod tests {
     #[test]
     fn the_family_and_other_families_are_no_siblings() {
         let found = findings(&[
-            ("crates/queue/src/aqm/fq_codel.rs", "use super::Aqm;\nuse crate::discipline::drr::Drr;"),
+            (
+                "crates/queue/src/aqm/fq_codel.rs",
+                "use super::Aqm;\nuse crate::discipline::drr::Drr;",
+            ),
             ("crates/queue/src/discipline/drr.rs", ""),
             ("crates/queue/src/aqm/red.rs", ""),
         ]);
@@ -137,9 +156,15 @@ mod tests {
 
     #[test]
     fn files_of_one_folder_are_one_algorithm() {
-        let bbr = ("crates/tcp/src/cc/bbr/startup.rs", "use super::filter::Max;\nuse crate::cc::bbr::State;");
-        let found =
-            findings(&[bbr, ("crates/tcp/src/cc/bbr/filter.rs", ""), ("crates/tcp/src/cc/bbr.rs", "")]);
+        let bbr = (
+            "crates/tcp/src/cc/bbr/startup.rs",
+            "use super::filter::Max;\nuse crate::cc::bbr::State;",
+        );
+        let found = findings(&[
+            bbr,
+            ("crates/tcp/src/cc/bbr/filter.rs", ""),
+            ("crates/tcp/src/cc/bbr.rs", ""),
+        ]);
         assert_eq!(found, [""; 0]);
         let found = findings(&[
             ("crates/tcp/src/cc/bbr/probe.rs", "use crate::cc::cubic::K;"),
@@ -155,8 +180,8 @@ mod tests {
         assert_eq!([of("stack.rs", both), of("stack/pull.rs", both)].concat(), [""; 0]);
         assert_eq!(
             of("channel.rs", both),
-            ["crates/ran/src/channel.rs:2: `ran::channel` brings the layers `rlc` and `mac` together: \
-              only `ran::stack` and xtask's table of joins may"]
+            ["crates/ran/src/channel.rs:2: `ran::channel` brings the layers `rlc` and `mac` \
+              together: only `ran::stack` and xtask's table of joins may"]
         );
         assert_eq!(of("rlc/um.rs", "use crate::mac::Mac;").len(), 1, "its own layer counts");
         assert_eq!(
@@ -165,7 +190,11 @@ mod tests {
         );
         assert_eq!(of("harq.rs", "use crate::pdcp::Pdcp;").len(), 1);
         assert_eq!(of("bearer/link.rs", "use crate::pdcp::Pdcp;\nuse crate::rlc::Tx;"), [""; 0]);
-        assert_eq!(of("bearer.rs", "use crate::mac::Mac;").len(), 1, "a bearer does not know its MAC");
+        assert_eq!(
+            of("bearer.rs", "use crate::mac::Mac;").len(),
+            1,
+            "a bearer does not know its MAC"
+        );
         assert_eq!(of("mac/rb.rs", "use crate::harq::Harq;\nuse crate::bearer::Bearer;"), [""; 0]);
         assert_eq!(of("mac/rb.rs", "use crate::rlc::RlcTx;").len(), 1, "the bearer is between");
         assert_eq!(of("limiter.rs", "use crate::mac::Mac;"), [""; 0], "it serves one layer");

@@ -7,8 +7,12 @@ use super::tree::{File, Tree};
 /// Lines of code of a source file before its tests, without comments, blank lines and the insides
 /// of strings.
 const MAX_LINES: usize = 500;
-/// Characters in a line of code.
-const MAX_COLUMNS: usize = 140;
+/// Files that are one table; their length follows from what it lists.
+const TABLES: [&str; 1] = ["crates/report/src/export/columns/runs.rs"];
+/// Characters in a line of code or of a comment.
+const MAX_COLUMNS: usize = 100;
+/// Characters in a line that has a text in quotes, where breaking it would hide what is compared.
+const MAX_COLUMNS_QUOTED: usize = 140;
 
 /// Words of unfinished work, spelled so that this file does not hold them.
 const LEFTOVERS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
@@ -56,7 +60,8 @@ fn trailing_space(line: &str) -> Option<String> {
 
 fn too_long(line: &str) -> Option<String> {
     let columns = line.chars().count();
-    (columns > MAX_COLUMNS).then(|| format!("{columns} columns, at most {MAX_COLUMNS}"))
+    let most = if line.contains('"') { MAX_COLUMNS_QUOTED } else { MAX_COLUMNS };
+    (columns > most).then(|| format!("{columns} columns, at most {most}"))
 }
 
 fn tab(line: &str) -> Option<String> {
@@ -78,21 +83,24 @@ fn has_word(line: &str, word: &str) -> bool {
     let part_of_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
         let after = &line[at + word.len()..];
-        !line[..at].ends_with(part_of_word) && (word.ends_with('!') || !after.starts_with(part_of_word))
+        !line[..at].ends_with(part_of_word)
+            && (word.ends_with('!') || !after.starts_with(part_of_word))
     })
 }
 
 /// Files in a `tests` folder and `tests.rs` are tests and may be longer. `stripped` is `text`
 /// without comments and literals.
 fn too_many_lines(path: &str, text: &str, stripped: &str) -> Option<Finding> {
-    if path.split('/').any(|part| part == "tests" || part == "tests.rs") {
+    let test = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+    if test || TABLES.contains(&path) {
         return None;
     }
     let before_tests = stripped.lines().take(rust_code::start_of_tests(text)).enumerate();
     let mut code = before_tests.filter(|(_, line)| !line.trim().is_empty()).map(|(index, _)| index);
     let first_beyond = code.nth(MAX_LINES)?;
     let lines = MAX_LINES + 1 + code.count();
-    let message = format!("{lines} lines of code before the tests, at most {MAX_LINES}: split off a module");
+    let message =
+        format!("{lines} lines of code before the tests, at most {MAX_LINES}: split off a module");
     Some(Finding::new(path, first_beyond + 1, message))
 }
 
@@ -119,7 +127,11 @@ mod tests {
             );
             assert_eq!(findings("Makefile", &format!("# {word}\n")).len(), 1);
             assert_eq!(findings("a.md", &format!("{word}\n")), [""; 0], "prose may speak of it");
-            assert_eq!(findings("a.rs", &format!("// a{word}b {word}S\n")), [""; 0], "only as a word");
+            assert_eq!(
+                findings("a.rs", &format!("// a{word}b {word}S\n")),
+                [""; 0],
+                "only as a word"
+            );
         }
     }
 
@@ -127,7 +139,10 @@ mod tests {
     fn macros_count_in_code_and_not_in_comments_or_strings() {
         for name in MACROS {
             assert_eq!(findings("a.rs", &format!("fn f() {{ {name}(); }}\n")).len(), 1, "{name}");
-            assert_eq!(findings("a.rs", &format!("// no {name}() here\nlet s = \"{name}\";\n")), [""; 0]);
+            assert_eq!(
+                findings("a.rs", &format!("// no {name}() here\nlet s = \"{name}\";\n")),
+                [""; 0]
+            );
         }
         assert_eq!(findings("a.rs", "my_dbg!(1);\n"), [""; 0]);
     }
@@ -142,11 +157,12 @@ mod tests {
 
     #[test]
     fn long_lines_are_counted_in_characters() {
-        assert_eq!(findings("a.rs", &format!("// {}\n", "é".repeat(137))), [""; 0]);
+        assert_eq!(findings("a.rs", &format!("// {}\n", "é".repeat(97))), [""; 0]);
         assert_eq!(
-            findings("a.rs", &format!("// {}\n", "é".repeat(138))),
-            ["a.rs:1: 141 columns, at most 140"]
+            findings("a.rs", &format!("// {}\n", "é".repeat(98))),
+            ["a.rs:1: 101 columns, at most 100"]
         );
+        assert_eq!(findings("a.rs", &format!("// \"{}\"\n", "é".repeat(135))), [""; 0]);
         assert_eq!(findings("a.md", &"x".repeat(500)), [""; 0]);
     }
 
@@ -154,7 +170,10 @@ mod tests {
     fn comments_and_the_tests_of_a_file_do_not_count_for_its_length() {
         let code = "x\n".repeat(500);
         let comments = "// x\n\n".repeat(500);
-        assert_eq!(findings("a.rs", &format!("{comments}{code}#[cfg(test)]\nmod tests {{\n{code}")), [""; 0]);
+        assert_eq!(
+            findings("a.rs", &format!("{comments}{code}#[cfg(test)]\nmod tests {{\n{code}")),
+            [""; 0]
+        );
         assert_eq!(
             findings("a.rs", &format!("{code}\nx\nx\n")),
             ["a.rs:502: 502 lines of code before the tests, at most 500: split off a module"]

@@ -20,7 +20,8 @@ impl File {
         std::str::from_utf8(&self.bytes).ok()
     }
 
-    /// What follows the last dot of the file name, or the whole name if there is none: `rs`, `Makefile`.
+    /// What follows the last dot of the file name, or the whole name if there is none: `rs`,
+    /// `Makefile`.
     pub(super) fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or(&self.path);
         name.rsplit('.').next().unwrap_or(name)
@@ -34,8 +35,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Reads what `git ls-files` names. `safe.directory` lets a checkout be read that another user owns, as in
-    /// containers.
+    /// Reads what `git ls-files` names. `safe.directory` lets a checkout be read that another user
+    /// owns, as in containers.
     pub(super) fn read(root: &Path) -> Outcome<Self> {
         let mut git = Command::new("git");
         git.current_dir(root).args(["-c", "safe.directory=*", "ls-files", "-z"]);
@@ -54,7 +55,8 @@ impl Tree {
             if !place.is_file() {
                 continue;
             }
-            let bytes = fs::read(&place).map_err(|error| Failure::Environment(format!("{path}: {error}")))?;
+            let bytes = fs::read(&place)
+                .map_err(|error| Failure::Environment(format!("{path}: {error}")))?;
             files.push(File { path, bytes });
         }
         Ok(Self { files })
@@ -78,7 +80,8 @@ pub(super) mod tests {
 
     /// A tree of (path, text).
     pub(in crate::tidy) fn tree_of(files: &[(&str, &str)]) -> Tree {
-        let files = files.iter().map(|(path, text)| File { path: (*path).into(), bytes: (*text).into() });
+        let files =
+            files.iter().map(|(path, text)| File { path: (*path).into(), bytes: (*text).into() });
         Tree { files: files.collect() }
     }
 

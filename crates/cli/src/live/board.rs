@@ -1,5 +1,5 @@
-//! What a live run is doing, on the terminal, twice a second. A thread of its own writes: a terminal that takes no more holds up neither
-//! the run nor its results.
+//! What a live run is doing, on the terminal, twice a second. A thread of its own writes: a
+//! terminal that takes no more holds up neither the run nor its results.
 
 use super::last::Last;
 use justfull_base::{DropReason, Duration, Instant, Layer};
@@ -42,7 +42,8 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.stop = None;
-        // The channel closes when the thread has ended. A thread that does not end by then ends with the process.
+        // The channel closes when the thread has ended. A thread that does not end by then ends
+        // with the process.
         let _ended = self.ended.recv_timeout(END);
     }
 }
@@ -75,7 +76,8 @@ impl Board {
         let rate = (view.down.delivered_bytes - self.bytes) as f64 * 8e-6 / since;
         let (used, offered) = (counts.used - before.used, counts.offered - before.offered);
         let mut text = format!(
-            "\r{:7.1} s   {rate:9.2} Mbit/s   {:5.1} % of the cell   late {:.0} us (p99), {} of {} slots missed\x1b[K\n",
+            "\r{:7.1} s   {rate:9.2} Mbit/s   {:5.1} % of the cell   late {:.0} us (p99), {} of \
+             {} slots missed\x1b[K\n",
             now.as_nanos() as f64 * 1e-9,
             100.0 * used as f64 / (offered as f64).max(1.0),
             view.lateness.p99_us,
@@ -92,7 +94,9 @@ impl Board {
             let ms = |p| times.percentile(p).map_or(0.0, Duration::as_millis_f64);
             let _ok = match times.count {
                 0 => write!(text, "  {} -", layer.name()),
-                _ => write!(text, "  {} {:.1} ms (p50) {:.1} (p95)", layer.name(), ms(0.5), ms(0.95)),
+                _ => {
+                    write!(text, "  {} {:.1} ms (p50) {:.1} (p95)", layer.name(), ms(0.5), ms(0.95))
+                }
             };
         }
         text.push_str("\x1b[K\n  dropped ");
@@ -145,7 +149,12 @@ mod tests {
             flows: 9,
             aged_flows: 2,
             shared_packets: 0,
-            lateness: LatenessReport { slots: 500, missed: 2, p99_us: 21.0, ..LatenessReport::default() },
+            lateness: LatenessReport {
+                slots: 500,
+                missed: 2,
+                p99_us: 21.0,
+                ..LatenessReport::default()
+            },
         };
         view.counts.drops[2][DropReason::Overflow as usize] = 12;
         view.counts.sojourn[2].record(Duration::from_millis(100));

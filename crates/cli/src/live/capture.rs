@@ -25,8 +25,8 @@ impl Writer {
     /// Opens `path` and begins to write what the driver's end of the ring is told.
     pub(super) fn start(path: &Path, provenance: &Provenance) -> Result<(Recorder, Self), Failure> {
         let mut interfaces = INTERFACES;
-        interfaces[UPLINK].1 =
-            "datagrams of UEs as they reach the server, or as the queue of a UE has no room for them";
+        interfaces[UPLINK].1 = "datagrams of UEs as they reach the server, or as the queue of a \
+                                UE has no room for them";
         let file = PacketFile::create(path, provenance, &interfaces, SNAPLEN as u32)
             .map_err(|e| Failure::usage(&e))?;
         let (recorder, frames) = ring(FRAMES);
@@ -36,7 +36,8 @@ impl Writer {
         Ok((recorder, Self { thread }))
     }
 
-    /// Waits for the last frame, when the run is over, and puts the file in its place if it is `wanted`.
+    /// Waits for the last frame, when the run is over, and puts the file in its place if it is
+    /// `wanted`.
     pub(super) fn finish(self, wanted: bool) -> Result<(), Failure> {
         let written = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let committed =
@@ -66,7 +67,12 @@ fn put(file: &mut PacketFile, frame: &Frame) -> io::Result<()> {
     if matches!(frame.fate, Fate::Dropped(..)) {
         file.dropped(interface, 1);
     }
-    file.put(interface, frame.at, Kept { bytes: frame.bytes(), original: frame.original }, &comment(frame))
+    file.put(
+        interface,
+        frame.at,
+        Kept { bytes: frame.bytes(), original: frame.original },
+        &comment(frame),
+    )
 }
 
 /// Whose it is and what happened to it, in the words of a simulated run's capture.
@@ -81,7 +87,9 @@ fn comment(frame: &Frame) -> String {
         Fate::Left(sojourn) => format!("sojourn={}ms", ms(sojourn)),
         Fate::Reached(total) => format!("total={}ms", ms(total)),
         Fate::Arrived => "up".into(),
-        Fate::Dropped(reason, waited) => format!("dropped={} sojourn={}ms", reason.name(), ms(waited)),
+        Fate::Dropped(reason, waited) => {
+            format!("dropped={} sojourn={}ms", reason.name(), ms(waited))
+        }
     });
     words.join(" ")
 }

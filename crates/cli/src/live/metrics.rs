@@ -1,7 +1,7 @@
 //! `--metrics`: the live view for Prometheus, in its text format 0.0.4, at `/metrics`.
 //!
-//! The driver leaves its view where a thread finds it, ten times a second, unless that thread is just looking: it never waits.
-//! Counters count from the start of the run, the warm-up included.
+//! The driver leaves its view where a thread finds it, ten times a second, unless that thread is
+//! just looking: it never waits. Counters count from the start of the run, the warm-up included.
 
 use super::last::Last;
 use crate::Failure;
@@ -80,7 +80,11 @@ fn text(now: Instant, view: &View) -> String {
         now.as_nanos() as f64 * 1e-9,
     );
     let backlog = view.backlog_packets.map(|packets| packets as f64);
-    family(out, ("justfull_backlog_packets", "gauge", "Packets that wait in a layer."), by_layer(backlog));
+    family(
+        out,
+        ("justfull_backlog_packets", "gauge", "Packets that wait in a layer."),
+        by_layer(backlog),
+    );
     let rlc = "Bytes that waited in the RLC before the last slot.";
     single(out, ("justfull_rlc_backlog_bytes", "gauge", rlc), counts.rlc_bytes as f64);
     single(out, ("justfull_slots_total", "counter", "Slots of the MAC."), counts.slots as f64);
@@ -95,37 +99,56 @@ fn text(now: Instant, view: &View) -> String {
         };
         reasons.map(sample)
     });
-    family(out, ("justfull_dropped_packets_total", "counter", "Packets that a layer dropped."), drops);
+    family(
+        out,
+        ("justfull_dropped_packets_total", "counter", "Packets that a layer dropped."),
+        drops,
+    );
     let marks = counts.marks.map(|n| n as f64);
     let help = "Packets that a layer marked congestion experienced.";
     family(out, ("justfull_marked_packets_total", "counter", help), by_layer(marks));
+    sojourn(out, view);
+    datagrams(out, view);
+    for (name, help, value) in [
+        ("justfull_flows_total", "Flows that have appeared.", view.flows),
+        (
+            "justfull_aged_flows_total",
+            "Flows that made way in a full table of flows.",
+            view.aged_flows,
+        ),
+        (
+            "justfull_shared_packets_total",
+            "Packets of flows that found no place in it.",
+            view.shared_packets,
+        ),
+    ] {
+        single(out, (name, "counter", help), value as f64);
+    }
+    lateness(out, view);
+    text
+}
+
+/// How long packets were in each layer.
+fn sojourn(out: &mut String, view: &View) {
     let head = (
         "justfull_sojourn_seconds",
         "summary",
         "Time of packets in a layer; quantiles since the start of the run, to an eighth.",
     );
     family(out, head, []);
-    for (layer, times) in LAYERS.into_iter().zip(&counts.sojourn) {
+    for (layer, times) in LAYERS.into_iter().zip(&view.counts.sojourn) {
         for (p, name) in [(0.5, "0.5"), (0.95, "0.95"), (0.99, "0.99")] {
             let time = times.percentile(p).map_or(f64::NAN, |time| time.as_secs_f64());
-            let _ok =
-                writeln!(out, "justfull_sojourn_seconds{{layer=\"{layer}\",quantile=\"{name}\"}} {time}");
+            let _ok = writeln!(
+                out,
+                "justfull_sojourn_seconds{{layer=\"{layer}\",quantile=\"{name}\"}} {time}"
+            );
         }
         let (packets, ns) = (times.count, times.sum_ns);
         let label = format!("{{layer=\"{layer}\"}}");
         let _ok = writeln!(out, "justfull_sojourn_seconds_sum{label} {}", ns as f64 * 1e-9);
         let _ok = writeln!(out, "justfull_sojourn_seconds_count{label} {packets}");
     }
-    datagrams(out, view);
-    for (name, help, value) in [
-        ("justfull_flows_total", "Flows that have appeared.", view.flows),
-        ("justfull_aged_flows_total", "Flows that made way in a full table of flows.", view.aged_flows),
-        ("justfull_shared_packets_total", "Packets of flows that found no place in it.", view.shared_packets),
-    ] {
-        single(out, (name, "counter", help), value as f64);
-    }
-    lateness(out, view);
-    text
 }
 
 /// What became of datagrams, by direction.
@@ -139,18 +162,22 @@ fn datagrams(out: &mut String, view: &View) {
             ("refused", account.refused),
         ]
     };
-    let received = ways.map(|(way, account)| (format!("{{way=\"{way}\"}}"), account.received as f64));
+    let received =
+        ways.map(|(way, account)| (format!("{{way=\"{way}\"}}"), account.received as f64));
     let help = "Datagrams that were read from an interface.";
     family(out, ("justfull_received_datagrams_total", "counter", help), received);
     let samples = ways.into_iter().flat_map(|(way, account)| {
         let label = move |outcome: &str| format!("{{way=\"{way}\",outcome=\"{outcome}\"}}");
         let malformed = Malformed::ALL.into_iter().zip(account.malformed);
-        let malformed = malformed.map(move |(of, n)| (label(&format!("malformed_{}", of.name())), n as f64));
+        let malformed =
+            malformed.map(move |(of, n)| (label(&format!("malformed_{}", of.name())), n as f64));
         malformed.chain(outcomes(account).map(move |(outcome, n)| (label(outcome), n as f64)))
     });
-    let help = "Datagrams that left the chain, or never entered it; drops in it are counted by layer.";
+    let help =
+        "Datagrams that left the chain, or never entered it; drops in it are counted by layer.";
     family(out, ("justfull_datagrams_total", "counter", help), samples);
-    let bytes = ways.map(|(way, account)| (format!("{{way=\"{way}\"}}"), account.delivered_bytes as f64));
+    let bytes =
+        ways.map(|(way, account)| (format!("{{way=\"{way}\"}}"), account.delivered_bytes as f64));
     let help = "Bytes written to an interface, with IP headers.";
     family(out, ("justfull_delivered_bytes_total", "counter", help), bytes);
 }
@@ -158,7 +185,8 @@ fn datagrams(out: &mut String, view: &View) {
 /// How late the loop is.
 fn lateness(out: &mut String, view: &View) {
     let late = &view.lateness;
-    let shares = [("50", late.p50_us), ("99", late.p99_us), ("99.9", late.p999_us), ("100", late.max_us)];
+    let shares =
+        [("50", late.p50_us), ("99", late.p99_us), ("99.9", late.p999_us), ("100", late.max_us)];
     let samples = shares.map(|(share, us)| (format!("{{percentile=\"{share}\"}}"), us * 1e-6));
     let help = "How late wake-ups for slots have been so far.";
     family(out, ("justfull_lateness_seconds", "gauge", help), samples);
@@ -180,7 +208,8 @@ pub(super) mod tests {
         counts.drops[2][0] = 3;
         counts.sojourn[1].record(justfull_base::Duration::from_millis(1));
         counts.sojourn[1].record(justfull_base::Duration::from_millis(2));
-        let down = Account { received: 5, delivered: 4, delivered_bytes: 6_000, ..Account::default() };
+        let down =
+            Account { received: 5, delivered: 4, delivered_bytes: 6_000, ..Account::default() };
         View {
             backlog_packets: [1, 2, 3],
             counts,
@@ -189,7 +218,10 @@ pub(super) mod tests {
             flows: 9,
             aged_flows: 2,
             shared_packets: 1,
-            lateness: justfull_live::lateness::LatenessReport { p99_us: 20.0, ..Default::default() },
+            lateness: justfull_live::lateness::LatenessReport {
+                p99_us: 20.0,
+                ..Default::default()
+            },
         }
     }
 
@@ -241,10 +273,16 @@ pub(super) mod tests {
         let mut last = Last::default();
         let server = Server::start("0", last.clone()).expect("a free port");
         assert!(server.address().ip().is_loopback());
-        assert!(get(&server, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200"), "before the first view");
+        assert!(
+            get(&server, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200"),
+            "before the first view"
+        );
         last.saw(Instant::from_nanos(1), &view());
         let answer = get(&server, "GET /metrics HTTP/1.1");
-        assert!(answer.contains(CONTENT_TYPE) && answer.contains("justfull_slots_total 7"), "{answer}");
+        assert!(
+            answer.contains(CONTENT_TYPE) && answer.contains("justfull_slots_total 7"),
+            "{answer}"
+        );
         assert!(get(&server, "GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
         assert!(get(&server, "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
     }

@@ -1,6 +1,6 @@
-//! A room for a test of live runs: this program again as process 1 of process, mount and network namespaces of its own, with an
-//! empty `/run`. What a test leaves is what is left in its room; tests in other rooms see nothing of it, and all that is in a
-//! room ends with it.
+//! A room for a test of live runs: this program again as process 1 of process, mount and network
+//! namespaces of its own, with an empty `/run`. What a test leaves is what is left in its room;
+//! tests in other rooms see nothing of it, and all that is in a room ends with it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -23,7 +23,8 @@ pub(crate) const END: Duration = Duration::from_secs(30);
 
 static ROOM: Mutex<()> = Mutex::new(());
 
-/// Runs the test of this name in a room and looks that nothing is left. Only root can: others are told, and `CI` fails.
+/// Runs the test of this name in a room and looks that nothing is left. Only root can: others are
+/// told, and `CI` fails.
 pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     if std::env::var_os(INSIDE).is_some() {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -40,9 +41,10 @@ pub(crate) fn room(test: &str, body: impl FnOnce(&Path)) {
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]);
     // `mount` keeps notes in /run/mount.
-    let set_up =
-        "mount -t tmpfs -o mode=755 room /run && mkdir -p /run/mount && ip link set lo up && exec \"$@\"";
-    // A shell that runs the tests in the background has them ignore SIGINT; a run that is to be interrupted must not inherit that.
+    let set_up = "mount -t tmpfs -o mode=755 room /run && mkdir -p /run/mount && ip link set lo \
+                  up && exec \"$@\"";
+    // A shell that runs the tests in the background has them ignore SIGINT; a run that is to be
+    // interrupted must not inherit that.
     unshare
         .args(["env", "--default-signal", "sh", "-c", set_up, "room"])
         .arg(std::env::current_exe().expect("this program"));
@@ -87,7 +89,8 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A run of `justfull` whose output goes to files: what a process holds open that outlives the run holds up nobody.
+/// A run of `justfull` whose output goes to files: what a process holds open that outlives the run
+/// holds up nobody.
 pub(crate) struct Run {
     child: Child,
     folder: PathBuf,
@@ -95,7 +98,8 @@ pub(crate) struct Run {
 
 /// What came of it.
 pub(crate) struct Ended {
-    /// Exit status, or 128 + the signal that ended it; 0 of a run that would have ended well but for being late.
+    /// Exit status, or 128 + the signal that ended it; 0 of a run that would have ended well but
+    /// for being late.
     pub(crate) code: i32,
     pub(crate) stdout: String,
     /// Without what a late run says of itself.
@@ -113,7 +117,8 @@ impl Ended {
 
     /// The line of the error; panics unless there is exactly one.
     pub(crate) fn error(&self) -> &str {
-        let lines: Vec<&str> = self.stderr.lines().filter(|line| line.starts_with("justfull: ")).collect();
+        let lines: Vec<&str> =
+            self.stderr.lines().filter(|line| line.starts_with("justfull: ")).collect();
         assert_eq!(lines.len(), 1, "one error: {}", self.stderr);
         lines[0]
     }
@@ -124,7 +129,11 @@ impl Run {
     pub(crate) fn of(program: &str, folder: &Path, arguments: &[&str]) -> Self {
         let file = |name: &str| File::create(folder.join(name)).expect("a file can be made");
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(folder).env_remove("JUSTFULL_DATA").stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(folder)
+            .env_remove("JUSTFULL_DATA")
+            .stdin(Stdio::null());
         command.stdout(file("stdout")).stderr(file("stderr"));
         Self { child: command.spawn().expect("it starts"), folder: folder.into() }
     }
@@ -142,8 +151,10 @@ impl Run {
 
     /// False when it has ended before.
     pub(crate) fn try_signal(&self, signal: &str) -> bool {
-        let sent =
-            Command::new("kill").args([signal, &self.child.id().to_string()]).stderr(Stdio::null()).status();
+        let sent = Command::new("kill")
+            .args([signal, &self.child.id().to_string()])
+            .stderr(Stdio::null())
+            .status();
         sent.expect("`kill` is there").success()
     }
 
@@ -163,8 +174,8 @@ pub(crate) fn sh(line: &str) -> String {
     text
 }
 
-/// What is in the room beside this process, in words: other processes with their network namespaces, interfaces, files in `/run`,
-/// mounted namespaces.
+/// What is in the room beside this process, in words: other processes with their network
+/// namespaces, interfaces, files in `/run`, mounted namespaces.
 pub(crate) fn left() -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").expect("processes").flatten() {
@@ -172,13 +183,19 @@ pub(crate) fn left() -> Vec<String> {
             continue;
         };
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // Orphans that have ended stay in the table: process 1 is this program, which asks for its own children only.
-        let ended =
-            stat.rsplit_once(')').is_none_or(|(_, rest)| rest.starts_with(" Z") || rest.starts_with(" X"));
+        // Orphans that have ended stay in the table: process 1 is this program, which asks for its
+        // own children only.
+        let ended = stat
+            .rsplit_once(')')
+            .is_none_or(|(_, rest)| rest.starts_with(" Z") || rest.starts_with(" X"));
         if pid != std::process::id() && !ended {
             let command = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let namespace = fs::read_link(format!("/proc/{pid}/ns/net")).unwrap_or_default();
-            found.push(format!("process {:?} in {}", command.replace('\0', " "), namespace.display()));
+            found.push(format!(
+                "process {:?} in {}",
+                command.replace('\0', " "),
+                namespace.display()
+            ));
         }
     }
     let devices = fs::read_to_string("/proc/net/dev").expect("interfaces");
@@ -188,7 +205,8 @@ pub(crate) fn left() -> Vec<String> {
             .filter_map(|line| line.split_once(':'))
             .map(|(name, _)| format!("interface {}", name.trim())),
     );
-    found.extend(groups(&fs::metadata("/proc/self/ns/pid").expect("a namespace").ino().to_string()));
+    found
+        .extend(groups(&fs::metadata("/proc/self/ns/pid").expect("a namespace").ino().to_string()));
     found.extend(files(Path::new("/run")).iter().map(|path| format!("file {}", path.display())));
     let mounts = fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     found.extend(mounts.lines().filter(|line| line.contains("nsfs")).map(str::to_owned));
@@ -202,7 +220,8 @@ fn groups(namespace: &str) -> Vec<String> {
     let line = mounts.lines().find(|line| line.contains(" - cgroup2 "));
     let Some(mount) = line.and_then(|line| line.split(' ').nth(4)) else { return Vec::new() };
     let ours = format!("justfull-{namespace}-");
-    let listed = Command::new("find").args([mount, "-type", "d", "-name", &format!("{ours}*")]).output();
+    let listed =
+        Command::new("find").args([mount, "-type", "d", "-name", &format!("{ours}*")]).output();
     let listed = listed.expect("`find` is there");
     String::from_utf8_lossy(&listed.stdout).lines().map(|line| format!("cgroup {line}")).collect()
 }

@@ -26,7 +26,12 @@ struct Finding {
 
 impl Runs {
     /// True when the claim was run and is outside its band.
-    pub(super) fn needs_switches(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> bool {
+    pub(super) fn needs_switches(
+        &self,
+        file: &ClaimsFile,
+        claim: &Claim,
+        options: &Options,
+    ) -> bool {
         self.find(file, claim, "", options).is_some_and(|found| !found.meets)
     }
 
@@ -47,19 +52,24 @@ impl Runs {
             Some(_) => Verdict::Missed,
         };
         let case = (claim.scenario.clone(), claim.trace.clone(), String::new());
-        let reason = self.not_run.get(&case).cloned().or_else(|| claim.changed.clone()).unwrap_or_default();
+        let reason =
+            self.not_run.get(&case).cloned().or_else(|| claim.changed.clone()).unwrap_or_default();
         ClaimRow {
             id: claim.id.clone(),
             place: claim.figure.clone(),
             what: claim.words(),
-            unit: if matches!(claim.kind, Kind::Ratio | Kind::Dominates) { "" } else { claim.metric.unit() }
-                .into(),
+            unit: if matches!(claim.kind, Kind::Ratio | Kind::Dominates) {
+                ""
+            } else {
+                claim.metric.unit()
+            }
+            .into(),
             paper: expected(&claim.paper, claim),
             anchor: expected(&claim.anchor, claim),
             ours: found.map(|f| f.ours).unwrap_or_default(),
-            band: claim
-                .band
-                .map_or(Expected::Words("sign, 95 %".into()), |[low, high]| Expected::Range(low, high)),
+            band: claim.band.map_or(Expected::Words("sign, 95 %".into()), |[low, high]| {
+                Expected::Range(low, high)
+            }),
             changed: claim.changed.is_some(),
             verdict,
             reason,
@@ -68,7 +78,13 @@ impl Runs {
     }
 
     /// The claim under one switch, or none for `""`; none when its runs are not there.
-    fn find(&self, file: &ClaimsFile, claim: &Claim, switch: &str, options: &Options) -> Option<Finding> {
+    fn find(
+        &self,
+        file: &ClaimsFile,
+        claim: &Claim,
+        switch: &str,
+        options: &Options,
+    ) -> Option<Finding> {
         let all = file.points(&claim.scenario, options.short);
         let wanted = claim.intervals.as_deref().unwrap_or(&all);
         let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
@@ -76,7 +92,8 @@ impl Runs {
         let values_of = |metric: Metric, scenario: &str, method: &str| -> Option<Vec<Value>> {
             let case: Case = (scenario.into(), claim.trace.clone(), under.into());
             let runs = self.by_case.get(&case)?;
-            let own = runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
+            let own =
+                runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
             own.map(|(job, run)| Some((job.point, job.seed, claim.value(metric, run)?))).collect()
         };
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method);
@@ -84,7 +101,8 @@ impl Runs {
             let near = claim.band.is_some_and(|[low, high]| {
                 // A sign without an interval is none: it takes three values.
                 let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
-                let within = |s: &Summary| half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high);
+                let within =
+                    |s: &Summary| half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high);
                 ours.iter().all(within)
             });
             near || (!switch.is_empty() && claim.at_anchor(ours))
@@ -93,7 +111,8 @@ impl Runs {
             Kind::Range => {
                 let values = values(&claim.scenario, &claim.method)?;
                 let at = |point: &usize| {
-                    let here: Vec<f64> = values.iter().filter(|v| v.0 == *point).map(|v| v.2).collect();
+                    let here: Vec<f64> =
+                        values.iter().filter(|v| v.0 == *point).map(|v| v.2).collect();
                     Summary::of(&here)
                 };
                 let ours: Vec<Summary> = points.iter().filter_map(at).collect();
@@ -102,12 +121,15 @@ impl Runs {
             }
             Kind::Ratio => {
                 let over = values(&claim.scenario, &claim.method)?;
-                let base = values(claim.base_scenario.as_deref().unwrap_or(&claim.scenario), &claim.base)?;
-                let ours = vec![Summary::of(&ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean)))?];
+                let base =
+                    values(claim.base_scenario.as_deref().unwrap_or(&claim.scenario), &claim.base)?;
+                let ours =
+                    vec![Summary::of(&ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean)))?];
                 Some(Finding { meets: in_band(&ours), ours })
             }
             Kind::Order => {
-                let lists: Option<Vec<_>> = claim.order.iter().map(|m| values(&claim.scenario, m)).collect();
+                let lists: Option<Vec<_>> =
+                    claim.order.iter().map(|m| values(&claim.scenario, m)).collect();
                 let lists: Vec<Vec<(u64, f64)>> = lists?.iter().map(|l| keyed(l)).collect();
                 let ours: Option<Vec<Summary>> =
                     lists.windows(2).map(|pair| paired_difference(&pair[0], &pair[1])).collect();
@@ -147,7 +169,8 @@ fn contest(values: impl Fn(Metric) -> Option<(Vec<Value>, Vec<Value>)>) -> Optio
         let (ours, rival) = values(metric)?;
         let (ours, rival) = (keyed(&ours), keyed(&rival));
         let difference = paired_difference(&ours, &rival)?;
-        let gain = if metric.grows_better() { difference } else { paired_difference(&rival, &ours)? };
+        let gain =
+            if metric.grows_better() { difference } else { paired_difference(&rival, &ours)? };
         Some((difference, gain))
     };
     let found: Vec<_> = Metric::CONTENDED.into_iter().map(difference).collect::<Option<_>>()?;
@@ -209,11 +232,15 @@ impl Claim {
             (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),
             (Kind::Order, _) => format!("{}: {what} ({on})", self.order.join(" < ")),
             (Kind::Dominates, _) => {
-                let metrics: Vec<String> =
-                    Metric::CONTENDED.iter().map(|m| format!("{} {}", m.words(), m.unit())).collect();
+                let metrics: Vec<String> = Metric::CONTENDED
+                    .iter()
+                    .map(|m| format!("{} {}", m.words(), m.unit()))
+                    .collect();
                 format!("{}: {} ({on})", self.order.join(" dominates "), metrics.join(", "))
             }
-            (Kind::Trend, _) => format!("{}: {what}, first point < last ({on})", self.order.join(", ")),
+            (Kind::Trend, _) => {
+                format!("{}: {what}, first point < last ({on})", self.order.join(", "))
+            }
             (Kind::Change, _) => {
                 let points = self.intervals.as_deref().unwrap_or_default().join(" to ");
                 format!("{method}: change of {what} from {points} ({on})")
@@ -221,11 +248,13 @@ impl Claim {
         }
     }
 
-    /// Within the anchor's own band: 10 % of a delay or ratio, 0.003 of utilisation, a point of a share.
+    /// Within the anchor's own band: 10 % of a delay or ratio, 0.003 of utilisation, a point of a
+    /// share.
     fn at_anchor(&self, ours: &[Summary]) -> bool {
-        let (Some(low), Some(high)) =
-            (self.anchor.iter().copied().reduce(f64::min), self.anchor.iter().copied().reduce(f64::max))
-        else {
+        let (Some(low), Some(high)) = (
+            self.anchor.iter().copied().reduce(f64::min),
+            self.anchor.iter().copied().reduce(f64::max),
+        ) else {
             return false;
         };
         let (low, high) = match (self.kind, self.metric) {

@@ -54,10 +54,13 @@ impl MethodRuns<'_> {
     /// `metric` of the cell over the runs that have it.
     #[must_use]
     pub fn of_cell(&self, metric: Metric) -> Option<Summary> {
-        Summary::of(&self.runs.iter().filter_map(|(run, _)| metric.among(&[], run)).collect::<Vec<_>>())
+        Summary::of(
+            &self.runs.iter().filter_map(|(run, _)| metric.among(&[], run)).collect::<Vec<_>>(),
+        )
     }
 
-    /// What never acted, in words: `limiter, pacer`, with the number of runs where it is not all; empty when all acted.
+    /// What never acted, in words: `limiter, pacer`, with the number of runs where it is not all;
+    /// empty when all acted.
     #[must_use]
     pub fn never_acted(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -80,7 +83,8 @@ impl MethodRuns<'_> {
 pub struct Breakdown<'a> {
     /// Which flows the scenario asks about.
     pub subject: Subject,
-    /// The flows asked about and then the others; before either, all of them as one where they have several names.
+    /// The flows asked about and then the others; before either, all of them as one where they
+    /// have several names.
     pub parts: Vec<Part>,
     /// Names of flows that had no packet in any run.
     pub silent: Vec<String>,
@@ -115,16 +119,27 @@ impl<'a> Breakdown<'a> {
         parts.extend(self::parts(&others, &sizes, "all others", false));
         let methods = method_names(runs).into_iter().map(|method| {
             let own = runs.iter().filter(|run| run.method == method);
-            let by_name = |run: &'a RunResult| run.flows.iter().map(|f| (f.name.as_str(), f)).collect();
+            let by_name =
+                |run: &'a RunResult| run.flows.iter().map(|f| (f.name.as_str(), f)).collect();
             MethodRuns { runs: own.map(|run| (run, by_name(run))).collect(), method }
         });
         let methods = methods.collect();
-        Self { subject, parts, silent: silent.iter().map(|flow| flow.name.clone()).collect(), methods }
+        Self {
+            subject,
+            parts,
+            silent: silent.iter().map(|flow| flow.name.clone()).collect(),
+            methods,
+        }
     }
 }
 
 /// A part for each of `flows`, after one for all where there are several.
-fn parts(flows: &[&FlowResult], sizes: &BTreeMap<&str, u32>, pool: &str, subject: bool) -> Vec<Part> {
+fn parts(
+    flows: &[&FlowResult],
+    sizes: &BTreeMap<&str, u32>,
+    pool: &str,
+    subject: bool,
+) -> Vec<Part> {
     let mut parts = Vec::new();
     if flows.len() > 1 {
         let names = flows.iter().map(|flow| flow.name.clone()).collect();
@@ -156,21 +171,28 @@ mod tests {
         let mut runs = example::comparison(2).groups.remove(0).runs;
         assert_eq!(labels(&Breakdown::of(&runs)), ["voice", "bulk"]);
         for run in &mut runs {
-            let delay = Distribution { count: 1000, mean_ms: 2.0, p95_ms: 3.0, ..Distribution::default() };
-            let mut game = FlowResult { name: "game".into(), delay, flows: 4, ..run.flows[0].clone() };
+            let delay =
+                Distribution { count: 1000, mean_ms: 2.0, p95_ms: 3.0, ..Distribution::default() };
+            let mut game =
+                FlowResult { name: "game".into(), delay, flows: 4, ..run.flows[0].clone() };
             game.entered_packets = 10;
             run.flows.insert(1, game);
-            let silent = FlowResult { name: "late".into(), low_latency: true, ..FlowResult::default() };
+            let silent =
+                FlowResult { name: "late".into(), low_latency: true, ..FlowResult::default() };
             run.flows.push(silent);
         }
         let breakdown = Breakdown::of(&runs);
         assert_eq!(labels(&breakdown), ["all low-latency", "voice", "game x4", "bulk"]);
         assert_eq!(breakdown.silent, ["late"]);
         let method = &breakdown.methods[0];
-        let of = |metric, part: usize| method.get(metric, &breakdown.parts[part]).expect("a value").mean;
+        let of =
+            |metric, part: usize| method.get(metric, &breakdown.parts[part]).expect("a value").mean;
         let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(same(of(Metric::DelayMean, 2), 2.0));
-        assert!(same(of(Metric::DelayP95, 0), of(Metric::DelayP95, 1)), "the pool has the worst flow's");
+        assert!(
+            same(of(Metric::DelayP95, 0), of(Metric::DelayP95, 1)),
+            "the pool has the worst flow's"
+        );
         assert!(of(Metric::DelayMean, 0) < of(Metric::DelayMean, 1));
     }
 

@@ -1,10 +1,12 @@
-//! A made-up comparison, the same each time, for the tests of tables, figures, files and pages: numbers near those of T20.
+//! A made-up comparison, the same each time, for the tests of tables, figures, files and pages:
+//! numbers near those of T20.
 
 use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, SwitchValue, Verdict};
 use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
-    CellResult, Conservation, Distribution, FlowResult, LayerResult, RunResult, Series, UplinkResult,
+    CellResult, Conservation, Distribution, FlowResult, LayerResult, RunResult, Series,
+    UplinkResult,
 };
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
@@ -76,7 +78,11 @@ pub fn claims() -> ClaimTable {
     ClaimTable { paper: "T20".into(), notes: vec!["short: 2 seeds of 5".into()], rows }
 }
 
-fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f64, seed: u64) -> RunResult {
+fn run(
+    (method, delay, utilisation, backlog): (&str, f64, f64, f64),
+    interval: f64,
+    seed: u64,
+) -> RunResult {
     let mut rng = Rng::stream(seed * 1000 + interval as u64, method);
     let delay = delay * (1.0 + 0.01 * rng.normal()) * (1.0 + 0.0004 * (interval - 40.0));
     let series = series(backlog, &mut rng);
@@ -101,7 +107,12 @@ fn run((method, delay, utilisation, backlog): (&str, f64, f64, f64), interval: f
         },
         slices: Vec::new(),
         series,
-        conservation: Conservation { entered: 361_000, delivered: 359_000, dropped: 1_500, queued: 500 },
+        conservation: Conservation {
+            entered: 361_000,
+            delivered: 359_000,
+            dropped: 1_500,
+            queued: 500,
+        },
         component_calls: 5_000_000,
         never_acted: Vec::new(),
         broken: None,

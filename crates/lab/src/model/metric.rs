@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// One number that a run yields.
 ///
-/// "Subject" flows are the low-latency flows of a run that has any, otherwise all its flows; "bulk" flows are those
-/// that are not low-latency, so all of them in a run without low-latency flows.
+/// "Subject" flows are the low-latency flows of a run that has any, otherwise all its flows; "bulk"
+/// flows are those that are not low-latency, so all of them in a run without low-latency flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -27,7 +27,8 @@ pub enum Metric {
     PdvP99,
     /// Mean difference between the delays of neighbours in the subject flows, in ms.
     Ipdv,
-    /// Packets of the subject flows that were delivered after their delay budget, in percent of those delivered.
+    /// Packets of the subject flows that were delivered after their delay budget, in percent of
+    /// those delivered.
     Late,
     /// Least of Jain's indices over the bulk flows of a name.
     Jain,
@@ -57,7 +58,8 @@ pub enum Metric {
     PingRtt,
     /// Mean opinion score of calls; with several names, the least.
     Mos,
-    /// 95th percentile of the time in which a frame is complete; with several names, the greatest; in ms.
+    /// 95th percentile of the time in which a frame is complete; with several names, the greatest;
+    /// in ms.
     FrameP95,
     /// Mean time in which a page is loaded, in s.
     PageLoad,
@@ -75,13 +77,15 @@ pub enum Metric {
     Unused,
     /// Least round-trip time of a ping, in ms.
     PingRttLeast,
-    /// Median over slots of what the slice had lent, in resource blocks; only where there is one slice to speak of.
+    /// Median over slots of what the slice had lent, in resource blocks; only where there is one
+    /// slice to speak of.
     QuantumMedian,
     /// Its distance from 0, of the slice where it is greatest.
     QuantumMedianDistance,
     /// Most that a slice had lent or borrowed after a slot, in resource blocks.
     QuantumMost,
-    /// Mean time from the pull of the last byte until the UE had the packet, of the subject flows, in ms.
+    /// Mean time from the pull of the last byte until the UE had the packet, of the subject flows,
+    /// in ms.
     ToUe,
 }
 
@@ -126,8 +130,14 @@ impl Metric {
     ];
 
     /// What one method must not be worse in to dominate another.
-    pub const CONTENDED: [Self; 6] =
-        [Self::DelayMean, Self::DelayP95, Self::DelayP99, Self::Within1, Self::Unused, Self::Goodput];
+    pub const CONTENDED: [Self; 6] = [
+        Self::DelayMean,
+        Self::DelayP95,
+        Self::DelayP99,
+        Self::Within1,
+        Self::Unused,
+        Self::Goodput,
+    ];
 
     /// True when more of it is better, for those of [`Metric::CONTENDED`].
     #[must_use]
@@ -223,7 +233,8 @@ impl Metric {
         }
     }
 
-    /// The value in `run`, none when the run has no such flow or no such packet. The subject is what the scenario asks for.
+    /// The value in `run`, none when the run has no such flow or no such packet. The subject is
+    /// what the scenario asks for.
     #[must_use]
     pub fn of(self, run: &RunResult) -> Option<f64> {
         self.about(Subject::asked(run), run)
@@ -243,7 +254,8 @@ impl Metric {
 
     /// The value over `flows` of `run` alone, for metrics of flows; that of the cell for others.
     ///
-    /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the worst flow, goodputs add up.
+    /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
+    /// worst flow, goodputs add up.
     #[must_use]
     pub fn among(self, flows: &[&FlowResult], run: &RunResult) -> Option<f64> {
         let each = || flows.iter().copied();
@@ -265,7 +277,9 @@ impl Metric {
             Self::Goodput => each().map(|f| f.goodput_mbit_s).reduce(|sum, g| sum + g),
             Self::Rtt => weighted(each().filter(|f| f.ping.is_none()), |f| mean_of(&f.rtt)),
             Self::Drops | Self::DropsOfAll => weighted(each(), drop_percent),
-            Self::RlcAtEntry => weighted(each(), |f| (f.delivered_packets, f.rlc_packets_at_entry_mean)),
+            Self::RlcAtEntry => {
+                weighted(each(), |f| (f.delivered_packets, f.rlc_packets_at_entry_mean))
+            }
             Self::Bound => weighted(each(), |f| mean_of(&f.bound)),
             Self::PingRtt => weighted(each().filter(|f| f.ping.is_some()), |f| mean_of(&f.rtt)),
             Self::PingRttLeast => {
@@ -278,7 +292,8 @@ impl Metric {
                 frames.filter(|f| f.completed > 0).map(|f| f.completion.p95_ms).reduce(f64::max)
             }
             Self::PageLoad => {
-                let pages = |f: &FlowResult| f.pages.as_ref().map_or((0, 0.0), |p| mean_of(&p.load));
+                let pages =
+                    |f: &FlowResult| f.pages.as_ref().map_or((0, 0.0), |p| mean_of(&p.load));
                 weighted(each(), pages).map(|ms| ms * 1e-3)
             }
             Self::Within1 => within(flows, 0),
@@ -305,9 +320,8 @@ impl Metric {
         match self {
             Self::Utilisation => (run.cell.offered > 0).then_some(run.cell.utilisation),
             Self::Unused => (run.cell.offered > 0).then_some(100.0 * (1.0 - run.cell.utilisation)),
-            Self::Backlog => {
-                (!run.layers.is_empty()).then(|| run.layers.iter().map(|l| l.backlog_packets_mean).sum())
-            }
+            Self::Backlog => (!run.layers.is_empty())
+                .then(|| run.layers.iter().map(|l| l.backlog_packets_mean).sum()),
             Self::SdapBacklog => layer(run, "sdap").map(|l| l.backlog_packets_mean),
             Self::RlcBacklog => layer(run, "rlc").map(|l| l.backlog_packets_mean),
             Self::RlcBacklogSd => {
@@ -357,8 +371,8 @@ fn mean_of(d: &Distribution) -> (u64, f64) {
     (d.count, d.mean_ms)
 }
 
-/// What `quantile` of `d` is beyond the least value (PDV, RFC 5481). Never below 0: a percentile is read from a histogram whose cells
-/// are coarser than the least value, which is exact.
+/// What `quantile` of `d` is beyond the least value (PDV, RFC 5481). Never below 0: a percentile is
+/// read from a histogram whose cells are coarser than the least value, which is exact.
 #[must_use]
 pub fn pdv(d: &Distribution, quantile: f64) -> f64 {
     (quantile - d.min_ms).max(0.0)

@@ -17,7 +17,12 @@ impl Plot {
     /// A plot of `frames`.
     #[must_use]
     pub fn new(id: &str, title: &str, caption: &str, frames: &[Frame]) -> Self {
-        Self { id: id.into(), title: title.into(), caption: caption.into(), frames: frames.to_vec() }
+        Self {
+            id: id.into(),
+            title: title.into(),
+            caption: caption.into(),
+            frames: frames.to_vec(),
+        }
     }
 }
 

@@ -19,8 +19,9 @@ impl Subject {
         Self::when(run.flows.iter().any(|f| f.low_latency))
     }
 
-    /// What `runs` can tell about: all flows where no low-latency flow of any run had a packet, as in a live run in which only
-    /// other programs send. One answer for all runs, so that no seed is judged by other flows than the next.
+    /// What `runs` can tell about: all flows where no low-latency flow of any run had a packet, as
+    /// in a live run in which only other programs send. One answer for all runs, so that no
+    /// seed is judged by other flows than the next.
     #[must_use]
     pub fn of(runs: &[RunResult]) -> Self {
         Self::when(runs.iter().flat_map(|run| &run.flows).any(|f| f.low_latency && had_packets(f)))
@@ -79,7 +80,8 @@ mod tests {
         assert_eq!(Subject::asked(&silent), Subject::LowLatency, "a claim never changes its flows");
         let runs = [silent, run(3, 500)];
         assert_eq!(Subject::of(&runs), Subject::LowLatency);
-        let names: Vec<&str> = Subject::of(&runs).flows(&runs[0]).map(|f| f.name.as_str()).collect();
+        let names: Vec<&str> =
+            Subject::of(&runs).flows(&runs[0]).map(|f| f.name.as_str()).collect();
         assert_eq!(names, ["call"], "a seed without its packets does not turn to another flow");
     }
 }

@@ -54,7 +54,9 @@ impl GroupSummary {
             .map(|name| {
                 let own: Vec<&RunResult> = runs.iter().filter(|r| r.method == name).collect();
                 let values = Metric::ALL.map(|metric| {
-                    Summary::of(&own.iter().filter_map(|r| metric.about(subject, r)).collect::<Vec<_>>())
+                    Summary::of(
+                        &own.iter().filter_map(|r| metric.about(subject, r)).collect::<Vec<_>>(),
+                    )
                 });
                 MethodSummary { method: name, runs: own.len(), values }
             })
@@ -66,10 +68,11 @@ impl GroupSummary {
     }
 }
 
-/// The method whose packets the bound is shown for: the one with the most packets that have one, the first of equals.
+/// The method whose packets the bound is shown for: the one with the most packets that have one,
+/// the first of equals.
 ///
-/// All methods meet the same arrivals, but a method that drops packets has the bound of those it delivered only, and
-/// drops are no random sample of the arrivals.
+/// All methods meet the same arrivals, but a method that drops packets has the bound of those it
+/// delivered only, and drops are no random sample of the arrivals.
 #[must_use]
 pub fn bound_method(runs: &[RunResult]) -> Option<String> {
     let subject = Subject::of(runs);

@@ -11,7 +11,8 @@ use justfull_sim::dumbbell::{Loss, Sample};
 use justfull_tcp::CcConfig;
 use justfull_tcp::cc::{bbr, cubic};
 
-pub(super) const EXPERIMENTS: &[Experiment] = &[one_flow, two_flows, loss_bbr, loss_cubic, fairness];
+pub(super) const EXPERIMENTS: &[Experiment] =
+    &[one_flow, two_flows, loss_bbr, loss_cubic, fairness];
 
 /// The path of all but the loss cases: 100 Mbit/s, 50 ms, a FIFO of four bandwidth-delay products.
 const MBIT_S: u64 = 100;
@@ -57,12 +58,15 @@ fn mean_gap(instants: &[f64]) -> f64 {
 /// Growth of the delivery rate per round while it is below half the link's.
 fn startup_growth(samples: &[Sample]) -> f64 {
     let per_round: Vec<f64> = (0..12)
-        .map(|k| delivered_between(samples, (f64::from(k) + 0.5) * RTT_S, (f64::from(k) + 1.5) * RTT_S))
+        .map(|k| {
+            delivered_between(samples, (f64::from(k) + 0.5) * RTT_S, (f64::from(k) + 1.5) * RTT_S)
+        })
         .skip_while(|bytes| *bytes <= 0.0)
         .take_while(|bytes| *bytes < 0.5 * BDP)
         .collect();
     let rounds = per_round.len().saturating_sub(1);
-    (per_round.last().unwrap_or(&f64::NAN) / per_round.first().unwrap_or(&f64::NAN)).powf(1.0 / rounds as f64)
+    (per_round.last().unwrap_or(&f64::NAN) / per_round.first().unwrap_or(&f64::NAN))
+        .powf(1.0 / rounds as f64)
 }
 
 /// Startup, Drain and `ProbeBW` of a lone flow, sampled ten times per RTT.
@@ -79,7 +83,10 @@ fn one_flow() -> Evidence {
     evidence.exact("startup-growth", startup_growth(samples));
     let last_of_startup = samples.iter().rfind(|s| s.phase == "startup").map_or(f64::NAN, gain);
     evidence.exact("startup-gain", last_of_startup);
-    evidence.exact("drain-gain", median(samples.iter().filter(|s| s.phase == "drain").map(gain).collect()));
+    evidence.exact(
+        "drain-gain",
+        median(samples.iter().filter(|s| s.phase == "drain").map(gain).collect()),
+    );
     let drained = samples.iter().skip_while(|s| s.phase != "drain").find(|s| s.phase != "drain");
     evidence.exact("drain-in-flight", drained.map_or(f64::NAN, |s| s.in_flight as f64 / BDP));
     evidence.exact("cycle-up", steady.iter().map(gain).fold(f64::NAN, f64::max));
@@ -93,7 +100,8 @@ fn one_flow() -> Evidence {
     let early = |value: &dyn Fn(&Sample) -> f64| -> Vec<(f64, f64)> {
         samples.iter().filter(|s| seconds(s) < 2.0).map(|s| (seconds(s), value(s))).collect()
     };
-    let frame = |title, label| Frame::new(title, ("time, s", Scale::FromZero), (label, Scale::FromZero));
+    let frame =
+        |title, label| Frame::new(title, ("time, s", Scale::FromZero), (label, Scale::FromZero));
     let level = |y: f64| Curve::new("link rate, BDP", Stroke::Published, vec![(0.0, y), (2.0, y)]);
     let frames = [
         frame("pacing rate", "Mbit/s")
@@ -103,7 +111,8 @@ fn one_flow() -> Evidence {
             .with(Curve::new("BBR", Stroke::Line, early(&|s| s.in_flight as f64 / BDP)))
             .with(level(1.0)),
     ];
-    let caption = "One flow over 100 Mbit/s and 50 ms: Startup, Drain and the first cycles of ProbeBW.";
+    let caption =
+        "One flow over 100 Mbit/s and 50 ms: Startup, Drain and the first cycles of ProbeBW.";
     evidence.plots.push(Plot::new("bbr-start", "BBR: Startup, Drain, ProbeBW", caption, &frames));
     evidence
 }
@@ -128,12 +137,16 @@ fn two_flows() -> Evidence {
     let probing = |s: &Sample| s.phase == "probe_rtt";
     let entries = rises(samples, probing);
     evidence.exact("probe-rtt-every", mean_gap(&entries));
-    let least = samples.iter().filter(|s| probing(s)).map(|s| s.cwnd as f64 / MSS).fold(f64::NAN, f64::min);
+    let least =
+        samples.iter().filter(|s| probing(s)).map(|s| s.cwnd as f64 / MSS).fold(f64::NAN, f64::min);
     evidence.exact("probe-rtt-window", least);
     let low = samples.iter().filter(|s| probing(s) && s.in_flight as f64 <= 4.0 * MSS).count();
     evidence.exact("probe-rtt-time", low as f64 * 0.0025 / entries.len() as f64);
-    let mut frame =
-        Frame::new("", ("time, s", Scale::FromZero), ("in flight, BDP of the path", Scale::FromZero));
+    let mut frame = Frame::new(
+        "",
+        ("time, s", Scale::FromZero),
+        ("in flight, BDP of the path", Scale::FromZero),
+    );
     for (name, samples) in ["first flow", "second flow"].into_iter().zip(&scope.series.flows) {
         // Every 20th sample and all of ProbeRTT, so that its dips stay in the picture.
         let shown = samples
@@ -151,7 +164,8 @@ fn two_flows() -> Evidence {
 /// Seeds of each point of the loss cases.
 const LOSS_SEEDS: u64 = 3;
 
-/// Goodput under random loss over 60 s of 100 Mbit/s and 100 ms, relative to the link's payload rate times (1 - p).
+/// Goodput under random loss over 60 s of 100 Mbit/s and 100 ms, relative to the link's payload
+/// rate times (1 - p).
 fn under_loss(cc: &CcConfig, p: f64) -> Vec<f64> {
     let share = |seed| {
         let mut world = link(vec![flow(cc, Acks::Delayed, 100)], 100, 100, 1, 60);
@@ -163,8 +177,14 @@ fn under_loss(cc: &CcConfig, p: f64) -> Vec<f64> {
     (1..=LOSS_SEEDS).map(share).collect()
 }
 
-const LOSS_POINTS: [(&str, f64); 6] =
-    [("0.0001", 1e-4), ("0.001", 1e-3), ("0.01", 0.01), ("0.05", 0.05), ("0.15", 0.15), ("0.3", 0.3)];
+const LOSS_POINTS: [(&str, f64); 6] = [
+    ("0.0001", 1e-4),
+    ("0.001", 1e-3),
+    ("0.01", 0.01),
+    ("0.05", 0.05),
+    ("0.15", 0.15),
+    ("0.3", 0.3),
+];
 
 /// The points of one control, the values of those with a case, and the curve for the figure.
 fn loss_curve(cc: &CcConfig, prefix: &str, cases: &[&str]) -> (Evidence, Vec<(f64, f64)>) {
@@ -188,8 +208,8 @@ fn loss_frame(title: &str, name: &str, curve: Vec<(f64, f64)>) -> Frame {
         .with(Curve::new("1 - p", Stroke::Published, limit.filter(|(p, _)| *p <= 30.0).collect()))
 }
 
-const LOSS_CAPTION: &str = "Goodput of one flow in 60 s over 100 Mbit/s and 100 ms under random loss, as in Fig. 8 of \
-                            Cardwell et al. 2016.";
+const LOSS_CAPTION: &str = "Goodput of one flow in 60 s over 100 Mbit/s and 100 ms under random \
+                            loss, as in Fig. 8 of Cardwell et al. 2016.";
 
 fn loss_bbr() -> Evidence {
     let (mut evidence, curve) = loss_curve(&control(), "loss-", &["0.001", "0.01", "0.05", "0.15"]);
@@ -202,7 +222,12 @@ fn loss_cubic() -> Evidence {
     let cc = CcConfig::Cubic(cubic::CubicConfig::default());
     let (mut evidence, curve) = loss_curve(&cc, "cubic-loss-", &["0.001", "0.01"]);
     let frame = loss_frame("", "CUBIC", curve);
-    evidence.plots.push(Plot::new("bbr-loss-cubic", "CUBIC under random loss", LOSS_CAPTION, &[frame]));
+    evidence.plots.push(Plot::new(
+        "bbr-loss-cubic",
+        "CUBIC under random loss",
+        LOSS_CAPTION,
+        &[frame],
+    ));
     evidence
 }
 
@@ -210,8 +235,8 @@ fn fairness() -> Evidence {
     let mut evidence = Evidence::default();
     let (indices, frame) = convergence(&control(), 100, 40);
     evidence.random("jain", indices);
-    let caption =
-        "100 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow starts after 10 s.";
+    let caption = "100 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow \
+                   starts after 10 s.";
     evidence.plots.push(Plot::new("bbr-fairness", "BBR: convergence", caption, &[frame]));
     evidence
 }

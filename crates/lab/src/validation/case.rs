@@ -50,7 +50,8 @@ pub struct Case {
     /// The same relative to what is published.
     #[serde(default)]
     pub ratio: Option<[f64; 2]>,
-    /// Greatest value that the quantity can have, such as 1 for a share: an interval does not reach beyond it.
+    /// Greatest value that the quantity can have, such as 1 for a share: an interval does not
+    /// reach beyond it.
     #[serde(default)]
     pub most: Option<f64>,
     /// The verdict that is known; a worse one fails.

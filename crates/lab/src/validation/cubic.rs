@@ -53,7 +53,8 @@ fn curve() -> Evidence {
         if rtt_ms == 100 {
             evidence.exact("beta", low / episode.before);
             let apart = |&(t, window): &(f64, f64)| (window - w(t - start)).abs() / episode.before;
-            let within = scope.windows().into_iter().filter(|(t, _)| (start..start + 1.6 * k).contains(t));
+            let within =
+                scope.windows().into_iter().filter(|(t, _)| (start..start + 1.6 * k).contains(t));
             evidence.exact("curve", within.map(|point| apart(&point)).fold(0.0, f64::max));
             // The window comes within a thousandth of W_max before K: the cubic is flat there.
             let flat = (0.001 * episode.before / C).cbrt();
@@ -61,21 +62,33 @@ fn curve() -> Evidence {
         }
         times.push(measured);
         if rtt_ms != 100 {
-            let grey: Vec<(f64, f64)> =
-                (0..=200).map(|i| f64::from(i) * 0.08 * k / 10.0).map(|t| (start + t, w(t))).collect();
-            let frame =
-                Frame::new(title, ("time, s", Scale::FromZero), ("window, segments", Scale::FromZero));
-            frames.push(frame.with(Curve::new("window", Stroke::Line, scope.windows())).with(Curve::new(
-                "C (t - K)^3 + W_max",
-                Stroke::Published,
-                grey,
-            )));
+            let grey: Vec<(f64, f64)> = (0..=200)
+                .map(|i| f64::from(i) * 0.08 * k / 10.0)
+                .map(|t| (start + t, w(t)))
+                .collect();
+            let frame = Frame::new(
+                title,
+                ("time, s", Scale::FromZero),
+                ("window, segments", Scale::FromZero),
+            );
+            frames.push(
+                frame.with(Curve::new("window", Stroke::Line, scope.windows())).with(Curve::new(
+                    "C (t - K)^3 + W_max",
+                    Stroke::Published,
+                    grey,
+                )),
+            );
         }
     }
     evidence.exact("rtt-independence", times[2] / times[0]);
-    let caption =
-        "One loss in slow start: the window follows the cubic of the time since the loss, at any RTT.";
-    evidence.plots.push(Plot::new("cubic-curve", "CUBIC: the curve after a loss", caption, &frames));
+    let caption = "One loss in slow start: the window follows the cubic of the time since the \
+                   loss, at any RTT.";
+    evidence.plots.push(Plot::new(
+        "cubic-curve",
+        "CUBIC: the curve after a loss",
+        caption,
+        &frames,
+    ));
     evidence
 }
 
@@ -94,7 +107,8 @@ fn reno_region() -> Evidence {
     evidence
 }
 
-/// A second loss five seconds after the first, below the first W_max: K and the plateau are those of the lowered W_max.
+/// A second loss five seconds after the first, below the first W_max: K and the plateau are those
+/// of the lowered W_max.
 fn fast_convergence() -> Evidence {
     let mut evidence = Evidence::default();
     let cc = CcConfig::Cubic(without_hystart());
@@ -103,8 +117,10 @@ fn fast_convergence() -> Evidence {
     let (start, low) = second.end.expect("one loss is repaired");
     let (k, _) = cubic((1.0 + BETA) / 2.0 * second.before, low);
     let below = second.before < 0.99 * scope.episodes[0].before;
-    evidence
-        .exact("fast-convergence", if below { scope.window_at(start + k) / second.before } else { f64::NAN });
+    evidence.exact(
+        "fast-convergence",
+        if below { scope.window_at(start + k) / second.before } else { f64::NAN },
+    );
     evidence
 }
 
@@ -121,7 +137,8 @@ fn response(rtt_ms: u64, losses: &[(&str, u64, f64)]) -> (Vec<(f64, f64)>, Evide
         let seconds = (1.5 * (count * every) as f64 / expected * rtt_s) as u64 + 10;
         let loss = periodic(*expected as u64, *every, count);
         let mut world = wire(&cc, Acks::Each, rtt_ms, loss, seconds);
-        // The flow ends with the losses: without them the window would grow with the cube of the time.
+        // The flow ends with the losses: without them the window would grow with the cube of the
+        // time.
         world.flows[0].size = Some(Bytes(count * every * MSS as u64));
         let (_, scope) = run(&world);
         let ours = scope.mean_window(forget as usize, rtt_s);
@@ -141,21 +158,25 @@ fn response_figure(rtt_ms: u64, points: Vec<(f64, f64)>) -> Plot {
     let decades = (0..=40).map(|i| 1e-6 * 10f64.powf(f64::from(i) / 10.0));
     let reno: Vec<(f64, f64)> = decades.clone().map(|p| (p, (1.5 / p).sqrt())).collect();
     let grey: Vec<(f64, f64)> = decades.map(|p| (p, law(p, rtt_s))).collect();
-    let frame =
-        Frame::new("", ("loss rate p", Scale::Logarithmic), ("mean window, segments", Scale::Logarithmic))
-            .with(Curve::new("periodic loss", Stroke::Marks, points))
-            .with(Curve::new(
-                "1.054 (RTT / p)^0.75 and Reno's sqrt(3 / 2p): the greater holds",
-                Stroke::Published,
-                grey,
-            ))
-            .with(Curve::new(
-                "1.054 (RTT / p)^0.75 and Reno's sqrt(3 / 2p): the greater holds",
-                Stroke::Published,
-                reno,
-            ));
+    let frame = Frame::new(
+        "",
+        ("loss rate p", Scale::Logarithmic),
+        ("mean window, segments", Scale::Logarithmic),
+    )
+    .with(Curve::new("periodic loss", Stroke::Marks, points))
+    .with(Curve::new(
+        "1.054 (RTT / p)^0.75 and Reno's sqrt(3 / 2p): the greater holds",
+        Stroke::Published,
+        grey,
+    ))
+    .with(Curve::new(
+        "1.054 (RTT / p)^0.75 and Reno's sqrt(3 / 2p): the greater holds",
+        Stroke::Published,
+        reno,
+    ));
     let title = format!("CUBIC: response function, RTT {rtt_ms} ms");
-    let caption = "Mean window under periodic loss, every segment acknowledged, without fast convergence.";
+    let caption =
+        "Mean window under periodic loss, every segment acknowledged, without fast convergence.";
     Plot::new(&format!("cubic-response-{rtt_ms}ms"), &title, caption, &[frame])
 }
 
@@ -173,8 +194,12 @@ fn response_long() -> Evidence {
 }
 
 fn response_short() -> Evidence {
-    let table =
-        [("0.01", 100, 12.0), ("0.001", 1_000, 38.0), ("0.0001", 10_000, 120.0), ("0.00001", 100_000, 379.0)];
+    let table = [
+        ("0.01", 100, 12.0),
+        ("0.001", 1_000, 38.0),
+        ("0.0001", 10_000, 120.0),
+        ("0.00001", 100_000, 379.0),
+    ];
     let (points, mut evidence) = response(10, &table);
     evidence.plots.push(response_figure(10, points));
     evidence
@@ -184,8 +209,10 @@ fn response_short() -> Evidence {
 fn hystart() -> Evidence {
     let mut evidence = Evidence::default();
     let bdp = 100e6 / 8.0 * 0.05 / (MSS + 52.0);
-    let mut frame = Frame::new("", ("time, s", Scale::FromZero), ("window, segments", Scale::FromZero));
-    for (name, config) in [("with HyStart", CubicConfig::default()), ("without", without_hystart())] {
+    let mut frame =
+        Frame::new("", ("time, s", Scale::FromZero), ("window, segments", Scale::FromZero));
+    for (name, config) in [("with HyStart", CubicConfig::default()), ("without", without_hystart())]
+    {
         let with = config.hystart != HyStart::Off;
         let flows = vec![flow(&CcConfig::Cubic(config), Acks::Delayed, 50)];
         let mut world = link(flows, 100, 50, 1, 5);
@@ -214,8 +241,8 @@ fn fairness() -> Evidence {
     let (indices, frame) = convergence(&cc, 20, 40);
     evidence.random("jain", indices);
     evidence.random("rtt-share-fifo", rtt_exponents(&cc, 200));
-    let caption =
-        "20 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow starts after 10 s.";
+    let caption = "20 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow \
+                   starts after 10 s.";
     evidence.plots.push(Plot::new("cubic-fairness", "CUBIC: convergence", caption, &[frame]));
     evidence
 }

@@ -20,11 +20,15 @@ fn control() -> CcConfig {
     CcConfig::NewReno(NewRenoConfig::default())
 }
 
-/// Growth per round over seven rounds, read in the middle of each, when its acknowledgements are in.
+/// Growth per round over seven rounds, read in the middle of each, when its acknowledgements are
+/// in.
 fn slow_start() -> Evidence {
     let mut evidence = Evidence::default();
-    let mut frame =
-        Frame::new("slow start", ("time, RTT", Scale::FromZero), ("window, segments", Scale::Logarithmic));
+    let mut frame = Frame::new(
+        "slow start",
+        ("time, RTT", Scale::FromZero),
+        ("window, segments", Scale::Logarithmic),
+    );
     let classic = CcConfig::NewReno(NewRenoConfig { abc_limit: 1, ..NewRenoConfig::default() });
     let cases = [
         ("slow-start-each", "every segment acknowledged", control(), Acks::Each),
@@ -44,13 +48,11 @@ fn slow_start() -> Evidence {
         }
     }
     let doubling = |rate: f64| (0..8).map(|k| (f64::from(k) + 0.5, 10.0 * rate.powi(k))).collect();
-    let frame = frame.with(Curve::new("10 x 2^n", Stroke::Published, doubling(2.0))).with(Curve::new(
-        "10 x 1.5^n",
-        Stroke::Published,
-        doubling(1.5),
-    ));
-    let caption =
-        "The window in the middle of each round trip; grey lines: doubling, and half as much again.";
+    let frame = frame
+        .with(Curve::new("10 x 2^n", Stroke::Published, doubling(2.0)))
+        .with(Curve::new("10 x 1.5^n", Stroke::Published, doubling(1.5)));
+    let caption = "The window in the middle of each round trip; grey lines: doubling, and half as \
+                   much again.";
     evidence.plots.push(Plot::new("new_reno-slow-start", "NewReno: slow start", caption, &[frame]));
     evidence
 }
@@ -58,7 +60,8 @@ fn slow_start() -> Evidence {
 /// One loss, then 60 rounds of congestion avoidance.
 fn avoidance() -> Evidence {
     let mut evidence = Evidence::default();
-    let mut frame = Frame::new("", ("time, s", Scale::FromZero), ("window, segments", Scale::FromZero));
+    let mut frame =
+        Frame::new("", ("time, s", Scale::FromZero), ("window, segments", Scale::FromZero));
     let cases = [
         ("avoidance-each", "every segment acknowledged", Acks::Each),
         ("avoidance-delayed", "delayed", Acks::Delayed),
@@ -67,7 +70,8 @@ fn avoidance() -> Evidence {
         let (_, scope) = run(&wire(&control(), acks, RTT_MS, periodic(100, 6000, 20), 40));
         let (first, second) = (scope.episodes[0], scope.episodes[1]);
         let (start, _) = first.end.expect("one loss is repaired");
-        let rounds: Vec<(f64, f64)> = scope.windows().iter().map(|(t, w)| (t / RTT_S, *w)).collect();
+        let rounds: Vec<(f64, f64)> =
+            scope.windows().iter().map(|(t, w)| (t / RTT_S, *w)).collect();
         let from = start / RTT_S + 2.0;
         let to = (second.found / RTT_S - 1.0).min(from + 60.0);
         evidence.exact(id, slope(&rounds, from, to));
@@ -77,9 +81,9 @@ fn avoidance() -> Evidence {
         }
         frame = frame.with(Curve::new(name, Stroke::Line, scope.windows()));
     }
-    let caption = "The 100th packet and every 6000th from there on are lost: slow start, then half the window at each loss and \
-                   one segment per \
-                   round trip, whether segments are acknowledged singly or in pairs, since bytes are counted (RFC 3465).";
+    let caption = "The 100th packet and every 6000th from there on are lost: slow start, then \
+                   half the window at each loss and one segment per round trip, whether segments \
+                   are acknowledged singly or in pairs, since bytes are counted (RFC 3465).";
     evidence.plots.push(Plot::new("new_reno-sawtooth", "NewReno: sawtooth", caption, &[frame]));
     evidence
 }
@@ -105,12 +109,20 @@ fn response() -> Evidence {
         points.push((p, ours));
     }
     let curve = [1e-4, 1e-2].map(|p| (p, law(p)));
-    let frame =
-        Frame::new("", ("loss rate p", Scale::Logarithmic), ("mean window, segments", Scale::Logarithmic))
-            .with(Curve::new("periodic loss", Stroke::Marks, points))
-            .with(Curve::new("sqrt(3 / 2p), Mathis et al. 1997", Stroke::Published, curve.to_vec()));
+    let frame = Frame::new(
+        "",
+        ("loss rate p", Scale::Logarithmic),
+        ("mean window, segments", Scale::Logarithmic),
+    )
+    .with(Curve::new("periodic loss", Stroke::Marks, points))
+    .with(Curve::new("sqrt(3 / 2p), Mathis et al. 1997", Stroke::Published, curve.to_vec()));
     let caption = "Mean window under periodic loss, every segment acknowledged.";
-    evidence.plots.push(Plot::new("new_reno-response", "NewReno: response function", caption, &[frame]));
+    evidence.plots.push(Plot::new(
+        "new_reno-response",
+        "NewReno: response function",
+        caption,
+        &[frame],
+    ));
     evidence
 }
 
@@ -121,15 +133,21 @@ fn pftk(p: f64, rtt_s: f64, rto_s: f64, b: f64) -> f64 {
     1.0 / (fast + timeouts)
 }
 
-/// Segments sent per second under random loss. The timeout is the RTT and the floor of its variance, 200 ms.
+/// Segments sent per second under random loss. The timeout is the RTT and the floor of its
+/// variance, 200 ms.
 fn padhye() -> Evidence {
     const SECONDS: u64 = 300;
     let mut evidence = Evidence::default();
     let mut points = Vec::new();
     let model = |p: f64| pftk(p, RTT_S, RTT_S + 0.2, 1.0);
-    for (id, p) in
-        [("", 0.001), ("", 0.005), ("pftk-0.02", 0.02), ("pftk-0.05", 0.05), ("pftk-0.1", 0.1), ("", 0.2)]
-    {
+    for (id, p) in [
+        ("", 0.001),
+        ("", 0.005),
+        ("pftk-0.02", 0.02),
+        ("pftk-0.05", 0.05),
+        ("pftk-0.1", 0.1),
+        ("", 0.2),
+    ] {
         let rate = |seed| {
             let mut config = wire(&control(), Acks::Each, RTT_MS, Loss::Random(p), SECONDS);
             config.seed = seed;
@@ -147,20 +165,24 @@ fn padhye() -> Evidence {
     let over = |law: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
         (0..=46).map(|i| 0.001 * 10f64.powf(f64::from(i) / 20.0)).map(|p| (p, law(p))).collect()
     };
-    let frame =
-        Frame::new("", ("loss rate p", Scale::Logarithmic), ("segments sent per second", Scale::Logarithmic))
-            .with(Curve::new("random loss", Stroke::Marks, points))
-            .with(Curve::new(
-                "Padhye et al. 1998 (lower), sqrt(3 / 2p) (upper)",
-                Stroke::Published,
-                over(&model),
-            ))
-            .with(Curve::new(
-                "Padhye et al. 1998 (lower), sqrt(3 / 2p) (upper)",
-                Stroke::Published,
-                over(&|p| (1.5 / p).sqrt() / RTT_S),
-            ));
-    let caption = "Segments sent per second under independent random loss, RTT 100 ms, mean of ten seeds.";
+    let frame = Frame::new(
+        "",
+        ("loss rate p", Scale::Logarithmic),
+        ("segments sent per second", Scale::Logarithmic),
+    )
+    .with(Curve::new("random loss", Stroke::Marks, points))
+    .with(Curve::new(
+        "Padhye et al. 1998 (lower), sqrt(3 / 2p) (upper)",
+        Stroke::Published,
+        over(&model),
+    ))
+    .with(Curve::new(
+        "Padhye et al. 1998 (lower), sqrt(3 / 2p) (upper)",
+        Stroke::Published,
+        over(&|p| (1.5 / p).sqrt() / RTT_S),
+    ));
+    let caption =
+        "Segments sent per second under independent random loss, RTT 100 ms, mean of ten seeds.";
     evidence.plots.push(Plot::new("new_reno-padhye", "NewReno: random loss", caption, &[frame]));
     evidence
 }
@@ -169,7 +191,8 @@ fn padhye() -> Evidence {
 fn partial() -> Evidence {
     let mut evidence = Evidence::default();
     let losses = [100, 3000, 3008, 3016, 3024, 3032];
-    let (outcome, scope) = run(&wire(&control(), Acks::Each, RTT_MS, Loss::Listed(losses.to_vec()), 20));
+    let (outcome, scope) =
+        run(&wire(&control(), Acks::Each, RTT_MS, Loss::Listed(losses.to_vec()), 20));
     let stats = &outcome.flows[0].stats;
     let episode = scope.episodes[1];
     let (end, after) = episode.end.expect("all is repaired");
@@ -186,8 +209,8 @@ fn fairness() -> Evidence {
     let (indices, frame) = convergence(&control(), 20, 40);
     evidence.random("jain", indices);
     evidence.random("rtt-share-fifo", rtt_exponents(&control(), 20));
-    let caption =
-        "20 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow starts after 10 s.";
+    let caption = "20 Mbit/s, 40 ms, a FIFO of one bandwidth-delay product; the second flow \
+                   starts after 10 s.";
     evidence.plots.push(Plot::new("new_reno-fairness", "NewReno: convergence", caption, &[frame]));
     evidence
 }

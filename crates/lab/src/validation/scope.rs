@@ -5,7 +5,9 @@ use justfull_queue::Limit;
 use justfull_sim::dumbbell::{Loss, Observer, Outcome, Sample, Series};
 use justfull_sim::{Dumbbell, DumbbellConfig, DumbbellFlow};
 use justfull_tcp::segment::HEADER_BYTES;
-use justfull_tcp::{Ack, CcConfig, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig, Window};
+use justfull_tcp::{
+    Ack, CcConfig, ReceiverConfig, RecoveryState, Segment, Sender, SenderConfig, Window,
+};
 
 /// Payload of a segment.
 pub(super) const MSS: f64 = 1448.0;
@@ -21,7 +23,8 @@ pub(super) enum Acks {
     Delayed,
 }
 
-/// A window that never limits; no quick acknowledgements at the start, so that a case has one kind from end to end.
+/// A window that never limits; no quick acknowledgements at the start, so that a case has one kind
+/// from end to end.
 fn receiver(acks: Acks) -> ReceiverConfig {
     ReceiverConfig {
         window: Window::Fixed(Bytes(1 << 30)),
@@ -37,9 +40,15 @@ pub(super) fn flow(cc: &CcConfig, acks: Acks, rtt_ms: u64) -> DumbbellFlow {
     DumbbellFlow::greedy(sender, receiver(acks), Duration::from_millis(rtt_ms))
 }
 
-/// One flow over a path so fast that its RTT is the propagation and nothing waits: only `loss` limits it. Sampled once per
-/// RTT.
-pub(super) fn wire(cc: &CcConfig, acks: Acks, rtt_ms: u64, loss: Loss, seconds: u64) -> DumbbellConfig {
+/// One flow over a path so fast that its RTT is the propagation and nothing waits: only `loss`
+/// limits it. Sampled once per RTT.
+pub(super) fn wire(
+    cc: &CcConfig,
+    acks: Acks,
+    rtt_ms: u64,
+    loss: Loss,
+    seconds: u64,
+) -> DumbbellConfig {
     DumbbellConfig {
         flows: vec![flow(cc, acks, rtt_ms)],
         rate: BitRate(1_000_000_000_000),
@@ -51,7 +60,8 @@ pub(super) fn wire(cc: &CcConfig, acks: Acks, rtt_ms: u64, loss: Loss, seconds: 
     }
 }
 
-/// `flows` over a link of `mbit_s` with a FIFO of `bdps` bandwidth-delay products of `rtt_ms`, without losses on the wire.
+/// `flows` over a link of `mbit_s` with a FIFO of `bdps` bandwidth-delay products of `rtt_ms`,
+/// without losses on the wire.
 pub(super) fn link(
     flows: Vec<DumbbellFlow>,
     mbit_s: u64,
@@ -98,7 +108,8 @@ pub(super) struct Scope {
     pub(super) episodes: Vec<Episode>,
     /// When packets were lost, seconds.
     pub(super) losses: Vec<f64>,
-    /// When the first flow first had a slow-start threshold, seconds, and its window then, segments.
+    /// When the first flow first had a slow-start threshold, seconds, and its window then,
+    /// segments.
     pub(super) slow_start_end: Option<(f64, f64)>,
     heard: bool,
     open_window: f64,
@@ -126,7 +137,8 @@ impl Observer for Scope {
         let snapshot = sender.snapshot();
         let (now, window) = (now.as_secs_f64(), snapshot.cwnd as f64 / MSS);
         if snapshot.ssthresh != u64::MAX && self.slow_start_end.is_none() {
-            self.slow_start_end = Some((now, if self.open_window > 0.0 { self.open_window } else { window }));
+            self.slow_start_end =
+                Some((now, if self.open_window > 0.0 { self.open_window } else { window }));
         }
         let open = snapshot.recovery == RecoveryState::Open;
         if !open && !self.recovering {
@@ -157,7 +169,8 @@ impl Observer for Scope {
 /// Runs `config`, whose settings are constants of an experiment.
 pub(super) fn run(config: &DumbbellConfig) -> (Outcome, Scope) {
     let mut scope = Scope::default();
-    let outcome = Dumbbell::new(config).expect("an experiment's settings are sound").run(&mut scope);
+    let outcome =
+        Dumbbell::new(config).expect("an experiment's settings are sound").run(&mut scope);
     (outcome, scope)
 }
 
@@ -177,9 +190,12 @@ impl Scope {
         at(&self.windows(), seconds)
     }
 
-    /// Mean window over the whole cycles from recovery `first` to the last one: bytes acknowledged per RTT, in segments.
+    /// Mean window over the whole cycles from recovery `first` to the last one: bytes acknowledged
+    /// per RTT, in segments.
     pub(super) fn mean_window(&self, first: usize, rtt_s: f64) -> f64 {
-        let (Some(a), Some(b)) = (self.episodes.get(first), self.episodes.last()) else { return f64::NAN };
+        let (Some(a), Some(b)) = (self.episodes.get(first), self.episodes.last()) else {
+            return f64::NAN;
+        };
         (b.acked - a.acked) as f64 / MSS / (b.found - a.found) * rtt_s
     }
 }
@@ -196,7 +212,8 @@ fn at(points: &[(f64, f64)], x: f64) -> f64 {
 
 /// Slope of the line of least squares through `points` with `from` <= x <= `to`.
 pub(super) fn slope(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
-    let within: Vec<(f64, f64)> = points.iter().copied().filter(|p| from <= p.0 && p.0 <= to).collect();
+    let within: Vec<(f64, f64)> =
+        points.iter().copied().filter(|p| from <= p.0 && p.0 <= to).collect();
     let n = within.len() as f64;
     let mean = |value: fn(&(f64, f64)) -> f64| within.iter().map(value).sum::<f64>() / n;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
@@ -205,7 +222,8 @@ pub(super) fn slope(points: &[(f64, f64)], from: f64, to: f64) -> f64 {
     covariance / variance
 }
 
-/// Jain's index of fairness: 1 when all are equal, 1 / n when one has all (Jain, Chiu and Hawe 1984).
+/// Jain's index of fairness: 1 when all are equal, 1 / n when one has all (Jain, Chiu and Hawe
+/// 1984).
 pub(super) fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
@@ -221,7 +239,8 @@ pub(super) fn delivered_between(samples: &[Sample], from_s: f64, to_s: f64) -> f
     (by(to_s) - by(from_s)) as f64
 }
 
-/// Losses that leave slow start at packet `first` and come every `period` from there on, `count` of them.
+/// Losses that leave slow start at packet `first` and come every `period` from there on, `count` of
+/// them.
 pub(super) fn periodic(first: u64, period: u64, count: u64) -> Loss {
     Loss::Listed((0..count).map(|i| first + i * period).collect())
 }
@@ -238,8 +257,9 @@ mod tests {
 
     #[test]
     fn a_slope_is_that_of_the_points_in_the_interval() {
-        let points: Vec<(f64, f64)> =
-            (0..20).map(|i| (f64::from(i), if i < 10 { 0.0 } else { 2.0 * f64::from(i) })).collect();
+        let points: Vec<(f64, f64)> = (0..20)
+            .map(|i| (f64::from(i), if i < 10 { 0.0 } else { 2.0 * f64::from(i) }))
+            .collect();
         assert!((slope(&points, 10.0, 19.0) - 2.0).abs() < 1e-12);
         assert!(slope(&points, 0.0, 9.0).abs() < 1e-12);
         assert!((at(&points, 12.5) - 25.0).abs() < 1e-12);

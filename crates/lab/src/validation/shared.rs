@@ -10,7 +10,8 @@ use justfull_tcp::CcConfig;
 /// Seeds of experiments that chance bears on.
 pub(super) const SEEDS: u64 = 5;
 
-/// When the second flow starts, seconds: not at the same place of the first one's cycle in every run.
+/// When the second flow starts, seconds: not at the same place of the first one's cycle in every
+/// run.
 fn second_start(seed: u64) -> f64 {
     10.0 + 0.137 * seed as f64
 }
@@ -20,7 +21,13 @@ fn start_of(seconds: f64) -> Duration {
 }
 
 /// Two flows of `rtts_ms` over a link; the second starts about 10 s later.
-fn meeting(cc: &CcConfig, mbit_s: u64, rtts_ms: [u64; 2], buffer_ms: u64, seed: u64) -> DumbbellConfig {
+fn meeting(
+    cc: &CcConfig,
+    mbit_s: u64,
+    rtts_ms: [u64; 2],
+    buffer_ms: u64,
+    seed: u64,
+) -> DumbbellConfig {
     let mut flows: Vec<_> = rtts_ms.iter().map(|rtt| flow(cc, Acks::Delayed, *rtt)).collect();
     flows[1].start = start_of(second_start(seed));
     let mut config = link(flows, mbit_s, buffer_ms, 1, 0);
@@ -29,8 +36,8 @@ fn meeting(cc: &CcConfig, mbit_s: u64, rtts_ms: [u64; 2], buffer_ms: u64, seed: 
     config
 }
 
-/// Jain's index over what two flows of equal RTT deliver from 30 to 90 s after the second started, for each seed, and what
-/// both deliver over time under the first seed.
+/// Jain's index over what two flows of equal RTT deliver from 30 to 90 s after the second started,
+/// for each seed, and what both deliver over time under the first seed.
 pub(super) fn convergence(cc: &CcConfig, mbit_s: u64, rtt_ms: u64) -> (Vec<f64>, Frame) {
     let mut indices = Vec::new();
     let mut frame = Frame::new(
@@ -41,11 +48,17 @@ pub(super) fn convergence(cc: &CcConfig, mbit_s: u64, rtt_ms: u64) -> (Vec<f64>,
     for seed in 1..=SEEDS {
         let (_, scope) = run(&meeting(cc, mbit_s, [rtt_ms, rtt_ms], rtt_ms, seed));
         let met = second_start(seed);
-        let shares: Vec<f64> =
-            scope.series.flows.iter().map(|f| delivered_between(f, met + 30.0, met + 90.0)).collect();
+        let shares: Vec<f64> = scope
+            .series
+            .flows
+            .iter()
+            .map(|f| delivered_between(f, met + 30.0, met + 90.0))
+            .collect();
         indices.push(jain(&shares));
         if seed == 1 {
-            for (name, samples) in ["first flow", "second flow"].into_iter().zip(&scope.series.flows) {
+            for (name, samples) in
+                ["first flow", "second flow"].into_iter().zip(&scope.series.flows)
+            {
                 frame = frame.with(Curve::new(name, Stroke::Line, goodput(samples)));
             }
         }
@@ -63,8 +76,8 @@ fn goodput(samples: &[Sample]) -> Vec<(f64, f64)> {
     (0..last).map(each).collect()
 }
 
-/// The exponent a of share_1 / share_2 = (RTT_2 / RTT_1)^a of two flows of 40 and 160 ms at one FIFO of 100 ms, the RTTs with
-/// the queue, for each seed.
+/// The exponent a of share_1 / share_2 = (RTT_2 / RTT_1)^a of two flows of 40 and 160 ms at one
+/// FIFO of 100 ms, the RTTs with the queue, for each seed.
 pub(super) fn rtt_exponents(cc: &CcConfig, mbit_s: u64) -> Vec<f64> {
     let exponent = |seed| {
         let (_, scope) = run(&meeting(cc, mbit_s, [40, 160], 100, seed));

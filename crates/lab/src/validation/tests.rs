@@ -1,11 +1,14 @@
 use super::*;
 
-/// One slow or chance-ridden experiment in a thousand would make this test a nuisance: it runs each control once.
+/// One slow or chance-ridden experiment in a thousand would make this test a nuisance: it runs each
+/// control once.
 #[test]
 fn every_case_is_measured_once_and_no_measurement_is_without_a_case() {
-    for (control, experiments) in
-        [("new_reno", new_reno::EXPERIMENTS), ("cubic", cubic::EXPERIMENTS), ("bbr", bbr::EXPERIMENTS)]
-    {
+    for (control, experiments) in [
+        ("new_reno", new_reno::EXPERIMENTS),
+        ("cubic", cubic::EXPERIMENTS),
+        ("bbr", bbr::EXPERIMENTS),
+    ] {
         let file = CaseFile::load(control).expect("it ships");
         let evidence = run_all(experiments, 2);
         let mut measured: Vec<&str> = evidence.measured.iter().map(|m| m.id.as_str()).collect();
@@ -15,9 +18,14 @@ fn every_case_is_measured_once_and_no_measurement_is_without_a_case() {
         assert_eq!(measured, cases, "{control}");
         for case in &file.cases {
             let found = evidence.measured.iter().find(|m| m.id == case.id).expect("compared above");
-            assert!(found.published.is_some() != case.published.is_some(), "{control}: {}", case.id);
+            assert!(
+                found.published.is_some() != case.published.is_some(),
+                "{control}: {}",
+                case.id
+            );
         }
-        let mut figures: Vec<&str> = evidence.plots.iter().map(|figure| figure.id.as_str()).collect();
+        let mut figures: Vec<&str> =
+            evidence.plots.iter().map(|figure| figure.id.as_str()).collect();
         figures.sort_unstable();
         figures.dedup();
         assert_eq!(figures.len(), evidence.plots.len(), "{control}");

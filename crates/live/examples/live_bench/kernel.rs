@@ -1,4 +1,5 @@
-//! Through the kernel: two namespaces with a TUN device each, TCP between them, and something that carries its datagrams.
+//! Through the kernel: two namespaces with a TUN device each, TCP between them, and something that
+//! carries its datagrams.
 
 use super::{SIZE, config, line};
 use justfull_base::{BitRate, Duration};
@@ -33,12 +34,13 @@ fn download() -> Traffic {
 
 /// Time that this thread has been on a core.
 fn cpu_time() -> Duration {
-    let now = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has one for each thread");
+    let now =
+        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("Linux has one for each thread");
     Duration::from_nanos((now.tv_sec() * 1_000_000_000 + now.tv_nsec()).cast_unsigned())
 }
 
-/// Runs the flows of `config` for its duration while `carry` is between the sides. Returns what it returns, and the payload
-/// that arrived at the UE in Gbit/s.
+/// Runs the flows of `config` for its duration while `carry` is between the sides. Returns what it
+/// returns, and the payload that arrived at the UE in Gbit/s.
 fn joined<T: Send>(
     config: &WorldConfig,
     carry: impl FnOnce(Tun, Tun, &AtomicBool) -> Result<T, LiveError> + Send,
@@ -62,7 +64,11 @@ fn joined<T: Send>(
 /// The payload bytes that arrive in the duration of `config`.
 #[expect(clippy::disallowed_methods, reason = "the kernel's TCP lives on the machine's clock")]
 fn send(network: &Network, config: &WorldConfig) -> Result<u64, LiveError> {
-    let flows = Applications::start(network, (&config.flows, config.stack.seed), std::time::Instant::now())?;
+    let flows = Applications::start(
+        network,
+        (&config.flows, config.stack.seed),
+        std::time::Instant::now(),
+    )?;
     thread::sleep(std::time::Duration::from_nanos(config.duration.as_nanos()));
     Ok(flows.finish().iter().map(|flow| flow.received_bytes).sum())
 }
@@ -80,7 +86,8 @@ fn forward_until(stop: &AtomicBool, [mut server, mut ue]: [Tun; 2]) -> io::Resul
     let mut buffer = vec![0; 2 * SIZE];
     let mut packets = 0;
     while !stop.load(Ordering::Relaxed) {
-        let copied = copy(&mut server, &mut ue, &mut buffer)? + copy(&mut ue, &mut server, &mut buffer)?;
+        let copied =
+            copy(&mut server, &mut ue, &mut buffer)? + copy(&mut ue, &mut server, &mut buffer)?;
         packets += copied;
         if copied == 0 {
             let waiting = |tun| PollFd::new(tun, PollFlags::POLLIN);
@@ -92,7 +99,8 @@ fn forward_until(stop: &AtomicBool, [mut server, mut ue]: [Tun; 2]) -> io::Resul
 
 fn throughput_line(name: &str, gbit_per_s: f64, carried: &Carried) {
     println!(
-        "{{\"bench\":\"{name}\",\"real_time\":{},\"gbit_per_s\":{gbit_per_s:.3},\"packets\":{},\"cpu_us_per_packet\":{:.3}}}",
+        "{{\"bench\":\"{name}\",\"real_time\":{},\"gbit_per_s\":{gbit_per_s:.3},\"packets\":{},\"\
+         cpu_us_per_packet\":{:.3}}}",
         carried.priority == Priority::RealTime,
         carried.packets,
         carried.cpu.as_nanos() as f64 * 1e-3 / carried.packets.max(1) as f64
@@ -101,14 +109,20 @@ fn throughput_line(name: &str, gbit_per_s: f64, carried: &Carried) {
 
 /// A cell that is not the limit: 10 Gbit/s.
 fn wide(seconds: u64) -> WorldConfig {
-    config(Duration::from_millis(1), BitRate(10_000_000_000), Duration::from_secs(seconds), download())
+    config(
+        Duration::from_millis(1),
+        BitRate(10_000_000_000),
+        Duration::from_secs(seconds),
+        download(),
+    )
 }
 
 /// Throughput of a forwarder with nothing between its two reads and writes.
 pub(super) fn forward(seconds: u64) -> Result<(), LiveError> {
     let (carried, rate) = joined(&wide(seconds), |server, ue, stop| {
         let (priority, before) = (raise_priority(PRIORITY), cpu_time());
-        let packets = forward_until(stop, [server, ue]).map_err(|e| LiveError::new("forward", e))?;
+        let packets =
+            forward_until(stop, [server, ue]).map_err(|e| LiveError::new("forward", e))?;
         Ok(Carried { packets, cpu: cpu_time() - before, priority })
     })?;
     throughput_line("forward", rate, &carried);
@@ -125,7 +139,10 @@ fn run(
     let ends = Ends { ues: vec![UePort { port: ue, addresses: Vec::new() }], server };
     let live = Live::new(config, &LiveOptions::default(), ends)?;
     let (result, report) = live.run(&mut SlotClock::start()?, priority, stop, &mut ());
-    assert_eq!(result.conservation.delivered, result.flows.iter().map(|f| f.delivered_packets).sum::<u64>());
+    assert_eq!(
+        result.conservation.delivered,
+        result.flows.iter().map(|f| f.delivered_packets).sum::<u64>()
+    );
     Ok((report, cpu_time() - before))
 }
 
@@ -133,7 +150,8 @@ fn run(
 pub(super) fn stack(seconds: u64) -> Result<(), LiveError> {
     let config = wide(seconds);
     let longer = WorldConfig { duration: config.duration.times(2), ..config.clone() };
-    let ((report, cpu), rate) = joined(&config, |server, ue, stop| run(&longer, (server, ue), stop))?;
+    let ((report, cpu), rate) =
+        joined(&config, |server, ue, stop| run(&longer, (server, ue), stop))?;
     let packets = report.down.received + report.up.received;
     throughput_line("stack", rate, &Carried { packets, cpu, priority: report.priority });
     Ok(())
@@ -145,7 +163,10 @@ pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), LiveError> {
     config.stack.rlc.queue.limit = justfull_queue::Limit::Bytes(500_000);
     let ((report, _), rate) = joined(&config, |server, ue, stop| run(&config, (server, ue), stop))?;
     if rate < 0.05 {
-        return Err(LiveError::new("measure lateness", format!("only {rate:.3} Gbit/s were carried")));
+        return Err(LiveError::new(
+            "measure lateness",
+            format!("only {rate:.3} Gbit/s were carried"),
+        ));
     }
     line("slots", slot, &report.priority, &report.lateness);
     Ok(())

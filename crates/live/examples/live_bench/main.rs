@@ -1,15 +1,15 @@
 //! What the live driver costs, one measurement for each call, so that others can come in between:
 //!
 //! ```text
-//! live_bench check                          what this machine lacks for the others; nothing when they can run
-//! live_bench memory [SECONDS]               throughput and lateness between two ports in memory
-//! live_bench forward [SECONDS]              TCP through two namespaces and a forwarder that only copies datagrams
-//! live_bench stack [SECONDS]                the same through the whole stack
-//! live_bench bare SLOT_US [SECONDS]         how late a loop is that does nothing but wake
-//! live_bench slots SLOT_US [SECONDS]        how late the loop of a live run is that carries 100 Mbit/s
+//! live_bench check                what this machine lacks for the others, if anything
+//! live_bench memory [SECONDS]     throughput and lateness between two ports in memory
+//! live_bench forward [SECONDS]    TCP through two namespaces and a forwarder that copies datagrams
+//! live_bench stack [SECONDS]      the same through the whole stack
+//! live_bench bare SLOT_US [SECONDS]  how late a loop is that does nothing but wake
+//! live_bench slots SLOT_US [SECONDS] how late the loop of a live run is that carries 100 Mbit/s
 //! ```
-//! Each prints lines of JSON. For timings that mean something it wants the right to `SCHED_FIFO`; whether it had it is in each
-//! line. All but the second are run by `cargo xtask bench live`.
+//! Each prints lines of JSON. For timings that mean something it wants the right to `SCHED_FIFO`;
+//! whether it had it is in each line. All but the second are run by `cargo xtask bench live`.
 
 mod kernel;
 mod memory;
@@ -22,8 +22,8 @@ use justfull_live::{LiveError, LiveOptions};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    StackConfig, TieOrder, UeConfig, UpfConfig,
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
+    SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::{FlowConfig, Traffic, UplinkConfig, WorldConfig};
 use std::sync::Arc;
@@ -45,9 +45,15 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
         stack: StackConfig {
             upf: UpfConfig::default(),
             sdap: SdapConfig::default(),
-            rlc: RlcConfig { queue: QueueConfig::tail_drop(Limit::Bytes(RLC_BYTES)), ..RlcConfig::default() },
+            rlc: RlcConfig {
+                queue: QueueConfig::tail_drop(Limit::Bytes(RLC_BYTES)),
+                ..RlcConfig::default()
+            },
             mac: MacConfig { slot: PollConfig::every(slot), ..MacConfig::default() },
-            channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
+            channel: ChannelConfig::Constant(ConstantConfig {
+                per_slot,
+                unit: CapacityUnit::Bytes,
+            }),
             ues: vec![Arc::new(UeConfig {
                 drbs: 1,
                 qos_flows: vec![QosFlowConfig { qfi, drb: 0, priority: 0, weight: 1, queue: None }],
@@ -104,8 +110,9 @@ fn period(slot: Duration) -> Duration {
 fn line(name: &str, slot: Duration, priority: &Priority, found: &LatenessReport) {
     let real_time = *priority == Priority::RealTime;
     println!(
-        "{{\"bench\":\"{name}\",\"slot\":\"{slot}\",\"period\":\"{}\",\"real_time\":{real_time},\"wakes\":{},\"p50_us\":{:.1},\
-         \"p99_us\":{:.1},\"p999_us\":{:.1},\"max_us\":{:.1},\"slots\":{},\"missed\":{},\"late\":{}}}",
+        "{{\"bench\":\"{name}\",\"slot\":\"{slot}\",\"period\":\"{}\",\"real_time\":{real_time},\"\
+         wakes\":{},\"p50_us\":{:.1},\"p99_us\":{:.1},\"p999_us\":{:.1},\"max_us\":{:.1},\"slots\"\
+         :{},\"missed\":{},\"late\":{}}}",
         found.period,
         found.wakes,
         found.p50_us,
@@ -138,8 +145,8 @@ fn check() -> Result<(), LiveError> {
     Ok(())
 }
 
-const USAGE: &str =
-    "live_bench check, memory|forward|stack [SECONDS] or bare|slots SLOT_US [SECONDS]; numbers above 0";
+const USAGE: &str = "live_bench check, memory|forward|stack [SECONDS] or bare|slots SLOT_US \
+                     [SECONDS]; numbers above 0";
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -149,18 +156,19 @@ fn main() {
         Some(_) => None,
     };
     let slot = || number(1, None).map(Duration::from_micros);
-    let done = match (words.first().map(String::as_str), number(1, Some(3)), number(2, Some(3)), slot()) {
-        (Some("check"), ..) => check(),
-        (Some("memory"), Some(seconds), ..) => memory::run(seconds),
-        (Some("forward"), Some(seconds), ..) => kernel::forward(seconds),
-        (Some("stack"), Some(seconds), ..) => kernel::stack(seconds),
-        (Some("bare"), _, Some(seconds), Some(slot)) => bare(slot, seconds),
-        (Some("slots"), _, Some(seconds), Some(slot)) => kernel::slots(slot, seconds),
-        _ => {
-            eprintln!("usage: {USAGE}");
-            std::process::exit(2);
-        }
-    };
+    let done =
+        match (words.first().map(String::as_str), number(1, Some(3)), number(2, Some(3)), slot()) {
+            (Some("check"), ..) => check(),
+            (Some("memory"), Some(seconds), ..) => memory::run(seconds),
+            (Some("forward"), Some(seconds), ..) => kernel::forward(seconds),
+            (Some("stack"), Some(seconds), ..) => kernel::stack(seconds),
+            (Some("bare"), _, Some(seconds), Some(slot)) => bare(slot, seconds),
+            (Some("slots"), _, Some(seconds), Some(slot)) => kernel::slots(slot, seconds),
+            _ => {
+                eprintln!("usage: {USAGE}");
+                std::process::exit(2);
+            }
+        };
     if let Err(error) = done {
         eprintln!("live_bench: {error}");
         std::process::exit(1);

@@ -40,7 +40,28 @@ impl Port for Memory {
 /// An IPv4 and UDP header around zeros, with the header checksum.
 fn datagram() -> Vec<u8> {
     let mut bytes = vec![0; SIZE];
-    let header = [0x45, 0, (SIZE >> 8) as u8, SIZE as u8, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 1, 1];
+    let header = [
+        0x45,
+        0,
+        (SIZE >> 8) as u8,
+        SIZE as u8,
+        0,
+        0,
+        0,
+        0,
+        64,
+        17,
+        0,
+        0,
+        10,
+        0,
+        0,
+        1,
+        10,
+        0,
+        1,
+        1,
+    ];
     bytes[..20].copy_from_slice(&header);
     let words = header.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum::<u32>();
     let checksum = !((words & 0xffff) + (words >> 16)) as u16;
@@ -51,7 +72,8 @@ fn datagram() -> Vec<u8> {
     bytes
 }
 
-/// A run between ports in memory, and the handles to them: what waits at the server's side, what has reached the UE.
+/// A run between ports in memory, and the handles to them: what waits at the server's side, what
+/// has reached the UE.
 fn live(config: &WorldConfig) -> (Live<Memory>, Rc<Cell<u32>>, Rc<Cell<u64>>) {
     let port = || Memory { datagram: datagram(), left: Rc::default(), taken: Rc::default() };
     let (server, ue) = (port(), port());
@@ -77,8 +99,8 @@ fn throughput(clock: &mut SlotClock, batch: u32, slots: u64) {
     let (result, report) = live.finish(Priority::RealTime, &Lateness::new(ms));
     assert_eq!(result.conservation.delivered, packets);
     println!(
-        "{{\"bench\":\"throughput\",\"batch\":{batch},\"packets\":{packets},\"packets_per_s\":{:.0},\"gbit_per_s\":{:.2},\
-         \"ns_per_packet\":{:.1},\"buffer_bytes\":{}}}",
+        "{{\"bench\":\"throughput\",\"batch\":{batch},\"packets\":{packets},\"packets_per_s\":{:.\
+         0},\"gbit_per_s\":{:.2},\"ns_per_packet\":{:.1},\"buffer_bytes\":{}}}",
         packets as f64 / s,
         taken.get() as f64 * 8e-9 / s,
         s * 1e9 / packets as f64,

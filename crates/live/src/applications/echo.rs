@@ -1,7 +1,8 @@
 //! Echo requests (RFC 792): the server asks, the kernel of the UE's namespace answers.
 //!
-//! A raw socket, since a socket for pings alone needs a range of groups that a new namespace does not allow. It sees every ICMP
-//! message of its namespace, so answers are told apart by their identifier.
+//! A raw socket, since a socket for pings alone needs a range of groups that a new namespace does
+//! not allow. It sees every ICMP message of its namespace, so answers are told apart by their
+//! identifier.
 
 use std::io::{self, Read};
 
@@ -36,7 +37,8 @@ impl Echo {
         socket.send(&message).map(|sent| sent.saturating_sub(HEADER_BYTES))
     }
 
-    /// Waits for a message, up to the socket's timeout: the payload bytes of an answer to a request of this flow, 0 for all else.
+    /// Waits for a message, up to the socket's timeout: the payload bytes of an answer to a request
+    /// of this flow, 0 for all else.
     pub(super) fn receive(&self, socket: &Socket, buffer: &mut [u8]) -> io::Result<u64> {
         match (&*socket).read(buffer) {
             Ok(length) => Ok(answer(&buffer[..length], self.id)),

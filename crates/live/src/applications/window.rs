@@ -17,21 +17,28 @@ pub(super) fn fixed(window: &Window) -> Option<u32> {
     }
 }
 
-/// Has `socket` offer no more than `window` bytes. The kernel's buffer tuning raises the limit again as data comes, so this is
-/// for every read (tcp(7), `TCP_WINDOW_CLAMP`).
+/// Has `socket` offer no more than `window` bytes. The kernel's buffer tuning raises the limit
+/// again as data comes, so this is for every read (tcp(7), `TCP_WINDOW_CLAMP`).
 pub(super) fn clamp(socket: &impl AsRawFd, window: u32) -> io::Result<()> {
     let value = libc::c_int::try_from(window).unwrap_or(libc::c_int::MAX);
     let (bytes, option) = (size_of_val(&value) as libc::socklen_t, libc::TCP_WINDOW_CLAMP);
     // SAFETY: `value` outlives the call, which reads `bytes` bytes of it.
     let answer = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, option, (&raw const value).cast(), bytes)
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            option,
+            (&raw const value).cast(),
+            bytes,
+        )
     };
     Errno::result(answer)?;
     Ok(())
 }
 
-/// Gives `socket` room to keep `window` bytes that are not acknowledged: the simulator's senders are limited by the window, not by
-/// a buffer of the kernel's (`tcp_wmem`). Without the right to go beyond the machine's limit it stays there.
+/// Gives `socket` room to keep `window` bytes that are not acknowledged: the simulator's senders
+/// are limited by the window, not by a buffer of the kernel's (`tcp_wmem`). Without the right to go
+/// beyond the machine's limit it stays there.
 pub(super) fn make_room(socket: &impl AsFd, window: u32) -> io::Result<()> {
     let bytes = usize::try_from(window).unwrap_or(usize::MAX);
     match setsockopt(socket, sockopt::SndBufForce, &bytes) {

@@ -1,4 +1,5 @@
-//! The flows of a live run: opened on the stack as their first packets appear, and closed when others need their place.
+//! The flows of a live run: opened on the stack as their first packets appear, and closed when
+//! others need their place.
 
 use justfull_base::{Dscp, Duration};
 use justfull_ran::{FiveTuple, Stack};
@@ -34,7 +35,8 @@ struct Entry {
     older: u32,
 }
 
-/// How many packets of each flow are on their way through the chain, by the flow's number on the stack.
+/// How many packets of each flow are on their way through the chain, by the flow's number on the
+/// stack.
 #[derive(Default)]
 pub(super) struct OnTheirWay(Vec<u32>);
 
@@ -58,9 +60,10 @@ impl OnTheirWay {
     }
 }
 
-/// Flows by 5-tuple and codepoint, up to a number, so that memory is bounded. When the table is full, the flow whose last packet came
-/// longest ago gives its place, and its number on the stack, to the new one; but no flow does whose packets are still on their way,
-/// for they carry its number. When there is none to give way, new flows share one for each UE and QFI.
+/// Flows by 5-tuple and codepoint, up to a number, so that memory is bounded. When the table is
+/// full, the flow whose last packet came longest ago gives its place, and its number on the stack,
+/// to the new one; but no flow does whose packets are still on their way, for they carry its
+/// number. When there is none to give way, new flows share one for each UE and QFI.
 pub(super) struct FlowTable {
     known: BTreeMap<Key, u32>,
     entries: Vec<Entry>,
@@ -96,7 +99,8 @@ impl FlowTable {
         self.opened
     }
 
-    /// The link of the flow to which a packet of `tuple`, on its way up, belongs; the first where there is none.
+    /// The link of the flow to which a packet of `tuple`, on its way up, belongs; the first where
+    /// there is none.
     pub(super) fn pipe_up(&self, tuple: &FiveTuple) -> u32 {
         let down = FiveTuple {
             source: tuple.destination,
@@ -148,7 +152,8 @@ impl FlowTable {
                 let number = self.entries[entry as usize].flow.number;
                 stack.reopen_flow(number, ue, tuple, *dscp);
                 let opened = record.reopen(number, ue, tuple, *dscp);
-                let flow = Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
+                let flow =
+                    Flow { number, pipe: pipe_of(opened.extra_delay), tracked: opened.low_latency };
                 let place = &mut self.entries[entry as usize];
                 self.known.remove(&place.key);
                 (place.key, place.flow) = (*key, flow);
@@ -177,8 +182,9 @@ impl FlowTable {
         flow
     }
 
-    /// The least recently used flow of which no packet is on its way. Those that have some count as used: it is their turn again when
-    /// all others have been looked at, so that a search is short however many there are.
+    /// The least recently used flow of which no packet is on its way. Those that have some count as
+    /// used: it is their turn again when all others have been looked at, so that a search is
+    /// short however many there are.
     fn idle(&mut self, on_their_way: &OnTheirWay) -> Option<u32> {
         for _ in 0..TRIES.min(self.entries.len()) {
             let oldest = self.oldest;
@@ -207,7 +213,8 @@ impl FlowTable {
 
     /// Puts `entry`, which is in no list, before all others.
     fn link(&mut self, entry: u32) {
-        (self.entries[entry as usize].newer, self.entries[entry as usize].older) = (NONE, self.newest);
+        (self.entries[entry as usize].newer, self.entries[entry as usize].older) =
+            (NONE, self.newest);
         match self.entries.get_mut(self.newest as usize) {
             Some(newest) => newest.newer = entry,
             None => self.oldest = entry,

@@ -102,7 +102,13 @@ impl Egress for Side {
         self.send(now, packet);
     }
 
-    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+    fn deliver_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
         self.record.delivered_from_air(now, left, packet, bound);
         self.send(now, packet);
     }

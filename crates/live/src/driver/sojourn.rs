@@ -53,7 +53,8 @@ impl Sojourns {
         rest
     }
 
-    /// The time that a share `p` of the packets, 0 to 1, does not exceed by more than an eighth; none without packets.
+    /// The time that a share `p` of the packets, 0 to 1, does not exceed by more than an eighth;
+    /// none without packets.
     #[must_use]
     pub fn percentile(&self, p: f64) -> Option<Duration> {
         let wanted = (p * self.count as f64).ceil().max(1.0) as u64;

@@ -112,7 +112,8 @@ impl Bench {
         };
         let (server, at_server) = wire(self.down, false, self.gone_at);
         let (ue, at_ue) = wire(self.up, self.ue_full, Instant::NEVER);
-        let ends = Ends { ues: vec![UePort { port: ue, addresses: vec![IpAddr::from(UE)] }], server };
+        let ends =
+            Ends { ues: vec![UePort { port: ue, addresses: vec![IpAddr::from(UE)] }], server };
         let live = Live::new(config, &self.options, ends).expect("sound settings");
         let mut clock = Virtual { now: self.now.clone(), late: self.late, stop: self.stop };
         let stop = AtomicBool::new(false);
@@ -138,7 +139,9 @@ fn udp(from: [u8; 4], to: [u8; 4], port: u16, payload: usize) -> Vec<u8> {
     out
 }
 
-/// A cell of one UE that carries `per_slot` bytes in each slot; its flows are `flows` of UDP, by port from 6000 on.
+/// A cell of one UE that carries `per_slot` bytes in each slot; its flows are `flows` of UDP, by
+/// port from 6000 on.
+#[expect(clippy::too_many_lines, reason = "the settings of one world")]
 fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) -> WorldConfig {
     let qfi = |n| Qfi::new(n).expect("below 64");
     let poll = PollConfig {
@@ -173,10 +176,19 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
             sdap: SdapConfig::default(),
             rlc: RlcConfig { queue: rlc, ..RlcConfig::default() },
             mac: MacConfig { slot: poll, ..MacConfig::default() },
-            channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
+            channel: ChannelConfig::Constant(ConstantConfig {
+                per_slot,
+                unit: CapacityUnit::Bytes,
+            }),
             ues: vec![Arc::new(UeConfig {
                 drbs: 1,
-                qos_flows: vec![QosFlowConfig { qfi: qfi(1), drb: 0, priority: 0, weight: 1, queue: None }],
+                qos_flows: vec![QosFlowConfig {
+                    qfi: qfi(1),
+                    drb: 0,
+                    priority: 0,
+                    weight: 1,
+                    queue: None,
+                }],
                 rules: vec![PacketDetectionRule {
                     protocol: Some(Protocol::Udp),
                     ..PacketDetectionRule::any(qfi(1))
@@ -195,7 +207,12 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
         core_rate: BitRate(0),
         core_delay: Duration::ZERO,
         air_delay: Duration::ZERO,
-        uplink: UplinkConfig { rate: BitRate(0), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None },
+        uplink: UplinkConfig {
+            rate: BitRate(0),
+            delay: ms(10),
+            limit: UplinkConfig::LIMIT,
+            grants: None,
+        },
         duration: ms(2_000),
         warmup: Duration::ZERO,
         series_bins: 10,
@@ -231,16 +248,18 @@ fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live()
     let mut entries = Entries::default();
     let world = World::tapped(&config, &mut entries).expect("sound settings");
     let simulated = world.run(&mut ()).expect("it ends");
-    let packets = entries
-        .0
-        .values()
-        .map(|&(entered, flow, size)| (entered, udp(SERVER, UE, 6000 + flow as u16, size as usize - 28)));
+    let packets = entries.0.values().map(|&(entered, flow, size)| {
+        (entered, udp(SERVER, UE, 6000 + flow as u16, size as usize - 28))
+    });
     let (live, report, (at_ue, _)) = Bench::new(packets.collect(), Vec::new()).run(&config);
     assert!(!report.late(), "{report:?}");
     assert_eq!(live.conservation.entered, simulated.conservation.entered);
     assert!((live.cell.utilisation - simulated.cell.utilisation).abs() < 0.01, "{:?}", live.cell);
     for (found, expected) in live.flows.iter().zip(&simulated.flows) {
-        assert_eq!((&found.name, found.entered_packets), (&expected.name, expected.entered_packets));
+        assert_eq!(
+            (&found.name, found.entered_packets),
+            (&expected.name, expected.entered_packets)
+        );
         let lost = found.dropped_packets.abs_diff(expected.dropped_packets);
         assert!(
             lost * 50 <= expected.dropped_packets,
@@ -253,8 +272,9 @@ fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live()
             "{}",
             found.goodput_mbit_s
         );
-        let shares =
-            |d: &justfull_sim::results::Distribution| [d.mean_ms, d.p25_ms, d.p50_ms, d.p95_ms, d.p99_ms];
+        let shares = |d: &justfull_sim::results::Distribution| {
+            [d.mean_ms, d.p25_ms, d.p50_ms, d.p95_ms, d.p99_ms]
+        };
         for (a, b) in shares(&found.delay).into_iter().zip(shares(&expected.delay)) {
             assert!(
                 (a - b).abs() <= 1.0,
@@ -275,7 +295,11 @@ fn what_no_load_delays_waits_for_half_a_slot_on_average() {
     let packets = (0..280).map(|i| (at(i * 7_003), udp(SERVER, UE, 6000, 100)));
     let (live, _, _) = Bench::new(packets.collect(), Vec::new()).run(&config);
     let delay = &live.flows[0].delay;
-    assert!((delay.mean_ms - 5.0).abs() < 0.3, "slots of 10 ms are read every 500 us: {}", delay.mean_ms);
+    assert!(
+        (delay.mean_ms - 5.0).abs() < 0.3,
+        "slots of 10 ms are read every 500 us: {}",
+        delay.mean_ms
+    );
     assert!(delay.max_ms <= 10.25 && delay.min_ms < 0.5, "{} to {}", delay.min_ms, delay.max_ms);
 }
 
@@ -285,8 +309,12 @@ fn in_resource_blocks_the_way_to_the_ue_is_told_and_what_the_air_loses_gives_its
     config.duration = ms(4_000);
     config.stack.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
     config.stack.mac.carrier = Some(CarrierConfig::default());
-    config.stack.mac.harq =
-        HarqConfig { bler: Ratio(0.3), combining: Ratio(1.0), transmissions: 2, ..HarqConfig::default() };
+    config.stack.mac.harq = HarqConfig {
+        bler: Ratio(0.3),
+        combining: Ratio(1.0),
+        transmissions: 2,
+        ..HarqConfig::default()
+    };
     config.air_delay = ms(3);
     let packets = (0..900).map(|i| (at(i * 4_003), udp(SERVER, UE, 6000, 100)));
     let mut bench = Bench::new(packets.collect(), Vec::new());
@@ -309,12 +337,20 @@ fn every_datagram_is_accounted_for_whatever_becomes_of_it() {
         bytes[at] = to;
         bytes
     };
-    let bad = [change(0, 0x15), good[..60].to_vec(), change(0, 0x41), change(8, 1), udp(SERVER, UE, 1, 1473)];
+    let bad = [
+        change(0, 0x15),
+        good[..60].to_vec(),
+        change(0, 0x41),
+        change(8, 1),
+        udp(SERVER, UE, 1, 1473),
+    ];
     let mut down: Vec<Timed> = bad.into_iter().map(|b| (at(100), b)).collect();
     down.push((at(100), Vec::new()));
     down.push((at(200), udp(SERVER, [10, 0, 9, 9], 6000, 10)));
     let mut sctp = Vec::new();
-    PacketBuilder::ipv4(SERVER, UE, 64).write(&mut sctp, 132.into(), &[0; 12]).expect("memory takes it");
+    PacketBuilder::ipv4(SERVER, UE, 64)
+        .write(&mut sctp, 132.into(), &[0; 12])
+        .expect("memory takes it");
     down.push((at(300), sctp));
     down.extend((0..100).map(|i| (at(1_000 + i), udp(SERVER, UE, 6000 + i as u16, 1_400))));
     let up = vec![(at(50), change(8, 1)), (at(60), udp(UE, SERVER, 9, 9))];
@@ -334,12 +370,17 @@ fn every_datagram_is_accounted_for_whatever_becomes_of_it() {
     assert_eq!((at_ue.len() as u64, account.refused, account.queued), (account.delivered, 0, 0));
     assert_eq!((report.up.received, report.up.malformed[3], report.up.delivered), (2, 1, 1));
     assert_eq!(at_server[0].1, udp(UE, SERVER, 9, 9));
-    assert!(at_server[0].0 >= at(10_000) && at_server[0].0 < at(11_000), "10 ms up: {:?}", at_server[0].0);
+    assert!(
+        at_server[0].0 >= at(10_000) && at_server[0].0 < at(11_000),
+        "10 ms up: {:?}",
+        at_server[0].0
+    );
     assert_eq!((report.flows, report.buffers_used, report.buffers), (13, 50, 50));
     assert_eq!(
         (report.aged_flows, report.shared_packets),
         (2, 39),
-        "eleven ports have flows of their own, two of them in place of the SCTP packet's and of what the first slot carried"
+        "eleven ports have flows of their own, two of them in place of the SCTP packet's and of \
+         what the first slot carried"
     );
 }
 
@@ -389,11 +430,18 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
     let qfi = |n| Qfi::new(n).expect("below 64");
     let v6 = |last| [0xfd, 0x45, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
     let ue = config.stack.ue_mut(0);
-    ue.qos_flows = (1..=3).map(|n| QosFlowConfig { qfi: qfi(n), ..ue.qos_flows[0].clone() }).collect();
+    ue.qos_flows =
+        (1..=3).map(|n| QosFlowConfig { qfi: qfi(n), ..ue.qos_flows[0].clone() }).collect();
     ue.rules = vec![
         PacketDetectionRule { dscp: Dscp::new(46), ..PacketDetectionRule::any(qfi(1)) },
-        PacketDetectionRule { source: "fd45::/64".parse().ok(), ..PacketDetectionRule::any(qfi(2)) },
-        PacketDetectionRule { destination: "10.0.1.1".parse().ok(), ..PacketDetectionRule::any(qfi(3)) },
+        PacketDetectionRule {
+            source: "fd45::/64".parse().ok(),
+            ..PacketDetectionRule::any(qfi(2))
+        },
+        PacketDetectionRule {
+            destination: "10.0.1.1".parse().ok(),
+            ..PacketDetectionRule::any(qfi(3))
+        },
     ];
     let v4_marked = |dscp: u8| {
         let mut out = Vec::new();
@@ -421,8 +469,14 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
         out
     };
     // One flow changes its codepoint on the way: EF, default, EF.
-    let sent =
-        [v4_marked(46), v4_marked(0), v4_marked(46), v6_marked(46, 1), v6_marked(0, 1), v6_marked(10, 1)];
+    let sent = [
+        v4_marked(46),
+        v4_marked(0),
+        v4_marked(46),
+        v6_marked(46, 1),
+        v6_marked(0, 1),
+        v6_marked(10, 1),
+    ];
     let packets = (0..).zip(&sent).map(|(i, bytes)| (at(1_000 + i), bytes.clone()));
     let (result, report, (at_ue, _)) = Bench::new(packets.collect(), Vec::new()).run(&config);
     assert_eq!((report.down.delivered, report.flows), (6, 5));
@@ -437,7 +491,8 @@ fn the_codepoint_and_the_addresses_of_a_datagram_reach_the_rules_of_both_familie
 
 /// Packets delivered and dropped of all flows of `result`, and of the first.
 fn fates(result: &RunResult) -> [u64; 2] {
-    let fate = |flow: &justfull_sim::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
+    let fate =
+        |flow: &justfull_sim::results::FlowResult| flow.delivered_packets + flow.dropped_packets;
     [result.flows.iter().map(fate).sum(), fate(&result.flows[0])]
 }
 
@@ -447,22 +502,29 @@ fn f7_after_a_flood_of_flows_the_next_has_its_own_place_and_one_that_returns_its
     let of = |from: u64, port: u16| (at(from), udp(SERVER, UE, port, 100));
     let own = |from: u64| (0..5).map(move |i| of(from + i * 1_000, 6000));
     let flood = (0..1_000).map(|i| of(100_000 + i * 1_000, 7_000 + i as u16));
-    let mut bench = Bench::new(own(10_000).chain(flood).chain(own(1_500_000)).collect(), Vec::new());
+    let mut bench =
+        Bench::new(own(10_000).chain(flood).chain(own(1_500_000)).collect(), Vec::new());
     bench.options.flows = 10;
     let (result, report, _) = bench.run(&config);
     assert_eq!((report.flows, report.aged_flows, report.shared_packets), (1_002, 992, 0));
     assert_eq!(fates(&result), [1_010, 10], "no packet is counted under another's name");
     let named = &result.flows[0];
-    assert_eq!((named.flows, named.delay.count, named.jain_index), (2, 10, Some(1.0)), "both times as much");
+    assert_eq!(
+        (named.flows, named.delay.count, named.jain_index),
+        (2, 10, Some(1.0)),
+        "both times as much"
+    );
     assert_eq!(result.flows.iter().map(|flow| flow.flows).sum::<u32>(), 1_002);
 }
 
 #[test]
 fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
-    // 30 ms of the cell's work, and a flood while it waits: each of its packets stays its own, delivered or dropped.
+    // 30 ms of the cell's work, and a flood while it waits: each of its packets stays its own,
+    // delivered or dropped.
     let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 1_000)]);
     let own = (0..60).map(|i| (at(1_000 + i), udp(SERVER, UE, 6000, 1_400)));
-    let flood = (0..500_u16).map(|i| (at(2_000 + u64::from(i) * 50), udp(SERVER, UE, 7_000 + i, 20)));
+    let flood =
+        (0..500_u16).map(|i| (at(2_000 + u64::from(i) * 50), udp(SERVER, UE, 7_000 + i, 20)));
     let mut bench = Bench::new(own.chain(flood).collect(), Vec::new());
     bench.options.flows = 10;
     let (result, report, _) = bench.run(&config);
@@ -474,10 +536,16 @@ fn f7_a_flow_whose_packets_are_on_their_way_keeps_its_place() {
 #[test]
 fn w6_a_flow_that_no_scenario_names_has_delays_of_its_own_where_the_scenarios_own_are_silent() {
     let config = config(ms(1), 15_000, droptail(), vec![source(100, 1_000)]);
-    let packets = (0..200).map(|i| (at(10_000 + i * 1_003), udp(SERVER, UE, 5201 + (i % 2) as u16, 100)));
+    let packets =
+        (0..200).map(|i| (at(10_000 + i * 1_003), udp(SERVER, UE, 5201 + (i % 2) as u16, 100)));
     let (result, _, _) = Bench::new(packets.collect(), Vec::new()).run(&config);
-    let rows: Vec<_> = result.flows.iter().map(|flow| (flow.name.as_str(), flow.delay.count)).collect();
-    assert_eq!(rows, [("udp0", 0), ("udp 2112", 200)], "by the lower port, which is the server's here");
+    let rows: Vec<_> =
+        result.flows.iter().map(|flow| (flow.name.as_str(), flow.delay.count)).collect();
+    assert_eq!(
+        rows,
+        [("udp0", 0), ("udp 2112", 200)],
+        "by the lower port, which is the server's here"
+    );
     assert!(
         result.flows[1].delay.mean_ms > 0.3 && result.flows[1].delay.max_ms < 1.5,
         "{:?}",
@@ -493,8 +561,14 @@ fn a_process_that_was_stopped_catches_up_a_bounded_time_and_leaves_the_rest_out(
     bench.stop = Some((at(300_000), Duration::from_secs(3_600)));
     let (result, report, _) = bench.run(&config);
     assert_eq!((report.stops, result.duration_s), (1, 2.0));
-    assert!(report.stopped > Duration::from_secs(3_599) && report.lateness.max_us > 3.5e9, "{report:?}");
-    assert!(report.late() && result.cell.slots <= 2_001, "slots that were left out are missed, not served");
+    assert!(
+        report.stopped > Duration::from_secs(3_599) && report.lateness.max_us > 3.5e9,
+        "{report:?}"
+    );
+    assert!(
+        report.late() && result.cell.slots <= 2_001,
+        "slots that were left out are missed, not served"
+    );
     assert_eq!((report.down.received, report.down.delivered + report.down.dropped), (1_000, 1_000));
 }
 
@@ -507,7 +581,8 @@ fn a_stall_of_tens_of_milliseconds_is_caught_up_whole() {
     let (result, report, (at_ue, _)) = bench.run(&config);
     assert_eq!((report.stops, report.lateness.missed), (0, 50));
     assert_eq!((result.cell.slots, at_ue.len()), (2_001, 100));
-    let together = at_ue.iter().filter(|(when, _)| *when > at(60_000) && *when < at(60_900)).count();
+    let together =
+        at_ue.iter().filter(|(when, _)| *when > at(60_000) && *when < at(60_900)).count();
     assert!(together > 60, "all that was served in the stall leaves at its end: {together}");
 }
 
@@ -534,7 +609,8 @@ fn short_slots_are_handled_in_batches_of_a_wake_up() {
     assert!(!report.late());
 }
 
-/// When the last of ten datagrams from each of `sources` has gone up, all of which came at once behind one interface of two UEs.
+/// When the last of ten datagrams from each of `sources` has gone up, all of which came at once
+/// behind one interface of two UEs.
 fn last_up(sources: [[u8; 4]; 2]) -> Instant {
     const SECOND: [u8; 4] = [10, 0, 1, 2];
     let mut config = config(ms(1), 1_500, droptail(), vec![source(100, 1_000)]);
@@ -543,8 +619,13 @@ fn last_up(sources: [[u8; 4]; 2]) -> Instant {
     let now = Rc::new(Cell::new(Instant::ZERO));
     let wire = |inbox: VecDeque<Timed>| {
         let outbox = Rc::new(RefCell::new(Vec::new()));
-        let wire =
-            Wire { now: now.clone(), inbox, outbox: outbox.clone(), full: false, gone_at: Instant::NEVER };
+        let wire = Wire {
+            now: now.clone(),
+            inbox,
+            outbox: outbox.clone(),
+            full: false,
+            gone_at: Instant::NEVER,
+        };
         (wire, outbox)
     };
     let inbox = (0..20).map(|n| (Instant::ZERO, udp(sources[n % 2], SERVER, 6000, 972))).collect();
@@ -552,7 +633,8 @@ fn last_up(sources: [[u8; 4]; 2]) -> Instant {
         (wire(inbox), wire(VecDeque::new()), wire(VecDeque::new()));
     let second = UePort { port: nothing, addresses: vec![IpAddr::from(SECOND)] };
     let ends = Ends { ues: vec![UePort { port: ues, addresses: Vec::new() }, second], server };
-    let live = Live::new(&config, &LiveOptions::default(), ends).expect("sound settings").behind_one();
+    let live =
+        Live::new(&config, &LiveOptions::default(), ends).expect("sound settings").behind_one();
     let mut clock = Virtual { now: now.clone(), late: Duration::ZERO, stop: None };
     let (_, report) = live.run(&mut clock, Priority::RealTime, &AtomicBool::new(false), &mut ());
     assert_eq!(report.up.delivered, 20);
@@ -561,10 +643,14 @@ fn last_up(sources: [[u8; 4]; 2]) -> Instant {
 
 #[test]
 fn ues_behind_one_interface_are_told_apart_by_their_source_addresses() {
-    // A datagram of 1000 bytes takes 8 ms at 1 Mbit/s, and the way 10 ms: ten take 90 ms, twenty 170 ms.
+    // A datagram of 1000 bytes takes 8 ms at 1 Mbit/s, and the way 10 ms: ten take 90 ms, twenty
+    // 170 ms.
     let (two, one) = (last_up([UE, [10, 0, 1, 2]]), last_up([UE, [10, 0, 9, 9]]));
     assert!(two >= at(90_000) && two < at(92_000), "a UE each: {two:?}");
-    assert!(one >= at(170_000) && one < at(172_000), "an address that no UE has is the first's: {one:?}");
+    assert!(
+        one >= at(170_000) && one < at(172_000),
+        "an address that no UE has is the first's: {one:?}"
+    );
 }
 
 #[test]
@@ -592,7 +678,8 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter neither allocates nor has a destructor.
+// SAFETY: every call goes to the system's allocator unchanged; the counter neither allocates nor
+// has a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -699,7 +786,8 @@ fn of_many_ues_only_those_that_have_sent_are_read() {
         ues.push(UePort { port, addresses: vec![address(ue)] });
         others.push((other, asked));
     }
-    let mut live = Live::new(&config, &LiveOptions::default(), Ends { ues, server }).expect("sound");
+    let mut live =
+        Live::new(&config, &LiveOptions::default(), Ends { ues, server }).expect("sound");
     for turn in 0..100 {
         for ue in [199, 7] {
             let IpAddr::V4(from) = address(ue) else { unreachable!("it is one") };

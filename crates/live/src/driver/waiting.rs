@@ -23,7 +23,11 @@ impl Waiting {
     pub(super) fn on<P: Port>(ports: &[P]) -> io::Result<Self> {
         let descriptors: Option<Vec<_>> = ports.iter().map(Port::descriptor).collect();
         let Some(descriptors) = descriptors.filter(|all| all.len() > FEW) else {
-            return Ok(Self { epoll: None, events: Vec::new(), found: (0..).take(ports.len()).collect() });
+            return Ok(Self {
+                epoll: None,
+                events: Vec::new(),
+                found: (0..).take(ports.len()).collect(),
+            });
         };
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         for (number, descriptor) in (0..).zip(&descriptors) {

@@ -1,16 +1,22 @@
-//! Two existing Ethernet interfaces with this process between them, as a bridge would be (packet(7)).
+//! Two existing Ethernet interfaces with this process between them, as a bridge would be
+//! (packet(7)).
 //!
-//! IP datagrams come out of [`Attached::receive`] and go into the other interface's [`Attached::send`] under the Ethernet header
-//! that they came with, which is remembered by source and destination. All other frames (ARP above all) are passed on at once.
+//! IP datagrams come out of [`Attached::receive`] and go into the other interface's
+//! [`Attached::send`] under the Ethernet header that they came with, which is remembered by source
+//! and destination. All other frames (ARP above all) are passed on at once.
 //!
-//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` tells, and it is filled in here. What the
-//! kernel has put together from several frames cannot be a unit of a queue: an error that says how to turn that off.
+//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` tells, and it is
+//! filled in here. What the kernel has put together from several frames cannot be a unit of a
+//! queue: an error that says how to turn that off.
 //!
-//! An interface that goes down is waited for, for half a minute: what is sent to it meanwhile is refused.
+//! An interface that goes down is waited for, for half a minute: what is sent to it meanwhile is
+//! refused.
 //!
-//! Behind the UEs' interface there may be several UEs ([`Attachment`]); a datagram belongs to the one that has its address.
+//! Behind the UEs' interface there may be several UEs ([`Attachment`]); a datagram belongs to the
+//! one that has its address.
 //!
-//! Known weaknesses: a VLAN's tag is lost; an interface that has an address of its own answers beside us.
+//! Known weaknesses: a VLAN's tag is lost; an interface that has an address of its own answers
+//! beside us.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,8 +27,8 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
-    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, SockaddrStorage, getsockname, recv, send,
-    setsockopt, socket, sockopt,
+    AddressFamily, LinkAddr, MsgFlags, SockFlag, SockType, SockaddrStorage, getsockname, recv,
+    send, setsockopt, socket, sockopt,
 };
 
 use super::netlink::LinkName;
@@ -35,7 +41,8 @@ use super::tun::is_full;
 use crate::clock::now;
 use crate::{LiveError, Outages, Port};
 
-/// `struct virtio_net_hdr` before each frame: flags, kind of segments, four numbers of 16 bits in the machine's order.
+/// `struct virtio_net_hdr` before each frame: flags, kind of segments, four numbers of 16 bits in
+/// the machine's order.
 const OFFLOAD_BYTES: usize = 10;
 /// Two addresses and a type.
 const ETHERNET_BYTES: usize = 14;
@@ -52,7 +59,8 @@ type Header = [u8; ETHERNET_BYTES];
 /// Source and destination as in the datagram.
 type Pair = [u8; 32];
 
-/// Ethernet headers by pair of addresses: of the last 16 384 pairs at least, of twice as many at most.
+/// Ethernet headers by pair of addresses: of the last 16 384 pairs at least, of twice as many at
+/// most.
 #[derive(Debug, Default)]
 struct Headers {
     young: BTreeMap<Pair, Header>,
@@ -92,28 +100,34 @@ pub struct Attached {
     watch: Watch,
 }
 
-/// Takes everything that arrives at two Ethernet interfaces of the calling thread's namespace. They should have no address, and
-/// belong to no bridge.
+/// Takes everything that arrives at two Ethernet interfaces of the calling thread's namespace. They
+/// should have no address, and belong to no bridge.
 ///
 /// # Errors
 /// There is no such interface, it is no Ethernet, twice the same, or `CAP_NET_RAW` is missing.
 pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveError> {
     if first == second {
-        return Err(LiveError::new(format!("attach to {first}"), "two different interfaces are needed"));
+        return Err(LiveError::new(
+            format!("attach to {first}"),
+            "two different interfaces are needed",
+        ));
     }
     let ((one, at_one, one_index), (two, at_two, two_index)) = (open(first)?, open(second)?);
-    let (down, up) = (Arc::new(Mutex::new(Headers::default())), Arc::new(Mutex::new(Headers::default())));
+    let (down, up) =
+        (Arc::new(Mutex::new(Headers::default())), Arc::new(Mutex::new(Headers::default())));
     let side =
-        |(name, index), own: &Arc<OwnedFd>, other: &Arc<OwnedFd>, came: &Arc<_>, to_go: &Arc<_>| Attached {
-            name,
-            index,
-            watch: Watch::default(),
-            own: Arc::clone(own),
-            other: Arc::clone(other),
-            came: Arc::clone(came),
-            to_go: Arc::clone(to_go),
-            frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + usize::from(u16::MAX)],
-            unknown: 0,
+        |(name, index), own: &Arc<OwnedFd>, other: &Arc<OwnedFd>, came: &Arc<_>, to_go: &Arc<_>| {
+            Attached {
+                name,
+                index,
+                watch: Watch::default(),
+                own: Arc::clone(own),
+                other: Arc::clone(other),
+                came: Arc::clone(came),
+                to_go: Arc::clone(to_go),
+                frame: vec![0; OFFLOAD_BYTES + ETHERNET_BYTES + usize::from(u16::MAX)],
+                unknown: 0,
+            }
         };
     let one = side((one, one_index), &at_one, &at_two, &down, &up);
     Ok((one, side((two, two_index), &at_two, &at_one, &up, &down)))
@@ -122,7 +136,8 @@ pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveErr
 fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), LiveError> {
     let refuse = |reason: String| LiveError::new(format!("attach to {name}"), reason);
     let link = LinkName::new(name).map_err(refuse)?;
-    let index = if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
+    let index =
+        if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
     let index = i32::try_from(index).map_err(|error| refuse(error.to_string()))?;
     let opened = || -> io::Result<OwnedFd> {
         // Without a protocol nothing is received before the socket knows its interface.
@@ -163,8 +178,11 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), LiveError> {
 fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
     let value = std::ptr::from_ref(value).cast::<libc::c_void>();
-    // SAFETY: the kernel reads `length` bytes, the size of the value that lives until the call returns.
-    Errno::result(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, value, length) })?;
+    // SAFETY: the kernel reads `length` bytes, the size of the value that lives until the call
+    // returns.
+    Errno::result(unsafe {
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, value, length)
+    })?;
     Ok(())
 }
 
@@ -180,7 +198,8 @@ fn bind(socket: &OwnedFd, index: i32) -> io::Result<()> {
         sll_addr: [0; 8],
     };
     let length = libc::socklen_t::try_from(size_of_val(&address)).map_err(io::Error::other)?;
-    // SAFETY: the kernel reads `length` bytes, the size of the address that lives until the call returns.
+    // SAFETY: the kernel reads `length` bytes, the size of the address that lives until the call
+    // returns.
     Errno::result(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
     Ok(())
 }
@@ -192,7 +211,8 @@ impl Attached {
         self.name.as_str()
     }
 
-    /// Datagrams that were to be sent and had not come from the other interface lately: they were dropped.
+    /// Datagrams that were to be sent and had not come from the other interface lately: they were
+    /// dropped.
     #[must_use]
     pub const fn unknown(&self) -> u64 {
         self.unknown
@@ -208,16 +228,23 @@ impl Attached {
         }
     }
 
-    /// True unless it is down and waited for. What the kernel does with the socket then is undone by the kernel when it is up again.
+    /// True unless it is down and waited for. What the kernel does with the socket then is undone
+    /// by the kernel when it is up again.
     fn is_up(&mut self) -> io::Result<bool> {
         let (socket, name, index) = (&self.own, &self.name, self.index);
         let up = self.watch.is_up(now(), || link::state(socket, name, index));
-        up.map_err(|(kind, what)| io::Error::new(kind, format!("the interface {} {what}", name.as_str())))
+        up.map_err(|(kind, what)| {
+            io::Error::new(kind, format!("the interface {} {what}", name.as_str()))
+        })
     }
 
     /// Reads one frame behind its offload header; its length, or none.
     fn read(&mut self) -> io::Result<Option<usize>> {
-        match recv(self.own.as_raw_fd(), &mut self.frame, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC) {
+        match recv(
+            self.own.as_raw_fd(),
+            &mut self.frame,
+            MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC,
+        ) {
             Ok(length) => Ok(Some(length)),
             Err(Errno::EAGAIN | Errno::EINTR) => Ok(None),
             Err(Errno::ENETDOWN) => {
@@ -265,11 +292,13 @@ impl Port for Attached {
             let header: Header = header.try_into().expect("split at its length");
             let Some((pair, datagram_bytes)) = addresses(&header, datagram) else {
                 // A full interface loses it, as any bridge would.
-                let _lost = send(self.other.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT);
+                let _lost =
+                    send(self.other.as_raw_fd(), &self.frame[..length], MsgFlags::MSG_DONTWAIT);
                 continue;
             };
             self.came.lock().unwrap_or_else(PoisonError::into_inner).learn(pair, header);
-            // What does not fit is cut, as read(2) of a TUN device cuts it: the reader sees by its header that it is not whole.
+            // What does not fit is cut, as read(2) of a TUN device cuts it: the reader sees by its
+            // header that it is not whole.
             let kept = datagram_bytes.min(buffer.len());
             buffer[..kept].copy_from_slice(&datagram[..kept]);
             return Ok(Some(kept));
@@ -340,14 +369,18 @@ impl Port for Attachment {
         match self {
             Self::Whole(interface) => interface.receive(buffer),
             Self::Shared { reads: false, .. } => Ok(None),
-            Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).receive(buffer),
+            Self::Shared { with, .. } => {
+                with.lock().unwrap_or_else(PoisonError::into_inner).receive(buffer)
+            }
         }
     }
 
     fn send(&mut self, packet: &[u8]) -> io::Result<bool> {
         match self {
             Self::Whole(interface) => interface.send(packet),
-            Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).send(packet),
+            Self::Shared { with, .. } => {
+                with.lock().unwrap_or_else(PoisonError::into_inner).send(packet)
+            }
         }
     }
 
@@ -355,7 +388,9 @@ impl Port for Attachment {
         match self {
             Self::Whole(interface) => interface.outages(),
             Self::Shared { reads: false, .. } => Outages::default(),
-            Self::Shared { with, .. } => with.lock().unwrap_or_else(PoisonError::into_inner).outages(),
+            Self::Shared { with, .. } => {
+                with.lock().unwrap_or_else(PoisonError::into_inner).outages()
+            }
         }
     }
 }
@@ -388,8 +423,8 @@ fn pair_of(datagram: &[u8]) -> Option<Pair> {
     Some(pair)
 }
 
-/// Fills in the checksum that the sender's kernel left to its interface: the field holds the pseudo-header's sum so far
-/// (RFC 1071; virtio 1.2, section 5.1.6.2).
+/// Fills in the checksum that the sender's kernel left to its interface: the field holds the
+/// pseudo-header's sum so far (RFC 1071; virtio 1.2, section 5.1.6.2).
 fn complete_checksum(frame: &mut [u8]) {
     let (offload, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
     if offload[0] & NEEDS_CHECKSUM == 0 {
@@ -457,9 +492,30 @@ mod tests {
 
     #[test]
     fn a_checksum_left_to_the_interface_is_filled_in() {
-        // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 sum to ddf2; here they stand around a field of zero.
-        let mut frame =
-            [NEEDS_CHECKSUM, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x00, 0x01, 0xf2, 0x03, 0, 0, 0xf4, 0xf5, 0xf6, 0xf7];
+        // RFC 1071, section 3: the words 0001 f203 f4f5 f6f7 sum to ddf2; here they stand around a
+        // field of zero.
+        let mut frame = [
+            NEEDS_CHECKSUM,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0x00,
+            0x01,
+            0xf2,
+            0x03,
+            0,
+            0,
+            0xf4,
+            0xf5,
+            0xf6,
+            0xf7,
+        ];
         frame[8..10].copy_from_slice(&4_u16.to_ne_bytes());
         complete_checksum(&mut frame);
         assert_eq!(frame[14..16], (!0xddf2_u16).to_be_bytes());

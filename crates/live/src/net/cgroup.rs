@@ -1,5 +1,6 @@
-//! A control group of version 2 around a run's commands (cgroups(7)): whatever a command starts is in it, whatever name, session,
-//! environment or namespace that takes. Only a process with the right to move others between groups can leave it.
+//! A control group of version 2 around a run's commands (cgroups(7)): whatever a command starts is
+//! in it, whatever name, session, environment or namespace that takes. Only a process with the
+//! right to move others between groups can leave it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +14,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::errno::Errno;
 use nix::libc;
 
-/// A group that has no limits of its own. It is removed when this value is dropped, if it is empty then.
+/// A group that has no limits of its own. It is removed when this value is dropped, if it is empty
+/// then.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     path: PathBuf,
@@ -24,15 +26,21 @@ pub(super) struct Cgroup {
 pub(super) fn place(run: &str) -> Result<PathBuf, String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
     let groups = read("/proc/self/cgroup")?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::")).ok_or("no cgroup of version 2")?;
+    let own =
+        groups.lines().find_map(|line| line.strip_prefix("0::")).ok_or("no cgroup of version 2")?;
     let mounts = read("/proc/self/mountinfo")?;
-    let (root, mount) = mounts.lines().find_map(mounted).ok_or("cgroup version 2 is not mounted")?;
+    let (root, mount) =
+        mounts.lines().find_map(mounted).ok_or("cgroup version 2 is not mounted")?;
     let below = if root == "/" { Some(own) } else { own.strip_prefix(root) };
-    let below =
-        below.filter(|below| !below.contains("..")).ok_or("the own cgroup is not beneath the mounted one")?;
-    // Processes have the same numbers in each process namespace of the machine, and all may share the groups.
+    let below = below
+        .filter(|below| !below.contains(".."))
+        .ok_or("the own cgroup is not beneath the mounted one")?;
+    // Processes have the same numbers in each process namespace of the machine, and all may share
+    // the groups.
     let namespace = fs::metadata("/proc/self/ns/pid").map_err(|error| error.to_string())?.ino();
-    Ok(Path::new(mount).join(below.trim_start_matches('/')).join(format!("justfull-{namespace}-{run}")))
+    Ok(Path::new(mount)
+        .join(below.trim_start_matches('/'))
+        .join(format!("justfull-{namespace}-{run}")))
 }
 
 /// Root and place of a mounted cgroup2 file system, from its line of mountinfo (proc(5)).
@@ -49,7 +57,8 @@ impl Cgroup {
         let failed = |error: io::Error| format!("{}: {error}", path.display());
         fs::create_dir(&path).map_err(failed)?;
         let procs = OpenOptions::new().write(true).open(path.join("cgroup.procs"));
-        let usable = procs.and_then(|procs| fs::metadata(path.join("cgroup.kill")).map(|_there| procs));
+        let usable =
+            procs.and_then(|procs| fs::metadata(path.join("cgroup.kill")).map(|_there| procs));
         match usable {
             Ok(procs) => Ok(Self { path, procs }),
             Err(error) => {
@@ -77,14 +86,16 @@ impl Drop for Cgroup {
     }
 }
 
-/// Moves the calling process into the group of this descriptor. Makes one system call and allocates nothing.
+/// Moves the calling process into the group of this descriptor. Makes one system call and allocates
+/// nothing.
 pub(super) fn enter(procs: i32) -> nix::Result<()> {
     // SAFETY: the kernel reads the one byte of a constant.
     let written = unsafe { libc::write(procs, c"0".as_ptr().cast(), 1) };
     Errno::result(written).map(drop)
 }
 
-/// The processes in the group at `path` and in groups beneath it; none where there is no such group.
+/// The processes in the group at `path` and in groups beneath it; none where there is no such
+/// group.
 pub(super) fn processes(path: &Path) -> Vec<u32> {
     let listed = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
     // One of another process namespace shows as 0.
@@ -94,7 +105,8 @@ pub(super) fn processes(path: &Path) -> Vec<u32> {
     found
 }
 
-/// Kills all processes in the group at `path` and beneath it at once: none of them can fork away meanwhile.
+/// Kills all processes in the group at `path` and beneath it at once: none of them can fork away
+/// meanwhile.
 pub(super) fn kill(path: &Path) {
     // A group that has gone holds no processes.
     let _gone = OpenOptions::new()
@@ -103,7 +115,8 @@ pub(super) fn kill(path: &Path) {
         .and_then(|mut kill| kill.write_all(b"1"));
 }
 
-/// Removes the group at `path` with the groups that commands made beneath it; one that still holds processes stays.
+/// Removes the group at `path` with the groups that commands made beneath it; one that still holds
+/// processes stays.
 pub(super) fn remove(path: &Path) {
     for group in beneath(path) {
         remove(&group);
@@ -113,7 +126,8 @@ pub(super) fn remove(path: &Path) {
 
 fn beneath(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(path) else { return Vec::new() };
-    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let folders =
+        entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.map(|entry| entry.path()).collect()
 }
 
@@ -130,7 +144,8 @@ pub(super) fn attempt() -> Result<String, String> {
     unsafe {
         command.pre_exec(move || Ok(enter(procs)?));
     }
-    let status = command.status().map_err(|error| format!("{}: {error}", group.path().display()))?;
+    let status =
+        command.status().map_err(|error| format!("{}: {error}", group.path().display()))?;
     if status.success() {
         Ok(format!("beneath {}", group.path().parent().unwrap_or(group.path()).display()))
     } else {

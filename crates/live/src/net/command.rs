@@ -26,10 +26,11 @@ use crate::LiveError;
 /// Where the names `server` and `ue0` are looked up.
 pub(super) const HOSTS: &str = "/etc/hosts";
 
-/// A command that was started inside a namespace. It stays with the thread that started it, for it is killed when that
-/// thread ends (`PR_SET_PDEATHSIG`); dropping the value kills it too.
+/// A command that was started inside a namespace. It stays with the thread that started it, for it
+/// is killed when that thread ends (`PR_SET_PDEATHSIG`); dropping the value kills it too.
 ///
-/// It is in the process group of this process, so that a terminal's Ctrl-C reaches both and a shell gets the terminal.
+/// It is in the process group of this process, so that a terminal's Ctrl-C reaches both and a shell
+/// gets the terminal.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -49,7 +50,9 @@ impl Running {
     /// # Errors
     /// The kernel does not tell.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, LiveError> {
-        self.child.try_wait().map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
+        self.child
+            .try_wait()
+            .map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
     }
 
     /// Waits until it ends.
@@ -60,7 +63,8 @@ impl Running {
         self.child.wait().map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
     }
 
-    /// A status as a shell tells it: the code, or 128 + the number of the signal that ended the command.
+    /// A status as a shell tells it: the code, or 128 + the number of the signal that ended the
+    /// command.
     #[must_use]
     pub fn exit_code(status: ExitStatus) -> u8 {
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
@@ -77,8 +81,9 @@ impl Drop for Running {
     }
 }
 
-/// Starts `argv` in `namespace`, or without one where this process is, and in the control group of `run`. Its children carry the run's
-/// name in their environment. In a namespace it sees `hosts` as `/etc/hosts`.
+/// Starts `argv` in `namespace`, or without one where this process is, and in the control group of
+/// `run`. Its children carry the run's name in their environment. In a namespace it sees `hosts` as
+/// `/etc/hosts`.
 pub(super) fn start(
     namespace: Option<&Namespace>,
     side: &str,
@@ -100,12 +105,14 @@ pub(super) fn start(
     let target = c_string(OsStr::new(HOSTS)).map_err(failed)?;
     let group = run.cgroup().map(Cgroup::raw);
     let parent = getpid();
-    // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are allowed: `stay_with`
-    // and the two `enter` make system calls and allocate nothing; the descriptors are open, since the caller holds what they are of.
+    // SAFETY: between `fork` and `exec` of a process with threads only async-signal-safe calls are
+    // allowed: `stay_with` and the two `enter` make system calls and allocate nothing; the
+    // descriptors are open, since the caller holds what they are of.
     unsafe {
         command.pre_exec(move || {
             stay_with(parent)?;
-            // Without the right to move itself there it is known by its environment and its namespace.
+            // Without the right to move itself there it is known by its environment and its
+            // namespace.
             let _contained = group.map(cgroup::enter);
             if let Some(namespace) = namespace {
                 enter(BorrowedFd::borrow_raw(namespace), hosts.as_deref(), &target)?;
@@ -145,8 +152,10 @@ fn enter(
 /// The slot loop may have real-time priority; what it measures must not.
 fn normal_priority() -> nix::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the calling process.
-    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) }).map(drop)
+    // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the calling
+    // process.
+    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })
+        .map(drop)
 }
 
 /// A shell that was killed leaves the terminal to its own process group, which is gone.

@@ -6,8 +6,9 @@ use super::command::{self, Running};
 use super::state::RunFolder;
 use crate::LiveError;
 
-/// Starts commands and ends them, with what they started, as a [`Network`](super::Network) does. Where they have no control group,
-/// they are known by their environment alone: one that empties it and leaves its parent is not found.
+/// Starts commands and ends them, with what they started, as a [`Network`](super::Network) does.
+/// Where they have no control group, they are known by their environment alone: one that empties it
+/// and leaves its parent is not found.
 #[derive(Debug)]
 pub struct Host {
     folder: RunFolder,

@@ -1,8 +1,8 @@
 //! A network namespace that is held by a descriptor and has no name.
 //!
-//! Nothing of it is in the file system, so that it ends by itself with the last process and the last descriptor in it: a
-//! process killed by SIGKILL leaves a namespace only if a command that it started lives on, and those are found by
-//! [`sweep`](super::sweep).
+//! Nothing of it is in the file system, so that it ends by itself with the last process and the
+//! last descriptor in it: a process killed by SIGKILL leaves a namespace only if a command that it
+//! started lives on, and those are found by [`sweep`](super::sweep).
 
 use std::fs::File;
 use std::io;
@@ -65,7 +65,10 @@ impl Namespace {
     }
 
     /// Runs `work` inside, on a thread of its own: the calling thread never leaves its namespace.
-    pub(super) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    pub(super) fn enter<T: Send>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
         in_thread(|| {
             setns(&self.file, CloneFlags::CLONE_NEWNET)?;
             work()
@@ -82,7 +85,8 @@ impl Namespace {
 fn cookie(socket: &OwnedFd) -> io::Result<u64> {
     let mut cookie = 0_u64;
     let mut length = libc::socklen_t::try_from(size_of::<u64>()).map_err(io::Error::other)?;
-    // SAFETY: the kernel writes at most `length` bytes, the size of the u64 that it is given, and what it wrote to `length`.
+    // SAFETY: the kernel writes at most `length` bytes, the size of the u64 that it is given, and
+    // what it wrote to `length`.
     let answer = unsafe {
         libc::getsockopt(
             socket.as_raw_fd(),

@@ -13,18 +13,21 @@ use netlink_packet_route::link::{
     AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
-    RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
+    RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket};
+use nix::sys::socket::{
+    MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
+};
 
 /// An answer to one request is an error code and the head of the request.
 const ANSWER_BYTES: usize = 4096;
 
-/// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero), as the kernel takes it.
+/// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero), as the kernel takes
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinkName {
     bytes: [u8; libc::IFNAMSIZ],
@@ -35,7 +38,8 @@ impl LinkName {
     /// Takes `name` if the kernel would.
     pub(super) fn new(name: &str) -> Result<Self, String> {
         let fits = (1..libc::IFNAMSIZ).contains(&name.len());
-        if !fits || name.bytes().any(|byte| byte == 0 || byte == b'/' || byte.is_ascii_whitespace()) {
+        if !fits || name.bytes().any(|byte| byte == 0 || byte == b'/' || byte.is_ascii_whitespace())
+        {
             return Err(format!(
                 "{name:?} is no name of an interface; 1 to {} bytes, no blanks, no `/`",
                 libc::IFNAMSIZ - 1
@@ -85,9 +89,9 @@ impl Netlink {
         self.set_link(link, LinkFlags::Up, vec![])
     }
 
-    /// Sets MTU in bytes and the device queue's length in packets, and keeps the kernel from giving the link an IPv6
-    /// address of its own: with no link-local address there is no router solicitation and no duplicate address detection
-    /// on a link whose packets are counted.
+    /// Sets MTU in bytes and the device queue's length in packets, and keeps the kernel from giving
+    /// the link an IPv6 address of its own: with no link-local address there is no router
+    /// solicitation and no duplicate address detection on a link whose packets are counted.
     pub(super) fn shape(&mut self, link: u32, mtu: u32, queue_packets: u32) -> io::Result<()> {
         let quiet = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
         let attributes = vec![
@@ -98,7 +102,12 @@ impl Netlink {
         self.set_link(link, LinkFlags::empty(), attributes)
     }
 
-    fn set_link(&mut self, link: u32, flags: LinkFlags, attributes: Vec<LinkAttribute>) -> io::Result<()> {
+    fn set_link(
+        &mut self,
+        link: u32,
+        flags: LinkFlags,
+        attributes: Vec<LinkAttribute>,
+    ) -> io::Result<()> {
         let mut message = LinkMessage::default();
         message.header.index = link;
         message.header.flags = flags;
@@ -113,7 +122,8 @@ impl Netlink {
         message.header.family = family(address);
         message.header.prefix_len = host_prefix(address);
         message.header.index = link;
-        message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        message.attributes =
+            vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         if address.is_ipv6() {
             message
                 .attributes
@@ -122,8 +132,9 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Sends what goes to `prefix` out of a link, from `source`. TCP senders to there use the congestion control
-    /// `congestion` unless the socket names its own (`RTAX_CC_ALGO`; the socket option wins over the route).
+    /// Sends what goes to `prefix` out of a link, from `source`. TCP senders to there use the
+    /// congestion control `congestion` unless the socket names its own (`RTAX_CC_ALGO`; the
+    /// socket option wins over the route).
     pub(super) fn add_route(
         &mut self,
         link: u32,
@@ -144,10 +155,14 @@ impl Netlink {
         message.attributes =
             vec![RouteAttribute::Oif(link), RouteAttribute::PrefSource(RouteAddress::from(source))];
         if prefix.length > 0 {
-            message.attributes.push(RouteAttribute::Destination(RouteAddress::from(prefix.address)));
+            message
+                .attributes
+                .push(RouteAttribute::Destination(RouteAddress::from(prefix.address)));
         }
         if let Some(name) = congestion {
-            message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]));
+            message
+                .attributes
+                .push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]));
         }
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }

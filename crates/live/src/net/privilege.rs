@@ -28,8 +28,9 @@ pub enum Privilege {
     UserNamespace,
 }
 
-/// Finds the right to build a network: the process's own, or that of a new user namespace, which it enters. To be called while
-/// the process has one thread: the kernel lets no other enter a user namespace.
+/// Finds the right to build a network: the process's own, or that of a new user namespace, which it
+/// enters. To be called while the process has one thread: the kernel lets no other enter a user
+/// namespace.
 ///
 /// # Errors
 /// Neither is to be had; says which capabilities are missing and what forbids a user namespace.
@@ -53,8 +54,9 @@ pub fn privilege() -> Result<Privilege, LiveError> {
         Err(error) => Err(LiveError::new(
             "build network namespaces",
             format!(
-                "CAP_SYS_ADMIN and CAP_NET_ADMIN are needed (run as root), or a user namespace, which the kernel refuses: {error}; \
-                 see user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
+                "CAP_SYS_ADMIN and CAP_NET_ADMIN are needed (run as root), or a user namespace, \
+                 which the kernel refuses: {error}; see user.max_user_namespaces, \
+                 kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns"
             ),
         )),
     }
@@ -62,7 +64,8 @@ pub fn privilege() -> Result<Privilege, LiveError> {
 
 fn effective() -> Result<u64, LiveError> {
     let refuse = |reason: String| LiveError::new("read CapEff of /proc/self/status", reason);
-    let status = fs::read_to_string("/proc/self/status").map_err(|error| refuse(error.to_string()))?;
+    let status =
+        fs::read_to_string("/proc/self/status").map_err(|error| refuse(error.to_string()))?;
     let bits = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
@@ -86,7 +89,9 @@ pub struct Capability {
 pub fn capabilities() -> Vec<Capability> {
     let namespace = Namespace::create();
     let entered = match &namespace {
-        Ok(namespace) => namespace.enter(|| Ok(())).map_err(|error| with_capability(&error, "CAP_SYS_ADMIN")),
+        Ok(namespace) => {
+            namespace.enter(|| Ok(())).map_err(|error| with_capability(&error, "CAP_SYS_ADMIN"))
+        }
         Err(error) => Err(with_capability(error, "CAP_SYS_ADMIN")),
     };
     let opened = match &namespace {
@@ -112,7 +117,8 @@ pub fn capabilities() -> Vec<Capability> {
             false,
             cgroup::attempt().map_err(|why| {
                 format!(
-                    "{why}; a command that empties its environment and makes its own namespace outlives the run"
+                    "{why}; a command that empties its environment and makes its own namespace \
+                     outlives the run"
                 )
             }),
         ),
@@ -131,22 +137,26 @@ pub fn capabilities() -> Vec<Capability> {
 fn real_time() -> Result<String, String> {
     let attempt = || {
         let parameters = libc::sched_param { sched_priority: 1 };
-        // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the calling thread.
-        Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) })
+        // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the
+        // calling thread.
+        Errno::result(unsafe {
+            libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters)
+        })
     };
     let answer = thread::scope(|scope| scope.spawn(attempt).join())
         .map_err(|_panic| "the attempt panicked".to_owned())?;
     match answer {
         Ok(_) => Ok("SCHED_FIFO".into()),
-        Err(error) => {
-            Err(format!("{error}; needs CAP_SYS_NICE or RLIMIT_RTPRIO; without it slots are late under load"))
-        }
+        Err(error) => Err(format!(
+            "{error}; needs CAP_SYS_NICE or RLIMIT_RTPRIO; without it slots are late under load"
+        )),
     }
 }
 
 /// The congestion controls that the kernel has loaded; empty when it does not tell.
 pub(super) fn congestion_controls() -> Vec<String> {
-    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default();
     list.split_ascii_whitespace().map(str::to_owned).collect()
 }
 

@@ -19,8 +19,8 @@ const KILL_ROUNDS: u32 = 300;
 /// The variable by which a command's offspring is known in whatever namespace it went to.
 pub(super) const RUN_VARIABLE: &str = "JUSTFULL_RUN";
 
-/// When a process was started, in clock ticks since the machine was: with its number, a name that is not given twice.
-/// None when there is no such process, or only its status is left.
+/// When a process was started, in clock ticks since the machine was: with its number, a name that
+/// is not given twice. None when there is no such process, or only its status is left.
 pub(super) fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is a name in brackets, in which there may be blanks and brackets.
@@ -33,13 +33,15 @@ pub(super) fn start_time(pid: u32) -> Option<u64> {
 /// How to know the processes of a run.
 #[derive(Debug)]
 pub(super) struct Mark<'a> {
-    /// The run's name, in [`RUN_VARIABLE`] of every command that it started and of what those start.
+    /// The run's name, in [`RUN_VARIABLE`] of every command that it started and of what those
+    /// start.
     pub(super) run: &'a str,
     /// The run's namespaces.
     pub(super) namespaces: &'a [NamespaceId],
     /// The control group of its commands, where there is one.
     pub(super) cgroup: Option<&'a Path>,
-    /// The run holds its namespaces no more, and their inodes may be others' by now: compare cookies as well.
+    /// The run holds its namespaces no more, and their inodes may be others' by now: compare
+    /// cookies as well.
     pub(super) stale: bool,
 }
 
@@ -51,7 +53,9 @@ impl Mark<'_> {
     fn is_in_environment(&self, pid: u32) -> bool {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
         environment.split(|byte| *byte == 0).any(|entry| {
-            let value = entry.strip_prefix(RUN_VARIABLE.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+            let value = entry
+                .strip_prefix(RUN_VARIABLE.as_bytes())
+                .and_then(|rest| rest.strip_prefix(b"="));
             value == Some(self.run.as_bytes())
         })
     }
@@ -59,7 +63,9 @@ impl Mark<'_> {
     fn is_in_namespace(&self, pid: u32) -> bool {
         let path = PathBuf::from(format!("/proc/{pid}/ns/net"));
         let Ok(metadata) = fs::metadata(&path) else { return false };
-        let Some(known) = self.namespaces.iter().find(|id| id.inode == metadata.ino()) else { return false };
+        let Some(known) = self.namespaces.iter().find(|id| id.inode == metadata.ino()) else {
+            return false;
+        };
         !self.stale || Namespace::open(&path).is_ok_and(|namespace| namespace.id() == *known)
     }
 }
@@ -69,11 +75,13 @@ pub(super) fn marked(mark: &Mark<'_>) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let contained = mark.cgroup.map(cgroup::processes).unwrap_or_default();
-    pids.filter(|pid| *pid != std::process::id() && (contained.contains(pid) || mark.is_on(*pid))).collect()
+    pids.filter(|pid| *pid != std::process::id() && (contained.contains(pid) || mark.is_on(*pid)))
+        .collect()
 }
 
-/// Ends all processes that carry the mark: SIGTERM, SIGHUP for those that are there after half of `grace`, SIGKILL after the
-/// whole. Returns how many there were, and those that nothing ended within three seconds (a process in uninterruptible sleep).
+/// Ends all processes that carry the mark: SIGTERM, SIGHUP for those that are there after half of
+/// `grace`, SIGKILL after the whole. Returns how many there were, and those that nothing ended
+/// within three seconds (a process in uninterruptible sleep).
 pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) {
     let mut left = marked(mark);
     let found = left.len();
@@ -87,7 +95,8 @@ pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) 
                 break;
             }
             if round == rounds / 2 {
-                // A shell with a terminal ignores SIGTERM. Not at once: most that answer SIGTERM do not answer this.
+                // A shell with a terminal ignores SIGTERM. Not at once: most that answer SIGTERM do
+                // not answer this.
                 signal_all(&left, Signal::SIGHUP);
             }
             thread::sleep(LOOK_EVERY);

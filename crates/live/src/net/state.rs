@@ -1,8 +1,9 @@
 //! What a run leaves in the file system, and the broom for what a killed one left.
 //!
-//! A run has one folder `PID-START-N`: number and start time of its process, so that nobody takes another process that got
-//! the same number for the owner; N tells runs of one process apart. In it are the inodes and cookies of its namespaces and the
-//! files that its commands see. Namespaces and TUN devices have no name and need no broom.
+//! A run has one folder `PID-START-N`: number and start time of its process, so that nobody takes
+//! another process that got the same number for the owner; N tells runs of one process apart. In it
+//! are the inodes and cookies of its namespaces and the files that its commands see. Namespaces and
+//! TUN devices have no name and need no broom.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -33,7 +34,8 @@ pub struct Swept {
     pub processes: usize,
 }
 
-/// The folder of one run, and the control group of its commands where there can be one; removed when this value is dropped.
+/// The folder of one run, and the control group of its commands where there can be one; removed
+/// when this value is dropped.
 #[derive(Debug)]
 pub(super) struct RunFolder {
     path: PathBuf,
@@ -45,17 +47,20 @@ impl RunFolder {
     pub(super) fn create() -> Result<Self, LiveError> {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let pid = std::process::id();
-        let start = start_time(pid)
-            .ok_or_else(|| LiveError::new("read /proc/self/stat", "no start time; is /proc mounted?"))?;
+        let start = start_time(pid).ok_or_else(|| {
+            LiveError::new("read /proc/self/stat", "no start time; is /proc mounted?")
+        })?;
         let name = format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed));
         let path = in_home(&home()?, |home| {
             let path = home.join(&name);
             fs::create_dir(&path).map(|()| path)
         });
-        let path = path.map_err(|error| LiveError::new(format!("make the folder of run {name}"), error))?;
+        let path =
+            path.map_err(|error| LiveError::new(format!("make the folder of run {name}"), error))?;
         let mut folder = Self { path, name, cgroup: None };
         if let Ok(place) = cgroup::place(&folder.name) {
-            // Noted before it is made, so that a run that is killed in between leaves nothing that is not known.
+            // Noted before it is made, so that a run that is killed in between leaves nothing that
+            // is not known.
             folder.write(CGROUP, &place.to_string_lossy())?;
             folder.cgroup = Cgroup::create(place).ok();
         }
@@ -67,10 +72,12 @@ impl RunFolder {
         self.cgroup.as_ref()
     }
 
-    /// Ends all processes of the run, which holds `namespaces`: first by SIGTERM, then by SIGKILL. Returns how many there were.
+    /// Ends all processes of the run, which holds `namespaces`: first by SIGTERM, then by SIGKILL.
+    /// Returns how many there were.
     pub(super) fn end_processes(&self, namespaces: &[NamespaceId]) -> Result<usize, LiveError> {
         let cgroup = self.cgroup.as_ref().map(Cgroup::path);
-        let (found, left) = end_marked(&Mark { run: &self.name, namespaces, cgroup, stale: false }, GRACE);
+        let (found, left) =
+            end_marked(&Mark { run: &self.name, namespaces, cgroup, stale: false }, GRACE);
         if left.is_empty() {
             Ok(found)
         } else {
@@ -85,7 +92,8 @@ impl RunFolder {
 
     /// Notes what the namespaces of the run are, for the broom.
     pub(super) fn note(&self, namespaces: &[NamespaceId]) -> Result<(), LiveError> {
-        let lines: String = namespaces.iter().map(|id| format!("{} {}\n", id.inode, id.cookie)).collect();
+        let lines: String =
+            namespaces.iter().map(|id| format!("{} {}\n", id.inode, id.cookie)).collect();
         self.write(NAMESPACES, &lines).map(drop)
     }
 
@@ -111,8 +119,8 @@ impl Drop for RunFolder {
     }
 }
 
-/// Removes what killed runs of this user left: processes in their namespaces, and files. Runs whose process lives, and all
-/// that does not carry our mark, stay untouched.
+/// Removes what killed runs of this user left: processes in their namespaces, and files. Runs whose
+/// process lives, and all that does not carry our mark, stay untouched.
 ///
 /// # Errors
 /// The folder of runs cannot be made or read, or a process cannot be ended.
@@ -125,7 +133,8 @@ pub fn sweep() -> Result<Swept, LiveError> {
 
 fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
     let entries = in_home(home, |home| fs::read_dir(home));
-    let entries = entries.map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
+    let entries =
+        entries.map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
     let mut swept = Swept::default();
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -139,13 +148,17 @@ fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
     Ok(swept)
 }
 
-/// How often the folder of runs is made again when another run, which ended meanwhile, took it along.
+/// How often the folder of runs is made again when another run, which ended meanwhile, took it
+/// along.
 const ROUNDS: u32 = 100;
 
-/// Does `work` in the folder of runs, which is there when it begins. Each run that ends takes the empty folder along: then it is made
-/// and `work` is done again.
+/// Does `work` in the folder of runs, which is there when it begins. Each run that ends takes the
+/// empty folder along: then it is made and `work` is done again.
 fn in_home<T>(home: &Path, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
-    let gone = |done: &io::Result<T>| matches!(done, Err(error) if error.kind() == io::ErrorKind::NotFound);
+    let gone = |done: &io::Result<T>| {
+        matches!(done,
+        Err(error) if error.kind() == io::ErrorKind::NotFound)
+    };
     let mut done = own(home).and_then(|()| work(home));
     for _ in 0..ROUNDS {
         if !gone(&done) {
@@ -172,14 +185,16 @@ fn owner_is_dead(name: &str) -> Option<bool> {
     Some(start_time(u32::try_from(pid).ok()?) != Some(start))
 }
 
-/// Ends what run `name` left and removes its folder. Returns how many processes there were, and whether the folder was still there: a
-/// run that ended by itself after the folders were listed took its own along.
+/// Ends what run `name` left and removes its folder. Returns how many processes there were, and
+/// whether the folder was still there: a run that ended by itself after the folders were listed
+/// took its own along.
 fn remove(path: &Path, name: &str) -> Result<(usize, bool), LiveError> {
     let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
     let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
     let noted = fs::read_to_string(path.join(CGROUP)).unwrap_or_default();
     let group = Path::new(&noted);
-    let ours = group.file_name().and_then(|last| last.to_str()).is_some_and(|last| last.ends_with(name));
+    let ours =
+        group.file_name().and_then(|last| last.to_str()).is_some_and(|last| last.ends_with(name));
     let cgroup = Some(group).filter(|_| ours);
     let mark = Mark { run: name, namespaces: &namespaces, cgroup, stale: true };
     let (found, left) = end_marked(&mark, Duration::ZERO);
@@ -202,13 +217,16 @@ fn parse(line: &str) -> Option<NamespaceId> {
     Some(NamespaceId { inode: inode.parse().ok()?, cookie: cookie.parse().ok()? })
 }
 
-/// The folder of runs: the first of the usual places that can be ours alone. The first two are emptied when
-/// the machine starts.
+/// The folder of runs: the first of the usual places that can be ours alone. The first two are
+/// emptied when the machine starts.
 fn home() -> Result<PathBuf, LiveError> {
-    let session = std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
+    let session =
+        std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
     let fallback = std::env::temp_dir().join(format!("justfull-{}", user_outside()));
     let mut refused = Vec::new();
-    for folder in [Some(PathBuf::from("/run/justfull")), session, Some(fallback)].into_iter().flatten() {
+    for folder in
+        [Some(PathBuf::from("/run/justfull")), session, Some(fallback)].into_iter().flatten()
+    {
         match in_home(&folder, |_home| Ok(())) {
             Ok(()) => return Ok(folder),
             Err(error) => refused.push(format!("{}: {error}", folder.display())),

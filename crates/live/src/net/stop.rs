@@ -1,8 +1,9 @@
 //! Being asked to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! The first of them asks to end in order. The third ends the process at once, whatever it is doing: an end in order may wait for
-//! something that never comes, such as a capture into a pipe that nobody reads. SIGHUP stays ignored in a process that was started
-//! so, by `nohup` for example.
+//! The first of them asks to end in order. The third ends the process at once, whatever it is
+//! doing: an end in order may wait for something that never comes, such as a capture into a pipe
+//! that nobody reads. SIGHUP stays ignored in a process that was started so, by `nohup` for
+//! example.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -21,8 +22,8 @@ static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 /// Signals since the first of them began to.
 static HEARD: AtomicUsize = AtomicUsize::new(0);
 
-/// While one lives, a request to end is noted and does nothing else, so that whoever looks at it can end in order. All that live at
-/// a time hear of the same signals.
+/// While one lives, a request to end is noted and does nothing else, so that whoever looks at it
+/// can end in order. All that live at a time hear of the same signals.
 #[derive(Debug)]
 pub struct Stop(());
 
@@ -76,7 +77,8 @@ fn handle_signals() -> Result<(), String> {
     Ok(())
 }
 
-/// The signals that this process ignores, a bit each from signal 1 on (proc(5), `SigIgn`); none when the kernel does not tell.
+/// The signals that this process ignores, a bit each from signal 1 on (proc(5), `SigIgn`); none
+/// when the kernel does not tell.
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,7 +1,8 @@
 //! A TUN device: IP datagrams of at most the MTU, one `read` each.
 //!
-//! Without `IFF_VNET_HDR` the kernel cuts segments and fills in checksums before `read` returns, and takes datagrams with
-//! any checksum from `write` as they would come from a wire. `IFF_NO_PI`: no header before the datagram.
+//! Without `IFF_VNET_HDR` the kernel cuts segments and fills in checksums before `read` returns,
+//! and takes datagrams with any checksum from `write` as they would come from a wire. `IFF_NO_PI`:
+//! no header before the datagram.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -23,9 +24,13 @@ nix::ioctl_write_ptr_bad!(
     libc::ifreq
 );
 
-nix::ioctl_write_int_bad!(tun_set_persist, nix::request_code_write!(b'T', 203, size_of::<libc::c_int>()));
+nix::ioctl_write_int_bad!(
+    tun_set_persist,
+    nix::request_code_write!(b'T', 203, size_of::<libc::c_int>())
+);
 
-/// One end of a TUN device. Once this value is dropped the interface loses what is sent to it, and it goes with its namespace.
+/// One end of a TUN device. Once this value is dropped the interface loses what is sent to it, and
+/// it goes with its namespace.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -33,9 +38,14 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the interface `name` in the namespace of the calling thread. It is down and has no address.
+    /// Makes the interface `name` in the namespace of the calling thread. It is down and has no
+    /// address.
     pub(super) fn create(name: LinkName) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(DEVICE)?;
         let flags = libc::IFF_TUN | libc::IFF_NO_PI;
         let request = libc::ifreq {
             ifr_name: name.as_c_chars(),
@@ -43,7 +53,8 @@ impl Tun {
                 ifru_flags: flags.try_into().map_err(io::Error::other)?,
             },
         };
-        // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns, on a descriptor that is open.
+        // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns, on a
+        // descriptor that is open.
         unsafe { tun_set_iff(file.as_raw_fd(), &raw const request) }?;
         Ok(Self { file, name })
     }
@@ -72,8 +83,9 @@ impl Tun {
 
 impl Drop for Tun {
     fn drop(&mut self) {
-        // The kernel takes about 25 ms to remove one interface, and no longer for all those of a namespace that ends, for which nobody
-        // waits. So the interface is left to its namespace. A process that is killed does not come here: then the kernel removes them
+        // The kernel takes about 25 ms to remove one interface, and no longer for all those of a
+        // namespace that ends, for which nobody waits. So the interface is left to its
+        // namespace. A process that is killed does not come here: then the kernel removes them
         // one by one.
         // SAFETY: TUNSETPERSIST takes a number, on a descriptor that is open.
         let _removed_now = unsafe { tun_set_persist(self.file.as_raw_fd(), 1) };

@@ -7,7 +7,10 @@ const TO: [u8; 4] = [10, 0, 1, 2];
 
 fn udp4(tos: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    PacketBuilder::ipv4(FROM, TO, 64).udp(5004, 6000).write(&mut out, payload).expect("memory takes it");
+    PacketBuilder::ipv4(FROM, TO, 64)
+        .udp(5004, 6000)
+        .write(&mut out, payload)
+        .expect("memory takes it");
     out[1] = tos;
     refresh(&mut out);
     out
@@ -45,7 +48,8 @@ fn an_ipv4_datagram_shows_its_tuple_its_codepoints_and_its_length() {
         protocol: Protocol::Udp,
     };
     let ef = dscp_of(46);
-    let expected = Datagram { tuple, size: 128, payload: 100, ecn: Ecn::Ect0, dscp: ef, fragment: None };
+    let expected =
+        Datagram { tuple, size: 128, payload: 100, ecn: Ecn::Ect0, dscp: ef, fragment: None };
     assert_eq!(found, expected);
 }
 
@@ -71,7 +75,10 @@ fn an_ipv6_datagram_is_read_beyond_its_extension_headers() {
     let plain = tcp6(0x01, &[9; 10]);
     let found = parse(&plain).expect("sound");
     assert_eq!((found.tuple.source_port, found.tuple.destination_port), (443, 50_000));
-    assert_eq!((found.ecn, found.dscp, found.size, found.payload), (Ecn::Ect1, Dscp::default(), 70, 10));
+    assert_eq!(
+        (found.ecn, found.dscp, found.size, found.payload),
+        (Ecn::Ect1, Dscp::default(), 70, 10)
+    );
     // Hop-by-hop and destination options, 8 bytes each, in front of TCP.
     let mut extended = plain[..40].to_vec();
     extended[6] = 0;
@@ -94,11 +101,19 @@ fn later_fragments_take_the_ports_of_the_first() {
         refresh(&mut out);
         out
     };
-    assert_eq!(IpFragOffset::try_new(5).map(IpFragOffset::byte_offset), Ok(40), "in units of 8 bytes");
+    assert_eq!(
+        IpFragOffset::try_new(5).map(IpFragOffset::byte_offset),
+        Ok(40),
+        "in units of 8 bytes"
+    );
     let mut ports = FragmentPorts::new();
     let mut later = parse(&fragment(40, false, &whole[60..])).expect("sound");
     ports.complete(&mut later);
-    assert_eq!((later.tuple.source_port, later.tuple.destination_port), (0, 0), "the first is unknown");
+    assert_eq!(
+        (later.tuple.source_port, later.tuple.destination_port),
+        (0, 0),
+        "the first is unknown"
+    );
     let mut first = parse(&fragment(0, true, &whole[20..60])).expect("sound");
     ports.complete(&mut first);
     ports.complete(&mut later);
@@ -163,13 +178,15 @@ proptest! {
             prop_assert!(found.payload < found.size);
             let before = bytes.clone();
             mark_ce(&mut bytes);
-            let marked = parse(&bytes).map_err(|e| TestCaseError::fail(format!("{e:?} of {before:02x?}")))?;
+            let marked =
+                parse(&bytes).map_err(|e| TestCaseError::fail(format!("{e:?} of {before:02x?}")))?;
             prop_assert_eq!(marked, Datagram { ecn: Ecn::Ce, ..found });
         }
     }
 
     #[test]
-    fn a_mark_changes_the_checksum_as_if_it_were_computed_anew(tos in any::<u8>(), id in any::<u16>()) {
+    fn a_mark_changes_the_checksum_as_if_it_were_computed_anew(tos in any::<u8>(),
+        id in any::<u16>()) {
         let mut bytes = udp4(tos, &[0; 4]);
         bytes[4..6].copy_from_slice(&id.to_be_bytes());
         refresh(&mut bytes);

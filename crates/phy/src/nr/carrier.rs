@@ -1,9 +1,11 @@
-//! Numerology (TS 38.211 section 4), carrier widths (TS 38.101-1 and -2) and group sizes (TS 38.214 section 5.1.2.2).
+//! Numerology (TS 38.211 section 4), carrier widths (TS 38.101-1 and -2) and group sizes (TS 38.214
+//! section 5.1.2.2).
 
 use crate::rbg::RbgLayout;
 use justfull_base::Duration;
 
-/// The numerology mu of TS 38.211 Table 4.2-1: subcarriers are 15 x 2^mu kHz apart and a slot lasts 1 ms / 2^mu.
+/// The numerology mu of TS 38.211 Table 4.2-1: subcarriers are 15 x 2^mu kHz apart and a slot lasts
+/// 1 ms / 2^mu.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Numerology(u8);
 
@@ -71,11 +73,13 @@ const FR1: &Widths = &[
 ];
 
 /// TS 38.101-2 Table 5.3.2-1 at 60 and 120 kHz (the first column is not defined).
-const FR2: &Widths = &[(50, [0, 66, 32]), (100, [0, 132, 66]), (200, [0, 264, 132]), (400, [0, 0, 264])];
+const FR2: &Widths =
+    &[(50, [0, 66, 32]), (100, [0, 132, 66]), (200, [0, 264, 132]), (400, [0, 0, 264])];
 
 /// Most resource blocks of a carrier of `width_mhz`: TS 38.101-1 and 38.101-2, Table 5.3.2-1.
 ///
-/// None where the standard defines no such carrier (FR2-2 and the 3 MHz carrier of later releases are not carried).
+/// None where the standard defines no such carrier (FR2-2 and the 3 MHz carrier of later releases
+/// are not carried).
 #[must_use]
 pub fn max_n_rb(range: FrequencyRange, width_mhz: u16, numerology: Numerology) -> Option<u16> {
     let (table, first_mu) = match range {
@@ -97,7 +101,8 @@ pub enum RbgConfig {
     Two,
 }
 
-/// Nominal resource blocks per group in a bandwidth part of `n_rb` blocks: TS 38.214 Table 5.1.2.2.1-1.
+/// Nominal resource blocks per group in a bandwidth part of `n_rb` blocks: TS 38.214 Table
+/// 5.1.2.2.1-1.
 ///
 /// None unless `n_rb` lies between 1 and 275.
 #[must_use]
@@ -115,8 +120,8 @@ pub const fn rbg_size(n_rb: u16, config: RbgConfig) -> Option<u16> {
     })
 }
 
-/// The groups of a bandwidth part of `n_rb` blocks that begins at block `start` of the carrier; none unless `n_rb` lies
-/// between 1 and 275.
+/// The groups of a bandwidth part of `n_rb` blocks that begins at block `start` of the carrier;
+/// none unless `n_rb` lies between 1 and 275.
 #[must_use]
 pub fn rbg_layout(start: u16, n_rb: u16, config: RbgConfig) -> Option<RbgLayout> {
     RbgLayout::new(start, n_rb, rbg_size(n_rb, config)?)
@@ -135,7 +140,10 @@ mod tests {
         assert_eq!(mu(0).slot(), Duration::from_millis(1));
         assert_eq!(mu(3).slot(), Duration::from_micros(125));
         for m in 0..=4 {
-            assert_eq!(mu(m).slot().times(u64::from(mu(m).slots_per_subframe())), Duration::from_millis(1));
+            assert_eq!(
+                mu(m).slot().times(u64::from(mu(m).slots_per_subframe())),
+                Duration::from_millis(1)
+            );
         }
         assert_eq!(mu(3).subcarrier_khz(), 120);
         assert_eq!(Numerology::new(5), None);
@@ -178,7 +186,8 @@ mod tests {
 
     #[test]
     fn group_sizes_change_at_the_bounds_of_the_table() {
-        let sizes = |config| [1, 36, 37, 72, 73, 144, 145, 275].map(|n| rbg_size(n, config).unwrap_or(0));
+        let sizes =
+            |config| [1, 36, 37, 72, 73, 144, 145, 275].map(|n| rbg_size(n, config).unwrap_or(0));
         assert_eq!(sizes(RbgConfig::One), [2, 2, 4, 4, 8, 8, 16, 16]);
         assert_eq!(sizes(RbgConfig::Two), [4, 4, 8, 8, 16, 16, 16, 16]);
         assert_eq!((rbg_size(0, RbgConfig::One), rbg_size(276, RbgConfig::Two)), (None, None));

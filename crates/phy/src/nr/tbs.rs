@@ -1,15 +1,17 @@
 //! The transport block size of TS 38.214 section 5.1.3.2, in whole numbers throughout.
 //!
-//! The standard rounds a real number N_info at powers of two; computed in floating point, a product that should sit on
-//! a boundary may fall on either side. Here N_info is a fraction with denominator 2048, so every comparison is exact.
-//! The scaling factor S is 1: the 0.5 and 0.25 of paging and random access do not carry user data.
+//! The standard rounds a real number N_info at powers of two; computed in floating point, a product
+//! that should sit on a boundary may fall on either side. Here N_info is a fraction with
+//! denominator 2048, so every comparison is exact. The scaling factor S is 1: the 0.5 and 0.25 of
+//! paging and random access do not carry user data.
 
 use crate::modulation::{CodeRate, Modulation};
 
 /// Resource blocks of the widest NR bandwidth part (TS 38.211 section 4.4.2).
 pub const MAX_PRBS: u16 = 275;
 
-/// Resource elements per block that count for sizing at most (they may all be used for transmission).
+/// Resource elements per block that count for sizing at most (they may all be used for
+/// transmission).
 const MAX_RES_PER_PRB: u32 = 156;
 /// Above this N_info the block is sized by formula, up to it by table.
 const TABLE_LIMIT: u64 = 3824;
@@ -21,10 +23,14 @@ const CRC: u64 = 24;
 /// TS 38.214 Table 5.1.3.2-1.
 #[rustfmt::skip]
 const SMALL: [u16; 93] = [
-    24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184, 192, 208,
-    224, 240, 256, 272, 288, 304, 320, 336, 352, 368, 384, 408, 432, 456, 480, 504, 528, 552, 576, 608, 640,
-    672, 704, 736, 768, 808, 848, 888, 928, 984, 1032, 1064, 1128, 1160, 1192, 1224, 1256, 1288, 1320, 1352,
-    1416, 1480, 1544, 1608, 1672, 1736, 1800, 1864, 1928, 2024, 2088, 2152, 2216, 2280, 2408, 2472, 2536,
+    24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160, 168, 176, 184,
+        192, 208,
+    224, 240, 256, 272, 288, 304, 320, 336, 352, 368, 384, 408, 432, 456, 480, 504, 528, 552, 576,
+        608, 640,
+    672, 704, 736, 768, 808, 848, 888, 928, 984, 1032, 1064, 1128, 1160, 1192, 1224, 1256, 1288,
+        1320, 1352,
+    1416, 1480, 1544, 1608, 1672, 1736, 1800, 1864, 1928, 2024, 2088, 2152, 2216, 2280, 2408, 2472,
+        2536,
     2600, 2664, 2728, 2792, 2856, 2976, 3104, 3240, 3368, 3496, 3624, 3752, 3824,
 ];
 
@@ -35,8 +41,8 @@ pub struct NrTbsInput {
     pub n_prb: u16,
     /// Scheduled symbols of the slot, 1 to 14.
     pub symbols: u8,
-    /// Resource elements per block that demodulation reference signals take over all symbols; groups without data
-    /// count.
+    /// Resource elements per block that demodulation reference signals take over all symbols;
+    /// groups without data count.
     pub dmrs_res: u8,
     /// Configured overhead per block (`xOverhead`): 0, 6, 12 or 18 resource elements.
     pub overhead_res: u8,
@@ -50,7 +56,8 @@ pub struct NrTbsInput {
 
 /// Bits of the transport block made of `input`.
 ///
-/// None when a field is outside its stated bounds, or reference signals and overhead leave no resource element.
+/// None when a field is outside its stated bounds, or reference signals and overhead leave no
+/// resource element.
 #[must_use]
 pub fn tbs_bits(input: &NrTbsInput) -> Option<u32> {
     let in_bounds = (1..=MAX_PRBS).contains(&input.n_prb)
@@ -68,8 +75,11 @@ pub fn tbs_bits(input: &NrTbsInput) -> Option<u32> {
         * u64::from(input.code_rate.in_2048ths())
         * u64::from(input.modulation.bits())
         * u64::from(input.layers);
-    let bits =
-        if n_info <= TABLE_LIMIT * DENOMINATOR { small(n_info) } else { large(n_info, input.code_rate) };
+    let bits = if n_info <= TABLE_LIMIT * DENOMINATOR {
+        small(n_info)
+    } else {
+        large(n_info, input.code_rate)
+    };
     u32::try_from(bits).ok()
 }
 
@@ -82,15 +92,16 @@ fn small(n_info: u64) -> u64 {
     u64::from(SMALL[index])
 }
 
-/// N_info above 3824: rounded to the nearest of 32 to 63 steps, then up until it divides into equal code blocks of
-/// whole bytes.
+/// N_info above 3824: rounded to the nearest of 32 to 63 steps, then up until it divides into equal
+/// code blocks of whole bytes.
 fn large(n_info: u64, code_rate: CodeRate) -> u64 {
     let without_crc = n_info - CRC * DENOMINATOR;
     let n = floor_log2(without_crc / DENOMINATOR) - 5;
     let step = DENOMINATOR << n;
     // "Ties go upwards", section 5.1.3.2 step 3.
     let quantised = (((without_crc + step / 2) / step) << n).max(3840);
-    // The largest LDPC segments are 3840 and 8448 bits, each with its checksum (TS 38.212 section 5.2.2).
+    // The largest LDPC segments are 3840 and 8448 bits, each with its checksum (TS 38.212 section
+    // 5.2.2).
     let blocks = if code_rate.in_2048ths() <= 512 {
         (quantised + CRC).div_ceil(3840 - CRC)
     } else if quantised > 8448 - CRC {
@@ -114,7 +125,15 @@ mod tests {
     use super::*;
     use crate::nr::{McsTable, mcs};
 
-    fn input(n_prb: u16, symbols: u8, dmrs: u8, oh: u8, q_m: u8, rate: u16, layers: u8) -> NrTbsInput {
+    fn input(
+        n_prb: u16,
+        symbols: u8,
+        dmrs: u8,
+        oh: u8,
+        q_m: u8,
+        rate: u16,
+        layers: u8,
+    ) -> NrTbsInput {
         NrTbsInput {
             n_prb,
             symbols,
@@ -192,7 +211,8 @@ mod tests {
 
     #[test]
     fn sizing_stays_within_the_quantiser_of_the_information_bits() {
-        // Whatever the rounding, a block is within 1/16 of R x Q_m x layers x resource elements once it is large.
+        // Whatever the rounding, a block is within 1/16 of R x Q_m x layers x resource elements
+        // once it is large.
         let case = input(106, 14, 12, 0, 6, 1544, 2);
         let ideal = 156.0 * 106.0 * 6.0 * 2.0 * 772.0 / 1024.0;
         let bits = f64::from(tbs_bits(&case).unwrap());

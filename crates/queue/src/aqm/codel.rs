@@ -1,32 +1,36 @@
 //! CoDel: signal when packets have waited longer than a target for a whole interval.
 //!
-//! Source: RFC 8289 sections 4 and 5 (pseudo-code in 5.6). T20 section 5 runs it at the DRB (15 ms / 300 ms) and at
-//! the SDAP (5 ms / 100 ms).
+//! Source: RFC 8289 sections 4 and 5 (pseudo-code in 5.6). T20 section 5 runs it at the DRB (15 ms
+//! / 300 ms) and at the SDAP (5 ms / 100 ms).
 //!
-//! Controls the sojourn time. Once the sojourn time has stayed at or above `target` for an `interval`, it signals; the
-//! next signals come `interval / sqrt(count)` apart (the control law, section 4.4), count being the signals of this
-//! dropping state, until a packet has waited less than `target` or no more than one MTU is left behind it.
+//! Controls the sojourn time. Once the sojourn time has stayed at or above `target` for an
+//! `interval`, it signals; the next signals come `interval / sqrt(count)` apart (the control law,
+//! section 4.4), count being the signals of this dropping state, until a packet has waited less
+//! than `target` or no more than one MTU is left behind it.
 //!
-//! Defaults 5 ms and 100 ms: section 4.3 (5 to 10 % of the interval) and section 4.2 (an RTT that suits the Internet).
+//! Defaults 5 ms and 100 ms: section 4.3 (5 to 10 % of the interval) and section 4.2 (an RTT that
+//! suits the Internet).
 //!
-//! Known weaknesses: it reacts over several intervals, too slowly for a link whose rate falls at once; a target below the
-//! time between pulls of the layer below is never met, so a RAN needs a target above its TTI; it does not tell flows
-//! apart unless the discipline gives each its own lane.
+//! Known weaknesses: it reacts over several intervals, too slowly for a link whose rate falls at
+//! once; a target below the time between pulls of the layer below is never met, so a RAN needs a
+//! target above its TTI; it does not tell flows apart unless the discipline gives each its own
+//! lane.
 //!
-//! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue (the marked packet is
-//! the one delivered) and counts as a drop does in the control law. State per lane is dropped when the lane runs empty
-//! rather than at the next dequeue of an empty lane: the verdicts are the same, since the last packet out of a lane
-//! always finds a backlog of zero behind it. The backlog behind a packet is that of its lane. `ce_threshold` is RFC 8290
-//! section 5.2.7's; a mark for it is none of CoDel's signals and moves no state.
+//! Deviations from RFC 8289: marks. The RFC leaves them to the reader. Here a mark ends the dequeue
+//! (the marked packet is the one delivered) and counts as a drop does in the control law. State per
+//! lane is dropped when the lane runs empty rather than at the next dequeue of an empty lane: the
+//! verdicts are the same, since the last packet out of a lane always finds a backlog of zero behind
+//! it. The backlog behind a packet is that of its lane. `ce_threshold` is RFC 8290 section 5.2.7's;
+//! a mark for it is none of CoDel's signals and moves no state.
 //!
 //! Variant `t20_released` is what T20's released program does:
-//! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches another and so loses
-//!     the head too. Here the AQM signals the head and then, without looking at it, the packet behind it;
-//! (b) the next drop counts from `now`, not from the time at which this one was due;
-//! (c) no exemption for a backlog of one MTU or less;
+//! (a) each drop takes two packets: the program drops the packet *behind* the head, then fetches
+//! another and so loses     the head too. Here the AQM signals the head and then, without looking
+//! at it, the packet behind it; (b) the next drop counts from `now`, not from the time at which
+//! this one was due; (c) no exemption for a backlog of one MTU or less;
 //! (d) count rises after the drop, and only if the packet that follows is still above the target;
-//! (e) a drop that empties the queue neither enters the dropping state nor raises count, and a queue that runs empty
-//!     without a drop does not restart the interval.
+//! (e) a drop that empties the queue neither enters the dropping state nor raises count, and a
+//! queue that runs empty     without a drop does not restart the interval.
 //! The program never marks.
 
 use super::{Aqm, QueueView, Tag, Verdict, becomes_mark};
@@ -40,13 +44,15 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "codel",
     kind: "aqm",
     title: "Controlled delay (RFC 8289)",
-    text: "Signals once packets have waited `target` or longer for an `interval`; further signals come interval / \
-           sqrt(count) apart until a packet has waited less than `target` or one MTU or less is left. State is kept \
-           per lane, so that with sfq each lane has its own CoDel.",
-    sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms / 300ms at the DRB, 5ms / 100ms at \
-              the SDAP)",
-    deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's program: each drop takes \
-                 two packets, the next counts from now, no exemption for one MTU, count rises after the drop, no marks.",
+    text: "Signals once packets have waited `target` or longer for an `interval`; further signals \
+           come interval / sqrt(count) apart until a packet has waited less than `target` or one \
+           MTU or less is left. State is kept per lane, so that with sfq each lane has its own \
+           CoDel.",
+    sources: "RFC 8289 sections 4, 5; RFC 8290 section 5.2.7 (ce_threshold); T20 section 5 (15ms \
+              / 300ms at the DRB, 5ms / 100ms at the SDAP)",
+    deviations: "A mark ends the dequeue and counts as a drop. Variant t20_released is T20's \
+                 program: each drop takes two packets, the next counts from now, no exemption for \
+                 one MTU, count rises after the drop, no marks.",
     params: CoDelConfig::params,
 };
 
@@ -109,7 +115,8 @@ enum Unfinished {
 /// State of one lane; the names are those of RFC 8289 section 5.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LaneState {
-    /// When the sojourn time will have been above the target for an interval; none while it is below.
+    /// When the sojourn time will have been above the target for an interval; none while it is
+    /// below.
     first_above_time: Option<Instant>,
     /// When to signal next in the dropping state.
     drop_next: Instant,
@@ -126,7 +133,8 @@ struct LaneState {
 }
 
 impl LaneState {
-    /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an interval?
+    /// RFC 8289 section 5.6, `dodequeue`: has the sojourn time been above the target for an
+    /// interval?
     fn ok_to_drop(
         &mut self,
         config: &CoDelConfig,
@@ -148,8 +156,8 @@ impl LaneState {
         }
     }
 
-    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, with the rate of the last one
-    /// where that ended not long ago.
+    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, with the
+    /// rate of the last one where that ended not long ago.
     fn enter(&mut self, config: &CoDelConfig, now: Instant) {
         let delta = self.count.wrapping_sub(self.lastcount);
         let recent = now.since(self.drop_next) < config.interval.times(16);
@@ -159,7 +167,8 @@ impl LaneState {
         self.dropping = true;
     }
 
-    /// Schedules the next signal of the dropping state after the packet behind a drop was found above the target.
+    /// Schedules the next signal of the dropping state after the packet behind a drop was found
+    /// above the target.
     fn schedule(&mut self, config: &CoDelConfig, now: Instant) {
         let from = match config.variant {
             Variant::Rfc8289 => self.drop_next,
@@ -171,7 +180,8 @@ impl LaneState {
         self.drop_next = control_law(config, from, self.count);
     }
 
-    /// Signals; what it began is finished at once where the packet is marked, else when the next packet is known.
+    /// Signals; what it began is finished at once where the packet is marked, else when the next
+    /// packet is known.
     fn signal(&mut self, config: &CoDelConfig, now: Instant, began: Unfinished, marked: bool) {
         if began == Unfinished::Drop && config.variant == Variant::Rfc8289 {
             self.count = self.count.saturating_add(1);
@@ -308,7 +318,8 @@ impl Aqm for CoDel {
     ) -> Verdict {
         let verdict = self.control(now, lane, packet, sojourn, view.lane_bytes);
         let threshold = self.config.ce_threshold;
-        let late = !threshold.is_zero() && sojourn > threshold && becomes_mark(self.config.ecn, packet);
+        let late =
+            !threshold.is_zero() && sojourn > threshold && becomes_mark(self.config.ecn, packet);
         if verdict == Verdict::Pass && late {
             self.stats.threshold_marks += 1;
             return Verdict::Signal;
@@ -327,8 +338,8 @@ impl Aqm for CoDel {
         if config.variant == Variant::Rfc8289 && unfinished == Unfinished::Entry {
             state.enter(&config, now);
         }
-        // An empty queue cannot be above the target (RFC 8289 section 5.6); the next packet will find itself below or
-        // start a new interval, and either leaves the dropping state.
+        // An empty queue cannot be above the target (RFC 8289 section 5.6); the next packet will
+        // find itself below or start a new interval, and either leaves the dropping state.
         state.first_above_time = None;
         state.dropping = false;
     }
@@ -347,11 +358,13 @@ mod tests {
     }
 
     fn codel(variant: Variant) -> CoDel {
-        let config = CoDelConfig { ecn: variant == Variant::Rfc8289, variant, ..CoDelConfig::default() };
+        let config =
+            CoDelConfig { ecn: variant == Variant::Rfc8289, variant, ..CoDelConfig::default() };
         CoDel::new(&config, 1).expect("within bounds")
     }
 
-    /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms with 50 packets behind it.
+    /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms with 50 packets behind
+    /// it.
     fn ask(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn) -> Verdict {
         let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
         let view = QueueView {
@@ -368,7 +381,8 @@ mod tests {
 
     #[test]
     fn a_wait_of_exactly_the_target_for_exactly_an_interval_is_too_long() {
-        // RFC 8289 section 5.6: below is `sojourn_time < TARGET`, over is `now >= first_above_time`.
+        // RFC 8289 section 5.6: below is `sojourn_time < TARGET`, over is `now >=
+        // first_above_time`.
         let mut codel = codel(Variant::Rfc8289);
         assert_eq!(ask(&mut codel, 10, 5, Ecn::NotEct), Verdict::Pass);
         assert_eq!(ask(&mut codel, 109, 5, Ecn::NotEct), Verdict::Pass);
@@ -394,22 +408,30 @@ mod tests {
         // if (delta > 1 && now - drop_next_ < 16 * INTERVAL) count_ = delta`.
         let config = CoDelConfig::default();
         let entered = |count, lastcount, after: Duration| {
-            let mut state = LaneState { count, lastcount, drop_next: at(1000), ..LaneState::default() };
+            let mut state =
+                LaneState { count, lastcount, drop_next: at(1000), ..LaneState::default() };
             state.enter(&config, at(1000) + after);
             assert!(state.dropping && state.lastcount == state.count);
             let gap = state.drop_next.since(at(1000) + after).as_millis_f64();
-            assert!((gap - 100.0 / f64::from(state.count).sqrt()).abs() < 1e-3, "section 4.4: {gap} ms");
+            assert!(
+                (gap - 100.0 / f64::from(state.count).sqrt()).abs() < 1e-3,
+                "section 4.4: {gap} ms"
+            );
             state.count
         };
         let limit = config.interval.times(16);
         let before = Duration::from_nanos(limit.as_nanos() - 1);
         assert_eq!([entered(9, 2, before), entered(9, 2, limit)], [7, 1]);
-        assert_eq!([entered(3, 1, before), entered(2, 1, before), entered(2, 2, before)], [2, 1, 1]);
+        assert_eq!(
+            [entered(3, 1, before), entered(2, 1, before), entered(2, 2, before)],
+            [2, 1, 1]
+        );
     }
 
     #[test]
     fn a_drop_whose_next_packet_waited_less_ends_the_dropping_state_and_moves_no_date() {
-        // RFC 8289 section 5.6: `if (!r.ok_to_drop) dropping_ = false; else drop_next_ = control_law(...)`.
+        // RFC 8289 section 5.6: `if (!r.ok_to_drop) dropping_ = false; else drop_next_ =
+        // control_law(...)`.
         let mut codel = codel(Variant::Rfc8289);
         for (ms, expected) in [(0, Verdict::Pass), (100, Verdict::Signal), (100, Verdict::Pass)] {
             assert_eq!(ask(&mut codel, ms, 50, Ecn::NotEct), expected, "{ms} ms");
@@ -418,7 +440,10 @@ mod tests {
         assert_eq!(due, at(200));
         assert_eq!(ask(&mut codel, 200, 50, Ecn::NotEct), Verdict::Signal);
         assert_eq!(ask(&mut codel, 200, 1, Ecn::NotEct), Verdict::Pass);
-        assert_eq!((codel.lane_0.dropping, codel.lane_0.drop_next, codel.lane_0.count), (false, due, 2));
+        assert_eq!(
+            (codel.lane_0.dropping, codel.lane_0.drop_next, codel.lane_0.count),
+            (false, due, 2)
+        );
     }
 
     #[test]
@@ -429,16 +454,18 @@ mod tests {
             steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) == Verdict::Signal).count()
         };
         let steps = [0, 100, 100, 150, 200, 200, 250, 280];
-        // An entry at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on: each is followed by
-        // the packet that is delivered.
+        // An entry at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on: each is followed
+        // by the packet that is delivered.
         assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 3);
         assert_eq!(rfc.stats(), Stats { entries: 1, signals: 3, threshold_marks: 0 });
-        // Marked packets are delivered, so that the control law has fewer to look at; the threshold marks the rest.
+        // Marked packets are delivered, so that the control law has fewer to look at; the threshold
+        // marks the rest.
         let mut marking = codel(Variant::Rfc8289);
         marking.config.ce_threshold = Duration::from_millis(1);
         assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 8);
         assert_eq!(marking.stats(), Stats { entries: 1, signals: 3, threshold_marks: 5 });
-        // Each drop of the released program takes two, the second without being looked at: at 100 and 200 ms.
+        // Each drop of the released program takes two, the second without being looked at: at 100
+        // and 200 ms.
         let mut released = codel(Variant::T20Released);
         assert_eq!(signals(&mut released, &[0, 100, 100, 100, 150, 200, 200, 200], Ecn::NotEct), 4);
         assert_eq!(released.stats(), Stats { entries: 1, signals: 4, threshold_marks: 0 });
@@ -450,8 +477,10 @@ mod tests {
             let mut codel = codel(variant);
             assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
             codel.on_empty(at(60), 0);
-            // Deviation (e): there a queue that runs empty without a drop does not restart the interval.
-            let expected = if variant == Variant::Rfc8289 { Verdict::Pass } else { Verdict::Signal };
+            // Deviation (e): there a queue that runs empty without a drop does not restart the
+            // interval.
+            let expected =
+                if variant == Variant::Rfc8289 { Verdict::Pass } else { Verdict::Signal };
             assert_eq!(ask(&mut codel, 110, 50, Ecn::NotEct), expected, "{variant:?}");
         }
     }
@@ -464,7 +493,8 @@ mod tests {
             assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
             assert_eq!(ask(&mut codel, 100, 50, Ecn::NotEct), Verdict::Signal);
             codel.on_empty(at(100), 0);
-            // RFC 8289: entered with the last rate, 9 - 2. Deviation (e): the released program does not enter.
+            // RFC 8289: entered with the last rate, 9 - 2. Deviation (e): the released program does
+            // not enter.
             let count = if variant == Variant::Rfc8289 { 7 } else { 9 };
             let state = codel.lane_0;
             assert_eq!(
@@ -479,13 +509,19 @@ mod tests {
     #[test]
     fn a_further_drop_that_empties_the_lane_is_no_entry() {
         let mut codel = codel(Variant::Rfc8289);
-        for (ms, expected) in
-            [(0, Verdict::Pass), (100, Verdict::Signal), (100, Verdict::Pass), (200, Verdict::Signal)]
-        {
+        for (ms, expected) in [
+            (0, Verdict::Pass),
+            (100, Verdict::Signal),
+            (100, Verdict::Pass),
+            (200, Verdict::Signal),
+        ] {
             assert_eq!(ask(&mut codel, ms, 50, Ecn::NotEct), expected, "{ms} ms");
         }
         codel.on_empty(at(200), 0);
         let state = codel.lane_0;
-        assert_eq!((state.count, state.lastcount, state.drop_next, state.dropping), (2, 1, at(200), false));
+        assert_eq!(
+            (state.count, state.lastcount, state.drop_next, state.dropping),
+            (2, 1, at(200), false)
+        );
     }
 }

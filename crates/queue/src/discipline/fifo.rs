@@ -1,9 +1,11 @@
 //! First in, first out, in one lane.
 //!
-//! Source: RFC 7567 section 2. Controls nothing but the order. The victim of an overflow is the arriving packet (tail
-//! drop). The ring is allocated at the first packet and grows as needed; it does not shrink.
+//! Source: RFC 7567 section 2. Controls nothing but the order. The victim of an overflow is the
+//! arriving packet (tail drop). The ring is allocated at the first packet and grows as needed; it
+//! does not shrink.
 //!
-//! Known weakness: a flow that sends little waits behind the packets of one that sends much. Deviations: none.
+//! Known weakness: a flow that sends little waits behind the packets of one that sends much.
+//! Deviations: none.
 
 use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
@@ -34,7 +36,8 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// One place at first and then four, for flows that send little; from then on at least 64, so that bursts do not grow it again.
+    /// One place at first and then four, for flows that send little; from then on at least 64, so
+    /// that bursts do not grow it again.
     #[cold]
     fn make_room(&mut self) {
         match self.ring.capacity() {
@@ -142,7 +145,10 @@ mod tests {
             }
             assert_eq!((places[0], &places[1..5]), (1, &[5; 4][..]));
             assert!((69..=128).contains(&places[5]), "{}", places[5]);
-            assert!(places[6..69].iter().all(|place| *place == places[5]), "and stays while there is room");
+            assert!(
+                places[6..69].iter().all(|place| *place == places[5]),
+                "and stays while there is room"
+            );
         }
     }
 }

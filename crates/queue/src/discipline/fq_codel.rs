@@ -1,36 +1,45 @@
-//! FQ-CoDel: flows are hashed to lanes, lanes take turns in bytes, sparse flows first, and each lane has its own CoDel.
+//! FQ-CoDel: flows are hashed to lanes, lanes take turns in bytes, sparse flows first, and each
+//! lane has its own CoDel.
 //!
-//! Source: RFC 8290; section 4.1 (enqueue), 4.2 (dequeue), 5.2 (parameters). The turns are deficit round robin with two lists,
-//! new and old lanes, after M. H. MacGregor and W. Shi, "Deficits for Bursty Latency-critical Flows: DRR++", 2000. CoDel
-//! is RFC 8289's, in [`crate::aqm::codel`], with a state per lane.
+//! Source: RFC 8290; section 4.1 (enqueue), 4.2 (dequeue), 5.2 (parameters). The turns are deficit
+//! round robin with two lists, new and old lanes, after M. H. MacGregor and W. Shi, "Deficits for
+//! Bursty Latency-critical Flows: DRR++", 2000. CoDel is RFC 8289's, in [`crate::aqm::codel`], with
+//! a state per lane.
 //!
 //! Controls who waits for whom and, through CoDel, for how long:
-//! - lane = hash(`flow_hash`, key) mod `lanes`; the key is the queue's own, so that collisions differ from queue to queue.
-//! - A lane that gets a packet while it is on no list joins the end of the *new* lanes with `quantum` credits.
-//! - At a dequeue the first of the new lanes is looked at, or the first of the old ones where there is no new one. Without
-//!   credits it earns a quantum and goes to the end of the old lanes. Without packets it goes there too if it was new, which
-//!   keeps a flow that comes back at once from starving the old ones, and leaves the lists if it was old. Otherwise
-//!   its CoDel is asked, and what it delivers costs as many credits as it has bytes; what it drops costs none.
-//! - A packet that finds the queue full costs the lane with most bytes (the packet counted) half of its packets, `drop_batch`
-//!   at most and one at least, from the head.
+//! - lane = hash(`flow_hash`, key) mod `lanes`; the key is the queue's own, so that collisions
+//!   differ from queue to queue.
+//! - A lane that gets a packet while it is on no list joins the end of the *new* lanes with
+//!   `quantum` credits.
+//! - At a dequeue the first of the new lanes is looked at, or the first of the old ones where there
+//!   is no new one. Without credits it earns a quantum and goes to the end of the old lanes.
+//!   Without packets it goes there too if it was new, which keeps a flow that comes back at once
+//!   from starving the old ones, and leaves the lists if it was old. Otherwise its CoDel is asked,
+//!   and what it delivers costs as many credits as it has bytes; what it drops costs none.
+//! - A packet that finds the queue full costs the lane with most bytes (the packet counted) half of
+//!   its packets, `drop_batch` at most and one at least, from the head.
 //!
-//! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold, batches of 64. The packet limit
-//! is the `limit` of the queue; section 5.2.3 starts from 10 240 packets, here a queue has 1024 unless told otherwise. Memory: 36
-//! bytes a lane and 40 for its CoDel, all allocated once, at the first packet; 80 bytes a packet at the peak.
+//! Defaults are those of section 5.2: 1024 lanes, 1514 B, 5 ms, 100 ms, marks, no CE threshold,
+//! batches of 64. The packet limit is the `limit` of the queue; section 5.2.3 starts from 10 240
+//! packets, here a queue has 1024 unless told otherwise. Memory: 36 bytes a lane and 40 for its
+//! CoDel, all allocated once, at the first packet; 80 bytes a packet at the peak.
 //!
-//! Known weaknesses: flows that share a lane share its fate (ten flows in 1024 lanes: 4 %); the delay of a lane is bounded by
-//! CoDel only where the layer below holds little, so that a RAN needs a limiter under it; a target below the time
-//! between two pulls is never met.
+//! Known weaknesses: flows that share a lane share its fate (ten flows in 1024 lanes: 4 %); the
+//! delay of a lane is bounded by CoDel only where the layer below holds little, so that a RAN needs
+//! a limiter under it; a target below the time between two pulls is never met.
 //!
 //! Deviations from RFC 8290:
-//! - Room is made before the arriving packet is stored, so that its number is at most the limit at every instant. The lane and
-//!   the number of victims are those that the RFC finds after storing it; a packet alone in the largest lane is itself the
-//!   victim.
-//! - A lane that an overflow empties forgets that it was above the target (an empty lane cannot be), where the RFC's finds out at
-//!   its next dequeue.
-//! - The MTU below which CoDel spares a packet is 1500 B, measured in the packet's own lane as RFC 8289 section 5.6 has it.
-//! - Credits of exactly zero pass the turn on: the lane "has already dequeued at least a quantum" (section 4.2).
-//! - A packet that the layer below gives back is the next; its lane is moved to the front and gets its credits back.
+//! - Room is made before the arriving packet is stored, so that its number is at most the limit at
+//!   every instant. The lane and the number of victims are those that the RFC finds after storing
+//!   it; a packet alone in the largest lane is itself the victim.
+//! - A lane that an overflow empties forgets that it was above the target (an empty lane cannot
+//!   be), where the RFC's finds out at its next dequeue.
+//! - The MTU below which CoDel spares a packet is 1500 B, measured in the packet's own lane as RFC
+//!   8289 section 5.6 has it.
+//! - Credits of exactly zero pass the turn on: the lane "has already dequeued at least a quantum"
+//!   (section 4.2).
+//! - A packet that the layer below gives back is the next; its lane is moved to the front and gets
+//!   its credits back.
 
 use super::{Discipline, Lane, Queued, Victim};
 use crate::aqm::CoDelConfig;
@@ -46,12 +55,14 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "fq_codel",
     kind: "discipline",
     title: "FQ-CoDel: fair lanes, sparse flows first, a CoDel for each lane (RFC 8290)",
-    text: "Flows are hashed to lanes; lanes take turns of `quantum` bytes, and a lane that had nothing to send goes before those \
-           that have been sending. Each lane has its own CoDel, so the queue takes no other AQM. A full queue drops \
-           from the head of the lane with most bytes.",
+    text: "Flows are hashed to lanes; lanes take turns of `quantum` bytes, and a lane that had \
+           nothing to send goes before those that have been sending. Each lane has its own CoDel, \
+           so the queue takes no other AQM. A full queue drops from the head of the lane with \
+           most bytes.",
     sources: "RFC 8290 sections 4 and 5.2; RFC 8289",
-    deviations: "Room is made before the arriving packet is stored; a lane emptied by an overflow leaves the dropping state; the \
-                 limit is the queue's (1024 packets unless set; the RFC starts from 10 240).",
+    deviations: "Room is made before the arriving packet is stored; a lane emptied by an overflow \
+                 leaves the dropping state; the limit is the queue's (1024 packets unless set; \
+                 the RFC starts from 10 240).",
     params: FqCoDelConfig::params,
 };
 
@@ -138,7 +149,8 @@ impl FqCoDel {
         })
     }
 
-    /// Makes room for all lanes and both lists at the first packet; a queue that is never used stays small.
+    /// Makes room for all lanes and both lists at the first packet; a queue that is never used
+    /// stays small.
     fn materialise(&mut self) {
         if self.lanes.is_empty() {
             let number = usize::from(self.number);
@@ -197,8 +209,8 @@ impl Discipline for FqCoDel {
         self.move_to_front(lane);
     }
 
-    /// The lists stay as they are until [`Self::advance`]: a lane that lacks credits is passed over once for each quantum that it
-    /// lacks, the new lanes before the old ones in each round.
+    /// The lists stay as they are until [`Self::advance`]: a lane that lacks credits is passed over
+    /// once for each quantum that it lacks, the new lanes before the old ones in each round.
     fn turn(&self) -> Option<Lane> {
         let mut least: Option<(i32, Lane)> = None;
         for &lane in self.new.iter().chain(&self.old) {
@@ -217,7 +229,8 @@ impl Discipline for FqCoDel {
         least.map(|(_, lane)| lane)
     }
 
-    /// RFC 8290 section 4.2, the first part of a dequeue, and what it says of a lane that has no packet.
+    /// RFC 8290 section 4.2, the first part of a dequeue, and what it says of a lane that has no
+    /// packet.
     fn advance(&mut self) -> Option<Lane> {
         loop {
             let is_new = !self.new.is_empty();

@@ -1,12 +1,14 @@
 //! Two lanes by transport protocol, datagrams before TCP.
 //!
-//! Source: T20's released program: UDP and ICMP go to its first flow queue and TCP to its second, and each opportunity
-//! serves the queues in the order of their index. Controls which flow waits: a sparse datagram flow never waits behind
-//! TCP's packets. The victim of an overflow is the last packet of the longer lane, so that TCP cannot crowd datagrams out.
+//! Source: T20's released program: UDP and ICMP go to its first flow queue and TCP to its second,
+//! and each opportunity serves the queues in the order of their index. Controls which flow waits: a
+//! sparse datagram flow never waits behind TCP's packets. The victim of an overflow is the last
+//! packet of the longer lane, so that TCP cannot crowd datagrams out.
 //!
-//! Known weakness: a datagram flow that fills the link starves TCP; all datagram flows share a lane. Use [`super::sfq`] where
-//! flows are to be treated alike. Deviations: the program goes round its queues packet by packet and begins anew with the first
-//! at each opportunity; for a flow of less than a packet per opportunity that is the order here.
+//! Known weakness: a datagram flow that fills the link starves TCP; all datagram flows share a
+//! lane. Use [`super::sfq`] where flows are to be treated alike. Deviations: the program goes round
+//! its queues packet by packet and begins anew with the first at each opportunity; for a flow of
+//! less than a packet per opportunity that is the order here.
 
 use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;
@@ -19,8 +21,8 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "protocol",
     kind: "discipline",
     title: "Datagrams before TCP, a lane each",
-    text: "UDP and ICMP wait in one lane, TCP in another; the first is served before the second. The victim of an \
-           overflow is the last packet of the longer lane.",
+    text: "UDP and ICMP wait in one lane, TCP in another; the first is served before the second. \
+           The victim of an overflow is the last packet of the longer lane.",
     sources: "T20's released program",
     deviations: "strict order instead of a round that begins anew at each opportunity",
     params: ByProtocolConfig::params,

@@ -1,31 +1,36 @@
 //! Stochastic fairness queueing: flows are hashed to lanes, and the active lanes take turns.
 //!
-//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (lanes by hash, round robin, a perturbation that
-//! changes, the victim of an overflow from the longest lane); M. Shreedhar and G. Varghese, "Efficient Fair Queueing
-//! using Deficit Round Robin", SIGCOMM 1995 (turns in bytes). T20 section 5 puts SFQ at the UPF.
+//! Source: P. E. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990 (lanes by hash, round
+//! robin, a perturbation that changes, the victim of an overflow from the longest lane); M.
+//! Shreedhar and G. Varghese, "Efficient Fair Queueing using Deficit Round Robin", SIGCOMM 1995
+//! (turns in bytes). T20 section 5 puts SFQ at the UPF.
 //!
-//! Controls who waits for whom: a flow alone in its lane waits for at most one turn of each other active lane.
+//! Controls who waits for whom: a flow alone in its lane waits for at most one turn of each other
+//! active lane.
 //!
-//! lane = hash(`flow_hash`, perturbation) mod `lanes`; the perturbation is a hash of the queue's key and of the number
-//! of the `perturb` period, so that it does not depend on what arrived before.
+//! lane = hash(`flow_hash`, perturbation) mod `lanes`; the perturbation is a hash of the queue's
+//! key and of the number of the `perturb` period, so that it does not depend on what arrived
+//! before.
 //!
-//! Defaults: 1024 lanes (ten flows then collide with probability 4 %), perturbed every 10 s, one packet per turn
-//! (McKenney). Known weaknesses: turns of one packet favour large packets (set `quantum` to bytes for shares in bytes);
-//! flows that collide share one lane until the next perturbation; a lane that runs empty and comes back
-//! joins at the end of the round.
+//! Defaults: 1024 lanes (ten flows then collide with probability 4 %), perturbed every 10 s, one
+//! packet per turn (McKenney). Known weaknesses: turns of one packet favour large packets (set
+//! `quantum` to bytes for shares in bytes); flows that collide share one lane until the next
+//! perturbation; a lane that runs empty and comes back joins at the end of the round.
 //!
 //! Deviations from McKenney:
-//! - When the perturbation changes, the packets that wait move to their new lanes (in the order of their arrival). In the
-//!   paper they stay, and later packets of the same flow may overtake them from another lane: TCP takes that for a loss.
-//!   It costs O(n log n) for n waiting packets once per period, at the first arrival in it.
-//! - The longest lane is found by a walk over the active lanes at an overflow, not by lists per length. Among equals
-//!   the arriving packet's own lane counts as the longest.
+//! - When the perturbation changes, the packets that wait move to their new lanes (in the order of
+//!   their arrival). In the paper they stay, and later packets of the same flow may overtake them
+//!   from another lane: TCP takes that for a loss. It costs O(n log n) for n waiting packets once
+//!   per period, at the first arrival in it.
+//! - The longest lane is found by a walk over the active lanes at an overflow, not by lists per
+//!   length. Among equals the arriving packet's own lane counts as the longest.
 //!
-//! Deviation from Shreedhar and Varghese: a lane may overdraw its deficit by one packet and pays for it in its next
-//! turn (surplus round robin, as in RFC 8290 section 4.2), so that the head of the lane in turn may always be sent.
+//! Deviation from Shreedhar and Varghese: a lane may overdraw its deficit by one packet and pays
+//! for it in its next turn (surplus round robin, as in RFC 8290 section 4.2), so that the head of
+//! the lane in turn may always be sent.
 //!
-//! `as-released` of T20's program: `overflow = "arriving"` with `lane_limit = "512 packets"` (its rings refuse the packet
-//! that arrives).
+//! `as-released` of T20's program: `overflow = "arriving"` with `lane_limit = "512 packets"` (its
+//! rings refuse the packet that arrives).
 
 use super::{Discipline, Lane, Queued, Victim};
 use crate::limit::Limit;
@@ -47,12 +52,12 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "sfq",
     kind: "discipline",
     title: "Stochastic fairness queueing, by packets or with a deficit in bytes",
-    text: "Flows are hashed to lanes with a perturbation that changes every `perturb`; active lanes take turns of one \
-           packet or of `quantum` bytes. The victim of an overflow is the last packet of the longest lane (by packets, \
-           or by bytes where turns are in bytes).",
+    text: "Flows are hashed to lanes with a perturbation that changes every `perturb`; active \
+           lanes take turns of one packet or of `quantum` bytes. The victim of an overflow is the \
+           last packet of the longest lane (by packets, or by bytes where turns are in bytes).",
     sources: "McKenney, INFOCOM 1990; Shreedhar and Varghese, SIGCOMM 1995; T20 section 5",
-    deviations: "Waiting packets move to their new lanes when the perturbation changes, so that no flow is reordered; \
-                 a lane may overdraw its deficit by one packet.",
+    deviations: "Waiting packets move to their new lanes when the perturbation changes, so that \
+                 no flow is reordered; a lane may overdraw its deficit by one packet.",
     params: SfqConfig::params,
 };
 
@@ -174,7 +179,8 @@ struct LaneState {
 
 const EMPTY: LaneState = LaneState { list: List::EMPTY, deficit: 0, next: 0, prev: 0 };
 
-/// Stochastic fairness queueing. Memory: 40 bytes a lane from the first packet on, 80 bytes a packet at the peak.
+/// Stochastic fairness queueing. Memory: 40 bytes a lane from the first packet on, 80 bytes a
+/// packet at the peak.
 #[derive(Clone, Debug)]
 pub struct Sfq {
     config: SfqConfig,
@@ -220,7 +226,8 @@ impl Sfq {
         }
     }
 
-    /// Enters `lane`, which is empty, at the end of the round, just before the lane whose turn it is, with a full deficit.
+    /// Enters `lane`, which is empty, at the end of the round, just before the lane whose turn it
+    /// is, with a full deficit.
     fn activate(&mut self, lane: Lane) {
         if self.pool.len() == 0 {
             self.current = lane;
@@ -233,7 +240,8 @@ impl Sfq {
         self.lanes[usize::from(next)].prev = lane;
     }
 
-    /// Takes `lane` out of the round where it is empty now; the turn passes on where it was this lane's.
+    /// Takes `lane` out of the round where it is empty now; the turn passes on where it was this
+    /// lane's.
     fn deactivate_if_empty(&mut self, lane: Lane) {
         let LaneState { list, next, prev, .. } = self.lanes[usize::from(lane)];
         if !list.is_empty() {
@@ -247,7 +255,8 @@ impl Sfq {
         }
     }
 
-    /// Passes the turn on until it is with a lane that may send. Each lane that is passed over earns a quantum.
+    /// Passes the turn on until it is with a lane that may send. Each lane that is passed over
+    /// earns a quantum.
     fn settle(&mut self) {
         if self.quantum == 0 || self.pool.len() == 0 {
             return;
@@ -268,8 +277,8 @@ impl Sfq {
         if self.quantum == 0 { u64::from(lane.list.packets()) } else { lane.list.bytes() }
     }
 
-    /// Moves all packets to the lanes of the perturbation in force, in the order of their arrival. Whole lanes are
-    /// walked and the sort is stable, so packets of a flow keep their order.
+    /// Moves all packets to the lanes of the perturbation in force, in the order of their arrival.
+    /// Whole lanes are walked and the sort is stable, so packets of a flow keep their order.
     fn rehash(&mut self) {
         let mut waiting = Vec::with_capacity(self.pool.len());
         for lane in &mut self.lanes {

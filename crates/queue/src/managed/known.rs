@@ -22,7 +22,12 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     /// See [`ManagedQueue::enqueue`](super::ManagedQueue::enqueue); `packet` is stamped with `now`.
     /// It stays where it is until it is copied to its place.
     #[inline(always)]
-    pub(super) fn enqueue<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> bool {
+    pub(super) fn enqueue<P: Probe>(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
         let Some((lane, tag)) = self.admit(now, packet, probe) else { return false };
         self.account.keep_waiting(packet);
         self.discipline.push_back(lane, Queued { packet: *packet, tag, passed: false });
@@ -32,7 +37,12 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     /// See [`ManagedQueue::pass`](super::ManagedQueue::pass); for an empty queue that gives its
     /// packets without being asked.
     #[inline(always)]
-    pub(super) fn pass<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> bool {
+    pub(super) fn pass<P: Probe>(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
         let admitted = self.admit(now, packet, probe).is_some();
         if admitted {
             self.account.depart(now, packet, probe);
@@ -42,7 +52,12 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 
     /// Where `packet` is to wait, and the AQM's note on it; none when it was dropped.
     #[inline(always)]
-    fn admit<P: Probe>(&mut self, now: Instant, packet: &mut Packet, probe: &mut P) -> Option<(Lane, Tag)> {
+    fn admit<P: Probe>(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        probe: &mut P,
+    ) -> Option<(Lane, Tag)> {
         self.account.counters.arrived.add(packet.size);
         if self.discipline.reshuffle(now) {
             self.forget_lanes(now);
@@ -132,7 +147,12 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     /// See [`ManagedQueue::reserve_into`](super::ManagedQueue::reserve_into).
     #[inline(always)]
-    pub(super) fn reserve_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+    pub(super) fn reserve_into<P: Probe>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
         let taken = self.take_into(now, place, probe);
         if taken {
             self.account.keep_reserved(place);
@@ -142,7 +162,12 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 
     /// See [`ManagedQueue::dequeue_into`](super::ManagedQueue::dequeue_into).
     #[inline(always)]
-    pub(super) fn dequeue_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
+    pub(super) fn dequeue_into<P: Probe>(
+        &mut self,
+        now: Instant,
+        place: &mut Packet,
+        probe: &mut P,
+    ) -> bool {
         let taken = self.take_into(now, place, probe);
         if taken {
             self.account.depart(now, place, probe);
@@ -236,7 +261,13 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     }
 
     #[cold]
-    fn drop_one<P: Probe>(&mut self, now: Instant, packet: &Packet, reason: DropReason, probe: &mut P) {
+    fn drop_one<P: Probe>(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        reason: DropReason,
+        probe: &mut P,
+    ) {
         drop_one(self.account.layer, &mut self.account.counters, now, packet, reason, probe);
     }
 }

@@ -3,7 +3,8 @@
 use justfull_queue::aqm::codel::CoDelConfig;
 use std::collections::VecDeque;
 
-/// RFC 8289 section 5.6, statement by statement, with its own queue. Times in nanoseconds; 0 stands for "not above".
+/// RFC 8289 section 5.6, statement by statement, with its own queue. Times in nanoseconds; 0 stands
+/// for "not above".
 pub(crate) struct Rfc8289 {
     /// Time of arrival, size and number of each packet.
     pub(crate) queue: VecDeque<(u64, u32, u64)>,
@@ -81,7 +82,8 @@ impl Rfc8289 {
             let delta = self.count - self.lastcount;
             self.count = 1;
             if delta > 1
-                && now.wrapping_sub(self.drop_next).cast_signed() < (16 * self.interval).cast_signed()
+                && now.wrapping_sub(self.drop_next).cast_signed()
+                    < (16 * self.interval).cast_signed()
             {
                 self.count = delta;
             }

@@ -14,7 +14,13 @@ pub trait Egress {
     /// The same where the MAC allocates resource blocks: `packet` left the sender's RLC whole at
     /// `left`, and at `now` the UE has it whole and in order, after HARQ's rounds and the waits of
     /// RLC and PDCP. The air's own delay is the driver's.
-    fn deliver_from_air(&mut self, now: Instant, left: Instant, packet: &Packet, bound: Option<Instant>) {
+    fn deliver_from_air(
+        &mut self,
+        now: Instant,
+        left: Instant,
+        packet: &Packet,
+        bound: Option<Instant>,
+    ) {
         let _ = left;
         self.deliver(now, packet, bound);
     }
@@ -63,7 +69,10 @@ impl<D: Egress> Exit<'_, D> {
     fn checked_bound(&self, now: Instant, packet: &Packet) -> Option<Instant> {
         let bound = self.clocks.bound(packet.entered);
         let held = now >= bound || !self.assert_bound;
-        assert!(held, "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}");
+        assert!(
+            held,
+            "no policy delivers before the bound: {packet:?} at {now:?}, bound {bound:?}"
+        );
         packet.tracked.then_some(bound)
     }
 }

@@ -47,8 +47,14 @@ impl InFlight {
         });
         let entry = &mut self.entries[index as usize];
         let generation = entry.generation.wrapping_add(1);
-        *entry =
-            Flight { packet: *packet, pdcp_sn, generation, left: Instant::NEVER, used: true, lost: false };
+        *entry = Flight {
+            packet: *packet,
+            pdcp_sn,
+            generation,
+            left: Instant::NEVER,
+            used: true,
+            lost: false,
+        };
         SduHandle(u64::from(generation) << 32 | u64::from(index))
     }
 

@@ -29,7 +29,11 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(mode: &RlcModeConfig, pdcp: &PdcpConfig, mac_header: u8) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        mode: &RlcModeConfig,
+        pdcp: &PdcpConfig,
+        mac_header: u8,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             tx: RlcTx::above(mac_header, mode).map_err(|e| e.within("mode"))?,
             rx: RlcRx::new(mode).map_err(|e| e.within("mode"))?,
@@ -84,7 +88,11 @@ impl Link {
     }
 
     /// The UE has decoded `content`.
-    pub(crate) fn receive<D: Probe + Egress>(&mut self, content: &TbContent, up: &mut Upward<'_, '_, D>) {
+    pub(crate) fn receive<D: Probe + Egress>(
+        &mut self,
+        content: &TbContent,
+        up: &mut Upward<'_, '_, D>,
+    ) {
         let Self { rx, pdcp_rx: pdcp, acknowledged, .. } = self;
         let now = up.now;
         rx.receive_into(now, content, &mut Reordering { pdcp, acknowledged: *acknowledged, up });
@@ -115,7 +123,11 @@ impl Link {
     }
 
     /// The UE's `status` has reached the sender.
-    pub(crate) fn on_status<D: Probe + Egress>(&mut self, status: &StatusPdu, up: &mut Upward<'_, '_, D>) {
+    pub(crate) fn on_status<D: Probe + Egress>(
+        &mut self,
+        status: &StatusPdu,
+        up: &mut Upward<'_, '_, D>,
+    ) {
         self.tx.on_status(up.now, status, |_| {});
         self.tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
     }

@@ -1,8 +1,8 @@
 //! A channel that offers the same in every slot.
 //!
 //! Source: none needed; the fixed-MCS experiments of A21 and E19 come close. Controls nothing else.
-//! Weakness: hides every effect of fading; a queue that is right here may starve or bloat on a real channel.
-//! Deviations: none.
+//! Weakness: hides every effect of fading; a queue that is right here may starve or bloat on a real
+//! channel. Deviations: none.
 
 use super::{CapacityUnit, MAX_AMOUNT};
 use justfull_base::doc::MethodDoc;

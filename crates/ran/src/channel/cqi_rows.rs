@@ -1,18 +1,20 @@
 //! A CQI trace: channel quality row by row, turned into capacity by the tables of LTE or NR.
 //!
-//! Source: T20 section V: the CQI column of a phone's log, one row per second, through a CQI-to-MCS list and the
-//! transport block sizes of 25 PRBs. TS 36.213 sections 7.1.7 and 7.2.3; TS 38.214 section 5.1.3.
+//! Source: T20 section V: the CQI column of a phone's log, one row per second, through a CQI-to-MCS
+//! list and the transport block sizes of 25 PRBs. TS 36.213 sections 7.1.7 and 7.2.3; TS 38.214
+//! section 5.1.3.
 //!
-//! Controls: in packets, `clamp(floor(TBS interval / (1 ms x 8 x 1460)), 1, 15)` per interval of 10 ms, which is T20's
-//! rule; in bytes, the transport blocks themselves, whole bytes per slot with the remainder carried. CQI 0 is out of
-//! range and carries nothing. NR blocks count 13 symbols with one front-loaded reference symbol.
+//! Controls: in packets, `clamp(floor(TBS interval / (1 ms x 8 x 1460)), 1, 15)` per interval of 10
+//! ms, which is T20's rule; in bytes, the transport blocks themselves, whole bytes per slot with
+//! the remainder carried. CQI 0 is out of range and carries nothing. NR blocks count 13 symbols
+//! with one front-loaded reference symbol.
 //!
 //! Defaults: T20's.
 //!
-//! Weaknesses: a phone's CQI is a report, seconds old in such logs, for a block that fails one time in ten; no outer
-//! loop and no retransmission is modelled here.
-//! Deviations: CQI 0 (T20's script would turn it into the highest rate by a wrapped index). Slots of another length
-//! than the interval share its packets.
+//! Weaknesses: a phone's CQI is a report, seconds old in such logs, for a block that fails one time
+//! in ten; no outer loop and no retransmission is modelled here.
+//! Deviations: CQI 0 (T20's script would turn it into the highest rate by a wrapped index). Slots
+//! of another length than the interval share its packets.
 
 use super::CapacityUnit;
 use super::quality::{Levels, quality_params};
@@ -65,7 +67,8 @@ impl CqiRows {
         self.cqi(slot_index, at).map_or(0, |cqi| self.levels.amount(cqi, slot_index))
     }
 
-    /// The CQI of slot `slot_index` when it is pulled at `at`; none after the end of a trace that stops.
+    /// The CQI of slot `slot_index` when it is pulled at `at`; none after the end of a trace that
+    /// stops.
     #[inline]
     pub(super) fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         self.timeline.row(slot_index, at).map(|row| self.cqi[row])
@@ -77,9 +80,11 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "cqi_rows",
     kind: "channel",
     title: "a trace of channel quality",
-    text: "Each row is a CQI. It picks an MCS, that a transport block, and that the packets or bytes of a slot. CQI 0 \
-           carries nothing.",
-    sources: "T20 section V; TS 36.213 sections 7.1.7 and 7.2.3; TS 38.214 sections 5.1.3 and 5.2.2.1",
-    deviations: "CQI 0 carries nothing; slots of another length than the interval share its packets",
+    text: "Each row is a CQI. It picks an MCS, that a transport block, and that the packets or \
+           bytes of a slot. CQI 0 carries nothing.",
+    sources: "T20 section V; TS 36.213 sections 7.1.7 and 7.2.3; TS 38.214 sections 5.1.3 and \
+              5.2.2.1",
+    deviations: "CQI 0 carries nothing; slots of another length than the interval share its \
+                 packets",
     params: CqiRowsConfig::params,
 };

@@ -1,29 +1,33 @@
 //! Channel quality by chance: a Markov chain over CQI 1 to 15.
 //!
-//! Source: a first-order chain is the usual summary of a fading channel (Wang and Moayeri 1995, "Finite-state Markov
-//! channel"). The two shipped fits stand in for the traces of T20, which belong to others and are not part of this
-//! project.
+//! Source: a first-order chain is the usual summary of a fading channel (Wang and Moayeri 1995,
+//! "Finite-state Markov channel"). The two shipped fits stand in for the traces of T20, which
+//! belong to others and are not part of this project.
 //!
-//! How they were fitted. T20's traces state packets of 1460 B per 10 ms, one row a second; ten values occur, each the image
-//! of one to three CQIs under T20's map. Transitions between those ten levels were counted over the rows T20 uses (the
-//! first 200) and pulled towards the smoothed frequencies of the whole trace, with the weight of six rows per level;
-//! the result was then tilted (by a factor exp(a x + b x^2) on the next level x, and one on staying) until the mean,
-//! standard deviation and lag-1 autocorrelation of the chain were those of the 200 rows, spread over the CQIs of a
-//! level, and rounded to thousandths. Nothing is known of CQIs within a level: while the level stays, a CQI stays with
-//! 3/4, else another of the level follows; a new level is entered at any of its CQIs alike.
+//! How they were fitted. T20's traces state packets of 1460 B per 10 ms, one row a second; ten
+//! values occur, each the image of one to three CQIs under T20's map. Transitions between those ten
+//! levels were counted over the rows T20 uses (the first 200) and pulled towards the smoothed
+//! frequencies of the whole trace, with the weight of six rows per level; the result was then
+//! tilted (by a factor exp(a x + b x^2) on the next level x, and one on staying) until the mean,
+//! standard deviation and lag-1 autocorrelation of the chain were those of the 200 rows, spread
+//! over the CQIs of a level, and rounded to thousandths. Nothing is known of CQIs within a level:
+//! while the level stays, a CQI stays with 3/4, else another of the level follows; a new level is
+//! entered at any of its CQIs alike.
 //!
-//! Statistics in packets per 10 ms (stationary distribution of the matrix as shipped; in brackets the 200 rows):
+//! Statistics in packets per 10 ms (stationary distribution of the matrix as shipped; in brackets
+//! the 200 rows):
 //!
 //! | fit | mean | standard deviation | lag-1 autocorrelation |
 //! |--|--|--|--|
 //! | `pedestrian-like` | 4.002 (4.010) | 1.565 (1.568) | 0.670 (0.667) |
 //! | `train-like` | 4.662 (4.650) | 2.607 (2.603) | 0.763 (0.764) |
 //!
-//! Each draw is a hash of the key and the step's number, so the same seed gives the same channel whatever is asked of it
-//! and when. The first state is where the chain is after 256 steps from CQI 8, hence nearly stationary.
+//! Each draw is a hash of the key and the step's number, so the same seed gives the same channel
+//! whatever is asked of it and when. The first state is where the chain is after 256 steps from CQI
+//! 8, hence nearly stationary.
 //!
-//! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes); nothing changes within a step.
-//! Deviations from T20: chance in place of a trace.
+//! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes); nothing
+//! changes within a step. Deviations from T20: chance in place of a trace.
 
 use super::CapacityUnit;
 use super::quality::{Levels, quality_params};
@@ -126,7 +130,11 @@ pub(super) struct Markov {
 
 impl Markov {
     /// The channel of a valid `config`, for slots of length `slot`; every draw hangs on `key`.
-    pub(super) fn new(config: &MarkovConfig, key: u64, slot: Duration) -> Result<Self, ConfigError> {
+    pub(super) fn new(
+        config: &MarkovConfig,
+        key: u64,
+        slot: Duration,
+    ) -> Result<Self, ConfigError> {
         ensure(
             config.step >= slot,
             "step",
@@ -193,16 +201,20 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "markov",
     kind: "channel",
     title: "channel quality by chance",
-    text: "A chain over CQI 1 to 15 takes a step every `step`; the CQI picks the MCS, the transport block and so the \
-           packets or bytes of a slot. Two fits stand in for the traces of T20: pedestrian-like (mean 4.00 packets of \
-           1460 B per 10 ms, standard deviation 1.56, lag-1 autocorrelation 0.67) and train-like (4.66, 2.61, 0.76). The \
+    text: "A chain over CQI 1 to 15 takes a step every `step`; the CQI picks the MCS, the \
+           transport block and so the packets or bytes of a slot. Two fits stand in for the \
+           traces of T20: pedestrian-like (mean 4.00 packets of 1460 B per 10 ms, standard \
+           deviation 1.56, lag-1 autocorrelation 0.67) and train-like (4.66, 2.61, 0.76). The \
            same seed gives the same channel to every method.",
-    sources: "Wang and Moayeri 1995; fitted to the statistics of the first 200 rows of T20's traces; TS 36.213; TS 38.214",
-    deviations: "a chain has less memory than the traces: runs of minutes at one level do not occur",
+    sources: "Wang and Moayeri 1995; fitted to the statistics of the first 200 rows of T20's \
+              traces; TS 36.213; TS 38.214",
+    deviations: "a chain has less memory than the traces: runs of minutes at one level do not \
+                 occur",
     params: MarkovConfig::params,
 };
 
-/// Transitions in thousandths, fitted to the statistics of the first 200 rows of T20's pedestrian trace.
+/// Transitions in thousandths, fitted to the statistics of the first 200 rows of T20's pedestrian
+/// trace.
 #[rustfmt::skip]
 const PEDESTRIAN_LIKE: [[u16; STATES]; STATES] = [
     [418, 70, 70, 63, 63, 126, 126, 35, 14, 14, 0, 0, 0, 0, 1],

@@ -1,12 +1,13 @@
 //! Modulation and coding schemes, row by row: the channel of a MAC that deals in resource blocks.
 //!
-//! Source: A21 section V-C: an LTE cell whose MCS is fixed (28), or is set once a second from a phone's log.
-//! Controls the MCS of a UE's transport blocks; what n resource blocks then carry is the carrier's business
-//! ([`carrier`](crate::carrier)). An index that the carrier's table does not define carries nothing.
+//! Source: A21 section V-C: an LTE cell whose MCS is fixed (28), or is set once a second from a
+//! phone's log. Controls the MCS of a UE's transport blocks; what n resource blocks then carry is
+//! the carrier's business ([`carrier`](crate::carrier)). An index that the carrier's table does not
+//! define carries nothing.
 //!
 //! Default: MCS 28, the highest of LTE's first table.
-//! Weakness: no errors of its own; the block error rate is a setting of HARQ that does not follow the MCS.
-//! Deviations: none.
+//! Weakness: no errors of its own; the block error rate is a setting of HARQ that does not follow
+//! the MCS. Deviations: none.
 
 use super::timeline::{AtEnd, RowLength, Timeline};
 use alloc::sync::Arc;
@@ -51,7 +52,8 @@ impl McsRows {
         }
     }
 
-    /// The MCS of slot `slot_index` when it is pulled at `at`; none after the end of rows that stop.
+    /// The MCS of slot `slot_index` when it is pulled at `at`; none after the end of rows that
+    /// stop.
     #[inline]
     pub(super) fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
         if let [only] = *self.mcs {
@@ -66,7 +68,8 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "mcs",
     kind: "channel",
     title: "modulation and coding schemes, row by row",
-    text: "Each row is an MCS. It needs a carrier (mac.carrier), which says what n resource blocks carry at it.",
+    text: "Each row is an MCS. It needs a carrier (mac.carrier), which says what n resource \
+           blocks carry at it.",
     sources: "A21 section V-C; TS 36.213 section 7.1.7; TS 38.214 section 5.1.3",
     deviations: "none",
     params: McsConfig::params,

@@ -1,12 +1,13 @@
 //! A few slots' bytes, repeated for ever.
 //!
-//! Source: A21 section V; an LTE cell of 25 PRBs at MCS 28 whose subframes differ because two of ten carry system
-//! information. Controls the bytes of slot k: `bytes[k mod len]`.
+//! Source: A21 section V; an LTE cell of 25 PRBs at MCS 28 whose subframes differ because two of
+//! ten carry system information. Controls the bytes of slot k: `bytes[k mod len]`.
 //!
-//! Default: ten subframes of A21, eight with 25 PRBs (TBS 18336 bit, 2292 B) and two with 17 of them (12576 bit,
-//! 1572 B). The paper prints 2289 and 1569 B, which is what is left after the MAC header of 3 B; overheads of MAC and
-//! RLC are the stack's business here. That the two are subframes 0 and 5 follows from the places of the
-//! synchronisation signals (TS 36.211 section 6.11), not from the paper.
+//! Default: ten subframes of A21, eight with 25 PRBs (TBS 18336 bit, 2292 B) and two with 17 of
+//! them (12576 bit, 1572 B). The paper prints 2289 and 1569 B, which is what is left after the MAC
+//! header of 3 B; overheads of MAC and RLC are the stack's business here. That the two are
+//! subframes 0 and 5 follows from the places of the synchronisation signals (TS 36.211 section
+//! 6.11), not from the paper.
 //!
 //! Weakness: the pattern belongs to one length of slot; with another it is played at another speed.
 //! Deviations: none.
@@ -73,8 +74,9 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "pattern",
     kind: "channel",
     title: "bytes of a few slots, repeated",
-    text: "Slot k offers entry k modulo the length of the list. The default is a frame of A21's LTE cell: 25 PRBs at \
-           MCS 28, less 8 PRBs in the two subframes with system information; 17.18 Mbit/s in slots of 1 ms.",
+    text: "Slot k offers entry k modulo the length of the list. The default is a frame of A21's \
+           LTE cell: 25 PRBs at MCS 28, less 8 PRBs in the two subframes with system information; \
+           17.18 Mbit/s in slots of 1 ms.",
     sources: "A21 section V; TS 36.213 Table 7.1.7.2.1-1",
     deviations: "the paper's 2289 and 1569 B are these sizes after the MAC header",
     params: PatternConfig::params,

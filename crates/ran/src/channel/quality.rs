@@ -1,4 +1,5 @@
-//! From channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes of a slot.
+//! From channel quality to capacity: CQI, then MCS, then transport block, then packets or bytes of
+//! a slot.
 
 use super::CapacityUnit;
 use super::share::Share;
@@ -9,8 +10,8 @@ use justfull_phy::{lte, nr};
 
 /// Symbols of an NR slot that carry data: 14 less one of control.
 const NR_DATA_SYMBOLS: u8 = 13;
-/// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS 38.211 section
-/// 7.4.1.1.2).
+/// Resource elements per block of one front-loaded type-1 reference symbol with both CDM groups (TS
+/// 38.211 section 7.4.1.1.2).
 const NR_DMRS_RES: u8 = 12;
 
 /// What two kinds of channel ask of the radio; the fields are those of [`quality_params`].
@@ -62,8 +63,8 @@ macro_rules! quality_params {
                 /// Size of a packet when the unit is packets.
                 packet_bytes: Bytes = Bytes(1460),
                     within(Bytes(1), Bytes(65_535)), super::rows::PACKET_SOURCE;
-                /// Whole packets are counted per interval (T20: the MAC's tick) and shared among the
-                /// slots in it.
+                /// Whole packets are counted per interval (T20: the MAC's tick) and shared among
+                /// the slots in it.
                 interval: Duration = Duration::from_millis(10),
                     above(Duration::ZERO).to(Duration::from_secs(3600)),
             super::rows::INTERVAL_SOURCE;
@@ -109,19 +110,25 @@ impl QualityConfig {
         if self.is_lte() { lte } else { nr::MAX_PRBS }
     }
 
-    /// Bits of the transport block of each CQI, and how often there is one. CQI 0 carries nothing whatever the map
-    /// answers it with (TS 36.213 Table 7.2.3-1: out of range).
+    /// Bits of the transport block of each CQI, and how often there is one. CQI 0 carries nothing
+    /// whatever the map answers it with (TS 36.213 Table 7.2.3-1: out of range).
     fn blocks(&self) -> Result<([u64; 16], Duration), ConfigError> {
         let mut bits = [0; 16];
         for (cqi, slot) in (0..).zip(&mut bits).skip(1) {
             let size = cqi::to_mcs(self.map, cqi).and_then(|i_mcs| self.block(i_mcs));
             let missing = || {
                 let found = format!("no transport block for CQI {cqi}");
-                ConfigError::new("map", &found, "a map whose every answer has one", "TS 36.213, TS 38.214")
+                ConfigError::new(
+                    "map",
+                    &found,
+                    "a map whose every answer has one",
+                    "TS 36.213, TS 38.214",
+                )
             };
             *slot = u64::from(size.ok_or_else(missing)?);
         }
-        let period = nr::Numerology::new(self.numerology).map_or(Duration::from_millis(1), |n| n.slot());
+        let period =
+            nr::Numerology::new(self.numerology).map_or(Duration::from_millis(1), |n| n.slot());
         Ok((bits, period))
     }
 
@@ -161,9 +168,10 @@ pub(super) struct Levels {
 impl Levels {
     /// The levels of a valid `config` for slots of length `slot`.
     ///
-    /// In packets: `clamp(floor(TBS interval / (period 8 packet_bytes)), min, max)` per interval, shared among its slots;
-    /// with slots as long as the interval that is the rule of T20's program. In bytes: the transport blocks' bits to
-    /// the last one, with whole bytes handed out and the rest carried.
+    /// In packets: `clamp(floor(TBS interval / (period 8 packet_bytes)), min, max)` per interval,
+    /// shared among its slots; with slots as long as the interval that is the rule of T20's
+    /// program. In bytes: the transport blocks' bits to the last one, with whole bytes handed
+    /// out and the rest carried.
     pub(super) fn new(config: &QualityConfig, slot: Duration) -> Result<Self, ConfigError> {
         let (bits, period) = config.blocks()?;
         match config.unit {
@@ -176,7 +184,9 @@ impl Levels {
                 };
                 Ok(Self { amounts, share })
             }
-            CapacityUnit::Bytes => Ok(Self { amounts: bits, share: Share::new(slot, period, 1, 8) }),
+            CapacityUnit::Bytes => {
+                Ok(Self { amounts: bits, share: Share::new(slot, period, 1, 8) })
+            }
         }
     }
 

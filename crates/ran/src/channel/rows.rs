@@ -1,16 +1,18 @@
 //! A capacity trace: an amount per interval, row by row.
 //!
-//! Source: T20 section V and the program behind it: one row per second, each the number of 1460 B packets that the MAC may take
-//! per 10 ms, in force for 100 ticks of the MAC. The same form holds any trace of bytes per interval.
+//! Source: T20 section V and the program behind it: one row per second, each the number of 1460 B
+//! packets that the MAC may take per 10 ms, in force for 100 ticks of the MAC. The same form holds
+//! any trace of bytes per interval.
 //!
-//! Slot k of row r gets its share of `amounts[r]`, `slot / interval` of it, with remainders carried from slot to slot so
-//! that the rate is kept whatever the length of a slot: over a row whose length is a multiple of both, the slots add up
-//! to the row exactly; elsewhere to within one unit. With slots as long as the interval (T20: 10 ms), a slot gets the
-//! row's amount itself. The *nominal* length of a slot counts: a MAC whose ticks come late serves less per second, as
+//! Slot k of row r gets its share of `amounts[r]`, `slot / interval` of it, with remainders carried
+//! from slot to slot so that the rate is kept whatever the length of a slot: over a row whose
+//! length is a multiple of both, the slots add up to the row exactly; elsewhere to within one unit.
+//! With slots as long as the interval (T20: 10 ms), a slot gets the row's amount itself. The
+//! *nominal* length of a slot counts: a MAC whose ticks come late serves less per second, as
 //! T20's program does.
 //!
-//! Defaults: T20's interval, packet size and row. At the end a trace begins again, which keeps its statistics (the
-//! program reads on beyond its array).
+//! Defaults: T20's interval, packet size and row. At the end a trace begins again, which keeps its
+//! statistics (the program reads on beyond its array).
 //!
 //! Weakness: nothing is known of the channel within a row.
 //! Deviations: for slots of another length than the interval, which T20 does not have.
@@ -86,9 +88,11 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "rows",
     kind: "channel",
     title: "a trace of capacities",
-    text: "Each row states what is carried per interval while it is in force. A slot gets its share by nominal length, \
-           remainders carried, so the rate is kept whatever the length of a slot.",
+    text: "Each row states what is carried per interval while it is in force. A slot gets its \
+           share by nominal length, remainders carried, so the rate is kept whatever the length \
+           of a slot.",
     sources: "T20 section V and its released program",
-    deviations: "shares for slots of another length than the interval; the end of the trace is defined",
+    deviations: "shares for slots of another length than the interval; the end of the trace is \
+                 defined",
     params: RowsConfig::params,
 };

@@ -4,10 +4,11 @@ use justfull_base::Duration;
 
 /// Shares of slots in an amount per interval.
 ///
-/// Slot k gets `floor((k + 1) x) - floor(k x)` with `x = amount * slot / interval * factor`: the remainder that one slot
-/// cannot use is carried to the next, and n slots at one amount together get n x to within one unit. It is a function of
-/// the slot's number, so it needs no state and a later slot can be looked up. Where a row's length is a multiple of
-/// the interval and of the slot, remainders are zero at its ends and nothing is lost from row to row either; elsewhere
+/// Slot k gets `floor((k + 1) x) - floor(k x)` with `x = amount * slot / interval * factor`: the
+/// remainder that one slot cannot use is carried to the next, and n slots at one amount together
+/// get n x to within one unit. It is a function of the slot's number, so it needs no state and a
+/// later slot can be looked up. Where a row's length is a multiple of the interval and of the slot,
+/// remainders are zero at its ends and nothing is lost from row to row either; elsewhere
 /// a change of row moves less than one unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
@@ -19,10 +20,11 @@ pub(super) struct Share {
 impl Share {
     /// Shares of slots of length `slot` in amounts per `interval`, times `factor` / `divisor`.
     ///
-    /// `slot` is at most 1 s, `interval` at most 1 h, `factor` at most 65 535 and `divisor` at most 8, so that no
-    /// product below leaves 128 bits.
+    /// `slot` is at most 1 s, `interval` at most 1 h, `factor` at most 65 535 and `divisor` at most
+    /// 8, so that no product below leaves 128 bits.
     pub(super) fn new(slot: Duration, interval: Duration, factor: u64, divisor: u64) -> Self {
-        let (mut numerator, mut denominator) = (slot.as_nanos() * factor, interval.as_nanos() * divisor);
+        let (mut numerator, mut denominator) =
+            (slot.as_nanos() * factor, interval.as_nanos() * divisor);
         debug_assert!(numerator > 0 && denominator > 0);
         let common = greatest_common_divisor(numerator, denominator);
         numerator /= common;
@@ -67,7 +69,9 @@ mod tests {
 
     #[test]
     fn a_row_of_shorter_slots_adds_up_to_the_row() {
-        for (slot_us, amount) in [(1_000, 6), (1_000, 15), (500, 7), (125, 1), (2_500, 9), (20_000, 4)] {
+        for (slot_us, amount) in
+            [(1_000, 6), (1_000, 15), (500, 7), (125, 1), (2_500, 9), (20_000, 4)]
+        {
             let share = Share::new(Duration::from_micros(slot_us), Duration::from_millis(10), 1, 1);
             let slots = 1_000_000 / slot_us;
             let sum: u64 = (0..slots).map(|k| share.of(amount, k)).sum();
@@ -95,8 +99,12 @@ mod tests {
 
     #[test]
     fn the_largest_allowed_numbers_do_not_overflow() {
-        let share =
-            Share::new(Duration::from_nanos(999_999_937), Duration::from_nanos(3_599_999_999_999), 65_521, 8);
+        let share = Share::new(
+            Duration::from_nanos(999_999_937),
+            Duration::from_nanos(3_599_999_999_999),
+            65_521,
+            8,
+        );
         let amount = u64::from(u32::MAX);
         let exact = u128::from(amount) * 999_999_937 * 65_521 / (3_599_999_999_999 * 8);
         let got = u128::from(share.of(amount, u64::MAX));

@@ -58,7 +58,10 @@ fn each_cqi_carries_as_many_packets_as_in_the_program_of_t20() {
 #[test]
 fn a_block_of_25_prbs_at_mcs_28_carries_2292_bytes_per_subframe() {
     let config = CqiRowsConfig { unit: CapacityUnit::Bytes, ..cqi_rows(vec![15]) };
-    assert_eq!(run(&mut build(ChannelConfig::CqiRows(config.clone()), SUBFRAME), SUBFRAME, 2), [2292, 2292]);
+    assert_eq!(
+        run(&mut build(ChannelConfig::CqiRows(config.clone()), SUBFRAME), SUBFRAME, 2),
+        [2292, 2292]
+    );
     assert_eq!(run(&mut build(ChannelConfig::CqiRows(config), TICK), TICK, 1), [22_920]);
 }
 
@@ -76,7 +79,8 @@ fn an_nr_block_comes_once_per_slot_of_its_numerology() {
         };
         run(&mut build(ChannelConfig::CqiRows(config), slot), slot, 1)[0]
     };
-    // 144 elements x 273 blocks x 8 bits x 4 layers x 948/1024 = 1 164 618 bits before rounding to a block.
+    // 144 elements x 273 blocks x 8 bits x 4 layers x 948/1024 = 1 164 618 bits before rounding to
+    // a block.
     let block = at(1, half);
     assert!((block as f64 * 8.0 / 1_164_618.0 - 1.0).abs() < 1.0 / 32.0, "{block} B");
     assert_eq!(at(1, SUBFRAME), 2 * block);
@@ -128,7 +132,11 @@ fn a_row_of_100_ticks_is_in_force_for_100_ticks_that_come_late() {
     };
     let late = Duration::from_micros(10_110);
     let got = run(&mut build(ChannelConfig::Rows(config), TICK), late, 201);
-    assert!(got[..100].iter().all(|&n| n == 6) && got[100..200].iter().all(|&n| n == 4) && got[200] == 0);
+    assert!(
+        got[..100].iter().all(|&n| n == 6)
+            && got[100..200].iter().all(|&n| n == 4)
+            && got[200] == 0
+    );
 }
 
 #[test]
@@ -211,14 +219,20 @@ fn a_chain_is_the_same_for_every_method_whenever_it_is_asked() {
     let every_tick = run(&mut often, TICK, 20_000);
     let every_second: Vec<u64> =
         (0..200).map(|s| seldom.capacity(s * 100, Instant::ZERO + second.times(s))).collect();
-    assert!(every_second.iter().zip(every_tick.chunks(100)).all(|(one, all)| all.iter().all(|a| a == one)));
+    assert!(
+        every_second
+            .iter()
+            .zip(every_tick.chunks(100))
+            .all(|(one, all)| all.iter().all(|a| a == one))
+    );
     let mut other = Channel::new(&config, 43, TICK).expect("valid");
     assert_ne!(run(&mut other, TICK, 20_000), every_tick);
 }
 
 #[test]
 fn first_states_of_many_keys_are_drawn_from_the_stationary_distribution() {
-    let config = ChannelConfig::Markov(MarkovConfig { fit: Fit::TrainLike, ..MarkovConfig::default() });
+    let config =
+        ChannelConfig::Markov(MarkovConfig { fit: Fit::TrainLike, ..MarkovConfig::default() });
     let first = |key| Channel::new(&config, key, TICK).map_or(0, |c| c.peek(0, Instant::ZERO));
     let sum: u64 = (0..20_000).map(first).sum();
     let mean = sum as f64 / 20_000.0;
@@ -314,7 +328,8 @@ fn impossible_settings_are_refused_by_name() {
 #[test]
 fn a_slot_of_no_length_or_above_a_second_is_refused() {
     for slot in [Duration::ZERO, Duration::from_nanos(1_000_000_001)] {
-        let refused = Channel::new(&ChannelConfig::default(), 1, slot).map(|_| ()).map_err(|e| e.field);
+        let refused =
+            Channel::new(&ChannelConfig::default(), 1, slot).map(|_| ()).map_err(|e| e.field);
         assert_eq!(refused, Err(String::from("slot")));
     }
 }
@@ -335,7 +350,11 @@ mod as_text {
     fn a_kind_is_read_back_as_it_was_written() {
         for config in all_kinds() {
             let text = serde_json::to_string(&config).expect("written");
-            assert_eq!(serde_json::from_str::<ChannelConfig>(&text).expect("read"), config, "{text}");
+            assert_eq!(
+                serde_json::from_str::<ChannelConfig>(&text).expect("read"),
+                config,
+                "{text}"
+            );
         }
     }
 

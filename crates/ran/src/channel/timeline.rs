@@ -11,7 +11,8 @@ use justfull_base::{ConfigError, Duration, Instant, choice};
 pub enum RowLength {
     /// This long, by the time of the pull; written as a time ("1s").
     Time(Duration),
-    /// This many slots, however long they really take; written as a number (T20's program: 100 MAC ticks).
+    /// This many slots, however long they really take; written as a number (T20's program: 100 MAC
+    /// ticks).
     Slots(u32),
 }
 
@@ -50,7 +51,8 @@ impl Timeline {
         Self { row, at_end, rows: rows as u64 }
     }
 
-    /// The row in force for slot `slot_index` pulled at `at`; none after the end of a trace that stops.
+    /// The row in force for slot `slot_index` pulled at `at`; none after the end of a trace that
+    /// stops.
     #[inline]
     pub(super) fn row(&self, slot_index: u64, at: Instant) -> Option<usize> {
         let row = match self.row {
@@ -113,14 +115,14 @@ mod as_text {
         }
 
         fn visit_u64<E: Error>(self, slots: u64) -> Result<RowLength, E> {
-            let slots =
-                u32::try_from(slots).map_err(|_| E::invalid_value(Unexpected::Unsigned(slots), &self))?;
+            let slots = u32::try_from(slots)
+                .map_err(|_| E::invalid_value(Unexpected::Unsigned(slots), &self))?;
             Ok(RowLength::Slots(slots))
         }
 
         fn visit_i64<E: Error>(self, slots: i64) -> Result<RowLength, E> {
-            let slots =
-                u32::try_from(slots).map_err(|_| E::invalid_value(Unexpected::Signed(slots), &self))?;
+            let slots = u32::try_from(slots)
+                .map_err(|_| E::invalid_value(Unexpected::Signed(slots), &self))?;
             Ok(RowLength::Slots(slots))
         }
     }

@@ -1,20 +1,22 @@
 //! 5G-BDP: let the RLC hold what the next slot can carry, spread evenly over the slot.
 //!
-//! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity - remaining)`, capacity being "the
-//! last number of used RBs" in bytes; here what the bearer was granted: what it used and its share of what was left over, which
-//! for a bearer alone in its cell is all of the slot. At each query
-//! (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x to_send - sent`. Packets of the bulk flow trickle down through the
-//! slot instead of filling the RLC just after the pull, so an urgent packet that arrives meanwhile still makes the next pull.
+//! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity -
+//! remaining)`, capacity being "the last number of used RBs" in bytes; here what the bearer was
+//! granted: what it used and its share of what was left over, which for a bearer alone in its cell
+//! is all of the slot. At each query (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x
+//! to_send - sent`. Packets of the bulk flow trickle down through the slot instead of filling the
+//! RLC just after the pull, so an urgent packet that arrives meanwhile still makes the next pull.
 //!
-//! Defaults: offset 0.33 (T20 section 5), no floor, elapsed share clamped to 1. T20's program differs: at least 1 packet per
-//! slot even when the RLC is full (`floor = 1`), elapsed not clamped (`clamp = false`), start 5.
-//! Known weaknesses: capacity is that of the slot just served, so a falling channel leaves a remainder (taken off in the next
-//! slot) and a rising one starves for a slot; counted in packets, the truncation to whole ones starves at low capacity unless
-//! the offset makes up for it: count in bytes.
-//! Without `overdraw` an SDU waits until the allowance covers it: one that is larger than 1 + offset slots can carry waits until
-//! the channel is better, and all behind it too.
-//! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room when there is any; the unused share
-//! counts as granted, since a bearer that is told only what it used could never send more.
+//! Defaults: offset 0.33 (T20 section 5), no floor, elapsed share clamped to 1. T20's program
+//! differs: at least 1 packet per slot even when the RLC is full (`floor = 1`), elapsed not clamped
+//! (`clamp = false`), start 5. Known weaknesses: capacity is that of the slot just served, so a
+//! falling channel leaves a remainder (taken off in the next slot) and a rising one starves for a
+//! slot; counted in packets, the truncation to whole ones starves at low capacity unless the offset
+//! makes up for it: count in bytes. Without `overdraw` an SDU waits until the allowance covers it:
+//! one that is larger than 1 + offset slots can carry waits until the channel is better, and all
+//! behind it too. Deviations from the source: the three switches; with `overdraw` an SDU may exceed
+//! the room when there is any; the unused share counts as granted, since a bearer that is told only
+//! what it used could never send more.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -44,11 +46,12 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "bdp_5g",
     kind: "limiter",
     title: "5G-BDP: one slot's worth in the RLC, paced over the slot",
-    text: "After each pull the RLC may be given what the slot could carry less what remained, and this allowance opens in \
-           proportion to the time since the pull, plus an offset. SDAP must be polled several times a slot.",
+    text: "After each pull the RLC may be given what the slot could carry less what remained, and \
+           this allowance opens in proportion to the time since the pull, plus an offset. SDAP \
+           must be polled several times a slot.",
     sources: "T20 section 4.1, Algorithm 2",
-    deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw by one SDU; a share of what was \
-                 left over counts as granted",
+    deviations: "switches for what T20's program does differently: floor, clamp, start; overdraw \
+                 by one SDU; a share of what was left over counts as granted",
     params: Bdp5gConfig::params,
 };
 
@@ -130,7 +133,12 @@ mod tests {
     }
 
     fn report(granted: u64, remaining: u64) -> SlotReport {
-        SlotReport { pulled_at: Instant::from_nanos(5_000_000), granted, remaining, ..SlotReport::default() }
+        SlotReport {
+            pulled_at: Instant::from_nanos(5_000_000),
+            granted,
+            remaining,
+            ..SlotReport::default()
+        }
     }
 
     fn room_at(limiter: &mut Bdp5g, us: u64) -> u64 {
@@ -139,8 +147,10 @@ mod tests {
 
     #[test]
     fn half_a_slot_opens_half_of_2200_bytes_as_in_section_4_1() {
-        let mut l =
-            limiter(&Bdp5gConfig { offset: Ratio(0.0), ..Bdp5gConfig::default() }, CapacityUnit::Bytes);
+        let mut l = limiter(
+            &Bdp5gConfig { offset: Ratio(0.0), ..Bdp5gConfig::default() },
+            CapacityUnit::Bytes,
+        );
         l.on_slot(&report(2200, 0));
         assert_eq!(room_at(&mut l, 500), 1100);
         l.on_admitted(Instant::ZERO, 1500, &RlcView::default());

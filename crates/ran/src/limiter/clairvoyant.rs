@@ -1,11 +1,12 @@
-//! The clairvoyant policy: knows when the next pull comes and what it will take, but not what will arrive.
+//! The clairvoyant policy: knows when the next pull comes and what it will take, but not what will
+//! arrive.
 //!
-//! Source: this project; a yardstick beside the bound, not a method for service. At each poll of SDAP it lets down no more
-//! than what could no longer be brought in time by the polls that are left: `capacity - polls_left x packets_per_poll -
-//! backlog`. So bulk packets go down at the last moment, an urgent packet that arrives before the last poll overtakes
-//! them, and the radio never starves while SDAP has enough.
-//! Known weakness: needs a fixed grant schedule (one bearer in the cell); where the MAC grants bytes, a poll's packets are
-//! counted at the largest size.
+//! Source: this project; a yardstick beside the bound, not a method for service. At each poll of
+//! SDAP it lets down no more than what could no longer be brought in time by the polls that are
+//! left: `capacity - polls_left x packets_per_poll - backlog`. So bulk packets go down at the last
+//! moment, an urgent packet that arrives before the last poll overtakes them, and the radio never
+//! starves while SDAP has enough. Known weakness: needs a fixed grant schedule (one bearer in the
+//! cell); where the MAC grants bytes, a poll's packets are counted at the largest size.
 //! Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
@@ -23,8 +24,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "clairvoyant",
     kind: "limiter",
     title: "Clairvoyant: knows the grants, not the arrivals (a yardstick)",
-    text: "Lets packets down to the RLC at the last poll that still makes the next pull, exactly as many as that pull takes. \
-           Only for cells with one bearer, whose grant schedule is fixed.",
+    text: "Lets packets down to the RLC at the last poll that still makes the next pull, exactly \
+           as many as that pull takes. Only for cells with one bearer, whose grant schedule is \
+           fixed.",
     sources: "this project",
     deviations: "none",
     params: ClairvoyantConfig::params,
@@ -49,7 +51,8 @@ impl Clairvoyant {
 
 /// What must be below this layer once this poll is over, so that the polls left can bring the rest.
 pub(crate) fn wanted(context: &LimiterContext, forecast: &SlotForecast) -> u64 {
-    let later = context.amount(u64::from(forecast.polls_left) * u64::from(forecast.packets_per_poll));
+    let later =
+        context.amount(u64::from(forecast.polls_left) * u64::from(forecast.packets_per_poll));
     forecast.capacity.saturating_sub(later)
 }
 
@@ -86,12 +89,20 @@ mod tests {
 
     #[test]
     fn fifteen_packets_over_polls_of_ten_start_at_the_last_but_one() {
-        let context =
-            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context = LimiterContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
         let mut l = Clairvoyant::new(&ClairvoyantConfig {}, &context).expect("no settings");
         let rooms = [3, 2, 1, 0].map(|polls_left| {
             let next_pull = Instant::from_nanos(1);
-            l.on_forecast(&SlotForecast { next_pull, capacity: 15, polls_left, packets_per_poll: 10 });
+            l.on_forecast(&SlotForecast {
+                next_pull,
+                capacity: 15,
+                polls_left,
+                packets_per_poll: 10,
+            });
             l.room(Instant::ZERO, &RlcView { packets: u64::from(polls_left == 0) * 5, bytes: 0 })
         });
         assert_eq!(rooms, [0, 0, 5, 10]);

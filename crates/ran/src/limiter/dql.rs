@@ -1,26 +1,30 @@
-//! DQL, Linux's dynamic queue limits (the byte queue limits, BQL, of network cards), for the RLC queue.
+//! DQL, Linux's dynamic queue limits (the byte queue limits, BQL, of network cards), for the RLC
+//! queue.
 //!
-//! Source: T. Herbert, "bql: Byte Queue Limits", Linux 3.3 (2011), and the description of the algorithm that the kernel ships with
-//! its library of dynamic queue limits; it is what T20's DRQL (section 4.1) is made after. Here the card is the radio, and its
-//! completion is a slot. At each completion of `n` bytes, `left` being what is left:
-//! - *Starved*: there was more in the queue than the limit and nothing is left; or there was more than the limit at the
-//!   completion before, and all that was left then is gone, so that the queue may have run dry meanwhile. The limit grows by
-//!   what both entered and left since the last completion, plus what was over the limit then.
-//! - *Busy all the time* (something was left both times, and not all of the former is gone): the slack is
-//!   `limit + over - 2 n`, or the part of the last SDU that was within the limit where that is more. The least slack of a `hold`
-//!   is taken off the limit.
+//! Source: T. Herbert, "bql: Byte Queue Limits", Linux 3.3 (2011), and the description of the
+//! algorithm that the kernel ships with its library of dynamic queue limits; it is what T20's DRQL
+//! (section 4.1) is made after. Here the card is the radio, and its completion is a slot. At each
+//! completion of `n` bytes, `left` being what is left:
+//! - *Starved*: there was more in the queue than the limit and nothing is left; or there was more
+//!   than the limit at the completion before, and all that was left then is gone, so that the queue
+//!   may have run dry meanwhile. The limit grows by what both entered and left since the last
+//!   completion, plus what was over the limit then.
+//! - *Busy all the time* (something was left both times, and not all of the former is gone): the
+//!   slack is `limit + over - 2 n`, or the part of the last SDU that was within the limit where
+//!   that is more. The least slack of a `hold` is taken off the limit.
 //! - Otherwise there was too little traffic to judge.
 //!
-//! A packet may enter while the queue holds no more than the limit, so that one SDU may stand above it. The room told is therefore
-//! one byte more than what is missing to the limit.
+//! A packet may enter while the queue holds no more than the limit, so that one SDU may stand above
+//! it. The room told is therefore one byte more than what is missing to the limit.
 //!
-//! Defaults are Linux's: hold 1 s, least limit 0, greatest 1792 MiB, start at the least. Controls the backlog of the RLC: it
-//! settles between one slot's worth and two.
-//! Known weaknesses: a fall of the channel is followed by one step per `hold`, a second with the default; up to two slots' worth wait
-//! below SDAP, where nothing can overtake.
-//! Deviations from the source: what a packet's drop takes from the queue counts as completed, since the queue itself is asked
-//! and not counted along; a slot in which nothing left is no completion; where the MAC grants packets, an MTU of the limits is
-//! a packet; the detector of stalls of later kernels is left out, since it steers nothing.
+//! Defaults are Linux's: hold 1 s, least limit 0, greatest 1792 MiB, start at the least. Controls
+//! the backlog of the RLC: it settles between one slot's worth and two.
+//! Known weaknesses: a fall of the channel is followed by one step per `hold`, a second with the
+//! default; up to two slots' worth wait below SDAP, where nothing can overtake.
+//! Deviations from the source: what a packet's drop takes from the queue counts as completed, since
+//! the queue itself is asked and not counted along; a slot in which nothing left is no completion;
+//! where the MAC grants packets, an MTU of the limits is a packet; the detector of stalls of later
+//! kernels is left out, since it steers nothing.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -35,7 +39,8 @@ params! {
         /// Least limit, also the one at the start.
         min: Bytes = Bytes(0);
         /// Greatest limit.
-        max: Bytes = Bytes(1792 << 20), at_most(GREATEST).and("at least min", |c: &Self| c.max >= c.min);
+        max: Bytes = Bytes(1792 << 20),
+            at_most(GREATEST).and("at least min", |c: &Self| c.max >= c.min);
     }
 }
 
@@ -44,11 +49,12 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "dql",
     kind: "limiter",
     title: "DQL: Linux's dynamic queue limits (BQL) on the RLC queue",
-    text: "The limit grows by what was sent when the radio ran dry although the limit had been reached, and shrinks by the \
-           least slack of a hold time in which it never ran dry. A slot stands for the card's completion.",
+    text: "The limit grows by what was sent when the radio ran dry although the limit had been \
+           reached, and shrinks by the least slack of a hold time in which it never ran dry. A \
+           slot stands for the card's completion.",
     sources: "Linux byte queue limits, T. Herbert 2011; T20 section 4.1 (the model of DRQL)",
-    deviations: "drops count as completed; a slot in which nothing left is no completion; an MTU is a packet where the MAC grants \
-                 packets",
+    deviations: "drops count as completed; a slot in which nothing left is no completion; an MTU \
+                 is a packet where the MAC grants packets",
     params: DqlConfig::params,
 };
 
@@ -174,7 +180,8 @@ impl Limiter for Dql {
         if completed == 0 {
             return;
         }
-        let limit = self.adjusted(report.pulled_at, completed, outstanding).clamp(self.min, self.max);
+        let limit =
+            self.adjusted(report.pulled_at, completed, outstanding).clamp(self.min, self.max);
         let over = if limit == self.limit { outstanding.saturating_sub(limit) } else { 0 };
         self.limit = limit;
         self.before = Completion { left, over, last_sdu: self.last_sdu };
@@ -189,8 +196,11 @@ mod tests {
     const SDU: u64 = 1500;
 
     fn dql(config: &DqlConfig) -> Dql {
-        let context =
-            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(10), mtu: SDU as u32 };
+        let context = LimiterContext {
+            unit: CapacityUnit::Bytes,
+            slot: Duration::from_millis(10),
+            mtu: SDU as u32,
+        };
         Dql::new(config, &context).expect("in bounds")
     }
 
@@ -208,7 +218,8 @@ mod tests {
         }
 
         fn fill(&mut self) {
-            while self.limiter.room(Instant::ZERO, &RlcView { packets: 0, bytes: self.backlog }) > 0 {
+            while self.limiter.room(Instant::ZERO, &RlcView { packets: 0, bytes: self.backlog }) > 0
+            {
                 self.backlog += SDU;
                 self.limiter.on_admitted(Instant::ZERO, SDU, &RlcView::default());
             }
@@ -220,7 +231,11 @@ mod tests {
             self.starved += u64::from(self.backlog < capacity);
             self.backlog = self.backlog.saturating_sub(capacity);
             let pulled_at = Instant::ZERO + Duration::from_millis(10 * self.slots);
-            self.limiter.on_slot(&SlotReport { pulled_at, remaining: self.backlog, ..SlotReport::default() });
+            self.limiter.on_slot(&SlotReport {
+                pulled_at,
+                remaining: self.backlog,
+                ..SlotReport::default()
+            });
             self.limiter.limit()
         }
 
@@ -232,7 +247,8 @@ mod tests {
     #[test]
     fn a_starved_queue_grows_by_what_was_sent() {
         let mut bearer = Bearer::new(&DqlConfig::default());
-        // One SDU over a limit of 0, then two, one of them over it: 1500, 3000; then three of 4500 in a slot of six.
+        // One SDU over a limit of 0, then two, one of them over it: 1500, 3000; then three of 4500
+        // in a slot of six.
         assert_eq!([9_000; 3].map(|capacity| bearer.run(1, capacity)), [1_500, 4_500, 10_500]);
     }
 
@@ -246,14 +262,18 @@ mod tests {
         };
         // 4000 are outstanding, 1000 over the limit; 2500 of them go.
         assert_eq!(slot(&[1_500, 1_500, 1_000], 1_500), 3_000);
-        // The 1500 that were left and 500 more go: 500 both entered and left, and 1000 were over before.
+        // The 1500 that were left and 500 more go: 500 both entered and left, and 1000 were over
+        // before.
         assert_eq!(slot(&[1_000], 500), 4_500);
     }
 
     #[test]
     fn the_least_slack_of_a_hold_is_taken_off() {
-        let mut l =
-            dql(&DqlConfig { min: Bytes(1_000), hold: Duration::from_millis(30), ..DqlConfig::default() });
+        let mut l = dql(&DqlConfig {
+            min: Bytes(1_000),
+            hold: Duration::from_millis(30),
+            ..DqlConfig::default()
+        });
         l.limit = 20_000;
         l.on_admitted(Instant::ZERO, 20_000, &RlcView::default());
         let mut slot = |ms, sent: u64, left_before: u64| {
@@ -262,7 +282,8 @@ mod tests {
             l.on_slot(&SlotReport { pulled_at, remaining: left_before, ..SlotReport::default() });
             l.limit()
         };
-        // Never over the limit, always 12 000 or more left: slack is 20 000 less twice what was sent.
+        // Never over the limit, always 12 000 or more left: slack is 20 000 less twice what was
+        // sent.
         assert_eq!(slot(10, 0, 16_000), 20_000);
         assert_eq!(slot(20, 3_000, 16_000), 20_000);
         assert_eq!(slot(30, 4_000, 16_000), 20_000);
@@ -297,8 +318,11 @@ mod tests {
         let mut bearer = Bearer::new(&config);
         assert_eq!(bearer.limiter.limit(), 2_000);
         assert_eq!(bearer.run(20, 60_000), 5_000);
-        let context =
-            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context = LimiterContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
         let l = Dql::new(&config, &context).expect("in bounds");
         assert_eq!((l.min, l.max), (2, 4));
     }

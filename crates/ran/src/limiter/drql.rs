@@ -1,20 +1,23 @@
-//! DRQL, the dynamic RLC queue limit: grow when the radio starved although the limit was reached, shrink by what always
-//! remained.
+//! DRQL, the dynamic RLC queue limit: grow when the radio starved although the limit was reached,
+//! shrink by what always remained.
 //!
 //! Source: T20 section 4.1, Algorithm 1, after Linux's dynamic queue limits (BQL). At each pull:
-//! - nothing remains and the limit had been reached: the radio could have had more, `limit = ceil(growth x limit)`;
-//! - something remains: remember the least that remained, and once `hold` has passed with data always remaining,
-//!   `limit -= least remaining`;
-//! - nothing remains and the limit was not reached: there was too little traffic to judge, start the hold anew.
+//! - nothing remains and the limit had been reached: the radio could have had more, `limit =
+//!   ceil(growth x limit)`;
+//! - something remains: remember the least that remained, and once `hold` has passed with data
+//!   always remaining, `limit -= least remaining`;
+//! - nothing remains and the limit was not reached: there was too little traffic to judge, start
+//!   the hold anew.
 //!
-//! Defaults: hold = one slot and start at the maximum, as the paper; growth 1.2 as the program (the paper says
-//! only "increase"). T20's program holds 100 ms, starts at 25 packets, and allows 1 to 512.
-//! A21 runs it with one packet kept (it "tries to maintain the equivalent of one MTU") and forwards in a burst just after the
-//! pull, so that what arrives later waits for the next: `keep` and `first_poll_only`.
-//! Known weaknesses: reacts to a rise of the channel by a fifth per slot; the queue stays just full at the pull, so
-//! a packet that arrives between pulls waits for the next but one.
-//! Deviations from the source: Algorithm 1 prints the same comparison in lines 13 and 17, the wrong way round; what its
-//! text says is built. The program's count of queued packets goes wrong after a drop; here the queue itself is asked.
+//! Defaults: hold = one slot and start at the maximum, as the paper; growth 1.2 as the program (the
+//! paper says only "increase"). T20's program holds 100 ms, starts at 25 packets, and allows 1 to
+//! 512. A21 runs it with one packet kept (it "tries to maintain the equivalent of one MTU") and
+//! forwards in a burst just after the pull, so that what arrives later waits for the next: `keep`
+//! and `first_poll_only`. Known weaknesses: reacts to a rise of the channel by a fifth per slot;
+//! the queue stays just full at the pull, so a packet that arrives between pulls waits for the next
+//! but one. Deviations from the source: Algorithm 1 prints the same comparison in lines 13 and 17,
+//! the wrong way round; what its text says is built. The program's count of queued packets goes
+//! wrong after a drop; here the queue itself is asked.
 
 use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -50,10 +53,11 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "drql",
     kind: "limiter",
     title: "DRQL: dynamic RLC queue limit",
-    text: "At each pull the limit grows when the queue was drained although it had been filled to the limit, and shrinks by \
-           the least backlog that always remained over the hold time.",
+    text: "At each pull the limit grows when the queue was drained although it had been filled to \
+           the limit, and shrinks by the least backlog that always remained over the hold time.",
     sources: "T20 section 4.1, Algorithm 1; Linux dynamic queue limits",
-    deviations: "lines 13 and 17 of Algorithm 1 by its text, not by its print; the backlog is asked, not counted along",
+    deviations: "lines 13 and 17 of Algorithm 1 by its text, not by its print; the backlog is \
+                 asked, not counted along",
     params: DrqlConfig::params,
 };
 
@@ -141,8 +145,10 @@ impl Limiter for Drql {
         } else if report.remaining > 0 {
             self.least_remaining = self.least_remaining.min(report.remaining);
             if now.since(self.hold_since) >= self.hold {
-                self.limit =
-                    self.limit.saturating_sub(self.least_remaining.saturating_sub(self.keep)).max(self.min);
+                self.limit = self
+                    .limit
+                    .saturating_sub(self.least_remaining.saturating_sub(self.keep))
+                    .max(self.min);
                 self.restart_hold(now);
             }
         } else {
@@ -162,9 +168,13 @@ mod tests {
     use super::*;
 
     fn drql(start: u32) -> Drql {
-        let context =
-            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
-        let config = DrqlConfig { start, hold: Duration::from_millis(100), ..DrqlConfig::default() };
+        let context = LimiterContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
+        let config =
+            DrqlConfig { start, hold: Duration::from_millis(100), ..DrqlConfig::default() };
         Drql::new(&config, &context).expect("in bounds")
     }
 
@@ -203,8 +213,11 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_shrink_the_limit() {
-        let context =
-            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(10), mtu: 1500 };
+        let context = LimiterContext {
+            unit: CapacityUnit::Bytes,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
         let config = DrqlConfig { start: 4, keep: 1, ..DrqlConfig::default() };
         let mut limiter = Drql::new(&config, &context).expect("in bounds");
         assert_eq!(slot(&mut limiter, 10, 1500), 6000);
@@ -213,8 +226,11 @@ mod tests {
 
     #[test]
     fn a_limiter_for_bursts_is_shut_from_the_second_poll_to_the_next_pull() {
-        let context =
-            LimiterContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context = LimiterContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
         let config = DrqlConfig { start: 4, first_poll_only: true, ..DrqlConfig::default() };
         let mut limiter = Drql::new(&config, &context).expect("in bounds");
         let one = RlcView { packets: 1, bytes: 1500 };

@@ -1,13 +1,15 @@
-//! DynRLC: a limit that shrinks when packets stay longer than a target in the RLC queue and grows when they stay less.
+//! DynRLC: a limit that shrinks when packets stay longer than a target in the RLC queue and grows
+//! when they stay less.
 //!
-//! Source: Kumar et al. 2018 (DynRLC) as described in T20 section 5 and A21 section III. Every `interval` the mean sojourn
-//! time of the packets that left is compared with `target`:
+//! Source: Kumar et al. 2018 (DynRLC) as described in T20 section 5 and A21 section III. Every
+//! `interval` the mean sojourn time of the packets that left is compared with `target`:
 //! above, `limit -= max(1, alpha (limit - min))`; else `limit += max(1, alpha (max - limit))`.
-//! Defaults are those of T20's program: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha 0.1, 2 to 20 packets,
-//! start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst just after the pull (`first_poll_only`).
-//! With such small ranges alpha's step is nearly always 1.
-//! Known weaknesses: slow (one packet per interval), never told of the channel, four settings that depend on the slot.
-//! Deviations from the source: the maximum is enforced; T20's program goes on adding 1 past it (`clamp_max = false`).
+//! Defaults are those of T20's program: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha
+//! 0.1, 2 to 20 packets, start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst
+//! just after the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
+//! Known weaknesses: slow (one packet per interval), never told of the channel, four settings that
+//! depend on the slot. Deviations from the source: the maximum is enforced; T20's program goes on
+//! adding 1 past it (`clamp_max = false`).
 
 use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -42,8 +44,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "dyn_rlc",
     kind: "limiter",
     title: "DynRLC: an RLC limit steered by the mean sojourn time",
-    text: "Every interval the mean time that packets spent in the RLC queue is compared with the target; the limit shrinks \
-           by a step when it was above and grows by a step otherwise.",
+    text: "Every interval the mean time that packets spent in the RLC queue is compared with the \
+           target; the limit shrinks by a step when it was above and grows by a step otherwise.",
     sources: "Kumar et al. 2018; T20 section 5; A21 section III",
     deviations: "the maximum is enforced (T20's program is not: clamp_max = false)",
     params: DynRlcConfig::params,
@@ -88,7 +90,8 @@ impl DynRlc {
         let c = &self.config;
         let step = |distance: u32| ((c.alpha.0 * f64::from(distance)) as u32).max(1);
         if self.sojourn_ns > c.target.as_nanos().saturating_mul(self.departed) {
-            self.limit = self.limit.saturating_sub(step(self.limit.saturating_sub(c.min))).max(c.min);
+            self.limit =
+                self.limit.saturating_sub(step(self.limit.saturating_sub(c.min))).max(c.min);
         } else {
             let grown = self.limit.saturating_add(step(c.max.saturating_sub(self.limit)));
             self.limit = if c.clamp_max { grown.min(c.max) } else { grown };
@@ -125,7 +128,8 @@ impl Limiter for DynRlc {
             if self.departed > 0 {
                 self.adjust();
             }
-            // In step with the first, so that one report for many idle slots leaves the same next one as a report for each.
+            // In step with the first, so that one report for many idle slots leaves the same next
+            // one as a report for each.
             let whole = report.pulled_at.since(due).as_nanos() / self.config.interval.as_nanos();
             self.next_adjustment = Some(due + self.config.interval.times(whole + 1));
         }

@@ -1,27 +1,34 @@
 //! e5G-BDP: pace into the RLC what an average of the last pulls says, small SDUs before large ones.
 //!
-//! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, with `srs` bytes submitted since the pull, `acc` bytes left over by
-//! it and `bw` the average of what pulls took, an SDU of `size` may enter at `elapsed` slots after the pull unless
-//! `srs + acc > max_bytes` (the slot's capacity at the MCS in force), when
+//! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, with `srs` bytes submitted since the
+//! pull, `acc` bytes left over by it and `bw` the average of what pulls took, an SDU of `size` may
+//! enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the slot's capacity at
+//! the MCS in force), when
 //!
-//! - `paced x reduce > size + srs` (what is left over is ignored: no bearer is starved because it was left out once), or
-//! - `srs + acc + size / k <= paced`, k = 5, but 3 when `srs` and `acc` are both above 0 (small SDUs first),
+//! - `paced x reduce > size + srs` (what is left over is ignored: no bearer is starved because it
+//!   was left out once), or
+//! - `srs + acc + size / k <= paced`, k = 5, but 3 when `srs` and `acc` are both above 0 (small
+//!   SDUs first),
 //!
-//! where `paced = incr x elapsed x bw + MTU / 7`, `incr` 1.2 in the first half of the slot and 1.33 from then on. Without an
-//! average, `paced` is MTU / 4 once half of the slot has passed over an empty queue, else 0. Both conditions are bounds on
-//! `size`, so the answer is a room: the greater of the two.
+//! where `paced = incr x elapsed x bw + MTU / 7`, `incr` 1.2 in the first half of the slot and 1.33
+//! from then on. Without an average, `paced` is MTU / 4 once half of the slot has passed over an
+//! empty queue, else 0. Both conditions are bounds on `size`, so the answer is a room: the greater
+//! of the two.
 //!
-//! Defaults: the constants of the algorithms. The paper gives neither `reduce_const`, only (0, 1], nor the average's weights.
-//! The static case with one call, on which alone they may be fitted, does not tell them apart as long as the weights sum to
-//! 1 (47 to 49 % within 1 ms, the same capacity left unused): halves are taken. With a gain of 0.85 it is 58 %, with 0.8 a tenth of the
-//! capacity is lost. A later program of the authors feeds the average its own last three outputs with weights that sum to more
-//! than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and has the two divisors the other way round.
-//! Known weaknesses: the room at the start of a slot is taken by bulk SDUs that could have waited; the second half paces a
-//! third more than the average; one SDU of a fifth of its size in room is let in whole, and is then cut and waits for the
-//! next slot, with it all that comes behind it.
-//! Deviations from the source: bytes pulled are what the MAC reports, not what a count of submissions leaves (the count goes
-//! wrong after a drop in the RLC); an average below one byte is none, as in integers; pulls at which the bearer was idle
-//! count as 0 bytes all at once, when it is next asked.
+//! Defaults: the constants of the algorithms. The paper gives neither `reduce_const`, only (0, 1],
+//! nor the average's weights. The static case with one call, on which alone they may be fitted,
+//! does not tell them apart as long as the weights sum to 1 (47 to 49 % within 1 ms, the same
+//! capacity left unused): halves are taken. With a gain of 0.85 it is 58 %, with 0.8 a tenth of the
+//! capacity is lost. A later program of the authors feeds the average its own last three outputs
+//! with weights that sum to more than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain
+//! 1.2) and has the two divisors the other way round. Known weaknesses: the room at the start of a
+//! slot is taken by bulk SDUs that could have waited; the second half paces a third more than the
+//! average; one SDU of a fifth of its size in room is let in whole, and is then cut and waits for
+//! the next slot, with it all that comes behind it.
+//! Deviations from the source: bytes pulled are what the MAC reports, not what a count of
+//! submissions leaves (the count goes wrong after a drop in the RLC); an average below one byte is
+//! none, as in integers; pulls at which the bearer was idle count as 0 bytes all at once, when it
+//! is next asked.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -62,16 +69,20 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "e_bdp_5g",
     kind: "limiter",
     title: "e5G-BDP: an average pull's worth in the RLC, paced over the slot, small packets first",
-    text: "An average of what the last pulls took opens in proportion to the time since the pull, somewhat faster in the second half \
-           of the slot. A packet enters when it fits into a reduced share of that whatever is left over, or when what is left over, \
-           what was submitted and a fraction of its size fit into all of it. SDAP must be polled several times a slot.",
+    text: "An average of what the last pulls took opens in proportion to the time since the pull, \
+           somewhat faster in the second half of the slot. A packet enters when it fits into a \
+           reduced share of that whatever is left over, or when what is left over, what was \
+           submitted and a fraction of its size fit into all of it. SDAP must be polled several \
+           times a slot.",
     sources: "A21 section IV-A, Algorithms 1 to 3",
-    deviations: "bytes pulled are reported by the MAC, not counted along; an average below one byte is none; reduce and the average's \
-                 weights, which the paper does not give, are fitted",
+    deviations: "bytes pulled are reported by the MAC, not counted along; an average below one \
+                 byte is none; reduce and the average's weights, which the paper does not give, \
+                 are fitted",
     params: EBdp5gConfig::params,
 };
 
-/// See the module's page. Amounts are in the unit of grants, as floats: all of them are whole and far below 2^53.
+/// See the module's page. Amounts are in the unit of grants, as floats: all of them are whole and
+/// far below 2^53.
 #[derive(Clone, Debug)]
 pub struct EBdp5g {
     unit: CapacityUnit,
@@ -91,7 +102,8 @@ pub struct EBdp5g {
     most: f64,
     /// The average's last values, latest first.
     average: [f64; 3],
-    /// What the average opens per nanosecond, early and late: its product with the pace is taken once per pull.
+    /// What the average opens per nanosecond, early and late: its product with the pace is taken
+    /// once per pull.
     opens: [f64; 2],
     pulled_at: Instant,
 }
@@ -155,12 +167,14 @@ impl Limiter for EBdp5g {
             return 0;
         }
         let paced = self.paced(now);
-        // Line 9 is strict: the largest whole size below the bound, which is a whole number itself now and then.
+        // Line 9 is strict: the largest whole size below the bound, which is a whole number itself
+        // now and then.
         let below = paced * self.config.reduce.0 - self.submitted;
         let whole = below as i64;
         let whatever_is_left = whole - i64::from(whole as f64 >= below);
         let backlogged = self.submitted > 0.0 && self.left_over > 0.0;
-        let divisor = if backlogged { self.config.backlogged_divisor } else { self.config.size_divisor };
+        let divisor =
+            if backlogged { self.config.backlogged_divisor } else { self.config.size_divisor };
         let by_fraction = (divisor * (paced - self.submitted - self.left_over)) as i64;
         whatever_is_left.max(by_fraction).max(0).cast_unsigned()
     }
@@ -189,8 +203,8 @@ impl Limiter for EBdp5g {
         self.left_over = report.remaining as f64;
         self.most = report.capacity as f64;
         self.pulled_at = report.pulled_at;
-        self.opens =
-            [self.config.pace_early, self.config.pace_late].map(|pace| pace * self.average[0] / self.slot_ns);
+        self.opens = [self.config.pace_early, self.config.pace_late]
+            .map(|pace| pace * self.average[0] / self.slot_ns);
     }
 
     fn paces(&self) -> bool {
@@ -205,14 +219,23 @@ mod tests {
     const SLOT_US: u64 = 1000;
 
     fn limiter(config: &EBdp5gConfig) -> EBdp5g {
-        let context =
-            LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_micros(SLOT_US), mtu: 1500 };
+        let context = LimiterContext {
+            unit: CapacityUnit::Bytes,
+            slot: Duration::from_micros(SLOT_US),
+            mtu: 1500,
+        };
         EBdp5g::new(config, &context).expect("in bounds")
     }
 
     fn pull(limiter: &mut EBdp5g, slot: u64, used: u64, remaining: u64, capacity: u64) {
         let pulled_at = Instant::ZERO + Duration::from_micros(slot * SLOT_US);
-        limiter.on_slot(&SlotReport { pulled_at, used, remaining, capacity, ..SlotReport::default() });
+        limiter.on_slot(&SlotReport {
+            pulled_at,
+            used,
+            remaining,
+            capacity,
+            ..SlotReport::default()
+        });
     }
 
     fn passes(limiter: &mut EBdp5g, us: u64, size: u64) -> bool {
@@ -280,7 +303,8 @@ mod tests {
 
     #[test]
     fn the_later_programs_average_has_a_gain_of_a_fifth() {
-        let config = EBdp5gConfig { ewma_new: 0.7, ewma_old: [0.3, 0.09, 0.027], ..EBdp5gConfig::default() };
+        let config =
+            EBdp5gConfig { ewma_new: 0.7, ewma_old: [0.3, 0.09, 0.027], ..EBdp5gConfig::default() };
         let mut l = limiter(&config);
         for slot in 1..100 {
             pull(&mut l, slot, 1000, 0, 2292);
@@ -293,8 +317,11 @@ mod tests {
         let refused = |change: fn(&mut EBdp5gConfig)| {
             let mut config = EBdp5gConfig::default();
             change(&mut config);
-            let context =
-                LimiterContext { unit: CapacityUnit::Bytes, slot: Duration::from_millis(1), mtu: 1500 };
+            let context = LimiterContext {
+                unit: CapacityUnit::Bytes,
+                slot: Duration::from_millis(1),
+                mtu: 1500,
+            };
             EBdp5g::new(&config, &context).map(|_| ()).map_err(|e| e.field)
         };
         assert_eq!(refused(|c| c.reduce = Ratio(0.0)), Err("reduce".into()));

@@ -1,8 +1,9 @@
-//! A fixed limit on what sits in the RLC queue, in packets or bytes, by backpressure: nothing is dropped for it.
+//! A fixed limit on what sits in the RLC queue, in packets or bytes, by backpressure: nothing is
+//! dropped for it.
 //!
-//! Source: E19 section IV (DRB limits of 10, 20, 30 packets) and T20 section 4.1, "a naive solution".
-//! `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one rate only; too small starves the radio,
-//! too large delays.
+//! Source: E19 section IV (DRB limits of 10, 20, 30 packets) and T20 section 4.1, "a naive
+//! solution". `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one
+//! rate only; too small starves the radio, too large delays.
 //! Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
@@ -28,8 +29,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "fixed",
     kind: "limiter",
     title: "A fixed limit on the RLC queue, in packets or bytes",
-    text: "SDAP stops forwarding while the bearer's RLC queue holds the limit. The rest waits in SDAP, where a scheduler or \
-           an AQM can work on it.",
+    text: "SDAP stops forwarding while the bearer's RLC queue holds the limit. The rest waits in \
+           SDAP, where a scheduler or an AQM can work on it.",
     sources: "E19 section IV; T20 section 4.1",
     deviations: "none",
     params: FixedConfig::params,
@@ -54,7 +55,12 @@ impl Fixed {
             Limit::Packets(n) => (CapacityUnit::Packets, u64::from(n)),
             Limit::Bytes(n) => (CapacityUnit::Bytes, n),
             Limit::Unlimited => {
-                return Err(ConfigError::new("limit", &"unlimited", "packets or bytes", "use `unlimited`"));
+                return Err(ConfigError::new(
+                    "limit",
+                    &"unlimited",
+                    "packets or bytes",
+                    "use `unlimited`",
+                ));
             }
         };
         let full_sdu_fits = unit == CapacityUnit::Packets || limit >= u64::from(context.mtu);

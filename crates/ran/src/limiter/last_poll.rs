@@ -1,45 +1,53 @@
-//! LastPoll: bulk enters the RLC at the last poll of SDAP that is safely before the pull, and no more than the pull takes.
+//! LastPoll: bulk enters the RLC at the last poll of SDAP that is safely before the pull, and no
+//! more than the pull takes.
 //!
-//! Source: this project. What waits in SDAP can still be overtaken by a more urgent packet, what is in the RLC cannot (A21
-//! section III-A). So the RLC should hold, at each pull, just what the pull takes, and get it as late as the polls allow:
+//! Source: this project. What waits in SDAP can still be overtaken by a more urgent packet, what is
+//! in the RLC cannot (A21 section III-A). So the RLC should hold, at each pull, just what the pull
+//! takes, and get it as late as the polls allow:
 //!
-//! - **When the next poll comes** is learnt from the polls: how many of the last gaps between polls were longer than each
-//!   64th of a slot. A clock on time, one that is late and one that misses polls each give their own law. A gap counts when
-//!   SDAP was refused at its start: otherwise SDAP may have been idle in between.
-//! - **What the next pull takes** is learnt from the slots' reports: what was offered 1, 2, 4, 5, 8, 10, 20 or 40 slots ago,
-//!   whichever has foretold best of late (subframes with system information, TDD patterns), and what that fell short by on
-//!   average.
-//! - **Due.** With `short` the share of the pull that the queue cannot fill, waiting for the next poll leaves P(gap > time to the
-//!   pull) x `short` of it unused on average. Where that is more than `risk`, an SDU enters even where it will be cut. Where
-//!   polls are rarer than pulls, the same holds for each pull before the next poll.
-//! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes for urgent packets still to
-//!   come, which costs those nothing; one of at most a `small` share of the MTU may use the reserve too. The reserve follows the
-//!   greatest amount of small SDUs in a slot and fades. Where the MAC grants packets, small and large are one, and nothing
-//!   enters early.
-//! - **Patience.** On a slow channel an SDU of the MTU occupies `serial` = MTU / pull slots, and whatever comes behind it waits.
-//!   There the next one waits until what was left unused since the last one reaches `patience x serial x (serial - 1.5)` slots:
-//!   none up to 1.5 slots per SDU, 0.14 at 3, 0.4 at 4.6, 8.5 at 18. That is little capacity, since the channel is slow when
-//!   it is given up.
+//! - **When the next poll comes** is learnt from the polls: how many of the last gaps between polls
+//!   were longer than each 64th of a slot. A clock on time, one that is late and one that misses
+//!   polls each give their own law. A gap counts when SDAP was refused at its start: otherwise SDAP
+//!   may have been idle in between.
+//! - **What the next pull takes** is learnt from the slots' reports: what was offered 1, 2, 4, 5,
+//!   8, 10, 20 or 40 slots ago, whichever has foretold best of late (subframes with system
+//!   information, TDD patterns), and what that fell short by on average.
+//! - **Due.** With `short` the share of the pull that the queue cannot fill, waiting for the next
+//!   poll leaves P(gap > time to the pull) x `short` of it unused on average. Where that is more
+//!   than `risk`, an SDU enters even where it will be cut. Where polls are rarer than pulls, the
+//!   same holds for each pull before the next poll.
+//! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes
+//!   for urgent packets still to come, which costs those nothing; one of at most a `small` share of
+//!   the MTU may use the reserve too. The reserve follows the greatest amount of small SDUs in a
+//!   slot and fades. Where the MAC grants packets, small and large are one, and nothing enters
+//!   early.
+//! - **Patience.** On a slow channel an SDU of the MTU occupies `serial` = MTU / pull slots, and
+//!   whatever comes behind it waits. There the next one waits until what was left unused since the
+//!   last one reaches `patience x serial x (serial - 1.5)` slots: none up to 1.5 slots per SDU,
+//!   0.14 at 3, 0.4 at 4.6, 8.5 at 18. That is little capacity, since the channel is slow when it
+//!   is given up.
 //!
-//! Defaults: `risk` and `patience` are chosen on A21's cell so that no more is left unused than e5G-BDP leaves.
-//! Known weaknesses: with gaps near a slot it fills at once after each pull and is no better than a queue limit (with a fifth
-//! of the polls missed it reckons with two or three in a row); an urgent packet larger than `small` is not told from bulk;
-//! foretelling fails where other bearers' traffic decides the grants (the shortfall's average then keeps more in the RLC).
+//! Defaults: `risk` and `patience` are chosen on A21's cell so that no more is left unused than
+//! e5G-BDP leaves. Known weaknesses: with gaps near a slot it fills at once after each pull and is
+//! no better than a queue limit (with a fifth of the polls missed it reckons with two or three in a
+//! row); an urgent packet larger than `small` is not told from bulk; foretelling fails where other
+//! bearers' traffic decides the grants (the shortfall's average then keeps more in the RLC).
 //! Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 
-/// Distances in slots at which amounts may repeat: LTE's frame of 10 subframes, TDD patterns (TS 38.331, tdd-UL-DL-Pattern) and
-/// their multiples.
+/// Distances in slots at which amounts may repeat: LTE's frame of 10 subframes, TDD patterns (TS
+/// 38.331, tdd-UL-DL-Pattern) and their multiples.
 const PERIODS: [usize; 8] = [1, 2, 4, 5, 8, 10, 20, 40];
 /// Slots remembered: the longest period.
 const MEMORY: usize = 40;
 /// Steps of a slot in which gaps between polls are counted, and the longest gap, in steps.
 const STEPS_PER_SLOT: u64 = 64;
 const GAP_STEPS: usize = 256;
-/// Gaps that are counted before half of them are forgotten, and the least that are needed to go by them.
+/// Gaps that are counted before half of them are forgotten, and the least that are needed to go by
+/// them.
 const GAPS_COUNTED: u16 = 2048;
 const GAPS_NEEDED: u16 = 16;
 /// Slots that an SDU of the MTU may occupy before patience begins.
@@ -68,9 +76,10 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "last_poll",
     kind: "limiter",
     title: "LastPoll: bulk enters the RLC at the last poll that is safely before the pull",
-    text: "Learns when SDAP is polled and what the pulls take, fills the RLC to what the next pull takes at the last poll that is \
-           safe, and until then only as far as urgent packets still fit. On a slow channel bulk packets keep a distance. SDAP must \
-           be polled several times a slot.",
+    text: "Learns when SDAP is polled and what the pulls take, fills the RLC to what the next \
+           pull takes at the last poll that is safe, and until then only as far as urgent packets \
+           still fit. On a slow channel bulk packets keep a distance. SDAP must be polled several \
+           times a slot.",
     sources: "this project; A21 section III-A",
     deviations: "none",
     params: LastPollConfig::params,
@@ -91,7 +100,13 @@ struct Foreteller {
 
 impl Foreteller {
     const fn new() -> Self {
-        Self { offered: [0; MEMORY], next: 0, errors: [0.0; PERIODS.len()], shortfall: 0.0, foretold: 0 }
+        Self {
+            offered: [0; MEMORY],
+            next: 0,
+            errors: [0.0; PERIODS.len()],
+            shortfall: 0.0,
+            foretold: 0,
+        }
     }
 
     fn ago(&self, slots: usize) -> u32 {
@@ -144,8 +159,8 @@ impl Gaps {
         self.longer[..steps].iter_mut().for_each(|n| *n += 1);
     }
 
-    /// Share of gaps longer than `time_ns`. Beyond the longest that is told apart all count; until some have been counted, half
-    /// a slot is taken for the gap.
+    /// Share of gaps longer than `time_ns`. Beyond the longest that is told apart all count; until
+    /// some have been counted, half a slot is taken for the gap.
     fn share_longer(&self, time_ns: u64) -> f32 {
         let steps = (time_ns / self.step_ns) as usize;
         if self.counted < GAPS_NEEDED {
@@ -174,7 +189,8 @@ pub struct LastPoll {
     small_entered: u64,
     gaps: Gaps,
     polled_at: Instant,
-    /// The last question was not followed by an admission: SDAP has more, and its next poll is its next.
+    /// The last question was not followed by an admission: SDAP has more, and its next poll is its
+    /// next.
     refused: bool,
     pulled_at: Instant,
 }
@@ -212,18 +228,21 @@ impl LastPoll {
         })
     }
 
-    /// Slots that must have been left unused since the last bulk SDU before the next one enters; below 0 on a swift channel.
+    /// Slots that must have been left unused since the last bulk SDU before the next one enters;
+    /// below 0 on a swift channel.
     fn distance(&self) -> f32 {
         let serial = self.mtu as f32 / self.takes as f32;
         self.patience * serial * (serial - SWIFT)
     }
 
-    /// What the queue must hold now, since to wait for the next poll would leave too much unused on average.
+    /// What the queue must hold now, since to wait for the next poll would leave too much unused on
+    /// average.
     fn due(&self, now: Instant, backlog: u64) -> u64 {
         let since = now.since(self.pulled_at).as_nanos();
         // Where a pull is late, it is due now.
         let mut to_pull = self.slot_ns.saturating_sub(since);
-        let short_at = |due: u64| due.saturating_sub(backlog).min(self.takes) as f32 / self.takes as f32;
+        let short_at =
+            |due: u64| due.saturating_sub(backlog).min(self.takes) as f32 / self.takes as f32;
         if self.idle + short_at(self.takes) < self.distance() {
             return 0;
         }
@@ -262,8 +281,13 @@ impl Limiter for LastPoll {
             return due - backlog + self.mtu - 1;
         }
         let fits = self.takes.max(due).saturating_sub(backlog);
-        let early = if self.unit == CapacityUnit::Packets { 0 } else { fits.saturating_sub(self.reserve) };
-        if backlog < self.takes.saturating_add(self.reserve) { early.max(self.small) } else { early }
+        let early =
+            if self.unit == CapacityUnit::Packets { 0 } else { fits.saturating_sub(self.reserve) };
+        if backlog < self.takes.saturating_add(self.reserve) {
+            early.max(self.small)
+        } else {
+            early
+        }
     }
 
     fn overdraws(&self) -> bool {
@@ -285,7 +309,8 @@ impl Limiter for LastPoll {
         let since = report.pulled_at.since(self.pulled_at).as_nanos();
         self.pulled_at = report.pulled_at;
         let passed = (since + self.slot_ns / 2) / self.slot_ns;
-        // An idle slot says what the cell could carry, not what the bearer would have got, and one report stands for many.
+        // An idle slot says what the cell could carry, not what the bearer would have got, and one
+        // report stands for many.
         if report.used == 0 && report.remaining == 0 {
             self.idle += passed as f32;
             return;
@@ -320,8 +345,9 @@ mod tests {
         LastPoll::new(&LastPollConfig::default(), &context).expect("in bounds")
     }
 
-    /// Slots of `capacity(k)` bytes from `slots.start` to `slots.end`, polls at `polls(k)` us after each pull with bulk waiting without
-    /// end. Answers the bytes of the last slot's polls and what was left unused over all slots.
+    /// Slots of `capacity(k)` bytes from `slots.start` to `slots.end`, polls at `polls(k)` us after
+    /// each pull with bulk waiting without end. Answers the bytes of the last slot's polls and
+    /// what was left unused over all slots.
     fn run(
         l: &mut LastPoll,
         slots: core::ops::Range<u64>,
@@ -363,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn bulk_that_leaves_no_room_for_urgent_packets_enters_at_the_last_poll_and_nothing_is_left_unused() {
+    fn bulk_that_leaves_no_room_for_urgent_packets_enters_at_the_last_poll() {
         let mut l = limiter();
         run(&mut l, 0..100, |_| 1500, every_200_us);
         let (entered, unused) = run(&mut l, 100..200, |_| 1500, every_200_us);
@@ -424,8 +450,14 @@ mod tests {
             LastPoll::new(&config, &context).map(|_| ()).map_err(|e| e.field)
         };
         let config = LastPollConfig::default;
-        assert_eq!(refused(LastPollConfig { risk: Ratio(f64::NAN), ..config() }), Err("risk".into()));
+        assert_eq!(
+            refused(LastPollConfig { risk: Ratio(f64::NAN), ..config() }),
+            Err("risk".into())
+        );
         assert_eq!(refused(LastPollConfig { small: Ratio(-0.1), ..config() }), Err("small".into()));
-        assert_eq!(refused(LastPollConfig { patience: Ratio(1.1), ..config() }), Err("patience".into()));
+        assert_eq!(
+            refused(LastPollConfig { patience: Ratio(1.1), ..config() }),
+            Err("patience".into())
+        );
     }
 }

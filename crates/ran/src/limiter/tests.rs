@@ -67,7 +67,10 @@ impl Bearer {
     }
 
     fn view(&self) -> RlcView {
-        RlcView { packets: self.queue.len() as u64, bytes: self.bytes - u64::from(self.sent_of_head) }
+        RlcView {
+            packets: self.queue.len() as u64,
+            bytes: self.bytes - u64::from(self.sent_of_head),
+        }
     }
 
     /// Everything is dropped, and the limiter is not told.
@@ -76,7 +79,8 @@ impl Bearer {
         (self.bytes, self.sent_of_head) = (0, 0);
     }
 
-    /// One poll of SDAP with any number of packets of `size` waiting: how many entered, at most `most`.
+    /// One poll of SDAP with any number of packets of `size` waiting: how many entered, at most
+    /// `most`.
     fn fill(&mut self, now: Instant, size: u32, capacity: u64, most: u64) -> u64 {
         if self.limiter.wants_forecast() {
             let next_pull = now + SLOT;
@@ -128,15 +132,26 @@ impl Bearer {
     fn report(&mut self, pulled_at: Instant, capacity: u64, used: u64) {
         let remaining = self.view().backlog(self.unit);
         let starved = remaining == 0 && used < capacity;
-        let report =
-            SlotReport { pulled_at, slot: SLOT, granted: capacity, used, remaining, capacity, starved };
+        let report = SlotReport {
+            pulled_at,
+            slot: SLOT,
+            granted: capacity,
+            used,
+            remaining,
+            capacity,
+            starved,
+        };
         self.limiter.on_slot(&report);
     }
 }
 
 fn bearers() -> Vec<(String, Bearer)> {
     let units = [CapacityUnit::Packets, CapacityUnit::Bytes];
-    all().into_iter().zip(units.into_iter().cycle()).map(|((n, l), u)| (n, Bearer::new(l, u))).collect()
+    all()
+        .into_iter()
+        .zip(units.into_iter().cycle())
+        .map(|((n, l), u)| (n, Bearer::new(l, u)))
+        .collect()
 }
 
 /// Capacity of a slot that carries `packets` full packets.
@@ -167,8 +182,15 @@ fn a_full_limiter_refuses_until_the_radio_has_taken_something_or_time_has_passed
                 let view = bearer.view();
                 let sdu = Packet { size: 1, ..Packet::default() };
                 if bearer.limiter.overdraws() {
-                    assert_eq!(bearer.limiter.room(now, &view), 0, "{name}: refused although there was room");
-                    assert!(!bearer.limiter.admits(now, &sdu, &view), "{name} admits beyond its room");
+                    assert_eq!(
+                        bearer.limiter.room(now, &view),
+                        0,
+                        "{name}: refused although there was room"
+                    );
+                    assert!(
+                        !bearer.limiter.admits(now, &sdu, &view),
+                        "{name} admits beyond its room"
+                    );
                 }
             }
             bearer.pull(pull_instant(slot + 1), capacity);
@@ -192,7 +214,11 @@ fn a_greedy_flow_never_starves_for_good() {
                 }
                 departed += bearer.pull(pull_instant(slot + 1), capacity);
             }
-            assert!(departed > 10, "{name}: {departed} packets in the hundred slots from {}", epoch * 100);
+            assert!(
+                departed > 10,
+                "{name}: {departed} packets in the hundred slots from {}",
+                epoch * 100
+            );
         }
     }
 }
@@ -213,8 +239,12 @@ fn an_empty_queue_gets_room_within_a_few_slots() {
             bearer.report(pull_instant(first + 11), capacity, 0);
             let room = (1..POLLS_PER_SLOT).any(|poll| {
                 let now = poll_instant(first + 11, poll);
-                let forecast =
-                    SlotForecast { next_pull: now + SLOT, capacity, polls_left: 0, packets_per_poll: 1 };
+                let forecast = SlotForecast {
+                    next_pull: now + SLOT,
+                    capacity,
+                    polls_left: 0,
+                    packets_per_poll: 1,
+                };
                 if bearer.limiter.wants_forecast() {
                     bearer.limiter.on_forecast(&forecast);
                 }
@@ -227,22 +257,27 @@ fn an_empty_queue_gets_room_within_a_few_slots() {
 
 #[test]
 fn room_is_not_lost_when_queued_packets_are_dropped() {
-    // Fill, drop everything behind the limiter's back (as an AQM would), and go on: nothing is owed.
+    // Fill, drop everything behind the limiter's back (as an AQM would), and go on: nothing is
+    // owed.
     for (name, mut bearer) in bearers() {
         if matches!(bearer.limiter, AnyLimiter::Unlimited(_)) {
             continue;
         }
         let capacity = carries(bearer.unit, 6);
         let fill = |bearer: &mut Bearer, slot| -> u64 {
-            let entered =
-                (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(slot, p), MTU, capacity, 5_000)).sum();
+            let entered = (1..POLLS_PER_SLOT)
+                .map(|p| bearer.fill(poll_instant(slot, p), MTU, capacity, 5_000))
+                .sum();
             bearer.clear();
             bearer.report(pull_instant(slot + 1), capacity, 0);
             entered
         };
         let early: Vec<u64> = (10..20).map(|slot| fill(&mut bearer, slot)).collect();
         let late: Vec<u64> = (500..510).map(|slot| fill(&mut bearer, slot)).collect();
-        assert!(late.iter().sum::<u64>() >= early.iter().sum::<u64>(), "{name}: {early:?}, then {late:?}");
+        assert!(
+            late.iter().sum::<u64>() >= early.iter().sum::<u64>(),
+            "{name}: {early:?}, then {late:?}"
+        );
         assert!(late.iter().all(|n| *n > 0), "{name}: {late:?}");
     }
 }
@@ -254,7 +289,9 @@ fn an_sdu_larger_than_the_room_enters_only_where_overdraw_is_allowed() {
         let drql = DrqlConfig { start: 1, overdraw, ..DrqlConfig::default() };
         let fixed = FixedConfig { limit: Limit::Bytes(1_500), overdraw };
         let bdp = Bdp5gConfig { offset: Ratio(0.5), start: 2, overdraw, ..Bdp5gConfig::default() };
-        for config in [LimiterConfig::Drql(drql), LimiterConfig::Fixed(fixed), LimiterConfig::Bdp5g(bdp)] {
+        for config in
+            [LimiterConfig::Drql(drql), LimiterConfig::Fixed(fixed), LimiterConfig::Bdp5g(bdp)]
+        {
             let mut limiter = AnyLimiter::new(&config, &bytes).expect("in bounds");
             let small = Packet { size: 1_000, ..Packet::default() };
             let (now, empty) = (Instant::ZERO, RlcView::default());
@@ -271,9 +308,11 @@ fn an_sdu_larger_than_the_room_enters_only_where_overdraw_is_allowed() {
 }
 
 #[test]
-fn without_overdraw_a_fixed_limit_below_a_full_sdu_is_refused_and_5g_bdp_holds_until_the_channel_is_better() {
+fn without_overdraw_a_limit_below_a_full_sdu_is_refused_and_5g_bdp_waits_for_a_better_channel() {
     let bytes = context(CapacityUnit::Bytes);
-    for (limit, overdraw, allowed) in [(1_499, false, false), (1_500, false, true), (1_499, true, true)] {
+    for (limit, overdraw, allowed) in
+        [(1_499, false, false), (1_500, false, true), (1_499, true, true)]
+    {
         let config = LimiterConfig::Fixed(FixedConfig { limit: Limit::Bytes(limit), overdraw });
         let built = AnyLimiter::new(&config, &bytes).map(|_| ()).map_err(|e| e.field);
         assert_eq!(built, if allowed { Ok(()) } else { Err(String::from("limit")) });
@@ -290,12 +329,13 @@ fn without_overdraw_a_fixed_limit_below_a_full_sdu_is_refused_and_5g_bdp_holds_u
         bearer.pull(pull_instant(slot + 1), 1_100);
     }
     bearer.pull(pull_instant(50), 1_300);
-    let entered: u64 = (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(50, p), MTU, 1_300, 9)).sum();
+    let entered: u64 =
+        (1..POLLS_PER_SLOT).map(|p| bearer.fill(poll_instant(50, p), MTU, 1_300, 9)).sum();
     assert_eq!(entered, 1);
 }
 
-/// Lets a bearer of random past be idle for `idle` slots, told of each or of the last alone, and then shows what it
-/// answers in the slots that follow.
+/// Lets a bearer of random past be idle for `idle` slots, told of each or of the last alone, and
+/// then shows what it answers in the slots that follow.
 fn answers_after_idling(
     config: &LimiterConfig,
     unit: CapacityUnit,
@@ -336,7 +376,8 @@ fn one_report_of_the_latest_idle_slot_stands_for_all_of_them() {
     for config in configs() {
         for unit in [CapacityUnit::Packets, CapacityUnit::Bytes] {
             for seed in 0..40 {
-                let [each, last] = [true, false].map(|each| answers_after_idling(&config, unit, seed, each));
+                let [each, last] =
+                    [true, false].map(|each| answers_after_idling(&config, unit, seed, each));
                 assert_eq!(each, last, "{config:?}, {unit:?}, seed {seed}");
             }
         }
@@ -351,7 +392,8 @@ fn time_alone_changes_the_answer_of_those_that_say_so_and_of_no_other() {
             continue;
         }
         bearer.pull(pull_instant(1), carries(bearer.unit, 8));
-        let rooms = [1, 5, 9].map(|poll| bearer.limiter.room(poll_instant(1, poll), &RlcView::default()));
+        let rooms =
+            [1, 5, 9].map(|poll| bearer.limiter.room(poll_instant(1, poll), &RlcView::default()));
         let changes = rooms[0] != rooms[1] || rooms[1] != rooms[2];
         assert_eq!(changes, bearer.limiter.paces(), "{name}: {rooms:?}");
     }
@@ -375,7 +417,8 @@ fn settings_out_of_bounds_are_refused_by_name() {
         change(&mut config);
         LimiterConfig::Bdp5g(config)
     };
-    let dql = LimiterConfig::Dql(DqlConfig { min: Bytes(2), max: Bytes(1), ..DqlConfig::default() });
+    let dql =
+        LimiterConfig::Dql(DqlConfig { min: Bytes(2), max: Bytes(1), ..DqlConfig::default() });
     for (config, field) in [
         (dql, "max"),
         (fixed(Limit::Packets(0)), "limit"),
@@ -398,8 +441,9 @@ fn settings_out_of_bounds_are_refused_by_name() {
         (bdp(|c| c.floor = 17), "floor"),
         (bdp(|c| c.start = 65_536), "start"),
     ] {
-        let refused =
-            AnyLimiter::new(&config, &context(CapacityUnit::Packets)).map(|_| ()).map_err(|e| e.field);
+        let refused = AnyLimiter::new(&config, &context(CapacityUnit::Packets))
+            .map(|_| ())
+            .map_err(|e| e.field);
         assert_eq!(refused, Err(String::from(field)), "{config:?}");
     }
 }
@@ -450,7 +494,10 @@ fn a_users_own_limiter_hears_everything_and_is_taken_at_its_word() {
     assert_eq!(any.room(now, &queue), 120);
     let sdu = |size| Packet { size, ..Packet::default() };
     assert_eq!(any.amount(&sdu(7)), 7);
-    assert_eq!([any.admits(now, &sdu(120), &queue), any.admits(now, &sdu(121), &queue)], [true, false]);
+    assert_eq!(
+        [any.admits(now, &sdu(120), &queue), any.admits(now, &sdu(121), &queue)],
+        [true, false]
+    );
     // Each call leaves a byte less.
     any.on_admitted(now, 7, &queue);
     assert_eq!(any.room(now, &queue), 119);
@@ -485,8 +532,14 @@ fn a_backlog_changes_by_what_one_queue_gained_or_lost() {
     assert_eq!(cell, RlcView { packets: 12, bytes: 6_500 });
     cell.change(&RlcView { packets: 6, bytes: 2_400 }, &RlcView { packets: 1, bytes: 0 });
     assert_eq!(cell, RlcView { packets: 7, bytes: 4_100 });
-    assert_eq!([cell.backlog(CapacityUnit::Packets), cell.backlog(CapacityUnit::Bytes)], [7, 4_100]);
-    assert_eq!([CapacityUnit::Packets, CapacityUnit::Bytes].map(|unit| context(unit).amount(3)), [3, 4_500]);
+    assert_eq!(
+        [cell.backlog(CapacityUnit::Packets), cell.backlog(CapacityUnit::Bytes)],
+        [7, 4_100]
+    );
+    assert_eq!(
+        [CapacityUnit::Packets, CapacityUnit::Bytes].map(|unit| context(unit).amount(3)),
+        [3, 4_500]
+    );
 }
 
 #[test]

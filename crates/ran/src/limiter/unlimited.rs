@@ -1,7 +1,7 @@
 //! No containment: whatever SDAP has goes down at once (the *Vanilla* case of T20, E19 and A21).
 //!
-//! Source: TS 37.324, which foresees neither queue nor scheduler in SDAP. The bottleneck's queue, and so all of the
-//! delay, stands in the RLC. Weakness: that is bufferbloat itself.
+//! Source: TS 37.324, which foresees neither queue nor scheduler in SDAP. The bottleneck's queue,
+//! and so all of the delay, stands in the RLC. Weakness: that is bufferbloat itself.
 //! Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
@@ -19,8 +19,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "unlimited",
     kind: "limiter",
     title: "No containment of the RLC queue (Vanilla)",
-    text: "Packets go from SDAP to the RLC as fast as SDAP is polled. The RLC's own limit (rlc.limit) is the only bound on \
-           what waits there, and packets beyond it are dropped.",
+    text: "Packets go from SDAP to the RLC as fast as SDAP is polled. The RLC's own limit \
+           (rlc.limit) is the only bound on what waits there, and packets beyond it are dropped.",
     sources: "TS 37.324 section 4; T20 section 6 (Vanilla)",
     deviations: "none",
     params: UnlimitedConfig::params,

@@ -53,7 +53,12 @@ impl SlotService for Bytes {
         channel.peek(slot.k, slot.now)
     }
 
-    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+    fn serve<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
         let overhead = self.overhead;
         self.turns.serve(slot, cell, |turns, cell, shared, budget| {
             let mut used = 0;
@@ -61,8 +66,11 @@ impl SlotService for Bytes {
             loop {
                 let mut moved = 0;
                 let able = able_bearers(turns, cell, slot, shared);
-                let parts =
-                    if able > FEW { able.min((budget.left(shared) / LEAST_PART).max(FEW)) } else { able };
+                let parts = if able > FEW {
+                    able.min((budget.left(shared) / LEAST_PART).max(FEW))
+                } else {
+                    able
+                };
                 let mut to_serve = parts;
                 let (mut turn, mut sharers) = (0, turns.len());
                 while to_serve > 0 && turn < turns.len() {
@@ -78,7 +86,8 @@ impl SlotService for Bytes {
                     to_serve -= 1;
                     let bearer = cell.bearer(id);
                     // What a bearer has used tells whether it has paid for its header in this slot.
-                    let overhead = if bearer.used_in(slot.k) == 0 { overhead.min(grant) } else { 0 };
+                    let overhead =
+                        if bearer.used_in(slot.k) == 0 { overhead.min(grant) } else { 0 };
                     let before = bearer.view();
                     let sent = bearer.pull_bytes(slot.now, grant - overhead, exit);
                     let took = if sent > 0 { sent + overhead } else { 0 };
@@ -87,7 +96,8 @@ impl SlotService for Bytes {
                     budget.take(took, capacity);
                     moved += took;
                     let offer = || Offer { capacity, left: budget.left(capacity) };
-                    sharers -= usize::from(!cell.settle(id, (before, after), offer, sharers as u64));
+                    sharers -=
+                        usize::from(!cell.settle(id, (before, after), offer, sharers as u64));
                 }
                 used += moved;
                 if parts < able {

@@ -41,7 +41,12 @@ impl SlotService for Packets {
         channel.peek(slot.k, slot.now)
     }
 
-    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+    fn serve<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
         self.turns.serve(slot, cell, |turns, cell, shared, budget| {
             let mut used = 0;
             let mut unserved_in_a_row = 0;

@@ -83,11 +83,12 @@ impl Rb {
     /// # Errors
     /// The field that is out of bounds.
     pub(super) fn new(config: &StackConfig, carrier: &CarrierConfig) -> Result<Self, ConfigError> {
-        let carrier = Carrier::new(carrier, config.mac.slot.period).map_err(|e| e.within("mac.carrier"))?;
+        let carrier =
+            Carrier::new(carrier, config.mac.slot.period).map_err(|e| e.within("mac.carrier"))?;
         let whole = [Ratio(1.0)];
         let shares = if config.slices.is_empty() { &whole[..] } else { &config.slices };
-        let scheduler =
-            AnyRbScheduler::new(&config.mac.scheduler, shares).map_err(|e| e.within("mac.scheduler"))?;
+        let scheduler = AnyRbScheduler::new(&config.mac.scheduler, shares)
+            .map_err(|e| e.within("mac.scheduler"))?;
         Ok(Self {
             carrier,
             scheduler: CheckedRbScheduler::new(scheduler),
@@ -131,7 +132,8 @@ impl Rb {
             demand,
         );
         let (k, now, units) = (slot.k, slot.now, free.units);
-        let shown = RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
+        let shown =
+            RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
         scheduler.schedule(&shown, allocation);
         served.clear();
         let mut used = 0;
@@ -188,11 +190,17 @@ impl Rb {
         let mut ues = Vec::new();
         gather(slot, free, (carrier, *knowledge, false), cell, &air.active, &mut ues, demand);
         let (k, now, units) = (slot.k, slot.now, free.units);
-        let shown = RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
+        let shown =
+            RbDemand { slot: k, now, units, ues: &ues, drbs: &demand.drbs, sdus: &demand.sdus };
         twin.schedule(&shown, allocation);
         assert!(ues.iter().map(|ue| ue.ue).eq(air.active.iter().copied()), "the UEs of the slot");
         for (i, (grant, &bytes)) in allocation.grants().iter().zip(allocation.bytes()).enumerate() {
-            assert_eq!((grant.units, u64::from(bytes)), given(demand, i), "UE {} in {slot:?}", ues[i].ue);
+            assert_eq!(
+                (grant.units, u64::from(bytes)),
+                given(demand, i),
+                "UE {} in {slot:?}",
+                ues[i].ue
+            );
         }
     }
 }
@@ -224,7 +232,12 @@ impl SlotService for Rb {
         mcs.map_or(0, |mcs| u64::from(self.carrier.sizes(shape, mcs)[usize::from(shape.n_prb)]))
     }
 
-    fn serve<D: Probe + Egress>(&mut self, slot: Slot, cell: &mut Cell, exit: &mut Exit<'_, D>) -> SlotUse {
+    fn serve<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
         self.air.end_timers(slot.now, cell, exit);
         self.air.hear_statuses(slot.now, cell, exit);
         let shape = self.carrier.shape(slot.k);
@@ -260,7 +273,8 @@ impl Knowledge {
         if self.lag == 0 {
             return channel_mcs(cell, ue, slot);
         }
-        let then = Instant::ZERO + slot.now.since(Instant::ZERO).saturating_sub(slot.length.times(self.lag));
+        let then = Instant::ZERO
+            + slot.now.since(Instant::ZERO).saturating_sub(slot.length.times(self.lag));
         let Cell { ues, reported, .. } = cell;
         let own = ues[ue as usize].reported.as_deref_mut();
         own.or(reported.as_mut()).and_then(|c| c.next_mcs(slot.k.saturating_sub(self.lag), then))
@@ -326,7 +340,13 @@ fn gather<'a>(
 
 /// Offers the bearers of `ues` what they were allocated and their part of the blocks that nobody
 /// used, `left`.
-fn offer_blocks(cell: &mut Cell, ues: &[UeDemand], drbs: &[DrbDemand], allocation: &RbAllocation, left: u16) {
+fn offer_blocks(
+    cell: &mut Cell,
+    ues: &[UeDemand],
+    drbs: &[DrbDemand],
+    allocation: &RbAllocation,
+    left: u16,
+) {
     let sharers = drbs.len() as u64;
     for (i, ue) in ues.iter().enumerate() {
         let bytes = |rbs: u16| u64::from(ue.tbs[usize::from(rbs)]);
@@ -433,7 +453,12 @@ impl Air {
     }
 
     /// Status reports that have reached the sender by `now`.
-    fn hear_statuses<D: Probe + Egress>(&mut self, now: Instant, cell: &mut Cell, exit: &mut Exit<'_, D>) {
+    fn hear_statuses<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
         while self.statuses.front().is_some_and(|(at, ..)| *at <= now) {
             let Some((_, id, status)) = self.statuses.pop_front() else { break };
             let link = link(cell, id);
@@ -444,7 +469,12 @@ impl Air {
     }
 
     /// Timers of RLC and PDCP that have ended by `now`.
-    fn end_timers<D: Probe + Egress>(&mut self, now: Instant, cell: &mut Cell, exit: &mut Exit<'_, D>) {
+    fn end_timers<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
         while let Some(&Reverse((at, ue, drb))) = self.timers.peek()
             && at <= now
         {

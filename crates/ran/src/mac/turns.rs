@@ -15,7 +15,10 @@ impl Turns {
     /// `bearer` has something to send, and had nothing before.
     #[inline]
     pub(super) fn join(&mut self, bearer: BearerId) {
-        debug_assert!(!self.ring.contains(&bearer) || self.ring.len() > 64, "a bearer takes turns once");
+        debug_assert!(
+            !self.ring.contains(&bearer) || self.ring.len() > 64,
+            "a bearer takes turns once"
+        );
         self.ring.push_back(bearer);
     }
 

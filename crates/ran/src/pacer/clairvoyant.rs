@@ -1,7 +1,8 @@
-//! The clairvoyant policy one level up: the UPF lets down what SDAP will need before the UPF's next opportunity.
+//! The clairvoyant policy one level up: the UPF lets down what SDAP will need before the UPF's next
+//! opportunity.
 //!
-//! Source: this project; see the limiter of the same name. The stack works out the need from the schedules of both polls
-//! and of the pulls. Deviations from the source: none.
+//! Source: this project; see the limiter of the same name. The stack works out the need from the
+//! schedules of both polls and of the pulls. Deviations from the source: none.
 
 use super::{Pacer, PacerContext, SdapPoll};
 use justfull_base::doc::MethodDoc;
@@ -17,7 +18,8 @@ params! {
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "clairvoyant",
     kind: "pacer",
-    title: "Clairvoyant pacing: what SDAP will need before the UPF's next opportunity (a yardstick)",
+    title: "Clairvoyant pacing: what SDAP will need before the UPF's next opportunity (a \
+            yardstick)",
     text: "Only for cells with one bearer, together with the clairvoyant limiter.",
     sources: "this project",
     deviations: "none",

@@ -1,14 +1,16 @@
-//! USP, the UPF-SDAP pacer: keep the SDAP queue at what the UPF must send per opportunity to keep the RLC fed.
+//! USP, the UPF-SDAP pacer: keep the SDAP queue at what the UPF must send per opportunity to keep
+//! the RLC fed.
 //!
-//! Source: T20 section 4.2, Algorithm 3. When the RLC stops accepting data (*saturation*) and accepts again, the wanted
-//! occupancy becomes what SDAP took in since the last saturation divided by the number of the UPF's opportunities in that
-//! time. Once per T, after half of it, the wanted occupancy doubles, so that a missed opportunity or a faster
-//! channel is found out. The paper measures the bytes that SDAP passed on; T20's program counts what entered SDAP, divides by
+//! Source: T20 section 4.2, Algorithm 3. When the RLC stops accepting data (*saturation*) and
+//! accepts again, the wanted occupancy becomes what SDAP took in since the last saturation divided
+//! by the number of the UPF's opportunities in that time. Once per T, after half of it, the wanted
+//! occupancy doubles, so that a missed opportunity or a faster channel is found out. The paper
+//! measures the bytes that SDAP passed on; T20's program counts what entered SDAP, divides by
 //! the constant 10 and counts T in polls that moved something.
 //!
-//! Defaults are the paper's: T = one slot, opportunities counted, 1 to 1024 packets, start at the maximum.
-//! `variant = "released"` is the program: divisor 10, T of 10 moving polls, doubling on the 5th, and saturation also when
-//! SDAP holds more than the RLC's room plus `slack` packets.
+//! Defaults are the paper's: T = one slot, opportunities counted, 1 to 1024 packets, start at the
+//! maximum. `variant = "released"` is the program: divisor 10, T of 10 moving polls, doubling on
+//! the 5th, and saturation also when SDAP holds more than the RLC's room plus `slack` packets.
 //! Known weakness: told nothing of the channel; a rise is met by one doubling per slot.
 //! Deviations from the source: an occupancy of a fraction is rounded up, never below `min`.
 
@@ -49,9 +51,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "usp",
     kind: "pacer",
     title: "USP: the UPF-SDAP pacer",
-    text: "The UPF fills SDAP only up to an occupancy learnt from what the RLC accepted between two saturations per \
-           opportunity of the UPF, doubled once per slot after half of it. The bulk flow's packets wait in the UPF, where \
-           flows have queues of their own.",
+    text: "The UPF fills SDAP only up to an occupancy learnt from what the RLC accepted between \
+           two saturations per opportunity of the UPF, doubled once per slot after half of it. \
+           The bulk flow's packets wait in the UPF, where flows have queues of their own.",
     sources: "T20 section 4.2, Algorithm 3",
     deviations: "variant = released follows T20's program: divisor 10, T in moving polls, slack",
     params: UspConfig::params,
@@ -170,7 +172,8 @@ impl Pacer for Usp {
                 UspVariant::Released => self.dequeued_released(now),
             }
         }
-        let over_slack = self.slack.is_some_and(|slack| poll.backlog > poll.room.saturating_add(slack));
+        let over_slack =
+            self.slack.is_some_and(|slack| poll.backlog > poll.room.saturating_add(slack));
         self.saturated |= (poll.room == 0 && poll.backlog > 0) || over_slack;
     }
 }
@@ -182,8 +185,11 @@ mod tests {
     use alloc::{vec, vec::Vec};
 
     fn usp(variant: UspVariant) -> Usp {
-        let context =
-            PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context = PacerContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
         Usp::new(&UspConfig { variant, ..UspConfig::default() }, &context).expect("in bounds")
     }
 
@@ -235,8 +241,11 @@ mod tests {
 
     #[test]
     fn slack_saturates_before_the_room_is_gone() {
-        let context =
-            PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
+        let context = PacerContext {
+            unit: CapacityUnit::Packets,
+            slot: Duration::from_millis(10),
+            mtu: 1500,
+        };
         let config = UspConfig { variant: UspVariant::Released, slack: 5, ..UspConfig::default() };
         let mut p = Usp::new(&config, &context).expect("in bounds");
         p.on_poll(at(0), &poll(1, 8, 3));

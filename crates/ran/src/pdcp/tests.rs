@@ -190,7 +190,8 @@ proptest! {
         // How far behind the newest, and milliseconds to the next step; SNs of 12 bits go round.
         steps in prop::collection::vec((0..40u64, 0..4u64, 1..60u64), 1..600),
     ) {
-        let config = PdcpConfig { sn_bits, t_reordering: Duration::from_millis(t), ..PdcpConfig::default() };
+        let config = PdcpConfig { sn_bits, t_reordering: Duration::from_millis(t),
+            ..PdcpConfig::default() };
         let mut rx = rx(&config);
         let mut model = Model {
             stored: BTreeMap::new(), delivered: vec![], next: 0, deliv: 0, reord: 0, ends: None, t,

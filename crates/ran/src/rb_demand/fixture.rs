@@ -67,7 +67,14 @@ impl Cell {
             ues.push(UeDemand { ue: ue.number, slice: ue.slice, tbs: &ue.tbs, drbs });
         }
         let now = Instant::from_nanos(self.slot * 1_000_000);
-        look(&RbDemand { slot: self.slot, now, units: self.units, ues: &ues, drbs: &drbs, sdus: &sdus })
+        look(&RbDemand {
+            slot: self.slot,
+            now,
+            units: self.units,
+            ues: &ues,
+            drbs: &drbs,
+            sdus: &sdus,
+        })
     }
 
     /// Sends what `out` grants and goes on to the next slot.
@@ -75,7 +82,9 @@ impl Cell {
         let mut bytes = out.bytes().iter();
         let mut sent = vec![];
         for ue in self.ues.iter_mut().filter(|ue| ue.has_data()) {
-            for (bearer, sdus) in ue.bearers.iter_mut().enumerate().filter(|(_, own)| !own.is_empty()) {
+            for (bearer, sdus) in
+                ue.bearers.iter_mut().enumerate().filter(|(_, own)| !own.is_empty())
+            {
                 let &granted = bytes.next().expect("every bearer has an answer");
                 let (mut left, mut whole) = (granted, 0);
                 while let Some(head) = sdus.first_mut().filter(|_| left > 0) {

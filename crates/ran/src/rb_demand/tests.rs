@@ -6,7 +6,10 @@ use alloc::vec;
 fn units_are_groups_of_one_size_and_a_short_last_one() {
     let mut units = RbUnits::new(25, 2).expect("two blocks");
     assert_eq!((units.full(), units.short(), units.count(), units.rbs()), (12, 1, 13, 25));
-    assert_eq!((0..14).map(|_| units.take()).collect::<Vec<_>>(), [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0]);
+    assert_eq!(
+        (0..14).map(|_| units.take()).collect::<Vec<_>>(),
+        [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0]
+    );
     let single = RbUnits::new(25, 1).expect("one block");
     assert_eq!((single.full(), single.short(), single.count()), (25, 0, 25));
     assert_eq!(RbUnits::new(25, 0), None);

@@ -1,35 +1,47 @@
-//! Elastic quantum partition (EQP): as many whole SDUs as a slot can carry, with slices that lend each other blocks.
+//! Elastic quantum partition (EQP): as many whole SDUs as a slot can carry, with slices that lend
+//! each other blocks.
 //!
-//! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. An SDU that is cut waits at the receiver for its rest, so
-//! in each slot the number of SDUs that leave whole is maximised, bearers being queues. To stay fair in the long term a slice has
-//! a *quantum*: each slot adds its share of the blocks, each block that it gets takes one away. In debt (below 0)
-//! its SDUs seem larger, the more so the nearer the debt is to `quantum_limit` (L): with `x = debt / L` by `1 + 5 x^5`.
+//! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. An SDU that is cut waits at
+//! the receiver for its rest, so in each slot the number of SDUs that leave whole is maximised,
+//! bearers being queues. To stay fair in the long term a slice has a *quantum*: each slot adds its
+//! share of the blocks, each block that it gets takes one away. In debt (below 0) its SDUs seem
+//! larger, the more so the nearer the debt is to `quantum_limit` (L): with `x = debt / L` by `1 + 5
+//! x^5`.
 //!
-//! A slot (Algorithm 4): credit the shares; choose the SDUs, most first, then those whose slices have lent most (Algorithm 5);
-//! give the units that are left to the slices with the highest quanta that still have something to send, while the debt is
-//! below 75 % of L; charge what remains to the slices that have lent most, even if they have nothing to send: it stays unused
+//! A slot (Algorithm 4): credit the shares; choose the SDUs, most first, then those whose slices
+//! have lent most (Algorithm 5); give the units that are left to the slices with the highest quanta
+//! that still have something to send, while the debt is below 75 % of L; charge what remains to the
+//! slices that have lent most, even if they have nothing to send: it stays unused
 //! (`RbAllocation::withheld` when others would have sent).
-//! Defaults are A21's: L = 100 blocks, 75 %. A share may so be missed by at most 2 L blocks over any time.
+//! Defaults are A21's: L = 100 blocks, 75 %. A share may so be missed by at most 2 L blocks over
+//! any time.
 //!
 //! Deviations from the source, each with the printed form as a choice where it can run at all:
-//! - The inflation is printed as the factor `5 x^5`, under which SDUs of a slice without debt take no room at all and are smaller
-//!   than they are below 72 % of L. Default `added` (1 + 5 x^5); `clamped` is max(1, 5 x^5); with `as_printed` the SDUs chosen
-//!   are granted in order of slices while they fit.
-//! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all quanta down. Default `exact`: credits
-//!   sum to the blocks of the slot, and quanta to 0 after it. `floor` is as printed.
-//! - Algorithm 5 remembers results by queue, SDU and capacity alone, but what an SDU costs depends on the groups that its UE
-//!   has already, so that as printed it misses the most SDUs (a test holds an example). Here SDUs are chosen inside a UE first (by
-//!   bytes, `chains.rs`), rounded up to units, then across UEs and slices (`knapsack.rs`): exact.
-//! - What an SDU seems to need counts against the limit too (the paper leaves open which size does); what is charged is what it is.
-//! - Shares that sum to less than 1 leave blocks that are nobody's: these are credited in proportion to the shares.
-//! - A slice that has lent L blocks lends no more: what it does not use then is given up in favour of those who owe most. (With two
-//!   slices this never happens: what one has lent the other owes.)
+//! - The inflation is printed as the factor `5 x^5`, under which SDUs of a slice without debt take
+//!   no room at all and are smaller than they are below 72 % of L. Default `added` (1 + 5 x^5);
+//!   `clamped` is max(1, 5 x^5); with `as_printed` the SDUs chosen are granted in order of slices
+//!   while they fit.
+//! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all
+//!   quanta down. Default `exact`: credits sum to the blocks of the slot, and quanta to 0 after it.
+//!   `floor` is as printed.
+//! - Algorithm 5 remembers results by queue, SDU and capacity alone, but what an SDU costs depends
+//!   on the groups that its UE has already, so that as printed it misses the most SDUs (a test
+//!   holds an example). Here SDUs are chosen inside a UE first (by bytes, `chains.rs`), rounded up
+//!   to units, then across UEs and slices (`knapsack.rs`): exact.
+//! - What an SDU seems to need counts against the limit too (the paper leaves open which size
+//!   does); what is charged is what it is.
+//! - Shares that sum to less than 1 leave blocks that are nobody's: these are credited in
+//!   proportion to the shares.
+//! - A slice that has lent L blocks lends no more: what it does not use then is given up in favour
+//!   of those who owe most. (With two slices this never happens: what one has lent the other owes.)
 //! - L counts as one unit at least, or nobody could borrow a group of blocks.
 //!
-//! Weaknesses: inside a slice the most SDUs win, so that large ones wait while small ones fill the slots; a slice alone in
-//! the cell ends at its share, once it owes 75 % of L (with two slices); priorities of bearers are not looked at.
+//! Weaknesses: inside a slice the most SDUs win, so that large ones wait while small ones fill the
+//! slots; a slice alone in the cell ends at its share, once it owes 75 % of L (with two slices);
+//! priorities of bearers are not looked at.
 //!
-//! Cost: blocks x SDUs of all bearers, in vector operations; memory the same, kept from slot to slot.
+//! Cost: blocks x SDUs of all bearers, in vector operations; memory the same, kept from slot to
+//! slot.
 
 mod chains;
 mod knapsack;
@@ -94,13 +106,15 @@ params! {
 pub(super) const DOC: MethodDoc = MethodDoc {
     name: "eqp",
     kind: "resource block scheduler",
-    title: "Elastic quantum partition: the most whole SDUs, with slices that lend each other blocks (EQP)",
-    text: "In each slot the number of SDUs that leave whole is maximised, over UEs, bearers and slices, in whole RBs or RBGs. Slices \
-           lend and borrow blocks up to a limit; the SDUs of a slice in debt seem larger. What is left goes to the slices that have \
-           lent most.",
+    title: "Elastic quantum partition: the most whole SDUs, with slices that lend each other \
+            blocks (EQP)",
+    text: "In each slot the number of SDUs that leave whole is maximised, over UEs, bearers and \
+           slices, in whole RBs or RBGs. Slices lend and borrow blocks up to a limit; the SDUs of \
+           a slice in debt seem larger. What is left goes to the slices that have lent most.",
     sources: "A21 section IV-B, Algorithms 4 and 5",
-    deviations: "inflation 1 + 5 x^5 and exact credits instead of the printed ones (both can be chosen); SDUs are chosen by an exact \
-                 method; surplus above the limit is given up; the limit is one unit at least",
+    deviations: "inflation 1 + 5 x^5 and exact credits instead of the printed ones (both can be \
+                 chosen); SDUs are chosen by an exact method; surplus above the limit is given \
+                 up; the limit is one unit at least",
     params: EqpConfig::params,
 };
 
@@ -213,7 +227,8 @@ impl Eqp {
                 let ue = &demand.ues[index as usize];
                 self.chains.build(demand, ue);
                 let sizes = Sizes::new(ue, demand.units.rbs());
-                self.knapsack.add_ue(self.chains.least(ue), |bytes| sizes.rbs(inflate(bytes, factor)));
+                self.knapsack
+                    .add_ue(self.chains.least(ue), |bytes| sizes.rbs(inflate(bytes, factor)));
             }
         }
     }
@@ -235,8 +250,9 @@ impl Eqp {
         }
     }
 
-    /// Gives the UE at `index` the units of its picked SDUs; of fewer where their real size is beyond what is free or the limit,
-    /// as may be when they are held to be smaller than they are.
+    /// Gives the UE at `index` the units of its picked SDUs; of fewer where their real size is
+    /// beyond what is free or the limit, as may be when they are held to be smaller than they
+    /// are.
     fn grant_picked(
         &mut self,
         demand: &RbDemand,
@@ -252,7 +268,8 @@ impl Eqp {
         let size = free.size();
         for sdus in (1..=usize::from(picked.sdus)).rev() {
             let Some(needed) = sizes.rbs(u64::from(least[sdus])) else { continue };
-            let (plain, beside) = (needed.div_ceil(size), needed.saturating_sub(free.short()).div_ceil(size));
+            let (plain, beside) =
+                (needed.div_ceil(size), needed.saturating_sub(free.short()).div_ceil(size));
             let short = picked.short && free.short() > 0 && beside < plain;
             let full = if short { beside } else { plain };
             let rbs = full * size + if short { free.short() } else { 0 };
@@ -268,9 +285,14 @@ impl Eqp {
         }
     }
 
-    /// Lines 9 to 17: units that finish no SDU go to the slices that have lent most, among those with something to send.
-    /// Returns whether anything waits still.
-    fn grant_left(&mut self, demand: &RbDemand, free: &mut RbUnits, out: &mut RbAllocation) -> bool {
+    /// Lines 9 to 17: units that finish no SDU go to the slices that have lent most, among those
+    /// with something to send. Returns whether anything waits still.
+    fn grant_left(
+        &mut self,
+        demand: &RbDemand,
+        free: &mut RbUnits,
+        out: &mut RbAllocation,
+    ) -> bool {
         self.lenders.clear();
         for slice in 0..self.quanta.slices() {
             self.cursors[slice] = self.starts[slice];
@@ -299,7 +321,8 @@ impl Eqp {
         waits
     }
 
-    /// Moves the cursor of `slice` to the next UE that more blocks would serve; false when there is none.
+    /// Moves the cursor of `slice` to the next UE that more blocks would serve; false when there is
+    /// none.
     fn find_unmet(&mut self, demand: &RbDemand, slice: usize, out: &RbAllocation) -> bool {
         while self.cursors[slice] < self.starts[slice + 1] {
             let index = self.members[self.cursors[slice] as usize] as usize;
@@ -311,7 +334,8 @@ impl Eqp {
         false
     }
 
-    /// Divides the transport block of the UE at `index`: the most whole SDUs first, the rest to one bearer after another.
+    /// Divides the transport block of the UE at `index`: the most whole SDUs first, the rest to one
+    /// bearer after another.
     fn divide(&self, demand: &RbDemand, index: usize, out: &mut RbAllocation) {
         let ue = &demand.ues[index];
         let least = self.chains.least(ue);
@@ -367,11 +391,12 @@ impl RbScheduler for Eqp {
     }
 }
 
-/// Places around the guess that are looked at together. Sizes come in steps of up to 3 %, a few blocks of a long table.
+/// Places around the guess that are looked at together. Sizes come in steps of up to 3 %, a few
+/// blocks of a long table.
 const AROUND: usize = 8;
 
-/// How many blocks carry so many bytes, for one UE: a guess from the mean, then a search around it, without branches that
-/// cannot be foreseen.
+/// How many blocks carry so many bytes, for one UE: a guess from the mean, then a search around it,
+/// without branches that cannot be foreseen.
 struct Sizes<'a> {
     table: &'a [u32],
     /// Bytes of all blocks.
@@ -395,10 +420,12 @@ impl<'a> Sizes<'a> {
         }
         // The product is at most the number of blocks in parts of 2^32.
         let guess = ((bytes * self.per_byte) >> 32) as usize;
-        let from = (guess + 1).saturating_sub(AROUND / 2).min(self.table.len().saturating_sub(AROUND));
+        let from =
+            (guess + 1).saturating_sub(AROUND / 2).min(self.table.len().saturating_sub(AROUND));
         let bytes = bytes as u32;
         let near = self.table[from..].first_chunk::<AROUND>();
-        let at = near.map_or(0, |near| near.iter().map(|&carried| u32::from(carried < bytes)).sum()) as usize;
+        let at = near.map_or(0, |near| near.iter().map(|&carried| u32::from(carried < bytes)).sum())
+            as usize;
         let rbs = if (1..AROUND).contains(&at) {
             from + at
         } else {

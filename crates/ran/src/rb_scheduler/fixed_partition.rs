@@ -1,13 +1,16 @@
 //! A fixed part of the resource blocks for each slice, slot by slot (FP).
 //!
-//! Source: A21 section V-E, which calls OpenAirInterface's default so: a slice gets `floor(share x n)` of the `n` blocks that a
-//! slot offers, 18, 12 or 6 of 25 for shares of 75, 50 and 25 %. What the floors leave over is lost, and so is what a slice
-//! does not need. Inside a slice UEs take turns, a unit at a time, and the bearers of a UE share its transport block.
+//! Source: A21 section V-E, which calls OpenAirInterface's default so: a slice gets `floor(share x
+//! n)` of the `n` blocks that a slot offers, 18, 12 or 6 of 25 for shares of 75, 50 and 25 %. What
+//! the floors leave over is lost, and so is what a slice does not need. Inside a slice UEs take
+//! turns, a unit at a time, and the bearers of a UE share its transport block.
 //!
-//! A slice gets the full units that its blocks cover; the rest of its blocks is lost, unless it covers the short last unit
-//! and no slice before it took that: with groups of 2 a slice of 18 blocks gets 9 groups, one of 25 gets 12 groups and the last
-//! block. Weaknesses: cuts many SDUs, since a slice's part of a slot seldom fits them, and leaves blocks free while others wait;
-//! a slice whose blocks cover no unit never sends. Deviations from the source: none; shares are counted in millionths.
+//! A slice gets the full units that its blocks cover; the rest of its blocks is lost, unless it
+//! covers the short last unit and no slice before it took that: with groups of 2 a slice of 18
+//! blocks gets 9 groups, one of 25 gets 12 groups and the last block. Weaknesses: cuts many SDUs,
+//! since a slice's part of a slot seldom fits them, and leaves blocks free while others wait;
+//! a slice whose blocks cover no unit never sends. Deviations from the source: none; shares are
+//! counted in millionths.
 
 use super::{RbScheduler, Turns, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
@@ -27,8 +30,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "fixed_partition",
     kind: "resource block scheduler",
     title: "A fixed part of each slot for each slice (FP)",
-    text: "A slice gets floor(share x n) of the n blocks of a slot, in whole RBs or RBGs; what the floors leave and what a slice \
-           does not need is lost. Inside a slice UEs take turns.",
+    text: "A slice gets floor(share x n) of the n blocks of a slot, in whole RBs or RBGs; what \
+           the floors leave and what a slice does not need is lost. Inside a slice UEs take turns.",
     sources: "A21 section V-E (the default of OpenAirInterface)",
     deviations: "none",
     params: FixedPartitionConfig::params,
@@ -64,8 +67,9 @@ impl RbScheduler for FixedPartition {
             let own = free.split_off(super::floor_of_share(part, demand.units.rbs()));
             turns.serve(own, demand, out);
         }
-        let unmet =
-            |(index, grant): (usize, &crate::rb_demand::RbGrant)| grant.rbs < demand.rbs_needed(index);
+        let unmet = |(index, grant): (usize, &crate::rb_demand::RbGrant)| {
+            grant.rbs < demand.rbs_needed(index)
+        };
         if out.grants().iter().enumerate().any(unmet) {
             let given = out.rbs() as u16;
             out.withhold(demand.units.rbs() - given);

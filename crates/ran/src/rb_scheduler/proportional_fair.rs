@@ -1,15 +1,18 @@
 //! Proportional fair: the UE first whose rate now is highest against the rate that it has had.
 //!
-//! Source: Jalali, Padovani, Pankaj, "Data throughput of CDMA-HDR, a high efficiency-high data rate personal communication
-//! wireless system", VTC 2000 (the scheduler); Kelly, Maulloo, Tan 1998 (its aim: the greatest sum of logarithms of rates).
-//! UEs are served in falling order of `r / T`, each with all the units that it needs: `r` are the bytes that the whole slot
-//! would carry at its MCS, `T` its mean rate, an exponentially weighted mean over `window`.
+//! Source: Jalali, Padovani, Pankaj, "Data throughput of CDMA-HDR, a high efficiency-high data rate
+//! personal communication wireless system", VTC 2000 (the scheduler); Kelly, Maulloo, Tan 1998 (its
+//! aim: the greatest sum of logarithms of rates). UEs are served in falling order of `r / T`, each
+//! with all the units that it needs: `r` are the bytes that the whole slot would carry at its MCS,
+//! `T` its mean rate, an exponentially weighted mean over `window`.
 //!
-//! `T` decays with time, not with slots, so that a window means the same in every numerology: at a slot `d` after the last
-//! one, `T = T exp(-d / window) + bytes / window`, and a UE that is not served costs nothing (its decay is made up for when it
-//! is next looked at). Default window 100 ms: short against seconds of traffic, long against fading. 16 bytes a UE.
-//! Weaknesses: no bound on delay; a UE that was idle comes first until its mean has grown. Deviations from the source: time
-//! instead of slots (above); a whole slot counts as the rate, since the channel here is flat over the carrier; slices do not count.
+//! `T` decays with time, not with slots, so that a window means the same in every numerology: at a
+//! slot `d` after the last one, `T = T exp(-d / window) + bytes / window`, and a UE that is not
+//! served costs nothing (its decay is made up for when it is next looked at). Default window 100
+//! ms: short against seconds of traffic, long against fading. 16 bytes a UE. Weaknesses: no bound
+//! on delay; a UE that was idle comes first until its mean has grown. Deviations from the source:
+//! time instead of slots (above); a whole slot counts as the rate, since the channel here is flat
+//! over the carrier; slices do not count.
 
 use super::{RbScheduler, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
@@ -24,7 +27,8 @@ params! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct ProportionalFairConfig: "a mean over several slots" {
         /// Time constant of the mean rate.
-        window: Duration = Duration::from_millis(100), within(Duration::from_millis(1), Duration::from_secs(3600));
+        window: Duration = Duration::from_millis(100),
+            within(Duration::from_millis(1), Duration::from_secs(3600));
     }
 }
 
@@ -33,8 +37,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "proportional_fair",
     kind: "resource block scheduler",
     title: "The UE first whose rate now is highest against its mean rate",
-    text: "UEs are served in falling order of the bytes that the slot would carry for them over their mean rate, each with all that \
-           it needs; slices do not count. The bearers of a UE share its transport block in equal parts.",
+    text: "UEs are served in falling order of the bytes that the slot would carry for them over \
+           their mean rate, each with all that it needs; slices do not count. The bearers of a UE \
+           share its transport block in equal parts.",
     sources: "Jalali, Padovani, Pankaj 2000",
     deviations: "the mean decays with time instead of slots; the whole slot counts as the rate",
     params: ProportionalFairConfig::params,
@@ -84,7 +89,8 @@ impl RbScheduler for ProportionalFair {
         let all = usize::from(units.rbs());
         self.order.clear();
         for (index, ue) in demand.ues.iter().enumerate() {
-            // A mean below one byte per second says nothing of the past: such UEs go by their rate alone.
+            // A mean below one byte per second says nothing of the past: such UEs go by their rate
+            // alone.
             let metric = f64::from(ue.tbs[all]) / self.mean(ue.ue, demand.now).max(1.0);
             // Positive numbers and their bits have one order.
             self.order.push((metric.to_bits(), Reverse(index as u32)));

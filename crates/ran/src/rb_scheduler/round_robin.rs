@@ -1,11 +1,12 @@
 //! Resource blocks in turn, the same number to everybody, whatever the slice.
 //!
-//! Source: TS 36.213 and 38.214 leave scheduling open; the resource-fair reference of the literature (Capozzi et al., "Downlink
-//! packet scheduling in LTE cellular networks: key design issues and a survey", 2013, section IV-B). One unit to each UE in
-//! turn until nothing is free or nobody needs more; the next slot begins where the last one ended. The bearers of a UE share
+//! Source: TS 36.213 and 38.214 leave scheduling open; the resource-fair reference of the
+//! literature (Capozzi et al., "Downlink packet scheduling in LTE cellular networks: key design
+//! issues and a survey", 2013, section IV-B). One unit to each UE in turn until nothing is free or
+//! nobody needs more; the next slot begins where the last one ended. The bearers of a UE share
 //! its transport block likewise, in bytes.
-//! Weaknesses: blind to the channel, so that a UE far out takes as many blocks as one near by; cuts many SDUs at the end of a
-//! slot. Deviations from the source: none.
+//! Weaknesses: blind to the channel, so that a UE far out takes as many blocks as one near by; cuts
+//! many SDUs at the end of a slot. Deviations from the source: none.
 
 use super::{RbScheduler, Turns, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
@@ -23,8 +24,9 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "round_robin",
     kind: "resource block scheduler",
     title: "Resource blocks to UEs in turn",
-    text: "One RB or RBG to each UE in turn until nothing is free or nobody needs more; slices do not count. The next slot begins \
-           where the last one ended. The bearers of a UE share its transport block in equal parts.",
+    text: "One RB or RBG to each UE in turn until nothing is free or nobody needs more; slices do \
+           not count. The next slot begins where the last one ended. The bearers of a UE share \
+           its transport block in equal parts.",
     sources: "Capozzi et al. 2013, section IV-B",
     deviations: "none",
     params: RbRoundRobinConfig::params,

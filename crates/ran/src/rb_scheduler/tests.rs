@@ -30,7 +30,8 @@ fn random_cell(rng: &mut Rng) -> Cell {
     let rbs = 1 + rng.below(60) as u16;
     let ues = (0..1 + rng.below(8))
         .map(|i| {
-            let sdus = |rng: &mut Rng| (0..rng.below(5)).map(|_| 1 + rng.below(1600) as u32).collect();
+            let sdus =
+                |rng: &mut Rng| (0..rng.below(5)).map(|_| 1 + rng.below(1600) as u32).collect();
             let bearers = (0..1 + rng.below(4)).map(|_| sdus(rng)).collect();
             Ue::new(3 * i as u32, rng.below(3) as u16, 1 + rng.below(200) as u32, bearers)
         })
@@ -81,7 +82,8 @@ proptest! {
     #[test]
     fn a_work_conserving_scheduler_leaves_no_unit_free_while_something_waits(seed in any::<u64>()) {
         let mut rng = Rng::stream(seed, "cells");
-        for (name, mut scheduler) in all().into_iter().filter(|(name, _)| is_work_conserving(name)) {
+        for (name, mut scheduler) in all().into_iter()
+            .filter(|(name, _)| is_work_conserving(name)) {
             let mut cell = random_cell(&mut rng);
             let mut out = RbAllocation::default();
             for _ in 0..20 {
@@ -95,7 +97,8 @@ proptest! {
     }
 }
 
-/// Serves random cells with `scheduler` and a clone of it that is shown a sole UE with much to send without a list.
+/// Serves random cells with `scheduler` and a clone of it that is shown a sole UE with much to send
+/// without a list.
 fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(6, "sole");
     let mut twin = scheduler.clone();
@@ -137,7 +140,8 @@ fn a_sole_ue_gets_without_a_list_what_it_would_get_with_one() {
     assert_eq!(eqp, None, "it chooses by the SDUs");
 }
 
-/// Serves random cells of UEs that need one block each with `scheduler`, and with a clone of it that is shown no demand.
+/// Serves random cells of UEs that need one block each with `scheduler`, and with a clone of it
+/// that is shown no demand.
 fn assert_each_gets_the_unit_that_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(7, "one each");
     let mut twin = scheduler.clone();
@@ -236,8 +240,10 @@ fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
 
 /// Blocks that each slice of `parts` is given when all have much to send.
 fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
-    let ues = (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
-    let mut scheduler = FixedPartition::new(&FixedPartitionConfig {}, &shares(parts)).expect("sound");
+    let ues =
+        (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
+    let mut scheduler =
+        FixedPartition::new(&FixedPartitionConfig {}, &shares(parts)).expect("sound");
     let mut out = RbAllocation::default();
     step(&mut scheduler, &mut Cell::new(rbs, size, ues), &mut out);
     out.grants().iter().map(|grant| grant.rbs).collect()
@@ -255,7 +261,11 @@ fn a_fixed_partition_of_25_blocks_is_that_of_a21_and_loses_the_remainder() {
 fn a_fixed_partition_gives_whole_groups_and_the_short_one_to_the_first_slice_that_covers_it() {
     assert_eq!(partition(&[1.0], 25, 2), [25]);
     assert_eq!(partition(&[0.52, 0.48], 25, 2), [13, 12]);
-    assert_eq!(partition(&[0.28, 0.72], 25, 2), [7, 18], "of 7 and 18 blocks the last is the short group");
+    assert_eq!(
+        partition(&[0.28, 0.72], 25, 2),
+        [7, 18],
+        "of 7 and 18 blocks the last is the short group"
+    );
     assert_eq!(
         partition(&[0.1, 0.9], 25, 16),
         [0, 16],
@@ -332,8 +342,9 @@ fn a_scheduler_that_gives_bytes_without_blocks_is_stopped() {
     step(&mut scheduler, &mut cell, &mut RbAllocation::default());
 }
 
-/// What the check of answers says to a scheduler that gives the two UEs of a cell of 7 blocks in groups of 2, with 100 B a
-/// block and two bearers of 200 B each, these groups and bytes, and withholds so many blocks.
+/// What the check of answers says to a scheduler that gives the two UEs of a cell of 7 blocks in
+/// groups of 2, with 100 B a block and two bearers of 200 B each, these groups and bytes, and
+/// withholds so many blocks.
 fn verdict(grants: [&[u16]; 2], bytes: [u32; 4], withheld: u16) -> std::string::String {
     struct Fixed([Vec<u16>; 2], [u32; 4], u16);
     impl RbScheduler for Fixed {
@@ -349,7 +360,8 @@ fn verdict(grants: [&[u16]; 2], bytes: [u32; 4], withheld: u16) -> std::string::
     let fixed = Fixed(grants.map(<[u16]>::to_vec), bytes, withheld);
     let stopped = std::panic::catch_unwind(move || {
         let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(fixed)));
-        let ues = vec![Ue::new(3, 0, 100, vec![vec![200]; 2]), Ue::new(5, 0, 100, vec![vec![200]; 2])];
+        let ues =
+            vec![Ue::new(3, 0, 100, vec![vec![200]; 2]), Ue::new(5, 0, 100, vec![vec![200]; 2])];
         step(&mut scheduler, &mut Cell::new(7, 2, ues), &mut RbAllocation::default());
     });
     let Err(why) = stopped else { return std::string::String::new() };
@@ -381,7 +393,8 @@ fn an_answer_within_the_slot_passes_and_each_that_is_not_is_named() {
 #[test]
 #[should_panic(expected = "ascending order")]
 fn ues_in_disorder_are_the_callers_fault() {
-    let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::RoundRobin(RbRoundRobin::default()));
+    let mut scheduler =
+        CheckedRbScheduler::new(AnyRbScheduler::RoundRobin(RbRoundRobin::default()));
     let ue = |number| Ue::new(number, 0, 88, vec![vec![100]]);
     step(&mut scheduler, &mut Cell::new(4, 1, vec![ue(1), ue(1)]), &mut RbAllocation::default());
 }
@@ -416,19 +429,30 @@ fn units(rbs: u16, size: u16) -> RbUnits {
 fn a_users_own_scheduler_hears_everything_through_the_check_and_has_defaults() {
     let own = Own { sole: Some(units(6, 2)), heard: 0 };
     let mut scheduler = CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own)));
-    assert_eq!(scheduler.schedule_sole(7, 2, units(7, 2)), Some(units(6, 2)), "without the short one");
+    assert_eq!(
+        scheduler.schedule_sole(7, 2, units(7, 2)),
+        Some(units(6, 2)),
+        "without the short one"
+    );
     assert_eq!(scheduler.schedule_sole(7, 2, units(6, 2)), Some(units(6, 2)));
     assert_eq!(scheduler.schedule_sole(7, 1, units(6, 2)), None);
     assert!(scheduler.wants_sdus() && !scheduler.schedule_one_each(&[1], units(2, 2)));
     scheduler.on_served(Instant::ZERO, &[UeServed { ue: 1, rbs: 1, bytes: 1 }; 3]);
     assert!(scheduler.quantum(2).is_some_and(|quantum| (quantum - 23.0).abs() < 1e-9));
-    for (name, sdus) in
-        [("fixed_partition", false), ("round_robin", false), ("proportional_fair", false), ("eqp", true)]
-    {
+    for (name, sdus) in [
+        ("fixed_partition", false),
+        ("round_robin", false),
+        ("proportional_fair", false),
+        ("eqp", true),
+    ] {
         let found = all().into_iter().find(|(own, _)| *own == name);
         let (_, mut scheduler) = found.expect("a scheduler of that name");
         assert_eq!(scheduler.wants_sdus(), sdus, "{name}");
-        assert_eq!([scheduler.quantum(2).is_some(), scheduler.quantum(3).is_some()], [sdus, false], "{name}");
+        assert_eq!(
+            [scheduler.quantum(2).is_some(), scheduler.quantum(3).is_some()],
+            [sdus, false],
+            "{name}"
+        );
         let one_each = matches!(name, "round_robin" | "proportional_fair");
         assert_eq!(scheduler.schedule_one_each(&[1, 2], units(4, 2)), one_each, "{name}");
     }
@@ -439,7 +463,11 @@ fn a_sole_ue_that_is_given_what_is_not_there_is_stopped() {
     for given in [units(8, 2), units(5, 1), units(7, 2).without(1), units(3, 2)] {
         let stopped = std::panic::catch_unwind(|| {
             let own = Own { sole: Some(given), heard: 0 };
-            CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own))).schedule_sole(7, 2, units(6, 2))
+            CheckedRbScheduler::new(AnyRbScheduler::Custom(Box::new(own))).schedule_sole(
+                7,
+                2,
+                units(6, 2),
+            )
         });
         assert!(stopped.is_err(), "{given:?}");
     }

@@ -1,7 +1,9 @@
-//! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2 and TS 36.322 section 6.2.1.
+//! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2 and TS
+//! 36.322 section 6.2.1.
 //!
-//! Encoding what this crate made cannot fail. Decoding takes any bytes: what the standards call reserved or invalid is refused
-//! (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a PDU is discarded), reserved *bits* are ignored.
+//! Encoding what this crate made cannot fail. Decoding takes any bytes: what the standards call
+//! reserved or invalid is refused (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a PDU is
+//! discarded), reserved *bits* are ignored.
 
 mod bits;
 mod lte;
@@ -89,7 +91,9 @@ impl fmt::Display for DecodeError {
             Self::Invalid { field, value } => {
                 write!(f, "field {field} holds {value}, which is not valid here")
             }
-            Self::Trailing { end, found } => write!(f, "STATUS PDU ends after {end} bytes of {found}"),
+            Self::Trailing { end, found } => {
+                write!(f, "STATUS PDU ends after {end} bytes of {found}")
+            }
         }
     }
 }
@@ -111,7 +115,12 @@ pub struct Decoded {
 
 impl Default for Decoded {
     fn default() -> Self {
-        Self { header: PduHeader::Tm, header_bytes: 0, elements: Vec::new(), status: StatusPdu::default() }
+        Self {
+            header: PduHeader::Tm,
+            header_bytes: 0,
+            elements: Vec::new(),
+            status: StatusPdu::default(),
+        }
     }
 }
 
@@ -211,10 +220,12 @@ pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
     (fixed + status.nacks.iter().map(|nack| of_nack(format, nack)).sum::<u32>()).div_ceil(8)
 }
 
-/// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back to the first missing SN of which
-/// it then says nothing (TS 38.322 section 5.3.4, TS 36.322 section 5.2.3). Answers its bytes; 0 when nothing fits.
+/// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back
+/// to the first missing SN of which it then says nothing (TS 38.322 section 5.3.4, TS 36.322
+/// section 5.2.3). Answers its bytes; 0 when nothing fits.
 ///
-/// Of an SN with many gaps the first ones are named: what is not named is not acknowledged by that, since the SN is named as missing.
+/// Of an SN with many gaps the first ones are named: what is not named is not acknowledged by that,
+/// since the SN is named as missing.
 pub fn fit_status(format: Format, status: &mut StatusPdu, grant: u32) -> u32 {
     let (fixed, of_nack) = status_bits(format);
     if fixed.div_ceil(8) > grant {

@@ -1,10 +1,11 @@
 //! Settings of an RLC entity: its mode, generation, SN length and timers.
 //!
-//! Source: TS 38.331 section 6.3.2 (`RLC-Config`) and TS 36.331 section 6.3.2 (`RLC-Config`), with the names of TS 38.322. Any
-//! value between the least and the greatest of the standard's list is taken, not only those listed. Defaults are those of the
-//! default configuration of NR (TS 38.331 section 9.2.1), where it has one; SNs of 12 bits, which every mode of NR can have.
-//! Deviations from the source: infinity is written 0, which no list of pollPDU and pollByte has; LTE's t-Reordering is set by the
-//! key of NR's t-Reassembly, since one stands where the other does.
+//! Source: TS 38.331 section 6.3.2 (`RLC-Config`) and TS 36.331 section 6.3.2 (`RLC-Config`), with
+//! the names of TS 38.322. Any value between the least and the greatest of the standard's list is
+//! taken, not only those listed. Defaults are those of the default configuration of NR (TS 38.331
+//! section 9.2.1), where it has one; SNs of 12 bits, which every mode of NR can have. Deviations
+//! from the source: infinity is written 0, which no list of pollPDU and pollByte has; LTE's
+//! t-Reordering is set by the key of NR's t-Reassembly, since one stands where the other does.
 
 use super::codec::Format;
 use justfull_base::doc::MethodDoc;
@@ -122,7 +123,8 @@ const TM_DOC: MethodDoc = MethodDoc {
     name: "tm",
     kind: KIND,
     title: "Transparent mode",
-    text: "An SDU is a PDU: no header, no segmentation. An SDU waits for a grant that holds all of it.",
+    text: "An SDU is a PDU: no header, no segmentation. An SDU waits for a grant that holds all \
+           of it.",
     sources: "TS 38.322 section 5.2.1",
     deviations: "none",
     params: TmConfig::params,
@@ -132,8 +134,9 @@ const UM_DOC: MethodDoc = MethodDoc {
     name: "um",
     kind: KIND,
     title: "Unacknowledged mode",
-    text: "SDUs are cut to fit the grant and put together by the UE. What is lost on the air stays lost: the rest of its SDU is given \
-           up when t-Reassembly ends. LTE concatenates SDUs in one PDU and delivers in order.",
+    text: "SDUs are cut to fit the grant and put together by the UE. What is lost on the air \
+           stays lost: the rest of its SDU is given up when t-Reassembly ends. LTE concatenates \
+           SDUs in one PDU and delivers in order.",
     sources: "TS 38.322 section 5.2.2; TS 36.322 section 5.1.2",
     deviations: "values between those that the standard lists are allowed",
     params: UmConfig::params,
@@ -143,8 +146,9 @@ const AM_DOC: MethodDoc = MethodDoc {
     name: "am",
     kind: KIND,
     title: "Acknowledged mode",
-    text: "As unacknowledged mode, and what is lost is sent again: the sender polls, the UE answers with a status report that names \
-           the bytes that miss. NR delivers each SDU when it is complete, LTE in order.",
+    text: "As unacknowledged mode, and what is lost is sent again: the sender polls, the UE \
+           answers with a status report that names the bytes that miss. NR delivers each SDU when \
+           it is complete, LTE in order.",
     sources: "TS 38.322 sections 5.2.3 and 5.3; TS 36.322 sections 5.1.3 and 5.2",
     deviations: "values between those that the standard lists are allowed; 0 stands for infinity",
     params: AmConfig::params,

@@ -1,14 +1,16 @@
 //! Receiving side of an RLC entity: puts SDUs together again, gives up or reports what is missing.
 //!
-//! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2, 5.1.3.2, 5.2.3. NR delivers an SDU as soon
-//! as it is complete and leaves the order to PDCP; LTE delivers in order.
+//! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2,
+//! 5.1.3.2, 5.2.3. NR delivers an SDU as soon as it is complete and leaves the order to PDCP; LTE
+//! delivers in order.
 //!
-//! A PDU whose header contradicts its parts, is of another mode, or has an SN beyond its field is discarded, as is one outside the
-//! window and a duplicate.
+//! A PDU whose header contradicts its parts, is of another mode, or has an SN beyond its field is
+//! discarded, as is one outside the window and a duplicate.
 //!
-//! Memory: at most 128 B while SDUs come in order, for UM of LTE 160 B more, for AM 288 B more. From the first gap on, 4 B for each SN
-//! of the window (16 to 131 072), and for each SN that is received in part or (LTE) waits for an earlier one 48 to 72 B with 8 B for
-//! each run of bytes and (LTE) 32 B for each piece of an SDU. What has grown is kept.
+//! Memory: at most 128 B while SDUs come in order, for UM of LTE 160 B more, for AM 288 B more.
+//! From the first gap on, 4 B for each SN of the window (16 to 131 072), and for each SN that is
+//! received in part or (LTE) waits for an earlier one 48 to 72 B with 8 B for each run of bytes and
+//! (LTE) 32 B for each piece of an SDU. What has grown is kept.
 
 mod am;
 mod assembly;
@@ -32,8 +34,9 @@ pub trait SduSink {
     /// Bytes of `sdu` were kept and are given up.
     fn abandon(&mut self, sdu: SduHandle);
 
-    /// A PDU with these parts was discarded: stale, duplicate or not valid. For a sink that must know the fate of every SDU: in
-    /// unacknowledged mode a PDU that comes after the window has moved on leaves no other trace.
+    /// A PDU with these parts was discarded: stale, duplicate or not valid. For a sink that must
+    /// know the fate of every SDU: in unacknowledged mode a PDU that comes after the window has
+    /// moved on leaves no other trace.
     fn discard(&mut self, _parts: &[Part]) {}
 }
 
@@ -88,8 +91,9 @@ impl RlcRx {
         Ok(Self { kind, discarded: 0 })
     }
 
-    /// Takes the PDUs of a block that was decoded. `deliver` gets each SDU that is complete; `abandoned` each SDU of which bytes were
-    /// kept and are given up (unacknowledged mode: the window moved on). STATUS PDUs are left to [`super::RlcTx::on_status`].
+    /// Takes the PDUs of a block that was decoded. `deliver` gets each SDU that is complete;
+    /// `abandoned` each SDU of which bytes were kept and are given up (unacknowledged mode: the
+    /// window moved on). STATUS PDUs are left to [`super::RlcTx::on_status`].
     #[inline]
     pub fn receive(
         &mut self,
@@ -118,12 +122,16 @@ impl RlcRx {
                 (Kind::NrUm(um), &PduHeader::NrUm { si, sn, so }) => {
                     um.receive(now, (si, sn, so), parts, sink)
                 }
-                (Kind::LteUm(um), &PduHeader::LteUm { fi, sn }) => um.receive(now, (fi, sn), parts, sink),
+                (Kind::LteUm(um), &PduHeader::LteUm { fi, sn }) => {
+                    um.receive(now, (fi, sn), parts, sink)
+                }
                 (Kind::NrAm(am), &PduHeader::NrAm { poll, si, sn, so }) => {
                     am.receive_nr(now, poll, (si, sn, so), parts, &mut |sdu| sink.deliver(sdu))
                 }
                 (Kind::LteAm(am), &PduHeader::LteAm { poll, fi, sn, segment }) => {
-                    am.receive_lte(now, poll, (fi, sn, segment), parts, &mut |sdu| sink.deliver(sdu))
+                    am.receive_lte(now, poll, (fi, sn, segment), parts, &mut |sdu| {
+                        sink.deliver(sdu)
+                    })
                 }
                 _ => false,
             };
@@ -153,8 +161,9 @@ impl RlcRx {
         Some(at).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-Reassembly may have ended: what is missing is given up (UM) or reported (AM). `deliver` gets what can now be delivered,
-    /// `abandoned` each SDU of which bytes were kept and are given up.
+    /// t-Reassembly may have ended: what is missing is given up (UM) or reported (AM). `deliver`
+    /// gets what can now be delivered, `abandoned` each SDU of which bytes were kept and are
+    /// given up.
     pub fn on_timeout(
         &mut self,
         now: Instant,
@@ -175,7 +184,8 @@ impl RlcRx {
         }
     }
 
-    /// From when on a status report may be sent; none when none was triggered (TS 38.322 section 5.3.4).
+    /// From when on a status report may be sent; none when none was triggered (TS 38.322 section
+    /// 5.3.4).
     #[must_use]
     pub fn status_due(&self) -> Option<Instant> {
         match &self.kind {
@@ -185,8 +195,8 @@ impl RlcRx {
         }
     }
 
-    /// The status report, cut to `grant` bytes, when one is due; t-StatusProhibit starts. None when none is due or not even a report
-    /// without NACKs fits.
+    /// The status report, cut to `grant` bytes, when one is due; t-StatusProhibit starts. None when
+    /// none is due or not even a report without NACKs fits.
     pub fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         match &mut self.kind {
             Kind::NrAm(am) => am.status(now, grant),
@@ -202,8 +212,12 @@ mod tests {
 
     #[test]
     fn entities_are_as_small_as_the_page_says() {
-        let sizes =
-            [size_of::<RlcRx>(), size_of::<LteUm>(), size_of::<Am<NrSdus>>(), size_of::<Am<LtePdus>>()];
+        let sizes = [
+            size_of::<RlcRx>(),
+            size_of::<LteUm>(),
+            size_of::<Am<NrSdus>>(),
+            size_of::<Am<LtePdus>>(),
+        ];
         assert!(sizes[0] <= 128 && sizes[1] <= 160 && sizes[2].max(sizes[3]) <= 288, "{sizes:?}");
         let (sdu, pdu) = (size_of::<nr_um::Sdu>(), size_of::<assembly::LtePdu>());
         assert!(sdu <= 48 && pdu <= 72 && size_of::<assembly::Placed>() <= 32, "{sdu} {pdu}");

@@ -1,4 +1,5 @@
-//! Sequence numbers: arithmetic modulo 2^bits. Windows are half of the space (TS 38.322 and 36.322 section 7.2).
+//! Sequence numbers: arithmetic modulo 2^bits. Windows are half of the space (TS 38.322 and 36.322
+//! section 7.2).
 
 /// The numbers of a field of some bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

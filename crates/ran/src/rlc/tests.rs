@@ -91,7 +91,11 @@ fn through_bytes(format: Format, content: &TbContent) -> TbContent {
     for pdu in &content.pdus {
         bytes.clear();
         encode(format, content, pdu, &mut bytes);
-        assert_eq!(bytes.len() as u32, pdu.header_bytes, "the header has as many bytes as were counted");
+        assert_eq!(
+            bytes.len() as u32,
+            pdu.header_bytes,
+            "the header has as many bytes as were counted"
+        );
         let parts = content.parts_of(pdu);
         let data: u32 = parts.iter().map(|part| part.len).sum();
         bytes.resize(bytes.len() + data as usize, 0xa5);

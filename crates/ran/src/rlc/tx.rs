@@ -1,11 +1,14 @@
-//! Transmitting side of an RLC entity: cuts or joins SDUs to the grants of the MAC, and in acknowledged mode repeats what was lost.
+//! Transmitting side of an RLC entity: cuts or joins SDUs to the grants of the MAC, and in
+//! acknowledged mode repeats what was lost.
 //!
-//! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1, 5.2. The entity has no queue of its
-//! own: it pulls from an [`SduSource`] at the moment of the grant, so that what the standards call its transmission buffer is the
-//! source, and only the SDU that is partly sent, and in acknowledged mode what is not acknowledged, is remembered here.
+//! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1,
+//! 5.2. The entity has no queue of its own: it pulls from an [`SduSource`] at the moment of the
+//! grant, so that what the standards call its transmission buffer is the source, and only the SDU
+//! that is partly sent, and in acknowledged mode what is not acknowledged, is remembered here.
 //!
-//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR) or 20 B for each PDU and 24 B for each piece of an SDU (LTE) that is not
-//! acknowledged, up to the window (2048 or 131 072 SDUs; 512 PDUs), and 12 B for each piece that waits to be sent again.
+//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR) or 20 B for each PDU and 24 B for
+//! each piece of an SDU (LTE) that is not acknowledged, up to the window (2048 or 131 072 SDUs; 512
+//! PDUs), and 12 B for each piece that waits to be sent again.
 
 mod am_lte;
 mod am_nr;
@@ -23,14 +26,16 @@ use concatenate::LteUm;
 use justfull_base::{ConfigError, Instant};
 use segment::NrUm;
 
-/// What waits inside an entity, beside the queue that it pulls from; each in bytes with headers as if in PDUs of its own.
+/// What waits inside an entity, beside the queue that it pulls from; each in bytes with headers as
+/// if in PDUs of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// STATUS PDUs.
     pub control: u32,
     /// What is to be sent again.
     pub retransmission: u32,
-    /// The rest of the SDU at the head of the queue, of which a part is sent; 0 when there is none.
+    /// The rest of the SDU at the head of the queue, of which a part is sent; 0 when there is
+    /// none.
     pub rest_of_head: u32,
 }
 
@@ -51,7 +56,8 @@ pub struct HeaderBytes {
     pub first: u32,
     /// Of a PDU with another segment.
     pub later: u32,
-    /// Bits that each further SDU adds where SDUs are concatenated in one PDU (LTE); none where each has a PDU of its own.
+    /// Bits that each further SDU adds where SDUs are concatenated in one PDU (LTE); none where
+    /// each has a PDU of its own.
     pub further_bits: Option<u32>,
 }
 
@@ -91,8 +97,8 @@ impl RlcTx {
         Self::above(0, config)
     }
 
-    /// The same, above a layer that puts `below` bytes before each PDU (at most 8; MAC's subheader): these count as header bytes, also
-    /// within the grant.
+    /// The same, above a layer that puts `below` bytes before each PDU (at most 8; MAC's
+    /// subheader): these count as header bytes, also within the grant.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -112,9 +118,10 @@ impl RlcTx {
         Ok(Self { kind })
     }
 
-    /// Puts PDUs of at most `grant` bytes at the end of `out`: status reports first, then what is to be sent again, then SDUs of
-    /// `source` (TS 38.322 section 5.2.3.1.1). Answers their bytes with headers; 0 when not even a header and a byte fit, when there is
-    /// nothing to send, or when the window of acknowledged mode is full.
+    /// Puts PDUs of at most `grant` bytes at the end of `out`: status reports first, then what is
+    /// to be sent again, then SDUs of `source` (TS 38.322 section 5.2.3.1.1). Answers their
+    /// bytes with headers; 0 when not even a header and a byte fit, when there is nothing to
+    /// send, or when the window of acknowledged mode is full.
     #[inline]
     pub fn pull(
         &mut self,
@@ -147,8 +154,8 @@ impl RlcTx {
         }
     }
 
-    /// An SDU that goes whole leaves no trace here or at the receiver, since its PDU has no SN (TM, and UM of NR: TS 38.322 section
-    /// 6.2.2.3) and no SDU is partly sent.
+    /// An SDU that goes whole leaves no trace here or at the receiver, since its PDU has no SN (TM,
+    /// and UM of NR: TS 38.322 section 6.2.2.3) and no SDU is partly sent.
     #[must_use]
     #[inline]
     pub const fn forgets_whole(&self) -> bool {
@@ -171,8 +178,8 @@ impl RlcTx {
         }
     }
 
-    /// Appends the sizes of the first `most` PDUs that wait inside it, headers included, in the order in which [`Self::pull`] sends
-    /// them; the rest of the SDU at the head is the last.
+    /// Appends the sizes of the first `most` PDUs that wait inside it, headers included, in the
+    /// order in which [`Self::pull`] sends them; the rest of the SDU at the head is the last.
     pub fn next_sizes(&self, most: usize, sizes: &mut Vec<u32>) {
         let end = sizes.len().saturating_add(most);
         match &self.kind {
@@ -208,10 +215,11 @@ impl RlcTx {
         }
     }
 
-    /// A status report of the peer came. `acked` hears of each SDU that arrived: in NR when it is acknowledged, in LTE in order, when
-    /// all PDUs up to its last are. What the report makes it give up is told by [`Self::given_up`]; the entity goes on. A report that
-    /// acknowledges what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one that is older than the
-    /// window, likewise. In other modes nothing happens.
+    /// A status report of the peer came. `acked` hears of each SDU that arrived: in NR when it is
+    /// acknowledged, in LTE in order, when all PDUs up to its last are. What the report makes
+    /// it give up is told by [`Self::given_up`]; the entity goes on. A report that acknowledges
+    /// what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one
+    /// that is older than the window, likewise. In other modes nothing happens.
     pub fn on_status(&mut self, _now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_status(status, acked),
@@ -220,8 +228,9 @@ impl RlcTx {
         }
     }
 
-    /// Tells the SDUs of which the last report or timeout made the maxRetxThreshold-th retransmission due, in LTE that of a PDU with
-    /// a byte of them (TS 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may tell an SDU more than once, for several PDUs.
+    /// Tells the SDUs of which the last report or timeout made the maxRetxThreshold-th
+    /// retransmission due, in LTE that of a PDU with a byte of them (TS 38.322 section 5.3.2,
+    /// TS 36.322 section 5.2.1). LTE may tell an SDU more than once, for several PDUs.
     pub fn given_up(&self, each: impl FnMut(SduHandle)) {
         match &self.kind {
             Kind::NrAm(am) => am.given_up(each),
@@ -230,8 +239,8 @@ impl RlcTx {
         }
     }
 
-    /// A status report of this entity's own receiving side is to be sent; one that still waits is replaced. In other modes than
-    /// acknowledged mode nothing happens.
+    /// A status report of this entity's own receiving side is to be sent; one that still waits is
+    /// replaced. In other modes than acknowledged mode nothing happens.
     pub fn queue_status(&mut self, status: &StatusPdu) {
         match &mut self.kind {
             Kind::NrAm(am) => am.queue_status(status),
@@ -251,9 +260,10 @@ impl RlcTx {
         Some(at).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-PollRetransmit may have ended (TS 38.322 section 5.3.3.4). `more_waits` says whether the source has an SDU: if not, or if the
-    /// window is full, the last SDU or PDU that is not acknowledged is sent again to carry the poll. What that makes it give up
-    /// is told by [`Self::given_up`].
+    /// t-PollRetransmit may have ended (TS 38.322 section 5.3.3.4). `more_waits` says whether the
+    /// source has an SDU: if not, or if the window is full, the last SDU or PDU that is not
+    /// acknowledged is sent again to carry the poll. What that makes it give up is told by
+    /// [`Self::given_up`].
     pub fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_timeout(now, more_waits),
@@ -274,7 +284,12 @@ impl RlcTx {
 }
 
 /// Whole SDUs, each a PDU without header.
-fn pull_transparent(below: u32, grant: u32, source: &mut impl SduSource, out: &mut TbContent) -> u32 {
+fn pull_transparent(
+    below: u32,
+    grant: u32,
+    source: &mut impl SduSource,
+    out: &mut TbContent,
+) -> u32 {
     let mut used = 0;
     while let Some(head) = source.head().filter(|head| head.size + below <= grant - used) {
         out.push_single(PduHeader::Tm, below, segment::part(head.handle, head.size, 0, head.size));

@@ -1,9 +1,10 @@
 //! Deficit round robin: bytes in proportion to weights, at constant cost per packet.
 //!
-//! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", 1996. Each queue in turn gets a
-//! credit of `quantum x weight` bytes and sends while its first packet fits in its credit; a queue that has nothing to send
-//! loses its credit. Default quantum 1500 B, one full packet, so that each turn sends at least one.
-//! Deviations from the source: a queue whose bearer takes nothing now keeps its credit and is passed over.
+//! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", 1996. Each
+//! queue in turn gets a credit of `quantum x weight` bytes and sends while its first packet fits in
+//! its credit; a queue that has nothing to send loses its credit. Default quantum 1500 B, one full
+//! packet, so that each turn sends at least one. Deviations from the source: a queue whose bearer
+//! takes nothing now keeps its credit and is passed over.
 
 use super::{Candidate, SdapScheduler};
 use alloc::vec::Vec;
@@ -25,7 +26,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "drr",
     kind: "scheduler",
     title: "SDAP deficit round robin, bytes in proportion to weights",
-    text: "Each queue in turn gets a credit of quantum times its weight and sends while its first packet fits.",
+    text: "Each queue in turn gets a credit of quantum times its weight and sends while its first \
+           packet fits.",
     sources: "Shreedhar and Varghese 1996",
     deviations: "a queue whose bearer takes nothing now keeps its credit",
     params: DrrConfig::params,
@@ -48,7 +50,12 @@ impl Drr {
     /// The quantum is out of bounds.
     pub fn new(config: &DrrConfig, queues: usize) -> Result<Self, ConfigError> {
         config.validate()?;
-        Ok(Self { quantum: config.quantum.0, credit: alloc::vec![0; queues], turn: 0, credited: false })
+        Ok(Self {
+            quantum: config.quantum.0,
+            credit: alloc::vec![0; queues],
+            turn: 0,
+            credited: false,
+        })
     }
 
     fn next_turn(&mut self) {

@@ -1,4 +1,5 @@
-//! The queue with the least priority number first; ties by order in the configuration. A busy urgent flow starves the others.
+//! The queue with the least priority number first; ties by order in the configuration. A busy
+//! urgent flow starves the others.
 //!
 //! Source: T20 section 5. Deviations from the source: none.
 
@@ -17,7 +18,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     name: "strict_priority",
     kind: "scheduler",
     title: "SDAP strict priority",
-    text: "The queue with the least priority number first; ties by order in the configuration. A busy urgent flow starves the others.",
+    text: "The queue with the least priority number first; ties by order in the configuration. A \
+           busy urgent flow starves the others.",
     sources: "T20 section 5",
     deviations: "none",
     params: StrictPriorityConfig::params,

@@ -57,7 +57,8 @@ fn round_robin_shares_packets_and_drr_shares_bytes_by_weight() {
     let candidates = [candidate(200, 1), candidate(1500, 2)];
     let mut scheduler = AnySdapScheduler::RoundRobin(RoundRobin::default());
     assert_eq!(share(&mut scheduler, &candidates, 1000), [100_000, 750_000]);
-    let mut scheduler = AnySdapScheduler::Drr(Drr::new(&DrrConfig::default(), 2).expect("sound").into());
+    let mut scheduler =
+        AnySdapScheduler::Drr(Drr::new(&DrrConfig::default(), 2).expect("sound").into());
     let sent = share(&mut scheduler, &candidates, 9_500);
     let ratio = sent[1] as f64 / sent[0] as f64;
     assert!((1.98..2.02).contains(&ratio), "{ratio}");

@@ -7,13 +7,23 @@ use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
 use alloc::boxed::Box;
 
-/// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section 6.1.2; TS 36.321 section 6.1.2). A21's
-/// transport blocks of 1572 and 2292 B leave 1569 and 2289 B.
+/// Bytes of the MAC subheader of an RLC PDU: R, F, LCID and a length of 16 bits (TS 38.321 section
+/// 6.1.2; TS 36.321 section 6.1.2). A21's transport blocks of 1572 and 2292 B leave 1569 and 2289
+/// B.
 const MAC_HEADER: u8 = 3;
 
 /// Key of the streams of chance of UE `index`.
 fn ue_key(config: &StackConfig, index: usize) -> u64 {
     mix(stream_key(config.seed, "ue") ^ index as u64)
+}
+
+/// The UPF's queues, a set for each UE.
+fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
+    let upf = |(index, ue): (usize, &Arc<UeConfig>)| {
+        let key = mix(ue_key(config, index) ^ 1);
+        UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
+    };
+    collect_exactly(config.ues.iter().enumerate().map(upf))
 }
 
 impl Stack {
@@ -24,12 +34,16 @@ impl Stack {
     pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let seed = config.seed;
-        let upf_poll = config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
-        let sdap_poll = config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
-        let mac_ticker = config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
+        let upf_poll =
+            config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
+        let sdap_poll =
+            config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
+        let mac_ticker =
+            config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
         let slot = mac_ticker.map_or(config.mac.slot.period, |t| t.period());
-        let channel = Channel::new(&config.channel, stream_key(seed, "channel"), config.mac.slot.period)
-            .map_err(|e| e.within("channel"))?;
+        let channel =
+            Channel::new(&config.channel, stream_key(seed, "channel"), config.mac.slot.period)
+                .map_err(|e| e.within("channel"))?;
         let unit = config.unit();
         let upf_event_driven = upf_poll.is_none();
         let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
@@ -37,8 +51,10 @@ impl Stack {
         let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let service = AnyService::new(config)?;
-        let clocks = Clocks::new([upf_poll, sdap_poll, mac_ticker], config.tie_order == TieOrder::TopDown);
-        let reported = (config.mac.cqi_delay > 0 && config.mac.carrier.is_some()).then(|| channel.clone());
+        let clocks =
+            Clocks::new([upf_poll, sdap_poll, mac_ticker], config.tie_order == TieOrder::TopDown);
+        let reported =
+            (config.mac.cqi_delay > 0 && config.mac.carrier.is_some()).then(|| channel.clone());
         let mut stack = Self {
             flows: Vec::new(),
             upfs: Vec::new(),
@@ -73,15 +89,12 @@ impl Stack {
             unmatched: 0,
         };
         if !(upf_event_driven && unpaced) {
-            let upf = |(index, ue): (usize, &Arc<UeConfig>)| {
-                let key = mix(ue_key(config, index) ^ 1);
-                UeUpf::new(&config.upf.queue, ue.qos_flows.len(), key).map_err(|e| e.within("upf.queue"))
-            };
-            stack.upfs = collect_exactly(config.ues.iter().enumerate().map(upf))?;
+            stack.upfs = build_upfs(config)?;
         }
         for index in 0..config.ues.len() {
             let radio = stack.build_radio(config, index, &context)?;
-            stack.cell.wants_reports |= radio.bearers.iter().any(|bearer| bearer.limiter.wants_reports());
+            stack.cell.wants_reports |=
+                radio.bearers.iter().any(|bearer| bearer.limiter.wants_reports());
             stack.cell.ues.push(radio);
             let ue = stack.build_ue(config, index, &context)?;
             stack.ues.push(ue);
@@ -106,8 +119,11 @@ impl Stack {
             }
             Ok(bearer)
         });
-        let channel =
-            ue.channel.as_ref().map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period)).transpose();
+        let channel = ue
+            .channel
+            .as_ref()
+            .map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period))
+            .transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
         if config.mac.carrier.is_none()
             && let Some(channel) = &channel
@@ -123,7 +139,11 @@ impl Stack {
         }
         Ok(UeRadio {
             bearers: collect_exactly(bearers).map_err(|e: ConfigError| e.within("rlc"))?.into(),
-            reported: channel.as_ref().filter(|_| self.cell.reported.is_some()).cloned().map(Box::new),
+            reported: channel
+                .as_ref()
+                .filter(|_| self.cell.reported.is_some())
+                .cloned()
+                .map(Box::new),
             channel: channel.map(Box::new),
             slice: ue.slice,
             listed: false,
@@ -139,8 +159,13 @@ impl Stack {
         let ue = &config.ues[index];
         let context = PacerContext { unit: context.unit, slot: context.slot, mtu: context.mtu };
         Ok(Ue {
-            sdap: UeSdap::new(&config.sdap, &ue.qos_flows, &context, mix(ue_key(config, index) ^ 2))
-                .map_err(|e| e.within("sdap"))?,
+            sdap: UeSdap::new(
+                &config.sdap,
+                &ue.qos_flows,
+                &context,
+                mix(ue_key(config, index) ^ 2),
+            )
+            .map_err(|e| e.within("sdap"))?,
             qfis: self.shared(|ue| &ue.qfis, ue.qos_flows.iter().map(|flow| flow.qfi)),
             rules: self.shared(|ue| &ue.rules, ue.rules.iter().cloned()),
             listed: false,
@@ -154,12 +179,15 @@ impl Stack {
         items: impl ExactSizeIterator<Item = T> + Clone,
     ) -> Arc<[T]> {
         match self.ues.last().map(of) {
-            Some(before) if before.iter().eq(items.clone().collect::<Vec<_>>().iter()) => Arc::clone(before),
+            Some(before) if before.iter().eq(items.clone().collect::<Vec<_>>().iter()) => {
+                Arc::clone(before)
+            }
             _ => items.collect(),
         }
     }
 
-    /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them again.
+    /// A limiter whose answer changes with time alone, and a pacer, need a poll that asks them
+    /// again.
     fn check_polls(&self, config: &StackConfig) -> Result<(), ConfigError> {
         let mut bearers = self.cell.ues.iter().flat_map(|ue| ue.bearers.iter());
         let paces = bearers.any(|bearer| bearer.limiter.paces());

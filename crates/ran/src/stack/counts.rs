@@ -49,13 +49,15 @@ impl Stack {
         counts
     }
 
-    /// The counts that contradict each other, in words, unless every packet is delivered, dropped with a reason, or still
-    /// queued, in each queue and in all: a bug of this crate.
+    /// The counts that contradict each other, in words, unless every packet is delivered, dropped
+    /// with a reason, or still queued, in each queue and in all: a bug of this crate.
     #[must_use]
     pub fn broken_conservation(&self) -> Option<String> {
         let c = self.conserved();
         let queue = self.queues().find_map(ManagedQueue::broken_conservation);
-        queue.or_else(|| (c.entered != c.delivered + c.dropped + c.queued).then(|| alloc::format!("{c:?}")))
+        queue.or_else(|| {
+            (c.entered != c.delivered + c.dropped + c.queued).then(|| alloc::format!("{c:?}"))
+        })
     }
 
     /// Fails the run where [`Self::broken_conservation`] finds something.
@@ -67,8 +69,9 @@ impl Stack {
         assert!(broken.is_none(), "packets are conserved: {}", broken.unwrap_or_default());
     }
 
-    /// Mechanisms that are configured and had no effect so far: `limiter` (no packet was held back), `pacer` (it left none in the UPF),
-    /// and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (none dropped or marked a packet). The run so far is that of a cell without them.
+    /// Mechanisms that are configured and had no effect so far: `limiter` (no packet was held
+    /// back), `pacer` (it left none in the UPF), and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (none
+    /// dropped or marked a packet). The run so far is that of a cell without them.
     #[must_use]
     pub fn never_acted(&self) -> Vec<&'static str> {
         let limits = self.all_bearers().any(|bearer| !bearer.limiter.is_unlimited());
@@ -91,8 +94,8 @@ impl Stack {
         self.all_bearers().count() as u64
     }
 
-    /// Most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a byte, or a resource block's share of the
-    /// largest transport block.
+    /// Most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a
+    /// byte, or a resource block's share of the largest transport block.
     #[must_use]
     pub fn most_bytes_per_unit(&self) -> u64 {
         self.service.most_bytes_per_unit()
@@ -106,7 +109,8 @@ impl Stack {
             sum[0] += upf.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
         }
         for ue in self.sdap_busy.iter().map(|&i| &self.ues[i as usize]) {
-            sum[1] += ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
+            sum[1] +=
+                ue.sdap.queues.iter().map(|q| u64::from(q.queue.backlog_packets())).sum::<u64>();
         }
         sum
     }

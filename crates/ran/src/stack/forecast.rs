@@ -21,7 +21,8 @@ impl Stack {
         }
     }
 
-    /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the pulls before it.
+    /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the
+    /// pulls before it.
     pub(super) fn clairvoyant_need(&self, now: Instant) -> u64 {
         let Some(context) = &self.clairvoyant else { return 0 };
         let Clocks { upf, sdap, top_down, .. } = &self.clocks;

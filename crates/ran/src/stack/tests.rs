@@ -6,7 +6,9 @@ use crate::config::{Phase, Skew};
 use crate::limiter::{Bdp5gConfig, ClairvoyantConfig, DrqlConfig, FixedConfig, LimiterConfig};
 use crate::pacer::{ClairvoyantPacerConfig, PacerConfig, UspConfig};
 use crate::scheduler::{DrrConfig, SdapSchedulerConfig, StrictPriorityConfig};
-use crate::{MacConfig, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, UeConfig, UpfConfig};
+use crate::{
+    MacConfig, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, UeConfig, UpfConfig,
+};
 use alloc::string::String;
 use alloc::vec;
 use justfull_base::packet::Protocol;
@@ -58,7 +60,10 @@ impl Log {
 
     /// Packets of `flow` delivered by `us` microseconds.
     fn delivered_by(&self, us: u64, flow: u32) -> usize {
-        self.deliveries.iter().filter(|(at, f, _)| at.as_nanos() <= us * 1_000 && *f == flow).count()
+        self.deliveries
+            .iter()
+            .filter(|(at, f, _)| at.as_nanos() <= us * 1_000 && *f == flow)
+            .count()
     }
 }
 
@@ -79,13 +84,20 @@ fn constant(per_slot: u64, unit: CapacityUnit) -> ChannelConfig {
     ChannelConfig::Constant(ConstantConfig { per_slot, unit })
 }
 
-/// A UE with one QoS flow per entry of `drbs`, told apart by the port; the first is the most urgent.
+/// A UE with one QoS flow per entry of `drbs`, told apart by the port; the first is the most
+/// urgent.
 fn ue(drbs: &[u8]) -> UeConfig {
     let numbered = || (0u8..).zip(drbs);
     UeConfig {
         drbs: drbs.iter().max().map_or(1, |most| most + 1),
         qos_flows: numbered()
-            .map(|(i, &drb)| QosFlowConfig { qfi: qfi(i), drb, priority: i, weight: 1, queue: None })
+            .map(|(i, &drb)| QosFlowConfig {
+                qfi: qfi(i),
+                drb,
+                priority: i,
+                weight: 1,
+                queue: None,
+            })
             .collect(),
         rules: numbered()
             .map(|(i, _)| PacketDetectionRule {
@@ -164,7 +176,9 @@ fn a_packet_meets_each_layer_at_its_next_poll() {
     config.upf.poll = poll(1_000, 300);
     config.sdap.poll = poll(1_000, 700);
     config.mac.slot = poll(10_000, 2_000);
-    for (arrives_us, leaves_us) in [(4_500, 12_000), (11_200, 12_000), (11_300, 12_000), (11_301, 22_000)] {
+    for (arrives_us, leaves_us) in
+        [(4_500, 12_000), (11_200, 12_000), (11_300, 12_000), (11_301, 22_000)]
+    {
         let mut bench = Bench::new(&config);
         bench.send(arrives_us, 0, 1500, 1);
         bench.run_to(40_000);
@@ -209,23 +223,30 @@ fn a_bottom_up_packet_that_arrives_two_polls_before_the_pull_misses_it() {
 #[test]
 fn layers_without_a_poll_forward_at_once_and_refill_at_the_pull() {
     let mut config = packets(2, vec![ue(&[0])]);
-    config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
+    config.rlc.limiter =
+        LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
     let mut bench = Bench::new(&config);
     bench.send(9_999, 0, 1500, 4);
     assert_eq!(bench.stack.backlog_packets(), [0, 2, 2]);
     bench.run_to(10_000);
-    assert_eq!(bench.stack.backlog_packets(), [0, 0, 2], "what the pull made room for enters at the pull");
+    assert_eq!(
+        bench.stack.backlog_packets(),
+        [0, 0, 2],
+        "what the pull made room for enters at the pull"
+    );
     bench.run_to(30_000);
     assert_eq!(bench.log.times_us(), [10_000, 10_000, 20_000, 20_000]);
 }
 
 #[test]
 fn an_urgent_packet_overtakes_in_sdap_with_strict_priority_and_not_with_fifo() {
-    // Thirty packets of bulk, five a slot: five in the RLC, the rest waits where it can be overtaken.
+    // Thirty packets of bulk, five a slot: five in the RLC, the rest waits where it can be
+    // overtaken.
     let strict = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
     for (scheduler, leaves_us) in [(strict, 20_000), (SdapSchedulerConfig::default(), 70_000)] {
         let mut config = packets(5, vec![ue(&[0, 0])]);
-        config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(5), overdraw: true });
+        config.rlc.limiter =
+            LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(5), overdraw: true });
         config.sdap.scheduler = scheduler;
         let mut bench = Bench::new(&config);
         bench.send(1_000, 1, 1500, 30);
@@ -233,7 +254,11 @@ fn an_urgent_packet_overtakes_in_sdap_with_strict_priority_and_not_with_fifo() {
         bench.run_to(100_000);
         let (at, _, bound) = bench.log.deliveries.iter().find(|d| d.1 == 0).expect("delivered");
         assert_eq!(at.as_nanos() / 1_000, leaves_us);
-        assert_eq!(*bound, Some(Instant::from_nanos(10 * MS)), "an empty cell would have served it at 10 ms");
+        assert_eq!(
+            *bound,
+            Some(Instant::from_nanos(10 * MS)),
+            "an empty cell would have served it at 10 ms"
+        );
     }
 }
 
@@ -253,7 +278,8 @@ fn each_qfi_goes_to_its_own_bearer_up_to_the_most_a_ue_can_have() {
     for drbs in [1, 8, 32u8] {
         let mapping: Vec<u8> = (0..drbs).rev().collect();
         let mut config = packets(u64::from(drbs), vec![ue(&mapping)]);
-        config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
+        config.rlc.limiter =
+            LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
         let mut bench = Bench::new(&config);
         for flow in 0..u32::from(drbs) {
             bench.send(1_000, flow, 1500, 3);
@@ -272,7 +298,8 @@ fn each_qfi_goes_to_its_own_bearer_up_to_the_most_a_ue_can_have() {
 fn qfis_of_one_bearer_share_its_limit_and_others_do_not() {
     // QFIs 0 and 1 to bearer 0, QFI 2 to bearer 1; two packets may stand in each.
     let mut config = packets(1, vec![ue(&[0, 0, 1])]);
-    config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
+    config.rlc.limiter =
+        LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(2), overdraw: true });
     let mut bench = Bench::new(&config);
     bench.send(1_000, 0, 1500, 5);
     bench.send(2_000, 1, 1500, 5);
@@ -318,7 +345,8 @@ fn a_packet_cut_over_slots_is_delivered_with_its_last_byte() {
     bench.send(1_000, 0, 1_500, 1);
     bench.run_to(60_000);
     assert_eq!(bench.log.times_us(), [40_000]);
-    // 1500 B in slots 1 and 2, of which 500 B are left for the second packet, whose last byte needs slot 3.
+    // 1500 B in slots 1 and 2, of which 500 B are left for the second packet, whose last byte needs
+    // slot 3.
     let mut bench = Bench::new(&bytes(1_000, vec![ue(&[0])]));
     bench.send(1_000, 0, 1_500, 2);
     bench.run_to(60_000);
@@ -342,8 +370,8 @@ fn header_bytes_are_paid_once_per_slot_and_bearer() {
 
 #[test]
 fn a_bearer_that_sends_first_in_a_later_round_of_the_slot_pays_for_its_header_too() {
-    // Of 12 B flow 0 may have 4, which its header alone would take; flows 1 and 2 send 1 + 4 B each. Two bytes are left: enough
-    // for flow 0's packet, but not with its header.
+    // Of 12 B flow 0 may have 4, which its header alone would take; flows 1 and 2 send 1 + 4 B
+    // each. Two bytes are left: enough for flow 0's packet, but not with its header.
     let mut config = bytes(12, vec![ue(&[0, 1, 2])]);
     config.mac.overhead = Bytes(4);
     let mut bench = Bench::new(&config);
@@ -370,7 +398,8 @@ fn bearers_under_5g_bdp_are_each_let_have_their_share_of_the_slot_and_waste_noth
                 most = most.max(bench.stack.backlog_packets()[2]);
             }
         }
-        // The allowances may overlap by their offsets and by an SDU each; told of all of the cell, each would bring 12 and more.
+        // The allowances may overlap by their offsets and by an SDU each; told of all of the cell,
+        // each would bring 12 and more.
         assert!(most <= 12 * 133 / 100 + 6, "{unit:?}: {most} packets before a pull");
         let delivered = bench.log.deliveries.len();
         assert!(delivered >= 280 * 12, "{unit:?}: {delivered} of 3588");
@@ -382,14 +411,21 @@ fn bearers_under_5g_bdp_are_each_let_have_their_share_of_the_slot_and_waste_noth
 #[test]
 fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
     let mut config = packets(4, vec![ue(&[0])]);
-    config.ue_mut(0).rules =
-        vec![PacketDetectionRule { protocol: Some(Protocol::Udp), ..PacketDetectionRule::any(qfi(0)) }];
+    config.ue_mut(0).rules = vec![PacketDetectionRule {
+        protocol: Some(Protocol::Udp),
+        ..PacketDetectionRule::any(qfi(0))
+    }];
     let mut stack = Stack::new(&config).expect("a valid cell");
     let mut log = Log::default();
-    let flows = [Protocol::Udp, Protocol::Tcp]
-        .map(|protocol| stack.open_flow(0, &FiveTuple { protocol, ..FiveTuple::default() }, Dscp::default()));
+    let flows = [Protocol::Udp, Protocol::Tcp].map(|protocol| {
+        stack.open_flow(0, &FiveTuple { protocol, ..FiveTuple::default() }, Dscp::default())
+    });
     for flow in flows {
-        stack.input(Instant::from_nanos(MS), Packet { flow, size: 100, ..Packet::default() }, &mut log);
+        stack.input(
+            Instant::from_nanos(MS),
+            Packet { flow, size: 100, ..Packet::default() },
+            &mut log,
+        );
     }
     stack.wake(Instant::from_nanos(20 * MS), &mut log);
     stack.assert_conserved();
@@ -400,7 +436,8 @@ fn a_packet_that_no_rule_matches_is_dropped_at_the_upf_with_that_reason() {
 
 #[test]
 fn ues_with_their_own_channels_share_the_time_of_a_slot() {
-    // In packets: 3/10 + 3/5 of the slot are used after three turns each; one tenth is left for the faster UE.
+    // In packets: 3/10 + 3/5 of the slot are used after three turns each; one tenth is left for the
+    // faster UE.
     let mut fast_and_slow = vec![ue(&[0]), ue(&[0])];
     fast_and_slow[0].channel = Some(constant(10, CapacityUnit::Packets));
     fast_and_slow[1].channel = Some(constant(5, CapacityUnit::Packets));
@@ -422,7 +459,8 @@ fn ues_with_their_own_channels_share_the_time_of_a_slot() {
 
 #[test]
 fn a_ue_out_of_range_leaves_the_slot_to_the_others() {
-    for (own, unit, size) in [(4, CapacityUnit::Packets, 1_500), (1_500, CapacityUnit::Bytes, 375)] {
+    for (own, unit, size) in [(4, CapacityUnit::Packets, 1_500), (1_500, CapacityUnit::Bytes, 375)]
+    {
         let mut ues = vec![ue(&[0]), ue(&[0])];
         // A channel that carries something in one slot of a thousand, and not in the first.
         let rows = crate::channel::RowsConfig {
@@ -461,7 +499,10 @@ fn overloaded(pacer: PacerConfig, upf_limit: Limit) -> Bench {
 fn usp_keeps_bulk_in_the_upf_and_the_radio_busy() {
     let bench = overloaded(PacerConfig::Usp(UspConfig::default()), Limit::Unlimited);
     let [upf, sdap, rlc] = bench.stack.backlog_packets();
-    assert!(upf > 950 && sdap <= 12 && rlc <= 10, "{upf} in the UPF, {sdap} in SDAP, {rlc} in the RLC");
+    assert!(
+        upf > 950 && sdap <= 12 && rlc <= 10,
+        "{upf} in the UPF, {sdap} in SDAP, {rlc} in the RLC"
+    );
     assert!(bench.log.deliveries.len() >= 985, "{} of 1000 delivered", bench.log.deliveries.len());
     let bench = overloaded(PacerConfig::default(), Limit::Unlimited);
     let [upf, sdap, rlc] = bench.stack.backlog_packets();
@@ -492,7 +533,8 @@ fn a_bearer_that_is_full_does_not_keep_the_others_from_a_poll() {
     config.sdap.poll = poll(1_000, 500);
     config.sdap.batch = 1;
     config.sdap.scheduler = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
-    config.rlc.limiter = LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
+    config.rlc.limiter =
+        LimiterConfig::Fixed(FixedConfig { limit: Limit::Packets(1), overdraw: true });
     config.mac.slot = poll(10_000, 9_900);
     let mut bench = Bench::new(&config);
     bench.send(100, 0, 1_500, 5);
@@ -534,7 +576,8 @@ fn the_clairvoyant_policy_meets_the_bound_for_urgent_packets_and_fills_every_slo
                 let mut config = cell(per_slot, unit, vec![ue(&[0, 0])]);
                 config.tie_order = tie_order;
                 config.sdap.poll = poll(1_000, sdap_phase);
-                config.sdap.scheduler = SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
+                config.sdap.scheduler =
+                    SdapSchedulerConfig::StrictPriority(StrictPriorityConfig {});
                 config.rlc.limiter = LimiterConfig::Clairvoyant(ClairvoyantConfig {});
                 if upf_period > 0 {
                     config.upf.poll = poll(upf_period, upf_phase);

@@ -183,7 +183,8 @@ impl Naive {
 
     pub(crate) fn view(&self, id: FlowId) -> (Category, Windows) {
         let flow = self.ues.iter().flat_map(|ue| &ue.flows).find(|f| f.id == id).expect("open");
-        let windows = Windows { server: flow.server, radio: flow.radio_window, reading: flow.reading };
+        let windows =
+            Windows { server: flow.server, radio: flow.radio_window, reading: flow.reading };
         (flow.category, windows)
     }
 

@@ -1,4 +1,5 @@
-//! What every column of the result files is called, means and holds: the one source of headers, reference and values.
+//! What every column of the result files is called, means and holds: the one source of headers,
+//! reference and values.
 
 macro_rules! column {
     ($name:literal, $unit:literal, $meaning:literal, $value:expr) => {
@@ -17,7 +18,8 @@ macro_rules! in_runs {
                 .x
                 .as_ref()
                 .map_or(Value::Absent, |x| Value::text(&x.0))),
-            column!("x_value", "of x_name", "Point of the sweep.", |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
+            column!("x_value", "of x_name", "Point of the sweep.",
+                |r| Value::real(r.group.x.as_ref().map(|x| x.1))),
             column!("method", "text", "Name of the method.", |r| Value::text(&r.run.method)),
             column!("seed", "number", "Seed of the run.", |r| Value::Whole(r.run.seed)),
             $($column,)*

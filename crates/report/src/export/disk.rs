@@ -1,7 +1,9 @@
-//! The operations on the disk by which results are written, each relative to an open folder and none through a symbolic link.
+//! The operations on the disk by which results are written, each relative to an open folder and
+//! none through a symbolic link.
 //!
-//! Whoever owns a folder may plant links in it and exchange its parts at any moment. Nothing here follows a link, creates a file
-//! over another, or depends on a name that can be foreseen, so that a run as root does not write where its user did not say.
+//! Whoever owns a folder may plant links in it and exchange its parts at any moment. Nothing here
+//! follows a link, creates a file over another, or depends on a name that can be foreseen, so that
+//! a run as root does not write where its user did not say.
 //!
 //! Each operation is a step that tests let fail (`faults`).
 
@@ -40,14 +42,21 @@ impl Dir {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let path = fs::canonicalize(path)?;
-        let fd = rustix::fs::open(&path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let fd = rustix::fs::open(
+            &path,
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         Ok(Self { fd, path })
     }
 
     /// Opens the folder `name` in this one.
     pub(crate) fn sub(&self, name: &OsStr) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self { fd: rustix::fs::openat(&self.fd, name, flags, Mode::empty())?, path: self.path.join(name) })
+        Ok(Self {
+            fd: rustix::fs::openat(&self.fd, name, flags, Mode::empty())?,
+            path: self.path.join(name),
+        })
     }
 
     /// Makes the folder `name`, which must not exist.
@@ -59,7 +68,8 @@ impl Dir {
     /// Makes the file `name`, which must not exist, and opens it for writing.
     pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
         step!(Create);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?))
     }
 
@@ -67,7 +77,8 @@ impl Dir {
     pub(crate) fn lock_file(&self, name: &OsStr) -> io::Result<File> {
         step!(Create);
         // A FIFO of that name must not hold the run up.
-        let flags = OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?))
     }
 
@@ -90,9 +101,11 @@ impl Dir {
         }
     }
 
-    /// Whether another file system, or another part of one, is mounted at `name`: such a folder cannot be renamed.
+    /// Whether another file system, or another part of one, is mounted at `name`: such a folder
+    /// cannot be renamed.
     pub(crate) fn is_mounted(&self, name: &OsStr) -> bool {
-        let found = rustix::fs::statx(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
+        let found =
+            rustix::fs::statx(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
         found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
     }
 
@@ -128,7 +141,9 @@ impl Dir {
         step!(Exchange);
         use rustix::io::Errno;
         match rustix::fs::renameat_with(&self.fd, a, &self.fd, b, RenameFlags::EXCHANGE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(io::ErrorKind::Unsupported.into()),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                Err(io::ErrorKind::Unsupported.into())
+            }
             outcome => Ok(outcome?),
         }
     }
@@ -145,7 +160,8 @@ impl Dir {
         }
     }
 
-    /// Renames the file `from` to `to`, in whose place it comes; a link at `to` is replaced and not followed.
+    /// Renames the file `from` to `to`, in whose place it comes; a link at `to` is replaced and not
+    /// followed.
     pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         step!(Rename);
         Ok(rustix::fs::renameat(&self.fd, from, &self.fd, to)?)
@@ -203,7 +219,8 @@ pub(crate) const KEPT: usize = 200;
 /// What [`set_aside`] adds.
 const ASIDE: &str = ".old";
 
-/// `.NAME.RANDOM`: where `name` is written until it is whole. A name that would get too long is cut.
+/// `.NAME.RANDOM`: where `name` is written until it is whole. A name that would get too long is
+/// cut.
 pub(crate) fn beside(name: &OsStr) -> OsString {
     let bytes = name.as_bytes();
     let mut made = OsString::from(".");
@@ -234,7 +251,8 @@ impl<'a> Beside<'a> {
     pub(crate) fn parse(found: &'a OsStr) -> Option<Self> {
         let bytes = found.as_bytes();
         let fresh = bytes.strip_suffix(ASIDE.as_bytes());
-        let (name, random) = fresh.unwrap_or(bytes).strip_prefix(b".")?.split_last_chunk::<DIGITS>()?;
+        let (name, random) =
+            fresh.unwrap_or(bytes).strip_prefix(b".")?.split_last_chunk::<DIGITS>()?;
         let hex = random.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
         let name = name.strip_suffix(b".").filter(|name| hex && !name.is_empty())?;
         Some(Self { of: OsStr::from_bytes(name), old: fresh.is_some() })

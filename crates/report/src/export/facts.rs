@@ -28,7 +28,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Keys and values, the keys with the program's name before them, for media that keep pairs of texts.
+    /// Keys and values, the keys with the program's name before them, for media that keep pairs of
+    /// texts.
     #[must_use]
     pub fn pairs(&self) -> [(&'static str, String); 7] {
         [
@@ -63,7 +64,8 @@ pub struct FlowFacts {
     pub dscp: Dscp,
     /// Data radio bearer of its QoS flow; 0 when no rule gives it one.
     pub drb: u8,
-    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP and for frames, whose datagrams differ.
+    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP and for
+    /// frames, whose datagrams differ.
     pub datagrams: Option<(u32, Duration)>,
     /// Which way its TCP payload goes; none for datagrams.
     pub stream: Option<Way>,
@@ -124,7 +126,10 @@ impl RunFacts {
                     tuple,
                     dscp: flow.dscp,
                     drb: ue.qos_flows.iter().find(|q| Some(q.qfi) == qfi).map_or(0, |q| q.drb),
-                    datagrams: flow.traffic.datagrams().map(|(bytes, interval)| (bytes.0 as u32, interval)),
+                    datagrams: flow
+                        .traffic
+                        .datagrams()
+                        .map(|(bytes, interval)| (bytes.0 as u32, interval)),
                     stream: match &*flow.traffic {
                         Traffic::Tcp { .. } | Traffic::Page(_) => Some(Way::Down),
                         Traffic::Upload { .. } => Some(Way::Up),

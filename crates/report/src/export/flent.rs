@@ -1,20 +1,22 @@
 //! Data files of flent (version 4 of its format): what `flent -p` and its GUI open.
 //!
-//! The run stands as flent's test `tcp_download` (one TCP flow), `tcp_ndown` (several) or `ping` (none), so that flent's own
-//! plots of these tests apply. Time 0 of the simulation is the epoch.
+//! The run stands as flent's test `tcp_download` (one TCP flow), `tcp_ndown` (several) or `ping`
+//! (none), so that flent's own plots of these tests apply. Time 0 of the simulation is the epoch.
 //!
 //! | series | what it is here |
 //! |---|---|
-//! | `TCP download`, `TCP download::N` | goodput at the UE in a step, Mbit/s; N in the order of the scenario |
+//! | `TCP download`, `TCP download::N` | goodput at the UE in a step, Mbit/s |
 //! | `TCP download sum`, `avg`, `fairness` | of these |
 //! | `TCP upload` and so on | the same of uploads, at the server |
-//! | `Ping (ms) ICMP` | mean round-trip time of the pings of the first flow of pings that were sent in a step |
-//! | `VoIP::delay`, `VoIP::jitter`, `VoIP::loss` | of the first flow of datagrams without replies: see below |
+//! | `Ping (ms) ICMP` | mean round-trip time of the first flow of pings, by when they were sent |
+//! | `VoIP::delay`, `jitter`, `loss` | of the first flow of datagrams without replies: see below |
 //!
-//! `VoIP::delay` is the mean one-way delay from server to UE, `jitter` the mean difference between the delays of neighbours, `loss`
-//! the number of datagrams lost; each of the datagrams that were sent in a step.
+//! `VoIP::delay` is the mean one-way delay from server to UE, `jitter` the mean difference between
+//! the delays of neighbours, `loss` the number of datagrams lost; each of the datagrams that were
+//! sent in a step.
 //!
-//! Single values, of every datagram, are in `raw_values`. The test parameter `voip_host` makes flent show its VoIP plots too.
+//! Single values, of every datagram, are in `raw_values`. The test parameter `voip_host` makes
+//! flent show its VoIP plots too.
 
 use super::facts::{FlowFacts, RunFacts, Way};
 use super::measure::{FlowMeasure, Measurements, Trip};
@@ -87,7 +89,8 @@ fn streams(data: &mut Data, measured: &Measurements, facts: &RunFacts, way: Way,
     for (i, series) in all.iter().enumerate() {
         let name = if all.len() == 1 { title.into() } else { format!("{title}::{}", i + 1) };
         let raw = series.iter().enumerate();
-        let raw = raw.map(|(step, value)| json!({"t": middle(measured, step), "val": value})).collect();
+        let raw =
+            raw.map(|(step, value)| json!({"t": middle(measured, step), "val": value})).collect();
         data.add(&name, "Mbits/s", series.clone(), raw);
     }
     if all.len() < 2 {
@@ -104,7 +107,11 @@ fn streams(data: &mut Data, measured: &Measurements, facts: &RunFacts, way: Way,
 }
 
 /// Mean of `value` over the trips that began in each step.
-fn by_step(measured: &Measurements, trips: &[Trip], value: impl Fn(usize) -> Option<f64>) -> Series {
+fn by_step(
+    measured: &Measurements,
+    trips: &[Trip],
+    value: impl Fn(usize) -> Option<f64>,
+) -> Series {
     let mut sums = vec![(0u32, 0.0); measured.steps()];
     for (i, trip) in trips.iter().enumerate() {
         let step = (trip.sent.as_nanos() / measured.step().as_nanos()) as usize;
@@ -117,8 +124,9 @@ fn by_step(measured: &Measurements, trips: &[Trip], value: impl Fn(usize) -> Opt
 }
 
 fn raw(trips: &[Trip], value: impl Fn(usize) -> Option<f64>) -> Vec<Value> {
-    let point =
-        |(i, trip): (usize, &Trip)| Some(json!({"t": trip.sent.as_secs_f64(), "seq": i, "val": value(i)?}));
+    let point = |(i, trip): (usize, &Trip)| {
+        Some(json!({"t": trip.sent.as_secs_f64(), "seq": i, "val": value(i)?}))
+    };
     trips.iter().enumerate().filter_map(point).collect()
 }
 
@@ -140,7 +148,12 @@ fn voip(data: &mut Data, measured: &Measurements, trips: &[Trip]) {
             *lost += 1.0;
         }
     }
-    data.add("VoIP::loss", "count", lost, raw(trips, |i| Some(f64::from(u8::from(trips[i].dropped)))));
+    data.add(
+        "VoIP::loss",
+        "count",
+        lost,
+        raw(trips, |i| Some(f64::from(u8::from(trips[i].dropped)))),
+    );
 }
 
 /// The content of the data file that will stand at `path`.
@@ -150,7 +163,8 @@ fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     streams(&mut data, measured, facts, Way::Up, "TCP upload");
     let streams = facts.flows.iter().filter(|flow| flow.stream == Some(Way::Down)).count();
     let first = |answered: bool| {
-        let wanted = |(flow, _): &(&FlowFacts, _)| flow.datagrams.is_some() && flow.answered == answered;
+        let wanted =
+            |(flow, _): &(&FlowFacts, _)| flow.datagrams.is_some() && flow.answered == answered;
         facts.flows.iter().zip(measured.flows()).find(wanted).map(|(_, measure)| measure)
     };
     if let Some(FlowMeasure { trips, .. }) = first(true) {
@@ -206,7 +220,8 @@ fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     })
 }
 
-/// Writes the data file of a run; its name should end in `.flent.gz`, by which flent knows its files.
+/// Writes the data file of a run; its name should end in `.flent.gz`, by which flent knows its
+/// files.
 ///
 /// # Errors
 /// Names the file when the disk refuses; nothing is left behind then.

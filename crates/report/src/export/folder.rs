@@ -1,8 +1,9 @@
 //! A folder of results: every file of one run, or nothing.
 //!
-//! The files are written into `.NAME.RANDOM` beside the folder, the manifest last, and everything is put on the disk itself; then the
-//! two folders are exchanged at one instant and the old one is removed. Whoever opens the folder at any moment finds the old results
-//! or the new ones; so does whoever comes after a crash. A lock beside the folder keeps a second writer out.
+//! The files are written into `.NAME.RANDOM` beside the folder, the manifest last, and everything
+//! is put on the disk itself; then the two folders are exchanged at one instant and the old one is
+//! removed. Whoever opens the folder at any moment finds the old results or the new ones; so does
+//! whoever comes after a crash. A lock beside the folder keeps a second writer out.
 //!
 //! A live run cannot be made again: the files that the disk takes are kept, and the manifest names
 //! the others.
@@ -87,9 +88,10 @@ struct Staging {
 }
 
 impl ResultsFolder {
-    /// Takes `path` for the results of `subject`: makes the folders above it, takes its lock, cleans up behind killed runs, and looks
-    /// whether what is there may be replaced: nothing, an empty folder, or results of the same subject with nothing else beside
-    /// them. With `force` anything may. `waits` is told when another run writes there.
+    /// Takes `path` for the results of `subject`: makes the folders above it, takes its lock,
+    /// cleans up behind killed runs, and looks whether what is there may be replaced: nothing,
+    /// an empty folder, or results of the same subject with nothing else beside them. With
+    /// `force` anything may. `waits` is told when another run writes there.
     ///
     /// # Errors
     /// Says what is there and what may be; nothing has been made then.
@@ -100,7 +102,10 @@ impl ResultsFolder {
         waits: &mut dyn FnMut(),
     ) -> Result<(Self, Said), Refused> {
         let mut folder = Self::take(path, subject, PATIENCE, waits)?.ok_or_else(|| Refused {
-            found: format!("{}, which another run has been writing for {PATIENCE:?}", path.display()),
+            found: format!(
+                "{}, which another run has been writing for {PATIENCE:?}",
+                path.display()
+            ),
             allowed: "a folder that nobody else writes",
         })?;
         let said = folder.refused(recover::recover(&folder.parent, &folder.name))?;
@@ -109,8 +114,8 @@ impl ResultsFolder {
         Ok((folder, said))
     }
 
-    /// Takes a folder in `above` that did not exist: `name`, or `name-2`, `name-3` ... Cleans up behind killed runs whose folders begin
-    /// with `prefix`.
+    /// Takes a folder in `above` that did not exist: `name`, or `name-2`, `name-3` ... Cleans up
+    /// behind killed runs whose folders begin with `prefix`.
     ///
     /// # Errors
     /// `above` cannot be written.
@@ -143,8 +148,10 @@ impl ResultsFolder {
         patience: Duration,
         waits: &mut dyn FnMut(),
     ) -> Result<Option<Self>, Refused> {
-        let refused =
-            |what: io::Error| Refused { found: format!("{}: {what}", path.display()), allowed: WRITABLE };
+        let refused = |what: io::Error| Refused {
+            found: format!("{}: {what}", path.display()),
+            allowed: WRITABLE,
+        };
         let Some(Component::Normal(name)) = path.components().next_back() else {
             return Err(Refused {
                 found: path.display().to_string(),
@@ -186,8 +193,10 @@ impl ResultsFolder {
     }
 
     fn refused<T>(&self, outcome: io::Result<T>) -> Result<T, Refused> {
-        outcome
-            .map_err(|what| Refused { found: format!("{}: {what}", self.shown.display()), allowed: WRITABLE })
+        outcome.map_err(|what| Refused {
+            found: format!("{}: {what}", self.shown.display()),
+            allowed: WRITABLE,
+        })
     }
 
     /// Takes room for the manifest of results that cannot be made again.
@@ -221,7 +230,8 @@ impl ResultsFolder {
         match self.why_not(&state) {
             Some(why) if !force => Err(Refused {
                 found: found(&format!(", {why}")),
-                allowed: "an empty folder, one of the same command and scenario, or any with --force",
+                allowed: "an empty folder, one of the same command and scenario, or any with \
+                          --force",
             }),
             _ => Ok(()),
         }
@@ -257,8 +267,8 @@ impl ResultsFolder {
         &self.shown
     }
 
-    /// Writes the file `name`, a path in the folder with parts joined by `/`, by `fill`. A file of a
-    /// live run that the disk does not take is left out.
+    /// Writes the file `name`, a path in the folder with parts joined by `/`, by `fill`. A file of
+    /// a live run that the disk does not take is left out.
     ///
     /// # Errors
     /// Names the file when the disk refuses; no results are left then.
@@ -292,8 +302,10 @@ impl ResultsFolder {
     ) -> io::Result<(u64, String)> {
         let staging = self.stage()?;
         let (sub, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut out =
-            BufWriter::with_capacity(1 << 16, Hashed::new(staging.sub(sub)?.create(OsStr::new(name))?));
+        let mut out = BufWriter::with_capacity(
+            1 << 16,
+            Hashed::new(staging.sub(sub)?.create(OsStr::new(name))?),
+        );
         fill(&mut out)?;
         let written = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         disk::sync(&written.file)?;
@@ -319,7 +331,8 @@ impl ResultsFolder {
         Ok(self.staging.as_mut().expect("it was made"))
     }
 
-    /// Writes the manifest and puts the results in their place. Says what became of those that were there.
+    /// Writes the manifest and puts the results in their place. Says what became of those that were
+    /// there.
     ///
     /// # Errors
     /// Names the file or folder that the disk refuses. At the place are then the earlier results,
@@ -343,7 +356,9 @@ impl ResultsFolder {
             None => Ok(said),
             Some((name, what)) => {
                 let all = kept + lost;
-                let told = format!("{what}; {kept} of the {all} files are kept, {MANIFEST} names the others");
+                let told = format!(
+                    "{what}; {kept} of the {all} files are kept, {MANIFEST} names the others"
+                );
                 let told = said.iter().fold(told, |told, line| format!("{told}; {line}"));
                 Err(self.error(&name, io::Error::new(what.kind(), told)))
             }
@@ -355,7 +370,8 @@ impl ResultsFolder {
             None => Old::None,
             Some(there) => {
                 let state = State::of(&self.parent, &self.name)?;
-                // What its owner forbade to others must not be open to them afterwards; we must be able to write.
+                // What its owner forbade to others must not be open to them afterwards; we must be
+                // able to write.
                 self.stage()?.dir.set_mode(there.st_mode | 0o700)?;
                 Old::of(&state)
             }
@@ -381,14 +397,16 @@ impl ResultsFolder {
                 vec![format!("what was in {} is kept as {}", self.shown.display(), kept.display())]
             }
         };
-        // They have their place: there is nothing to remove any more but what they have replaced, and folders made for them stay.
+        // They have their place: there is nothing to remove any more but what they have replaced,
+        // and folders made for them stay.
         self.made.clear();
         let placed = self.parent.sync();
         self.discard();
         placed.map(|()| said)
     }
 
-    /// Puts `staged` where the old folder is, which becomes what [`ResultsFolder::discard`] removes.
+    /// Puts `staged` where the old folder is, which becomes what [`ResultsFolder::discard`]
+    /// removes.
     fn swap(&mut self, staged: &OsStr) -> io::Result<()> {
         match self.parent.exchange(staged, &self.name) {
             Err(what) if what.kind() == io::ErrorKind::Unsupported => {}
@@ -403,7 +421,8 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Puts `staged` in the place that was just left by what is now at `aside`, which returns when that fails.
+    /// Puts `staged` in the place that was just left by what is now at `aside`, which returns when
+    /// that fails.
     fn put(&mut self, staged: &OsStr, aside: &OsStr) -> io::Result<()> {
         let put = self.parent.rename_new(staged, &self.name);
         if put.is_err() {
@@ -416,7 +435,8 @@ impl ResultsFolder {
         put
     }
 
-    /// Moves what was there to a name beside it, `NAME.old` or the next that is free, and puts `staged` in its place.
+    /// Moves what was there to a name beside it, `NAME.old` or the next that is free, and puts
+    /// `staged` in its place.
     fn keep(&mut self, staged: &OsStr) -> io::Result<PathBuf> {
         for n in 1.. {
             let mut kept = self.name.clone();

@@ -1,9 +1,12 @@
-//! Measurements of flows of datagrams under the names of irtt's JSON (its json_format 1); times in ns.
+//! Measurements of flows of datagrams under the names of irtt's JSON (its json_format 1); times in
+//! ns.
 //!
-//! The server of the simulator is irtt's client: it sends, and `send` is the way down to the UE. A flow without replies (a
-//! call) has one-way delays only: its round trips have no `rtt`, and `lost` is about the way down. Time 0 of the simulation is
-//! the epoch, and both ends share its clock. What irtt measures of its own machine (timer error, time in the send call, time in
-//! the server) does not exist here: those statistics have n = 0. Under `justfull` stands where the file comes from.
+//! The server of the simulator is irtt's client: it sends, and `send` is the way down to the UE. A
+//! flow without replies (a call) has one-way delays only: its round trips have no `rtt`, and `lost`
+//! is about the way down. Time 0 of the simulation is the epoch, and both ends share its clock.
+//! What irtt measures of its own machine (timer error, time in the send call, time in the server)
+//! does not exist here: those statistics have n = 0. Under `justfull` stands where the file comes
+//! from.
 
 use super::facts::{FlowFacts, RunFacts};
 use super::measure::{Measurements, Trip};
@@ -22,8 +25,11 @@ const IRTT: &str = "0.9.1";
 /// Statistics of durations as irtt writes them.
 fn duration_stats(mut ns: Vec<f64>) -> Value {
     ns.sort_by(f64::total_cmp);
-    let (Some(min), Some(max), Some(mean)) = (ns.first(), ns.last(), justfull_lab::stats::mean(&ns)) else {
-        return json!({"total": 0, "n": 0, "min": 0, "max": 0, "mean": 0, "stddev": 0, "variance": 0});
+    let (Some(min), Some(max), Some(mean)) =
+        (ns.first(), ns.last(), justfull_lab::stats::mean(&ns))
+    else {
+        return json!({"total": 0, "n": 0, "min": 0, "max": 0, "mean": 0, "stddev": 0,
+            "variance": 0});
     };
     let sd = justfull_lab::stats::sd(&ns).unwrap_or(0.0);
     let median = justfull_base::stats::quantile(&ns, 0.5).unwrap_or(mean);
@@ -87,7 +93,8 @@ fn round_trip(trips: &[Trip], i: usize) -> Value {
         "lost": if trip.dropped { "true_up" } else { "false" },
         "timestamps": {
             "client": {"receive": stamp(trip.replied), "send": stamp(Some(trip.sent))},
-            "server": {"receive": stamp(trip.arrived), "send": stamp(trip.replied.and(trip.arrived))},
+            "server": {"receive": stamp(trip.arrived),
+                "send": stamp(trip.replied.and(trip.arrived))},
         },
         "delay": delay,
         "ipdv": ipdv,
@@ -143,7 +150,8 @@ fn stats(trips: &[Trip], payload: u32, one_way: bool, run: Duration) -> Value {
         "timer_err_percent": 0,
         "timer_misses": 0,
         "timer_miss_percent": 0,
-        "send_rate": rate(sent, payload, trips.first().map(|t| t.sent), trips.last().map(|t| t.sent)),
+        "send_rate": rate(sent, payload, trips.first().map(|t| t.sent),
+            trips.last().map(|t| t.sent)),
         "receive_rate": rate(
             received,
             payload,
@@ -156,7 +164,8 @@ fn stats(trips: &[Trip], payload: u32, one_way: bool, run: Duration) -> Value {
 /// The JSON of one flow.
 fn content(flow: &FlowFacts, class: &str, trips: &[Trip], facts: &RunFacts) -> Value {
     let (payload, interval) = flow.datagrams.unwrap_or_default();
-    let address = |ip: &[u8; 16], port: u16| format!("{}.{}.{}.{}:{port}", ip[12], ip[13], ip[14], ip[15]);
+    let address =
+        |ip: &[u8; 16], port: u16| format!("{}.{}.{}.{}:{port}", ip[12], ip[13], ip[14], ip[15]);
     let local = address(&flow.tuple.source, flow.tuple.source_port);
     let remote = address(&flow.tuple.destination, flow.tuple.destination_port);
     let own = json!({
@@ -196,7 +205,8 @@ fn content(flow: &FlowFacts, class: &str, trips: &[Trip], facts: &RunFacts) -> V
     })
 }
 
-/// The flow that is written: the first of datagrams that the scenario asks the delay of, or else the first of datagrams.
+/// The flow that is written: the first of datagrams that the scenario asks the delay of, or else
+/// the first of datagrams.
 #[must_use]
 pub fn flow_of(facts: &RunFacts) -> Option<usize> {
     let datagrams = |(_, flow): &(usize, &FlowFacts)| flow.datagrams.is_some();
@@ -206,17 +216,20 @@ pub fn flow_of(facts: &RunFacts) -> Option<usize> {
 
 /// The error of a run that irtt could not have measured.
 pub(super) fn without_flow(path: &Path) -> ExportError {
-    let what = std::io::Error::other("the run has no flow of datagrams, which is what irtt measures");
+    let what =
+        std::io::Error::other("the run has no flow of datagrams, which is what irtt measures");
     ExportError { path: path.into(), what }
 }
 
 /// Writes the JSON of the flow that [`flow_of`] names.
 ///
 /// # Errors
-/// Names the file when the disk refuses; nothing is left behind then. A run without such a flow is an error too.
+/// Names the file when the disk refuses; nothing is left behind then. A run without such a flow is
+/// an error too.
 pub fn write(path: &Path, measured: &Measurements, facts: &RunFacts) -> Result<(), ExportError> {
     let i = flow_of(facts).ok_or_else(|| without_flow(path))?;
-    let content = content(&facts.flows[i], facts.class_of(i as u32), &measured.flows()[i].trips, facts);
+    let content =
+        content(&facts.flows[i], facts.class_of(i as u32), &measured.flows()[i].trips, facts);
     write_whole(path, |out| {
         serde_json::to_writer_pretty(&mut *out, &content)?;
         out.write_all(b"\n")

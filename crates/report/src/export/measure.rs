@@ -1,5 +1,5 @@
-//! What flent and irtt measure, gathered while a run goes on: goodput and round-trip times of each flow by steps of time, and
-//! every datagram of the flows that send datagrams.
+//! What flent and irtt measure, gathered while a run goes on: goodput and round-trip times of each
+//! flow by steps of time, and every datagram of the flows that send datagrams.
 //!
 //! Memory grows with the number of steps and of datagrams, not with TCP segments.
 
@@ -140,7 +140,8 @@ impl Measurements {
         }
     }
 
-    /// The UE has `packet` at the slot of `now`, where what leaves the RLC may still be lost on the air.
+    /// The UE has `packet` at the slot of `now`, where what leaves the RLC may still be lost on the
+    /// air.
     pub fn delivered(&mut self, now: Instant, packet: &Packet) {
         if self.datagrams[packet.flow as usize] {
             self.trip(packet).arrived = Some(now + self.air_delay);

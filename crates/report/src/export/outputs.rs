@@ -73,7 +73,8 @@ pub fn as_file_name(run: &str) -> String {
     run.chars().map(|c| if c.is_alphanumeric() || "-_.@=".contains(c) { c } else { '_' }).collect()
 }
 
-/// `path` with `-run` before its first ending, so that `.flent.gz` stays whole. A name that begins with a dot has no ending.
+/// `path` with `-run` before its first ending, so that `.flent.gz` stays whole. A name that begins
+/// with a dot has no ending.
 fn insert(path: &Path, run: &str) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let at = name[1.min(name.len())..].find('.').map_or(name.len(), |at| at + 1);
@@ -96,7 +97,8 @@ pub struct OutputTap {
 }
 
 impl OutputTap {
-    /// Opens the files of `outputs` for the run of `facts`. When one cannot be written on, `failed` is filled and `stop` is set.
+    /// Opens the files of `outputs` for the run of `facts`. When one cannot be written on, `failed`
+    /// is filled and `stop` is set.
     ///
     /// # Errors
     /// Names the first file that cannot be opened.
@@ -118,14 +120,25 @@ impl OutputTap {
         };
         let slots = match &outputs.slots {
             None => None,
-            Some((path, format)) => {
-                Some((SlotTap::new(&facts), RecordFile::create(path, *format, &SLOT_COLUMNS, &facts)?))
-            }
+            Some((path, format)) => Some((
+                SlotTap::new(&facts),
+                RecordFile::create(path, *format, &SLOT_COLUMNS, &facts)?,
+            )),
         };
-        let capture = outputs.pcapng.as_ref().map(|path| Capture::create(path, &facts)).transpose()?;
+        let capture =
+            outputs.pcapng.as_ref().map(|path| Capture::create(path, &facts)).transpose()?;
         let measured = (outputs.flent.is_some() || outputs.irtt.is_some())
             .then(|| Measurements::new(&facts, flent::STEP));
-        Ok(Self { outputs: outputs.clone(), facts, packets, slots, capture, measured, failed, stop })
+        Ok(Self {
+            outputs: outputs.clone(),
+            facts,
+            packets,
+            slots,
+            capture,
+            measured,
+            failed,
+            stop,
+        })
     }
 
     /// Keeps the first failure and asks for the end of the run.
@@ -138,7 +151,8 @@ impl OutputTap {
         }
     }
 
-    /// Writes what is left and puts all files in their places. A tap that is dropped instead leaves no files.
+    /// Writes what is left and puts all files in their places. A tap that is dropped instead leaves
+    /// no files.
     ///
     /// # Errors
     /// Names the first file that could not be written.
@@ -248,7 +262,10 @@ mod tests {
     #[test]
     fn the_run_stands_before_all_endings_and_is_a_sound_name() {
         let name = |path: &str, run: &str| insert(Path::new(path), run).display().to_string();
-        assert_eq!(name("out/run.flent.gz", "CoDel@DRQL-seed3"), "out/run-CoDel@DRQL-seed3.flent.gz");
+        assert_eq!(
+            name("out/run.flent.gz", "CoDel@DRQL-seed3"),
+            "out/run-CoDel@DRQL-seed3.flent.gz"
+        );
         assert_eq!(name("packets", "a/b c"), "packets-a_b_c");
         assert_eq!(name("./.hidden.csv", "x"), "./.hidden-x.csv");
     }

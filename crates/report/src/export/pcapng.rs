@@ -1,13 +1,15 @@
 //! Captures that Wireshark opens: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
 //!
-//! A packet stands once on the interface of each layer, at the instant at which it left that layer, downwards or by a drop; `air`
-//! has it when it reaches the UE or, where the MAC deals in resource blocks, when it is lost on the way; `uplink` has
-//! acknowledgements and echo replies when they reach the server. The comment of a packet says
-//! what the layer did to it. Time 0 of the simulation is the epoch, so that equal runs give equal files.
+//! A packet stands once on the interface of each layer, at the instant at which it left that layer,
+//! downwards or by a drop; `air` has it when it reaches the UE or, where the MAC deals in resource
+//! blocks, when it is lost on the way; `uplink` has acknowledgements and echo replies when they
+//! reach the server. The comment of a packet says what the layer did to it. Time 0 of the
+//! simulation is the epoch, so that equal runs give equal files.
 //!
-//! What is captured is raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it: addresses, ports, lengths, ECN bits, sequence and
-//! acknowledgement numbers, timestamps and SACK blocks are those of the flow; payloads are zeros and cut at [`SNAPLEN`], lengths
-//! and checksums are those of the whole packet. There is no handshake in the simulator, so none is in the file: sequence numbers
+//! What is captured is raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it: addresses, ports,
+//! lengths, ECN bits, sequence and acknowledgement numbers, timestamps and SACK blocks are those of
+//! the flow; payloads are zeros and cut at [`SNAPLEN`], lengths and checksums are those of the
+//! whole packet. There is no handshake in the simulator, so none is in the file: sequence numbers
 //! start at 1, as after a SYN with 0.
 
 mod file;
@@ -53,7 +55,8 @@ pub struct Capture {
     classes: Vec<String>,
     air_delay: Duration,
     airborne: VecDeque<Airborne>,
-    /// Where what leaves the RLC may still be lost on the air: what has left, by number of the packet, until its fate is known.
+    /// Where what leaves the RLC may still be lost on the air: what has left, by number of the
+    /// packet, until its fate is known.
     flying: Option<BTreeMap<u64, Built>>,
     /// The last packet that left a UPF's queue: it enters SDAP next.
     from_upf: Option<u64>,
@@ -95,8 +98,19 @@ impl Capture {
         })
     }
 
-    fn put(&mut self, interface: usize, at: Instant, built: &Built, comment: &str) -> io::Result<()> {
-        self.file.put(interface, at, Kept { bytes: built.kept(), original: built.original }, comment)
+    fn put(
+        &mut self,
+        interface: usize,
+        at: Instant,
+        built: &Built,
+        comment: &str,
+    ) -> io::Result<()> {
+        self.file.put(
+            interface,
+            at,
+            Kept { bytes: built.kept(), original: built.original },
+            comment,
+        )
     }
 
     /// Writes what has reached the UEs by `now`.
@@ -115,11 +129,12 @@ impl Capture {
             (Protocol::Tcp, Some(segment)) => Content::Tcp(segment),
             (Protocol::Icmp, _) => {
                 let next = &mut self.next_echo[flow];
-                let number = *self.echoes.entry((packet.flow, packet.payload)).or_insert_with(|| {
-                    let number = *next;
-                    *next = next.wrapping_add(1);
-                    number
-                });
+                let number =
+                    *self.echoes.entry((packet.flow, packet.payload)).or_insert_with(|| {
+                        let number = *next;
+                        *next = next.wrapping_add(1);
+                        number
+                    });
                 Content::Echo(number)
             }
             _ => Content::Udp,
@@ -132,19 +147,27 @@ impl Capture {
         format!("flow={class} packet={} ue={} qfi={}", packet.id, packet.ue, packet.qfi.get())
     }
 
-    /// Hears `event`; `segment` is what its packet carries where that is TCP. An upload's acknowledgements, which carry none,
-    /// are not captured, and neither are its segments, which do not pass the stack.
+    /// Hears `event`; `segment` is what its packet carries where that is TCP. An upload's
+    /// acknowledgements, which carry none, are not captured, and neither are its segments,
+    /// which do not pass the stack.
     ///
     /// # Errors
     /// What the disk answers.
-    pub fn hear(&mut self, now: Instant, event: &Event, segment: Option<&Segment>) -> io::Result<()> {
+    pub fn hear(
+        &mut self,
+        now: Instant,
+        event: &Event,
+        segment: Option<&Segment>,
+    ) -> io::Result<()> {
         self.land(now)?;
         let uncarried = |packet: &Packet| packet.protocol == Protocol::Tcp && segment.is_none();
         if justfull_sim::tap::packet_of(event).is_some_and(uncarried) {
             return Ok(());
         }
         match event {
-            Event::Enqueued { layer: Layer::Sdap, packet, .. } => self.passed_upf(now, packet, segment),
+            Event::Enqueued { layer: Layer::Sdap, packet, .. } => {
+                self.passed_upf(now, packet, segment)
+            }
             Event::Departed { layer, packet, sojourn } => {
                 let built = self.build(packet, segment);
                 let whose = self.whose(packet);
@@ -176,15 +199,17 @@ impl Capture {
                 }
                 let built = self.build(packet, segment);
                 self.echoes.remove(&(packet.flow, packet.payload));
-                let waited = if arriving(*reason) { Duration::ZERO } else { now.since(packet.enqueued) };
+                let waited =
+                    if arriving(*reason) { Duration::ZERO } else { now.since(packet.enqueued) };
                 let whose = self.whose(packet);
                 let comment = format!("{whose} dropped={} sojourn={}ms", reason.name(), ms(waited));
                 self.file.dropped(*layer as usize, 1);
                 self.put(*layer as usize, now, &built, &comment)
             }
-            Event::Enqueued { .. } | Event::Marked { .. } | Event::Quantum { .. } | Event::Slot { .. } => {
-                Ok(())
-            }
+            Event::Enqueued { .. }
+            | Event::Marked { .. }
+            | Event::Quantum { .. }
+            | Event::Slot { .. } => Ok(()),
         }
     }
 
@@ -197,7 +222,8 @@ impl Capture {
         built: Built,
     ) -> io::Result<()> {
         let at = now + self.air_delay;
-        let mut comment = format!("{} total={}ms", self.whose(packet), ms(at.since(packet.entered)));
+        let mut comment =
+            format!("{} total={}ms", self.whose(packet), ms(at.since(packet.entered)));
         if let Some(left) = left {
             comment.push_str(&format!(" to_ue={}ms", ms(at.since(left))));
         }
@@ -217,8 +243,14 @@ impl Capture {
         }
     }
 
-    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left it as it came.
-    fn passed_upf(&mut self, now: Instant, packet: &Packet, segment: Option<&Segment>) -> io::Result<()> {
+    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left
+    /// it as it came.
+    fn passed_upf(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        segment: Option<&Segment>,
+    ) -> io::Result<()> {
         if self.from_upf.take() == Some(packet.id) {
             return Ok(());
         }
@@ -261,7 +293,8 @@ impl Capture {
         self.uplink_id
     }
 
-    /// Writes what is left, with the counts of each interface at `end`, and puts the file in its place.
+    /// Writes what is left, with the counts of each interface at `end`, and puts the file in its
+    /// place.
     ///
     /// # Errors
     /// Names the file when the disk refuses; nothing is left behind then.

@@ -42,7 +42,8 @@ impl From<ExportError> for RunError {
     }
 }
 
-/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled or broken leaves no files.
+/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled or broken leaves no
+/// files.
 fn run_with(
     scenario: &Scenario,
     job: &Job,
@@ -53,7 +54,8 @@ fn run_with(
     if outputs.is_empty() {
         return Ok(scenario.built(job)?.run(&mut progress));
     }
-    let point = scenario.x(job.point).map(|(name, value)| format!("{name} = {value}")).unwrap_or_default();
+    let point =
+        scenario.x(job.point).map(|(name, value)| format!("{name} = {value}")).unwrap_or_default();
     let facts = RunFacts::new(&scenario.world(job)?, scenario.job_toml(job)?, point);
     let failed: Arc<OnceLock<ExportError>> = Arc::default();
     let mut tap = OutputTap::create(outputs, facts, progress.stop(), Arc::clone(&failed))?;
@@ -74,21 +76,31 @@ fn run_with(
     }
 }
 
-/// The files of each of `jobs`: as they are asked for where there is one, otherwise with the run's name in each.
+/// The files of each of `jobs`: as they are asked for where there is one, otherwise with the run's
+/// name in each.
 #[must_use]
-pub fn outputs_of(outputs: &Outputs, scenario: &Scenario, jobs: &[Job], prefix: &str) -> Vec<Outputs> {
+pub fn outputs_of(
+    outputs: &Outputs,
+    scenario: &Scenario,
+    jobs: &[Job],
+    prefix: &str,
+) -> Vec<Outputs> {
     if jobs.len() == 1 && prefix.is_empty() {
         return vec![outputs.clone()];
     }
     let run = |job: &Job| {
-        let x = scenario.x(job.point).map(|(label, value)| format!("{label}={value}-")).unwrap_or_default();
+        let x = scenario
+            .x(job.point)
+            .map(|(label, value)| format!("{label}={value}-"))
+            .unwrap_or_default();
         format!("{prefix}{}-{x}seed{}", job.method, job.seed)
     };
     jobs.iter().map(|job| outputs.named(&run(job))).collect()
 }
 
-/// Runs a whole scenario, writes the files that `outputs` asks for of each run, in the order of [`Scenario::jobs`], and gathers the
-/// results by points of the sweep. A run that breaks an invariant is named instead, and the others go on.
+/// Runs a whole scenario, writes the files that `outputs` asks for of each run, in the order of
+/// [`Scenario::jobs`], and gathers the results by points of the sweep. A run that breaks an
+/// invariant is named instead, and the others go on.
 ///
 /// # Errors
 /// What is wrong with the scenario, or the first file that could not be written.

@@ -29,10 +29,11 @@ impl std::error::Error for ExportError {
     }
 }
 
-/// A file that is being written. It stands as `.NAME.RANDOM` beside its place until [`Sink::commit`] renames it; one that is dropped
-/// before is removed, and what stood at `path` stays. What a killed process left is removed by the
-/// next that writes `path`. A link at `path` is replaced and not followed. A device or a pipe at `path`
-/// cannot be renamed over: it is written to as it is.
+/// A file that is being written. It stands as `.NAME.RANDOM` beside its place until
+/// [`Sink::commit`] renames it; one that is dropped before is removed, and what stood at `path`
+/// stays. What a killed process left is removed by the next that writes `path`. A link at `path` is
+/// replaced and not followed. A device or a pipe at `path` cannot be renamed over: it is written to
+/// as it is.
 pub struct Sink {
     out: Option<BufWriter<Disk>>,
     path: PathBuf,
@@ -71,7 +72,11 @@ impl Sink {
             Err(what) => Err(what),
         };
         let (file, part) = opened.map_err(|what| ExportError { path: path.into(), what })?;
-        Ok(Self { out: Some(BufWriter::with_capacity(1 << 16, Disk(file))), path: path.into(), part })
+        Ok(Self {
+            out: Some(BufWriter::with_capacity(1 << 16, Disk(file))),
+            path: path.into(),
+            part,
+        })
     }
 
     /// Writes what is left and puts the file in its place.
@@ -81,7 +86,9 @@ impl Sink {
     pub fn commit(mut self) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
-            let file = out.map(|out| out.into_inner().map_err(io::IntoInnerError::into_error)).transpose()?;
+            let file = out
+                .map(|out| out.into_inner().map_err(io::IntoInnerError::into_error))
+                .transpose()?;
             match (&self.part, file) {
                 (Some(part), Some(file)) => part.commit(&file.0),
                 _ => Ok(()),
@@ -92,11 +99,12 @@ impl Sink {
         Ok(())
     }
 
-    /// Puts what is on the disk into its place though more should follow. `whole` is given its length in bytes and says how many of
-    /// them are to be kept.
+    /// Puts what is on the disk into its place though more should follow. `whole` is given its
+    /// length in bytes and says how many of them are to be kept.
     ///
     /// # Errors
-    /// Names the file when the disk refuses that too, or when it is a device; nothing is left behind then.
+    /// Names the file when the disk refuses that too, or when it is a device; nothing is left
+    /// behind then.
     pub fn keep(mut self, whole: impl FnOnce(u64) -> u64) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
@@ -132,8 +140,8 @@ impl Part {
             let file = folder.create(&part)?;
             // The lock says that the part is being written, and ends with this process. Where
             // there are no locks, no part is removed by another.
-            let swept =
-                matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || file.metadata()?.nlink() == 0;
+            let swept = matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+                || file.metadata()?.nlink() == 0;
             if !swept {
                 return Ok((file, Self { folder, name: part, to: name.to_owned() }));
             }
@@ -143,7 +151,8 @@ impl Part {
     fn commit(&self, file: &File) -> io::Result<()> {
         disk::sync(file)?;
         self.folder.rename_over(&self.name, &self.to)?;
-        // The file is whole and in its place. Without this its name may be lost when the power fails: no reason to call it lost.
+        // The file is whole and in its place. Without this its name may be lost when the power
+        // fails: no reason to call it lost.
         let _ = self.folder.sync();
         Ok(())
     }
@@ -162,8 +171,9 @@ fn sweep(folder: &Dir, name: &OsStr) {
     }
 }
 
-/// Opens what stands at `path` and is to be written to as it is: a device, a pipe, or one of this process's own files, which
-/// `/dev/stdout` names. Links are followed when root or this user made them: of others they may lead anywhere.
+/// Opens what stands at `path` and is to be written to as it is: a device, a pipe, or one of this
+/// process's own files, which `/dev/stdout` names. Links are followed when root or this user made
+/// them: of others they may lead anywhere.
 fn special(path: &Path) -> io::Result<Option<File>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     let mut flags = rustix::fs::OFlags::NOFOLLOW;
@@ -174,7 +184,8 @@ fn special(path: &Path) -> io::Result<Option<File>> {
                 .parent()
                 .and_then(|folder| folder.canonicalize().ok())
                 .is_some_and(|at| at.starts_with("/proc"));
-        let leads_to = fs::metadata(path).is_ok_and(|to| of_process || !(to.is_file() || to.is_dir()));
+        let leads_to =
+            fs::metadata(path).is_ok_and(|to| of_process || !(to.is_file() || to.is_dir()));
         if !ours || !leads_to {
             return Ok(None);
         }
@@ -203,7 +214,10 @@ impl Drop for Sink {
         }
         if let Some(part) = self.part.take() {
             // A part that cannot be removed is harmless, and there is nobody left to hear of it.
-            let _ = part.folder.remove_file(&part.name).or_else(|_| part.folder.remove_file(&part.name));
+            let _ = part
+                .folder
+                .remove_file(&part.name)
+                .or_else(|_| part.folder.remove_file(&part.name));
         }
     }
 }
@@ -262,7 +276,10 @@ mod tests {
         let error = write_whole(full, |out| out.write_all(&[0; 1 << 20])).expect_err("it is full");
         assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
         assert!(!fs::metadata(full).expect("it is there").is_file());
-        assert!(write_whole(full, |out| out.write_all(b"short")).is_err(), "told when the buffer is written");
+        assert!(
+            write_whole(full, |out| out.write_all(b"short")).is_err(),
+            "told when the buffer is written"
+        );
     }
 
     #[test]
@@ -272,7 +289,8 @@ mod tests {
         assert!(error.to_string().contains("directory"), "{error}");
     }
 
-    /// F2: whichever step fails, the file is the old one or the new one, and nothing is left beside it.
+    /// F2: whichever step fails, the file is the old one or the new one, and nothing is left beside
+    /// it.
     #[test]
     fn whichever_step_fails_a_file_is_whole() {
         for k in 0.. {
@@ -280,7 +298,8 @@ mod tests {
             let path = folder.path().join("a.csv");
             fs::write(&path, "old").expect("it can be written");
             let plan = Plan { fault: Some(Fault::Once(k)), short: Some(2), ..Plan::default() };
-            let (outcome, _, failed) = under(plan, || write_whole(&path, |out| out.write_all(b"brand new")));
+            let (outcome, _, failed) =
+                under(plan, || write_whole(&path, |out| out.write_all(b"brand new")));
             let found = fs::read_to_string(&path).expect("it is there");
             assert!(found == "brand new" || (outcome.is_err() && found == "old"), "{k}: {found}");
             assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1, "{k}");
@@ -291,7 +310,8 @@ mod tests {
         }
     }
 
-    /// F3: what stands under the names that could be foreseen, or at the place itself, is not written through.
+    /// F3: what stands under the names that could be foreseen, or at the place itself, is not
+    /// written through.
     #[test]
     fn planted_links_are_replaced_and_not_followed() {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -314,7 +334,8 @@ mod tests {
         }
         let own = folder.path().join("c.csv");
         symlink("/dev/full", &own).expect("a link can be made");
-        write_whole(&own, |out| out.write_all(b"new")).expect_err("one's own link to a device is followed");
+        write_whole(&own, |out| out.write_all(b"new"))
+            .expect_err("one's own link to a device is followed");
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The tables of a comparison as Parquet: the columns and names of the CSV files, with what each means, the resolved scenario, the
-//! command and the program's version in the file's metadata.
+//! The tables of a comparison as Parquet: the columns and names of the CSV files, with what each
+//! means, the resolved scenario, the command and the program's version in the file's metadata.
 //!
-//! Text is UTF-8, yes and no are booleans, a column whose numbers are all whole is INT64 and any other DOUBLE; what does not exist
-//! is a null. Summaries are small: a table is one row group, put together in memory.
+//! Text is UTF-8, yes and no are booleans, a column whose numbers are all whole is INT64 and any
+//! other DOUBLE; what does not exist is a null. Summaries are small: a table is one row group, put
+//! together in memory.
 
 use super::columns::{Column, Table};
 use super::records::plain;
@@ -37,7 +38,11 @@ fn table<'a, T: Table>(
         columns.iter().map(|column| rows.iter().map(|row| (column.value)(row)).collect()).collect();
     let field = |(column, cells): (&Column<T>, &Vec<Value>)| {
         let physical = physical(column.unit, cells);
-        let text = if physical == Physical::BYTE_ARRAY { ConvertedType::UTF8 } else { ConvertedType::NONE };
+        let text = if physical == Physical::BYTE_ARRAY {
+            ConvertedType::UTF8
+        } else {
+            ConvertedType::NONE
+        };
         let field = Type::primitive_type_builder(column.name, physical)
             .with_repetition(Repetition::OPTIONAL)
             .with_converted_type(text);
@@ -45,7 +50,8 @@ fn table<'a, T: Table>(
     };
     let fields = columns.iter().zip(&cells).map(field).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("justfull").with_fields(fields).build()?);
-    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, comparison)))?;
+    let mut file =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(columns, comparison)))?;
     let mut group = file.next_row_group()?;
     for (column, cells) in columns.iter().zip(&cells) {
         match physical(column.unit, cells) {
@@ -67,9 +73,9 @@ fn properties<T: Table>(columns: &[Column<T>], comparison: &Comparison) -> Write
         ("justfull.scenario_toml", comparison.scenario_toml.clone()),
     ];
     let facts = facts.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value));
-    let meanings = columns
-        .iter()
-        .map(|c| KeyValue::new(format!("justfull.column.{}", c.name), format!("{}: {}", c.unit, c.meaning)));
+    let meanings = columns.iter().map(|c| {
+        KeyValue::new(format!("justfull.column.{}", c.name), format!("{}: {}", c.unit, c.meaning))
+    });
     WriterProperties::builder()
         .set_created_by(format!("justfull {}", comparison.version))
         .set_key_value_metadata(Some(facts.chain(meanings).collect()))

@@ -4,8 +4,9 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// `text` as the content of a CSV cell. Spreadsheets take a cell for a formula when it begins with one of these characters, whoever
-/// chose the name in it: before such a text stands an apostrophe, by which they take it for text. Numbers stay as they are.
+/// `text` as the content of a CSV cell. Spreadsheets take a cell for a formula when it begins with
+/// one of these characters, whoever chose the name in it: before such a text stands an apostrophe,
+/// by which they take it for text. Numbers stay as they are.
 pub(super) fn csv_text(text: &str) -> Cow<'_, str> {
     let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
     if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number() {
@@ -96,7 +97,10 @@ mod tests {
         for name in ["USP@5G-BDP", "a=1", "-1.5", "+3e4", "'=1", "voip"] {
             assert_eq!(Value::text(name).cell(), name);
         }
-        assert_eq!((Value::Real(-1.5).cell(), Value::Absent.cell()), ("-1.5".into(), String::new()));
+        assert_eq!(
+            (Value::Real(-1.5).cell(), Value::Absent.cell()),
+            ("-1.5".into(), String::new())
+        );
         assert_eq!(
             serde_json::to_string(&Value::text("=1")).expect("it is text"),
             "\"=1\"",

@@ -26,16 +26,20 @@ impl Axis {
     pub(super) fn linear(label: &str, lo: f64, hi: f64) -> Self {
         let step = nice_step((hi - lo) / 5.0);
         let first = (lo / step - 1e-9).ceil();
-        let ticks = (0..20).map(|i| (first + f64::from(i)) * step).take_while(|t| *t <= hi + step * 1e-9);
+        let ticks =
+            (0..20).map(|i| (first + f64::from(i)) * step).take_while(|t| *t <= hi + step * 1e-9);
         let decimals = (-(step * 1.000_001).log10().floor()).max(0.0) as usize;
         Self { label: label.into(), lo, hi, log: false, ticks: ticks.collect(), decimals }
     }
 
-    /// An axis around `values`: logarithmic when they are above 0 and span more than a factor of 10.
+    /// An axis around `values`: logarithmic when they are above 0 and span more than a factor of
+    /// 10.
     pub(super) fn around(label: &str, values: impl IntoIterator<Item = f64>) -> Self {
         match extent(values) {
             None => Self::linear(label, 0.0, 1.0),
-            Some((lo, hi)) if lo > 0.0 && hi > 10.0 * lo => Self::logarithmic(label, lo / 1.25, hi * 1.25),
+            Some((lo, hi)) if lo > 0.0 && hi > 10.0 * lo => {
+                Self::logarithmic(label, lo / 1.25, hi * 1.25)
+            }
             Some((lo, hi)) => {
                 let pad = if hi > lo { 0.08 * (hi - lo) } else { hi.abs().max(1.0) * 0.1 };
                 Self::linear(label, lo - pad, hi + pad)
@@ -43,8 +47,8 @@ impl Axis {
         }
     }
 
-    /// An axis around `values`, none below 0: as [`Self::around`], but values below `floor` are taken as `floor`, so that a
-    /// zero among large values does not force a linear axis.
+    /// An axis around `values`, none below 0: as [`Self::around`], but values below `floor` are
+    /// taken as `floor`, so that a zero among large values does not force a linear axis.
     pub(super) fn around_from(label: &str, floor: f64, values: &[f64]) -> Self {
         match extent(values.iter().copied()) {
             Some((lo, hi)) if lo < floor && hi > 10.0 * floor => {
@@ -135,13 +139,18 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_inside_the_axis() {
-        let texts = |axis: &Axis| -> Vec<String> { axis.ticks.iter().map(|t| axis.tick_text(*t)).collect() };
+        let texts = |axis: &Axis| -> Vec<String> {
+            axis.ticks.iter().map(|t| axis.tick_text(*t)).collect()
+        };
         assert_eq!(texts(&Axis::linear("", 0.0, 10.6)), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(
             texts(&Axis::linear("", 0.9873, 1.0004)),
             ["0.988", "0.990", "0.992", "0.994", "0.996", "0.998", "1.000"]
         );
-        assert_eq!(texts(&Axis::linear("", -0.2, 0.9)), ["-0.2", "0.0", "0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(
+            texts(&Axis::linear("", -0.2, 0.9)),
+            ["-0.2", "0.0", "0.2", "0.4", "0.6", "0.8"]
+        );
         assert_eq!(texts(&Axis::around("", [6.1, 81.0])), ["5", "10", "20", "50", "100"]);
         assert_eq!(texts(&Axis::logarithmic("", 0.08, 3.0)), ["0.1", "0.2", "0.5", "1", "2"]);
     }
@@ -153,7 +162,8 @@ mod tests {
         assert!(!Axis::around("", [0.0, 80.0]).log);
         assert!(Axis::around_from("", 0.1, &[0.0, 80.0]).log);
         assert!(
-            !Axis::around_from("", 0.1, &[0.0, 0.9]).log && !Axis::around_from("", 0.1, &[20.0, 80.0]).log
+            !Axis::around_from("", 0.1, &[0.0, 0.9]).log
+                && !Axis::around_from("", 0.1, &[20.0, 80.0]).log
         );
         assert!(!Axis::around("", [5.0]).log && !Axis::around("", [f64::NAN]).log);
     }

@@ -24,9 +24,11 @@ struct Track {
 fn track(run: &RunResult) -> Option<Track> {
     let series = &run.series;
     let bytes = run.cell.unit == "bytes";
-    let (backlog, scale) = if bytes { (&series.rlc_bytes, 1e-3) } else { (&series.rlc_packets, 1.0) };
+    let (backlog, scale) =
+        if bytes { (&series.rlc_bytes, 1e-3) } else { (&series.rlc_packets, 1.0) };
     let timed = |values: &[f64], at: f64| -> Vec<(f64, f64)> {
-        let points = values.iter().enumerate().map(|(i, v)| ((i as f64 + at) * series.bin_s, v * scale));
+        let points =
+            values.iter().enumerate().map(|(i, v)| ((i as f64 + at) * series.bin_s, v * scale));
         points.filter(|(t, v)| *t <= run.duration_s && v.is_finite()).collect()
     };
     // A run that ended before its time has bins of which nothing is known.
@@ -72,7 +74,8 @@ fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     out
 }
 
-/// One panel for each method: its first run's RLC backlog and the capacity of a slot, in the MAC's unit.
+/// One panel for each method: its first run's RLC backlog and the capacity of a slot, in the MAC's
+/// unit.
 pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette) -> Option<Figure> {
     const HEIGHT: i32 = 330;
     let firsts: Vec<&RunResult> = method_names(&group.runs)
@@ -83,8 +86,10 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
     let first = firsts.first().filter(|_| !tracks.is_empty())?;
     let unit = if first.cell.unit == "bytes" { "kB" } else { "packets" };
     let capacity = tracks.iter().any(|track| !track.capacity.is_empty());
-    let mut entries = vec![(format!("RLC backlog, {unit}"), Glyph::Area(RGBColor(0x80, 0x80, 0x80)))];
-    entries.extend(capacity.then(|| (format!("capacity of a slot, {unit}"), Glyph::Line(CAPACITY))));
+    let mut entries =
+        vec![(format!("RLC backlog, {unit}"), Glyph::Area(RGBColor(0x80, 0x80, 0x80)))];
+    entries
+        .extend(capacity.then(|| (format!("capacity of a slot, {unit}"), Glyph::Line(CAPACITY))));
     let label = if capacity { unit.to_owned() } else { format!("RLC backlog, {unit}") };
     let head = legend_height(&entries) + LINE / 2;
     let rows = count(tracks.len().div_ceil(2));
@@ -108,14 +113,16 @@ pub(super) fn backlog_over_time(group: &Group, number: usize, palette: &Palette)
     let shown = match (capacity, first.cell.unit.as_str()) {
         (true, _) => "(area) and what a slot could have carried (red line)",
         (false, "resource_blocks") => {
-            "(area); what slots could have carried is in resource blocks and has no place on this axis"
+            "(area); what slots could have carried is in resource blocks and has no place on this \
+             axis"
         }
         (false, _) => "(area)",
     };
     let caption = format!(
-        "Seed {}: what waits in the RLC alone before a pull {shown}. What waits above it, in SDAP and the UPF, is not in this figure: \
-         a method that holds packets back keeps them there. Mean over bins of {} s; of longer runs each stretch shows its lowest and \
-         highest bin. Each panel has its own scale.",
+        "Seed {}: what waits in the RLC alone before a pull {shown}. What waits above it, in SDAP \
+         and the UPF, is not in this figure: a method that holds packets back keeps them there. \
+         Mean over bins of {} s; of longer runs each stretch shows its lowest and highest bin. \
+         Each panel has its own scale.",
         first.seed, first.series.bin_s
     );
     let title = format!("Backlog of the RLC alone over time: {}", group.heading());
@@ -128,7 +135,8 @@ mod tests {
 
     #[test]
     fn thinning_keeps_every_stretch_s_extremes_in_order_of_time() {
-        let mut points: Vec<(f64, f64)> = (0..10_000).map(|i| (f64::from(i), f64::from(i % 7))).collect();
+        let mut points: Vec<(f64, f64)> =
+            (0..10_000).map(|i| (f64::from(i), f64::from(i % 7))).collect();
         points[4321].1 = 99.0;
         points[4322].1 = -99.0;
         let thinned = thin(&points, 1000);
@@ -148,7 +156,8 @@ mod tests {
     fn a_mac_that_counts_bytes_shows_kilobytes() {
         let mut comparison = justfull_lab::model::example::comparison(1);
         comparison.groups[0].runs.iter_mut().for_each(|run| run.cell.unit = "bytes".into());
-        let figure = backlog_over_time(&comparison.groups[0], 1, &Palette::of(&comparison)).expect("series");
+        let figure =
+            backlog_over_time(&comparison.groups[0], 1, &Palette::of(&comparison)).expect("series");
         assert!(figure.svg.contains("RLC backlog, kB") && figure.title.contains("RLC alone"));
     }
 
@@ -161,7 +170,10 @@ mod tests {
         let red = format!("#{:02X}{:02X}{:02X}", CAPACITY.0, CAPACITY.1, CAPACITY.2);
         assert!(track(&group.runs[0]).expect("a series").capacity.is_empty());
         let figure = backlog_over_time(group, 1, &Palette::default()).expect("series");
-        assert!(!figure.svg.contains("capacity") && !figure.svg.contains(&red), "no line of capacity");
+        assert!(
+            !figure.svg.contains("capacity") && !figure.svg.contains(&red),
+            "no line of capacity"
+        );
         assert!(figure.caption.contains("in resource blocks"), "{}", figure.caption);
     }
 

@@ -24,7 +24,8 @@ struct Summary5 {
 /// The mean over `parts` of each number.
 fn box_of(name: &str, parts: &[&Distribution]) -> Option<Summary5> {
     let parts: Vec<_> = parts.iter().filter(|d| d.count > 0).collect();
-    let over = |value: fn(&Distribution) -> f64| mean(&parts.iter().map(|d| value(d)).collect::<Vec<_>>());
+    let over =
+        |value: fn(&Distribution) -> f64| mean(&parts.iter().map(|d| value(d)).collect::<Vec<_>>());
     Some(Summary5 {
         name: name.into(),
         min: over(|d| d.min_ms)?,
@@ -45,7 +46,9 @@ fn boxes(group: &Group) -> Vec<Summary5> {
     };
     let mut all: Vec<Summary5> =
         names.iter().filter_map(|name| box_of(name, &of(name, |f| &f.delay))).collect();
-    all.extend(bound_method(&group.runs).and_then(|name| box_of(BOUND_NAME, &of(&name, |f| &f.bound))));
+    all.extend(
+        bound_method(&group.runs).and_then(|name| box_of(BOUND_NAME, &of(&name, |f| &f.bound))),
+    );
     all
 }
 
@@ -71,7 +74,8 @@ pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Op
     };
     let logarithmic = axis.is_logarithmic();
     let rows = count(boxes.len());
-    let names = boxes.iter().map(|b| text_width(&b.name)).max().unwrap_or(0).clamp(AXIS, WIDTH / 2) + 20;
+    let names =
+        boxes.iter().map(|b| text_width(&b.name)).max().unwrap_or(0).clamp(AXIS, WIDTH / 2) + 20;
     let height = rows * ROW + 110;
     let picture = picture(height, |sheet| {
         let y = Axis::linear("", 0.0, f64::from(rows)).with_ticks_to(f64::NEG_INFINITY);
@@ -83,16 +87,20 @@ pub(super) fn delay_boxes(group: &Group, number: usize, palette: &Palette) -> Op
         for (i, b) in boxes.iter().enumerate() {
             let y = f64::from(rows) - i as f64 - 0.5;
             let is_bound = b.name == BOUND_NAME;
-            let look =
-                if is_bound { Look { colour: BOUND, shape: Shape::Circle } } else { palette.look(&b.name) };
+            let look = if is_bound {
+                Look { colour: BOUND, shape: Shape::Circle }
+            } else {
+                palette.look(&b.name)
+            };
             panel.boxed(b.min, [b.p25, b.p50, b.p75], b.p99, y, look.colour);
             panel.mark(b.mean, y, look, 9);
             sheet.text_to((names - 12, panel.at(0.0, y).1), &b.name);
         }
     });
     let mut caption = String::from(
-        "Boxes span the quartiles with the median as a thick line, whiskers reach from the least delay to the 99th \
-         percentile, the mark is the mean; each is the mean over flows and seeds. The dashed line is the mean of the bound.",
+        "Boxes span the quartiles with the median as a thick line, whiskers reach from the least \
+         delay to the 99th percentile, the mark is the mean; each is the mean over flows and \
+         seeds. The dashed line is the mean of the bound.",
     );
     if logarithmic {
         caption.push_str(" The axis is logarithmic.");
@@ -113,14 +121,19 @@ mod tests {
         assert_eq!(boxes.len(), 9);
         assert_eq!(boxes.last().map(|b| b.name.as_str()), Some("bound"));
         for b in &boxes {
-            assert!(b.min <= b.p25 && b.p25 <= b.p50 && b.p50 <= b.p75 && b.p75 <= b.p99, "{}", b.name);
+            assert!(
+                b.min <= b.p25 && b.p25 <= b.p50 && b.p50 <= b.p75 && b.p75 <= b.p99,
+                "{}",
+                b.name
+            );
         }
     }
 
     #[test]
     fn the_caption_says_what_the_whiskers_are() {
         let comparison = example::comparison(1);
-        let figure = delay_boxes(&comparison.groups[0], 1, &Palette::of(&comparison)).expect("flows");
+        let figure =
+            delay_boxes(&comparison.groups[0], 1, &Palette::of(&comparison)).expect("flows");
         assert!(figure.caption.contains("99th percentile"));
         assert!(figure.svg.contains("bound"));
     }

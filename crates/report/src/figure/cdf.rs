@@ -1,4 +1,5 @@
-//! How long packets stay in each layer and in all, as cumulative distributions (A21, Figs. 7 to 10).
+//! How long packets stay in each layer and in all, as cumulative distributions (A21, Figs. 7 to
+//! 10).
 
 use super::Figure;
 use super::axis::Axis;
@@ -30,9 +31,9 @@ fn places(runs: &[RunResult], subject: Subject) -> Vec<Place> {
     let of = |name: &str| runs.iter().filter(move |run| run.method == *name).collect::<Vec<_>>();
     let in_layer = |method: &str, key: &str| {
         let layers = of(method).into_iter().flat_map(|run| &run.layers).filter(|l| l.layer == key);
-        pooled(
-            layers.map(|l| if subject.is_low_latency() { &l.low_latency_sojourn } else { &l.other_sojourn }),
-        )
+        pooled(layers.map(|l| {
+            if subject.is_low_latency() { &l.low_latency_sojourn } else { &l.other_sojourn }
+        }))
     };
     let whole = |method: &str| {
         pooled(of(method).into_iter().flat_map(|run| subject.flows(run)).map(|flow| &flow.delay))
@@ -108,12 +109,13 @@ pub(super) fn sojourn_cdfs(group: &Group, number: usize, palette: &Palette) -> O
     });
     let whose = if subject.is_low_latency() { "low-latency packets" } else { "packets" };
     let mut caption = format!(
-        "Share of {whose} that left within the time, by layer and over the whole chain, all flows and seeds pooled by packets. Marks stand \
-         at 25, 50, 75 and 95 %."
+        "Share of {whose} that left within the time, by layer and over the whole chain, all flows \
+         and seeds pooled by packets. Marks stand at 25, 50, 75 and 95 %."
     );
     if logarithmic {
         caption.push_str(&format!(
-            " Where the time axis is logarithmic, shorter times than its start ({FLOOR_MS} ms or more) are drawn there."
+            " Where the time axis is logarithmic, shorter times than its start ({FLOOR_MS} ms or \
+             more) are drawn there."
         ));
     }
     let title = format!("Sojourn time by layer: {}", group.heading());
@@ -128,7 +130,8 @@ mod tests {
     #[test]
     fn there_is_a_panel_for_each_layer_and_one_for_the_whole_chain() {
         let comparison = example::comparison(2);
-        let figure = sojourn_cdfs(&comparison.groups[0], 3, &Palette::of(&comparison)).expect("layers");
+        let figure =
+            sojourn_cdfs(&comparison.groups[0], 3, &Palette::of(&comparison)).expect("layers");
         for name in ["UPF", "SDAP", "RLC", "whole delay"] {
             assert!(figure.svg.contains(name), "{name}");
         }

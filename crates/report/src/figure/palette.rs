@@ -1,11 +1,12 @@
-//! One colour and one shape for each method, the same in every figure; of a method that ships, the same in every report.
+//! One colour and one shape for each method, the same in every figure; of a method that ships, the
+//! same in every report.
 
 use justfull_lab::model::Comparison;
 use justfull_lab::model::summary::{is_clairvoyant, method_names};
 use plotters::style::RGBColor;
 
-/// Okabe and Ito's colours for colour-blind readers. Black is kept for the clairvoyant policy; the yellow, which is
-/// weak on white, comes last.
+/// Okabe and Ito's colours for colour-blind readers. Black is kept for the clairvoyant policy; the
+/// yellow, which is weak on white, comes last.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xe6, 0x9f, 0x00),
@@ -30,7 +31,8 @@ pub(super) enum Shape {
     Star,
 }
 
-/// Seven shapes to eight colours, so that 56 methods differ in at least one; the star is the clairvoyant policy's.
+/// Seven shapes to eight colours, so that 56 methods differ in at least one; the star is the
+/// clairvoyant policy's.
 const SHAPES: [Shape; 7] = [
     Shape::Circle,
     Shape::Square,
@@ -48,7 +50,8 @@ pub(super) struct Look {
     pub(super) shape: Shape,
 }
 
-/// Colour and shape by index of the methods that ship: those of one shipped scenario differ in colour as far as there are colours.
+/// Colour and shape by index of the methods that ship: those of one shipped scenario differ in
+/// colour as far as there are colours.
 const SHIPPED: [(&str, usize, usize); 26] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 1),
@@ -91,8 +94,8 @@ impl Palette {
         Self::of_methods(comparison.groups.iter().flat_map(|group| method_names(&group.runs)))
     }
 
-    /// Methods that ship have their own look; each other takes, in order of appearance, the first whose colour is free, or else the
-    /// first that is free.
+    /// Methods that ship have their own look; each other takes, in order of appearance, the first
+    /// whose colour is free, or else the first that is free.
     fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
         let mut names: Vec<String> = Vec::new();
         for name in methods {
@@ -108,7 +111,8 @@ impl Palette {
             let used = |i: &usize| looks.iter().any(|(_, look)| *look == nth(*i));
             let coloured = |i: &usize| looks.iter().any(|(_, look)| look.colour == nth(*i).colour);
             let all = 0..COLOURS.len() * SHAPES.len();
-            let free = all.clone().find(|i| !coloured(i)).or_else(|| all.clone().find(|i| !used(i)));
+            let free =
+                all.clone().find(|i| !coloured(i)).or_else(|| all.clone().find(|i| !used(i)));
             let look = nth(free.unwrap_or(looks.len()));
             looks.push((name, look));
         }
@@ -157,17 +161,23 @@ mod tests {
             assert!(looks[..i].iter().all(|b| a != b), "{}", methods[i]);
         }
         for (i, (name, ..)) in SHIPPED.iter().enumerate() {
-            assert!(SHIPPED[..i].iter().all(|(other, ..)| shipped(other) != shipped(name)), "{name}");
+            assert!(
+                SHIPPED[..i].iter().all(|(other, ..)| shipped(other) != shipped(name)),
+                "{name}"
+            );
         }
     }
 
     /// U8: a method's colour changed from report to report.
     #[test]
     fn u8_a_shipped_method_looks_the_same_whatever_it_is_compared_with() {
-        let palette = |names: &[&str]| Palette::of_methods(names.iter().map(|name| (*name).to_owned()));
+        let palette =
+            |names: &[&str]| Palette::of_methods(names.iter().map(|name| (*name).to_owned()));
         let (alone, among) = (palette(&["DRQL"]), palette(&["mine", "CoDel", "DRQL"]));
         assert_eq!(alone.look("DRQL"), among.look("DRQL"));
-        assert!(["CoDel", "DRQL"].iter().all(|m| among.look(m).colour != among.look("mine").colour));
+        assert!(
+            ["CoDel", "DRQL"].iter().all(|m| among.look(m).colour != among.look("mine").colour)
+        );
     }
 
     /// U8: and methods that ship together can be told apart by colour alone where eight suffice.
@@ -178,13 +188,14 @@ mod tests {
         }
         for (name, text) in library::SCENARIOS {
             let file = format!("{name}.toml");
-            let scenario =
-                Scenario::parse(text, Path::new(&file), None, Overrides::default()).expect("it ships");
+            let scenario = Scenario::parse(text, Path::new(&file), None, Overrides::default())
+                .expect("it ships");
             let methods: Vec<String> =
                 scenario.methods().iter().filter(|m| !is_clairvoyant(m)).cloned().collect();
             let mut colours = Vec::new();
             for method in &methods {
-                let look = shipped(method).unwrap_or_else(|| panic!("{name}: {method} has no look"));
+                let look =
+                    shipped(method).unwrap_or_else(|| panic!("{name}: {method} has no look"));
                 colours.push((look.colour.0, look.colour.1, look.colour.2));
             }
             colours.sort_unstable();

@@ -1,6 +1,7 @@
 //! What all figures are drawn with: a canvas, axes, panels with a frame, marks and a legend.
 //!
-//! Pictures are 1280 units wide and shown at little more than half that or less: whole coordinates then look smooth.
+//! Pictures are 1280 units wide and shown at little more than half that or less: whole coordinates
+//! then look smooth.
 
 use super::axis::Axis;
 use super::palette::{Look, Shape};
@@ -63,16 +64,20 @@ pub(super) fn picture(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
     svg
 }
 
-/// Makes the picture scale with its surroundings, tells its name to screen readers and drops needless attributes.
+/// Makes the picture scale with its surroundings, tells its name to screen readers and drops
+/// needless attributes.
 pub(super) fn finish(svg: &str, title: &str) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
-    let view =
-        svg.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"')).map_or("", |(view, _)| view);
+    let view = svg
+        .split_once("viewBox=\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .map_or("", |(view, _)| view);
     let title = super::escape(title);
     let body = relative(&body.replace(" opacity=\"1\"", "").replace(">\n", ">"));
     format!(
-        "<svg viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"><title>{title}</title>\
-         <rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>{body}\n"
+        "<svg viewBox=\"{view}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         role=\"img\"><title>{title}</title><rect width=\"100%\" height=\"100%\" \
+         fill=\"#FFFFFF\"/>{body}\n"
     )
 }
 
@@ -208,7 +213,8 @@ impl Sheet<'_> {
                     .collect::<Vec<_>>(),
             ),
             Shape::Plus => {
-                let arm = |turn: f64| [(turn - 17.0, 1.25), (turn + 17.0, 1.25), (turn + 45.0, 0.52)];
+                let arm =
+                    |turn: f64| [(turn - 17.0, 1.25), (turn + 17.0, 1.25), (turn + 45.0, 0.52)];
                 around(&[0.0, 90.0, 180.0, 270.0].into_iter().flat_map(arm).collect::<Vec<_>>())
             }
         };
@@ -286,7 +292,8 @@ pub(super) struct Panel<'a, 'b> {
 }
 
 impl<'a, 'b> Panel<'a, 'b> {
-    /// A panel in the rectangle from `corner` of `size`, with its axes drawn and `title` above the frame.
+    /// A panel in the rectangle from `corner` of `size`, with its axes drawn and `title` above the
+    /// frame.
     pub(super) fn new(
         sheet: &'a Sheet<'b>,
         corner: Pixel,
@@ -297,7 +304,8 @@ impl<'a, 'b> Panel<'a, 'b> {
     ) -> Self {
         const LEFT: u32 = 112;
         let head = if title.is_empty() { 14 } else { LINE };
-        let area = sheet.root.clone().shrink(corner, (size.0.unsigned_abs(), size.1.unsigned_abs()));
+        let area =
+            sheet.root.clone().shrink(corner, (size.0.unsigned_abs(), size.1.unsigned_abs()));
         let mut builder = ChartBuilder::on(&area);
         builder.margin_top(head).margin_right(34).x_label_area_size(84).y_label_area_size(LEFT);
         let mut chart = builder.build_cartesian_2d(x.clone(), y.clone()).expect(WRITES);
@@ -339,7 +347,9 @@ impl<'a, 'b> Panel<'a, 'b> {
     pub(super) fn area(&self, points: &[(f64, f64)], colour: RGBColor) {
         let mut pixels: Vec<Pixel> = points.iter().map(|(x, y)| self.at(*x, *y)).collect();
         pixels.dedup();
-        let (Some(first), Some(last)) = (pixels.first().copied(), pixels.last().copied()) else { return };
+        let (Some(first), Some(last)) = (pixels.first().copied(), pixels.last().copied()) else {
+            return;
+        };
         let bottom = self.down.end - 1;
         self.sheet.line(pixels.clone(), colour, 2);
         pixels.extend([(last.0, bottom), (first.0, bottom)]);
@@ -357,7 +367,8 @@ impl<'a, 'b> Panel<'a, 'b> {
         self.sheet.dashes((self.across.start, at.1), (self.across.end - 1, at.1), BOUND);
     }
 
-    /// A box plot lying at height `y` (in whole rows): whiskers from `low` to `high`, a box over the quartiles.
+    /// A box plot lying at height `y` (in whole rows): whiskers from `low` to `high`, a box over
+    /// the quartiles.
     pub(super) fn boxed(&self, low: f64, quartiles: [f64; 3], high: f64, y: f64, colour: RGBColor) {
         let [p25, p50, p75] = quartiles;
         self.line(&[(low, y), (p25, y)], colour, 4);
@@ -383,15 +394,17 @@ mod tests {
 
     #[test]
     fn lines_become_paths_with_relative_steps() {
-        let svg = "<g><polyline fill=\"none\" points=\"1,2 4,6 4,5 3,5 \"/><polygon fill=\"#000000\" points=\"0,0 9,0 9,9 \"/></g>";
-        let expected =
-            "<g><path fill=\"none\" d=\"M1,2l3,4 0-1-1,0\"/><path fill=\"#000000\" d=\"M0,0l9,0 0,9z\"/></g>";
+        let svg = "<g><polyline fill=\"none\" points=\"1,2 4,6 4,5 3,5 \"/><polygon \
+                   fill=\"#000000\" points=\"0,0 9,0 9,9 \"/></g>";
+        let expected = "<g><path fill=\"none\" d=\"M1,2l3,4 0-1-1,0\"/><path fill=\"#000000\" \
+                        d=\"M0,0l9,0 0,9z\"/></g>";
         assert_eq!(relative(svg), expected);
     }
 
     #[test]
     fn a_legend_breaks_into_rows_inside_the_sheet() {
-        let entries: Vec<_> = (0..20).map(|i| (format!("CoDel@DynRLC {i}"), Glyph::Line(BLACK))).collect();
+        let entries: Vec<_> =
+            (0..20).map(|i| (format!("CoDel@DynRLC {i}"), Glyph::Line(BLACK))).collect();
         for ((text, _), (x, row)) in entries.iter().zip(legend_places(&entries)) {
             assert!(x + GLYPH + 12 + text_width(text) <= WIDTH);
             assert!((row + 1) * LINE <= legend_height(&entries));

@@ -48,9 +48,13 @@ pub fn figure(plot: &Plot) -> Figure {
     const HEIGHT: i32 = 480;
     let frames = &plot.frames;
     let names = names(frames);
-    let coloured: Vec<&str> =
-        names.iter().filter(|(_, stroke)| *stroke != Stroke::Published).map(|(name, _)| *name).collect();
-    let look = |name: &str| palette::nth(coloured.iter().position(|other| *other == name).unwrap_or(0));
+    let coloured: Vec<&str> = names
+        .iter()
+        .filter(|(_, stroke)| *stroke != Stroke::Published)
+        .map(|(name, _)| *name)
+        .collect();
+    let look =
+        |name: &str| palette::nth(coloured.iter().position(|other| *other == name).unwrap_or(0));
     let glyph = |name: &str, stroke| match stroke {
         Stroke::Line => Glyph::Line(look(name).colour),
         Stroke::Marks => Glyph::Mark(look(name)),
@@ -98,7 +102,8 @@ mod tests {
                 .with(Curve::new("formula", Stroke::Published, line.clone()))
                 .with(Curve::new("points", Stroke::Marks, vec![(1.0, 1.0)]))
         };
-        let figure = figure(&Plot::new("id", "Title", "Caption", &[frame("first"), frame("second")]));
+        let figure =
+            figure(&Plot::new("id", "Title", "Caption", &[frame("first"), frame("second")]));
         for name in ["measured", "formula", "points"] {
             assert_eq!(figure.svg.matches(name).count(), 1, "{name}");
         }
@@ -118,11 +123,8 @@ mod tests {
     #[test]
     fn a_logarithmic_axis_leaves_out_what_it_cannot_show() {
         let points = vec![(0.0, 0.0), (1e-3, 10.0), (1e-1, 1000.0)];
-        let frame = Frame::new("", ("p", Scale::Logarithmic), ("W", Scale::Logarithmic)).with(Curve::new(
-            "w",
-            Stroke::Marks,
-            points,
-        ));
+        let frame = Frame::new("", ("p", Scale::Logarithmic), ("W", Scale::Logarithmic))
+            .with(Curve::new("w", Stroke::Marks, points));
         let figure = figure(&Plot::new("id", "t", "c", &[frame]));
         assert!(!figure.svg.contains("NaN") && !figure.svg.contains("inf"));
     }

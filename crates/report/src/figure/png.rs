@@ -1,6 +1,7 @@
 //! Figures as PNG, for media that show no SVG.
 //!
-//! Text is drawn in DejaVu Sans, which is part of the program: a machine without fonts gives the same picture as any other.
+//! Text is drawn in DejaVu Sans, which is part of the program: a machine without fonts gives the
+//! same picture as any other.
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -57,8 +58,9 @@ mod tests {
     fn text_is_drawn_without_any_font_of_the_machine() {
         let text = |words: &str| {
             let svg = format!(
-                "<svg viewBox=\"0 0 200 40\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" \
-                 fill=\"#FFFFFF\"/><text x=\"5\" y=\"30\" font-family=\"sans-serif\" font-size=\"24\">{words}</text></svg>"
+                "<svg viewBox=\"0 0 200 40\" xmlns=\"http://www.w3.org/2000/svg\"><rect \
+                 width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/><text x=\"5\" y=\"30\" \
+                 font-family=\"sans-serif\" font-size=\"24\">{words}</text></svg>"
             );
             ink(&png(&svg).expect("sound"), 0, 100)
         };

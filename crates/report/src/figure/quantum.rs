@@ -18,7 +18,8 @@ struct Row {
 }
 
 fn five(parts: &[&SliceResult]) -> Option<[f64; 5]> {
-    let over = |value: fn(&SliceResult) -> f64| mean(&parts.iter().map(|s| value(s)).collect::<Vec<_>>());
+    let over =
+        |value: fn(&SliceResult) -> f64| mean(&parts.iter().map(|s| value(s)).collect::<Vec<_>>());
     Some([
         over(|s| s.quantum_min)?,
         over(|s| s.quantum_p25)?,
@@ -65,7 +66,8 @@ pub(super) fn quantum_boxes(family: &Family<'_>, number: usize) -> Option<Figure
     let slices = rows.iter().map(|row| row.slice).max().unwrap_or(0) + 1;
     let palette = Palette::of_names((0..slices).map(|slice| slice.to_string()).collect());
     let furthest = rows.iter().flat_map(|row| row.five).map(f64::abs).fold(1.0, f64::max) * 1.06;
-    let names = rows.iter().map(|row| text_width(&row.name)).max().unwrap_or(0).clamp(AXIS, WIDTH / 2) + 20;
+    let names =
+        rows.iter().map(|row| text_width(&row.name)).max().unwrap_or(0).clamp(AXIS, WIDTH / 2) + 20;
     let all = count(rows.len());
     let height = all * ROW + 110;
     let picture = picture(height, |sheet| {
@@ -82,9 +84,10 @@ pub(super) fn quantum_boxes(family: &Family<'_>, number: usize) -> Option<Figure
             sheet.text_to((names - 12, panel.at(0.0, y).1), &row.name);
         }
     });
-    let caption = "After each slot, the resource blocks that a slice has lent the others (its quantum); below 0 it has borrowed. \
-                   Boxes span the quartiles with the median as a thick line, whiskers reach from the least to the greatest value; \
-                   each is the mean over runs. The dashed line is the balance.";
+    let caption = "After each slot, the resource blocks that a slice has lent the others (its \
+                   quantum); below 0 it has borrowed. Boxes span the quartiles with the median as \
+                   a thick line, whiskers reach from the least to the greatest value; each is the \
+                   mean over runs. The dashed line is the balance.";
     let title = format!("What slices lend each other: {}", family.label);
     Some(Figure::new(format!("quantum-{number}"), title, caption.into(), &picture))
 }
@@ -96,7 +99,9 @@ mod tests {
 
     fn lending() -> Comparison {
         let mut comparison = example::comparison(2);
-        for run in comparison.groups.iter_mut().flat_map(|g| &mut g.runs).filter(|r| r.method == "CoDel") {
+        for run in
+            comparison.groups.iter_mut().flat_map(|g| &mut g.runs).filter(|r| r.method == "CoDel")
+        {
             let slice = |slice: u32, sign: f64| SliceResult {
                 slice,
                 share: if slice == 0 { 0.25 } else { 0.75 },

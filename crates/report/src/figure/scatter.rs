@@ -1,5 +1,5 @@
-//! Mean delay against utilisation, and against the queue that packets found: one point for each method and point of
-//! the sweep (T20, Figs. 5, 7, 8, 10, 11).
+//! Mean delay against utilisation, and against the queue that packets found: one point for each
+//! method and point of the sweep (T20, Figs. 5, 7, 8, 10, 11).
 
 use super::axis::Axis;
 use super::palette::Palette;
@@ -21,7 +21,12 @@ struct Point {
 fn points(groups: &[GroupSummary], x: Metric) -> Vec<Point> {
     let of_group = |(step, group): (usize, &GroupSummary)| -> Vec<Point> {
         let point = |m: &justfull_lab::model::summary::MethodSummary| {
-            Some(Point { method: m.method.clone(), step, x: m.get(x)?, y: m.get(Metric::DelayMean)? })
+            Some(Point {
+                method: m.method.clone(),
+                step,
+                x: m.get(x)?,
+                y: m.get(Metric::DelayMean)?,
+            })
         };
         group.methods.iter().filter_map(point).collect()
     };
@@ -41,8 +46,8 @@ fn most(metric: Metric) -> f64 {
     if metric == Metric::Utilisation { 1.0 } else { f64::INFINITY }
 }
 
-/// What an axis must show of `values`: the means, the upper ends of their intervals up to `most`, and the lower ends
-/// as far as half the mean, so that one wild interval does not squeeze all else.
+/// What an axis must show of `values`: the means, the upper ends of their intervals up to `most`,
+/// and the lower ends as far as half the mean, so that one wild interval does not squeeze all else.
 fn ends(values: impl Iterator<Item = Summary>, most: f64) -> Vec<f64> {
     values.flat_map(|s| [s.mean, s.low().max(s.mean * 0.5), s.high().min(most)]).collect()
 }
@@ -56,7 +61,8 @@ struct Kind<'a> {
 }
 
 fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Figure> {
-    let groups: Vec<GroupSummary> = family.groups.iter().map(|(_, g)| GroupSummary::of(&g.runs)).collect();
+    let groups: Vec<GroupSummary> =
+        family.groups.iter().map(|(_, g)| GroupSummary::of(&g.runs)).collect();
     let points = points(&groups, kind.x);
     if points.is_empty() {
         return None;
@@ -75,7 +81,8 @@ fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Fig
         Metric::Utilisation => Axis::around(kind.x_label, x_values).with_ticks_to(1.0),
         _ => Axis::around_from(kind.x_label, FLOOR_PACKETS, &x_values),
     };
-    let delays = ends(points.iter().map(|p| p.y), f64::INFINITY).into_iter().chain(bounds.iter().copied());
+    let delays =
+        ends(points.iter().map(|p| p.y), f64::INFINITY).into_iter().chain(bounds.iter().copied());
     let y = Axis::around(delay_label(&groups), delays);
     let logarithmic = y.is_logarithmic();
     let head = legend_height(&entries) + LINE / 2;
@@ -95,10 +102,16 @@ fn scatter(family: &Family<'_>, palette: &Palette, kind: Kind<'_>) -> Option<Fig
         }
         // Larger marks first: they must not hide the smaller ones.
         for p in points.iter().rev() {
-            panel.mark(shown(p.x.mean), p.y.mean, palette.look(&p.method), radius(p.step, groups.len()));
+            panel.mark(
+                shown(p.x.mean),
+                p.y.mean,
+                palette.look(&p.method),
+                radius(p.step, groups.len()),
+            );
         }
     });
-    let caption = format!("{} {}", kind.says, reading(family, &points, bound.is_some(), logarithmic));
+    let caption =
+        format!("{} {}", kind.says, reading(family, &points, bound.is_some(), logarithmic));
     Some(Figure::new(kind.id, kind.title, caption, &picture))
 }
 
@@ -122,8 +135,11 @@ fn reading(family: &Family<'_>, points: &[Point], bound: bool, logarithmic: bool
         group.runs.iter().any(|run| subject.flows(run).count() > 1)
     };
     if let Some((_, group)) = family.groups.iter().find(pooled) {
-        let which =
-            if Subject::of(&group.runs).is_low_latency() { "all low-latency flows" } else { "all flows" };
+        let which = if Subject::of(&group.runs).is_low_latency() {
+            "all low-latency flows"
+        } else {
+            "all flows"
+        };
         text.push_str(&format!(" The delay is the mean over the packets of {which}."));
     }
     if bound {
@@ -139,11 +155,13 @@ fn reading(family: &Family<'_>, points: &[Point], bound: bool, logarithmic: bool
 fn seeds_behind(points: &[Point]) -> String {
     let counts = || points.iter().flat_map(|p| [p.x.n, p.y.n]);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    let seeds = if least == most { counted(most, "seed") } else { format!("{least} to {most} seeds") };
+    let seeds =
+        if least == most { counted(most, "seed") } else { format!("{least} to {most} seeds") };
     let bars = match (least < LEAST_FOR_INTERVAL, most < LEAST_FOR_INTERVAL) {
         (_, true) => "; fewer than three have no interval.",
         (true, false) => {
-            ", with its 95 % confidence intervals (Student's t); of fewer than three there are none."
+            ", with its 95 % confidence intervals (Student's t); of fewer than three there are \
+             none."
         }
         (false, false) => ", with its 95 % confidence intervals (Student's t).",
     };
@@ -167,14 +185,18 @@ pub(super) fn delay_against_utilisation(
 }
 
 /// Mean delay against the mean RLC queue that the packets found.
-pub(super) fn delay_against_backlog(family: &Family<'_>, number: usize, palette: &Palette) -> Option<Figure> {
+pub(super) fn delay_against_backlog(
+    family: &Family<'_>,
+    number: usize,
+    palette: &Palette,
+) -> Option<Figure> {
     let kind = Kind {
         id: format!("delay-backlog-{number}"),
         title: format!("Delay against the RLC queue: {}", family.label),
         x: Metric::RlcAtEntry,
         x_label: "mean RLC queue at entry, packets",
-        says: "The queue that a packet finds in the RLC is what it waits for; where the axis is logarithmic, queues below \
-               0.1 packets are drawn at 0.1.",
+        says: "The queue that a packet finds in the RLC is what it waits for; where the axis is \
+               logarithmic, queues below 0.1 packets are drawn at 0.1.",
     };
     scatter(family, palette, kind)
 }
@@ -189,7 +211,8 @@ mod tests {
         assert!(radius(0, 4) < radius(1, 4) && radius(2, 4) < radius(3, 4));
         let comparison = example::comparison(3);
         let families = comparison.families();
-        let figure = delay_against_utilisation(&families[0], 1, &Palette::of(&comparison)).expect("points");
+        let figure =
+            delay_against_utilisation(&families[0], 1, &Palette::of(&comparison)).expect("points");
         assert!(figure.caption.contains("interval 20 ms, interval 40 ms"), "{}", figure.caption);
         assert!(
             figure.caption.contains("mean over n = 3 seeds, with its 95 % confidence"),
@@ -205,7 +228,8 @@ mod tests {
         for (seeds, words) in [(1, "n = 1 seed; fewer"), (2, "n = 2 seeds; fewer")] {
             let comparison = example::comparison(seeds);
             let families = comparison.families();
-            let figure = delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
+            let figure =
+                delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
             assert!(figure.caption.contains(words), "{}", figure.caption);
         }
     }
@@ -217,7 +241,8 @@ mod tests {
             flow.delay.count = 0;
         }
         let families = comparison.families();
-        let figure = delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
+        let figure =
+            delay_against_backlog(&families[0], 1, &Palette::of(&comparison)).expect("points");
         assert!(figure.caption.contains("n = 3 to 4 seeds, with"), "{}", figure.caption);
     }
 }

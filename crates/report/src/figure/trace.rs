@@ -12,8 +12,8 @@ const MOST_POINTS: u64 = 1000;
 /// Most traces of a figure, each with a colour of its own.
 const MOST_TRACES: usize = 8;
 
-/// Rate over time and its cumulative distribution, a line for each of `traces` by name, in bins of length `bin`, or longer ones
-/// where a line would have more than a thousand points.
+/// Rate over time and its cumulative distribution, a line for each of `traces` by name, in bins of
+/// length `bin`, or longer ones where a line would have more than a thousand points.
 ///
 /// # Errors
 /// When there is no trace, more than eight, or `bin` is zero or above 1 h.
@@ -32,7 +32,8 @@ pub fn rates(traces: &[(String, Timeline)], bin: Duration) -> Result<Figure, Con
     let coarse = Duration::from_nanos(bin.as_nanos().max(longest.div_ceil(MOST_POINTS)));
     let names: Vec<String> = traces.iter().map(|(name, _)| name.clone()).collect();
     let palette = Palette::of_names(names.clone());
-    let over_time: Result<Vec<_>, _> = traces.iter().map(|(_, trace)| trace.rates_mbit_s(coarse)).collect();
+    let over_time: Result<Vec<_>, _> =
+        traces.iter().map(|(_, trace)| trace.rates_mbit_s(coarse)).collect();
     let fine: Result<Vec<_>, _> = traces.iter().map(|(_, trace)| trace.rates_mbit_s(bin)).collect();
     let (over_time, fine) = (over_time?, fine?);
     let entries: Vec<(String, Glyph)> =
@@ -50,14 +51,15 @@ pub fn rates(traces: &[(String, Timeline)], bin: Duration) -> Result<Figure, Con
         }
         let share = Axis::linear("share of bins", 0.0, 1.0);
         let title = format!("distribution, in bins of {} ms", bin.as_millis_f64());
-        let panel = Panel::new(sheet, (0, head + HEIGHTS.0), (WIDTH, HEIGHTS.1), &title, axis(), share);
+        let panel =
+            Panel::new(sheet, (0, head + HEIGHTS.0), (WIDTH, HEIGHTS.1), &title, axis(), share);
         for (name, rates) in names.iter().zip(&fine) {
             panel.line(&distribution(rates), palette.look(name).colour, 4);
         }
     });
     let title = format!("Capacity of {}", names.join(", "));
-    let caption =
-        "What the link could carry over time, and the share of bins in which it was at most so much.";
+    let caption = "What the link could carry over time, and the share of bins in which it was at \
+                   most so much.";
     Ok(Figure::new("trace".into(), title, caption.into(), &picture))
 }
 
@@ -79,7 +81,9 @@ fn distribution(rates: &[f64]) -> Vec<(f64, f64)> {
     let step = n.div_ceil(MOST_POINTS as usize).max(1);
     let mut points = vec![(sorted.first().copied().unwrap_or(0.0), 0.0)];
     points.extend(
-        (0..n).filter(|i| (i + 1) % step == 0 || i + 1 == n).map(|i| (sorted[i], (i + 1) as f64 / n as f64)),
+        (0..n)
+            .filter(|i| (i + 1) % step == 0 || i + 1 == n)
+            .map(|i| (sorted[i], (i + 1) as f64 / n as f64)),
     );
     points
 }
@@ -99,7 +103,11 @@ mod tests {
         let figure = rates(&traces, Duration::from_millis(10)).expect("drawn");
         assert!(figure.svg.starts_with("<svg ") && figure.svg.trim_end().ends_with("</svg>"));
         assert!(figure.svg.contains("walk &lt;1&gt;") && figure.svg.contains("ride"));
-        assert!(!figure.svg.contains("NaN") && figure.svg.len() < 100_000, "{} bytes", figure.svg.len());
+        assert!(
+            !figure.svg.contains("NaN") && figure.svg.len() < 100_000,
+            "{} bytes",
+            figure.svg.len()
+        );
         assert_eq!(rates(&traces, Duration::from_millis(10)).expect("drawn"), figure);
     }
 

@@ -47,7 +47,8 @@ const fn decimals(metric: Metric) -> usize {
     }
 }
 
-/// Columns of the table of methods, the most telling first: the metric, its name, and whether the interval is shown.
+/// Columns of the table of methods, the most telling first: the metric, its name, and whether the
+/// interval is shown.
 const COLUMNS: [Column; 13] = [
     (Metric::DelayMean, "delay\nmean", true),
     (Metric::DelayP95, "delay\np95", false),
@@ -79,23 +80,27 @@ const WIDE_COLUMNS: [Column; 9] = [
 
 type Column = (Metric, &'static str, bool);
 
-/// Names of the columns before those of metrics: the method, whose the row is, and the number of seeds.
+/// Names of the columns before those of metrics: the method, whose the row is, and the number of
+/// seeds.
 const LABELS: [&str; 3] = ["method", "flow", "n"];
 
-/// The table of `runs`: a row for each flow name under each method in order of appearance, before them one for all of a kind where
-/// there are several; then the bound and the clairvoyant policy. Columns that no row has a value for are left out.
+/// The table of `runs`: a row for each flow name under each method in order of appearance, before
+/// them one for all of a kind where there are several; then the bound and the clairvoyant policy.
+/// Columns that no row has a value for are left out.
 #[must_use]
 pub fn methods(runs: &[RunResult]) -> Grid {
     grid(runs, COLUMNS.iter())
 }
 
-/// [`methods`] with shares within TTIs, unused capacity, high percentiles, jitter, missed delay budgets and fairness.
+/// [`methods`] with shares within TTIs, unused capacity, high percentiles, jitter, missed delay
+/// budgets and fairness.
 #[must_use]
 pub fn wide(runs: &[RunResult]) -> Grid {
     grid(runs, COLUMNS.iter().chain(&WIDE_COLUMNS))
 }
 
-/// What [`wide`] has beyond [`methods`], as a table of its own; without a column beside the names where no row has a value.
+/// What [`wide`] has beyond [`methods`], as a table of its own; without a column beside the names
+/// where no row has a value.
 #[must_use]
 pub fn rest(runs: &[RunResult]) -> Grid {
     grid(runs, WIDE_COLUMNS.iter())
@@ -156,7 +161,8 @@ fn rows_of(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> Vec<
         };
         cells[1] = part.map(|part| part.label.clone()).unwrap_or_default();
         cells.extend(columns.iter().map(|column| {
-            value(method, *part, first, column.0).map_or_else(String::new, |v| cell(v, runs, column))
+            value(method, *part, first, column.0)
+                .map_or_else(String::new, |v| cell(v, runs, column))
         }));
         Row::new(cells, if first || kind == RowKind::Reference { kind } else { RowKind::Part })
     };
@@ -196,7 +202,8 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
         columns.filter(|column| found.methods.iter().any(|method| has(column.0, method))).collect();
     let mut header: Vec<String> = LABELS.map(str::to_owned).to_vec();
     header.extend(columns.iter().map(|(metric, name, _)| heading(*metric, name)));
-    let (seers, rivals): (Vec<_>, Vec<_>) = found.methods.iter().partition(|m| is_clairvoyant(&m.method));
+    let (seers, rivals): (Vec<_>, Vec<_>) =
+        found.methods.iter().partition(|m| is_clairvoyant(&m.method));
     let rows_of = |methods: Vec<&MethodRuns<'_>>| -> Vec<Row> {
         methods.into_iter().flat_map(|method| rows_of(method, &found.parts, &columns)).collect()
     };
@@ -214,8 +221,9 @@ fn grid(runs: &[RunResult], columns: impl Iterator<Item = &'static Column>) -> G
 /// How to read what is in `rows`.
 fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    let any =
-        |mark: &str| rows.iter().flat_map(|row| &row.cells[LABELS.len()..]).any(|cell| cell.contains(mark));
+    let any = |mark: &str| {
+        rows.iter().flat_map(|row| &row.cells[LABELS.len()..]).any(|cell| cell.contains(mark))
+    };
     if any("±") {
         notes.push(PLUS_MINUS.into());
     }
@@ -223,12 +231,14 @@ fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
         notes.push("(k of n): only k of the n seeds have the value, and only they count.".into());
     }
     if any(", ") {
-        notes.push("Two values are listed, the least first: fewer than three have no interval.".into());
+        notes.push(
+            "Two values are listed, the least first: fewer than three have no interval.".into(),
+        );
     }
     if found.parts.iter().any(Part::is_pool) {
         notes.push(
-            "Rows \"all ...\" pool flows: mean delay over all packets, mean RTT over all samples, percentiles of the worst flow, \
-             goodput in sum."
+            "Rows \"all ...\" pool flows: mean delay over all packets, mean RTT over all samples, \
+             percentiles of the worst flow, goodput in sum."
                 .into(),
         );
     }
@@ -237,7 +247,8 @@ fn notes(found: &Breakdown<'_>, rows: &[Row], bounded: bool) -> Vec<String> {
     }
     if bounded {
         notes.push(format!(
-            "{BOUND}: the least mean delay that any policy could have given the same packets, those of the method that lost the fewest."
+            "{BOUND}: the least mean delay that any policy could have given the same packets, \
+             those of the method that lost the fewest."
         ));
     }
     if !found.silent.is_empty() {

@@ -13,14 +13,17 @@ fn in_words(measure: Measure, value: f64) -> String {
 }
 
 /// How to read the table.
-const APART: &str = "apart: of utilisation the difference, of goodput the difference in percent of the simulated one, of delay KS, \
-                     the distance of Kolmogorov and Smirnov between the two distributions, 0 to 1: the greatest difference between \
-                     the shares of packets that waited no longer than some time. Of delay the medians are shown.";
+const APART: &str = "apart: of utilisation the difference, of goodput the difference in percent \
+                     of the simulated one, of delay KS, the distance of Kolmogorov and Smirnov \
+                     between the two distributions, 0 to 1: the greatest difference between the \
+                     shares of packets that waited no longer than some time. Of delay the medians \
+                     are shown.";
 
 /// The figures as a table.
 #[must_use]
 pub fn parity(parity: &Parity) -> Grid {
-    let header = ["figure", "simulated", "live", "apart", "band", "verdict"].map(str::to_owned).to_vec();
+    let header =
+        ["figure", "simulated", "live", "apart", "band", "verdict"].map(str::to_owned).to_vec();
     let row = |row: &ParityRow| {
         let cells = vec![
             row.what.clone(),
@@ -31,7 +34,9 @@ pub fn parity(parity: &Parity) -> Grid {
             match row.apart_to_time {
                 _ if row.too_short => "too short".to_owned(),
                 _ if row.met => "met".to_owned(),
-                Some(apart) if row.explained() => format!("explained ({})", in_words(row.measure, apart)),
+                Some(apart) if row.explained() => {
+                    format!("explained ({})", in_words(row.measure, apart))
+                }
                 Some(apart) => format!("MISSED ({})", in_words(row.measure, apart)),
                 None => "MISSED".to_owned(),
             },
@@ -40,7 +45,11 @@ pub fn parity(parity: &Parity) -> Grid {
     };
     let mut notes = vec![APART.to_owned()];
     if parity.rows.iter().any(|row| row.apart_to_time.is_some()) {
-        notes.push("In brackets: the distance when delays that differ by no more than --explain's time count as equal.".into());
+        notes.push(
+            "In brackets: the distance when delays that differ by no more than --explain's time \
+             count as equal."
+                .into(),
+        );
     }
     Grid { header, rows: parity.rows.iter().map(row).collect(), numbers_from: 1, notes }
 }
@@ -56,8 +65,12 @@ mod tests {
 
     fn run(goodput: f64, delays: &[(f64, f64)], utilisation: f64) -> RunResult {
         let delay = Distribution { count: 1000, cdf: delays.to_vec(), ..Distribution::default() };
-        let flow =
-            FlowResult { name: "call".into(), goodput_mbit_s: goodput, delay, ..FlowResult::default() };
+        let flow = FlowResult {
+            name: "call".into(),
+            goodput_mbit_s: goodput,
+            delay,
+            ..FlowResult::default()
+        };
         let mut result = RunResult { flows: vec![flow], ..RunResult::default() };
         result.cell.utilisation = utilisation;
         result

@@ -3,7 +3,9 @@
 use super::{Grid, RowKind, Style, Verdict};
 use std::borrow::Cow;
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle,
+};
 
 /// `text` with its control characters as escapes, but for line feeds: what names and files hold
 /// reaches no terminal as a command.
@@ -53,7 +55,8 @@ fn fitting(grid: &Grid, width: usize) -> usize {
     ends.take_while(|end| *end <= width).count().max(2).min(grid.header.len())
 }
 
-/// `text` in lines of at most `width` characters, each after `indent` blanks but the first; a longer word has a line of its own.
+/// `text` in lines of at most `width` characters, each after `indent` blanks but the first; a
+/// longer word has a line of its own.
 fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
     let width = usize::from(width.unwrap_or(u16::MAX)).max(20);
     let mut lines: Vec<String> = Vec::new();
@@ -72,8 +75,9 @@ fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
 
 /// `grid` for a terminal, without its notes and without a line feed at the end.
 ///
-/// A table of numbers that is too wide loses its last columns and says which; a table of words is wrapped, at 120 columns where
-/// none are given. Reference rows follow an empty line; a row's note stands below it.
+/// A table of numbers that is too wide loses its last columns and says which; a table of words is
+/// wrapped, at 120 columns where none are given. Reference rows follow an empty line; a row's note
+/// stands below it.
 #[must_use]
 pub fn terminal(grid: &Grid, style: Style) -> String {
     let words = grid.numbers_from >= grid.header.len();
@@ -84,7 +88,9 @@ pub fn terminal(grid: &Grid, style: Style) -> String {
     let mut lines = drawn(grid, style, words, columns);
     if columns < grid.header.len() {
         lines.push("Too narrow for:".into());
-        lines.extend(grid.header[columns..].iter().map(|name| format!("  {}", name.replace('\n', " "))));
+        lines.extend(
+            grid.header[columns..].iter().map(|name| format!("  {}", name.replace('\n', " "))),
+        );
     }
     lines.join("\n")
 }
@@ -98,8 +104,9 @@ pub fn notes<'a>(grids: impl IntoIterator<Item = &'a Grid>, style: Style) -> Str
             all.push(note);
         }
     }
-    let lines =
-        all.into_iter().flat_map(|note| wrapped(&printable(note), style.width.or(Some(WORDS_WIDTH)), 2));
+    let lines = all
+        .into_iter()
+        .flat_map(|note| wrapped(&printable(note), style.width.or(Some(WORDS_WIDTH)), 2));
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
 
@@ -117,7 +124,8 @@ fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> 
     } else {
         table.force_no_tty();
     }
-    let align = |i: usize| if i >= grid.numbers_from { CellAlignment::Right } else { CellAlignment::Left };
+    let align =
+        |i: usize| if i >= grid.numbers_from { CellAlignment::Right } else { CellAlignment::Left };
     let verdict_column = grid.header.iter().position(|name| name == "verdict");
     let header = grid.header.iter().take(columns).enumerate();
     table.set_header(header.map(|(i, name)| Cell::new(printable(name)).set_alignment(align(i))));
@@ -133,7 +141,8 @@ fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> 
         }
         table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
             // A name may hold what would move the cursor.
-            let cell = Cell::new(text.replace(char::is_control, "\u{fffd}")).set_alignment(align(i));
+            let cell =
+                Cell::new(text.replace(char::is_control, "\u{fffd}")).set_alignment(align(i));
             if style.colour { paint(cell, row.kind, Some(i) == verdict_column) } else { cell }
         }));
         below += 1;

@@ -17,7 +17,9 @@ fn lines(info: &Info) -> Vec<(String, String)> {
         ("rates over bins of, ms".into(), info.bin_ms.to_string()),
         ("lowest rate, Mbit/s".into(), rate(info.rate_mbit_s_min)),
     ];
-    lines.extend(info.rate_mbit_s_percentiles.iter().map(|(p, r)| (format!("p{p}, Mbit/s"), rate(*r))));
+    lines.extend(
+        info.rate_mbit_s_percentiles.iter().map(|(p, r)| (format!("p{p}, Mbit/s"), rate(*r))),
+    );
     lines.push(("highest rate, Mbit/s".into(), rate(info.rate_mbit_s_max)));
     lines.push(("outage, s".into(), seconds(info.outage_s)));
     lines.push(("longest outage, s".into(), seconds(info.longest_outage_s)));
@@ -26,7 +28,10 @@ fn lines(info: &Info) -> Vec<(String, String)> {
     lines.push(("CQI mean".into(), cqi(|q| format!("{:.2}", q.mean))));
     lines.push(("CQI sd".into(), cqi(|q| format!("{:.2}", q.sd))));
     lines.push(("CQI range".into(), cqi(|q| format!("{} to {}", q.min, q.max))));
-    lines.push(("CQI lag 1".into(), cqi(|q| q.lag1.map_or_else(|| "–".into(), |r| format!("{r:.3}")))));
+    lines.push((
+        "CQI lag 1".into(),
+        cqi(|q| q.lag1.map_or_else(|| "–".into(), |r| format!("{r:.3}"))),
+    ));
     lines
 }
 
@@ -38,7 +43,8 @@ pub fn traces(infos: &[Info]) -> Grid {
     let header = std::iter::once(String::new()).chain(infos.iter().map(|info| info.file.clone()));
     let row = |index: usize| {
         let name = columns[0][index].0.clone();
-        let cells = std::iter::once(name).chain(columns.iter().map(|column| column[index].1.clone()));
+        let cells =
+            std::iter::once(name).chain(columns.iter().map(|column| column[index].1.clone()));
         Row::new(cells.collect(), RowKind::Method)
     };
     let told = |row: &Row| row.cells[1..].iter().any(|cell| cell != "–");
@@ -60,12 +66,16 @@ mod tests {
     #[test]
     fn what_a_trace_has_is_told_and_what_no_trace_has_is_left_out() {
         let info = |bytes: &[u32], cqi: Option<Vec<u8>>| {
-            let timeline = Timeline::new(Duration::from_secs(1), bytes.to_vec(), cqi).expect("a timeline");
+            let timeline =
+                Timeline::new(Duration::from_secs(1), bytes.to_vec(), cqi).expect("a timeline");
             let loaded = Loaded { timeline, format: FileFormat::Csv, notes: Vec::new() };
             Info::of("x.csv", &loaded, None).expect("told")
         };
         let text = markdown(&traces(&[info(&[125_000, 0, 0, 375_000], Some(vec![3, 0, 0, 9]))]));
-        assert!(text.contains("| outage, s | 2.000 |") && text.contains("| CQI range | 0 to 9 |"), "{text}");
+        assert!(
+            text.contains("| outage, s | 2.000 |") && text.contains("| CQI range | 0 to 9 |"),
+            "{text}"
+        );
         let text = markdown(&traces(&[info(&[5, 5, 5], None)]));
         assert!(!text.contains("coherence") && !text.contains("CQI"), "{text}");
     }

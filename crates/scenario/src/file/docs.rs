@@ -15,9 +15,11 @@ const TRACE: MethodDoc = MethodDoc {
     name: "trace",
     kind: "channel trace",
     title: "capacities from a file",
-    text: "Replays what a link could carry. Formats other than packets and bytes say themselves how long an amount is in force; \
-           opportunities shorter than a slot are gathered into it, so that none is skipped.",
-    sources: "T20 section 6; Mahimahi (Netravali et al. 2015); CellReplay (Sentosa et al. 2025); Raca et al. 2018, 2020",
+    text: "Replays what a link could carry. Formats other than packets and bytes say themselves \
+           how long an amount is in force; opportunities shorter than a slot are gathered into \
+           it, so that none is skipped.",
+    sources: "T20 section 6; Mahimahi (Netravali et al. 2015); CellReplay (Sentosa et al. 2025); \
+              Raca et al. 2018, 2020",
     deviations: "none",
     params: TraceFile::params,
 };
@@ -26,8 +28,9 @@ const CQI_TRACE: MethodDoc = MethodDoc {
     name: "cqi_trace",
     kind: "channel trace",
     title: "channel qualities from a file",
-    text: "Reads a column `cqi`, 0 to 15, where 0 carries nothing; `quality` says how a CQI becomes an MCS, a transport block and \
-           the packets or bytes of a slot, and how long a row is in force, in the words of `cqi_rows`.",
+    text: "Reads a column `cqi`, 0 to 15, where 0 carries nothing; `quality` says how a CQI \
+           becomes an MCS, a transport block and the packets or bytes of a slot, and how long a \
+           row is in force, in the words of `cqi_rows`.",
     sources: "T20 section 6; TS 36.213; TS 38.214",
     deviations: "none",
     params: CqiTraceFile::params,
@@ -37,10 +40,12 @@ const MCS_TRACE: MethodDoc = MethodDoc {
     name: "mcs_trace",
     kind: "channel trace",
     title: "modulation and coding schemes from a file, for a MAC with a carrier",
-    text: "Reads a column `packets_per_10ms`, as T20's traces have it, and takes for each row the least MCS whose blocks of 25 \
-           PRBs hold as many packets: the inverse of the rule that made the rows.",
+    text: "Reads a column `packets_per_10ms`, as T20's traces have it, and takes for each row the \
+           least MCS whose blocks of 25 PRBs hold as many packets: the inverse of the rule that \
+           made the rows.",
     sources: "T20's traces; A21 section 5.3; TS 36.213",
-    deviations: "where several CQIs made the same number of packets, the least of their MCSs is taken",
+    deviations: "where several CQIs made the same number of packets, the least of their MCSs is \
+                 taken",
     params: McsTraceFile::params,
 };
 
@@ -48,8 +53,8 @@ const TCP: MethodDoc = MethodDoc {
     name: "tcp",
     kind: "traffic",
     title: "A TCP transfer, down or up",
-    text: "One connection without handshake. Up, its segments take the uplink and its acknowledgements \
-           the chain.",
+    text: "One connection without handshake. Up, its segments take the uplink and its \
+           acknowledgements the chain.",
     sources: "RFC 9293; the ends have pages of their own",
     deviations: "no handshake and no close",
     params: TcpFile::params,
@@ -69,8 +74,9 @@ const UPLINK: MethodDoc = MethodDoc {
     name: "uplink",
     kind: "uplink",
     title: "The UEs' way back: a queue for each UE, access, and a wire of fixed delay",
-    text: "Acknowledgements, replies, requests and uploads of a UE share one queue, in order. Access is \
-           free (default), at a constant rate, or by grants; what finds no room in the queue is dropped.",
+    text: "Acknowledgements, replies, requests and uploads of a UE share one queue, in order. \
+           Access is free (default), at a constant rate, or by grants; what finds no room in the \
+           queue is dropped.",
     sources: "TS 38.321 clause 5.4",
     deviations: "no HARQ, one logical channel, UEs do not compete",
     params: UplinkFile::params,

@@ -1,4 +1,5 @@
-//! What the workloads share: an allocator that counts, memory, digests, and the line of JSON that `cargo xtask bench` reads.
+//! What the workloads share: an allocator that counts, memory, digests, and the line of JSON that
+//! `cargo xtask bench` reads.
 
 use justfull_base::Instant;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -29,8 +30,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Counts the allocations of the event loop after two thirds of the run: queues have reached their size by then. Making the
-/// results after the last event is not counted.
+/// Counts the allocations of the event loop after two thirds of the run: queues have reached their
+/// size by then. Making the results after the last event is not counted.
 pub(crate) struct AfterWarmup {
     from: Instant,
     warm: Option<u64>,
@@ -78,9 +79,9 @@ impl Line<'_> {
     pub(crate) fn print(&self, result: &impl Debug) {
         let Self { name, wall_ms, packets, drops, calls, allocations } = self;
         println!(
-            "{{\"name\":\"{name}\",\"wall_ms\":{wall_ms:.3},\"packets\":{packets},\"drops\":{drops},\
-             \"calls_per_packet\":{calls:.3},\"allocations_after_warmup\":{allocations},\"rss_kib\":{},\
-             \"digest\":\"{:016x}\"}}",
+            "{{\"name\":\"{name}\",\"wall_ms\":{wall_ms:.3},\"packets\":{packets},\"drops\":\
+             {drops},\"calls_per_packet\":{calls:.3},\"allocations_after_warmup\":{allocations},\"\
+             rss_kib\":{},\"digest\":\"{:016x}\"}}",
             rss_kib(),
             digest(&format!("{result:?}"))
         );
@@ -96,5 +97,6 @@ pub(crate) fn rss_kib() -> u64 {
 
 /// FNV-1a.
 fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }

@@ -34,7 +34,8 @@ pub struct DumbbellConfig {
     pub limit: Limit,
     /// Which packets are lost behind the bottleneck; each flow is counted by itself.
     pub loss: Loss,
-    /// Simulated time; above 0, at most a day. A run ends earlier when all flows have a size and are complete.
+    /// Simulated time; above 0, at most a day. A run ends earlier when all flows have a size and
+    /// are complete.
     pub duration: Duration,
     /// Time between samples, the first after one of it; 0 for none.
     pub sample_every: Duration,
@@ -66,9 +67,21 @@ impl DumbbellConfig {
         for (i, flow) in self.flows.iter().enumerate() {
             let at = format!("flow[{i}]");
             let some = !flow.rtt.is_zero();
-            ensure(some, &format!("{at}.rtt"), &flow.rtt, "above 0s", "a loop without delay never ends")?;
+            ensure(
+                some,
+                &format!("{at}.rtt"),
+                &flow.rtt,
+                "above 0s",
+                "a loop without delay never ends",
+            )?;
             let sent = flow.size != Some(Bytes(0));
-            ensure(sent, &format!("{at}.size"), &Bytes(0), "at least 1B", "an empty flow is never complete")?;
+            ensure(
+                sent,
+                &format!("{at}.size"),
+                &Bytes(0),
+                "at least 1B",
+                "an empty flow is never complete",
+            )?;
             flow.sender.validate().map_err(|e| e.within(&format!("{at}.sender")))?;
             flow.receiver.validate().map_err(|e| e.within(&format!("{at}.receiver")))?;
         }

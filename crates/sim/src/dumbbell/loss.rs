@@ -3,7 +3,8 @@
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Rng};
 
-/// Losses behind the bottleneck, counted over the packets of one flow, retransmissions included, from 1.
+/// Losses behind the bottleneck, counted over the packets of one flow, retransmissions included,
+/// from 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Loss {
     /// None.
@@ -25,12 +26,19 @@ impl Loss {
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
             Self::Never => Ok(()),
-            Self::Every(n) => ensure(*n >= 2, "loss.every", n, "at least 2", "some packet must arrive"),
-            Self::Random(p) => {
-                ensure((0.0..1.0).contains(p), "loss.random", p, "0 up to 1", "some packet must arrive")
+            Self::Every(n) => {
+                ensure(*n >= 2, "loss.every", n, "at least 2", "some packet must arrive")
             }
+            Self::Random(p) => ensure(
+                (0.0..1.0).contains(p),
+                "loss.random",
+                p,
+                "0 up to 1",
+                "some packet must arrive",
+            ),
             Self::Listed(list) => {
-                let rises = list.windows(2).all(|pair| pair[0] < pair[1]) && list.first() != Some(&0);
+                let rises =
+                    list.windows(2).all(|pair| pair[0] < pair[1]) && list.first() != Some(&0);
                 ensure(
                     rises,
                     "loss.listed",
@@ -115,7 +123,9 @@ mod tests {
 
     #[test]
     fn losses_that_let_nothing_through_or_do_not_rise_are_refused() {
-        for bad in [Loss::Every(1), Loss::Random(1.0), Loss::Listed(vec![2, 2]), Loss::Listed(vec![0])] {
+        for bad in
+            [Loss::Every(1), Loss::Random(1.0), Loss::Listed(vec![2, 2]), Loss::Listed(vec![0])]
+        {
             assert!(bad.validate().is_err(), "{bad:?}");
         }
         assert!(Loss::Listed(Vec::new()).validate().is_ok());

@@ -23,7 +23,8 @@ pub struct Sample {
     pub recovery: RecoveryState,
     /// Name of the control's phase.
     pub phase: &'static str,
-    /// Payload bytes delivered in order since the start: differences over time are the delivery rate.
+    /// Payload bytes delivered in order since the start: differences over time are the delivery
+    /// rate.
     pub delivered: u64,
 }
 

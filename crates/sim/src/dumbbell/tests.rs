@@ -4,7 +4,8 @@ use justfull_queue::Limit;
 use justfull_tcp::{ReceiverConfig, SenderConfig, Window};
 
 fn flow(rtt_ms: u64) -> DumbbellFlow {
-    let receiver = ReceiverConfig { window: Window::Fixed(Bytes(1 << 28)), ..ReceiverConfig::default() };
+    let receiver =
+        ReceiverConfig { window: Window::Fixed(Bytes(1 << 28)), ..ReceiverConfig::default() };
     DumbbellFlow::greedy(SenderConfig::default(), receiver, Duration::from_millis(rtt_ms))
 }
 

@@ -6,8 +6,8 @@ const PING: MethodDoc = MethodDoc {
     name: "ping",
     kind: "traffic",
     title: "Echo requests that the UE answers at once",
-    text: "Requests go down the chain, replies of the same size come back over the uplink. They are sent whether or not earlier ones \
-           were answered.",
+    text: "Requests go down the chain, replies of the same size come back over the uplink. They \
+           are sent whether or not earlier ones were answered.",
     sources: "RFC 792; E19 section V, A21 section V-F (irtt)",
     deviations: "none",
     params: super::PingConfig::params,
@@ -27,7 +27,8 @@ const ON_OFF: MethodDoc = MethodDoc {
     name: "on_off",
     kind: "traffic",
     title: "Datagrams at a constant rate by times",
-    text: "As cbr while on, nothing while off; a source starts in the stationary state of its law, so that several are not in step.",
+    text: "As cbr while on, nothing while off; a source starts in the stationary state of its \
+           law, so that several are not in step.",
     sources: "Markov-modulated source, as talk spurts are usually described",
     deviations: "none",
     params: super::OnOffConfig::params,
@@ -37,8 +38,9 @@ const VOIP: MethodDoc = MethodDoc {
     name: "voip",
     kind: "traffic",
     title: "A G.711 call, judged by the E-model",
-    text: "160 B of voice each 20 ms, 200 B on the IP layer. Packets that miss their playout, the fastest packet's way plus the \
-           de-jitter buffer, count as lost; loss and mouth-to-ear delay give R and the mean opinion score.",
+    text: "160 B of voice each 20 ms, 200 B on the IP layer. Packets that miss their playout, the \
+           fastest packet's way plus the de-jitter buffer, count as lost; loss and mouth-to-ear \
+           delay give R and the mean opinion score.",
     sources: "ITU-T G.711, G.107, G.113 appendix I",
     deviations: "the ways beyond the server and beyond the UE are not in the delay",
     params: super::VoipConfig::params,
@@ -48,8 +50,9 @@ const VIDEO: MethodDoc = MethodDoc {
     name: "video",
     kind: "traffic",
     title: "Frames of a rendered video, as cloud gaming sends them",
-    text: "A burst of datagrams for each frame; sizes of a Gaussian law cut at half and one and a half of the mean, sent with a jitter \
-           cut at twice its standard deviation. A frame is complete when its last datagram has reached the UE.",
+    text: "A burst of datagrams for each frame; sizes of a Gaussian law cut at half and one and a \
+           half of the mean, sent with a jitter cut at twice its standard deviation. A frame is \
+           complete when its last datagram has reached the UE.",
     sources: "TR 38.838 section 5.1",
     deviations: "one buffer for both eyes",
     params: super::VideoConfig::params,
@@ -59,8 +62,10 @@ const PAGE: MethodDoc = MethodDoc {
     name: "page",
     kind: "traffic",
     title: "Page loads: a main object, parsing, embedded objects over parallel connections",
-    text: "Each connection has one request at a time and lives on over pages. A page is loaded when its last object is there.",
-    sources: "HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex A)",
+    text: "Each connection has one request at a time and lives on over pages. A page is loaded \
+           when its last object is there.",
+    sources: "HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance \
+              evaluation, annex A)",
     deviations: "no handshakes; a request is one packet",
     params: super::PageConfig::params,
 };

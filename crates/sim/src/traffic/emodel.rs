@@ -1,9 +1,10 @@
 //! The E-model: what a call is worth to a listener, by ITU-T G.107 (06/2015).
 //!
-//! R = Ro - Is - Id - Ie,eff + A (equation 1) with every parameter but delay and loss at its default of table 2: wideband
-//! is not modelled, the advantage factor A is 0, and losses are random (BurstR = 1). Id is the sum of talker echo (TELR
-//! 65 dB), listener echo (WEPL 110 dB) and pure delay; Ie,eff follows from loss by equation 29 with a codec's Ie and Bpl of
-//! G.113 appendix I. Annex B turns R into a mean opinion score.
+//! R = Ro - Is - Id - Ie,eff + A (equation 1) with every parameter but delay and loss at its
+//! default of table 2: wideband is not modelled, the advantage factor A is 0, and losses are random
+//! (BurstR = 1). Id is the sum of talker echo (TELR 65 dB), listener echo (WEPL 110 dB) and pure
+//! delay; Ie,eff follows from loss by equation 29 with a codec's Ie and Bpl of G.113 appendix I.
+//! Annex B turns R into a mean opinion score.
 
 /// Send loudness rating, dB.
 const SLR: f64 = 8.0;
@@ -37,12 +38,14 @@ pub(crate) struct Codec {
     pub(crate) bpl: f64,
 }
 
-/// The transmission rating of a call whose mouth-to-ear delay is `delay_ms` and of whose packets the share `loss` (0 to 1) is
-/// lost or too late: 0 to 100, the range of R (clause 7.1 with annex B, whose score ends at both).
+/// The transmission rating of a call whose mouth-to-ear delay is `delay_ms` and of whose packets
+/// the share `loss` (0 to 1) is lost or too late: 0 to 100, the range of R (clause 7.1 with annex
+/// B, whose score ends at both).
 pub(crate) fn rating(delay_ms: f64, loss: f64, codec: Codec) -> f64 {
     let no = noise();
     let ro = 15.0 - 1.5 * (SLR + no);
-    let r = ro - simultaneous(ro, no, delay_ms) - delayed(ro, no, delay_ms) - equipment(loss, codec);
+    let r =
+        ro - simultaneous(ro, no, delay_ms) - delayed(ro, no, delay_ms) - equipment(loss, codec);
     r.clamp(0.0, 100.0)
 }
 
@@ -94,8 +97,8 @@ fn simultaneous(ro: f64, no: f64, t: f64) -> f64 {
 
 /// Id, what delay costs: equations 17 to 28, with the one-way delay `t` on all ways.
 fn delayed(ro: f64, no: f64, t: f64) -> f64 {
-    let terv =
-        TELR - 40.0 * libm::log10((1.0 + t / 10.0) / (1.0 + t / 150.0)) + 6.0 * libm::exp(-0.3 * t * t);
+    let terv = TELR - 40.0 * libm::log10((1.0 + t / 10.0) / (1.0 + t / 150.0))
+        + 6.0 * libm::exp(-0.3 * t * t);
     let (roe, re) = (-1.5 * (no - RLR), 80.0 + 2.5 * (terv - 14.0));
     let half = (roe - re) / 2.0;
     let talker = (half + libm::sqrt(half * half + 100.0) - 1.0) * (1.0 - libm::exp(-t));
@@ -153,7 +156,9 @@ mod tests {
         close(pure_delay(100.0), 0.0, 1e-9, "equation 27");
         // X = 1 at 200 ms and 2 at 400 ms.
         let at = |x: f64| {
-            25.0 * ((1.0 + x.powi(6)).powf(1.0 / 6.0) - 3.0 * (1.0 + (x / 3.0).powi(6)).powf(1.0 / 6.0) + 2.0)
+            25.0 * ((1.0 + x.powi(6)).powf(1.0 / 6.0)
+                - 3.0 * (1.0 + (x / 3.0).powi(6)).powf(1.0 / 6.0)
+                + 2.0)
         };
         close(pure_delay(200.0), at(1.0), 1e-9, "equation 27");
         close(pure_delay(400.0), at(2.0), 1e-9, "equation 27");

@@ -1,7 +1,8 @@
 //! On-off sources: datagrams at a constant rate while on, nothing while off.
 //!
-//! Times on and off are constant or exponential (a Markov-modulated source, with which talk spurts are usually described). A
-//! source starts in the stationary state of its law, so that several sources of one scenario are not in step.
+//! Times on and off are constant or exponential (a Markov-modulated source, with which talk spurts
+//! are usually described). A source starts in the stationary state of its law, so that several
+//! sources of one scenario are not in step.
 
 use crate::traffic::{Interval, check_payload};
 use justfull_base::bounds::key;
@@ -57,7 +58,9 @@ impl Param for Span {
     fn written(&self) -> String {
         match self {
             Self::Constant(length) => length.written(),
-            Self::Exponential { exponential } => written_table(&[("exponential", exponential.written())]),
+            Self::Exponential { exponential } => {
+                written_table(&[("exponential", exponential.written())])
+            }
         }
     }
 
@@ -116,7 +119,9 @@ impl CbrConfig {
     /// Time between datagrams.
     #[must_use]
     pub fn interval(&self) -> Interval {
-        Interval::Constant(self.rate.time_for_ceil(self.payload.0 + u64::from(super::UDP_HEADER_BYTES)))
+        Interval::Constant(
+            self.rate.time_for_ceil(self.payload.0 + u64::from(super::UDP_HEADER_BYTES)),
+        )
     }
 
     /// Checks every bound in a cell with this largest packet.
@@ -188,7 +193,8 @@ impl Gate {
     pub(crate) fn new(on: Span, off: Span, start: Instant, rng: &mut Rng) -> (Self, Instant) {
         let cycle = on.mean() + off.mean();
         let at = cycle.scaled(rng.unit());
-        // What is left of a constant time follows from where it began; an exponential one has no memory.
+        // What is left of a constant time follows from where it began; an exponential one has no
+        // memory.
         let left = |span: Span, passed: Duration, rng: &mut Rng| match span {
             Span::Constant(length) => length - passed,
             Span::Exponential { .. } => span.draw(rng),
@@ -202,7 +208,8 @@ impl Gate {
         (Self { on, off, closes }, opens)
     }
 
-    /// When a datagram that is due at `at` may be sent: at once while open, else when the gate has opened again.
+    /// When a datagram that is due at `at` may be sent: at once while open, else when the gate has
+    /// opened again.
     pub(crate) fn pass(&mut self, mut at: Instant, rng: &mut Rng) -> Instant {
         while at >= self.closes {
             let opens = self.closes + self.off.draw(rng).max(Duration::from_nanos(1));

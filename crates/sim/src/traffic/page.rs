@@ -1,14 +1,18 @@
-//! Page loads: a main object, time to parse it, then its embedded objects over parallel TCP connections.
+//! Page loads: a main object, time to parse it, then its embedded objects over parallel TCP
+//! connections.
 //!
-//! The HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex A; the laws of ns-3's
-//! 3gpp-http application): truncated lognormal object sizes, a truncated Pareto number of embedded objects, exponential
-//! parsing and reading times. The defaults are its numbers: about 56 kB a page, small today; a page of 2024 (HTTP Archive,
-//! median for desktops) is `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
+//! The HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex
+//! A; the laws of ns-3's 3gpp-http application): truncated lognormal object sizes, a truncated
+//! Pareto number of embedded objects, exponential parsing and reading times. The defaults are its
+//! numbers: about 56 kB a page, small today; a page of 2024 (HTTP Archive, median for desktops) is
+//! `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
 //!
-//! The browser asks for the main object on its first connection and, once it is there and parsed, for the embedded ones, each
-//! connection with one request at a time. A page is loaded when its last object is there. Connections persist over pages, so
-//! there are no handshakes, and a congestion window lives on where the control does not restart it after idling. A request is
-//! one packet on the uplink; where its queue has no room, it is asked again after 1 s (RFC 6298's first timeout).
+//! The browser asks for the main object on its first connection and, once it is there and parsed,
+//! for the embedded ones, each connection with one request at a time. A page is loaded when its
+//! last object is there. Connections persist over pages, so there are no handshakes, and a
+//! congestion window lives on where the control does not restart it after idling. A request is
+//! one packet on the uplink; where its queue has no room, it is asked again after 1 s (RFC 6298's
+//! first timeout).
 
 use crate::results::PageResult;
 use crate::times::Times;
@@ -116,13 +120,23 @@ impl ObjectSize {
     fn validate(&self, name: &str) -> Result<(), ConfigError> {
         let gib = 1 << 30;
         match self {
-            Self::Constant(size) => {
-                ensure((1..=gib).contains(&size.0), name, size, "1B to 1GiB", "an object has content")
-            }
+            Self::Constant(size) => ensure(
+                (1..=gib).contains(&size.0),
+                name,
+                size,
+                "1B to 1GiB",
+                "an object has content",
+            ),
             Self::Lognormal(Lognormal { mean, sd, min, max }) => {
                 let sound = min.0 >= 1 && min.0 <= mean.0 && mean.0 <= max.0 && max.0 <= gib;
                 let bound = "1B <= min <= mean <= max <= 1GiB";
-                ensure(sound, &format!("{name}.mean"), mean, bound, "most draws are within the bounds")?;
+                ensure(
+                    sound,
+                    &format!("{name}.mean"),
+                    mean,
+                    bound,
+                    "most draws are within the bounds",
+                )?;
                 let most = 100 * mean.0;
                 ensure(
                     sd.0 <= most,
@@ -142,7 +156,8 @@ impl ObjectSize {
 pub enum ObjectCount {
     /// Always the same.
     Constant(u32),
-    /// Pareto with shape `pareto` from `least` on, what is beyond `most` counts as `most`; it is rounded, and then `least` is taken off.
+    /// Pareto with shape `pareto` from `least` on, what is beyond `most` counts as `most`; it is
+    /// rounded, and then `least` is taken off.
     Pareto(ParetoCount),
 }
 
@@ -173,7 +188,9 @@ impl ObjectCount {
 
     fn validate(&self) -> Result<(), ConfigError> {
         match self {
-            Self::Constant(n) => ensure(*n <= 10_000, "objects", n, "at most 10000", "objects of one page"),
+            Self::Constant(n) => {
+                ensure(*n <= 10_000, "objects", n, "at most 10000", "objects of one page")
+            }
             Self::Pareto(ParetoCount { pareto, least, most }) => {
                 let sound = (0.1..=100.0).contains(pareto);
                 ensure(sound, "objects.pareto", pareto, "0.1 to 100", "shape of a Pareto law")?;
@@ -279,8 +296,14 @@ pub(crate) struct Wish {
 }
 
 impl Browser {
-    /// A browser and when it loads its first page: at random within one mean parsing time after `start`.
-    pub(crate) fn new(config: &PageConfig, start: Instant, stop: Instant, mut rng: Rng) -> (Self, Instant) {
+    /// A browser and when it loads its first page: at random within one mean parsing time after
+    /// `start`.
+    pub(crate) fn new(
+        config: &PageConfig,
+        start: Instant,
+        stop: Instant,
+        mut rng: Rng,
+    ) -> (Self, Instant) {
         let first = start + config.parsing.mean().scaled(rng.unit());
         let connections = vec![Connection::default(); config.connections as usize];
         let browser = Self {
@@ -355,7 +378,10 @@ impl Browser {
             self.left = self.config.objects.draw(&mut self.rng);
             if self.left > 0 {
                 self.phase = Phase::Parsing;
-                return Wish { wake: Some(now + self.config.parsing.draw(&mut self.rng)), loaded: None };
+                return Wish {
+                    wake: Some(now + self.config.parsing.draw(&mut self.rng)),
+                    loaded: None,
+                };
             }
         } else {
             self.ask_next(connection, out);
@@ -402,7 +428,8 @@ mod tests {
         let objects = mean(&mut |rng| u64::from(config.objects.draw(rng)));
         assert!((main / 10_700.0 - 1.0).abs() < 0.05, "main object: {main} B");
         assert!((embedded / 8_100.0 - 1.0).abs() < 0.15, "embedded object: {embedded} B");
-        // 2^1.1 (2^-0.1 - 55^-0.1) / 0.1: the mean that 3GPP states, with what is beyond 55 counted as 55.
+        // 2^1.1 (2^-0.1 - 55^-0.1) / 0.1: the mean that 3GPP states, with what is beyond 55 counted
+        // as 55.
         assert!((objects / 5.64 - 1.0).abs() < 0.03, "embedded objects: {objects}");
     }
 

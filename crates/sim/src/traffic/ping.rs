@@ -1,9 +1,10 @@
 //! Ping: an ICMP echo request every interval from the data network, which the UE answers at once.
 //!
-//! The request goes down the chain as any packet of its flow, the reply comes back over the uplink, and both have the same
-//! size, as RFC 792 demands ("the data received in the echo message must be returned"). With empty queues the round trip is
-//! the floor that E19 calls the sum of the configured ways: core delay, the wait for each poll and for the slot, air delay,
-//! uplink delay. Requests are sent whether or not earlier ones were answered, as `ping -i` does.
+//! The request goes down the chain as any packet of its flow, the reply comes back over the uplink,
+//! and both have the same size, as RFC 792 demands ("the data received in the echo message must be
+//! returned"). With empty queues the round trip is the floor that E19 calls the sum of the
+//! configured ways: core delay, the wait for each poll and for the slot, air delay, uplink delay.
+//! Requests are sent whether or not earlier ones were answered, as `ping -i` does.
 
 use crate::traffic::{ICMP_HEADER_BYTES, Interval};
 use justfull_base::error::ensure;
@@ -15,7 +16,8 @@ table! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct PingConfig {
-        /// Data bytes of each request and reply, as `ping -s` counts them: 28 B of IPv4 and ICMP headers come on top.
+        /// Data bytes of each request and reply, as `ping -s` counts them: 28 B of IPv4 and ICMP
+        /// headers come on top.
         payload: Bytes;
         /// Time between requests: constant, or normal with `mean` and `sd`.
         interval: Interval;
@@ -30,7 +32,13 @@ impl PingConfig {
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         let most = u64::from(mtu.saturating_sub(ICMP_HEADER_BYTES));
         let bound = "at most the MTU less 28B of headers";
-        ensure(self.payload.0 <= most, "payload", &self.payload, bound, "no IP fragmentation is modelled")?;
+        ensure(
+            self.payload.0 <= most,
+            "payload",
+            &self.payload,
+            bound,
+            "no IP fragmentation is modelled",
+        )?;
         self.validate()
     }
 }

@@ -1,9 +1,10 @@
 //! Frames of a rendered video, as cloud gaming sends them: a burst of datagrams for each frame.
 //!
-//! TR 38.838 section 5.1 (single eye buffer, cloud gaming): frames at a fixed rate, sizes of a truncated Gaussian law whose
-//! standard deviation is 10.5 % of the mean and which lies within 50 % and 150 % of it, arrivals with a jitter of a truncated
-//! Gaussian law of 2 ms within 4 ms. 30 Mbit/s and 60 frames a second is its baseline, 15 ms its delay budget. A frame is
-//! cut into full datagrams and is complete when the last of them has reached the UE.
+//! TR 38.838 section 5.1 (single eye buffer, cloud gaming): frames at a fixed rate, sizes of a
+//! truncated Gaussian law whose standard deviation is 10.5 % of the mean and which lies within 50 %
+//! and 150 % of it, arrivals with a jitter of a truncated Gaussian law of 2 ms within 4 ms. 30
+//! Mbit/s and 60 frames a second is its baseline, 15 ms its delay budget. A frame is cut into full
+//! datagrams and is complete when the last of them has reached the UE.
 
 use crate::results::FrameResult;
 use crate::times::Times;
@@ -93,14 +94,16 @@ impl Video {
         Self { config: config.clone(), nominal: start, first: 0, flight: VecDeque::new() }
     }
 
-    /// Frames are sent at the rate and with the jitter of the settings: when the one after the present one is.
+    /// Frames are sent at the rate and with the jitter of the settings: when the one after the
+    /// present one is.
     pub(crate) fn next(&mut self, now: Instant, skew: f64, rng: &mut Rng) -> Instant {
         self.nominal += self.config.period().scaled(skew);
         let jitter = rng.normal().clamp(-2.0, 2.0) + 2.0;
         (self.nominal + self.config.jitter_sd.scaled(jitter)).max(now + Duration::from_nanos(1))
     }
 
-    /// Sends a frame: `push` is given each datagram's size on the IP layer and the number of the frame.
+    /// Sends a frame: `push` is given each datagram's size on the IP layer and the number of the
+    /// frame.
     pub(crate) fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64)) {
         let share = (1.0 + self.config.size_sd.0 * rng.normal()).clamp(0.5, 1.5);
         let bytes = ((self.config.frame_bytes() * share + 0.5) as u64).max(1);
@@ -114,10 +117,16 @@ impl Video {
         }
     }
 
-    /// `payload` bytes of frame `number` have arrived. The way keeps a flow's order, so frames before it that are not
-    /// complete never will be: `broken` is told when each of them had been sent. Where PDCP delivers out of order, a frame that a
-    /// later one has overtaken counts as broken too, and what still comes of it is ignored.
-    pub(crate) fn arrived(&mut self, number: u64, payload: u64, mut broken: impl FnMut(Instant)) -> Progress {
+    /// `payload` bytes of frame `number` have arrived. The way keeps a flow's order, so frames
+    /// before it that are not complete never will be: `broken` is told when each of them had
+    /// been sent. Where PDCP delivers out of order, a frame that a later one has overtaken
+    /// counts as broken too, and what still comes of it is ignored.
+    pub(crate) fn arrived(
+        &mut self,
+        number: u64,
+        payload: u64,
+        mut broken: impl FnMut(Instant),
+    ) -> Progress {
         while self.first < number {
             if let Some(frame) = self.flight.pop_front() {
                 broken(frame.sent);
@@ -180,11 +189,14 @@ mod tests {
         let mut sent = Vec::new();
         for ms in [0, 16] {
             let now = Instant::ZERO + Duration::from_millis(ms);
-            video.send(now, &mut rng, |size, number| sent.push((number, u64::from(size - UDP_HEADER_BYTES))));
+            video.send(now, &mut rng, |size, number| {
+                sent.push((number, u64::from(size - UDP_HEADER_BYTES)))
+            });
         }
         let mut broken = Vec::new();
         let mut complete = 0;
-        // All of frame 0 but its last datagram, the first of frame 1, the last of frame 0, the rest of frame 1.
+        // All of frame 0 but its last datagram, the first of frame 1, the last of frame 0, the rest
+        // of frame 1.
         let last = sent.iter().position(|datagram| datagram.0 == 1).expect("two frames") - 1;
         let late = sent.remove(last);
         sent.insert(last + 1, late);

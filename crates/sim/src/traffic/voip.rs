@@ -1,8 +1,10 @@
-//! Telephony by G.711: 160 B of voice each 20 ms, with RTP (12 B), UDP (8 B) and IPv4 (20 B) headers 200 B on the IP layer.
+//! Telephony by G.711: 160 B of voice each 20 ms, with RTP (12 B), UDP (8 B) and IPv4 (20 B)
+//! headers 200 B on the IP layer.
 //!
-//! The call is judged as a listener would: packets wait in a de-jitter buffer of fixed length, so that all that arrive in time
-//! are played at one delay, that of the fastest packet plus the buffer; what comes later counts as lost. Mouth-to-ear delay is
-//! that plus one packet's 20 ms of voice; loss and delay go into the E-model (`emodel.rs`). The ways beyond the server and
+//! The call is judged as a listener would: packets wait in a de-jitter buffer of fixed length, so
+//! that all that arrive in time are played at one delay, that of the fastest packet plus the
+//! buffer; what comes later counts as lost. Mouth-to-ear delay is that plus one packet's 20 ms of
+//! voice; loss and delay go into the E-model (`emodel.rs`). The ways beyond the server and
 //! beyond the UE are not in it: `extra_delay` of the flow can stand for them.
 
 use crate::results::VoipResult;
@@ -45,8 +47,9 @@ impl VoipConfig {
     }
 
     fn check_pauses(&self) -> Result<(), ConfigError> {
-        let error =
-            |field: &str, allowed: &str| ConfigError::new(field, &"nothing", allowed, "they go together");
+        let error = |field: &str, allowed: &str| {
+            ConfigError::new(field, &"nothing", allowed, "they go together")
+        };
         match (&self.talk, &self.silence) {
             (Some(_), Some(_)) | (None, None) => Ok(()),
             (None, Some(_)) => Err(error("talk", "a time, as `silence` has one")),
@@ -110,11 +113,15 @@ mod tests {
 
     #[test]
     fn a_packet_that_misses_its_playout_is_lost_to_the_listener() {
-        let config = VoipConfig { jitter_buffer: Duration::from_millis(40), ..VoipConfig::default() };
+        let config =
+            VoipConfig { jitter_buffer: Duration::from_millis(40), ..VoipConfig::default() };
         let found = judged(&config, &[10, 20, 50, 51, 90, 300], 2);
         assert_eq!((found.lost, found.late), (2, 3), "50 ms is in time, 51 ms is not");
         assert!((found.loss_percent - 62.5).abs() < 1e-9);
-        assert!((found.mouth_to_ear_ms - 70.0).abs() < 1e-9, "20 of packet, 10 of way, 40 of buffer");
+        assert!(
+            (found.mouth_to_ear_ms - 70.0).abs() < 1e-9,
+            "20 of packet, 10 of way, 40 of buffer"
+        );
     }
 
     #[test]

@@ -9,7 +9,8 @@ fn at(ms_from_start: u64) -> Instant {
 }
 
 fn uplink(grants: GrantConfig, limit: u64) -> Uplink<Up> {
-    let config = UplinkConfig { rate: BitRate(0), delay: ms(10), limit: Bytes(limit), grants: Some(grants) };
+    let config =
+        UplinkConfig { rate: BitRate(0), delay: ms(10), limit: Bytes(limit), grants: Some(grants) };
     config.validate(1500).expect("sound settings");
     Uplink::new(&config, 2, &[Duration::ZERO], Instant::ZERO, 1)
 }
@@ -50,7 +51,8 @@ fn buffer_status_reports_keep_the_grants_coming_until_the_buffer_is_empty() {
     for _ in 0..5 {
         assert!(send(&mut uplink, at(0), 0, 1_000));
     }
-    // 1250 B at 11 ms, and from 19 ms on each millisecond: 1, 2, 3, 5 packets whole after 11, 19, 20 and 21 ms.
+    // 1250 B at 11 ms, and from 19 ms on each millisecond: 1, 2, 3, 5 packets whole after 11, 19,
+    // 20 and 21 ms.
     assert_eq!(arrivals(&mut uplink), [21.0, 29.0, 30.0, 31.0, 31.0]);
     // The next packet must ask again.
     assert!(send(&mut uplink, at(34), 0, 100));
@@ -100,8 +102,12 @@ fn a_full_queue_drops_and_every_packet_is_accounted_for() {
 
 #[test]
 fn a_rate_serialises_and_a_free_uplink_only_delays() {
-    let config =
-        |rate| UplinkConfig { rate: BitRate(rate), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None };
+    let config = |rate| UplinkConfig {
+        rate: BitRate(rate),
+        delay: ms(10),
+        limit: UplinkConfig::LIMIT,
+        grants: None,
+    };
     for (rate, wanted) in [(8_000_000, [11.0, 12.0]), (0, [10.0, 10.0])] {
         let mut uplink = Uplink::new(&config(rate), 1, &[Duration::ZERO], Instant::ZERO, 1);
         assert!(send(&mut uplink, at(0), 0, 1_000) && send(&mut uplink, at(0), 0, 1_000));

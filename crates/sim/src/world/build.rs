@@ -32,8 +32,8 @@ pub(super) struct Plan {
     pub(super) shares: Vec<f64>,
     pub(super) mtu: u32,
     pub(super) ues: usize,
-    /// Most bytes that the uplink can bring from a UE in the measured window, where it has a rate: what is sent in it, and what was on
-    /// the wire or half sent before.
+    /// Most bytes that the uplink can bring from a UE in the measured window, where it has a rate:
+    /// what is sent in it, and what was on the wire or half sent before.
     pub(super) uplink_most: Option<u64>,
 }
 
@@ -113,7 +113,12 @@ impl<T: Listener> World<T> {
     }
 }
 
-fn add_flow(hosts: &mut Hosts, route: Route, flow: &FlowConfig, seed: u64) -> Result<(), ConfigError> {
+fn add_flow(
+    hosts: &mut Hosts,
+    route: Route,
+    flow: &FlowConfig,
+    seed: u64,
+) -> Result<(), ConfigError> {
     let start = Instant::ZERO + flow.start;
     let number = hosts.receivers.all().len() as u32;
     match &*flow.traffic {
@@ -172,7 +177,8 @@ fn members(config: &WorldConfig) -> Members {
         let connections = traffic.connections() as usize;
         all.flows += connections;
         all.tcp += if traffic.protocol() == Protocol::Tcp { connections } else { 0 };
-        all.applications += usize::from(!matches!(traffic, Traffic::Tcp { .. } | Traffic::Upload { .. }));
+        all.applications +=
+            usize::from(!matches!(traffic, Traffic::Tcp { .. } | Traffic::Upload { .. }));
     }
     all
 }

@@ -51,7 +51,13 @@ pub(crate) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         "something must be measured",
     )?;
     let bins = config.series_bins;
-    ensure((1..=100_000).contains(&bins), "series_bins", &bins, "1 to 100000", "memory is bounded")?;
+    ensure(
+        (1..=100_000).contains(&bins),
+        "series_bins",
+        &bins,
+        "1 to 100000",
+        "memory is bounded",
+    )?;
     config.uplink.validate(config.stack.mtu).map_err(|e| e.within("uplink"))?;
     ensure(!config.flows.is_empty(), "flow", &0, "at least one flow", "nothing would happen")?;
     for (i, flow) in config.flows.iter().enumerate() {
@@ -73,7 +79,8 @@ pub(crate) const fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Most names of flows; a bound on memory: each has statistics of its own, at most 90 kB for each of up to five quantities.
+/// Most names of flows; a bound on memory: each has statistics of its own, at most 90 kB for each
+/// of up to five quantities.
 pub(crate) const MOST_NAMES: usize = 1_000;
 
 /// Flows of one name are counted together.
@@ -92,7 +99,10 @@ pub(crate) fn classes(config: &WorldConfig) -> Result<(Vec<ClassInfo>, Vec<u32>)
                     classes.len() < MOST_NAMES,
                     &format!("flow[{number}].name"),
                     &format!("`{}`, name {} of the scenario", flow.name, classes.len() + 1),
-                    &format!("at most {MOST_NAMES} different names; flows of one name are counted together"),
+                    &format!(
+                        "at most {MOST_NAMES} different names; flows of one name are counted \
+                         together"
+                    ),
                     "memory is bounded",
                 )?;
                 known.insert(&flow.name, classes.len());
@@ -109,7 +119,8 @@ pub(crate) fn classes(config: &WorldConfig) -> Result<(Vec<ClassInfo>, Vec<u32>)
 /// The class whose first flow is `flow`.
 fn class_of(config: &WorldConfig, flow: &FlowConfig) -> ClassInfo {
     let rules = &config.stack.ues[flow.ue as usize].rules;
-    let qfi = justfull_ran::upf::detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get);
+    let qfi =
+        justfull_ran::upf::detect(rules, &flow.tuple, flow.dscp).map_or(0, justfull_base::Qfi::get);
     ClassInfo {
         name: flow.name.to_string(),
         protocol: protocol_name(flow.traffic.protocol()),

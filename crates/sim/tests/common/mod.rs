@@ -7,8 +7,8 @@ use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::{
-    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig,
-    StackConfig, TieOrder, UeConfig, UpfConfig,
+    FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig,
+    SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::results::RunResult;
 use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, UplinkConfig, World, WorldConfig};
@@ -33,9 +33,11 @@ pub(crate) fn on_time(period: Duration) -> PollConfig {
     }
 }
 
-/// A cell that carries `per_slot` in each slot of 1 ms; one UE, one bearer, QFI 1 for UDP and 9 for the rest.
+/// A cell that carries `per_slot` in each slot of 1 ms; one UE, one bearer, QFI 1 for UDP and 9 for
+/// the rest.
 pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> StackConfig {
-    let flow = |n, priority| QosFlowConfig { qfi: qfi(n), drb: 0, priority, weight: 1, queue: None };
+    let flow =
+        |n, priority| QosFlowConfig { qfi: qfi(n), drb: 0, priority, weight: 1, queue: None };
     StackConfig {
         upf: UpfConfig::default(),
         sdap: SdapConfig::default(),
@@ -46,7 +48,10 @@ pub(crate) fn cell(per_slot: u64, unit: CapacityUnit, rlc_limit: Limit) -> Stack
             drbs: 1,
             qos_flows: vec![flow(1, 0), flow(9, 1)],
             rules: vec![
-                PacketDetectionRule { protocol: Some(Protocol::Udp), ..PacketDetectionRule::any(qfi(1)) },
+                PacketDetectionRule {
+                    protocol: Some(Protocol::Udp),
+                    ..PacketDetectionRule::any(qfi(1))
+                },
                 PacketDetectionRule::any(qfi(9)),
             ],
             channel: None,
@@ -87,7 +92,8 @@ pub(crate) fn ping(name: &str, payload: u64, interval: Interval) -> FlowConfig {
 }
 
 fn ends(cc: CcConfig) -> (Box<SenderConfig>, Box<ReceiverConfig>) {
-    let receiver = ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
+    let receiver =
+        ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
     (Box::new(SenderConfig { cc, ..SenderConfig::default() }), Box::new(receiver))
 }
 
@@ -118,7 +124,12 @@ pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Durati
         core_rate: BitRate(1_000_000_000),
         core_delay: ms(10),
         air_delay: Duration::ZERO,
-        uplink: UplinkConfig { rate: BitRate(0), delay: ms(10), limit: UplinkConfig::LIMIT, grants: None },
+        uplink: UplinkConfig {
+            rate: BitRate(0),
+            delay: ms(10),
+            limit: UplinkConfig::LIMIT,
+            grants: None,
+        },
         duration,
         warmup: Duration::from_nanos(duration.as_nanos() / 5),
         series_bins: 100,

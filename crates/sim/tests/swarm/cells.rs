@@ -1,4 +1,5 @@
-//! Random cells alone: packets go in at random instants, and the driver wakes the stack in three ways that must not differ.
+//! Random cells alone: packets go in at random instants, and the driver wakes the stack in three
+//! ways that must not differ.
 
 use crate::draws::{self, MTU};
 use crate::harness::{Reduction, World};
@@ -64,7 +65,9 @@ impl Witness {
 impl Probe for Witness {
     fn on_event(&mut self, now: Instant, event: &Event) {
         match *event {
-            Event::Dropped { layer, packet, reason } => self.end(now, &packet, Some((layer, reason))),
+            Event::Dropped { layer, packet, reason } => {
+                self.end(now, &packet, Some((layer, reason)))
+            }
             Event::Enqueued { layer: Layer::Rlc, backlog_packets, .. } => {
                 if let Some(Limit::Packets(most)) = self.rlc_limit {
                     assert!(backlog_packets < most, "a fixed limit of {most} packets was exceeded");
@@ -79,7 +82,11 @@ impl Probe for Witness {
                     CapacityUnit::Bytes => rlc_bytes,
                 };
                 if self.work_conserving {
-                    assert_eq!(used, capacity.min(backlog), "capacity {capacity}, backlog {backlog}");
+                    assert_eq!(
+                        used,
+                        capacity.min(backlog),
+                        "capacity {capacity}, backlog {backlog}"
+                    );
                 }
             }
             _ => {}
@@ -129,7 +136,12 @@ struct Outcome {
 }
 
 /// Runs `arrivals` through the cell and then lets it drain.
-fn run(config: &StackConfig, flows: &[(u32, FiveTuple)], arrivals: &[Arrival], wakes: Wakes) -> Outcome {
+fn run(
+    config: &StackConfig,
+    flows: &[(u32, FiveTuple)],
+    arrivals: &[Arrival],
+    wakes: Wakes,
+) -> Outcome {
     let mut stack = Stack::new(config).expect("a cell that was accepted");
     for (ue, tuple) in flows {
         stack.open_flow(*ue, tuple, Dscp::default());
@@ -199,7 +211,8 @@ fn flows(rng: &mut Rng, config: &StackConfig) -> Vec<(u32, FiveTuple)> {
     for (ue, settings) in (0..).zip(&config.ues) {
         for (port, _) in (0u16..).zip(&settings.qos_flows) {
             for source_port in 0..1 + rng.below(3) as u16 {
-                let tuple = FiveTuple { destination_port: port, source_port, ..FiveTuple::default() };
+                let tuple =
+                    FiveTuple { destination_port: port, source_port, ..FiveTuple::default() };
                 flows.push((ue, tuple));
             }
         }
@@ -227,7 +240,12 @@ fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
         // The last flow matches no rule; it sends seldom.
         let flow = if rng.chance(0.01) { flows as u64 - 1 } else { rng.below(flows as u64 - 1) };
         let size = if rng.chance(0.5) { MTU } else { 1 + rng.below(MTU) };
-        let packet = Packet { flow: flow as u32, size: size as u32, tracked: flow == 0, ..Packet::default() };
+        let packet = Packet {
+            flow: flow as u32,
+            size: size as u32,
+            tracked: flow == 0,
+            ..Packet::default()
+        };
         list.push(Arrival { at: Instant::from_nanos(ns), packet });
     }
     list
@@ -249,7 +267,8 @@ impl fmt::Debug for Cell {
     }
 }
 
-/// Keeps the packets for which `keep` returns true of their number; false when that changes nothing.
+/// Keeps the packets for which `keep` returns true of their number; false when that changes
+/// nothing.
 fn keep(cell: &mut Cell, keep: impl Fn(usize, usize) -> bool) -> bool {
     let before = cell.arrivals.len();
     let mut i = 0;
@@ -311,8 +330,9 @@ impl World for Cell {
             let other = run(config, flows, arrivals, wakes);
             assert_eq!(exact.fates, other.fates, "{wakes:?} wakes change nothing");
         }
-        // In transparent mode a packet larger than every transport block waits for ever. So does a window of AM whose UE hears nothing:
-        // each block sent at an MCS that the channel bears no more, and repeats that add nothing.
+        // In transparent mode a packet larger than every transport block waits for ever. So does a
+        // window of AM whose UE hears nothing: each block sent at an MCS that the channel
+        // bears no more, and repeats that add nothing.
         let blocks = config.mac.carrier.is_some();
         let deaf = config.mac.cqi_delay > 0 && config.mac.harq.combining.0 >= 1.0;
         let may_stay = match config.rlc.mode {
@@ -326,7 +346,8 @@ impl World for Cell {
             "{queued} packets never left, {backlog:?} of them in UPF, SDAP and RLC"
         );
         let no_rule = arrivals.iter().filter(|a| a.packet.flow as usize == flows.len() - 1).count();
-        let refused = exact.fates.iter().filter(|f| f.2 == Some((Layer::Upf, DropReason::NoRule))).count();
+        let refused =
+            exact.fates.iter().filter(|f| f.2 == Some((Layer::Upf, DropReason::NoRule))).count();
         assert_eq!(refused, no_rule);
         exact.fates.iter().filter(|fate| fate.2.is_none()).count() as u64
     }

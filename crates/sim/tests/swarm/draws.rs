@@ -6,13 +6,13 @@ use justfull_queue::aqm::codel::Variant;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig, McsConfig,
-    PatternConfig, RowLength, RowsConfig,
+    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig,
+    McsConfig, PatternConfig, RowLength, RowsConfig,
 };
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
-    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig, LastPollConfig,
-    Limiter, LimiterConfig, LimiterContext,
+    AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
+    LastPollConfig, Limiter, LimiterConfig, LimiterContext,
 };
 use justfull_ran::pacer::{PacerConfig, UspConfig, UspVariant};
 use justfull_ran::rb_scheduler::{
@@ -22,8 +22,9 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_ran::scheduler::{DrrConfig, SdapSchedulerConfig};
 use justfull_ran::{
-    AllocationType, CarrierConfig, CarrierKind, HarqConfig, MacConfig, PacketDetectionRule, PdcpConfig,
-    PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
+    AllocationType, CarrierConfig, CarrierKind, HarqConfig, MacConfig, PacketDetectionRule,
+    PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
+    UpfConfig,
 };
 
 /// Largest packet of a cell.
@@ -84,7 +85,8 @@ fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
         let quantum = Bytes(256 + rng.below(3_000));
         let lanes = 1 + rng.below(64) as u16;
         let (ecn, drop_batch) = (rng.chance(0.5), 1 + rng.below(64) as u32);
-        let ce_threshold = if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+        let ce_threshold =
+            if ecn && rng.chance(0.3) { micros(rng, 100, 10_000) } else { Duration::ZERO };
         let discipline = DisciplineConfig::FqCoDel(discipline::fq_codel::FqCoDelConfig {
             lanes,
             quantum,
@@ -112,7 +114,8 @@ fn codel(rng: &mut Rng) -> AqmConfig {
     let variant = pick(rng, &[Variant::Rfc8289, Variant::Rfc8289, Variant::T20Released]);
     let ecn = variant == Variant::Rfc8289 && rng.chance(0.7);
     let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
-    let ce_threshold = if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+    let ce_threshold =
+        if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
     AqmConfig::CoDel(aqm::codel::CoDelConfig { target, interval, ecn, mtu, ce_threshold, variant })
 }
 
@@ -133,7 +136,8 @@ fn sfq(rng: &mut Rng) -> discipline::sfq::SfqConfig {
     }
 }
 
-/// A channel that carries something in most stretches of a hundred slots, and nothing in some slots.
+/// A channel that carries something in most stretches of a hundred slots, and nothing in some
+/// slots.
 fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
     let at_end = pick(rng, &[AtEnd::Hold, AtEnd::Loop]);
     let row = if rng.chance(0.5) {
@@ -170,11 +174,24 @@ fn channel(rng: &mut Rng, unit: CapacityUnit, slot: Duration) -> ChannelConfig {
         (3, _) => {
             let fit = pick(rng, &[Fit::PedestrianLike, Fit::TrainLike]);
             let step = slot.times(1 + rng.below(10));
-            ChannelConfig::Markov(MarkovConfig { fit, step, unit, interval: slot, ..MarkovConfig::default() })
+            ChannelConfig::Markov(MarkovConfig {
+                fit,
+                step,
+                unit,
+                interval: slot,
+                ..MarkovConfig::default()
+            })
         }
         _ => {
             let packet_bytes = Bytes(40 + rng.below(MTU - 39));
-            ChannelConfig::Rows(RowsConfig { amounts, row, interval: slot, at_end, packet_bytes, unit })
+            ChannelConfig::Rows(RowsConfig {
+                amounts,
+                row,
+                interval: slot,
+                at_end,
+                packet_bytes,
+                unit,
+            })
         }
     }
 }
@@ -185,20 +202,28 @@ fn any_limiter(config: &LimiterConfig) -> AnyLimiter {
     AnyLimiter::new(config, &context).expect("the settings are in bounds")
 }
 
-/// Any kind; those that need to know the grants only where there is one bearer. A kind that is not named here has its defaults.
+/// Any kind; those that need to know the grants only where there is one bearer. A kind that is not
+/// named here has its defaults.
 fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
     let for_cell = |config: &LimiterConfig| one_bearer || !any_limiter(config).wants_forecast();
     match kind(rng, LimiterConfig::all(), for_cell) {
         LimiterConfig::Fixed(_) => {
-            let limit =
-                pick(rng, &[Limit::Packets(1), Limit::Packets(7), Limit::Bytes(10), Limit::Bytes(20_000)]);
+            let limit = pick(
+                rng,
+                &[Limit::Packets(1), Limit::Packets(7), Limit::Bytes(10), Limit::Bytes(20_000)],
+            );
             LimiterConfig::Fixed(FixedConfig { limit, overdraw: true })
         }
         LimiterConfig::DynRlc(_) => {
             let interval = micros(rng, 1_000, 100_000);
             let target = micros(rng, 500, 20_000);
             let clamp_max = rng.chance(0.7);
-            LimiterConfig::DynRlc(DynRlcConfig { interval, target, clamp_max, ..DynRlcConfig::default() })
+            LimiterConfig::DynRlc(DynRlcConfig {
+                interval,
+                target,
+                clamp_max,
+                ..DynRlcConfig::default()
+            })
         }
         LimiterConfig::Drql(_) => {
             let start = 1 + rng.below(1_024) as u32;
@@ -229,7 +254,8 @@ fn limiter(rng: &mut Rng, one_bearer: bool) -> LimiterConfig {
 }
 
 fn pacer(rng: &mut Rng, one_bearer: bool) -> PacerConfig {
-    let for_cell = |config: &PacerConfig| one_bearer || !matches!(config, PacerConfig::Clairvoyant(_));
+    let for_cell =
+        |config: &PacerConfig| one_bearer || !matches!(config, PacerConfig::Clairvoyant(_));
     match kind(rng, PacerConfig::all(), for_cell) {
         PacerConfig::Usp(_) if rng.chance(0.5) => {
             let (min, slack) = (1 + rng.below(4) as u32, rng.below(6) as u32);
@@ -327,7 +353,8 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
     }
 }
 
-/// Some cells in bytes deal in resource blocks instead: carrier, scheduler, slices, HARQ, modes of RLC and old reports by chance.
+/// Some cells in bytes deal in resource blocks instead: carrier, scheduler, slices, HARQ, modes of
+/// RLC and old reports by chance.
 fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let lte = rng.chance(0.5);
     let slot = if lte { 1_000 } else { pick(rng, &[125, 250, 500, 1_000]) };
@@ -343,7 +370,10 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         n_prb,
         mcs_table,
         layers,
-        allocation: pick(rng, &[AllocationType::Type0, AllocationType::Type0Config2, AllocationType::Type1]),
+        allocation: pick(
+            rng,
+            &[AllocationType::Type0, AllocationType::Type0Config2, AllocationType::Type1],
+        ),
         offered: pick(rng, &[vec![], vec![n_prb, n_prb / 2, 0], vec![n_prb - 1, n_prb]]),
         tdd: pick(rng, if lte { &["", "DDU"] } else { &["", "DDDSU", "DSUUU"] }).into(),
         special_symbols: rng.below(14) as u8,
@@ -360,8 +390,10 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     config.mac.scheduler = rb_scheduler(rng);
     config.rlc.mode = rlc_mode(rng);
     config.pdcp = pdcp(rng);
-    config.slices =
-        pick(rng, &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]]);
+    config.slices = pick(
+        rng,
+        &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]],
+    );
     let mcs = |rng: &mut Rng| quality(rng, lte, mcs_table);
     config.channel = mcs(rng);
     for index in 0..config.ues.len() {
@@ -378,7 +410,9 @@ fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
     let unit = CapacityUnit::Bytes;
     let row = RowLength::Slots(1 + rng.below(90) as u32);
     let map = match (lte, mcs_table) {
-        (true, 1) => pick(rng, &[CqiToMcs::Tmc, CqiToMcs::Oai, CqiToMcs::Oai2013, CqiToMcs::Ns3LteAmc]),
+        (true, 1) => {
+            pick(rng, &[CqiToMcs::Tmc, CqiToMcs::Oai, CqiToMcs::Oai2013, CqiToMcs::Ns3LteAmc])
+        }
         (false, 1) => CqiToMcs::NrTable1,
         (false, 2) => CqiToMcs::NrTable2,
         (false, _) => CqiToMcs::NrTable3,

@@ -1,4 +1,5 @@
-//! Which worlds a swarm runs, and what becomes of one that fails: it is named by its seed and made as small as it fails.
+//! Which worlds a swarm runs, and what becomes of one that fails: it is named by its seed and made
+//! as small as it fails.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -13,7 +14,8 @@ const MOST_FAILURES: usize = 10;
 /// Smaller worlds that are tried for one failure.
 const MOST_TRIES: usize = 400;
 
-/// A name and a change that makes a world smaller; it returns false where it has nothing to take away.
+/// A name and a change that makes a world smaller; it returns false where it has nothing to take
+/// away.
 pub(crate) type Reduction<W> = (&'static str, fn(&mut W) -> bool);
 
 /// A random world of one kind.
@@ -30,7 +32,8 @@ pub(crate) trait World: Clone + Debug + 'static {
     /// Whether the program accepts the settings: what is left of a world may be refused.
     fn accepted(&self) -> Result<(), String>;
 
-    /// Runs the world and asserts what must hold; returns how many packets or segments were delivered.
+    /// Runs the world and asserts what must hold; returns how many packets or segments were
+    /// delivered.
     fn check(&self) -> u64;
 }
 
@@ -45,15 +48,19 @@ struct Plan {
 }
 
 impl Plan {
-    /// The plan of the environment: `JUSTFULL_SWARM_SEED` names one world, or the first one where `JUSTFULL_SWARM_FOR` says for how
-    /// many seconds to go on; else the first `JUSTFULL_SWARM_WORLDS`, or `worlds`.
+    /// The plan of the environment: `JUSTFULL_SWARM_SEED` names one world, or the first one where
+    /// `JUSTFULL_SWARM_FOR` says for how many seconds to go on; else the first
+    /// `JUSTFULL_SWARM_WORLDS`, or `worlds`.
     fn of_environment(worlds: u64) -> Self {
         let text = |name: &str| std::env::var(name).ok();
-        let number = |name: &str| text(name).map(|n| n.parse().unwrap_or_else(|_| panic!("{name}={n}")));
+        let number =
+            |name: &str| text(name).map(|n| n.parse().unwrap_or_else(|_| panic!("{name}={n}")));
         let first = number("JUSTFULL_SWARM_SEED");
-        let worlds = number("JUSTFULL_SWARM_WORLDS").unwrap_or(if first.is_some() { 1 } else { worlds });
+        let worlds =
+            number("JUSTFULL_SWARM_WORLDS").unwrap_or(if first.is_some() { 1 } else { worlds });
         let without = text("JUSTFULL_SWARM_WITHOUT").unwrap_or_default();
-        let without = without.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let without =
+            without.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let time = number("JUSTFULL_SWARM_FOR").map(Duration::from_secs);
         Self { first: first.unwrap_or(0), worlds, time, without }
     }
@@ -70,8 +77,9 @@ struct Failure {
 impl Failure {
     /// What went wrong, without the figures that differ from world to world.
     fn same_as(&self, other: &Self) -> bool {
-        let words =
-            |failure: &Self| failure.message.split(|c: char| c.is_ascii_digit()).next().map(str::to_owned);
+        let words = |failure: &Self| {
+            failure.message.split(|c: char| c.is_ascii_digit()).next().map(str::to_owned)
+        };
         self.place == other.place && words(self) == words(other)
     }
 }
@@ -91,10 +99,14 @@ fn hear_panics() {
             if !TRYING.with_borrow(|trying| *trying) {
                 return before(info);
             }
-            let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
+            let place = info
+                .location()
+                .map(|at| format!("{}:{}", at.file(), at.line()))
+                .unwrap_or_default();
             let payload = info.payload();
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let message = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+            let message =
+                text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
             CAUGHT.set(Some(Failure { place, message }));
         }));
     });
@@ -119,10 +131,13 @@ fn attempt<W: World>(world: &W) -> Result<u64, Failure> {
 fn reduce<W: World>(world: &mut W, name: &str) -> bool {
     let names = || W::REDUCTIONS.iter().map(|r| r.0).collect::<Vec<_>>().join(", ");
     let found = W::REDUCTIONS.iter().find(|r| r.0 == name);
-    found.unwrap_or_else(|| panic!("{} has no `{name}` to be without; it has {}", W::KIND, names())).1(world)
+    found
+        .unwrap_or_else(|| panic!("{} has no `{name}` to be without; it has {}", W::KIND, names()))
+        .1(world)
 }
 
-/// Takes away from `world` whatever can go while it fails in the same way. The names of what went, and what is left.
+/// Takes away from `world` whatever can go while it fails in the same way. The names of what went,
+/// and what is left.
 fn shrink<W: World>(world: &W, failure: &Failure) -> (Vec<&'static str>, W, Failure) {
     let (mut names, mut least, mut failure) = (Vec::new(), world.clone(), failure.clone());
     let mut tries = 0;
@@ -155,7 +170,8 @@ fn shrink<W: World>(world: &W, failure: &Failure) -> (Vec<&'static str>, W, Fail
 struct Running {
     kind: &'static str,
     seed: u64,
-    /// Where the kernel tells the time that its thread has had of a processor, and what that was when it began.
+    /// Where the kernel tells the time that its thread has had of a processor, and what that was
+    /// when it began.
     times: String,
     before: u64,
 }
@@ -166,7 +182,8 @@ fn running() -> std::sync::MutexGuard<'static, Vec<Running>> {
     RUNNING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Processor time in ns by a `schedstat` of Linux; 0 elsewhere. A busy machine makes no world slow by this clock.
+/// Processor time in ns by a `schedstat` of Linux; 0 elsewhere. A busy machine makes no world slow
+/// by this clock.
 fn processor_time(times: &str) -> u64 {
     let text = std::fs::read_to_string(times).unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(0)
@@ -194,9 +211,12 @@ fn watch() {
             loop {
                 std::thread::sleep(Duration::from_secs(5));
                 let took = |r: &&Running| processor_time(&r.times).saturating_sub(r.before);
-                if let Some(r) = running().iter().find(|r| Duration::from_nanos(took(r)) > PATIENCE) {
+                if let Some(r) = running().iter().find(|r| Duration::from_nanos(took(r)) > PATIENCE)
+                {
                     let (kind, seed, command) = (r.kind, r.seed, again(r.kind, r.seed, &[]));
-                    eprintln!("swarm: {kind}: world {seed} still runs after {PATIENCE:?}: {command}");
+                    eprintln!(
+                        "swarm: {kind}: world {seed} still runs after {PATIENCE:?}: {command}"
+                    );
                     std::process::exit(1);
                 }
             }
@@ -206,8 +226,11 @@ fn watch() {
 
 /// The command that runs a world again.
 fn again(kind: &str, seed: u64, without: &[&str]) -> String {
-    let without =
-        if without.is_empty() { String::new() } else { format!(" --without {}", without.join(",")) };
+    let without = if without.is_empty() {
+        String::new()
+    } else {
+        format!(" --without {}", without.join(","))
+    };
     format!("cargo xtask swarm --kind {kind} --seed {seed}{without}")
 }
 
@@ -220,8 +243,8 @@ fn tell<W: World>(seed: u64, world: &W, failure: &Failure) {
     eprintln!("swarm: run it again with: {}", again(W::KIND, seed, &names));
 }
 
-/// Runs the worlds of a kind, `worlds` of them unless the environment says otherwise, and panics where one failed. What was
-/// delivered in all of them.
+/// Runs the worlds of a kind, `worlds` of them unless the environment says otherwise, and panics
+/// where one failed. What was delivered in all of them.
 pub(crate) fn swarm<W: World>(worlds: u64) -> u64 {
     let plan = Plan::of_environment(worlds);
     let start = clock();
@@ -255,7 +278,12 @@ pub(crate) fn swarm<W: World>(worlds: u64) -> u64 {
         ran += 1;
         if plan.time.is_some() && start.elapsed() > told + Duration::from_secs(60) {
             told = start.elapsed();
-            eprintln!("swarm: {}: {ran} worlds in {} s, {} failed", W::KIND, told.as_secs(), failures.len());
+            eprintln!(
+                "swarm: {}: {ran} worlds in {} s, {} failed",
+                W::KIND,
+                told.as_secs(),
+                failures.len()
+            );
         }
     }
     if plan.time.is_some() {
@@ -263,7 +291,12 @@ pub(crate) fn swarm<W: World>(worlds: u64) -> u64 {
         let failed = failures.len();
         eprintln!("swarm: {}: {ran} worlds from {first} to {last}, {failed} failed", W::KIND);
     }
-    assert!(failures.is_empty(), "{} of {ran} worlds of {} failed: {failures:?}", failures.len(), W::KIND);
+    assert!(
+        failures.is_empty(),
+        "{} of {ran} worlds of {} failed: {failures:?}",
+        failures.len(),
+        W::KIND
+    );
     delivered
 }
 

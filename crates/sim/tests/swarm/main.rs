@@ -1,10 +1,13 @@
-//! Swarm: random worlds of three kinds, with every assertion on. `cells` are cells alone, `worlds` are cells with traffic and
-//! everything around them, `wires` are TCP's two ends over a hostile path.
+//! Swarm: random worlds of three kinds, with every assertion on. `cells` are cells alone, `worlds`
+//! are cells with traffic and everything around them, `wires` are TCP's two ends over a hostile
+//! path.
 //!
-//! Here the first seeds of each kind are run; `make swarm FOR=1h` (`cargo xtask swarm`) runs fresh ones for as long as told. A world
-//! that fails is named by its seed, made smaller for as long as it fails at the same place, and the command that runs what is left
-//! is printed. The environment chooses: `JUSTFULL_SWARM_SEED=n` runs that world alone, `JUSTFULL_SWARM_WITHOUT=a,b` takes these
-//! parts away from it first, `JUSTFULL_SWARM_WORLDS=n` runs so many, `JUSTFULL_SWARM_FOR=n` runs from the seed on for n seconds.
+//! Here the first seeds of each kind are run; `make swarm FOR=1h` (`cargo xtask swarm`) runs fresh
+//! ones for as long as told. A world that fails is named by its seed, made smaller for as long as
+//! it fails at the same place, and the command that runs what is left is printed. The environment
+//! chooses: `JUSTFULL_SWARM_SEED=n` runs that world alone, `JUSTFULL_SWARM_WITHOUT=a,b` takes these
+//! parts away from it first, `JUSTFULL_SWARM_WORLDS=n` runs so many, `JUSTFULL_SWARM_FOR=n` runs
+//! from the seed on for n seconds.
 
 mod cells;
 #[path = "../common/mod.rs"]

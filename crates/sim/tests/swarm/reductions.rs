@@ -1,4 +1,5 @@
-//! What can be taken from a cell that fails, to see whether it still does. Each returns false where there is nothing to take.
+//! What can be taken from a cell that fails, to see whether it still does. Each returns false where
+//! there is nothing to take.
 
 use justfull_base::Lateness;
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};

@@ -1,5 +1,5 @@
-//! TCP's ends over hostile wires: what is sent is lost, copied, overtaken, damaged (a checksum makes that a loss) or stalled, in
-//! both directions, and every byte must arrive once all the same.
+//! TCP's ends over hostile wires: what is sent is lost, copied, overtaken, damaged (a checksum
+//! makes that a loss) or stalled, in both directions, and every byte must arrive once all the same.
 
 use crate::draws::{kind, micros, pick};
 use crate::harness::{Reduction, World};
@@ -144,7 +144,8 @@ impl World for Wire {
         };
         let most = pick(&mut rng, &[2_000, 100_000, 400_000]);
         let writes = (0..1 + rng.below(4)).map(|_| 1 + rng.below(most)).collect();
-        let stall = if rng.chance(0.5) { Duration::ZERO } else { micros(&mut rng, 1_000, 5_000_000) };
+        let stall =
+            if rng.chance(0.5) { Duration::ZERO } else { micros(&mut rng, 1_000, 5_000_000) };
         let pause = micros(&mut rng, 0, 3_000_000);
         Self { sender: sender(&mut rng), receiver: receiver(&mut rng), path, writes, pause, stall }
     }

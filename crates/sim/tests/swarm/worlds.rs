@@ -200,9 +200,12 @@ impl World for Whole {
         ("core-rate", |w| reductions::set(&mut w.0.core_rate, BitRate(0))),
         ("air-delay", |w| reductions::set(&mut w.0.air_delay, Duration::ZERO)),
         ("entities", |w| reductions::set(&mut w.0.entity_backlog, false)),
-        ("stops", |w| w.0.flows.iter_mut().fold(false, |any, flow| flow.stop.take().is_some() | any)),
+        ("stops", |w| {
+            w.0.flows.iter_mut().fold(false, |any, flow| flow.stop.take().is_some() | any)
+        }),
         ("extra-delays", |w| {
-            let plain = |flow: &mut FlowConfig| reductions::set(&mut flow.extra_delay, Duration::ZERO);
+            let plain =
+                |flow: &mut FlowConfig| reductions::set(&mut flow.extra_delay, Duration::ZERO);
             w.0.flows.iter_mut().fold(false, |any, flow| plain(flow) | any)
         }),
         ("tcp-settings", |w| w.0.flows.iter_mut().fold(false, |any, flow| plain_ends(flow) | any)),
@@ -239,7 +242,8 @@ impl World for Whole {
         let result = world.run(&mut ()).expect("nobody ends it");
         assert_sound(&self.0, &result);
         let mut ears = Ears::default();
-        let tapped = justfull_sim::World::tapped(&self.0, &mut ears).expect("a world that was accepted");
+        let tapped =
+            justfull_sim::World::tapped(&self.0, &mut ears).expect("a world that was accepted");
         let again = tapped.run(&mut ()).expect("nobody ends it");
         assert_eq!(result, again, "the same world has the same result, whoever listens");
         assert!(ears.events >= result.conservation.delivered);

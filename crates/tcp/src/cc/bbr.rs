@@ -1,29 +1,34 @@
-//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, with the constants and the later additions of Linux).
+//! BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00, with the constants and the later
+//! additions of Linux).
 //!
-//! Controls the pacing rate and the congestion window from a model of the path with two parameters: the largest
-//! delivery rate of the last 10 rounds and the smallest RTT of the last 10 s. Their product (BDP) is what the path
-//! holds without a queue.
+//! Controls the pacing rate and the congestion window from a model of the path with two parameters:
+//! the largest delivery rate of the last 10 rounds and the smallest RTT of the last 10 s. Their
+//! product (BDP) is what the path holds without a queue.
 //!
 //! ```text
-//! pacing rate = pacing_gain x bandwidth x 0.99        cwnd = cwnd_gain x BDP + 3 bursts + aggregation
+//! pacing rate = pacing_gain x bandwidth x 0.99
+//! cwnd        = cwnd_gain x BDP + 3 bursts + aggregation
 //!
-//!            Startup (2.885, 2.885) --- three rounds without a quarter more ---> Drain (1/2.885, 2.885)
-//!                                                                                  |  in flight <= BDP
-//!            ProbeRTT (1, cwnd = 4) <--- smallest RTT is 10 s old ---  ProbeBW (1.25, 0.75, 1 x 6; 2)
+//! Startup (2.885, 2.885) --- three rounds without a quarter more ---> Drain (1/2.885, 2.885)
+//!                                                                       |  in flight <= BDP
+//! ProbeRTT (1, cwnd = 4) <--- smallest RTT is 10 s old ---  ProbeBW (1.25, 0.75, 1 x 6; 2)
 //! ```
 //!
-//! One file per mechanism: `startup` (with the full-pipe estimator), `drain`, `probe_bw`, `probe_rtt`,
-//! `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth), `pacing`, and the
-//! windowed maximum in `filter`.
+//! One file per mechanism: `startup` (with the full-pipe estimator), `drain`, `probe_bw`,
+//! `probe_rtt`, `recovery` (packet conservation), `aggregation`, `policer` (long-term bandwidth),
+//! `pacing`, and the windowed maximum in `filter`.
 //!
-//! Defaults: all of Linux's; `ack_aggregation` is on since Linux 5.1 and off before (T20 cites 4.15).
+//! Defaults: all of Linux's; `ack_aggregation` is on since Linux 5.1 and off before (T20 cites
+//! 4.15).
 //!
-//! Known weaknesses: a queue of up to one BDP by the gain of 2 when flows compete; links that deliver in bursts look
-//! faster than they are, and the compensation of aggregation adds a further standing queue; loss is not a signal.
+//! Known weaknesses: a queue of up to one BDP by the gain of 2 when flows compete; links that
+//! deliver in bursts look faster than they are, and the compensation of aggregation adds a further
+//! standing queue; loss is not a signal.
 //!
-//! Deviations: sizes are bytes where Linux counts packets (targets are whole segments all the same), and rates are
-//! exact where Linux rounds to 2^-24 packets per microsecond. The tick of the release clock is exact, so the number in
-//! flight at the earliest departure is the number in flight.
+//! Deviations: sizes are bytes where Linux counts packets (targets are whole segments all the
+//! same), and rates are exact where Linux rounds to 2^-24 packets per microsecond. The tick of the
+//! release clock is exact, so the number in flight at the earliest departure is the number in
+//! flight.
 
 mod aggregation;
 mod drain;
@@ -38,7 +43,8 @@ mod startup;
 mod tests;
 
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
+    RecoveryState, Sent,
 };
 use aggregation::Aggregation;
 use filter::WindowedMax;
@@ -52,11 +58,13 @@ use startup::FullPipe;
 
 /// 2 / ln 2: the smallest gain that doubles the delivery rate each round (draft section 4.2.2).
 const HIGH_GAIN: f64 = 2.885;
-/// Share of the estimated bandwidth at which is paced: one per cent less keeps queues from building (Linux).
+/// Share of the estimated bandwidth at which is paced: one per cent less keeps queues from building
+/// (Linux).
 const PACING_MARGIN: f64 = 0.99;
 /// cwnd in `ProbeBW`, times BDP: room for delayed and aggregated acknowledgements.
 const CWND_GAIN: f64 = 2.0;
-/// Rounds over which the bandwidth is a maximum: a cycle of eight phases and two (draft section 4.1.1.4).
+/// Rounds over which the bandwidth is a maximum: a cycle of eight phases and two (draft section
+/// 4.1.1.4).
 const BANDWIDTH_ROUNDS: u64 = 10;
 /// Least window in segments: what delayed acknowledgements need to keep flowing.
 const MIN_WINDOW: u64 = 4;
@@ -83,10 +91,13 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "bbr",
     kind: "congestion control",
     title: "BBR v1: a model of bandwidth and RTT",
-    text: "Estimates the path's bandwidth and smallest RTT, paces at the former, and keeps about two bandwidth-delay \
-           products in flight; probes for more bandwidth every eight rounds and for a smaller RTT every 10 s.",
-    sources: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux (constants, aggregation, policer detection)",
-    deviations: "Bytes instead of packets, exact rates; the release clock has no lead over the wire.",
+    text: "Estimates the path's bandwidth and smallest RTT, paces at the former, and keeps about \
+           two bandwidth-delay products in flight; probes for more bandwidth every eight rounds \
+           and for a smaller RTT every 10 s.",
+    sources: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux (constants, aggregation, \
+              policer detection)",
+    deviations: "Bytes instead of packets, exact rates; the release clock has no lead over the \
+                 wire.",
     params: BbrConfig::params,
 };
 
@@ -173,15 +184,17 @@ impl Bbr {
         self.policer.rate().unwrap_or_else(|| self.bandwidth.get())
     }
 
-    /// `gain` x `bandwidth` x smallest RTT in whole segments, rounded up; the initial window before the first RTT.
+    /// `gain` x `bandwidth` x smallest RTT in whole segments, rounded up; the initial window before
+    /// the first RTT.
     fn bdp_segments(&self, bandwidth: u64, gain: f64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window / self.mss };
         let bytes = bandwidth as f64 * min_rtt.as_secs_f64() * gain;
         libm::ceil(bytes / self.mss as f64) as u64
     }
 
-    /// `segments` plus three bursts (one being built, one at the receiver, one in the driver), made even so that
-    /// delayed acknowledgements come in pairs, and two more while the bandwidth is probed.
+    /// `segments` plus three bursts (one being built, one at the receiver, one in the driver), made
+    /// even so that delayed acknowledgements come in pairs, and two more while the bandwidth is
+    /// probed.
     fn with_quanta(&self, segments: u64) -> u64 {
         let budget = (segments + 3 * self.burst_segments()).next_multiple_of(2);
         let probing = self.mode == Mode::ProbeBw && self.cycle.is_probing_up();

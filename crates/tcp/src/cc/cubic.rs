@@ -1,26 +1,29 @@
 //! CUBIC (RFC 9438) with `HyStart` (Ha and Rhee 2011, as in Linux) or `HyStart++` (RFC 9406).
 //!
-//! Controls the congestion window. After a reduction at window `W_max` the window follows, t seconds later,
-//! W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd_epoch) / C): steep at first, flat around `W_max`, steep
-//! again beyond (section 4.2). Each acknowledged segment moves cwnd by (target - cwnd) / cwnd, target = W(t + RTT)
-//! within [cwnd, 1.5 cwnd]. Where a Reno flow would have more, cwnd is that flow's estimate `W_est` (4.3). A congestion
-//! event multiplies by beta; when the window had not regained the last `W_max`, `W_max` is lowered further (fast
-//! convergence, 4.7). With `abe` an ECN echo multiplies by 0.85 instead (RFC 8511), since a queue that marks is shorter
-//! than one that drops.
+//! Controls the congestion window. After a reduction at window `W_max` the window follows, t
+//! seconds later, W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd_epoch) / C): steep at
+//! first, flat around `W_max`, steep again beyond (section 4.2). Each acknowledged segment moves
+//! cwnd by (target - cwnd) / cwnd, target = W(t + RTT) within [cwnd, 1.5 cwnd]. Where a Reno flow
+//! would have more, cwnd is that flow's estimate `W_est` (4.3). A congestion event multiplies by
+//! beta; when the window had not regained the last `W_max`, `W_max` is lowered further (fast
+//! convergence, 4.7). With `abe` an ECN echo multiplies by 0.85 instead (RFC 8511), since a queue
+//! that marks is shorter than one that drops.
 //!
 //! Defaults: C = 0.4, beta = 0.7, fast convergence (RFC 9438); `HyStart` on, ABE off, as Linux.
 //!
-//! Known weaknesses: fills any buffer. `HyStart` leaves slow start too early where the link itself is bursty, as
-//! a cell that serves a user once in 10 ms: the acknowledgement train then looks like a full pipe.
+//! Known weaknesses: fills any buffer. `HyStart` leaves slow start too early where the link itself
+//! is bursty, as a cell that serves a user once in 10 ms: the acknowledgement train then looks like
+//! a full pipe.
 //!
-//! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as Linux (8 segments at
-//! most under `HyStart++`). The
-//! reduction starts from cwnd, not from `flight_size` (4.6 allows it), since cwnd grows only while it is in use
-//! (5.8). The epoch moves on by the time spent idle, as Linux, so that silence is not growth. A timeout also resets
-//! the epoch and keeps `W_max` by the rule of a loss.
+//! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as
+//! Linux (8 segments at most under `HyStart++`). The
+//! reduction starts from cwnd, not from `flight_size` (4.6 allows it), since cwnd grows only while
+//! it is in use (5.8). The epoch moves on by the time spent idle, as Linux, so that silence is not
+//! growth. A timeout also resets the epoch and keeps `W_max` by the rule of a loss.
 
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
+    RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
 
@@ -53,15 +56,16 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "cubic",
     kind: "congestion control",
     title: "CUBIC: growth by the time since the last loss",
-    text: "The window follows a cubic of the time since the last congestion event, flat around the window where that \
-           happened; HyStart ends slow start when the delay rises.",
+    text: "The window follows a cubic of the time since the last congestion event, flat around \
+           the window where that happened; HyStart ends slow start when the delay rises.",
     sources: "RFC 9438; Ha and Rhee 2011 (HyStart); RFC 9406 (HyStart++); RFC 8511 (ABE)",
-    deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 section 4.6 allows \
-                 it); idle time does not count as growth.",
+    deviations: "Slow start adds all acknowledged bytes; the reduction starts from cwnd (RFC 9438 \
+                 section 4.6 allows it); idle time does not count as growth.",
     params: CubicConfig::params,
 };
 
-/// The parts of the state that a spurious reduction restores (RFC 9438 section 4.9). Windows in segments.
+/// The parts of the state that a spurious reduction restores (RFC 9438 section 4.9). Windows in
+/// segments.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     cwnd: f64,
@@ -106,8 +110,15 @@ impl Cubic {
         config.validate()?;
         let mss = f64::from(birth.mss);
         let cwnd = (birth.initial_window as f64 / mss).max(1.0);
-        let curve =
-            Curve { cwnd, ssthresh: INFINITE, w_max: 0.0, epoch: None, k: 0.0, w_est: 0.0, cwnd_prior: cwnd };
+        let curve = Curve {
+            cwnd,
+            ssthresh: INFINITE,
+            w_max: 0.0,
+            epoch: None,
+            k: 0.0,
+            w_est: 0.0,
+            cwnd_prior: cwnd,
+        };
         let beta = config.beta.0;
         let mut control = Self {
             c: config.c,
@@ -168,8 +179,8 @@ impl Cubic {
         }
     }
 
-    /// Adds `acked` segments, or what HyStart leaves of them, up to the threshold; answers how many are left for
-    /// congestion avoidance.
+    /// Adds `acked` segments, or what HyStart leaves of them, up to the threshold; answers how many
+    /// are left for congestion avoidance.
     fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
         if let Some(limit) = self.hystart.limit() {
             acked = acked.min(f64::from(limit));
@@ -226,7 +237,8 @@ impl CongestionController for Cubic {
             curve.cwnd
         };
         curve.cwnd_prior = curve.cwnd;
-        let beta = if self.abe && event.cause == CongestionCause::Ecn { ABE_BETA } else { self.beta };
+        let beta =
+            if self.abe && event.cause == CongestionCause::Ecn { ABE_BETA } else { self.beta };
         curve.ssthresh = (curve.cwnd * beta).max(2.0);
         curve.cwnd = if timeout { 1.0 } else { curve.ssthresh };
         curve.epoch = None;

@@ -1,21 +1,25 @@
 //! NewReno (RFC 5681, RFC 6582) with appropriate byte counting (RFC 3465).
 //!
-//! Controls the congestion window. Slow start adds the bytes acknowledged, at most L = 2 segments for one
-//! acknowledgement (RFC 3465 section 2.2); congestion avoidance adds one segment for each window acknowledged;
-//! a loss or an ECN echo halves: ssthresh = max(FlightSize / 2, 2 SMSS) (RFC 5681 (4)); a timeout also falls back
-//! to one segment. With `abe` an echo multiplies by 0.8 instead (RFC 8511).
+//! Controls the congestion window. Slow start adds the bytes acknowledged, at most L = 2 segments
+//! for one acknowledgement (RFC 3465 section 2.2); congestion avoidance adds one segment for each
+//! window acknowledged; a loss or an ECN echo halves: ssthresh = max(FlightSize / 2, 2 SMSS) (RFC
+//! 5681 (4)); a timeout also falls back to one segment. With `abe` an echo multiplies by 0.8
+//! instead (RFC 8511).
 //!
-//! Defaults: L = 2 since a delayed acknowledgement covers two segments; neither `HyStart` nor ABE, as the RFCs.
+//! Defaults: L = 2 since a delayed acknowledgement covers two segments; neither `HyStart` nor ABE,
+//! as the RFCs.
 //!
-//! Known weaknesses: one segment per round is slow on long fat paths, and any buffer is filled before the window
-//! is cut.
+//! Known weaknesses: one segment per round is slow on long fat paths, and any buffer is filled
+//! before the window is cut.
 //!
-//! Deviations: `FlightSize` is capped by the window, since limited transmit (RFC 3042) may have exceeded it. The window does
-//! not grow while the application or the receiver is what limits (the idea of RFC 7661). Recovery is the engine's
-//! (RFC 6675), in place of RFC 6582's partial acknowledgements.
+//! Deviations: `FlightSize` is capped by the window, since limited transmit (RFC 3042) may have
+//! exceeded it. The window does not grow while the application or the receiver is what limits (the
+//! idea of RFC 7661). Recovery is the engine's (RFC 6675), in place of RFC 6582's partial
+//! acknowledgements.
 
 use crate::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
+    RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
 
@@ -41,11 +45,11 @@ pub const DOC: MethodDoc = MethodDoc {
     name: "new_reno",
     kind: "congestion control",
     title: "NewReno: additive increase, halving",
-    text: "Doubles the window each round until the first loss, then adds a segment per round and halves at each \
-           congestion event.",
+    text: "Doubles the window each round until the first loss, then adds a segment per round and \
+           halves at each congestion event.",
     sources: "RFC 5681, RFC 6582, RFC 3465, RFC 9406 (HyStart++), RFC 8511 (ABE)",
-    deviations: "FlightSize is capped by cwnd; no growth while the window is not in use (RFC 7661's idea); recovery by \
-                 RFC 6675 instead of partial acknowledgements.",
+    deviations: "FlightSize is capped by cwnd; no growth while the window is not in use (RFC \
+                 7661's idea); recovery by RFC 6675 instead of partial acknowledgements.",
     params: NewRenoConfig::params,
 };
 
@@ -106,8 +110,10 @@ impl CongestionController for NewReno {
         }
         let mut acked = sample.acked;
         if self.in_slow_start() {
-            let limit =
-                self.hystart.limit().map_or(self.abc_limit, |segments| u64::from(segments) * self.mss);
+            let limit = self
+                .hystart
+                .limit()
+                .map_or(self.abc_limit, |segments| u64::from(segments) * self.mss);
             let divisor = if let Growth::Divided(by) = growth { u64::from(by) } else { 1 };
             acked = acked.min(limit) / divisor;
             let add = acked.min(self.ssthresh - self.cwnd);
@@ -134,8 +140,11 @@ impl CongestionController for NewReno {
             self.hystart.restart();
         }
         self.counted = 0;
-        self.cwnd =
-            if matches!(event.cause, CongestionCause::Timeout { .. }) { self.mss } else { self.ssthresh };
+        self.cwnd = if matches!(event.cause, CongestionCause::Timeout { .. }) {
+            self.mss
+        } else {
+            self.ssthresh
+        };
     }
 
     fn on_spurious(&mut self, _: Instant) {
@@ -240,12 +249,16 @@ mod tests {
         for (abe, expected) in [(false, 20), (true, 32)] {
             let reduced = |event| {
                 let config = NewRenoConfig { abe, ..NewRenoConfig::default() };
-                let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
+                let mut c =
+                    NewReno::new(&config, &testing::birth()).expect("the settings are valid");
                 c.cwnd = 40 * MSS;
                 c.on_congestion(&event);
                 c.cwnd().div_ceil(MSS)
             };
-            assert_eq!((reduced(testing::echo(40 * MSS)), reduced(testing::loss(40 * MSS))), (expected, 20));
+            assert_eq!(
+                (reduced(testing::echo(40 * MSS)), reduced(testing::loss(40 * MSS))),
+                (expected, 20)
+            );
         }
     }
 
@@ -270,7 +283,8 @@ mod tests {
         (c.cwnd, c.ssthresh) = (10 * MSS, 11 * MSS);
         c.on_ack(&testing::sample(2 * MSS));
         assert_eq!((c.cwnd(), c.counted, c.in_slow_start()), (11 * MSS, MSS, false));
-        // RFC 3465 section 2.1: one byte short of the window it does not grow, and what is beyond it is kept.
+        // RFC 3465 section 2.1: one byte short of the window it does not grow, and what is beyond
+        // it is kept.
         c.on_ack(&testing::sample(10 * MSS - 1));
         assert_eq!((c.cwnd(), c.counted), (11 * MSS, 11 * MSS - 1));
         c.on_ack(&testing::sample(3));
@@ -321,7 +335,13 @@ mod tests {
             let mut c = control();
             (c.cwnd, c.ssthresh) = (cwnd * MSS, 20 * MSS);
             let (idle, rto) = [idle, 300].map(justfull_base::Duration::from_millis).into();
-            c.on_idle_restart(&IdleRestart { now: Instant::ZERO, idle, rto, shrink, app_limited: true });
+            c.on_idle_restart(&IdleRestart {
+                now: Instant::ZERO,
+                idle,
+                rto,
+                shrink,
+                app_limited: true,
+            });
             (c.cwnd() / MSS, c.ssthresh() / MSS)
         };
         assert_eq!([restart(40, 300, true), restart(40, 301, false)], [(40, 20); 2]);
@@ -365,7 +385,11 @@ mod tests {
             }
             assert_eq!(c.ssthresh() == window * MSS, over, "{window} segments");
         }
-        let config = NewRenoConfig { hystart: HyStart::PlusPlus, abc_limit: 100, ..NewRenoConfig::default() };
+        let config = NewRenoConfig {
+            hystart: HyStart::PlusPlus,
+            abc_limit: 100,
+            ..NewRenoConfig::default()
+        };
         let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
         c.on_ack(&testing::sample(50 * MSS));
         assert_eq!(c.cwnd(), 18 * MSS, "RFC 9406 section 4.2: L = 8");

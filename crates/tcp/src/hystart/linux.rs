@@ -1,6 +1,7 @@
-//! `HyStart` (Ha and Rhee, "Taming the elephants", Computer Networks 2011) with Linux's constants: slow start
-//! ends when, within a round, acknowledgements keep coming closely for half the smallest RTT (the train of packets
-//! has filled the pipe), or when the smallest RTT of the round has risen by an eighth.
+//! `HyStart` (Ha and Rhee, "Taming the elephants", Computer Networks 2011) with Linux's constants:
+//! slow start ends when, within a round, acknowledgements keep coming closely for half the smallest
+//! RTT (the train of packets has filled the pipe), or when the smallest RTT of the round has risen
+//! by an eighth.
 
 use crate::control::AckSample;
 use justfull_base::{Duration, Instant};
@@ -26,7 +27,12 @@ pub(crate) struct Linux {
 
 impl Default for Linux {
     fn default() -> Self {
-        Self { round_start: Instant::ZERO, last_ack: Instant::ZERO, round_min: Duration::MAX, samples: 0 }
+        Self {
+            round_start: Instant::ZERO,
+            last_ack: Instant::ZERO,
+            round_min: Duration::MAX,
+            samples: 0,
+        }
     }
 }
 
@@ -36,7 +42,8 @@ impl Linux {
         *self = Self::default();
     }
 
-    /// True when slow start should end; to be asked on each acknowledgement in slow start, `cwnd` in segments.
+    /// True when slow start should end; to be asked on each acknowledgement in slow start, `cwnd`
+    /// in segments.
     pub(super) fn is_full(&mut self, sample: &AckSample, cwnd: f64) -> bool {
         let now = sample.now;
         if sample.sequence_round_start {

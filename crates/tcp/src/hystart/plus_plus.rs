@@ -1,6 +1,7 @@
-//! `HyStart++` (RFC 9406): a rise of the delay between two rounds leads into conservative slow start, which grows at a
-//! quarter of the pace; if the delay falls again within five rounds the rise was a mistake and slow start goes on, else
-//! it is over. Unlike HyStart it does not look at the acknowledgement train.
+//! `HyStart++` (RFC 9406): a rise of the delay between two rounds leads into conservative slow
+//! start, which grows at a quarter of the pace; if the delay falls again within five rounds the
+//! rise was a mistake and slow start goes on, else it is over. Unlike HyStart it does not look at
+//! the acknowledgement train.
 
 use super::Growth;
 use crate::control::AckSample;
@@ -32,7 +33,13 @@ pub(crate) struct PlusPlus {
 impl Default for PlusPlus {
     fn default() -> Self {
         let unknown = Duration::MAX;
-        Self { last_round_min: unknown, round_min: unknown, samples: 0, baseline: unknown, rounds: 0 }
+        Self {
+            last_round_min: unknown,
+            round_min: unknown,
+            samples: 0,
+            baseline: unknown,
+            rounds: 0,
+        }
     }
 }
 
@@ -72,7 +79,8 @@ impl PlusPlus {
             }
         } else if self.last_round_min != Duration::MAX {
             let eighth = Duration::from_nanos(self.last_round_min.as_nanos() / MIN_RTT_DIVISOR);
-            if self.round_min >= self.last_round_min + eighth.clamp(MIN_RTT_THRESH, MAX_RTT_THRESH) {
+            if self.round_min >= self.last_round_min + eighth.clamp(MIN_RTT_THRESH, MAX_RTT_THRESH)
+            {
                 self.baseline = self.round_min;
                 self.rounds = 0;
             }

@@ -8,7 +8,8 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The acknowledgement at which Linux's detector ends slow start, fed with (time in us, RTT in ms) over a path of 40 ms.
+/// The acknowledgement at which Linux's detector ends slow start, fed with (time in us, RTT in ms)
+/// over a path of 40 ms.
 fn first_full(rtts_ms: impl Iterator<Item = (u64, f64)>) -> Option<usize> {
     let mut detector = Detector::new(HyStart::Linux);
     rtts_ms.enumerate().find_map(|(i, (now_us, rtt))| {
@@ -46,7 +47,8 @@ fn hystart_waits_for_sixteen_segments() {
     }
 }
 
-/// What `HyStart++` says at the last of ten acknowledgements of each round, whose smallest RTTs are these.
+/// What `HyStart++` says at the last of ten acknowledgements of each round, whose smallest RTTs are
+/// these.
 fn plus_plus(rounds_ms: &[u64]) -> Vec<Growth> {
     let mut detector = Detector::new(HyStart::PlusPlus);
     let mut said = Vec::new();
@@ -85,7 +87,10 @@ fn plus_plus_ends_slow_start_after_five_conservative_rounds() {
 
 #[test]
 fn plus_plus_resumes_slow_start_when_the_delay_falls_below_that_of_the_entry() {
-    assert_eq!(plus_plus(&[80, 100, 100, 95, 95]), vec![Growth::Full, CSS, CSS, Growth::Full, Growth::Full]);
+    assert_eq!(
+        plus_plus(&[80, 100, 100, 95, 95]),
+        vec![Growth::Full, CSS, CSS, Growth::Full, Growth::Full]
+    );
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! Growth of the advertised window (dynamic right-sizing, Fisk and Feng 2001, in Linux's form): once a round trip the
-//! window becomes twice what arrived in that round and 16 segments, and more while the rate itself grows, so that a sender in
-//! slow start is never the receiver's to hold back.
+//! Growth of the advertised window (dynamic right-sizing, Fisk and Feng 2001, in Linux's form):
+//! once a round trip the window becomes twice what arrived in that round and 16 segments, and more
+//! while the rate itself grows, so that a sender in slow start is never the receiver's to hold
+//! back.
 //!
-//! The receiver does not see round trips, as its acknowledgements carry no timestamps: the smallest time in which a full
-//! window arrived stands for it. That is the RTT when the window is what limits, which is when it matters, and more
-//! otherwise.
+//! The receiver does not see round trips, as its acknowledgements carry no timestamps: the smallest
+//! time in which a full window arrived stands for it. That is the RTT when the window is what
+//! limits, which is when it matters, and more otherwise.
 
 use justfull_base::{Duration, Instant};
 
@@ -40,8 +41,15 @@ impl Autotune {
         }
     }
 
-    /// All below `next` has arrived, in segments of `len` bytes, under a window of `window`. The new window if it is to grow.
-    pub(super) fn on_arrival(&mut self, now: Instant, next: u64, len: u64, window: u64) -> Option<u64> {
+    /// All below `next` has arrived, in segments of `len` bytes, under a window of `window`. The
+    /// new window if it is to grow.
+    pub(super) fn on_arrival(
+        &mut self,
+        now: Instant,
+        next: u64,
+        len: u64,
+        window: u64,
+    ) -> Option<u64> {
         let Some(from) = self.timed_from else {
             self.timed_from = Some(now);
             self.timed_to = next + window;

@@ -82,7 +82,8 @@ fn what_arrives_twice_is_reported_in_the_first_block() {
 #[test]
 fn a_mark_is_echoed_until_the_sender_says_it_has_reduced() {
     let mut r = slow();
-    let ack = r.on_segment(Instant::ZERO, &segment(0, 0), true).expect("a mark is acknowledged at once");
+    let ack =
+        r.on_segment(Instant::ZERO, &segment(0, 0), true).expect("a mark is acknowledged at once");
     assert!(ack.ece && ack.ce_packets == 1 && ack.ce_bytes == 1000);
     r.on_segment(Instant::ZERO, &segment(1, 0), false);
     assert!(r.on_segment(Instant::ZERO, &segment(2, 0), false).expect("the second").ece);
@@ -164,14 +165,19 @@ fn a_growing_window_doubles_what_arrives_in_a_round_up_to_its_ceiling() {
     assert!(seen.windows(2).all(|w| w[0] <= w[1]) && seen[3] >= 160_000, "{seen:?}");
     assert_eq!(seen.last(), Some(&300_000));
     let slow = offered(auto, &[5; 40]);
-    assert!(slow.iter().all(|&w| w < 100_000), "a sender that is slow by itself needs no more: {slow:?}");
+    assert!(
+        slow.iter().all(|&w| w < 100_000),
+        "a sender that is slow by itself needs no more: {slow:?}"
+    );
 }
 
 #[test]
 fn a_growing_window_of_nought_or_beyond_its_ceiling_is_refused() {
-    for (initial, max, field) in
-        [(0, 9, "window.auto.initial"), (9, 8, "window.auto.initial"), (9, (1 << 30) + 1, "window.auto.max")]
-    {
+    for (initial, max, field) in [
+        (0, 9, "window.auto.initial"),
+        (9, 8, "window.auto.initial"),
+        (9, (1 << 30) + 1, "window.auto.max"),
+    ] {
         let window = Window::Auto(AutoWindow { initial: Bytes(initial), max: Bytes(max) });
         let config = ReceiverConfig { window, ..ReceiverConfig::default() };
         assert_eq!(config.validate().map_err(|e| e.field), Err(field.into()));
@@ -180,7 +186,8 @@ fn a_growing_window_of_nought_or_beyond_its_ceiling_is_refused() {
 
 #[test]
 fn a_window_beyond_what_the_scale_option_can_say_is_refused() {
-    let config = ReceiverConfig { window: Window::Fixed(Bytes((1 << 30) + 1)), ..ReceiverConfig::default() };
+    let config =
+        ReceiverConfig { window: Window::Fixed(Bytes((1 << 30) + 1)), ..ReceiverConfig::default() };
     assert_eq!(config.validate().map_err(|e| e.field), Err("window.fixed".into()));
 }
 /// W3: goodput is what arrives for the first time, whether in order or beyond a gap.
@@ -191,7 +198,8 @@ fn received_bytes_count_each_byte_once_when_it_comes() {
         let mut r = slow();
         let mut there = BTreeSet::new();
         for at in 0..80 {
-            // Pieces of 1 to 400 bytes anywhere in 2000: they overlap, touch, repeat and close gaps.
+            // Pieces of 1 to 400 bytes anywhere in 2000: they overlap, touch, repeat and close
+            // gaps.
             let (seq, len) = (rng.below(2_000), 1 + rng.below(400) as u32);
             let piece = Segment { seq, len, ..segment(0, at) };
             r.on_segment(Instant::from_nanos(at), &piece, false);

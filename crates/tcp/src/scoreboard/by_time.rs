@@ -1,9 +1,10 @@
 //! Losses by time (RFC 8985 section 6.2 step 5), without walking the window.
 //!
-//! The RFC keeps all segments in one list by time of sending. Here the originals are in that order by serial, so that the
-//! edge separates the judged from the rest as it does when counting; retransmissions are in that order in a queue. An
-//! entry of the queue is void once its segment is delivered, found lost or sent again, and is dropped when it comes to
-//! the front. Segments lost again have a queue too, so that `HighRxt` need not fall back to them.
+//! The RFC keeps all segments in one list by time of sending. Here the originals are in that order
+//! by serial, so that the edge separates the judged from the rest as it does when counting;
+//! retransmissions are in that order in a queue. An entry of the queue is void once its segment is
+//! delivered, found lost or sent again, and is dropped when it comes to the front. Segments lost
+//! again have a queue too, so that `HighRxt` need not fall back to them.
 
 use super::Scoreboard;
 use crate::rack::Judgement;
@@ -44,8 +45,8 @@ pub(crate) struct Found {
 }
 
 impl Scoreboard {
-    /// False when nothing outstanding was sent before `latest`, as after every acknowledgement in order: then there is
-    /// nothing to judge.
+    /// False when nothing outstanding was sent before `latest`, as after every acknowledgement in
+    /// order: then there is nothing to judge.
     #[inline]
     pub(crate) fn has_suspects(&self, latest: Latest) -> bool {
         let Some(again) = &self.again else { return false };
@@ -56,7 +57,8 @@ impl Scoreboard {
             return false;
         }
         let record = self.slot(self.edge);
-        record.flags & (SACKED | RETRANSMITTED) != 0 || Latest::new(record.sent_at, self.edge) < latest
+        record.flags & (SACKED | RETRANSMITTED) != 0
+            || Latest::new(record.sent_at, self.edge) < latest
     }
 
     /// Marks lost what was sent before the latest delivered segment and has had its time.
@@ -111,7 +113,8 @@ impl Scoreboard {
         }
     }
 
-    /// The retransmission of `serial` is lost (and with it, if it was not yet, the original). Returns its bytes.
+    /// The retransmission of `serial` is lost (and with it, if it was not yet, the original).
+    /// Returns its bytes.
     fn lose_again(&mut self, serial: u64) -> u64 {
         self.mark_lost(serial);
         let record = self.slot_mut(serial);
@@ -128,21 +131,24 @@ impl Scoreboard {
     pub(super) fn next_lost_again(&mut self) -> Option<u64> {
         loop {
             let serial = *self.again.as_ref()?.lost.front()?;
-            if serial >= self.first && self.slot(serial).flags & (SACKED | LOST | RETRANSMITTED) == LOST {
+            if serial >= self.first
+                && self.slot(serial).flags & (SACKED | LOST | RETRANSMITTED) == LOST
+            {
                 return Some(serial);
             }
             self.again.as_mut()?.lost.pop_front();
         }
     }
 
-    /// Timeout under RACK (RFC 8985 section 6.3): the lowest segment is lost, and so is all that has had `patience`.
-    /// Returns the bytes newly marked.
+    /// Timeout under RACK (RFC 8985 section 6.3): the lowest segment is lost, and so is all that
+    /// has had `patience`. Returns the bytes newly marked.
     pub(crate) fn mark_lost_at_timeout(&mut self, now: Instant, patience: Duration) -> u64 {
         let by = Judgement { now, latest: Latest::new(Instant::NEVER, u64::MAX - 1), patience };
         let mut lost = self.detect_losses_by_time(&by).lost;
         if self.first < self.next {
             let front = self.slot(self.first);
-            // What is sacked is in flight no more, though it stays at the front while a receiver does not acknowledge it.
+            // What is sacked is in flight no more, though it stays at the front while a receiver
+            // does not acknowledge it.
             if !front.has(SACKED) {
                 if front.has(RETRANSMITTED) {
                     lost += self.lose_again(self.first);
@@ -152,7 +158,8 @@ impl Scoreboard {
                 }
             }
         }
-        // The lowest first, then all that is lost from there on; what is lost beyond the edge only the queue knows.
+        // The lowest first, then all that is lost from there on; what is lost beyond the edge only
+        // the queue knows.
         let edge = self.edge;
         if let Some(again) = &mut self.again {
             again.lost.retain(|&serial| serial >= edge);

@@ -24,7 +24,8 @@ struct PlainSegment {
     seq: u64,
     len: u64,
     sacked: bool,
-    /// Found lost before or by timeout: it stays so even when filled gaps merge the runs that told.
+    /// Found lost before or by timeout: it stays so even when filled gaps merge the runs that
+    /// told.
     declared: bool,
     retransmitted: bool,
 }
@@ -34,8 +35,8 @@ impl Plain {
         self.segments.iter().filter(|s| s.seq >= self.high_ack)
     }
 
-    /// "DupThresh discontiguous SACKed sequences have arrived above SeqNum, or more than (DupThresh - 1) * SMSS bytes
-    /// with sequence numbers greater than SeqNum have been SACKed."
+    /// "DupThresh discontiguous SACKed sequences have arrived above SeqNum, or more than (DupThresh
+    /// - 1) * SMSS bytes with sequence numbers greater than SeqNum have been SACKed."
     fn is_lost(&self, segment: &PlainSegment) -> bool {
         let mut runs = 0;
         let mut bytes = 0;
@@ -47,7 +48,9 @@ impl Plain {
             }
             in_run = above.sacked;
         }
-        segment.declared || runs >= self.dup_thresh || bytes > (self.dup_thresh as u64 - 1) * self.mss
+        segment.declared
+            || runs >= self.dup_thresh
+            || bytes > (self.dup_thresh as u64 - 1) * self.mss
     }
 
     fn set_pipe(&self) -> u64 {
@@ -97,7 +100,8 @@ impl Pair {
         let len = if self.rng.chance(0.8) { 1000 } else { 1 + self.rng.below(1000) };
         let seq = self.board.nxt();
         self.board.push(Record::new(seq, len as u16, Instant::ZERO));
-        let segment = PlainSegment { seq, len, sacked: false, declared: false, retransmitted: false };
+        let segment =
+            PlainSegment { seq, len, sacked: false, declared: false, retransmitted: false };
         self.plain.segments.push(segment);
         self.arrived.push(false);
     }
@@ -137,8 +141,12 @@ impl Pair {
 
     fn judge(&mut self) {
         self.board.detect_losses();
-        let lost: Vec<u64> =
-            self.plain.outstanding().filter(|s| !s.sacked && self.plain.is_lost(s)).map(|s| s.seq).collect();
+        let lost: Vec<u64> = self
+            .plain
+            .outstanding()
+            .filter(|s| !s.sacked && self.plain.is_lost(s))
+            .map(|s| s.seq)
+            .collect();
         for s in &mut self.plain.segments {
             s.declared |= lost.contains(&s.seq);
         }
@@ -165,7 +173,8 @@ impl Pair {
     fn retransmit(&mut self, serial: u64) {
         let seq = self.board.record(serial).seq;
         self.board.mark_retransmitted(serial, false);
-        let segment = self.plain.segments.iter_mut().find(|s| s.seq == seq).expect("it is outstanding");
+        let segment =
+            self.plain.segments.iter_mut().find(|s| s.seq == seq).expect("it is outstanding");
         segment.retransmitted = true;
         self.plain.high_rxt = self.plain.high_rxt.max(seq + segment.len);
     }
@@ -198,7 +207,8 @@ impl Pair {
         match self.rng.below(100) {
             0..40 => self.push(),
             40..80 => {
-                let missing: Vec<usize> = (0..self.arrived.len()).filter(|&i| !self.arrived[i]).collect();
+                let missing: Vec<usize> =
+                    (0..self.arrived.len()).filter(|&i| !self.arrived[i]).collect();
                 if !missing.is_empty() {
                     // Mostly the newest, so that holes stay behind.
                     let n = missing.len() as u64;
@@ -228,7 +238,8 @@ impl Pair {
 const CASES: u32 = 400;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None,
+        ..ProptestConfig::with_cases(CASES) })]
 
     #[test]
     fn the_scoreboard_says_what_rfc_6675_says(seed in any::<u64>(), dup_thresh in 3u32..6) {

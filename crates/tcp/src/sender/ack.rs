@@ -23,7 +23,8 @@ struct Progress {
 }
 
 impl Sender {
-    /// Takes an acknowledgement. One that acknowledges data never sent is ignored (RFC 9293 section 3.10.7.4).
+    /// Takes an acknowledgement. One that acknowledges data never sent is ignored (RFC 9293 section
+    /// 3.10.7.4).
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
         if ack.cumulative > self.board.nxt() {
             return;
@@ -59,7 +60,8 @@ impl Sender {
     }
 
     fn take_scoreboard(&mut self, now: Instant, ack: &Ack) -> Progress {
-        // A copy acknowledged sooner than any round trip is taken for its original; so is one that the echo is older than.
+        // A copy acknowledged sooner than any round trip is taken for its original; so is one that
+        // the echo is older than.
         let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
         let mut delivery = Delivery::new(self.board.fack(), plausible.min(ack.ts_echo));
         let prior_in_flight = self.board.pipe();
@@ -67,9 +69,9 @@ impl Sender {
         let overtaken = self.board.overtaken();
         self.board.acknowledge(ack.cumulative, &mut delivery);
         if ack.sack_len > 0 {
-            // The echo of an acknowledgement that sacks is older. Under a long queue originals that were given up still
-            // arrive many smallest RTTs after their copies left, so that a copy is believed in only after about the RTT
-            // of now.
+            // The echo of an acknowledgement that sacks is older. Under a long queue originals that
+            // were given up still arrive many smallest RTTs after their copies left, so
+            // that a copy is believed in only after about the RTT of now.
             let srtt = self.rtt.srtt().as_nanos();
             delivery.sure_until = plausible.min(now - Duration::from_nanos(srtt - srtt / 8));
             self.take_sack(ack, &mut delivery);
@@ -102,8 +104,8 @@ impl Sender {
         self.board.sack(ack.sack_blocks(), delivery);
     }
 
-    /// The window of the newest acknowledgement counts, also when its right edge moves back (RFC 9293 section
-    /// 3.8.6: shrinking is discouraged, yet a sender must bear it).
+    /// The window of the newest acknowledgement counts, also when its right edge moves back (RFC
+    /// 9293 section 3.8.6: shrinking is discouraged, yet a sender must bear it).
     fn take_window(&mut self, ack: &Ack, advanced: bool) {
         if advanced || ack.cumulative >= self.board.una() {
             self.window_end = ack.cumulative.saturating_add(ack.window);
@@ -115,8 +117,8 @@ impl Sender {
         }
     }
 
-    /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), retransmissions included; one that
-    /// only sacks is timed by the segment it sacks.
+    /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), retransmissions
+    /// included; one that only sacks is timed by the segment it sacks.
     fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
         progress.round_start = progress.advanced && self.board.una() > self.round.end;
         if progress.round_start {
@@ -138,8 +140,9 @@ impl Sender {
     }
 
     fn change_state(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
-        // An ECN reduction lasts until the segment with CWR, the first beyond the point, is acknowledged: until then
-        // the receiver goes on echoing the same mark (RFC 3168 section 6.1.2).
+        // An ECN reduction lasts until the segment with CWR, the first beyond the point, is
+        // acknowledged: until then the receiver goes on echoing the same mark (RFC 3168
+        // section 6.1.2).
         let beyond = u64::from(self.state == RecoveryState::Reducing);
         let done = self.board.una() >= self.recovery_point + beyond;
         if self.state != RecoveryState::Open && done {
@@ -203,7 +206,8 @@ impl Sender {
         let bound = self.setup.prr;
         if bound != crate::config::Prr::Off && !self.cc.owns_recovery() {
             let flight = self.board.flight_size();
-            self.prr = Some(Prr::new(bound, self.mss_bytes(), self.cc.cwnd(), flight, self.board.pipe()));
+            self.prr =
+                Some(Prr::new(bound, self.mss_bytes(), self.cc.cwnd(), flight, self.board.pipe()));
         }
     }
 

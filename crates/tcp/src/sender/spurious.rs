@@ -1,4 +1,5 @@
-//! Needless recoveries: by the echo of a timestamp (Eifel, RFC 3522) or by the next acknowledgements (F-RTO, RFC 5682).
+//! Needless recoveries: by the echo of a timestamp (Eifel, RFC 3522) or by the next
+//! acknowledgements (F-RTO, RFC 5682).
 
 use super::Sender;
 use crate::config::SpuriousDetection;
@@ -14,8 +15,8 @@ pub(super) enum FRto {
     Off,
     /// Step 2: the timer's retransmission is on its way.
     First,
-    /// Step 3: up to `left` new segments leave in place of what is lost; what lies beyond `point` was sent after the first
-    /// acknowledgement.
+    /// Step 3: up to `left` new segments leave in place of what is lost; what lies beyond `point`
+    /// was sent after the first acknowledgement.
     Second { point: u64, left: u8 },
 }
 
@@ -23,8 +24,8 @@ pub(super) enum FRto {
 const NEW_SEGMENTS: u8 = 2;
 
 impl Sender {
-    /// Eifel detection: the first acknowledgement that advances after the first retransmission echoes a timestamp older
-    /// than it exactly when the original had arrived.
+    /// Eifel detection: the first acknowledgement that advances after the first retransmission
+    /// echoes a timestamp older than it exactly when the original had arrived.
     pub(super) fn judge_by_echo(&mut self, now: Instant, ack: &Ack, overtaken: u32) {
         let Some(first) = self.first_retransmission.take() else { return };
         self.unjudged = false;
@@ -57,7 +58,8 @@ impl Sender {
         self.f_rto = if wanted { FRto::First } else { FRto::Off };
     }
 
-    /// Steps 2 and 3 for an acknowledgement that `advanced` or, at least, delivered something (`new`).
+    /// Steps 2 and 3 for an acknowledgement that `advanced` or, at least, delivered something
+    /// (`new`).
     #[inline]
     pub(super) fn judge_by_next_acks(&mut self, now: Instant, advanced: bool, new: bool) {
         if self.f_rto != FRto::Off {
@@ -73,11 +75,13 @@ impl Sender {
                 let point = self.board.nxt();
                 let possible = self.unsent_bytes() > 0 && self.window_end > point;
                 let go_on = self.board.una() < self.recovery_point && possible;
-                self.f_rto = if go_on { FRto::Second { point, left: NEW_SEGMENTS } } else { FRto::Off };
+                self.f_rto =
+                    if go_on { FRto::Second { point, left: NEW_SEGMENTS } } else { FRto::Off };
             }
             FRto::Second { point, .. } if advanced || new => {
                 self.f_rto = FRto::Off;
-                // 3A: what was sent after is there and what was sent before is not. 3B: originals still arrive.
+                // 3A: what was sent after is there and what was sent before is not. 3B: originals
+                // still arrive.
                 if self.board.fack() <= point && self.state == RecoveryState::Loss {
                     self.undo(now, 0);
                 }
@@ -92,7 +96,8 @@ impl Sender {
         matches!(self.f_rto, FRto::Second { .. })
     }
 
-    /// Sends up to two new segments; then the second acknowledgement, or the timer, must come first.
+    /// Sends up to two new segments; then the second acknowledgement, or the timer, must come
+    /// first.
     #[cold]
     pub(super) fn send_instead_of_lost(&mut self, now: Instant) -> Option<Segment> {
         let FRto::Second { point, left } = self.f_rto else { return None };

@@ -1,15 +1,18 @@
-//! Tail loss probes (RFC 8985 section 7): when a flight's last acknowledgements do not come within two round trips, one
-//! segment more asks for them, so that RACK finds a lost tail instead of the retransmission timer.
+//! Tail loss probes (RFC 8985 section 7): when a flight's last acknowledgements do not come within
+//! two round trips, one segment more asks for them, so that RACK finds a lost tail instead of the
+//! retransmission timer.
 //!
-//! Of the RFC's conditions for sending a probe (one at a time, a new RTT sample in between) those that are known when the
-//! timer would be armed are asked then, so that a probe that may not be sent does not put off the timeout.
+//! Of the RFC's conditions for sending a probe (one at a time, a new RTT sample in between) those
+//! that are known when the timer would be armed are asked then, so that a probe that may not be
+//! sent does not put off the timeout.
 
 use super::Sender;
 use crate::control::{CongestionCause, CongestionController, RecoveryState};
 use crate::segment::{Ack, Segment};
 use justfull_base::{Duration, Instant};
 
-/// `TLP.max_ack_delay`: how long a receiver may hold back the acknowledgement of a lone segment (Linux: its smallest RTO).
+/// `TLP.max_ack_delay`: how long a receiver may hold back the acknowledgement of a lone segment
+/// (Linux: its smallest RTO).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// Probe timeout before the first RTT sample.
 const INITIAL_PTO: Duration = Duration::from_secs(1);
@@ -42,15 +45,21 @@ impl TailProbe {
         }
     }
 
-    /// Starts the timer anew unless a recovery is under way or RACK has something to go by (section 7.2).
+    /// Starts the timer anew unless a recovery is under way or RACK has something to go by (section
+    /// 7.2).
     #[inline]
     pub(super) fn restart(&mut self, now: Instant, state: RecoveryState, sacked: u64) {
         let may = self.enabled && self.sampled && self.end.is_none();
-        self.since = if may && state < RecoveryState::Recovery && sacked == 0 { now } else { Instant::NEVER };
+        self.since = if may && state < RecoveryState::Recovery && sacked == 0 {
+            now
+        } else {
+            Instant::NEVER
+        };
         self.due = false;
     }
 
-    /// New data leaves: as [`TailProbe::restart`]; a timer that runs was allowed to, and would have been stopped else.
+    /// New data leaves: as [`TailProbe::restart`]; a timer that runs was allowed to, and would have
+    /// been stopped else.
     #[inline]
     pub(super) fn on_new_data(&mut self, now: Instant, state: RecoveryState, sacked: u64) {
         if self.since == Instant::NEVER {
@@ -84,7 +93,8 @@ impl TailProbe {
 }
 
 impl Sender {
-    /// When the probe timer fires (`TLP_calc_PTO`), never later than the retransmission timer; never when it is off.
+    /// When the probe timer fires (`TLP_calc_PTO`), never later than the retransmission timer;
+    /// never when it is off.
     #[inline]
     pub(super) fn probe_deadline(&self) -> Instant {
         if self.tail.since == Instant::NEVER {
@@ -98,15 +108,16 @@ impl Sender {
         (self.tail.since + pto).min(self.rto_deadline)
     }
 
-    /// The probe timer fired: the next segment to leave is a probe, and the timeout counts anew (section 7.3).
+    /// The probe timer fired: the next segment to leave is a probe, and the timeout counts anew
+    /// (section 7.3).
     pub(super) fn call_for_probe(&mut self, now: Instant) {
         self.tail.stop();
         self.tail.due = true;
         self.rto_deadline = now + self.rtt.rto();
     }
 
-    /// `TLP_send_probe`: new data if there is any that the receiver takes, else the highest segment again. Neither the
-    /// window nor the pacer holds it back.
+    /// `TLP_send_probe`: new data if there is any that the receiver takes, else the highest segment
+    /// again. Neither the window nor the pacer holds it back.
     #[cold]
     pub(super) fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
         self.tail.stop();
@@ -114,16 +125,20 @@ impl Sender {
         let len = self.unsent_bytes().min(self.mss_bytes());
         let room = self.window_end.saturating_sub(self.board.nxt());
         self.tail.is_retransmission = len == 0 || room < len;
-        let segment =
-            if self.tail.is_retransmission { self.emit_again(now, last, true) } else { self.emit(now, len) };
+        let segment = if self.tail.is_retransmission {
+            self.emit_again(now, last, true)
+        } else {
+            self.emit(now, len)
+        };
         self.tail.end = Some(self.board.nxt());
         self.tail.sampled = false;
         self.stats.tail_probes += 1;
         Some(segment)
     }
 
-    /// `TLP_process_ack` (section 7.4.2): the loss of a single segment that the probe itself repaired shows only in that
-    /// the data beyond is acknowledged without a report that the probe arrived twice; it is congestion all the same.
+    /// `TLP_process_ack` (section 7.4.2): the loss of a single segment that the probe itself
+    /// repaired shows only in that the data beyond is acknowledged without a report that the
+    /// probe arrived twice; it is congestion all the same.
     #[inline]
     pub(super) fn judge_tail_probe(&mut self, now: Instant, ack: &Ack, advanced: bool) {
         if let Some(end) = self.tail.end

@@ -5,8 +5,9 @@ use crate::control::{CongestionCause, CongestionController, RecoveryState};
 use justfull_base::Instant;
 
 impl Sender {
-    /// The earliest of the retransmission timer, the tail probe, the reordering timer, the release of a paced segment
-    /// and the persist timer; none when nothing is due without an acknowledgement or a write.
+    /// The earliest of the retransmission timer, the tail probe, the reordering timer, the release
+    /// of a paced segment and the persist timer; none when nothing is due without an
+    /// acknowledgement or a write.
     #[must_use]
     pub fn next_timer(&self) -> Option<Instant> {
         let loss = self.rto_deadline.min(self.reorder_deadline).min(self.probe_deadline());
@@ -14,7 +15,8 @@ impl Sender {
         (next != Instant::NEVER).then_some(next)
     }
 
-    /// A wake-up; acts on what is due at `now`. Segments that become free come from [`Sender::poll_transmit`].
+    /// A wake-up; acts on what is due at `now`. Segments that become free come from
+    /// [`Sender::poll_transmit`].
     pub fn on_timer(&mut self, now: Instant) {
         if self.reorder_deadline <= now {
             self.judge_suspects(now);
@@ -32,7 +34,8 @@ impl Sender {
         }
     }
 
-    /// The oldest segment timed out again, no acknowledgement having advanced since it was sent by the timer.
+    /// The oldest segment timed out again, no acknowledgement having advanced since it was sent by
+    /// the timer.
     pub(super) fn repeated_timeout(&self) -> bool {
         self.state == RecoveryState::Loss && self.rtt.has_backed_off_twice()
     }
@@ -50,7 +53,8 @@ impl Sender {
         self.forced = true;
         self.duplicate_acks = 0;
         if !repeated {
-            // A repeated timeout keeps the first stamp: whichever copy arrives, an older echo means the original.
+            // A repeated timeout keeps the first stamp: whichever copy arrives, an older echo means
+            // the original.
             self.first_retransmission = None;
             self.unjudged = true;
         }

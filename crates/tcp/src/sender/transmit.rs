@@ -7,8 +7,8 @@ use crate::segment::Segment;
 use justfull_base::Instant;
 
 impl Sender {
-    /// The next segment that may leave now; none when the window, the receiver, the pacer or the application holds
-    /// it back. To be called until it answers none.
+    /// The next segment that may leave now; none when the window, the receiver, the pacer or the
+    /// application holds it back. To be called until it answers none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.release_at = Instant::NEVER;
         if self.tail.is_due() {
@@ -40,13 +40,18 @@ impl Sender {
         if room < len {
             return self.send_into_small_window(now, room, pipe, cwnd);
         }
-        if self.setup.nagle && len < self.mss_bytes() && self.board.flight_size() > 0 && !self.closed {
+        if self.setup.nagle
+            && len < self.mss_bytes()
+            && self.board.flight_size() > 0
+            && !self.closed
+        {
             return self.run_dry(now, pipe, cwnd);
         }
         self.send_new(now, len)
     }
 
-    /// No new data: the rate is the application's, and recovery may use its last rules (RFC 6675 `NextSeg` 3, 4).
+    /// No new data: the rate is the application's, and recovery may use its last rules (RFC 6675
+    /// `NextSeg` 3, 4).
     #[inline(never)]
     fn run_dry(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         if pipe < cwnd {
@@ -55,7 +60,8 @@ impl Sender {
         self.repair_speculatively(now, pipe, cwnd)
     }
 
-    /// RFC 6675 repairs what may be lost when there is nothing better to send; RACK waits until it is.
+    /// RFC 6675 repairs what may be lost when there is nothing better to send; RACK waits until it
+    /// is.
     fn repair_speculatively(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         let by_rules = self.state == RecoveryState::Recovery && !self.setup.by_time;
         if !by_rules || pipe + self.mss_bytes() > cwnd {
@@ -72,10 +78,17 @@ impl Sender {
         segment
     }
 
-    /// The receiver takes fewer bytes than there are: with nothing in flight a short segment or, if the window is
-    /// closed, a probe; otherwise the data waits for a larger window (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
+    /// The receiver takes fewer bytes than there are: with nothing in flight a short segment or, if
+    /// the window is closed, a probe; otherwise the data waits for a larger window (RFC 9293
+    /// sections 3.8.6.1 and 3.8.6.2.1).
     #[inline(never)]
-    fn send_into_small_window(&mut self, now: Instant, room: u64, pipe: u64, cwnd: u64) -> Option<Segment> {
+    fn send_into_small_window(
+        &mut self,
+        now: Instant,
+        room: u64,
+        pipe: u64,
+        cwnd: u64,
+    ) -> Option<Segment> {
         if self.board.flight_size() > 0 {
             return self.repair_speculatively(now, pipe, cwnd);
         }
@@ -155,7 +168,8 @@ impl Sender {
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);
         if self.board.is_front(serial) {
-            // The timer measures this copy now: with seconds of queue it would otherwise fire before it can arrive.
+            // The timer measures this copy now: with seconds of queue it would otherwise fire
+            // before it can arrive.
             self.rto_deadline = now + self.rtt.rto();
             if self.unjudged && self.first_retransmission.is_none() {
                 self.first_retransmission = Some(now);

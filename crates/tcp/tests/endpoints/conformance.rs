@@ -4,7 +4,8 @@ use crate::link::{Path, World};
 use crate::{all_controls, config};
 use justfull_base::{Duration, Instant, Rng};
 use justfull_tcp::control::{
-    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, RecoveryState, Sent,
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
+    RecoveryState, Sent,
 };
 use justfull_tcp::{AnyControl, Sender};
 
@@ -13,11 +14,20 @@ const MSS: u64 = 1448;
 fn controls() -> Vec<(&'static str, AnyControl)> {
     let birth = Birth { mss: 1448, initial_window: 10 * MSS };
     let ours = all_controls();
-    ours.iter().map(|c| (c.name(), AnyControl::new(c, &birth).expect("the defaults are valid"))).collect()
+    ours.iter()
+        .map(|c| (c.name(), AnyControl::new(c, &birth).expect("the defaults are valid")))
+        .collect()
 }
 
-/// Feeds `control` a random but lawful history of `steps` events, the second or a later one when `part` is not 0.
-fn play(control: &mut AnyControl, part: u64, rng: &mut Rng, steps: u32, mut check: impl FnMut(&AnyControl)) {
+/// Feeds `control` a random but lawful history of `steps` events, the second or a later one when
+/// `part` is not 0.
+fn play(
+    control: &mut AnyControl,
+    part: u64,
+    rng: &mut Rng,
+    steps: u32,
+    mut check: impl FnMut(&AnyControl),
+) {
     let mut now = Instant::from_nanos(1_000_000_000 + part * 1_000_000_000_000);
     let (mut delivered, mut lost_total, mut state) = (part << 40, part << 40, RecoveryState::Open);
     for _ in 0..steps {
@@ -107,7 +117,9 @@ fn a_clone_behaves_as_its_original() {
         let mut copy = original.clone();
         let trace = |control: &mut AnyControl| {
             let mut seen = Vec::new();
-            play(control, 1, &mut Rng::stream(9, "after"), 2000, |c| seen.push((c.cwnd(), c.pacing_rate())));
+            play(control, 1, &mut Rng::stream(9, "after"), 2000, |c| {
+                seen.push((c.cwnd(), c.pacing_rate()))
+            });
             seen
         };
         assert_eq!(trace(&mut original), trace(&mut copy), "{name}");
@@ -197,7 +209,8 @@ fn a_user_s_own_control_runs_in_the_engine() {
     let setup = config(all_controls()[0].clone());
     let control = AnyControl::custom(Constant(20 * MSS));
     let sender = Sender::with_control(&setup, control).expect("the settings are valid");
-    let mut world = World::new(sender, &Default::default(), &Path { loss: 0.01, ..Path::default() });
+    let mut world =
+        World::new(sender, &Default::default(), &Path { loss: 0.01, ..Path::default() });
     let mut copy = world.clone();
     let time = world.transfer(2_000_000, Duration::from_secs(60));
     assert_eq!(copy.transfer(2_000_000, Duration::from_secs(60)), time);

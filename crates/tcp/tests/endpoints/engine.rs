@@ -4,8 +4,8 @@ use crate::config;
 use justfull_base::{Bytes, Duration, Instant};
 use justfull_tcp::cc::new_reno;
 use justfull_tcp::{
-    Ack, AutoWindow, CcConfig, Prr, Receiver, ReceiverConfig, Recovery, RecoveryState, SackBlock, Segment,
-    Sender, SenderConfig, SpuriousDetection, Window,
+    Ack, AutoWindow, CcConfig, Prr, Receiver, ReceiverConfig, Recovery, RecoveryState, SackBlock,
+    Segment, Sender, SenderConfig, SpuriousDetection, Window,
 };
 
 pub(crate) const MSS: u64 = 1448;
@@ -26,7 +26,8 @@ pub(crate) fn flush(sender: &mut Sender, now: Instant) -> Vec<Segment> {
     std::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-/// An acknowledgement of the first `segments`, with blocks in segments; the echo is of what left at `echo` ms.
+/// An acknowledgement of the first `segments`, with blocks in segments; the echo is of what left at
+/// `echo` ms.
 pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
     let mut sack = [SackBlock::default(); 3];
     for (slot, &(start, end)) in sack.iter_mut().zip(blocks) {
@@ -136,7 +137,8 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
     let mut repeated = Vec::new();
     let mut now = due;
     for upto in 1..=11 {
-        repeated.extend(flush(&mut s, now).iter().filter(|x| x.retransmission).map(|x| x.seq / MSS));
+        repeated
+            .extend(flush(&mut s, now).iter().filter(|x| x.retransmission).map(|x| x.seq / MSS));
         now += Duration::from_millis(50);
         let echo = (now.as_nanos() / 1_000_000) - 50;
         s.on_ack(now, &ack(if upto == 4 || upto == 5 { 6 } else { upto }, &[], echo));
@@ -233,7 +235,10 @@ fn a_reduction_after_a_loss_or_a_timeout_is_announced_too_and_answers_the_echoes
     assert!(flush(&mut s, at(60)).iter().find(|x| !x.retransmission).is_some_and(|x| x.cwr));
     let mut s = ten_out(&SenderConfig { tail_loss_probe: false, ..config });
     s.on_timer(at(1001));
-    assert!(flush(&mut s, at(1001)).iter().all(|x| !x.cwr && !x.ect), "a retransmission is not ECN-capable");
+    assert!(
+        flush(&mut s, at(1001)).iter().all(|x| !x.cwr && !x.ect),
+        "a retransmission is not ECN-capable"
+    );
     s.on_ack(at(1050), &ack(10, &[], 1001));
     assert!(flush(&mut s, at(1050))[0].cwr);
 }
@@ -292,8 +297,8 @@ fn a_window_that_shrinks_stops_new_data() {
     assert_eq!(flush(&mut s, at(52)).len(), 1);
 }
 
-/// A receiver that reports the oldest segment as a block and never acknowledges it lies; the sender's count of what is in flight
-/// must survive it.
+/// A receiver that reports the oldest segment as a block and never acknowledges it lies; the
+/// sender's count of what is in flight must survive it.
 #[test]
 fn a_front_that_is_only_reported_as_a_block_is_not_counted_out_of_flight_twice() {
     let mut s = sender(&SenderConfig { initial_window: 1, ..new_reno() });

@@ -1,5 +1,5 @@
-//! A path for the tests: a bottleneck with a finite buffer, a fixed delay each way, and chance losses, marks, detours
-//! and duplicates.
+//! A path for the tests: a bottleneck with a finite buffer, a fixed delay each way, and chance
+//! losses, marks, detours and duplicates.
 
 use justfull_base::{BitRate, Duration, Instant, Rng};
 use justfull_tcp::segment::HEADER_BYTES;
@@ -94,7 +94,11 @@ impl World {
     }
 
     pub(crate) fn with(config: &SenderConfig, path: &Path) -> Self {
-        Self::new(Sender::new(config).expect("the settings are valid"), &ReceiverConfig::default(), path)
+        Self::new(
+            Sender::new(config).expect("the settings are valid"),
+            &ReceiverConfig::default(),
+            path,
+        )
     }
 
     fn plan(&mut self, at: Instant, arrival: Arrival) {

@@ -1,17 +1,21 @@
-//! RACK-TLP, one acknowledgement at a time: the examples of RFC 8985 sections 3.4, 3.5 and 9.1, and the rules of the probe.
+//! RACK-TLP, one acknowledgement at a time: the examples of RFC 8985 sections 3.4, 3.5 and 9.1, and
+//! the rules of the probe.
 
 use crate::engine::{MSS, ack, at, flush, new_reno, sender};
 use crate::link::{Path, World};
 use crate::{all_controls, config};
 use justfull_base::Duration;
-use justfull_tcp::{CcConfig, Prr, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig};
+use justfull_tcp::{
+    CcConfig, Prr, Recovery, RecoveryState, SackBlock, Segment, Sender, SenderConfig,
+};
 
 /// Segment numbers.
 fn numbers(segments: &[Segment]) -> Vec<u64> {
     segments.iter().map(|s| s.seq / MSS).collect()
 }
 
-/// A sender that has measured an RTT of 40 ms on a first segment, with the rest of `segments` out at `first`, `first + gap`, ... ms.
+/// A sender that has measured an RTT of 40 ms on a first segment, with the rest of `segments` out
+/// at `first`, `first + gap`, ... ms.
 fn measured(segments: u64, first: u64, gap: u64) -> Sender {
     // The examples say nothing of the window: it is cut at once.
     let mut s = sender(&SenderConfig { prr: Prr::Off, ..new_reno() });
@@ -39,7 +43,11 @@ fn section_3_4_a_probe_finds_a_lost_tail_and_rack_a_lost_retransmission() {
     s.on_timer(due);
     assert_eq!(numbers(&flush(&mut s, due)), [4], "the highest segment again");
     s.on_ack(at(260), &ack(2, &[(4, 5)], 100));
-    assert_eq!(numbers(&flush(&mut s, at(260))), [2, 3], "sent before the probe, and their time is up");
+    assert_eq!(
+        numbers(&flush(&mut s, at(260))),
+        [2, 3],
+        "sent before the probe, and their time is up"
+    );
     assert_eq!(state(&s), RecoveryState::Recovery);
     // The retransmission of P2 is dropped.
     s.on_ack(at(300), &ack(2, &[(3, 5)], 100));
@@ -119,7 +127,10 @@ fn from_three_sacked_segments_on_a_hole_is_lost_at_once_until_reordering_is_seen
     // The first comes after the second: reordering.
     s.on_ack(at(141), &ack(3, &[], 100));
     s.on_ack(at(142), &ack(3, &[(4, 8)], 100));
-    assert!(flush(&mut s, at(142)).iter().all(|x| !x.retransmission), "four sacked, yet there is time");
+    assert!(
+        flush(&mut s, at(142)).iter().all(|x| !x.retransmission),
+        "four sacked, yet there is time"
+    );
     assert_eq!(s.next_timer(), Some(at(100 + 42 + 10)));
 }
 
@@ -250,7 +261,8 @@ fn under_a_long_queue_a_late_original_is_not_taken_for_its_copy() {
         let due = s.next_timer().expect("the reordering timer");
         s.on_timer(due);
         assert_eq!(numbers(&flush(&mut s, due)), [41, 42], "all that half the window lets out");
-        // Segment 42 is sacked: too early for its copy, or just in time for it; then 41 is lost again.
+        // Segment 42 is sacked: too early for its copy, or just in time for it; then 41 is lost
+        // again.
         let now = due + Duration::from_millis(after);
         s.on_ack(now, &ack(41, &[(42, 43), (44, 45)], 50_000));
         let again = numbers(&flush(&mut s, now));

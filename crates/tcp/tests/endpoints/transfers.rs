@@ -5,8 +5,8 @@ use crate::{all_controls, config};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_tcp::cc::{cubic, new_reno};
 use justfull_tcp::{
-    AutoWindow, CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig, SpuriousDetection,
-    Window,
+    AutoWindow, CcConfig, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig,
+    SpuriousDetection, Window,
 };
 use proptest::prelude::*;
 
@@ -61,8 +61,10 @@ fn a_full_window_of_losses_is_repaired() {
         one_way: Duration::from_millis(50),
         ..Path::default()
     };
-    let cc = CcConfig::Cubic(cubic::CubicConfig { hystart: cubic::HyStart::Off, ..Default::default() });
-    let receiver = ReceiverConfig { window: Window::Fixed(Bytes(20_000_000)), ..Default::default() };
+    let cc =
+        CcConfig::Cubic(cubic::CubicConfig { hystart: cubic::HyStart::Off, ..Default::default() });
+    let receiver =
+        ReceiverConfig { window: Window::Fixed(Bytes(20_000_000)), ..Default::default() };
     let mut world = World::new(Sender::new(&config(cc)).expect("valid"), &receiver, &path);
     world.transfer(60_000_000, MINUTE);
     assert!(world.drops > 2000, "{} drops", world.drops);
@@ -89,7 +91,11 @@ fn reordering_alone_makes_no_lasting_damage_when_duplicates_are_counted() {
     fixed.transfer(5_000_000, MINUTE);
     assert_eq!((adaptive.drops, fixed.drops), (0, 0));
     let without = fixed.sender.stats().segments_retransmitted;
-    assert!(stats.segments_retransmitted * 5 < without, "{} against {without}", stats.segments_retransmitted);
+    assert!(
+        stats.segments_retransmitted * 5 < without,
+        "{} against {without}",
+        stats.segments_retransmitted
+    );
 }
 
 #[test]
@@ -107,7 +113,10 @@ fn the_loss_of_the_last_segment_is_repaired_by_a_probe_or_without_it_by_the_time
         world.run_for(Duration::from_secs(1));
         assert!(world.sender.all_acked());
         let stats = world.sender.stats();
-        assert_eq!((stats.tail_probes, stats.timeouts), if tail_loss_probe { (1, 0) } else { (0, 1) });
+        assert_eq!(
+            (stats.tail_probes, stats.timeouts),
+            if tail_loss_probe { (1, 0) } else { (0, 1) }
+        );
     }
 }
 
@@ -124,7 +133,11 @@ fn a_path_that_is_gone_is_tried_ever_less_often_and_used_again_when_it_is_back()
         world.held_back = false;
         let before = world.sender.acked_bytes();
         world.run_for(Duration::from_secs(60));
-        assert!(world.sender.acked_bytes() > before + 30_000_000, "{}", world.sender.acked_bytes() - before);
+        assert!(
+            world.sender.acked_bytes() > before + 30_000_000,
+            "{}",
+            world.sender.acked_bytes() - before
+        );
     }
 }
 
@@ -203,7 +216,8 @@ fn a_growing_window_lets_a_transfer_reach_the_rate_of_a_long_path() {
 
 #[test]
 fn a_clamp_on_the_window_holds_the_flow_as_the_receiver_would() {
-    let mut world = World::with(&config(CcConfig::default()), &Path { buffer: 1_000_000, ..Path::default() });
+    let mut world =
+        World::with(&config(CcConfig::default()), &Path { buffer: 1_000_000, ..Path::default() });
     world.sender.write(u64::MAX);
     world.sender.set_cwnd_clamp(Some(30_000));
     world.run_for(Duration::from_secs(5));
@@ -263,7 +277,8 @@ fn with_any_bound_of_the_reduction_and_with_nagle_transfers_finish_too() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None,
+        ..ProptestConfig::with_cases(96) })]
 
     #[test]
     fn any_transfer_over_any_path_finishes(
@@ -283,7 +298,8 @@ proptest! {
         by_time in any::<bool>(),
         tail_loss_probe in any::<bool>(),
         spurious_detection in prop_oneof![
-            Just(SpuriousDetection::Eifel), Just(SpuriousDetection::FRto), Just(SpuriousDetection::Off)
+            Just(SpuriousDetection::Eifel), Just(SpuriousDetection::FRto),
+                Just(SpuriousDetection::Off)
         ],
         mss in prop_oneof![Just(1448u32), Just(536), Just(100)],
     ) {
@@ -294,8 +310,10 @@ proptest! {
             mark_above: buffer / 4,
         };
         let recovery = if by_time { Recovery::Rack } else { Recovery::Dupack };
-        let window = if grows { Window::Auto(AutoWindow::default()) } else { ReceiverConfig::default().window };
-        let setup = SenderConfig { ecn, prr, mss, recovery, tail_loss_probe, spurious_detection, ..config(all_controls()[which].clone()) };
+        let fixed = ReceiverConfig::default().window;
+        let window = if grows { Window::Auto(AutoWindow::default()) } else { fixed };
+        let setup = SenderConfig { ecn, prr, mss, recovery, tail_loss_probe, spurious_detection,
+            ..config(all_controls()[which].clone()) };
         let receiver = ReceiverConfig { window, ..ReceiverConfig::default() };
         let sender = Sender::new(&setup).expect("the settings are valid");
         World::new(sender, &receiver, &path).transfer(bytes, Duration::from_secs(3600));

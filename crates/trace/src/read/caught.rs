@@ -9,11 +9,12 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `call` returns, or none when it panics, of which nothing is printed. `call` must own all that it changes: what a panic
-/// leaves half changed is dropped with it.
+/// What `call` returns, or none when it panics, of which nothing is printed. `call` must own all
+/// that it changes: what a panic leaves half changed is dropped with it.
 pub(super) fn quietly<T>(call: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
-    // The hook is of the whole process: panics of other threads and of other code go to the hook that was there before.
+    // The hook is of the whole process: panics of other threads and of other code go to the hook
+    // that was there before.
     HOOK.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |panic| {

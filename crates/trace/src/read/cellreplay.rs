@@ -1,10 +1,12 @@
-//! CellReplay's packet trains: `time_ms base_delay_ms arrival_ms arrival_ms ...`, a line for each train.
+//! CellReplay's packet trains: `time_ms base_delay_ms arrival_ms arrival_ms ...`, a line for each
+//! train.
 //!
-//! Source: Sentosa et al. 2025 and their program. Arrivals count from that of the train's first packet. A train says how
-//! fast a link without load answers, not what it could carry all the time, so the capacity given here is an
-//! estimate: the dispersion rate (n - 1) L / (t_n - t_1) of a train of n packets of L bytes (Dovrolis, Ramanathan and
-//! Moore 2004), in force until the next train; the last one lasts as long as the one before it. Arrivals are in whole
-//! milliseconds: a train that comes in at once counts as 1 ms, and one of a single packet takes the rate before it.
+//! Source: Sentosa et al. 2025 and their program. Arrivals count from that of the train's first
+//! packet. A train says how fast a link without load answers, not what it could carry all the time,
+//! so the capacity given here is an estimate: the dispersion rate (n - 1) L / (t_n - t_1) of a
+//! train of n packets of L bytes (Dovrolis, Ramanathan and Moore 2004), in force until the next
+//! train; the last one lasts as long as the one before it. Arrivals are in whole milliseconds: a
+//! train that comes in at once counts as 1 ms, and one of a single packet takes the rate before it.
 //!
 //! The base delay is no part of a capacity: its range is told in a note.
 
@@ -18,7 +20,8 @@ const COLUMN: &str = "train";
 /// Bytes in so many milliseconds.
 type Rate = (u64, u64);
 
-/// What the trains said so far. A train's rate is in force until the next one, so the last train waits in `pending`.
+/// What the trains said so far. A train's rate is in force until the next one, so the last train
+/// waits in `pending`.
 #[derive(Default)]
 struct Trains {
     first: u64,
@@ -41,7 +44,11 @@ impl Trains {
         let mut words = text.split(' ').filter(|word| !word.is_empty());
         let mut next = |column| words.next().map(|word| at.number(column, word, most)).transpose();
         let (Some(time), Some(delay)) = (next("time_ms")?, next("base_delay_ms")?) else {
-            return Err(at.malformed(COLUMN, "a single number", "a time, a base delay and arrivals, in ms"));
+            return Err(at.malformed(
+                COLUMN,
+                "a single number",
+                "a time, a base delay and arrivals, in ms",
+            ));
         };
         let (mut packets, mut last) = (0, 0);
         while let Some(arrival) = next("arrival_ms")? {
@@ -65,7 +72,11 @@ impl Trains {
         match self.pending {
             None => self.first = time,
             Some((before, _)) if time <= before => {
-                return Err(at.malformed("time_ms", format!("{time} after {before}"), "times that rise"));
+                return Err(at.malformed(
+                    "time_ms",
+                    format!("{time} after {before}"),
+                    "times that rise",
+                ));
             }
             Some((before, rate)) => self.lay(time - before, rate),
         }
@@ -87,14 +98,16 @@ impl Trains {
         fill(&mut self.bytes, span, rate);
     }
 
-    /// Bytes of each millisecond from the first train on; the last train lasts as long as the one before it.
+    /// Bytes of each millisecond from the first train on; the last train lasts as long as the one
+    /// before it.
     fn finish(&mut self, source: &Source<'_>) -> Result<Vec<u32>, TraceError> {
         let last = self.pending.take();
         if let (Some((time, rate)), 1..) = (last, self.span) {
             source.ensure_length(time - self.first + self.span)?;
             self.lay(self.span, rate);
         } else if last.is_some_and(|(_, rate)| rate.is_some()) {
-            return Err(source.unusable("a single train", "at least two: a rate lasts until the next train"));
+            return Err(source
+                .unusable("a single train", "at least two: a rate lasts until the next train"));
         }
         if self.held.is_none() {
             let allowed = "at least two trains, one of several packets";
@@ -113,7 +126,8 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     let packet = u64::from(source.packet(FileFormat::CellreplayTrain)?);
     let most = source.options.max_intervals as u64;
     let mut trains = Trains::default();
-    let marks = rows::each(reader, source.path, COLUMN, |at, row| trains.take(at, row, packet, most))?;
+    let marks =
+        rows::each(reader, source.path, COLUMN, |at, row| trains.take(at, row, packet, most))?;
     let bytes = trains.finish(source)?;
     let mut notes = vec![
         "the capacity is estimated from the dispersion of the trains, each in force until the next"

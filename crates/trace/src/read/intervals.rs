@@ -1,5 +1,5 @@
-//! justfull's own text: `start_UNIT,end_UNIT,bytes` and perhaps `cqi`, a row for each interval; and the check that rows make
-//! one timeline, which Parquet shares.
+//! justfull's own text: `start_UNIT,end_UNIT,bytes` and perhaps `cqi`, a row for each interval; and
+//! the check that rows make one timeline, which Parquet shares.
 
 use super::super::error::quote;
 use super::super::rows::{self, At};
@@ -40,15 +40,21 @@ impl Intervals {
         let (from, to) = (ns(start, "start")?, ns(end, "end")?);
         if self.bytes.is_empty() {
             if from >= to {
-                return Err(at.malformed("end", end.to_string(), format!("an end after the start, {start}")));
+                return Err(at.malformed(
+                    "end",
+                    end.to_string(),
+                    format!("an end after the start, {start}"),
+                ));
             }
             self.length = to - from;
         } else if from != self.next {
             let allowed = format!("{}, where the row before ends", self.next / unit);
             return Err(at.malformed("start", start.to_string(), allowed));
         } else if to.checked_sub(from) != Some(self.length) {
-            let allowed =
-                format!("{}: all rows are as long as the first", from.saturating_add(self.length) / unit);
+            let allowed = format!(
+                "{}: all rows are as long as the first",
+                from.saturating_add(self.length) / unit
+            );
             return Err(at.malformed("end", end.to_string(), allowed));
         } else if self.bytes.len() == most {
             return Err(at.malformed("bytes", "one row more", format!("at most {most} rows")));
@@ -94,7 +100,8 @@ impl Places {
                 Ok(Self { start, end, bytes, cqi: place("cqi"), fields: names.len(), unit })
             }
             _ => {
-                let allowed = "a header line with columns start_UNIT, end_UNIT (s, ms, us or ns) and bytes";
+                let allowed =
+                    "a header line with columns start_UNIT, end_UNIT (s, ms, us or ns) and bytes";
                 Err(at.malformed("bytes", quote(header), allowed))
             }
         }
@@ -124,7 +131,8 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
             let allowed = format!("{} fields as in the header", places.fields);
             return Err(at.malformed("bytes", format!("{count} fields"), allowed));
         }
-        let span = (at.number("start", fields[0], u64::MAX)?, at.number("end", fields[1], u64::MAX)?);
+        let span =
+            (at.number("start", fields[0], u64::MAX)?, at.number("end", fields[1], u64::MAX)?);
         let bytes = at.number("bytes", fields[2], u64::from(u32::MAX))? as u32;
         rows.take(&at, span, places.unit, bytes, most)?;
         if places.cqi.is_some() {
@@ -134,7 +142,9 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     })?;
     if rows.bytes.is_empty() {
         let found = if places.is_some() { "no rows" } else { "no header line" };
-        return Err(source.unusable(found, "a header line start_UNIT,end_UNIT,bytes and rows under it"));
+        return Err(
+            source.unusable(found, "a header line start_UNIT,end_UNIT,bytes and rows under it")
+        );
     }
     let cqi = rows.cqi();
     source.finish(rows.interval(), rows.bytes, cqi, marks, Vec::new())

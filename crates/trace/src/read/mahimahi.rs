@@ -1,9 +1,10 @@
 //! Mahimahi's traces of delivery opportunities, and CellReplay's, which have the same form.
 //!
-//! Source: the manual page mm-link(1) and the traces' README. A line is a time in whole milliseconds at which one packet
-//! may pass; times do not fall; several lines may share one. After the last line the trace begins again, its clock set
-//! on by the last time. So a trace lasts until its last line, and interval k of a millisecond holds the
-//! opportunities of time k + 1. Those of time 0, which coincide with the end of the loop before, count to the first millisecond.
+//! Source: the manual page mm-link(1) and the traces' README. A line is a time in whole
+//! milliseconds at which one packet may pass; times do not fall; several lines may share one. After
+//! the last line the trace begins again, its clock set on by the last time. So a trace lasts until
+//! its last line, and interval k of a millisecond holds the opportunities of time k + 1. Those of
+//! time 0, which coincide with the end of the loop before, count to the first millisecond.
 
 use super::super::error::quote;
 use super::super::rows::{self, At, digits};
@@ -38,15 +39,23 @@ pub(super) fn read<R: Read>(
             bytes.resize(index + 1, 0);
         }
         bytes[index] = bytes[index].checked_add(packet).ok_or_else(|| {
-            at.malformed(COLUMN, format!("more opportunities at {time} ms"), "at most 4 GB per millisecond")
+            at.malformed(
+                COLUMN,
+                format!("more opportunities at {time} ms"),
+                "at most 4 GB per millisecond",
+            )
         })?;
         Ok(())
     })?;
     if lines == 0 {
-        return Err(source.unusable("no rows", "a line with a time in whole milliseconds for each packet"));
+        return Err(
+            source.unusable("no rows", "a line with a time in whole milliseconds for each packet")
+        );
     }
     if last == 0 {
-        return Err(source.unusable("a trace of no duration: all times are 0", "a last time above 0"));
+        return Err(
+            source.unusable("a trace of no duration: all times are 0", "a last time above 0")
+        );
     }
     let mut notes = Vec::new();
     if at_zero > 0 {

@@ -1,12 +1,14 @@
 //! The sizes that the pages of a Parquet column announce, before anything is unpacked.
 //!
-//! The library allocates what a page's header announces, up to 2 GiB for a page of a few bytes. So headers are read here first:
-//! `PageHeader` of parquet-format in Thrift's compact protocol, of which the fields 2 (`uncompressed_page_size`) and 3
-//! (`compressed_page_size`) count and all others are skipped.
+//! The library allocates what a page's header announces, up to 2 GiB for a page of a few bytes. So
+//! headers are read here first: `PageHeader` of parquet-format in Thrift's compact protocol, of
+//! which the fields 2 (`uncompressed_page_size`) and 3 (`compressed_page_size`) count and all
+//! others are skipped.
 
 /// Largest page when unpacked; writers aim at 1 MB.
 const MOST_PAGE: u64 = 64 << 20;
-/// Snappy's best is 64 bytes for a tag of three (its format description, section 2.2.2); shorter pages have some bytes more.
+/// Snappy's best is 64 bytes for a tag of three (its format description, section 2.2.2); shorter
+/// pages have some bytes more.
 const MOST_GROWTH: u64 = 22;
 const SOME_MORE: u64 = 64;
 /// Depth to which structures are nested in a header; parquet-format needs three.
@@ -73,7 +75,8 @@ impl Compact<'_> {
         (zigzag % 2 == 0 && zigzag <= u64::from(u32::MAX)).then_some(zigzag / 2)
     }
 
-    /// Number and type of the next field of a structure after the field `before`; inner none at its end.
+    /// Number and type of the next field of a structure after the field `before`; inner none at its
+    /// end.
     fn field(&mut self, before: u64) -> Option<Option<(u64, u8)>> {
         let head = self.byte()?;
         if head == 0 {
@@ -147,7 +150,10 @@ mod tests {
         assert_eq!(check(&sound), Ok(()));
         assert_eq!(check(&[]), Ok(()));
         let bomb = [page(100, 10), page(u32::MAX / 2, 20)].concat();
-        assert_eq!(check(&bomb), Err("a page of 20 bytes that claims 2147483647 when unpacked".into()));
+        assert_eq!(
+            check(&bomb),
+            Err("a page of 20 bytes that claims 2147483647 when unpacked".into())
+        );
         let large = page(MOST_PAGE as u32 + 1, 4 << 20);
         assert!(check(&large).is_err());
     }
@@ -160,7 +166,9 @@ mod tests {
             assert_eq!(check(&whole[..end]), Err("a page without a whole header".into()), "{end}");
         }
         assert_eq!(check(&whole[..header + 9]), Err("a page that its column does not hold".into()));
-        for wrong in [&[0x15, 0, 0x15, 1, 0x15, 2, 0][..], &[0x15, 0, 0x1b, 1, 0], &[0; 3], &[0x5c; 40]] {
+        for wrong in
+            [&[0x15, 0, 0x15, 1, 0x15, 2, 0][..], &[0x15, 0, 0x1b, 1, 0], &[0; 3], &[0x5c; 40]]
+        {
             assert_eq!(check(wrong), Err("a page without a whole header".into()), "{wrong:?}");
         }
     }

@@ -1,7 +1,8 @@
-//! justfull's own columns in Parquet: `start_ns`, `end_ns`, `bytes` and perhaps `cqi`, all of 32 or 64 bits and without nulls.
+//! justfull's own columns in Parquet: `start_ns`, `end_ns`, `bytes` and perhaps `cqi`, all of 32 or
+//! 64 bits and without nulls.
 //!
-//! The library answers some damaged files with a panic: it trusts lengths and indices of the file. Such a panic is told as the
-//! damaged file that it is.
+//! The library answers some damaged files with a panic: it trusts lengths and indices of the file.
+//! Such a panic is told as the damaged file that it is.
 
 use super::super::rows::At;
 use super::super::unpack::read_error;
@@ -18,14 +19,15 @@ use bytes::Bytes;
 use std::fmt::Display;
 use std::io::Read;
 
-/// Largest file, in bytes: it is held in memory as a whole. A third of the longest timeline without any encoding, and all of it
-/// many times over as justfull writes it.
+/// Largest file, in bytes: it is held in memory as a whole. A third of the longest timeline without
+/// any encoding, and all of it many times over as justfull writes it.
 const MOST_BYTES: u64 = 1 << 28;
 /// Rows that are read at a time.
 const BATCH: usize = 1 << 16;
 
 /// The columns, and whether there may be none.
-const COLUMNS: [(&str, bool); 4] = [("start_ns", true), ("end_ns", true), ("bytes", true), ("cqi", false)];
+const COLUMNS: [(&str, bool); 4] =
+    [("start_ns", true), ("end_ns", true), ("bytes", true), ("cqi", false)];
 
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let mut whole = Vec::new();
@@ -60,7 +62,8 @@ fn read_whole(whole: Vec<u8>, source: &Source<'_>) -> Result<Parsed, TraceError>
     source.finish(rows.interval(), rows.bytes, cqi, Marks::default(), Vec::new())
 }
 
-/// Refuses what would take more memory or time than the file's own size warrants, or cannot be decoded.
+/// Refuses what would take more memory or time than the file's own size warrants, or cannot be
+/// decoded.
 fn check(group: &RowGroupMetaData, file: &[u8], source: &Source<'_>) -> Result<(), TraceError> {
     source.ensure_length(u64::try_from(group.num_rows()).unwrap_or(u64::MAX))?;
     for column in group.columns() {
@@ -74,20 +77,26 @@ fn check(group: &RowGroupMetaData, file: &[u8], source: &Source<'_>) -> Result<(
                     | Encoding::DELTA_BINARY_PACKED
             )
         });
-        if !known || !matches!(column.compression(), Compression::UNCOMPRESSED | Compression::SNAPPY) {
+        if !known
+            || !matches!(column.compression(), Compression::UNCOMPRESSED | Compression::SNAPPY)
+        {
             let allowed = "plain, dictionary or delta encoding, uncompressed or Snappy";
-            return Err(
-                source.unusable(&format!("column {} in another encoding", column.column_path()), allowed)
-            );
+            return Err(source.unusable(
+                &format!("column {} in another encoding", column.column_path()),
+                allowed,
+            ));
         }
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
-        let (Ok(start), Ok(size)) = (usize::try_from(start), usize::try_from(column.compressed_size()))
+        let (Ok(start), Ok(size)) =
+            (usize::try_from(start), usize::try_from(column.compressed_size()))
         else {
             return Err(source.unusable("a negative offset", "a whole Parquet file"));
         };
         let chunk = file.get(start..start.saturating_add(size));
         let Some(chunk) = chunk.filter(|_| column.num_values() == group.num_rows()) else {
-            return Err(source.unusable("a column that its file does not hold", "a whole Parquet file"));
+            return Err(
+                source.unusable("a column that its file does not hold", "a whole Parquet file")
+            );
         };
         if column.compression() == Compression::SNAPPY {
             pages::check(chunk).map_err(|what| damaged(what, source))?;
@@ -97,7 +106,11 @@ fn check(group: &RowGroupMetaData, file: &[u8], source: &Source<'_>) -> Result<(
 }
 
 /// Appends a row group, a few rows of all columns at a time.
-fn take(group: &dyn RowGroupReader, rows: &mut Intervals, source: &Source<'_>) -> Result<(), TraceError> {
+fn take(
+    group: &dyn RowGroupReader,
+    rows: &mut Intervals,
+    source: &Source<'_>,
+) -> Result<(), TraceError> {
     let described = group.metadata().columns();
     let mut columns: [Option<Column>; 4] = Default::default();
     for ((name, needed), column) in COLUMNS.into_iter().zip(&mut columns) {
@@ -107,9 +120,8 @@ fn take(group: &dyn RowGroupReader, rows: &mut Intervals, source: &Source<'_>) -
                 let names: Vec<String> =
                     described.iter().map(|column| column.column_path().string()).collect();
                 let allowed = format!("columns {}", COLUMNS.map(|(name, _)| name).join(", "));
-                return Err(
-                    source.unusable(&format!("no column {name} among {}", names.join(", ")), &allowed)
-                );
+                return Err(source
+                    .unusable(&format!("no column {name} among {}", names.join(", ")), &allowed));
             }
             None => {}
         }
@@ -174,7 +186,8 @@ impl Column {
             return Err(wrong("a nested column", name, source));
         }
         let reader = group.get_column_reader(place);
-        let reader = reader.map_err(|error| wrong(&format!("a damaged column: {error}"), name, source))?;
+        let reader =
+            reader.map_err(|error| wrong(&format!("a damaged column: {error}"), name, source))?;
         Ok(Self { reader, name, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
     }
 
@@ -196,7 +209,8 @@ impl Column {
                 }
                 _ => return Err(wrong("another type", name, source)),
             };
-            let read = read.map_err(|error| wrong(&format!("a damaged column: {error}"), name, source))?;
+            let read =
+                read.map_err(|error| wrong(&format!("a damaged column: {error}"), name, source))?;
             // A null is a record without a value.
             if read.1 == 0 || read.0 != read.1 {
                 return Err(wrong("fewer values than rows", name, source));

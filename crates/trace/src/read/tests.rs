@@ -17,7 +17,8 @@ fn told(text: impl AsRef<[u8]>) -> Loaded {
 }
 
 fn message(text: impl AsRef<[u8]>) -> String {
-    read(text, &ReadOptions::default()).map_or_else(|error| error, |loaded| format!("read: {loaded:?}"))
+    read(text, &ReadOptions::default())
+        .map_or_else(|error| error, |loaded| format!("read: {loaded:?}"))
 }
 
 fn named(format: FileFormat) -> ReadOptions {
@@ -43,12 +44,16 @@ fn opportunities_of_mahimahi_are_counted_in_the_millisecond_that_ends_with_them(
 fn a_list_that_is_no_mahimahi_trace_is_refused_with_its_line() {
     let allowed = "allowed is a time in whole milliseconds, at most 40000000, alone on its line";
     for (text, error) in [
-        ("5\n4\n", "t:2: column `time_ms`: found 4 after 5, allowed is times that do not fall".to_string()),
+        (
+            "5\n4\n",
+            "t:2: column `time_ms`: found 4 after 5, allowed is times that do not \
+             fall".to_string()),
         ("1\nx\n", format!("t:2: column `time_ms`: found `x`, {allowed}")),
         ("1\n2.5\n", format!("t:2: column `time_ms`: found `2.5`, {allowed}")),
         ("1\n-2\n", format!("t:2: column `time_ms`: found `-2`, {allowed}")),
         ("1\n2 3\n", format!("t:2: column `time_ms`: found `2 3`, {allowed}")),
-        ("1\n99999999999999999999\n", format!("t:2: column `time_ms`: found `99999999999999999999`, {allowed}")),
+        ("1\n99999999999999999999\n",
+            format!("t:2: column `time_ms`: found `99999999999999999999`, {allowed}")),
         ("1\n40000001\n", format!("t:2: column `time_ms`: found `40000001`, {allowed}")),
         ("0\n0\n", "t: found a trace of no duration: all times are 0, allowed is a last time above 0".into()),
         ("1\n\n2\n", "t:2: column `time_ms`: found an empty line before further rows, allowed is rows one after another".into()),
@@ -61,7 +66,10 @@ fn a_list_that_is_no_mahimahi_trace_is_refused_with_its_line() {
         "{latin}"
     );
     let long = message(format!("1\n{}\n", "7".repeat(5000)));
-    assert!(long.starts_with("t:2: column `time_ms`: found a line of more than 4096 bytes"), "{long}");
+    assert!(
+        long.starts_with("t:2: column `time_ms`: found a line of more than 4096 bytes"),
+        "{long}"
+    );
     let empty = read("# none\n", &named(FileFormat::Mahimahi)).expect_err("no rows");
     assert!(empty.starts_with("t: found no rows, allowed is a line with a time"), "{empty}");
     let packet = ReadOptions { packet: Some(Bytes(0)), ..ReadOptions::default() };
@@ -80,16 +88,21 @@ fn marks_of_other_systems_are_skipped_and_told() {
 
 #[test]
 fn what_is_no_trace_at_all_is_refused_in_words() {
-    assert!(message("").starts_with("t: found an empty file, allowed is one of mahimahi, cellreplay"));
+    assert!(
+        message("").starts_with("t: found an empty file, allowed is one of mahimahi, cellreplay")
+    );
     assert!(message("hello\n").starts_with("t: found no format that is known by its first line"));
     let archive = gzip(b"1\n2\n3\n");
-    for damaged in [&archive[..archive.len() - 5], &archive[..12], &[0x1f, 0x8b], b"\x1f\x8bgarbage"] {
+    for damaged in
+        [&archive[..archive.len() - 5], &archive[..12], &[0x1f, 0x8b], b"\x1f\x8bgarbage"]
+    {
         let got = message(damaged);
         assert!(got.contains("a read error") && got.ends_with("gzip archive of one"), "{got}");
     }
     let silent = message("start_ms,end_ms,bytes\n0,1,0\n");
     assert!(silent.starts_with("t: found a channel that never carries anything"), "{silent}");
-    let folder = load(&std::env::temp_dir(), &ReadOptions::default()).expect_err("no file").to_string();
+    let folder =
+        load(&std::env::temp_dir(), &ReadOptions::default()).expect_err("no file").to_string();
     assert!(folder.ends_with("found a directory, allowed is a regular file"), "{folder}");
 }
 
@@ -101,7 +114,8 @@ fn a_train_is_in_force_until_the_next_at_its_dispersion_rate() {
     assert_eq!(
         loaded.notes,
         [
-            "the capacity is estimated from the dispersion of the trains, each in force until the next",
+            "the capacity is estimated from the dispersion of the trains, each in force until the \
+             next",
             "base delays of 20 to 30 ms are no part of a capacity",
             "line 2: 1 trains of one packet hold the rate before them",
             "line 3: 1 trains that arrived at once count as 1 ms",
@@ -110,7 +124,10 @@ fn a_train_is_in_force_until_the_next_at_its_dispersion_rate() {
     let slow = told("0 20 0 3\n3 20 0 7\n").timeline;
     assert_eq!(slow.bytes(), [466, 467, 467, 200, 200, 200]);
     for (text, error) in [
-        ("5 1 0 1\n5 1 0 1\n", "t:2: column `time_ms`: found 5 after 5, allowed is times that rise"),
+        (
+            "5 1 0 1\n5 1 0 1\n",
+            "t:2: column `time_ms`: found 5 after 5, allowed is times that rise",
+        ),
         (
             "5 1 0 2 1\n6 1\n",
             "t:1: column `arrival_ms`: found 1 after 2, allowed is arrivals that do not fall",
@@ -121,12 +138,17 @@ fn a_train_is_in_force_until_the_next_at_its_dispersion_rate() {
         ),
         (
             "5 1 0 2\n6\n",
-            "t:2: column `train`: found a single number, allowed is a time, a base delay and arrivals, in ms",
+            "t:2: column `train`: found a single number, allowed is a time, a base delay and \
+             arrivals, in ms",
         ),
-        ("5 1 0 2\n", "t: found a single train, allowed is at least two: a rate lasts until the next train"),
+        (
+            "5 1 0 2\n",
+            "t: found a single train, allowed is at least two: a rate lasts until the next train",
+        ),
         (
             "5 1 0\n6 1 0\n",
-            "t: found no train of two packets, allowed is at least two trains, one of several packets",
+            "t: found no train of two packets, allowed is at least two trains, one of several \
+             packets",
         ),
     ] {
         assert_eq!(message(text), error);
@@ -180,7 +202,8 @@ fn a_phone_log_can_be_refused_instead_of_repaired() {
             .starts_with("t:3: column `Timestamp`: found a second that is already")
     );
     assert!(
-        refused(Repeated::Last, Gaps::Error).starts_with("t:4: column `DL_bitrate`: found no DL_bitrate")
+        refused(Repeated::Last, Gaps::Error)
+            .starts_with("t:4: column `DL_bitrate`: found no DL_bitrate")
     );
 }
 
@@ -189,11 +212,15 @@ fn the_cqi_of_a_phone_log_becomes_transport_blocks() {
     let options = ReadOptions { column: Column::Cqi, ..ReadOptions::default() };
     let loaded = read(LOG, &options).expect("a log");
     assert_eq!(loaded.timeline.cqi(), Some(&[11, 11, 11, 11, 12, 12][..]));
-    // TS 36.213 Table 7.1.7.2.1-1, 25 PRBs: CQI 11 is MCS 19 and I_TBS 17, 9144 bit in a subframe, by T20's map.
+    // TS 36.213 Table 7.1.7.2.1-1, 25 PRBs: CQI 11 is MCS 19 and I_TBS 17, 9144 bit in a subframe,
+    // by T20's map.
     assert_eq!(loaded.timeline.bytes()[0], 1_143_000);
     assert!(loaded.notes.iter().any(|note| note.ends_with("by the map tmc on 25 resource blocks")));
     let column = told("t_s,cqi\n0,11\n1,\n");
-    assert_eq!((column.format, column.timeline.bytes()), (FileFormat::Cqi, &[1_143_000, 1_143_000][..]));
+    assert_eq!(
+        (column.format, column.timeline.bytes()),
+        (FileFormat::Cqi, &[1_143_000, 1_143_000][..])
+    );
     assert!(column.notes[0].starts_with("line 3: 1 of 2 rows have no CQI"));
     let mut wider = ReadOptions::default();
     wider.set_quality(Some("oai"), Some(50), Some(2)).expect("LTE has them");
@@ -210,7 +237,8 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
     for bad in ["2019.12.16 13:40:04", "2019.13.16_13.40.04", "x", "", "2019.12.16_13.40.0\u{e9}"] {
         let got = row(&format!("{bad},1"));
         assert!(
-            got.starts_with("t:2: column `Timestamp`: found `") && got.ends_with("2019.12.16_13.40.04"),
+            got.starts_with("t:2: column `Timestamp`: found `")
+                && got.ends_with("2019.12.16_13.40.04"),
             "{got}"
         );
     }
@@ -220,7 +248,8 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
     );
     assert_eq!(
         row("2019.12.16_13.40.04,99999999999"),
-        "t:2: column `DL_bitrate`: found `99999999999`, allowed is a whole number from 0 to 34359738"
+        "t:2: column `DL_bitrate`: found `99999999999`, allowed is a whole number from 0 to \
+         34359738"
     );
     assert!(
         row("2019.12.16_13.40.04,1,2")
@@ -229,16 +258,23 @@ fn a_phone_log_of_the_wrong_shape_is_refused_with_its_line() {
     let back = row("2019.12.16_13.40.04,1\n2019.12.16_13.40.02,1");
     assert_eq!(
         back,
-        "t:3: column `Timestamp`: found a time 2 s before that of the row before, allowed is times that do not fall"
+        "t:3: column `Timestamp`: found a time 2 s before that of the row before, allowed is \
+         times that do not fall"
     );
-    assert!(row("2019.12.16_13.40.04,1\n2020.12.16_13.40.02,1").contains("found a gap of 31622398 s"));
-    assert!(message(header).starts_with("t: found no rows, allowed is a header line with columns Timestamp"));
+    assert!(
+        row("2019.12.16_13.40.04,1\n2020.12.16_13.40.02,1").contains("found a gap of 31622398 s")
+    );
+    assert!(
+        message(header)
+            .starts_with("t: found no rows, allowed is a header line with columns Timestamp")
+    );
     let lost = message("DL_bitrate,State\n1,D\n");
     assert!(lost.starts_with("t:1: column `Timestamp`: found `DL_bitrate,State`"), "{lost}");
     let idle = message("Timestamp,DL_bitrate,State\n2019.12.16_13.40.04,1,I\n");
     assert!(
         idle.contains(
-            "found no second with a DL_bitrate, allowed is some second in which the phone was not idle"
+            "found no second with a DL_bitrate, allowed is some second in which the phone was not \
+             idle"
         ),
         "{idle}"
     );
@@ -253,13 +289,24 @@ fn rows_of_own_text_follow_each_other_and_are_equally_long() {
     for (text, error) in [
         ("0,0,5", "t:2: column `end`: found 0, allowed is an end after the start, 0"),
         ("0,1,5\n2,3,5", "t:3: column `start`: found 2, allowed is 1, where the row before ends"),
-        ("0,1,5\n1,3,5", "t:3: column `end`: found 3, allowed is 2: all rows are as long as the first"),
-        ("0,1,5\n1,0,5", "t:3: column `end`: found 0, allowed is 2: all rows are as long as the first"),
+        (
+            "0,1,5\n1,3,5",
+            "t:3: column `end`: found 3, allowed is 2: all rows are as long as the first",
+        ),
+        (
+            "0,1,5\n1,0,5",
+            "t:3: column `end`: found 0, allowed is 2: all rows are as long as the first",
+        ),
         ("0,1,x", "t:2: column `bytes`: found `x`, allowed is a whole number from 0 to 4294967295"),
-        ("0,1,", "t:2: column `bytes`: found an empty field, allowed is a whole number from 0 to 4294967295"),
+        (
+            "0,1,",
+            "t:2: column `bytes`: found an empty field, allowed is a whole number from 0 to \
+             4294967295",
+        ),
         (
             "0,1,4294967296",
-            "t:2: column `bytes`: found `4294967296`, allowed is a whole number from 0 to 4294967295",
+            "t:2: column `bytes`: found `4294967296`, allowed is a whole number from 0 to \
+             4294967295",
         ),
         ("0,1", "t:2: column `bytes`: found 2 fields, allowed is 3 fields as in the header"),
         (
@@ -272,7 +319,8 @@ fn rows_of_own_text_follow_each_other_and_are_equally_long() {
     }
     let header = read("a,b\n1,2\n", &named(FileFormat::Csv)).expect_err("no header");
     assert!(
-        header.starts_with("t:1: column `bytes`: found `a,b`, allowed is a header line with columns"),
+        header
+            .starts_with("t:1: column `bytes`: found `a,b`, allowed is a header line with columns"),
         "{header}"
     );
 }
@@ -282,8 +330,12 @@ fn columns_of_one_number_need_what_they_do_not_say() {
     assert_eq!(told("packets_per_10ms\n2\n0\n").timeline.bytes(), [292_000, 0]);
     let bare = message("bytes\n5\n");
     assert!(bare.starts_with("t: found no interval, allowed is the length of a row"), "{bare}");
-    let stated = ReadOptions { interval: Some(Duration::from_millis(20)), ..ReadOptions::default() };
-    assert_eq!(read("bytes\n5\n", &stated).expect("a trace").timeline.duration(), Duration::from_millis(20));
+    let stated =
+        ReadOptions { interval: Some(Duration::from_millis(20)), ..ReadOptions::default() };
+    assert_eq!(
+        read("bytes\n5\n", &stated).expect("a trace").timeline.duration(),
+        Duration::from_millis(20)
+    );
     let large = message("packets_per_10ms\n29418\n");
     assert_eq!(large, "t: found 29418 in column packets_per_10ms, allowed is at most 29417");
 }
@@ -292,13 +344,18 @@ fn columns_of_one_number_need_what_they_do_not_say() {
 fn f6_pipes_and_devices_are_refused_by_both_readers_before_they_are_opened() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let pipe = folder.path().join("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    assert!(
+        std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success()
+    );
     for (path, what) in [(pipe.as_path(), "a pipe"), (Path::new("/dev/zero"), "a device")] {
         let want = format!("{}: found {what}, allowed is a regular file", path.display());
         let error = load(path, &ReadOptions::default()).expect_err("no file").to_string();
         assert_eq!(error, want);
         let paths = crate::TracePaths { scenario_dir: folder.path().into(), data_dir: None };
-        assert_eq!(crate::read(path, &paths, Format::Bytes).expect_err("no file").to_string(), want);
+        assert_eq!(
+            crate::read(path, &paths, Format::Bytes).expect_err("no file").to_string(),
+            want
+        );
     }
 }
 
@@ -312,7 +369,10 @@ fn rows_with_control_characters_are_refused_and_told_without_them() {
         ("1\n2\r\r\n", format!("t:2: column `time_ms`: found `2\\r`, {allowed}")),
         (csv, format!("t:2: column `bytes`: found `0,1,5,\\u{{1b}}[31m`, {allowed}")),
         (log, format!("t:2: column `DL_bitrate`: found `0,5,\\u{{7}}`, {allowed}")),
-        ("packets_per_10ms\n5\u{0}\n", format!("t:2: column `packets_per_10ms`: found `5\\0`, {allowed}")),
+        (
+            "packets_per_10ms\n5\u{0}\n",
+            format!("t:2: column `packets_per_10ms`: found `5\\0`, {allowed}"),
+        ),
     ] {
         assert_eq!(message(text), want, "{text:?}");
     }
@@ -335,7 +395,8 @@ fn a_build_without_parquet_says_how_to_get_it() {
     let how = "another format: this build has no Parquet; build with --features parquet";
     assert_eq!(message("PAR1"), format!("t: found a Parquet file, allowed is {how}"));
     let timeline = Timeline::new(Duration::from_secs(1), vec![5], None).expect("a timeline");
-    let error = Output::new(&timeline, FileFormat::Parquet, None).map(|_| ()).expect_err("it has none");
+    let error =
+        Output::new(&timeline, FileFormat::Parquet, None).map(|_| ()).expect_err("it has none");
     assert_eq!((error.field.as_str(), error.bound.as_str()), ("to", how));
 }
 
@@ -356,7 +417,8 @@ proptest! {
         rows in proptest::collection::vec("[0-9 ,.\\-\r#]{0,7}", 0..30),
         format in proptest::sample::select(FileFormat::ALL.to_vec()),
     ) {
-        let options = ReadOptions { format: Some(format), max_intervals: 10_000, ..ReadOptions::default() };
+        let options =
+            ReadOptions { format: Some(format), max_intervals: 10_000, ..ReadOptions::default() };
         if let Err(TraceError::Malformed { line, .. }) =
             load_from(rows.join("\n").as_bytes(), Path::new("t"), &options)
         {

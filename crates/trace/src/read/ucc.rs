@@ -1,9 +1,11 @@
-//! Phone logs of University College Cork (Raca et al. 2018 for 4G, 2020 for 5G): a row about once a second.
+//! Phone logs of University College Cork (Raca et al. 2018 for 4G, 2020 for 5G): a row about once a
+//! second.
 //!
-//! Columns are found by name: `Timestamp` (`2019.12.16_13.40.04`; also `t_s`, whole seconds, as in excerpts), `DL_bitrate` and
-//! `UL_bitrate` in kbit/s (also `dl_kbps`, `ul_kbps`), `CQI`, `State`. The logs are not gap-free: seconds are missing, seconds are
-//! there twice, fields are `-`, and in rows with state `I` the phone was idle, so that their rate says nothing of
-//! the link. [`Repairs`] says what becomes of each; what was repaired is told in notes. A rate is that of one phone's
+//! Columns are found by name: `Timestamp` (`2019.12.16_13.40.04`; also `t_s`, whole seconds, as in
+//! excerpts), `DL_bitrate` and `UL_bitrate` in kbit/s (also `dl_kbps`, `ul_kbps`), `CQI`, `State`.
+//! The logs are not gap-free: seconds are missing, seconds are there twice, fields are `-`, and in
+//! rows with state `I` the phone was idle, so that their rate says nothing of the link. [`Repairs`]
+//! says what becomes of each; what was repaired is told in notes. A rate is that of one phone's
 //! download: the link may have been able to carry more.
 
 use super::super::error::quote;
@@ -14,7 +16,8 @@ use std::io::Read;
 
 /// Longest gap that is filled, in seconds; more is another measurement.
 const LONGEST_GAP: u64 = 3600;
-/// Longest log in seconds, 46 days: a bound on memory (230 MB), since rows wait until all are known.
+/// Longest log in seconds, 46 days: a bound on memory (230 MB), since rows wait until all are
+/// known.
 const LONGEST_LOG: u64 = 4_000_000;
 /// Largest rate in kbit/s, so that a second stays below 4 GB.
 const MOST_KBIT_S: u64 = u32::MAX as u64 / 125;
@@ -43,7 +46,11 @@ impl Places {
         let place = |name: &str| names.iter().position(|column| column == name);
         let first = |names: &[&str]| names.iter().find_map(|name| place(name));
         let missing = |name: &'static str| {
-            at.malformed(name, quote(header), format!("a header line with columns Timestamp and {name}"))
+            at.malformed(
+                name,
+                quote(header),
+                format!("a header line with columns Timestamp and {name}"),
+            )
         };
         Ok(Self {
             time: first(&TIME).ok_or_else(|| missing("Timestamp"))?,
@@ -185,7 +192,8 @@ impl Log<'_> {
                 last.rows += row.rows;
                 last.cqi = row.cqi.or(last.cqi);
                 last.idle &= row.idle;
-                last.value = (last.rows > 0).then(|| (last.sum / u64::from(last.rows.max(1))) as u32);
+                last.value =
+                    (last.rows > 0).then(|| (last.sum / u64::from(last.rows.max(1))) as u32);
             }
         }
         Ok(())
@@ -241,7 +249,10 @@ impl Log<'_> {
                 notes.push(format!("line {}: {text}", tally.first));
             }
         };
-        note(twice, format!("{} of {all} rows share a second with the row before; {repeated}", twice.rows));
+        note(
+            twice,
+            format!("{} of {all} rows share a second with the row before; {repeated}", twice.rows),
+        );
         note(gaps, format!("{seconds} seconds are missing in {} places; {gap}", gaps.rows));
         note(absent, format!("{} of {all} rows have no {column}; {gap}", absent.rows));
         if self.repairs.idle == Idle::Cut {
@@ -277,13 +288,15 @@ fn filled<T: Copy + Default>(values: &[Option<T>], gaps: Gaps) -> Vec<T> {
 pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, TraceError> {
     let (column, repairs) = (source.options.column, &source.options.repairs);
     let most = LONGEST_LOG.min(source.options.max_intervals as u64);
-    let mut log = Log { column, repairs, most, places: None, seconds: Vec::new(), found: Tallies::default() };
+    let mut log =
+        Log { column, repairs, most, places: None, seconds: Vec::new(), found: Tallies::default() };
     let marks = rows::each(reader, source.path, column.in_log(), |at, row| log.take(at, row))?;
     if log.seconds.is_empty() {
         let found = if log.places.is_some() { "no rows" } else { "no header line" };
-        return Err(
-            source.unusable(found, "a header line with columns Timestamp and DL_bitrate, and rows under it")
-        );
+        return Err(source.unusable(
+            found,
+            "a header line with columns Timestamp and DL_bitrate, and rows under it",
+        ));
     }
     let (values, cqis) = log.laid_out(source)?;
     if values.iter().all(Option::is_none) {
@@ -331,7 +344,8 @@ fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
     if !dated {
         return at.number("t_s", field, 1 << 40);
     }
-    let part = |from: usize, to: usize| field.get(from..to).and_then(|text| rows::digits(text.as_bytes()));
+    let part =
+        |from: usize, to: usize| field.get(from..to).and_then(|text| rows::digits(text.as_bytes()));
     let parse = || {
         let shape: Vec<u8> = field.bytes().filter(|byte| !byte.is_ascii_digit()).collect();
         if field.len() != 19 || shape != b".._.." {
@@ -339,16 +353,23 @@ fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
         }
         let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
         let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
-        let sound =
-            (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 61;
+        let sound = (1..=12).contains(&month)
+            && (1..=31).contains(&day)
+            && hour < 24
+            && minute < 60
+            && second < 61;
         sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
     };
-    parse().ok_or_else(|| at.malformed("Timestamp", quote(field), "a time such as 2019.12.16_13.40.04"))
+    parse().ok_or_else(|| {
+        at.malformed("Timestamp", quote(field), "a time such as 2019.12.16_13.40.04")
+    })
 }
 
-/// Days since 1 March of the year 0 in the Gregorian calendar: years that begin in March end in the day that varies.
+/// Days since 1 March of the year 0 in the Gregorian calendar: years that begin in March end in the
+/// day that varies.
 const fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
+    let (year, month) =
+        if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
     year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
 }
 

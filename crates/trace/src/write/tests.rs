@@ -21,7 +21,8 @@ fn text(timeline: &Timeline, format: FileFormat) -> String {
 }
 
 fn read(file: &[u8], format: FileFormat, interval: Duration) -> Timeline {
-    let options = ReadOptions { format: Some(format), interval: Some(interval), ..ReadOptions::default() };
+    let options =
+        ReadOptions { format: Some(format), interval: Some(interval), ..ReadOptions::default() };
     load_from(file, Path::new("t"), &options).expect("a trace").timeline
 }
 
@@ -43,8 +44,12 @@ fn an_opportunity_comes_when_its_packet_is_complete_and_the_rest_is_told() {
 
 #[test]
 fn own_text_uses_the_coarsest_unit_that_is_whole() {
-    assert_eq!(text(&timeline(2000, &[5, 6]), FileFormat::Csv), "start_s,end_s,bytes\n0,2,5\n2,4,6\n");
-    let fine = Timeline::new(Duration::from_micros(125), vec![5], Some(vec![9])).expect("a timeline");
+    assert_eq!(
+        text(&timeline(2000, &[5, 6]), FileFormat::Csv),
+        "start_s,end_s,bytes\n0,2,5\n2,4,6\n"
+    );
+    let fine =
+        Timeline::new(Duration::from_micros(125), vec![5], Some(vec![9])).expect("a timeline");
     assert_eq!(text(&fine, FileFormat::Csv), "start_us,end_us,bytes,cqi\n0,125,5,9\n");
     assert_eq!(text(&fine, FileFormat::Cqi), "# a row per 125us\ncqi\n9\n");
     assert_eq!(text(&timeline(10, &[7]), FileFormat::Bytes), "# bytes per 10ms\nbytes\n7\n");
@@ -66,7 +71,8 @@ fn f6_more_lines_than_can_be_read_are_not_written() {
 
 #[test]
 fn what_a_format_cannot_hold_is_refused_or_told() {
-    let refused = |link: &Timeline, format| Output::new(link, format, None).map(|_| ()).expect_err("refused");
+    let refused =
+        |link: &Timeline, format| Output::new(link, format, None).map(|_| ()).expect_err("refused");
     let link = timeline(1, &[1499]);
     for (format, bound) in [
         (FileFormat::Mahimahi, "a format whose smallest amount the trace carries at least once"),
@@ -77,9 +83,11 @@ fn what_a_format_cannot_hold_is_refused_or_told() {
         let error = refused(&link, format);
         assert_eq!((error.field.as_str(), error.bound.as_str()), ("to", bound));
     }
-    let packet = Output::new(&link, FileFormat::Mahimahi, Some(Bytes(0))).map(|_| ()).expect_err("no size");
+    let packet =
+        Output::new(&link, FileFormat::Mahimahi, Some(Bytes(0))).map(|_| ()).expect_err("no size");
     assert_eq!(packet.field, "packet-bytes");
-    let graded = Timeline::new(Duration::from_millis(1), vec![3000], Some(vec![9])).expect("a timeline");
+    let graded =
+        Timeline::new(Duration::from_millis(1), vec![3000], Some(vec![9])).expect("a timeline");
     assert_eq!(written(&graded, FileFormat::Mahimahi).1, ["mahimahi holds no CQI"]);
 }
 
@@ -113,7 +121,8 @@ proptest! {
                 let rest = first.total() - second.total();
                 prop_assert_eq!(rest, first.total() % unit, "{} to {}", from, to);
                 let told = format!("{rest} B at the end");
-                prop_assert_eq!(rest > 0, notes.iter().any(|note| note.starts_with(&told)), "{:?}", notes);
+                prop_assert_eq!(rest > 0, notes.iter().any(|note| note.starts_with(&told)), "{:?}",
+                    notes);
             }
         }
     }

@@ -74,80 +74,109 @@ impl Metric {
             | Self::Within4
             | Self::Within50
             | Self::Unused => "%",
-            Self::Backlog | Self::SdapBacklog | Self::RlcBacklog | Self::RlcBacklogSd | Self::RlcAtEntry => {
-                "packets"
-            }
+            Self::Backlog
+            | Self::SdapBacklog
+            | Self::RlcBacklog
+            | Self::RlcBacklogSd
+            | Self::RlcAtEntry => "packets",
             Self::QuantumMedian | Self::QuantumMedianDistance | Self::QuantumMost => "RBs",
         }
     }
 
     /// What it means, one sentence.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table: one arm for each metric")]
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::DelayMean => {
-                "From entry into the UPF to the pull that took the packet's last byte, mean over packets."
+                "From entry into the UPF to the pull that took the packet's last byte, mean over \
+                 packets."
             }
             Self::DelaySd => "Standard deviation of that delay within a flow, mean over packets.",
-            Self::DelayP95 => "95 % of the packets waited no longer; with several flows, the worst of them.",
-            Self::DelayP99 => "99 % of the packets waited no longer; with several flows, the worst of them.",
+            Self::DelayP95 => {
+                "95 % of the packets waited no longer; with several flows, the worst of them."
+            }
+            Self::DelayP99 => {
+                "99 % of the packets waited no longer; with several flows, the worst of them."
+            }
             Self::DelayP999 => {
                 "99.9 % of the packets waited no longer; with several flows, the worst of them."
             }
             Self::PdvP99 => {
-                "99 % of the packets waited no longer than this beyond the least delay (PDV, RFC 5481); with several flows, the worst."
+                "99 % of the packets waited no longer than this beyond the least delay (PDV, RFC \
+                 5481); with several flows, the worst."
             }
             Self::Ipdv => {
-                "Difference between the delays of neighbouring packets (IPDV, RFC 5481), mean without sign."
+                "Difference between the delays of neighbouring packets (IPDV, RFC 5481), mean \
+                 without sign."
             }
             Self::Late => {
-                "Packets delivered after the delay budget of their 5QI, in percent of those delivered."
+                "Packets delivered after the delay budget of their 5QI, in percent of those \
+                 delivered."
             }
             Self::Jain => {
-                "Jain's index over the goodputs of the bulk flows of one name; with several names, the least."
+                "Jain's index over the goodputs of the bulk flows of one name; with several names, \
+                 the least."
             }
             Self::Utilisation => "What the slots carried over what they could have carried.",
             Self::Goodput => "New payload that reached the receivers of the bulk flows.",
             Self::Rtt => "Round-trip time that the bulk senders measured, mean over samples.",
             Self::Drops => "Packets dropped in any layer, in percent of the packets that entered.",
-            Self::DropsOfAll => "Packets of all flows dropped in any layer, in percent of all that entered.",
+            Self::DropsOfAll => {
+                "Packets of all flows dropped in any layer, in percent of all that entered."
+            }
             Self::Backlog => "Packets in UPF, SDAP and RLC together, averaged over pulls.",
             Self::SdapBacklog => "Packets in SDAP, averaged over pulls.",
             Self::RlcBacklog => "Packets in the RLC, averaged over pulls.",
             Self::RlcBacklogSd => {
-                "Standard deviation over time of the packets in an RLC queue, of the queue that varies most."
+                "Standard deviation over time of the packets in an RLC queue, of the queue that \
+                 varies most."
             }
             Self::RlcAtEntry => "Packets in the RLC when a packet entered SDAP above it.",
             Self::Bound => {
-                "The wait for the next pull after the configured polls, with no queue: no policy can do better."
+                "The wait for the next pull after the configured polls, with no queue: no policy \
+                 can do better."
             }
             Self::PingRtt => {
-                "From an echo request's departure from its server to its reply's return, mean over replies."
+                "From an echo request's departure from its server to its reply's return, mean over \
+                 replies."
             }
             Self::Mos => {
-                "Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5; with several names of calls, the least."
+                "Mean opinion score by the E-model (ITU-T G.107), 1 to 4.5; with several names of \
+                 calls, the least."
             }
             Self::FrameP95 => {
-                "95 % of the frames were complete after no longer; with several names of videos, the greatest."
+                "95 % of the frames were complete after no longer; with several names of videos, \
+                 the greatest."
             }
-            Self::PageLoad => "From a page's first request to its last object's last byte, mean over pages.",
+            Self::PageLoad => {
+                "From a page's first request to its last object's last byte, mean over pages."
+            }
             Self::Within1 => "Packets that waited at most 1 ms, in percent of those delivered.",
             Self::Within2 => "Packets that waited at most 2 ms, in percent of those delivered.",
             Self::Within3 => "Packets that waited at most 3 ms, in percent of those delivered.",
             Self::Within4 => "Packets that waited at most 4 ms, in percent of those delivered.",
             Self::Within50 => "Packets that waited at most 50 ms, in percent of those delivered.",
-            Self::Unused => "What the slots could have carried and did not, in percent of what they could.",
-            Self::PingRttLeast => "Least time from an echo request's departure to its reply's return.",
+            Self::Unused => {
+                "What the slots could have carried and did not, in percent of what they could."
+            }
+            Self::PingRttLeast => {
+                "Least time from an echo request's departure to its reply's return."
+            }
             Self::QuantumMedian => {
                 "Resource blocks that a slice had lent (negative: borrowed), median over slots."
             }
             Self::QuantumMedianDistance => {
-                "How far the median of what a slice had lent is from 0; with several slices, the greatest."
+                "How far the median of what a slice had lent is from 0; with several slices, the \
+                 greatest."
             }
             Self::ToUe => {
-                "From the pull of the last byte until the UE had the packet whole and in order: air, HARQ, reassembly; mean over packets."
+                "From the pull of the last byte until the UE had the packet whole and in order: \
+                 air, HARQ, reassembly; mean over packets."
             }
-            Self::QuantumMost => "Most resource blocks that any slice had lent or borrowed after a slot.",
+            Self::QuantumMost => {
+                "Most resource blocks that any slice had lent or borrowed after a slot."
+            }
         }
     }
 }

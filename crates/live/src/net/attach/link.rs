@@ -26,21 +26,25 @@ pub(super) enum State {
     Gone,
 }
 
-/// The state of the interface that had the number `index` when `socket` was bound to it, in the namespace of `socket`.
+/// The state of the interface that had the number `index` when `socket` was bound to it, in the
+/// namespace of `socket`.
 pub(super) fn state(socket: &OwnedFd, name: &LinkName, index: i32) -> State {
     let mut request = libc::ifreq {
         ifr_name: name.as_c_chars(),
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_ifindex: 0 },
     };
-    // SAFETY: SIOCGIFINDEX reads and writes one `ifreq`, which lives until the call returns, and sets its `ifru_ifindex`.
-    let found =
-        unsafe { get_index(socket.as_raw_fd(), &raw mut request).map(|_| request.ifr_ifru.ifru_ifindex) };
+    // SAFETY: SIOCGIFINDEX reads and writes one `ifreq`, which lives until the call returns, and
+    // sets its `ifru_ifindex`.
+    let found = unsafe {
+        get_index(socket.as_raw_fd(), &raw mut request).map(|_| request.ifr_ifru.ifru_ifindex)
+    };
     if found != Ok(index) {
         return State::Gone;
     }
     // SAFETY: as above, for SIOCGIFFLAGS and `ifru_flags`.
-    let flags =
-        unsafe { get_flags(socket.as_raw_fd(), &raw mut request).map(|_| request.ifr_ifru.ifru_flags) };
+    let flags = unsafe {
+        get_flags(socket.as_raw_fd(), &raw mut request).map(|_| request.ifr_ifru.ifru_flags)
+    };
     match flags {
         Ok(flags) if i32::from(flags) & libc::IFF_UP != 0 => State::Up,
         Ok(_) => State::Down,
@@ -88,9 +92,10 @@ impl Watch {
                 self.down = None;
                 Ok(true)
             }
-            State::Down if time >= PATIENCE => {
-                Err((io::ErrorKind::NetworkDown, format!("has been down for {} s", PATIENCE.as_secs())))
-            }
+            State::Down if time >= PATIENCE => Err((
+                io::ErrorKind::NetworkDown,
+                format!("has been down for {} s", PATIENCE.as_secs()),
+            )),
             State::Down => {
                 self.down = Some((since, now + LOOK));
                 Ok(false)
@@ -123,7 +128,11 @@ mod tests {
         assert_eq!(watch.is_up(at(0), || State::Gone), Ok(true), "nobody looks without a doubt");
         watch.doubt(at(100));
         assert_eq!(watch.is_up(at(100), || State::Down), Ok(false));
-        assert_eq!(watch.is_up(at(110), || State::Up), Ok(false), "it is not yet time to look again");
+        assert_eq!(
+            watch.is_up(at(110), || State::Up),
+            Ok(false),
+            "it is not yet time to look again"
+        );
         assert_eq!(watch.is_up(at(600), || State::Up), Ok(true));
         let told = |outages: Outages| (outages.count, outages.time.as_nanos() / 1_000_000);
         assert_eq!(told(watch.outages(at(5_000))), (1, 500));

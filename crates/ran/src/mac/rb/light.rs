@@ -21,7 +21,10 @@ impl Rb {
         let Free { shape, units } = free;
         let Self { carrier, scheduler, knowledge, air, .. } = self;
         let differs = knowledge.lag > 0 || cell.per_ue_channels;
-        if differs || cell.wants_reports || !air.harq.never_fails() || air.active.len() > units.full().into()
+        if differs
+            || cell.wants_reports
+            || !air.harq.never_fails()
+            || air.active.len() > units.full().into()
         {
             return None;
         }

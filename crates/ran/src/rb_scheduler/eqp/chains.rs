@@ -1,8 +1,10 @@
-//! Inside a UE: the fewest bytes in which `m` SDUs can be sent, over bearers that each send in order.
+//! Inside a UE: the fewest bytes in which `m` SDUs can be sent, over bearers that each send in
+//! order.
 //!
-//! The bearers of a UE share its transport block, so that blocks are counted for all of them together; they are so many that
-//! carry their bytes. How many SDUs a UE can send in `n` blocks is therefore decided by the least bytes of `m` SDUs alone:
-//! `least(m) = min over k of least of the bearers before (m - k) + bytes of the first k SDUs of this bearer`.
+//! The bearers of a UE share its transport block, so that blocks are counted for all of them
+//! together; they are so many that carry their bytes. How many SDUs a UE can send in `n` blocks is
+//! therefore decided by the least bytes of `m` SDUs alone: `least(m) = min over k of least of the
+//! bearers before (m - k) + bytes of the first k SDUs of this bearer`.
 
 use crate::rb_demand::{RbDemand, UeDemand};
 use alloc::vec::Vec;
@@ -10,7 +12,8 @@ use alloc::vec::Vec;
 /// The tables of all UEs of a slot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chains {
-    /// For each bearer the least bytes of 0, 1, 2, ... SDUs of its UE's bearers up to it, as far as the slot could carry.
+    /// For each bearer the least bytes of 0, 1, 2, ... SDUs of its UE's bearers up to it, as far
+    /// as the slot could carry.
     rows: Vec<u32>,
     /// By index of the bearer: where its row begins and ends.
     spans: Vec<(u32, u32)>,
@@ -66,7 +69,8 @@ impl Chains {
         &self.rows[start as usize..end as usize]
     }
 
-    /// How the `sdus` SDUs that need the least bytes divide among the bearers of `ue`: bytes of each are added to `bytes`.
+    /// How the `sdus` SDUs that need the least bytes divide among the bearers of `ue`: bytes of
+    /// each are added to `bytes`.
     pub(super) fn divide(&self, demand: &RbDemand, ue: &UeDemand, sdus: usize, bytes: &mut [u32]) {
         let mut left = sdus;
         for drb in ue.drbs.clone().rev() {
@@ -77,7 +81,10 @@ impl Chains {
                 (taken, sum) = (left, target);
             } else {
                 let before = self.row(drb - 1);
-                while before.get(left - taken).is_none_or(|&rest| rest.saturating_add(sum) != target) {
+                while before
+                    .get(left - taken)
+                    .is_none_or(|&rest| rest.saturating_add(sum) != target)
+                {
                     sum += own[taken];
                     taken += 1;
                 }

@@ -1,26 +1,32 @@
-//! Across UEs and slices: which UEs send how many whole SDUs, so that most SDUs leave in the units of a slot.
+//! Across UEs and slices: which UEs send how many whole SDUs, so that most SDUs leave in the units
+//! of a slot.
 //!
-//! A multiple-choice knapsack: of each UE one *choice* (so many SDUs in so many units) or none. Solved exactly in two stages,
-//! since UEs of one slice differ in nothing but their choices. *Inside a slice* `best[c]` is the greatest number of SDUs that
-//! `c` units send; UEs are added one by one, and every row is kept to find the choices again. *Across slices* the same with
-//! the steps of each slice's last row as its choices, and with the value that Algorithm 5 compares: SDUs first, then the sum
-//! of their slices' quanta.
+//! A multiple-choice knapsack: of each UE one *choice* (so many SDUs in so many units) or none.
+//! Solved exactly in two stages, since UEs of one slice differ in nothing but their choices.
+//! *Inside a slice* `best[c]` is the greatest number of SDUs that `c` units send; UEs are added one
+//! by one, and every row is kept to find the choices again. *Across slices* the same with the steps
+//! of each slice's last row as its choices, and with the value that Algorithm 5 compares: SDUs
+//! first, then the sum of their slices' quanta.
 //!
-//! The short last unit doubles the rows: in layer 0 it is not used, in layer 1 it may be, by one UE.
+//! The short last unit doubles the rows: in layer 0 it is not used, in layer 1 it may be, by one
+//! UE.
 //!
-//! Rows are vectors of 16-bit numbers with room before their start that no choice can reach, so that the inner loop has no
-//! branch and works on many units at once. Cost: units x choices of all UEs, plus units x units for each slice beyond the second.
+//! Rows are vectors of 16-bit numbers with room before their start that no choice can reach, so
+//! that the inner loop has no branch and works on many units at once. Cost: units x choices of all
+//! UEs, plus units x units for each slice beyond the second.
 
 use crate::rb_demand::RbUnits;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Units that are worked on at once, by the width of a row: what 128-bit registers hold of a short row and of a long one.
+/// Units that are worked on at once, by the width of a row: what 128-bit registers hold of a short
+/// row and of a long one.
 const SHORT_ROW: usize = 32;
 const LONG_ROW: usize = 96;
 /// Before the start of a row.
 const UNREACHABLE: i16 = i16::MIN;
-/// One SDU in the value across slices; quanta of up to 2^17 for 2^16 SDUs stay below it, and 2^16 SDUs are still exact.
+/// One SDU in the value across slices; quanta of up to 2^17 for 2^16 SDUs stay below it, and 2^16
+/// SDUs are still exact.
 const SDU: f64 = (1_u64 << 35) as f64;
 
 /// One way to serve a UE.
@@ -73,10 +79,12 @@ pub(super) struct Knapsack {
     /// By UE: its choices.
     spans: Vec<Range<u32>>,
     slices: Vec<Slice>,
-    /// Row 0 serves nobody; row `i + 1` is that of UE `i`, upon row `i` or, for the first of a slice, row 0.
+    /// Row 0 serves nobody; row `i + 1` is that of UE `i`, upon row `i` or, for the first of a
+    /// slice, row 0.
     rows: Vec<i16>,
     steps: Vec<Step>,
-    /// Rows across slices, the first serving nobody, then one for each but the last; layers one after another.
+    /// Rows across slices, the first serving nobody, then one for each but the last; layers one
+    /// after another.
     values: Vec<f64>,
     picked: Vec<Picked>,
 }
@@ -94,7 +102,8 @@ impl Knapsack {
         if units != self.units {
             self.units = units;
             let (size, short) = (units.size().max(1), units.short());
-            let of = |blocks: u16| (blocks.div_ceil(size), blocks.saturating_sub(short).div_ceil(size));
+            let of =
+                |blocks: u16| (blocks.div_ceil(size), blocks.saturating_sub(short).div_ceil(size));
             self.units_of.clear();
             self.units_of.extend((0..=units.rbs()).map(of));
         }
@@ -104,11 +113,13 @@ impl Knapsack {
         self.steps.clear();
     }
 
-    /// Adds a slice, whose UEs follow, that may take up to `budget` blocks; its SDUs count `quantum` where numbers are equal.
+    /// Adds a slice, whose UEs follow, that may take up to `budget` blocks; its SDUs count
+    /// `quantum` where numbers are equal.
     pub(super) fn add_slice(&mut self, budget: u16, quantum: i64) {
         let next = self.spans.len() as u32;
         let most = |budget: u16| (budget / self.units.size().max(1)).min(self.units.full());
-        let beside_short = budget.checked_sub(self.units.short()).filter(|_| self.units.short() > 0);
+        let beside_short =
+            budget.checked_sub(self.units.short()).filter(|_| self.units.short() > 0);
         self.slices.push(Slice {
             ues: next..next,
             most: most(budget),
@@ -118,8 +129,9 @@ impl Knapsack {
         });
     }
 
-    /// Adds a UE to the slice added last, which needs `least[m]` bytes for `m` SDUs and for these so many `blocks`, none beyond the
-    /// slot. Of choices with the same units only the most SDUs are kept.
+    /// Adds a UE to the slice added last, which needs `least[m]` bytes for `m` SDUs and for these
+    /// so many `blocks`, none beyond the slot. Of choices with the same units only the most
+    /// SDUs are kept.
     pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
         let Some(slice) = self.slices.last_mut() else { return };
@@ -145,7 +157,8 @@ impl Knapsack {
 
     /// Finds the best choices of all UEs.
     ///
-    /// Where several are best: the fewest units; inside a slice the UEs that were added last come first.
+    /// Where several are best: the fewest units; inside a slice the UEs that were added last come
+    /// first.
     pub(super) fn solve(&mut self) {
         self.picked.clear();
         self.picked.resize(self.spans.len(), Picked::default());
@@ -154,7 +167,9 @@ impl Knapsack {
             let only = only.clone();
             let reached = |layer: usize, units: u16| self.row(only.ues.end)[self.at(layer, units)];
             match only.most_beside_short {
-                Some(units) if reached(1, units) > reached(0, only.most) => self.pick(&only, 1, units),
+                Some(units) if reached(1, units) > reached(0, only.most) => {
+                    self.pick(&only, 1, units)
+                }
                 _ => self.pick(&only, 0, only.most),
             }
         } else {
@@ -176,7 +191,8 @@ impl Knapsack {
             + (size_of::<Range<u32>>() + size_of::<Picked>()) * self.spans.capacity()
     }
 
-    /// Row of the UE before `ue`: `ue` is one more than its index. Layers one after another, each with its room in front.
+    /// Row of the UE before `ue`: `ue` is one more than its index. Layers one after another, each
+    /// with its room in front.
     fn row(&self, ue: u32) -> &[i16] {
         let stride = 2 * self.width * self.layers;
         &self.rows[ue as usize * stride..][..stride]
@@ -236,9 +252,15 @@ impl Knapsack {
         }
     }
 
-    /// The choice of `ue` that leads to what its row says of `units` units in `layer`: SDUs, full units, and whether the short
-    /// one is used; none when the UE is not needed for it.
-    fn choice_of(&self, slice: &Slice, ue: u32, layer: usize, units: u16) -> Option<(i16, u16, bool)> {
+    /// The choice of `ue` that leads to what its row says of `units` units in `layer`: SDUs, full
+    /// units, and whether the short one is used; none when the UE is not needed for it.
+    fn choice_of(
+        &self,
+        slice: &Slice,
+        ue: u32,
+        layer: usize,
+        units: u16,
+    ) -> Option<(i16, u16, bool)> {
         let value = self.row(ue + 1)[self.at(layer, units)];
         let before = self.row_before(slice, ue);
         let leads = |layer: usize, used: u16, sdus: i16| {
@@ -317,7 +339,9 @@ impl Knapsack {
         for i in (0..self.slices.len()).rev() {
             let slice = self.slices[i].clone();
             let row = &self.values[i * stride..][..stride];
-            let at = |step: Step| (layer - usize::from(step.short)) * width + units - usize::from(step.units);
+            let at = |step: Step| {
+                (layer - usize::from(step.short)) * width + units - usize::from(step.units)
+            };
             // The fewest units that reach what `step` does, with the slices before this one.
             let fewest = |step: Step| {
                 let (first, at) = ((layer - usize::from(step.short)) * width, at(step));
@@ -343,7 +367,8 @@ impl Knapsack {
     }
 }
 
-/// The row of the first slice: its steps where they stand, and between them what the step before reaches.
+/// The row of the first slice: its steps where they stand, and between them what the step before
+/// reaches.
 fn place(row: &mut [f64], width: usize, steps: &[Step]) {
     for step in steps {
         let at = usize::from(step.units) + if step.short { width } else { 0 };
@@ -362,7 +387,8 @@ fn place(row: &mut [f64], width: usize, steps: &[Step]) {
     }
 }
 
-/// `new[c] = max(old[c], old[c - units] + sdus over all choices)` for `c` below `needed`; `old` has its room in front.
+/// `new[c] = max(old[c], old[c - units] + sdus over all choices)` for `c` below `needed`; `old` has
+/// its room in front.
 fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     let units = |choice: &Choice| choice.units;
     let upon = Some(&old[new.len()..]);
@@ -383,7 +409,8 @@ fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Ch
     }
 }
 
-/// Writes what is needed of `new`: what `upon`, or else itself, has there, raised by `choices` upon `from`, `N` units at a time.
+/// Writes what is needed of `new`: what `upon`, or else itself, has there, raised by `choices` upon
+/// `from`, `N` units at a time.
 #[inline]
 fn raise_lanes<const N: usize>(
     new: &mut [i16],

@@ -15,8 +15,8 @@ pub(super) fn inflate(bytes: u32, inflation: u64) -> u64 {
 
 /// Quanta of all slices.
 ///
-/// One block counts `parts` units, the sum of all shares in millionths: a slot of `n` blocks then credits a slice `share x n`
-/// exactly, and credits sum to the blocks of the slot.
+/// One block counts `parts` units, the sum of all shares in millionths: a slot of `n` blocks then
+/// credits a slice `share x n` exactly, and credits sum to the blocks of the slot.
 #[derive(Clone, Debug)]
 pub(super) struct Quanta {
     shares: Vec<i64>,
@@ -37,7 +37,8 @@ impl Quanta {
         Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
     }
 
-    /// Algorithm 4, line 1: every slice is due its share of the `rbs` blocks of a slot whose units have `unit` blocks.
+    /// Algorithm 4, line 1: every slice is due its share of the `rbs` blocks of a slot whose units
+    /// have `unit` blocks.
     pub(super) fn credit(&mut self, rbs: u16, unit: u16) {
         let rbs = i64::from(rbs);
         // A limit below one unit would let nobody borrow what it takes to send at all.
@@ -80,8 +81,8 @@ impl Quanta {
         rbs.clamp(0, i64::from(u16::MAX)) as u16
     }
 
-    /// True while `slice` may be given a unit of `rbs` blocks that finish no SDU: its debt is below the threshold (A21: 75 % of
-    /// the limit), and with them still within the limit.
+    /// True while `slice` may be given a unit of `rbs` blocks that finish no SDU: its debt is below
+    /// the threshold (A21: 75 % of the limit), and with them still within the limit.
     pub(super) fn may_fill(&self, slice: usize, rbs: u16) -> bool {
         let threshold = self.limit() as f64 * self.config.leftover_threshold.0;
         self.quanta[slice] as f64 > -threshold && self.budget(slice) >= rbs
@@ -105,8 +106,9 @@ impl Quanta {
         (factor * INFLATION_ONE as f64 + 0.5) as u64
     }
 
-    /// Ends a slot in which `unused` blocks were given to nobody: they are charged to the slices that have lent most (line 19),
-    /// and what a slice has lent beyond the limit is given up in favour of those who owe most, so that the sum stays.
+    /// Ends a slot in which `unused` blocks were given to nobody: they are charged to the slices
+    /// that have lent most (line 19), and what a slice has lent beyond the limit is given up in
+    /// favour of those who owe most, so that the sum stays.
     pub(super) fn settle(&mut self, unused: u16) {
         self.lower_highest(i64::from(unused) * self.parts, 0);
         let limit = self.limit();
@@ -131,7 +133,8 @@ impl Quanta {
         order.clear();
         order.extend(0..quanta.len() as u32);
         order.sort_unstable_by_key(|&i| (core::cmp::Reverse(quanta[i as usize]), i));
-        // The first `n` can be made equal to the next at the price `above`; stop where the amount ends before.
+        // The first `n` can be made equal to the next at the price `above`; stop where the amount
+        // ends before.
         let (mut above, mut sum, mut n) = (0, 0, 0_u32);
         while let Some(&slice) = order.get(n as usize) {
             sum += quanta[slice as usize];

@@ -21,14 +21,17 @@ fn serve(scheduler: &mut dyn RbScheduler, cell: &mut Cell, out: &mut RbAllocatio
     cell.send(out).iter().map(|sent| sent.whole).sum()
 }
 
-/// A cell with UEs of several slices, each with a few bearers of a few SDUs, small enough for an exhaustive search.
+/// A cell with UEs of several slices, each with a few bearers of a few SDUs, small enough for an
+/// exhaustive search.
 fn small_cell(rng: &mut Rng, slices: u64) -> Cell {
     let size = [1, 2, 3, 4, 8][rng.below(5) as usize];
     let rbs = 4 + rng.below(30) as u16;
     let ues = (0..1 + rng.below(4))
         .map(|i| {
             let sdus = |rng: &mut Rng| {
-                (0..1 + rng.below(4)).map(|_| [40, 88, 200, 350, 700, 1500][rng.below(6) as usize]).collect()
+                (0..1 + rng.below(4))
+                    .map(|_| [40, 88, 200, 350, 700, 1500][rng.below(6) as usize])
+                    .collect()
             };
             let bearers = (0..1 + rng.below(3)).map(|_| sdus(rng)).collect();
             let mut ue = Ue::new(i as u32, rng.below(slices) as u16, 0, bearers);
@@ -46,8 +49,12 @@ fn small_cell(rng: &mut Rng, slices: u64) -> Cell {
 
 /// Sum of the quanta of the slices of the SDUs that were picked last.
 fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
-    let slices = (0..quanta.slices()).flat_map(|slice| scheduler.members_of(slice).map(move |_| slice));
-    slices.enumerate().map(|(i, s)| i64::from(scheduler.knapsack.picked(i).sdus) * quanta.whole(s)).sum()
+    let slices =
+        (0..quanta.slices()).flat_map(|slice| scheduler.members_of(slice).map(move |_| slice));
+    slices
+        .enumerate()
+        .map(|(i, s)| i64::from(scheduler.knapsack.picked(i).sdus) * quanta.whole(s))
+        .sum()
 }
 
 /// Slots until the one SDU of each of four queues is complete, all four added.
@@ -65,9 +72,11 @@ fn four_queues(scheduler: &mut dyn RbScheduler) -> usize {
 #[test]
 fn four_queues_of_one_sdu_take_4_slots_each_when_cut_and_2_5_when_whole() {
     let quarters = [0.25; 4];
-    let mut partition =
-        super::super::FixedPartition::new(&super::super::FixedPartitionConfig {}, &shares(&quarters))
-            .expect("four quarters");
+    let mut partition = super::super::FixedPartition::new(
+        &super::super::FixedPartitionConfig {},
+        &shares(&quarters),
+    )
+    .expect("four quarters");
     assert_eq!(four_queues(&mut partition), 4 * 4, "A21 Fig. 4, FP: a mean of 4");
     let mut eqp = eqp(EqpConfig::default(), &quarters);
     assert_eq!(four_queues(&mut eqp), 1 + 2 + 3 + 4, "A21 Fig. 4, EQP: a mean of 2.5");
@@ -77,13 +86,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn the_most_sdus_leave_whole_and_then_those_of_slices_that_have_lent_most(seed in any::<u64>()) {
+    fn most_sdus_leave_whole_and_then_those_of_slices_that_lent_most(seed in any::<u64>()) {
         let mut rng = Rng::stream(seed, "eqp oracle");
         let slices = 1 + rng.below(3);
         let of = [vec![1.0], vec![0.3, 0.7], vec![0.2, 0.3, 0.5]][slices as usize - 1].clone();
         let inflation = [EqpInflation::Added, EqpInflation::Clamped][rng.below(2) as usize];
         let limit = 1 + rng.below(60) as u32;
-        let mut scheduler = eqp(EqpConfig { quantum_limit: limit, inflation, ..EqpConfig::default() }, &of);
+        let mut scheduler =
+            eqp(EqpConfig { quantum_limit: limit, inflation, ..EqpConfig::default() }, &of);
         let mut out = RbAllocation::default();
         // Several slots, so that slices are in debt.
         for _ in 0..4 {
@@ -94,7 +104,8 @@ proptest! {
                 let before = scheduler.stats().whole_sdus;
                 scheduler.schedule(demand, &mut out);
                 let whole = (scheduler.stats().whole_sdus - before).cast_signed();
-                prop_assert_eq!((whole, value(&scheduler, &quanta)), oracle::best(demand, &quanta), "{:?}", cell);
+                prop_assert_eq!((whole, value(&scheduler, &quanta)), oracle::best(demand, &quanta),
+                    "{:?}", cell);
                 Ok(())
             })?;
         }
@@ -105,16 +116,21 @@ proptest! {
         let mut rng = Rng::stream(seed, "eqp quanta");
         let of = [0.1, 0.2, 0.3, 0.25];
         let limit = 1 + rng.below(120) as u32;
-        let inflation = [EqpInflation::Added, EqpInflation::Clamped, EqpInflation::AsPrinted][rng.below(3) as usize];
-        let mut scheduler = eqp(EqpConfig { quantum_limit: limit, inflation, ..EqpConfig::default() }, &of);
+        let inflation = [EqpInflation::Added, EqpInflation::Clamped,
+            EqpInflation::AsPrinted][rng.below(3) as usize];
+        let mut scheduler =
+            eqp(EqpConfig { quantum_limit: limit, inflation, ..EqpConfig::default() }, &of);
         let mut out = RbAllocation::default();
         for _ in 0..200 {
             let cell = small_cell(&mut rng, 4);
             let limit = f64::from(limit.max(u32::from(cell.units.size())));
-            // A smaller unit than in the slot before makes a smaller limit, to which quanta return as they are used.
-            let held = (0..4).map(|s| scheduler.quantum(s).unwrap_or(0.0).abs()).fold(limit, f64::max);
+            // A smaller unit than in the slot before makes a smaller limit, to which quanta return
+            // as they are used.
+            let held =
+                (0..4).map(|s| scheduler.quantum(s).unwrap_or(0.0).abs()).fold(limit, f64::max);
             cell.demand(|demand| scheduler.schedule(demand, &mut out));
-            let quanta: Vec<f64> = (0..4).map(|s| scheduler.quantum(s).unwrap_or(f64::NAN)).collect();
+            let quanta: Vec<f64> =
+                (0..4).map(|s| scheduler.quantum(s).unwrap_or(f64::NAN)).collect();
             prop_assert!(quanta.iter().all(|q| q.abs() <= held), "{quanta:?} beyond {held}");
             prop_assert!(quanta.iter().sum::<f64>().abs() < 1e-6, "{quanta:?}");
         }
@@ -154,7 +170,8 @@ fn a_slice_that_has_nothing_lends_until_the_other_owes_three_quarters_of_the_lim
 
 #[test]
 fn the_last_blocks_are_charged_to_who_has_lent_most_even_if_it_has_nothing() {
-    let mut scheduler = eqp(EqpConfig { quantum_limit: 10, ..EqpConfig::default() }, &[0.5, 0.25, 0.25]);
+    let mut scheduler =
+        eqp(EqpConfig { quantum_limit: 10, ..EqpConfig::default() }, &[0.5, 0.25, 0.25]);
     let mut out = RbAllocation::default();
     for _ in 0..50 {
         let ue = Ue::new(0, 1, 88, vec![vec![60_000; 4]]);
@@ -169,7 +186,8 @@ fn the_last_blocks_are_charged_to_who_has_lent_most_even_if_it_has_nothing() {
 #[test]
 fn inflation_follows_the_three_formulas() {
     let factor = |inflation, debt: u16| {
-        let mut quanta = Quanta::new(&[500_000, 500_000], EqpConfig { inflation, ..EqpConfig::default() });
+        let mut quanta =
+            Quanta::new(&[500_000, 500_000], EqpConfig { inflation, ..EqpConfig::default() });
         quanta.charge(0, debt);
         quanta.inflation(0) as f64 / quanta::INFLATION_ONE as f64
     };
@@ -202,8 +220,10 @@ fn close(found: &[f64], expected: &[f64]) {
 
 #[test]
 fn a_slot_is_credited_in_fractions_of_a_block_or_rounded_down() {
-    for (credit, expected) in [(EqpCredit::Exact, [15.625, 9.375]), (EqpCredit::Floor, [12.0, 7.0])] {
-        let mut quanta = Quanta::new(&[500_000, 300_000], EqpConfig { credit, ..EqpConfig::default() });
+    for (credit, expected) in [(EqpCredit::Exact, [15.625, 9.375]), (EqpCredit::Floor, [12.0, 7.0])]
+    {
+        let mut quanta =
+            Quanta::new(&[500_000, 300_000], EqpConfig { credit, ..EqpConfig::default() });
         quanta.credit(25, 1);
         close(&[quanta.rbs(0), quanta.rbs(1)], &expected);
         quanta.charge(0, 16);
@@ -266,7 +286,8 @@ fn what_was_lent_beyond_the_limit_is_given_up_in_favour_of_those_who_owe_most() 
     for (credit, expected) in
         [(EqpCredit::Exact, [10.0, -4.0, -6.0, 0.0]), (EqpCredit::Floor, [10.0, -4.0, -8.0, 0.0])]
     {
-        let mut quanta = lent(EqpConfig { quantum_limit: 10, credit, ..EqpConfig::default() }, [0; 4]);
+        let mut quanta =
+            lent(EqpConfig { quantum_limit: 10, credit, ..EqpConfig::default() }, [0; 4]);
         quanta.credit(8, 1);
         (1..4).for_each(|slice| quanta.charge(slice, [0, 16, 20, 12][slice]));
         quanta.settle(0);
@@ -289,7 +310,11 @@ fn the_fewest_blocks_for_so_many_bytes_are_found_in_every_table() {
         let ue = UeDemand { ue: 0, slice: 0, tbs: &ue.tbs, drbs: 0..1 };
         let sizes = Sizes::new(&ue, most);
         for bytes in (0..40).map(|_| rng.below(u64::from(sum) + 2)).chain([0, 1, u64::from(sum)]) {
-            assert_eq!(sizes.rbs(bytes), ue.rbs_for(bytes, most), "{bytes} B in up to {most} blocks");
+            assert_eq!(
+                sizes.rbs(bytes),
+                ue.rbs_for(bytes, most),
+                "{bytes} B in up to {most} blocks"
+            );
         }
     }
 }
@@ -305,7 +330,8 @@ fn turns_inside_a_slice_go_on_after_the_ue_that_came_first_and_got_something() {
         serve(&mut scheduler, &mut cell, &mut out);
         given.push(out.grants().iter().map(|grant| grant.rbs).collect::<Vec<_>>());
     }
-    // Both SDUs of a slot go to one slice, then to the other, which has lent; in each to its UEs in turn.
+    // Both SDUs of a slot go to one slice, then to the other, which has lent; in each to its UEs in
+    // turn.
     assert_eq!(given, [[12, 0, 0, 0], [0, 12, 0, 0], [0, 0, 12, 0], [0, 0, 0, 12]]);
     let stats = scheduler.stats();
     assert_eq!((stats.whole_sdus, stats.leftover_units, stats.withheld_rbs), (8, 0, 0));
@@ -321,7 +347,10 @@ fn what_is_done_beyond_whole_sdus_is_counted_and_tables_are_kept() {
         let mut cell = Cell::new(10, 1, vec![Ue::new(0, 0, 100, vec![vec![100_000]])]);
         serve(&mut scheduler, &mut cell, &mut out);
         let stats = scheduler.stats();
-        assert_eq!((stats.whole_sdus, stats.leftover_units, stats.withheld_rbs), (0, leftover, withheld));
+        assert_eq!(
+            (stats.whole_sdus, stats.leftover_units, stats.withheld_rbs),
+            (0, leftover, withheld)
+        );
         assert_eq!(out.withheld(), now);
     }
     let memory = scheduler.memory();
@@ -334,7 +363,8 @@ fn what_is_done_beyond_whole_sdus_is_counted_and_tables_are_kept() {
 #[test]
 fn what_a_transport_block_has_left_is_for_one_bearer_after_another_from_the_slots_on() {
     // 5 blocks of 100 B, no whole SDU: in slot 0 all for bearer 0, in slot 1 for bearer 1.
-    for (slot, expected) in [(0, [500, 0, 0]), (1, [0, 500, 0]), (2, [0, 0, 500]), (3, [500, 0, 0])] {
+    for (slot, expected) in [(0, [500, 0, 0]), (1, [0, 500, 0]), (2, [0, 0, 500]), (3, [500, 0, 0])]
+    {
         let mut scheduler = eqp(EqpConfig::default(), &[1.0]);
         let mut cell = Cell::new(5, 1, vec![Ue::new(0, 0, 100, vec![vec![900]; 3])]);
         cell.slot = slot;
@@ -344,7 +374,8 @@ fn what_a_transport_block_has_left_is_for_one_bearer_after_another_from_the_slot
     }
     // A whole SDU of 120 B first, then 380 B of what follows it.
     let mut scheduler = eqp(EqpConfig::default(), &[1.0]);
-    let mut cell = Cell::new(5, 1, vec![Ue::new(0, 0, 100, vec![vec![900], vec![700, 80], vec![120, 900]])]);
+    let mut cell =
+        Cell::new(5, 1, vec![Ue::new(0, 0, 100, vec![vec![900], vec![700, 80], vec![120, 900]])]);
     cell.slot = 2;
     let mut out = RbAllocation::default();
     cell.demand(|demand| scheduler.schedule(demand, &mut out));
@@ -363,7 +394,8 @@ fn as_printed_sdus_without_size_are_granted_while_they_fit() {
 
 #[test]
 fn the_short_last_group_finishes_an_sdu_that_two_groups_do_not() {
-    // 5 blocks in groups of 2: an SDU of 3 blocks takes one group and the last block, one of 2 blocks a group.
+    // 5 blocks in groups of 2: an SDU of 3 blocks takes one group and the last block, one of 2
+    // blocks a group.
     let ues = vec![Ue::new(0, 0, 100, vec![vec![300]]), Ue::new(1, 0, 100, vec![vec![200]])];
     let mut cell = Cell::new(5, 2, ues);
     let mut out = RbAllocation::default();
@@ -386,7 +418,8 @@ fn a_group_larger_than_the_limit_is_still_lent() {
 
 #[test]
 fn settings_outside_their_bounds_are_refused_by_name() {
-    let refused = |config: EqpConfig| Eqp::new(&config, &shares(&[1.0])).expect_err("out of bounds").field;
+    let refused =
+        |config: EqpConfig| Eqp::new(&config, &shares(&[1.0])).expect_err("out of bounds").field;
     let default = EqpConfig::default();
     for quantum_limit in [0, 100_001] {
         assert_eq!(refused(EqpConfig { quantum_limit, ..default }), "quantum_limit");

@@ -1,4 +1,5 @@
-//! TS 36.322 sections 6.2.1.3 (UMD PDU), 6.2.1.4 (AMD PDU), 6.2.1.5 (AMD PDU segment) and 6.2.1.6 (STATUS PDU).
+//! TS 36.322 sections 6.2.1.3 (UMD PDU), 6.2.1.4 (AMD PDU), 6.2.1.5 (AMD PDU segment) and 6.2.1.6
+//! (STATUS PDU).
 
 use super::DecodeError;
 use super::bits::{Reader, Writer};
@@ -64,7 +65,8 @@ pub(super) fn read_am(r: &mut Reader<'_>) -> Result<(PduHeader, bool), DecodeErr
     let fi = read_fi(r)?;
     let extended = r.flag()?;
     let sn = r.get(10)?;
-    let segment = if is_segment { Some(PduSegment { last: r.flag()?, so: r.get(15)? as u16 }) } else { None };
+    let segment =
+        if is_segment { Some(PduSegment { last: r.flag()?, so: r.get(15)? as u16 }) } else { None };
     Ok((PduHeader::LteAm { poll, fi, sn, segment }, extended))
 }
 

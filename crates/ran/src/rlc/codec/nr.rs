@@ -71,7 +71,14 @@ fn reserved_bits(sn_bits: u8) -> (u32, u32, u32) {
     if sn_bits == 18 { (2, 1, 3) } else { (0, 7, 1) }
 }
 
-pub(super) fn write_am(w: &mut Writer<'_>, sn_bits: u8, poll: bool, si: SegmentInfo, sn: u32, so: u16) {
+pub(super) fn write_am(
+    w: &mut Writer<'_>,
+    sn_bits: u8,
+    poll: bool,
+    si: SegmentInfo,
+    sn: u32,
+    so: u16,
+) {
     w.flag(true);
     w.flag(poll);
     write_si(w, si);
@@ -112,7 +119,11 @@ pub(super) fn write_status(w: &mut Writer<'_>, sn_bits: u8, status: &StatusPdu) 
     }
 }
 
-pub(super) fn read_status(r: &mut Reader<'_>, sn_bits: u8, out: &mut StatusPdu) -> Result<(), DecodeError> {
+pub(super) fn read_status(
+    r: &mut Reader<'_>,
+    sn_bits: u8,
+    out: &mut StatusPdu,
+) -> Result<(), DecodeError> {
     let (_, after_e1, after_e3) = reserved_bits(sn_bits);
     r.flag()?;
     match r.get(3)? {
@@ -127,7 +138,8 @@ pub(super) fn read_status(r: &mut Reader<'_>, sn_bits: u8, out: &mut StatusPdu) 
         more = r.flag()?;
         let (has_so, has_range) = (r.flag()?, r.flag()?);
         r.get(after_e3)?;
-        let (so_start, so_end) = if has_so { (r.get(16)? as u16, r.get(16)? as u16) } else { (0, SO_END) };
+        let (so_start, so_end) =
+            if has_so { (r.get(16)? as u16, r.get(16)? as u16) } else { (0, SO_END) };
         let range = if has_range { r.get(8)? as u8 } else { 1 };
         if range == 0 {
             return Err(DecodeError::Invalid { field: "NACK range", value: 0 });

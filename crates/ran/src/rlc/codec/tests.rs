@@ -40,15 +40,31 @@ fn umd_pdus_of_nr_are_those_of_figures_6_2_2_3() {
     assert_eq!(nr_um(6, SegmentInfo::Whole, 0, 0), [0b0000_0000], "figure 1: no SN");
     assert_eq!(nr_um(6, SegmentInfo::First, 0b10_1101, 0), [0b0110_1101], "figure 2");
     assert_eq!(nr_um(12, SegmentInfo::First, 0xabc, 0), [0b0100_1010, 0xbc], "figure 3");
-    assert_eq!(nr_um(6, SegmentInfo::Middle, 0b10_1101, 0x1234), [0b1110_1101, 0x12, 0x34], "figure 4");
-    assert_eq!(nr_um(12, SegmentInfo::Last, 0xabc, 0x1234), [0b1000_1010, 0xbc, 0x12, 0x34], "figure 5");
+    assert_eq!(
+        nr_um(6, SegmentInfo::Middle, 0b10_1101, 0x1234),
+        [0b1110_1101, 0x12, 0x34],
+        "figure 4"
+    );
+    assert_eq!(
+        nr_um(12, SegmentInfo::Last, 0xabc, 0x1234),
+        [0b1000_1010, 0xbc, 0x12, 0x34],
+        "figure 5"
+    );
 }
 
 #[test]
 fn amd_pdus_of_nr_are_those_of_figures_6_2_2_4() {
     assert_eq!(nr_am(12, true, SegmentInfo::Whole, 0xabc, 0), [0b1100_1010, 0xbc], "figure 1");
-    assert_eq!(nr_am(18, false, SegmentInfo::First, 0x2_3456, 0), [0b1001_0010, 0x34, 0x56], "figure 2");
-    assert_eq!(nr_am(12, false, SegmentInfo::Middle, 0xabc, 258), [0b1011_1010, 0xbc, 1, 2], "figure 3");
+    assert_eq!(
+        nr_am(18, false, SegmentInfo::First, 0x2_3456, 0),
+        [0b1001_0010, 0x34, 0x56],
+        "figure 2"
+    );
+    assert_eq!(
+        nr_am(12, false, SegmentInfo::Middle, 0xabc, 258),
+        [0b1011_1010, 0xbc, 1, 2],
+        "figure 3"
+    );
     assert_eq!(
         nr_am(18, true, SegmentInfo::Last, 0x2_3456, 258),
         [0b1110_0010, 0x34, 0x56, 1, 2],
@@ -72,9 +88,15 @@ fn status_pdus_of_nr_are_those_of_figures_6_2_2_5() {
         &[0x13, 0b0000_1110, 0x03, 0x04, 0x05, 0x06, 7],
         &[0x14, 0b0000_0010, 2],
     ];
-    assert_eq!(status_bytes_of(Format::NrAm { sn_bits: 12 }, &status), expected.concat(), "figure 1");
-    let status =
-        StatusPdu { ack_sn: 0x2_3456, nacks: vec![Nack { sn: 0x3_0001, range: 3, so_start: 1, so_end: 2 }] };
+    assert_eq!(
+        status_bytes_of(Format::NrAm { sn_bits: 12 }, &status),
+        expected.concat(),
+        "figure 1"
+    );
+    let status = StatusPdu {
+        ack_sn: 0x2_3456,
+        nacks: vec![Nack { sn: 0x3_0001, range: 3, so_start: 1, so_end: 2 }],
+    };
     let expected: [u8; 11] =
         [0b0000_1000, 0b1101_0001, 0b0101_1010, 0xc0, 0x00, 0b0101_1000, 0x00, 1, 0x00, 2, 3];
     assert_eq!(status_bytes_of(Format::NrAm { sn_bits: 18 }, &status), expected, "figure 2");
@@ -83,8 +105,9 @@ fn status_pdus_of_nr_are_those_of_figures_6_2_2_5() {
 #[test]
 fn umd_pdus_of_lte_are_those_of_figures_6_2_1_3() {
     let fi = FramingInfo { starts_inside: true, ends_inside: false };
-    let um =
-        |sn_bits, sn, parts: &[Part]| bytes_of(Format::LteUm { sn_bits }, PduHeader::LteUm { fi, sn }, parts);
+    let um = |sn_bits, sn, parts: &[Part]| {
+        bytes_of(Format::LteUm { sn_bits }, PduHeader::LteUm { fi, sn }, parts)
+    };
     assert_eq!(um(5, 0b1_0110, &[part(1, 9, true)]), [0b1001_0110], "figure 1");
     assert_eq!(um(10, 0x2bc, &[part(1, 9, true)]), [0b0001_0010, 0xbc], "figure 2");
     let two = [part(1, 0x123, true), part(0, 9, true)];
@@ -115,7 +138,8 @@ fn amd_pdus_of_lte_are_those_of_figures_6_2_1_4_and_6_2_1_5() {
 fn status_pdus_of_lte_are_those_of_figure_6_2_1_6() {
     let nacks = vec![Nack::whole(0x155), Nack { sn: 0x2aa, range: 1, so_start: 1, so_end: SO_END }];
     let status = StatusPdu { ack_sn: 0x2bc, nacks };
-    // 0 000 1010111100 1 | 0101010101 1 0 | 1010101010 0 1 | 000000000000001 111111111111111, and three bits of padding.
+    // 0 000 1010111100 1 | 0101010101 1 0 | 1010101010 0 1 | 000000000000001 111111111111111, and
+    // three bits of padding.
     let expected: [u8; 9] = [
         0b0000_1010,
         0b1111_0010,
@@ -136,12 +160,17 @@ fn status_pdus_of_lte_are_those_of_figure_6_2_1_6() {
 
 #[test]
 fn what_is_reserved_or_cut_short_is_refused() {
-    let refused = |format, bytes: &[u8]| decode(format, bytes, &mut Decoded::default()).unwrap_err();
+    let refused =
+        |format, bytes: &[u8]| decode(format, bytes, &mut Decoded::default()).unwrap_err();
     let (um, am) = (Format::NrUm { sn_bits: 6 }, Format::NrAm { sn_bits: 12 });
     let (lte_um, lte_am) = (Format::LteUm { sn_bits: 5 }, Format::LteAm { li_bits: 11 });
     assert_eq!(refused(um, &[]), DecodeError::Truncated { needed: 1, found: 0 });
     assert_eq!(refused(um, &[0]), DecodeError::Truncated { needed: 2, found: 1 }, "no data");
-    assert_eq!(refused(um, &[0xc0, 0]), DecodeError::Truncated { needed: 3, found: 2 }, "half an SO");
+    assert_eq!(
+        refused(um, &[0xc0, 0]),
+        DecodeError::Truncated { needed: 3, found: 2 },
+        "half an SO"
+    );
     assert_eq!(refused(um, &[0xc0, 0, 0, 9]), DecodeError::Invalid { field: "SO", value: 0 });
     assert_eq!(refused(am, &[0x10, 0, 0]), DecodeError::Invalid { field: "CPT", value: 1 });
     assert_eq!(refused(am, &[0, 0, 0, 0]), DecodeError::Trailing { end: 3, found: 4 });
@@ -151,7 +180,10 @@ fn what_is_reserved_or_cut_short_is_refused() {
     let backwards = [0, 0, 0x80, 0, 0x04, 0, 9, 0, 8];
     assert_eq!(refused(am, &backwards), DecodeError::Invalid { field: "SOstart", value: 9 });
     assert_eq!(refused(lte_um, &[0x20, 0, 0, 1]), DecodeError::Invalid { field: "LI", value: 0 });
-    assert_eq!(refused(lte_um, &[0x20, 0, 0x20, 1, 2]), DecodeError::Truncated { needed: 6, found: 5 });
+    assert_eq!(
+        refused(lte_um, &[0x20, 0, 0x20, 1, 2]),
+        DecodeError::Truncated { needed: 6, found: 5 }
+    );
     assert_eq!(refused(lte_am, &[0x7f, 0, 0]), DecodeError::Invalid { field: "CPT", value: 7 });
 }
 
@@ -191,9 +223,16 @@ fn a_report_is_cut_to_a_grant_and_acknowledges_nothing_that_misses() {
     assert_eq!(cut_to(18), (18, 9, full.nacks.clone()));
     let mut range = StatusPdu {
         ack_sn: 9,
-        nacks: vec![Nack { so_end: 7, ..Nack::whole(4) }, Nack { range: 3, so_start: 9, ..Nack::whole(4) }],
+        nacks: vec![
+            Nack { so_end: 7, ..Nack::whole(4) },
+            Nack { range: 3, so_start: 9, ..Nack::whole(4) },
+        ],
     };
-    assert_eq!((fit_status(format, &mut range, 10), range.ack_sn), (9, 5), "what follows SN 4 is not named");
+    assert_eq!(
+        (fit_status(format, &mut range, 10), range.ack_sn),
+        (9, 5),
+        "what follows SN 4 is not named"
+    );
 }
 
 fn any_format() -> impl Strategy<Value = Format> {
@@ -206,7 +245,8 @@ fn any_format() -> impl Strategy<Value = Format> {
 }
 
 proptest! {
-    /// What decodes is written again as it was but for reserved bits and padding: reading that gives the same.
+    /// What decodes is written again as it was but for reserved bits and padding: reading that
+    /// gives the same.
     #[test]
     fn what_decodes_encodes_to_what_decodes_to_it(
         format in any_format(),

@@ -1,8 +1,10 @@
-//! Receiving side of an AM entity (TS 38.322 sections 5.2.3.2 and 5.3.4; TS 36.322 sections 5.1.3.2 and 5.2.3).
+//! Receiving side of an AM entity (TS 38.322 sections 5.2.3.2 and 5.3.4; TS 36.322 sections 5.1.3.2
+//! and 5.2.3).
 //!
-//! Both generations keep the same variables: RX_Next (VR(R)), RX_Next_Highest (VR(H)), RX_Highest_Status (VR(MS)),
-//! RX_Next_Status_Trigger (VR(X)). They differ in what an SN numbers, an SDU or a PDU, when t-Reassembly (t-Reordering) runs, and in what
-//! becomes of a number that is complete: [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
+//! Both generations keep the same variables: RX_Next (VR(R)), RX_Next_Highest (VR(H)),
+//! RX_Highest_Status (VR(MS)), RX_Next_Status_Trigger (VR(X)). They differ in what an SN numbers,
+//! an SDU or a PDU, when t-Reassembly (t-Reordering) runs, and in what becomes of a number that is
+//! complete: [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
 
 use super::assembly::{Added, Joiner, LtePdu, Runs, place};
 use super::lte_um::checked_len;
@@ -34,7 +36,12 @@ pub(super) trait Joining: Default {
     fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle));
 
     /// Unit `at` is complete.
-    fn complete(&mut self, ring: &mut Ring<Self::Unit>, at: u32, deliver: &mut impl FnMut(SduHandle));
+    fn complete(
+        &mut self,
+        ring: &mut Ring<Self::Unit>,
+        at: u32,
+        deliver: &mut impl FnMut(SduHandle),
+    );
 
     /// Of the lowest unit these bytes came, or all of it, and it leaves.
     fn lowest(&mut self, unit: &Self::Unit, leaves: bool, deliver: &mut impl FnMut(SduHandle));
@@ -113,7 +120,13 @@ impl Joining for LtePdus {
         parts.iter().for_each(|part| self.joiner.feed(part, &mut (&mut *deliver, |_| {})));
     }
 
-    fn complete(&mut self, _ring: &mut Ring<LtePdu>, _at: u32, _deliver: &mut impl FnMut(SduHandle)) {}
+    fn complete(
+        &mut self,
+        _ring: &mut Ring<LtePdu>,
+        _at: u32,
+        _deliver: &mut impl FnMut(SduHandle),
+    ) {
+    }
 
     fn lowest(&mut self, unit: &LtePdu, leaves: bool, deliver: &mut impl FnMut(SduHandle)) {
         let prefix = unit.runs.prefix();
@@ -257,7 +270,8 @@ impl<J: Joining> Am<J> {
         added
     }
 
-    /// RX_Highest_Status becomes the first SN from `at` on that is not complete. Polls that it passes are answered.
+    /// RX_Highest_Status becomes the first SN from `at` on that is not complete. Polls that it
+    /// passes are answered.
     fn move_highest_status(&mut self, mut at: u32) {
         while self.is_complete(at) {
             self.status_triggered |= self.ring.has_polled(at);
@@ -388,7 +402,10 @@ impl Missing {
 
     /// Of `sn` the bytes from `start` on are missing, up to `end` if that is known.
     fn add(self, report: &mut StatusPdu, sn: u32, (start, end): (u32, Option<u32>)) {
-        let so_end = end.map(|end| end - 1).filter(|&end| end < self.max_so).map_or(SO_END, |end| end as u16);
+        let so_end = end
+            .map(|end| end - 1)
+            .filter(|&end| end < self.max_so)
+            .map_or(SO_END, |end| end as u16);
         if let Some(before) = report.nacks.last_mut()
             && self.has_range
             && start == 0

@@ -76,7 +76,8 @@ impl Runs {
         !matches!(self.runs.as_slice(), [] | [(0, _)])
     }
 
-    /// The runs of missing bytes; the last has no end when the size is not known or nothing is known to be behind.
+    /// The runs of missing bytes; the last has no end when the size is not known or nothing is
+    /// known to be behind.
     pub(super) fn gaps(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
         let starts = core::iter::once(0).chain(self.runs.iter().map(|run| run.1));
         let ends = self.runs.iter().map(|run| Some(run.0)).chain(core::iter::once(None));
@@ -88,14 +89,19 @@ impl Runs {
 /// Data fields are sums of lengths that anyone may have written: an end beyond this is no PDU's.
 const MAX_DATA: u32 = 1 << 30;
 
-/// Bytes of `parts` together; none when a part is empty, goes beyond what numbers hold, or is not the end of its SDU although another
-/// follows, or not the start of its SDU although another is before it.
+/// Bytes of `parts` together; none when a part is empty, goes beyond what numbers hold, or is not
+/// the end of its SDU although another follows, or not the start of its SDU although another is
+/// before it.
 pub(super) fn data_len(parts: &[Part]) -> Option<u32> {
     let mut sum = 0u32;
     for (i, part) in parts.iter().enumerate() {
         let ends_sdu = part.last || i + 1 == parts.len();
         let starts_sdu = part.offset == 0 || i == 0;
-        if part.len == 0 || part.offset.checked_add(part.len)? > MAX_DATA || !ends_sdu || !starts_sdu {
+        if part.len == 0
+            || part.offset.checked_add(part.len)? > MAX_DATA
+            || !ends_sdu
+            || !starts_sdu
+        {
             return None;
         }
         sum = sum.checked_add(part.len).filter(|&sum| sum <= MAX_DATA)?;
@@ -169,8 +175,8 @@ impl Held for LtePdu {
     }
 }
 
-/// Puts the pieces of a PDU segment that starts at `so` into `pieces`, sorted by place; of bytes that are there twice, those that came
-/// later are left out.
+/// Puts the pieces of a PDU segment that starts at `so` into `pieces`, sorted by place; of bytes
+/// that are there twice, those that came later are left out.
 pub(super) fn place(pieces: &mut Vec<Placed>, so: u32, parts: &[Part]) {
     let mut at = so;
     for part in parts {
@@ -242,7 +248,8 @@ mod tests {
         let mut pieces = vec![];
         place(&mut pieces, 4, &[part(104, 4, false)]);
         place(&mut pieces, 0, &[part(100, 10, true)]);
-        let found: Vec<_> = pieces.iter().map(|p| (p.at, p.part.offset, p.part.len, p.part.last)).collect();
+        let found: Vec<_> =
+            pieces.iter().map(|p| (p.at, p.part.offset, p.part.len, p.part.last)).collect();
         assert_eq!(found, [(0, 100, 4, false), (4, 104, 4, false), (8, 108, 2, true)]);
     }
 }

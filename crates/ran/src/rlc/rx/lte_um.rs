@@ -1,4 +1,5 @@
-//! Receiving side of a UM entity of LTE: PDUs are put in order, their SDUs are joined (TS 36.322 section 5.1.2.2).
+//! Receiving side of a UM entity of LTE: PDUs are put in order, their SDUs are joined (TS 36.322
+//! section 5.1.2.2).
 //!
 //! A PDU that comes in order is not kept. Ring: each SN from VR(UR) up to VR(UH).
 

@@ -1,7 +1,8 @@
 //! Receiving side of a UM entity of NR (TS 38.322 section 5.2.2.2).
 //!
-//! While segments come in order, the SDU that is being put together needs its handle and a count only. The ring is made at the
-//! first segment that comes otherwise, and holds each SN from RX_Next_Reassembly up to RX_Next_Highest.
+//! While segments come in order, the SDU that is being put together needs its handle and a count
+//! only. The ring is made at the first segment that comes otherwise, and holds each SN from
+//! RX_Next_Reassembly up to RX_Next_Highest.
 
 use super::SduSink;
 use super::assembly::{Added, Runs};
@@ -119,11 +120,18 @@ impl NrUm {
         self.sn.distance(self.next, self.highest)
     }
 
-    fn receive_out_of_order(&mut self, now: Instant, sn: u32, part: &Part, sink: &mut impl SduSink) -> bool {
+    fn receive_out_of_order(
+        &mut self,
+        now: Instant,
+        sn: u32,
+        part: &Part,
+        sink: &mut impl SduSink,
+    ) -> bool {
         if !self.sn.contains(sn) {
             return false;
         }
-        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is not in the window is ahead of it.
+        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is not in the
+        // window is ahead of it.
         let behind = self.sn.distance(sn, self.highest);
         let is_ahead = behind == 0 || behind > self.sn.window();
         if !is_ahead && behind > self.span() {

@@ -3,7 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Codes of a slot: nothing has come; all is done; else the place of what came among the held, plus [`FIRST_HELD`].
+/// Codes of a slot: nothing has come; all is done; else the place of what came among the held, plus
+/// [`FIRST_HELD`].
 const MISSING: u32 = 0;
 const DONE: u32 = 1;
 const FIRST_HELD: u32 = 2;

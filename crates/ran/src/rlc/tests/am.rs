@@ -98,14 +98,19 @@ fn a_lost_sdu_is_reported_and_sent_again_in_smaller_pieces() {
 #[test]
 fn a_report_names_the_bytes_that_miss() {
     let mut bearer = Bearer::new(&nr_am(), &[100; 6]);
-    // SDU 0 in four segments of 25 bytes, of which the second is lost; SDUs 1 to 3 and the start of SDU 4 are lost.
+    // SDU 0 in four segments of 25 bytes, of which the second is lost; SDUs 1 to 3 and the start of
+    // SDU 4 are lost.
     let made: Vec<TbContent> =
         [27, 29, 29, 29, 306, 52, 300].iter().map(|&grant| bearer.pull(ms(0), grant)).collect();
     for i in [0, 2, 3, 6] {
         receive(&mut bearer.rx, ms(1), &made[i]);
     }
     time_out(&mut bearer.rx, ms(36));
-    assert_eq!(bearer.rx.next_timeout(), Some(ms(71)), "once more for what is after the first trigger");
+    assert_eq!(
+        bearer.rx.next_timeout(),
+        Some(ms(71)),
+        "once more for what is after the first trigger"
+    );
     time_out(&mut bearer.rx, ms(71));
     let (status, acked) = bearer.report(ms(71));
     let nacks = vec![
@@ -181,7 +186,11 @@ fn an_unanswered_poll_is_repeated_until_the_threshold_says_so() {
         }
         // In NR the last SDU is repeated; in LTE the PDU, which has both.
         let last = if config.generation == Generation::Nr { vec![1] } else { vec![0, 1] };
-        assert_eq!(reached, [vec![], vec![], last, vec![]], "RETX_COUNT starts at 0 (section 5.3.2)");
+        assert_eq!(
+            reached,
+            [vec![], vec![], last, vec![]],
+            "RETX_COUNT starts at 0 (section 5.3.2)"
+        );
     }
 }
 
@@ -281,7 +290,10 @@ fn a_copy_asks_for_a_report_and_is_not_delivered_again() {
 fn a_nack_of_what_is_not_sent_yet_repeats_only_what_was() {
     let mut bearer = Bearer::new(&nr_am(), &[100]);
     bearer.pull(ms(0), 42);
-    let status = StatusPdu { ack_sn: 1, nacks: vec![Nack { sn: 0, range: 1, so_start: 30, so_end: SO_END }] };
+    let status = StatusPdu {
+        ack_sn: 1,
+        nacks: vec![Nack { sn: 0, range: 1, so_start: 30, so_end: SO_END }],
+    };
     bearer.tx.on_status(ms(1), &status, |_| panic!("nothing is acknowledged"));
     assert_eq!(bearer.tx.pending(), Pending { control: 0, retransmission: 14, rest_of_head: 64 });
     let lies = StatusPdu { ack_sn: 1, nacks: vec![] };

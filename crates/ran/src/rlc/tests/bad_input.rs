@@ -25,12 +25,16 @@ fn settings_out_of_bounds_are_refused_with_their_name() {
     assert_eq!(am(AmConfig { sn_bits: 10, ..nr_am() }), "sn_bits");
     assert_eq!(am(AmConfig { li_bits: 12, ..lte_am() }), "li_bits");
     assert_eq!(am(AmConfig { t_reassembly: Duration::from_secs(2), ..nr_am() }), "t_reassembly");
-    assert_eq!(am(AmConfig { t_status_prohibit: Duration::from_secs(3), ..nr_am() }), "t_status_prohibit");
+    assert_eq!(
+        am(AmConfig { t_status_prohibit: Duration::from_secs(3), ..nr_am() }),
+        "t_status_prohibit"
+    );
     assert_eq!(am(AmConfig { t_poll_retransmit: Duration::ZERO, ..nr_am() }), "t_poll_retransmit");
     assert_eq!(am(AmConfig { poll_pdu: 65_537, ..nr_am() }), "poll_pdu");
     assert_eq!(am(AmConfig { max_retx_threshold: 0, ..nr_am() }), "max_retx_threshold");
     assert_eq!(am(AmConfig { max_retx_threshold: 33, ..nr_am() }), "max_retx_threshold");
-    let config = RlcModeConfig::Um(UmConfig { t_reassembly: Duration::from_secs(9), ..UmConfig::default() });
+    let config =
+        RlcModeConfig::Um(UmConfig { t_reassembly: Duration::from_secs(9), ..UmConfig::default() });
     assert_eq!(RlcRx::new(&config).expect_err("out of bounds").field, "t_reassembly");
 }
 
@@ -170,7 +174,11 @@ fn reports_of_what_was_not_sent_or_out_of_order_are_discarded() {
         let beyond = StatusPdu { ack_sn: 4, nacks: vec![nack(3, 500, 600), nack(3, 700, SO_END)] };
         let mut acked = 0;
         tx.on_status(ms(1), &beyond, |_| acked += 1);
-        assert_eq!((acked, tx.pending().retransmission), (3, 0), "bytes that the last one does not have");
+        assert_eq!(
+            (acked, tx.pending().retransmission),
+            (3, 0),
+            "bytes that the last one does not have"
+        );
         tx.on_status(ms(1), &StatusPdu { ack_sn: 2, nacks: vec![] }, |_| panic!("stale"));
         tx.assert_sound();
     }

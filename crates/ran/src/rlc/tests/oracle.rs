@@ -1,5 +1,5 @@
-//! The receiving procedures of TS 38.322 written out once more, sentence by sentence, with every byte in a map and numbers that never
-//! wrap; followed step by step on random segments.
+//! The receiving procedures of TS 38.322 written out once more, sentence by sentence, with every
+//! byte in a map and numbers that never wrap; followed step by step on random segments.
 
 use super::*;
 use crate::pdu::{Nack, SO_END, SegmentInfo};
@@ -80,7 +80,8 @@ impl Oracle {
     }
 
     fn misses(&self, upper: u64, lower: u64) -> bool {
-        upper > lower + 1 || (upper == lower + 1 && self.stored.get(&lower).is_some_and(Stored::has_gap))
+        upper > lower + 1
+            || (upper == lower + 1 && self.stored.get(&lower).is_some_and(Stored::has_gap))
     }
 
     /// What is below `edge` and not done is discarded.
@@ -236,8 +237,8 @@ fn named(status: &StatusPdu, base: u64, mask: u64, oracle: &Oracle) -> Vec<(u64,
     named.into_iter().collect()
 }
 
-/// Segments of SDUs 0, 1, 2, ... some of which are lost, late or doubled, and the waits between them. None is later than 30 SDUs, so that
-/// it lies within half of the smallest SN space.
+/// Segments of SDUs 0, 1, 2, ... some of which are lost, late or doubled, and the waits between
+/// them. None is later than 30 SDUs, so that it lies within half of the smallest SN space.
 fn traffic(count: u64) -> impl Strategy<Value = Vec<(Segment, u64)>> {
     let cuts = prop::collection::vec(prop::collection::vec(1..9u32, 2..5), count as usize);
     cuts.prop_flat_map(move |cuts| {
@@ -250,7 +251,8 @@ fn traffic(count: u64) -> impl Strategy<Value = Vec<(Segment, u64)>> {
                 start += len;
             }
         }
-        let fate = (0..10u8, 0..60usize, prop_oneof![3 => Just(0_u64), 1 => 1..3u64], any::<bool>());
+        let fate =
+            (0..10u8, 0..60usize, prop_oneof![3 => Just(0_u64), 1 => 1..3u64], any::<bool>());
         prop::collection::vec(fate, all.len()).prop_map(move |fates| {
             let mut sent: Vec<(usize, Segment, u64)> = Vec::new();
             for (i, (segment, (fate, stray, wait, poll))) in all.iter().zip(fates).enumerate() {
@@ -284,7 +286,8 @@ proptest! {
         t in prop_oneof![Just(7_u64), Just(80)],
         sn_bits in prop_oneof![Just(6_u8), Just(12)],
     ) {
-        let config = UmConfig { sn_bits, t_reassembly: Duration::from_millis(t), ..UmConfig::default() };
+        let config =
+            UmConfig { sn_bits, t_reassembly: Duration::from_millis(t), ..UmConfig::default() };
         let mut rx = RlcRx::new(&RlcModeConfig::Um(config)).expect("valid");
         let mut oracle = Oracle::new(1 << (sn_bits - 1), t);
         let (mut now, mut delivered, mut abandoned) = (0, vec![], vec![]);

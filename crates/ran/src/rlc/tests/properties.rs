@@ -1,7 +1,9 @@
-//! Whatever the air does: what is put together is what was sent, once; in acknowledged mode all of it.
+//! Whatever the air does: what is put together is what was sent, once; in acknowledged mode all of
+//! it.
 //!
-//! Every block passes through the bytes of its headers. A witness follows which bytes of which SDU arrived, so that an SDU that is
-//! delivered before it is whole, or twice, is found whatever the state of the entities.
+//! Every block passes through the bytes of its headers. A witness follows which bytes of which SDU
+//! arrived, so that an SDU that is delivered before it is whole, or twice, is found whatever the
+//! state of the entities.
 
 use super::*;
 use crate::pdcp::{PdcpConfig, PdcpRx};
@@ -32,7 +34,8 @@ impl Witness {
         for part in &content.parts {
             let size = self.sizes[&part.sdu.0];
             assert_eq!(part.last, part.offset + part.len == size);
-            let bytes = self.arrived.entry(part.sdu.0).or_insert_with(|| vec![false; size as usize]);
+            let bytes =
+                self.arrived.entry(part.sdu.0).or_insert_with(|| vec![false; size as usize]);
             bytes[part.offset as usize..(part.offset + part.len) as usize].fill(true);
         }
     }
@@ -120,7 +123,11 @@ impl World {
     fn time_out(&mut self) {
         if self.rx.next_timeout().is_some_and(|at| at <= self.now) {
             let (witness, abandoned) = (&mut self.witness, &mut self.abandoned);
-            self.rx.on_timeout(self.now, |sdu| witness.delivers(sdu, false), |sdu| abandoned.push(sdu.0));
+            self.rx.on_timeout(
+                self.now,
+                |sdu| witness.delivers(sdu, false),
+                |sdu| abandoned.push(sdu.0),
+            );
         }
         if self.tx.next_timeout().is_some_and(|at| at <= self.now) {
             let more = self.queue.head().is_some();
@@ -130,7 +137,8 @@ impl World {
     }
 
     fn receive(&mut self) {
-        let may_repeat = matches!(self.format, Format::Tm | Format::NrUm { .. }) && self.air.doubled > 0;
+        let may_repeat =
+            matches!(self.format, Format::Tm | Format::NrUm { .. }) && self.air.doubled > 0;
         let now = self.now;
         let (due, later): (Vec<_>, Vec<_>) = self.down.drain(..).partition(|(at, _)| *at <= now);
         self.down = later;
@@ -167,7 +175,8 @@ impl World {
 }
 
 fn sizes() -> impl Strategy<Value = Vec<u32>> {
-    let size = prop_oneof![4 => 1..=1u32, 8 => 2..200u32, 4 => 200..3000u32, 1 => 65_500..=65_540u32];
+    let size =
+        prop_oneof![4 => 1..=1u32, 8 => 2..200u32, 4 => 200..3000u32, 1 => 65_500..=65_540u32];
     prop::collection::vec(size, 1..60)
 }
 
@@ -192,21 +201,24 @@ fn am_modes() -> impl Strategy<Value = RlcModeConfig> {
         prop_oneof![Just(12), Just(18)].prop_map(|sn_bits| AmConfig { sn_bits, ..nr_am() }),
         prop_oneof![Just(11), Just(15)].prop_map(|li_bits| AmConfig { li_bits, ..lte_am() }),
     ];
-    (kind, 0..40u64, 0..30u64, 0..20u32, 0..5000u64).prop_map(|(kind, reassembly, prohibit, pdu, byte)| {
-        RlcModeConfig::Am(AmConfig {
-            t_reassembly: Duration::from_millis(reassembly),
-            t_status_prohibit: Duration::from_millis(prohibit),
-            poll_pdu: pdu,
-            poll_byte: Bytes(byte),
-            ..kind
-        })
-    })
+    (kind, 0..40u64, 0..30u64, 0..20u32, 0..5000u64).prop_map(
+        |(kind, reassembly, prohibit, pdu, byte)| {
+            RlcModeConfig::Am(AmConfig {
+                t_reassembly: Duration::from_millis(reassembly),
+                t_status_prohibit: Duration::from_millis(prohibit),
+                poll_pdu: pdu,
+                poll_byte: Bytes(byte),
+                ..kind
+            })
+        },
+    )
 }
 
 /// More steps than any case needs.
 const PATIENCE: usize = 400_000;
 
-/// All that was sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged once, and nothing remains.
+/// All that was sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged
+/// once, and nothing remains.
 fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed: u64) {
     let mut world = World::new(mode, sizes, air, seed);
     let all: Vec<u64> = (0..sizes.len() as u64).collect();
@@ -238,14 +250,16 @@ fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed:
 proptest! {
     #[test]
     fn am_survives_loss_copies_and_delay(
-        mode in am_modes(), sizes in sizes(), grants in grants(), air in air(), seed in any::<u64>(),
+        mode in am_modes(), sizes in sizes(), grants in grants(), air in air(),
+            seed in any::<u64>(),
     ) {
         survives(&mode, &sizes, &grants, air, seed);
     }
 
     #[test]
     fn um_delivers_whole_sdus_at_most_once(
-        mode in um_modes(), sizes in sizes(), grants in grants(), air in air(), seed in any::<u64>(),
+        mode in um_modes(), sizes in sizes(), grants in grants(), air in air(),
+            seed in any::<u64>(),
     ) {
         let mut world = World::new(&mode, &sizes, air, seed);
         for k in 0..3000 {
@@ -255,10 +269,12 @@ proptest! {
         prop_assert!(world.queue.head().is_none());
         prop_assert_eq!(world.rx.next_timeout(), None, "nothing waits for ever");
         for given_up in &world.abandoned {
-            prop_assert!(!world.witness.delivered.contains(given_up), "given up after it was delivered");
+            prop_assert!(!world.witness.delivered.contains(given_up),
+                "given up after it was delivered");
         }
         let above = in_pdcp_order(&world.witness.delivered, Duration::from_millis(3));
-        prop_assert!(above.windows(2).all(|pair| pair[0] < pair[1]), "PDCP delivers in order, once");
+        prop_assert!(above.windows(2).all(|pair| pair[0] < pair[1]),
+            "PDCP delivers in order, once");
         let once: BTreeMap<u64, ()> = world.abandoned.iter().map(|&sdu| (sdu, ())).collect();
         prop_assert_eq!(once.len(), world.abandoned.len(), "an SDU is given up once");
     }
@@ -284,7 +300,8 @@ proptest! {
         mode in am_modes(),
         grants in grants(),
         reports in prop::collection::vec(
-            (0..600u32, prop::collection::vec((0..600u32, 0..5u8, 0..300u16, 0..300u16, any::<bool>()), 0..5)),
+            (0..600u32, prop::collection::vec((0..600u32, 0..5u8, 0..300u16, 0..300u16,
+                any::<bool>()), 0..5)),
             1..40,
         ),
     ) {
@@ -303,7 +320,8 @@ proptest! {
                 })
                 .collect();
             nacks.sort_by_key(|nack| (nack.sn, nack.so_start));
-            tx.on_status(ms(k as u64), &StatusPdu { ack_sn: ack_sn % 40, nacks }, |sdu| acked.push(sdu.0));
+            tx.on_status(ms(k as u64), &StatusPdu { ack_sn: ack_sn % 40, nacks },
+                |sdu| acked.push(sdu.0));
             tx.assert_sound();
             tx.on_timeout(ms(k as u64), queue.head().is_some());
             tx.assert_sound();
@@ -315,7 +333,8 @@ proptest! {
     }
 }
 
-/// The order in which PDCP gives up what RLC delivered, when each SDU got the number of its place in the queue.
+/// The order in which PDCP gives up what RLC delivered, when each SDU got the number of its place
+/// in the queue.
 fn in_pdcp_order(delivered: &[u64], t_reordering: Duration) -> Vec<u64> {
     let config = PdcpConfig { t_reordering, ..PdcpConfig::default() };
     let mut rx = PdcpRx::new(&config).expect("valid");

@@ -78,7 +78,11 @@ fn lte_concatenates_and_nr_does_not() {
     let tx = RlcTx::new(&um(Generation::Nr, 12)).expect("valid");
     assert_eq!(tx.headers().of_whole(4), 4);
     let lte = &blocks(&um(Generation::Lte, 10), &sizes, &[167])[0];
-    assert_eq!((lte.pdus.len(), lte.bytes()), (1, 167), "2 bytes, and 12 bits for each but the last");
+    assert_eq!(
+        (lte.pdus.len(), lte.bytes()),
+        (1, 167),
+        "2 bytes, and 12 bits for each but the last"
+    );
     let tx = RlcTx::new(&um(Generation::Lte, 10)).expect("valid");
     assert_eq!(tx.headers().of_whole(4), 7);
     assert!(lte.parts.iter().all(|part| part.last));
@@ -140,7 +144,11 @@ fn lte_delivers_in_order_and_gives_up_when_t_reordering_ends() {
     let mut rx = RlcRx::new(&config).expect("valid");
     assert_eq!(receive(&mut rx, ms(0), &made[0]).0, NONE);
     assert_eq!(receive(&mut rx, ms(1), &made[2]).0, NONE);
-    assert_eq!(receive(&mut rx, ms(2), &made[3]).0, NONE, "SDU 2 is complete and waits for its turn");
+    assert_eq!(
+        receive(&mut rx, ms(2), &made[3]).0,
+        NONE,
+        "SDU 2 is complete and waits for its turn"
+    );
     assert_eq!(rx.next_timeout(), Some(ms(36)));
     assert_eq!(time_out(&mut rx, ms(36)), (vec![2], vec![0, 1]));
     assert_eq!(rx.next_timeout(), None);

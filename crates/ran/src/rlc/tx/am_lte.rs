@@ -1,8 +1,8 @@
-//! Transmitting side of an AM entity of LTE: a unit of its window is an AMD PDU, which may be cut again when it is repeated
-//! (TS 36.322 sections 5.1.3.1 and 5.2.1).
+//! Transmitting side of an AM entity of LTE: a unit of its window is an AMD PDU, which may be cut
+//! again when it is repeated (TS 36.322 sections 5.1.3.1 and 5.2.1).
 //!
-//! The pieces of SDUs in the PDUs of the window stand in one queue in the order in which they were sent: a PDU's are some in a row,
-//! and leave the front of it with their PDU.
+//! The pieces of SDUs in the PDUs of the window stand in one queue in the order in which they were
+//! sent: a PDU's are some in a row, and leave the front of it with their PDU.
 
 use super::am_nr::send_control;
 use super::arq::{Arq, Portion, Unit};
@@ -18,7 +18,8 @@ use justfull_base::Instant;
 /// Header bytes of an AMD PDU, and of a segment of one, before the indicators.
 const WHOLE: u32 = 2;
 const SEGMENT: u32 = 4;
-/// Most bytes in a data field: every place in it can be named by the 15 bits of SO, and SOend's 15 ones are free for "the end".
+/// Most bytes in a data field: every place in it can be named by the 15 bits of SO, and SOend's 15
+/// ones are free for "the end".
 const MAX_DATA: u32 = 32_767;
 
 /// The pieces of a PDU: the first, counted from the start of the entity's life, and how many.
@@ -72,7 +73,12 @@ impl LteAm {
     }
 
     /// The pieces of SDUs within bytes `start..end` of a unit's data field.
-    fn pieces_within(&self, unit: &Unit<Pieces>, start: u32, end: u32) -> impl Iterator<Item = Part> {
+    fn pieces_within(
+        &self,
+        unit: &Unit<Pieces>,
+        start: u32,
+        end: u32,
+    ) -> impl Iterator<Item = Part> {
         let first = unit.what.first.wrapping_sub(self.first_piece) as usize;
         let mut at = 0;
         self.pieces.range(first..first + unit.what.count as usize).filter_map(move |piece| {
@@ -102,7 +108,11 @@ impl LteAm {
 
     pub(super) fn pending(&self) -> Pending {
         Pending {
-            control: self.arq.control.as_ref().map_or(0, |status| status_bytes(self.format, status)),
+            control: self
+                .arq
+                .control
+                .as_ref()
+                .map_or(0, |status| status_bytes(self.format, status)),
             retransmission: self
                 .arq
                 .again()
@@ -148,7 +158,8 @@ impl LteAm {
         out: &mut TbContent,
     ) -> u32 {
         let Some((portion, unit)) = self.arq.again().next() else { return 0 };
-        let is_whole = portion.end - portion.start == unit.size && self.size_of(portion, unit) <= grant;
+        let is_whole =
+            portion.end - portion.start == unit.size && self.size_of(portion, unit) <= grant;
         let fixed = if is_whole { self.whole } else { self.segment };
         let mut filling = Filling::new(self.indicators, fixed, grant, MAX_DATA);
         let first = out.parts.len() as u32;
@@ -168,12 +179,17 @@ impl LteAm {
         if filling.data == 0 {
             return 0;
         }
-        let segment = (!is_whole).then_some(PduSegment { so: portion.start as u16, last: end == unit.size });
+        let segment =
+            (!is_whole).then_some(PduSegment { so: portion.start as u16, last: end == unit.size });
         self.arq.sent_again(filling.data);
         let more = self.can_send_more(source);
         let poll = self.arq.poll(now, None, more);
         let fi = framing(&out.parts[first as usize..]);
-        out.push_pdu(PduHeader::LteAm { poll, fi, sn: portion.sn, segment }, filling.header(), first);
+        out.push_pdu(
+            PduHeader::LteAm { poll, fi, sn: portion.sn, segment },
+            filling.header(),
+            first,
+        );
         filling.header() + filling.data
     }
 
@@ -205,7 +221,11 @@ impl LteAm {
         let sn = self.arq.last_sn();
         let more = self.can_send_more(source);
         let poll = self.arq.poll(now, Some(filling.data), more);
-        out.push_pdu(PduHeader::LteAm { poll, fi, sn, segment: None }, filling.header(), first as u32);
+        out.push_pdu(
+            PduHeader::LteAm { poll, fi, sn, segment: None },
+            filling.header(),
+            first as u32,
+        );
         filling.header() + filling.data
     }
 

@@ -1,4 +1,5 @@
-//! Transmitting side of an AM entity of NR: a unit of its window is an SDU (TS 38.322 section 5.2.3.1).
+//! Transmitting side of an AM entity of NR: a unit of its window is an SDU (TS 38.322 section
+//! 5.2.3.1).
 
 use super::arq::{Arq, Portion, Unit};
 use super::segment::{cut, part, segment_info};
@@ -23,7 +24,12 @@ impl NrAm {
         Self {
             arq: Arq::new(config),
             format: Format::NrAm { sn_bits: config.sn_bits },
-            headers: HeaderBytes { whole: fixed, first: fixed, later: fixed + 2, further_bits: None },
+            headers: HeaderBytes {
+                whole: fixed,
+                first: fixed,
+                later: fixed + 2,
+                further_bits: None,
+            },
         }
     }
 
@@ -60,7 +66,11 @@ impl NrAm {
 
     pub(super) fn pending(&self) -> Pending {
         Pending {
-            control: self.arq.control.as_ref().map_or(0, |status| status_bytes(self.format, status)),
+            control: self
+                .arq
+                .control
+                .as_ref()
+                .map_or(0, |status| status_bytes(self.format, status)),
             retransmission: self
                 .arq
                 .again()
@@ -107,7 +117,8 @@ impl NrAm {
     ) -> u32 {
         let Some((portion, unit)) = self.arq.again().next() else { return 0 };
         let (size, sdu) = (unit.size, unit.what);
-        let Some((header, end)) = cut(&self.headers, grant, size, portion.start, portion.end) else {
+        let Some((header, end)) = cut(&self.headers, grant, size, portion.start, portion.end)
+        else {
             return 0;
         };
         self.arq.sent_again(end - portion.start);
@@ -134,7 +145,9 @@ impl NrAm {
         let Some(head) = source.head() else { return 0 };
         debug_assert!(head.size > 0 && left < head.size);
         let start = if left == 0 { 0 } else { head.size - left };
-        let Some((header, end)) = cut(&self.headers, grant, head.size, start, head.size) else { return 0 };
+        let Some((header, end)) = cut(&self.headers, grant, head.size, start, head.size) else {
+            return 0;
+        };
         if left == 0 {
             self.arq.push(head.handle, head.size);
         }
@@ -154,7 +167,8 @@ impl NrAm {
     }
 
     fn can_send_more(&self, source: &mut impl SduSource) -> bool {
-        !self.is_stalled() && (!self.arq.nothing_again() || self.head_left() > 0 || source.head().is_some())
+        !self.is_stalled()
+            && (!self.arq.nothing_again() || self.head_left() > 0 || source.head().is_some())
     }
 
     pub(super) fn queue_status(&mut self, status: &StatusPdu) {
@@ -184,7 +198,12 @@ impl NrAm {
 }
 
 /// The status report that waits, cut to `grant`; answers its bytes.
-pub(super) fn send_control<T>(arq: &mut Arq<T>, format: Format, grant: u32, out: &mut TbContent) -> u32 {
+pub(super) fn send_control<T>(
+    arq: &mut Arq<T>,
+    format: Format,
+    grant: u32,
+    out: &mut TbContent,
+) -> u32 {
     let Some(mut status) = arq.control.take() else { return 0 };
     let bytes = fit_status(format, &mut status, grant);
     if bytes == 0 {

@@ -1,7 +1,9 @@
-//! Automatic repeat request, transmitting side: window, polling, status reports, and what is to be sent again.
+//! Automatic repeat request, transmitting side: window, polling, status reports, and what is to be
+//! sent again.
 //!
-//! TS 38.322 sections 5.2.3.1 and 5.3.2 to 5.3.3; TS 36.322 sections 5.1.3.1 and 5.2.1 to 5.2.2. NR numbers SDUs and LTE numbers PDUs;
-//! here both are units of so many bytes. TX_Next_Ack (VT(A)) is `base`, TX_Next (VT(S)) is `base` plus the units in the ring.
+//! TS 38.322 sections 5.2.3.1 and 5.3.2 to 5.3.3; TS 36.322 sections 5.1.3.1 and 5.2.1 to 5.2.2. NR
+//! numbers SDUs and LTE numbers PDUs; here both are units of so many bytes. TX_Next_Ack (VT(A)) is
+//! `base`, TX_Next (VT(S)) is `base` plus the units in the ring.
 
 use crate::pdu::{Nack, SO_END, StatusPdu};
 use crate::rlc::mode::AmConfig;
@@ -101,7 +103,14 @@ impl<T> Arq<T> {
 
     /// A new unit of `size` bytes; none of them is sent.
     pub(super) fn push(&mut self, what: T, size: u32) {
-        self.ring.push_back(Unit { what, size, sent: 0, acked: false, retx_count: NOT_YET, counted_by: 0 });
+        self.ring.push_back(Unit {
+            what,
+            size,
+            sent: 0,
+            acked: false,
+            retx_count: NOT_YET,
+            counted_by: 0,
+        });
     }
 
     /// The unit with the highest SN.
@@ -139,8 +148,8 @@ impl<T> Arq<T> {
         self.poll_timer
     }
 
-    /// Whether the AMD PDU that is made at `now` polls (TS 38.322 section 5.3.3.2). `new_bytes` of its data field were never sent;
-    /// `more` says that something can be sent after it.
+    /// Whether the AMD PDU that is made at `now` polls (TS 38.322 section 5.3.3.2). `new_bytes` of
+    /// its data field were never sent; `more` says that something can be sent after it.
     pub(super) fn poll(&mut self, now: Instant, new_bytes: Option<u32>, more: bool) -> bool {
         if let Some(bytes) = new_bytes {
             self.pdus_without_poll += 1;
@@ -160,7 +169,8 @@ impl<T> Arq<T> {
         polls
     }
 
-    /// A report came. `acked` gets each unit that is acknowledged now, `gone` each that leaves the window.
+    /// A report came. `acked` gets each unit that is acknowledged now, `gone` each that leaves the
+    /// window.
     pub(super) fn on_status(
         &mut self,
         status: &StatusPdu,
@@ -172,7 +182,8 @@ impl<T> Arq<T> {
         if !self.is_sound(status, acked_to) {
             return;
         }
-        if self.poll_timer != Instant::NEVER && self.sn.distance(self.base, self.poll_sn) < acked_to {
+        if self.poll_timer != Instant::NEVER && self.sn.distance(self.base, self.poll_sn) < acked_to
+        {
             self.poll_timer = Instant::NEVER;
         }
         self.cause = self.cause.wrapping_add(1);
@@ -195,7 +206,8 @@ impl<T> Arq<T> {
         }
     }
 
-    /// Shows the units whose RETX_COUNT reached the threshold by the last report or timeout, each once in its life.
+    /// Shows the units whose RETX_COUNT reached the threshold by the last report or timeout, each
+    /// once in its life.
     pub(super) fn reached(&self) -> impl Iterator<Item = &Unit<T>> {
         self.reached.iter().map(|&sn| self.unit(sn))
     }
@@ -241,7 +253,8 @@ impl<T> Arq<T> {
         }
     }
 
-    /// Puts bytes `start..end` of unit `at` to what is to be sent again; true when some were not there.
+    /// Puts bytes `start..end` of unit `at` to what is to be sent again; true when some were not
+    /// there.
     fn repeat(&mut self, at: u32, start: u32, end: u32) -> bool {
         let (sn, base) = (self.sn, self.base);
         let place = |p: &Portion| (sn.distance(base, p.sn), p.start);
@@ -292,7 +305,9 @@ impl<T> Arq<T> {
             return;
         }
         self.cause = self.cause.wrapping_add(1);
-        let Some(at) = self.ring.iter().rposition(|unit| !unit.acked && unit.sent > 0) else { return };
+        let Some(at) = self.ring.iter().rposition(|unit| !unit.acked && unit.sent > 0) else {
+            return;
+        };
         let end = self.ring[at].sent;
         if self.repeat(at as u32, 0, end) {
             self.count_retx(at as u32);
@@ -307,10 +322,14 @@ impl<T> Arq<T> {
     #[cfg(test)]
     pub(super) fn assert_sound(&self) {
         assert!(self.ring.len() as u32 <= self.sn.window());
-        let places: Vec<_> = self.again.iter().map(|p| (self.sn.distance(self.base, p.sn), p)).collect();
+        let places: Vec<_> =
+            self.again.iter().map(|p| (self.sn.distance(self.base, p.sn), p)).collect();
         for (at, portion) in &places {
             let unit = &self.ring[*at as usize];
-            assert!(!unit.acked && portion.start < portion.end && portion.end <= unit.sent, "{portion:?}");
+            assert!(
+                !unit.acked && portion.start < portion.end && portion.end <= unit.sent,
+                "{portion:?}"
+            );
         }
         for pair in places.windows(2) {
             let ((a, p), (b, q)) = (pair[0], pair[1]);

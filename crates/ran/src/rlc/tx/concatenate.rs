@@ -1,5 +1,6 @@
-//! Concatenation as LTE does it: SDUs follow each other in the data field of one PDU, whose ends may lie inside SDUs; extension bits
-//! and length indicators say where one ends (TS 36.322 sections 5.1.2.1 and 6.2.2.4 to 6.2.2.6).
+//! Concatenation as LTE does it: SDUs follow each other in the data field of one PDU, whose ends
+//! may lie inside SDUs; extension bits and length indicators say where one ends (TS 36.322 sections
+//! 5.1.2.1 and 6.2.2.4 to 6.2.2.6).
 
 use super::HeaderBytes;
 use crate::pdu::{FramingInfo, Part, PduHeader, SduSource, TbContent};
@@ -46,7 +47,8 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// Nothing yet, in a PDU of up to `grant` bytes with `fixed` bytes of header before the indicators and up to `max_data` bytes.
+    /// Nothing yet, in a PDU of up to `grant` bytes with `fixed` bytes of header before the
+    /// indicators and up to `max_data` bytes.
     pub(super) const fn new(indicators: Indicators, fixed: u32, grant: u32, max_data: u32) -> Self {
         Self { indicators, fixed, grant, max_data, count: 0, data: 0, closed: false }
     }
@@ -74,8 +76,14 @@ impl Filling {
         self.closed = len > self.indicators.max_len();
     }
 
-    /// Fills it from `source`, of whose head `left` bytes remain (0: it is not begun), and appends the parts to `parts`.
-    pub(super) fn fill(&mut self, source: &mut impl SduSource, left: &mut u32, out: &mut TbContent) {
+    /// Fills it from `source`, of whose head `left` bytes remain (0: it is not begun), and appends
+    /// the parts to `parts`.
+    pub(super) fn fill(
+        &mut self,
+        source: &mut impl SduSource,
+        left: &mut u32,
+        out: &mut TbContent,
+    ) {
         while let Some(head) = source.head() {
             debug_assert!(head.size > 0 && *left < head.size);
             let rest = if *left == 0 { head.size } else { *left };
@@ -135,11 +143,17 @@ impl LteUm {
     }
 
     #[inline]
-    pub(super) fn pull(&mut self, grant: u32, source: &mut impl SduSource, out: &mut TbContent) -> u32 {
+    pub(super) fn pull(
+        &mut self,
+        grant: u32,
+        source: &mut impl SduSource,
+        out: &mut TbContent,
+    ) -> u32 {
         let mut used = 0;
         loop {
             let first = out.parts.len() as u32;
-            let mut filling = Filling::new(UM_INDICATORS, u32::from(self.fixed), grant - used, u32::MAX);
+            let mut filling =
+                Filling::new(UM_INDICATORS, u32::from(self.fixed), grant - used, u32::MAX);
             filling.fill(source, &mut self.left, out);
             if filling.data == 0 {
                 return used;

@@ -1,4 +1,5 @@
-//! Segmentation as NR does it: one SDU, or one segment of one, in each PDU (TS 38.322 sections 5.2.2.1 and 5.2.3.1).
+//! Segmentation as NR does it: one SDU, or one segment of one, in each PDU (TS 38.322 sections
+//! 5.2.2.1 and 5.2.3.1).
 
 use super::HeaderBytes;
 use crate::pdu::{Part, PduHeader, SduHandle, SduSource, SegmentInfo, TbContent};
@@ -19,9 +20,16 @@ pub(super) const fn segment_info(size: u32, start: u32, end: u32) -> SegmentInfo
     SegmentInfo::new(start == 0, end == size)
 }
 
-/// How much of bytes `start..end` of an SDU of `size` fits into `grant`: header bytes, and where the segment ends.
+/// How much of bytes `start..end` of an SDU of `size` fits into `grant`: header bytes, and where
+/// the segment ends.
 #[inline]
-pub(super) fn cut(headers: &HeaderBytes, grant: u32, size: u32, start: u32, end: u32) -> Option<(u32, u32)> {
+pub(super) fn cut(
+    headers: &HeaderBytes,
+    grant: u32,
+    size: u32,
+    start: u32,
+    end: u32,
+) -> Option<(u32, u32)> {
     if start == 0 && end == size && headers.whole.saturating_add(size) <= grant {
         return Some((headers.whole, size));
     }
@@ -52,7 +60,13 @@ pub(super) struct NrUm {
 
 impl NrUm {
     pub(super) fn new(sn_bits: u8, below: u8) -> Self {
-        Self { next: 0, sn: SnSpace::new(sn_bits), left: 0, fixed: if sn_bits == 6 { 1 } else { 2 }, below }
+        Self {
+            next: 0,
+            sn: SnSpace::new(sn_bits),
+            left: 0,
+            fixed: if sn_bits == 6 { 1 } else { 2 },
+            below,
+        }
     }
 
     #[inline]
@@ -67,13 +81,21 @@ impl NrUm {
     }
 
     #[inline]
-    pub(super) fn pull(&mut self, grant: u32, source: &mut impl SduSource, out: &mut TbContent) -> u32 {
+    pub(super) fn pull(
+        &mut self,
+        grant: u32,
+        source: &mut impl SduSource,
+        out: &mut TbContent,
+    ) -> u32 {
         let headers = self.headers();
         let mut used = 0;
         while let Some(head) = source.head() {
             debug_assert!(head.size > 0 && self.left < head.size);
             let start = if self.left == 0 { 0 } else { head.size - self.left };
-            let Some((header, end)) = cut(&headers, grant - used, head.size, start, head.size) else { break };
+            let Some((header, end)) = cut(&headers, grant - used, head.size, start, head.size)
+            else {
+                break;
+            };
             let si = segment_info(head.size, start, end);
             let sn = if si == SegmentInfo::Whole { 0 } else { self.next };
             let pdu = PduHeader::NrUm { si, sn, so: start as u16 };

@@ -15,7 +15,8 @@ fn lossy(mode: RlcModeConfig) -> StackConfig {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0, 1])]);
     config.mac.slot = poll(1_000, 0);
     config.mac.carrier = Some(CarrierConfig::default());
-    config.mac.harq = HarqConfig { bler: Ratio(0.1), combining: Ratio(1.0), ..HarqConfig::default() };
+    config.mac.harq =
+        HarqConfig { bler: Ratio(0.1), combining: Ratio(1.0), ..HarqConfig::default() };
     config.channel = ChannelConfig::Mcs(McsConfig { mcs: vec![10], ..McsConfig::default() });
     config.rlc.mode = mode;
     config
@@ -41,7 +42,11 @@ fn a_bearers_backlog_is_what_its_list_sums_up_to() {
                 listed.clear();
                 let all = rlc.list_sdus(u32::MAX, &mut listed);
                 assert_eq!(all, rlc.backlog_on_air(), "slot {slot}");
-                assert_eq!(all, listed.iter().map(|&bytes| u64::from(bytes)).sum::<u64>(), "slot {slot}");
+                assert_eq!(
+                    all,
+                    listed.iter().map(|&bytes| u64::from(bytes)).sum::<u64>(),
+                    "slot {slot}"
+                );
                 assert_eq!(rlc.wants_to_send(), all > 0, "slot {slot}");
                 // What fills a slot without being listed fills it listed too.
                 let most = rng.below(3_000) as u32;
@@ -84,7 +89,8 @@ fn a_cell_of_calls_is_served_alike_whether_a_transmission_might_fail_or_not() {
             (deliveries, drops, bench.stack.conserved())
         };
         let window = ProportionalFairConfig::default();
-        for scheduler in [RbSchedulerConfig::default(), RbSchedulerConfig::ProportionalFair(window)] {
+        for scheduler in [RbSchedulerConfig::default(), RbSchedulerConfig::ProportionalFair(window)]
+        {
             assert_eq!(run(0.0, &scheduler), run(f64::MIN_POSITIVE, &scheduler));
         }
     }

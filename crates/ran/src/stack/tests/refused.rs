@@ -27,7 +27,8 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("upf.poll.period", &|c| c.upf.poll.period = Duration::from_nanos(999)),
         ("sdap.poll.skew", &|c| c.sdap.poll = PollConfig { skew: Skew::Ppm(1001.0), ..polled() }),
         ("sdap.poll.lateness.probability", &|c| {
-            c.sdap.poll = PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
+            c.sdap.poll =
+                PollConfig { lateness: Lateness::Missed { probability: Ratio(1.0) }, ..polled() };
         }),
         ("channel.per_slot", &|c| c.channel = constant(0, CapacityUnit::Packets)),
         ("ue[1].drbs", &|c| c.ue_mut(1).drbs = 33),
@@ -37,7 +38,8 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("ue[0].qos_flow[1].drb", &|c| c.ue_mut(0).qos_flows[1].drb = 2),
         ("ue[0].qos_flow[0].weight", &|c| c.ue_mut(0).qos_flows[0].weight = 0),
         ("ue[0].qos_flow[1].queue.limit", &|c| {
-            c.ue_mut(0).qos_flows[1].queue = Some(Box::new(QueueConfig::tail_drop(Limit::Packets(0))));
+            c.ue_mut(0).qos_flows[1].queue =
+                Some(Box::new(QueueConfig::tail_drop(Limit::Packets(0))));
         }),
         ("ue[0].qos_flow[1].queue.aqm", &|c| {
             let discipline = DisciplineConfig::FqCoDel(Default::default());
@@ -49,7 +51,9 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
         ("ue[1].channel.unit", &|c| {
             c.ue_mut(1).channel = Some(ChannelConfig::Pattern(PatternConfig::default()))
         }),
-        ("ue[1].channel.per_slot", &|c| c.ue_mut(1).channel = Some(constant(0, CapacityUnit::Packets))),
+        ("ue[1].channel.per_slot", &|c| {
+            c.ue_mut(1).channel = Some(constant(0, CapacityUnit::Packets))
+        }),
     ]);
 }
 

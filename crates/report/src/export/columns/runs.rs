@@ -29,16 +29,23 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
-    column!("protocol", "text", "tcp, udp, icmp or, live only, other.", |r| Value::text(&r.flow.protocol)),
-    column!("control", "text", "Congestion control of a TCP flow.", |r| Value::text(&r.flow.control)),
+    column!("protocol", "text", "tcp, udp, icmp or, live only, other.", |r| Value::text(
+        &r.flow.protocol
+    )),
+    column!("control", "text", "Congestion control of a TCP flow.", |r| Value::text(
+        &r.flow.control
+    )),
     column!("ue", "number", "User equipment.", |r| Value::Whole(u64::from(r.flow.ue))),
     column!("qfi", "number", "QoS flow identifier.", |r| Value::Whole(u64::from(r.flow.qfi))),
     column!("low_latency", "true or false", "The scenario asks for the delay of this flow.", |r| {
         Value::Flag(r.flow.low_latency)
     }),
-    column!("entered_packets", "packets", "Packets that entered the UPF in the measured window.", |r| {
-        Value::Whole(r.flow.entered_packets)
-    }),
+    column!(
+        "entered_packets",
+        "packets",
+        "Packets that entered the UPF in the measured window.",
+        |r| { Value::Whole(r.flow.entered_packets) }
+    ),
     column!(
         "delivered_packets",
         "packets",
@@ -48,9 +55,9 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!("dropped_packets", "packets", "Packets dropped in any layer.", |r| Value::Whole(
         r.flow.dropped_packets
     )),
-    column!("marked_packets", "packets", "Packets marked congestion experienced.", |r| Value::Whole(
-        r.flow.marked_packets
-    )),
+    column!("marked_packets", "packets", "Packets marked congestion experienced.", |r| {
+        Value::Whole(r.flow.marked_packets)
+    }),
     column!("goodput_mbit_s", "Mbit/s", "New payload that reached the receiver.", |r| Value::Real(
         r.flow.goodput_mbit_s
     )),
@@ -129,56 +136,65 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!(
         "to_ue_ms_mean",
         "ms",
-        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: mean.",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in \
+         resource blocks: mean.",
         |r| ms(&r.flow.to_ue, |d| d.mean_ms)
     ),
     column!(
         "to_ue_ms_p50",
         "ms",
-        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: median.",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in \
+         resource blocks: median.",
         |r| ms(&r.flow.to_ue, |d| d.p50_ms)
     ),
     column!(
         "to_ue_ms_p95",
         "ms",
-        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: 95th percentile.",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in \
+         resource blocks: 95th percentile.",
         |r| ms(&r.flow.to_ue, |d| d.p95_ms)
     ),
     column!(
         "to_ue_ms_p99",
         "ms",
-        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: 99th percentile.",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in \
+         resource blocks: 99th percentile.",
         |r| ms(&r.flow.to_ue, |d| d.p99_ms)
     ),
     column!(
         "to_ue_ms_max",
         "ms",
-        "From that pull until the UE had the packet whole and in order, where the MAC deals in resource blocks: greatest value.",
+        "From that pull until the UE had the packet whole and in order, where the MAC deals in \
+         resource blocks: greatest value.",
         |r| ms(&r.flow.to_ue, |d| d.max_ms)
     ),
     column!(
         "pdv_ms_p95",
         "ms",
-        "Packet delay variation (RFC 5481 section 4.2): delay less the least delay of the flow's packets, 95th percentile.",
+        "Packet delay variation (RFC 5481 section 4.2): delay less the least delay of the flow's \
+         packets, 95th percentile.",
         |r| ms(&r.flow.delay, |d| pdv(d, d.p95_ms))
     ),
-    column!("pdv_ms_p99", "ms", "Packet delay variation: 99th percentile.", |r| ms(&r.flow.delay, |d| pdv(
-        d, d.p99_ms
-    ))),
-    column!("pdv_ms_p999", "ms", "Packet delay variation: 99.9th percentile.", |r| ms(&r.flow.delay, |d| {
-        pdv(d, d.p999_ms)
-    })),
+    column!("pdv_ms_p99", "ms", "Packet delay variation: 99th percentile.", |r| ms(
+        &r.flow.delay,
+        |d| pdv(d, d.p99_ms)
+    )),
+    column!("pdv_ms_p999", "ms", "Packet delay variation: 99.9th percentile.", |r| ms(
+        &r.flow.delay,
+        |d| { pdv(d, d.p999_ms) }
+    )),
     column!(
         "ipdv_ms_mean",
         "ms",
-        "Difference between the delays up to the UE of a flow's packets delivered one after the other (RFC 5481 section 4.1), mean \
-         without sign.",
+        "Difference between the delays up to the UE of a flow's packets delivered one after the \
+         other (RFC 5481 section 4.1), mean without sign.",
         |r| Value::real(r.flow.ipdv_mean_ms)
     ),
     column!(
         "jain_index",
         "ratio",
-        "Jain's index over the goodputs of the flows of this name: 1 when equal, 1/n when one has all.",
+        "Jain's index over the goodputs of the flows of this name: 1 when equal, 1/n when one has \
+         all.",
         |r| Value::real(r.flow.jain_index)
     ),
     column!(
@@ -188,11 +204,15 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
         |r| Value::real(r.flow.delay_budget_ms)
     ),
     column!("late_packets", "packets", "Packets delivered after their budget.", |r| {
-        if r.flow.delay_budget_ms.is_some() { Value::Whole(r.flow.late_packets) } else { Value::Absent }
+        if r.flow.delay_budget_ms.is_some() {
+            Value::Whole(r.flow.late_packets)
+        } else {
+            Value::Absent
+        }
     }),
-    column!("late_percent", "%", "Those, in percent of the packets delivered.", |r| Value::real(late(
-        r.flow
-    ))),
+    column!("late_percent", "%", "Those, in percent of the packets delivered.", |r| Value::real(
+        late(r.flow)
+    )),
     column!(
         "bound_count",
         "values",
@@ -247,10 +267,12 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
         "Round-trip time samples of a TCP sender or of a ping: number of values.",
         |r| { Value::Whole(r.flow.rtt.count) }
     ),
-    column!("rtt_ms_mean", "ms", "Round-trip time samples of a TCP sender or of a ping: mean.", |r| ms(
-        &r.flow.rtt,
-        |d| d.mean_ms
-    )),
+    column!(
+        "rtt_ms_mean",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: mean.",
+        |r| ms(&r.flow.rtt, |d| d.mean_ms)
+    ),
     column!(
         "rtt_ms_sd",
         "ms",
@@ -263,10 +285,12 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
         "Round-trip time samples of a TCP sender or of a ping: least value.",
         |r| ms(&r.flow.rtt, |d| d.min_ms)
     ),
-    column!("rtt_ms_p50", "ms", "Round-trip time samples of a TCP sender or of a ping: median.", |r| ms(
-        &r.flow.rtt,
-        |d| d.p50_ms
-    )),
+    column!(
+        "rtt_ms_p50",
+        "ms",
+        "Round-trip time samples of a TCP sender or of a ping: median.",
+        |r| ms(&r.flow.rtt, |d| d.p50_ms)
+    ),
     column!(
         "rtt_ms_p95",
         "ms",
@@ -321,9 +345,9 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!("voip_lost_packets", "packets", "Voice packets dropped on their way.", |r| whole(
         r.flow.voip.as_ref().map(|v| v.lost)
     )),
-    column!("voip_late_packets", "packets", "Voice packets that came after their playout.", |r| whole(
-        r.flow.voip.as_ref().map(|v| v.late)
-    )),
+    column!("voip_late_packets", "packets", "Voice packets that came after their playout.", |r| {
+        whole(r.flow.voip.as_ref().map(|v| v.late))
+    }),
     column!("voip_loss_percent", "percent", "Both, of the packets sent.", |r| Value::real(
         r.flow.voip.as_ref().map(|v| v.loss_percent)
     )),
@@ -348,9 +372,9 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!("frames_broken", "frames", "Frames of which a datagram was lost.", |r| whole(
         r.flow.frames.as_ref().map(|f| f.broken)
     )),
-    column!("frames_late", "frames", "Complete frames that took longer than their budget.", |r| whole(
-        r.flow.frames.as_ref().map(|f| f.late)
-    )),
+    column!("frames_late", "frames", "Complete frames that took longer than their budget.", |r| {
+        whole(r.flow.frames.as_ref().map(|f| f.late))
+    }),
     column!(
         "frame_ms_mean",
         "ms",
@@ -392,35 +416,41 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
         .pages
         .as_ref()
         .map_or(Value::Absent, |p| ms(&p.load, |d| d.mean_ms))),
-    column!("page_ms_sd", "ms", "From a page's first request to its last byte: standard deviation.", |r| r
-        .flow
-        .pages
-        .as_ref()
-        .map_or(Value::Absent, |p| ms(&p.load, |d| d.sd_ms))),
+    column!(
+        "page_ms_sd",
+        "ms",
+        "From a page's first request to its last byte: standard deviation.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.load, |d| d.sd_ms))
+    ),
     column!("page_ms_p50", "ms", "From a page's first request to its last byte: median.", |r| r
         .flow
         .pages
         .as_ref()
         .map_or(Value::Absent, |p| ms(&p.load, |d| d.p50_ms))),
-    column!("page_ms_p95", "ms", "From a page's first request to its last byte: 95th percentile.", |r| r
-        .flow
-        .pages
-        .as_ref()
-        .map_or(Value::Absent, |p| ms(&p.load, |d| d.p95_ms))),
-    column!("page_ms_max", "ms", "From a page's first request to its last byte: greatest value.", |r| r
-        .flow
-        .pages
-        .as_ref()
-        .map_or(Value::Absent, |p| ms(&p.load, |d| d.max_ms))),
+    column!(
+        "page_ms_p95",
+        "ms",
+        "From a page's first request to its last byte: 95th percentile.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.load, |d| d.p95_ms))
+    ),
+    column!(
+        "page_ms_max",
+        "ms",
+        "From a page's first request to its last byte: greatest value.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.load, |d| d.max_ms))
+    ),
     column!(
         "utilisation",
         "ratio",
         "What the cell carried over what it could have carried; the same for all flows of a run.",
         |r| Value::real(Metric::Utilisation.of(r.run))
     ),
-    column!("capacity_unit", "text", "Unit of the next two: packets, bytes or resource_blocks.", |r| {
-        Value::text(&r.run.cell.unit)
-    }),
+    column!(
+        "capacity_unit",
+        "text",
+        "Unit of the next two: packets, bytes or resource_blocks.",
+        |r| { Value::text(&r.run.cell.unit) }
+    ),
     column!("offered_capacity", "of capacity_unit", "What the slots could have carried.", |r| {
         Value::Whole(r.run.cell.offered)
     }),
@@ -431,15 +461,21 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!("starved_slots", "slots", "Slots that could have carried more than was there.", |r| {
         Value::Whole(r.run.cell.starved_slots)
     }),
-    column!("upf_backlog_packets_mean", "packets", "UPF backlog averaged over pulls.", |r| backlog(
-        r.run, "upf"
-    )),
-    column!("sdap_backlog_packets_mean", "packets", "SDAP backlog averaged over pulls.", |r| backlog(
-        r.run, "sdap"
-    )),
-    column!("rlc_backlog_packets_mean", "packets", "RLC backlog averaged over pulls.", |r| backlog(
-        r.run, "rlc"
-    )),
+    column!(
+        "upf_backlog_packets_mean",
+        "packets",
+        "UPF backlog averaged over pulls.",
+        |r| backlog(r.run, "upf")
+    ),
+    column!("sdap_backlog_packets_mean", "packets", "SDAP backlog averaged over pulls.", |r| {
+        backlog(r.run, "sdap")
+    }),
+    column!(
+        "rlc_backlog_packets_mean",
+        "packets",
+        "RLC backlog averaged over pulls.",
+        |r| backlog(r.run, "rlc")
+    ),
     column!(
         "run_entered_packets",
         "packets",
@@ -452,18 +488,21 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
         "Packets of all flows taken whole by the MAC in the whole run.",
         |r| Value::Whole(r.run.conservation.delivered)
     ),
-    column!("run_dropped_packets", "packets", "Packets of all flows dropped in the whole run.", |r| {
-        Value::Whole(r.run.conservation.dropped)
-    }),
+    column!(
+        "run_dropped_packets",
+        "packets",
+        "Packets of all flows dropped in the whole run.",
+        |r| { Value::Whole(r.run.conservation.dropped) }
+    ),
     column!(
         "run_queued_packets",
         "packets",
         "Packets of all flows still queued at the end of the run.",
         |r| Value::Whole(r.run.conservation.queued)
     ),
-    column!("run_uplink_packets", "packets", "Packets that UEs sent in the whole run.", |r| Value::Whole(
-        r.run.uplink.entered
-    )),
+    column!("run_uplink_packets", "packets", "Packets that UEs sent in the whole run.", |r| {
+        Value::Whole(r.run.uplink.entered)
+    }),
     column!("run_uplink_delivered_packets", "packets", "Those that reached their servers.", |r| {
         Value::Whole(r.run.uplink.delivered)
     }),
@@ -497,10 +536,14 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
     column!(
         "never_acted",
         "text",
-        "Mechanisms of the method that had no effect in the run, joined by semicolons, e.g. limiter;pacer.",
+        "Mechanisms of the method that had no effect in the run, joined by semicolons, e.g. \
+         limiter;pacer.",
         |r| Value::text(&r.run.never_acted.join(";"))
     ),
-    column!("component_calls", "calls", "Calls into components in the whole run, a measure of work.", |r| {
-        Value::Whole(r.run.component_calls)
-    }),
+    column!(
+        "component_calls",
+        "calls",
+        "Calls into components in the whole run, a measure of work.",
+        |r| { Value::Whole(r.run.component_calls) }
+    ),
 ];

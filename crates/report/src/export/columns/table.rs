@@ -1,4 +1,5 @@
-//! The tables of the result files: what their columns say of themselves, and what their rows are made from.
+//! The tables of the result files: what their columns say of themselves, and what their rows are
+//! made from.
 
 use crate::export::value::Value;
 use justfull_lab::model::Group;
@@ -79,7 +80,8 @@ pub struct CdfPoint<'a> {
     pub group: &'a Group,
     /// The run.
     pub run: &'a RunResult,
-    /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or `other_sojourn`.
+    /// `delay`, `bound`, `rtt`, `one_way`, `frame`, `page`, `low_latency_sojourn` or
+    /// `other_sojourn`.
     pub quantity: &'a str,
     /// Name of the flow or of the layer.
     pub of: &'a str,

@@ -10,7 +10,11 @@ fn bin(row: &SeriesPoint<'_>, values: &[f64]) -> Value {
 
 /// Capacity of a bin when the MAC counts in `unit`.
 pub(super) fn capacity(row: &SeriesPoint<'_>, unit: &str) -> Value {
-    if row.run.cell.unit == unit { bin(row, &row.run.series.capacity_per_slot) } else { Value::Absent }
+    if row.run.cell.unit == unit {
+        bin(row, &row.run.series.capacity_per_slot)
+    } else {
+        Value::Absent
+    }
 }
 
 /// Columns of `series.csv`.
@@ -48,7 +52,10 @@ pub static SERIES_COLUMNS: [Column<SeriesOverTime>; 15] = in_runs![
         r,
         &r.run.series.rlc_packets
     )),
-    column!("rlc_bytes", "bytes", "Mean RLC backlog before a pull.", |r| bin(r, &r.run.series.rlc_bytes)),
+    column!("rlc_bytes", "bytes", "Mean RLC backlog before a pull.", |r| bin(
+        r,
+        &r.run.series.rlc_bytes
+    )),
     column!("delivered_mbit_s", "Mbit/s", "Goodput of all flows.", |r| bin(
         r,
         &r.run.series.delivered_mbit_s
@@ -60,10 +67,13 @@ pub static CDF_COLUMNS: [Column<Cdfs>; 10] = in_runs![
     column!(
         "quantity",
         "text",
-        "What is distributed: delay, bound, rtt, one_way, frame or page of a flow, low_latency_sojourn or other_sojourn in a layer.",
+        "What is distributed: delay, bound, rtt, one_way, frame or page of a flow, \
+         low_latency_sojourn or other_sojourn in a layer.",
         |r| Value::text(r.quantity)
     ),
-    column!("of", "text", "Name of the flow or of the layer (upf, sdap, rlc).", |r| Value::text(r.of)),
+    column!("of", "text", "Name of the flow or of the layer (upf, sdap, rlc).", |r| Value::text(
+        r.of
+    )),
     column!("time_ms", "ms", "A time.", |r| Value::Real(r.time_ms)),
     column!("share", "ratio", "Share of the values at or below it.", |r| Value::Real(r.share)),
 ];
@@ -77,9 +87,9 @@ pub static ENTITY_COLUMNS: [Column<Entities>; 12] = in_runs![
         |r| Value::text(&r.entity.name)
     ),
     column!("layer", "text", "upf, sdap or rlc.", |r| Value::text(&r.entity.layer)),
-    column!("backlog_packets_mean", "packets", "Packets in the queue, mean over time.", |r| Value::Real(
-        r.entity.packets_mean
-    )),
+    column!("backlog_packets_mean", "packets", "Packets in the queue, mean over time.", |r| {
+        Value::Real(r.entity.packets_mean)
+    }),
     column!("backlog_packets_sd", "packets", "Standard deviation over time.", |r| Value::Real(
         r.entity.packets_sd
     )),
@@ -89,5 +99,7 @@ pub static ENTITY_COLUMNS: [Column<Entities>; 12] = in_runs![
         "Bytes in the queue, mean over time; the packet that the RLC is sending counts whole.",
         |r| Value::Real(r.entity.bytes_mean)
     ),
-    column!("backlog_bytes_sd", "bytes", "Standard deviation over time.", |r| Value::Real(r.entity.bytes_sd)),
+    column!("backlog_bytes_sd", "bytes", "Standard deviation over time.", |r| Value::Real(
+        r.entity.bytes_sd
+    )),
 ];

@@ -21,10 +21,17 @@ fn check<T: Table>(columns: &[Column<T>]) {
         let name = column.name;
         assert!(columns[..i].iter().all(|other| other.name != name), "{name} is there twice");
         assert!(column.meaning.ends_with('.') && !column.unit.is_empty(), "{name}");
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+        assert!(
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'),
+            "{name}"
+        );
         if let Some((_, ends)) = suffixes.iter().find(|(unit, _)| *unit == column.unit) {
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            assert!(ends.iter().any(|end| stem.ends_with(end)), "{name} does not end in {}", column.unit);
+            assert!(
+                ends.iter().any(|end| stem.ends_with(end)),
+                "{name} does not end in {}",
+                column.unit
+            );
         }
     }
 }
@@ -59,7 +66,8 @@ fn what_never_acted_is_joined_by_semicolons_and_absent_where_all_acted() {
     let group = &comparison.groups[0];
     let mut run = group.runs[0].clone();
     let column = COLUMNS.iter().find(|c| c.name == "never_acted").expect("a column");
-    let value = |run: &RunResult| (column.value)(&FlowRow { group, run, flow: &group.runs[0].flows[0] });
+    let value =
+        |run: &RunResult| (column.value)(&FlowRow { group, run, flow: &group.runs[0].flows[0] });
     assert_eq!(value(&run), Value::Absent);
     run.never_acted = vec!["limiter".into(), "pacer".into()];
     assert_eq!(value(&run), Value::Text("limiter;pacer".into()));

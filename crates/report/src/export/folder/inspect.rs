@@ -66,7 +66,8 @@ impl State {
             Ok(None) if names.is_empty() => Ok(Self::Empty),
             Ok(None) if names.iter().any(|name| name == "result.json") => Ok(Self::Older),
             Ok(None) => {
-                let names: Vec<String> = names.iter().map(|name| name.display().to_string()).collect();
+                let names: Vec<String> =
+                    names.iter().map(|name| name.display().to_string()).collect();
                 Ok(Self::Other { found: told(&names) })
             }
         }
@@ -129,10 +130,15 @@ impl State {
                 format!("incomplete: {why}; the rest is of {}", of(manifest))
             }
             Self::Incomplete { manifest: None, why } => format!("incomplete: {why}"),
-            Self::Mixed { manifest, why } => format!("mixed: {why}; the rest is of {}", of(manifest)),
+            Self::Mixed { manifest, why } => {
+                format!("mixed: {why}; the rest is of {}", of(manifest))
+            }
             Self::Unreadable { why } => format!("unreadable: {why}"),
             Self::Older => {
-                format!("of an older version, which wrote no {MANIFEST}: nothing tells whether it is whole")
+                format!(
+                    "of an older version, which wrote no {MANIFEST}: nothing tells whether it is \
+                     whole"
+                )
             }
             Self::Other { found } => format!("no results: it holds {found}"),
         }
@@ -154,7 +160,8 @@ fn told(names: &[String]) -> String {
     let (first, others) = names.split_at(names.len().min(TOLD));
     // Whoever made the folder chose them: no name may steer a terminal.
     let first: Vec<String> = first.iter().map(|name| name.escape_debug().to_string()).collect();
-    let others = if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
+    let others =
+        if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
     format!("{}{others}", first.join(", "))
 }
 
@@ -219,7 +226,8 @@ fn foreign_files(
     let known = expected.get(at);
     for name in folder.names()? {
         let text = name.to_str();
-        let path = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
+        let path =
+            |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
         match text.filter(|name| known.is_some_and(|known| known.contains(name))) {
             None => foreign.push(path(&name.to_string_lossy())),
             Some(name) if expected.contains_key(path(name).as_str()) => {
@@ -260,7 +268,8 @@ pub fn inspect(path: &Path) -> io::Result<Inspection> {
         None => None,
     };
     // One that goes while we look belongs to a run that goes on.
-    let state_of = |left: OsString| Some((left.display().to_string(), State::of(&parent, &left).ok()?));
+    let state_of =
+        |left: OsString| Some((left.display().to_string(), State::of(&parent, &left).ok()?));
     let leftovers = leftovers(&parent, name)?.into_iter().filter_map(state_of).collect();
     Ok(Inspection { state, in_use: Lock::is_held(&parent, name), leftovers })
 }

@@ -1,7 +1,8 @@
 //! `.NAME.lock`: who writes the folder `NAME`.
 //!
-//! The lock is the kernel's (`flock`) and ends with its process, however that ends. The file beside the folder only carries it: it
-//! is removed with the lock, and one that a killed process left is no lock.
+//! The lock is the kernel's (`flock`) and ends with its process, however that ends. The file beside
+//! the folder only carries it: it is removed with the lock, and one that a killed process left is
+//! no lock.
 
 use super::super::disk::Dir;
 use std::ffi::{OsStr, OsString};
@@ -35,8 +36,8 @@ pub(super) fn of(file: &OsStr) -> Option<&OsStr> {
 }
 
 impl Lock {
-    /// Takes the lock of `name` in `folder`; none if another holds it for `patience` and longer. `waits` is told once when it is held
-    /// at first.
+    /// Takes the lock of `name` in `folder`; none if another holds it for `patience` and longer.
+    /// `waits` is told once when it is held at first.
     pub(super) fn take(
         folder: &Dir,
         name: &OsStr,
@@ -68,7 +69,8 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(what)) => return Err(what),
             }
-            // Its last holder may have removed the file between our opening and our locking it: then it is nobody's lock.
+            // Its last holder may have removed the file between our opening and our locking it:
+            // then it is nobody's lock.
             let (ours, there) = (file.metadata()?, folder.look(name)?);
             if there.is_some_and(|there| (there.st_dev, there.st_ino) == (ours.dev(), ours.ino())) {
                 return Ok(Some(Self { file, name: name.to_owned() }));

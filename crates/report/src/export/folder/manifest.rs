@@ -10,8 +10,8 @@ use std::path::{Component, Path};
 /// Name of the manifest in its folder.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Version of the layout of a folder: of the manifest and of where files stand. That of what is in the files is
-/// [`SCHEMA`](crate::export::SCHEMA).
+/// Version of the layout of a folder: of the manifest and of where files stand. That of what is in
+/// the files is [`SCHEMA`](crate::export::SCHEMA).
 pub const FORMAT: u32 = 1;
 
 /// Largest manifest that is read; that of the demonstration has 30 kB.
@@ -72,7 +72,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    pub(super) fn new(subject: Subject, origin: Origin, files: Vec<Entry>, missing: Vec<String>) -> Self {
+    pub(super) fn new(
+        subject: Subject,
+        origin: Origin,
+        files: Vec<Entry>,
+        missing: Vec<String>,
+    ) -> Self {
         Self { format: FORMAT, run: identity(&subject, &origin), subject, origin, files, missing }
     }
 
@@ -107,7 +112,8 @@ impl Manifest {
         manifest.sound().map(|()| Some(manifest))
     }
 
-    /// A manifest may come from anyone: it names files in its folder only, each once, and its identity is that of its contents.
+    /// A manifest may come from anyone: it names files in its folder only, each once, and its
+    /// identity is that of its contents.
     fn sound(&self) -> Result<(), String> {
         if self.run != identity(&self.subject, &self.origin) {
             return Err("its run is not the one that it describes".into());

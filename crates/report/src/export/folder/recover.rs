@@ -10,8 +10,9 @@ use std::time::Duration;
 
 /// Cleans up behind killed runs for `name`, whose lock must be held, and says what was done.
 ///
-/// A run that was killed between two renames has moved the earlier results away and not yet put its own in their place: they are
-/// whole, and are put there. Everything else that runs left was never results, or has been replaced, and is removed.
+/// A run that was killed between two renames has moved the earlier results away and not yet put its
+/// own in their place: they are whole, and are put there. Everything else that runs left was never
+/// results, or has been replaced, and is removed.
 pub(super) fn recover(parent: &Dir, name: &OsStr) -> io::Result<Vec<String>> {
     let mut said = Vec::new();
     let mut left = leftovers(parent, name)?;
@@ -22,14 +23,20 @@ pub(super) fn recover(parent: &Dir, name: &OsStr) -> io::Result<Vec<String>> {
         if let Some(at) = whole.or_else(|| left.iter().position(is_old)) {
             parent.rename_new(&left.remove(at), name)?;
             parent.sync()?;
-            said.push(format!("put the results that a killed run had left into {}", name.display()));
+            said.push(format!(
+                "put the results that a killed run had left into {}",
+                name.display()
+            ));
         }
     }
-    let failed: Vec<io::Error> = left.iter().filter_map(|left| parent.remove_tree(left).err()).collect();
+    let failed: Vec<io::Error> =
+        left.iter().filter_map(|left| parent.remove_tree(left).err()).collect();
     let shown = name.display();
     match failed.first() {
         // It takes room, and does no other harm.
-        Some(why) => said.push(format!("cannot remove what a killed run had left beside {shown}: {why}")),
+        Some(why) => {
+            said.push(format!("cannot remove what a killed run had left beside {shown}: {why}"))
+        }
         None if left.is_empty() => {}
         None => said.push(format!("removed what a killed run had left beside {shown}")),
     }

@@ -65,15 +65,17 @@ impl Place {
     /// Names beside the folder and its own.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.above).expect("a folder");
-        let mut names: Vec<String> =
-            entries.map(|e| e.expect("an entry").file_name().into_string().expect("text")).collect();
+        let mut names: Vec<String> = entries
+            .map(|e| e.expect("an entry").file_name().into_string().expect("text"))
+            .collect();
         names.sort();
         names
     }
 
     fn plant(&self, name: &str, text: &str) {
         let path = self.above.path().join(name);
-        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder can be made");
+        fs::create_dir_all(path.parent().expect("it is in a folder"))
+            .expect("a folder can be made");
         fs::write(path, text).expect("a file can be made");
     }
 }
@@ -145,7 +147,8 @@ impl Before {
             assert_eq!(names, Vec::<String>::new(), "{case}");
             return;
         }
-        let notes = ["out/notes.txt", "out.old/notes.txt"].map(|path| place.above.path().join(path));
+        let notes =
+            ["out/notes.txt", "out.old/notes.txt"].map(|path| place.above.path().join(path));
         assert_eq!(notes.iter().filter(|path| path.exists()).count(), 1, "{case}: {names:?}");
         assert!(names.iter().all(|name| name == "out.old"), "{case}: {names:?}");
     }
@@ -166,7 +169,11 @@ fn walk(before: Before, fault: fn(usize) -> Fault, no_exchange: bool) -> usize {
         }
         let killed = matches!(fault(k), Fault::From(_));
         let found = place.inspect();
-        let left = place.names().iter().filter(|n| n.starts_with(".out.") && !n.ends_with(".lock")).count();
+        let left = place
+            .names()
+            .iter()
+            .filter(|n| n.starts_with(".out.") && !n.ends_with(".lock"))
+            .count();
         assert_eq!(found.leftovers.len(), left, "{case}: every leftover is told");
         if killed {
             // The next run for this place cleans up, whatever becomes of it.
@@ -185,7 +192,8 @@ fn walk(before: Before, fault: fn(usize) -> Fault, no_exchange: bool) -> usize {
     unreachable!("a run has an end")
 }
 
-/// F2: every step fails once; the process is killed before every step; with and without the exchange of names.
+/// F2: every step fails once; the process is killed before every step; with and without the
+/// exchange of names.
 #[test]
 fn whichever_step_fails_the_old_results_are_whole_or_the_new_ones() {
     for before in [Before::Nothing, Before::Empty, Before::Results, Before::Notes] {
@@ -206,7 +214,10 @@ fn a_killed_run_between_two_renames_has_its_results_put_in_their_place() {
     under(plan, || place.run(2, false)).0.expect_err("it was killed");
     let found = place.inspect();
     assert_eq!(found.state, None, "between the renames nothing is there");
-    assert!(found.leftovers.iter().all(|(_, state)| matches!(state, State::Complete(_))), "{found:?}");
+    assert!(
+        found.leftovers.iter().all(|(_, state)| matches!(state, State::Complete(_))),
+        "{found:?}"
+    );
     assert_eq!(found.leftovers.len(), 2);
     let (folder, said) = place.open("run", false).expect("it may be replaced");
     assert_eq!(
@@ -256,7 +267,9 @@ fn what_is_not_of_the_same_subject_needs_force_and_is_named() {
     let place = Before::Notes.make();
     let told = refused(&place);
     assert!(
-        told.contains("which holds something else: no results: it holds notes.txt, allowed is an empty"),
+        told.contains(
+            "which holds something else: no results: it holds notes.txt, allowed is an empty"
+        ),
         "{told}"
     );
     let said = place.run(2, true).expect("it is forced");
@@ -307,11 +320,15 @@ fn results_of_live_runs_are_never_replaced() {
 
     let next = || {
         let above = place.above.path();
-        let (folder, _) =
-            ResultsFolder::create_new(above, "out", "out", &subject("live")).expect("it can be written");
+        let (folder, _) = ResultsFolder::create_new(above, "out", "out", &subject("live"))
+            .expect("it can be written");
         folder.path().file_name().expect("a name").to_owned()
     };
-    assert_eq!((next(), next()), ("out-2".into(), "out-2".into()), "one that came to nothing leaves nothing");
+    assert_eq!(
+        (next(), next()),
+        ("out-2".into(), "out-2".into()),
+        "one that came to nothing leaves nothing"
+    );
     place.plant(".out-9.0123456789abcdef/runs.csv", "");
     place.plant(".out-8.lock", "");
     place.plant(".mine.0123456789abcdef/a", "");
@@ -333,7 +350,9 @@ fn a_live_run_keeps_the_files_that_the_disk_takes() {
         let place = Place::new();
         let plan = Plan { fault: Some(Fault::Once(k)), ..Plan::default() };
         let ((opened, outcome), _, failed) = under(plan, || {
-            let Ok((mut folder, _)) = place.open("live", false) else { return (false, Ok(Vec::new())) };
+            let Ok((mut folder, _)) = place.open("live", false) else {
+                return (false, Ok(Vec::new()));
+            };
             fill(&mut folder, 1).expect("a file that is lost does not end the writing");
             (true, folder.publish(origin(1)).map_err(|e| e.to_string()))
         });
@@ -346,7 +365,10 @@ fn a_live_run_keeps_the_files_that_the_disk_takes() {
                 assert_eq!(why, format!("missing: {}", manifest.missing[0]));
                 let error = outcome.expect_err("it is told");
                 let name = place.out().join(&manifest.missing[0]);
-                assert!(error.starts_with(&format!("cannot write {}: ", name.display())), "{error}");
+                assert!(
+                    error.starts_with(&format!("cannot write {}: ", name.display())),
+                    "{error}"
+                );
                 assert!(
                     error.contains("; 2 of the 3 files are kept, manifest.json names the others"),
                     "{error}"
@@ -379,7 +401,8 @@ fn planted_links_are_not_followed() {
 
     let (mut folder, _) = place.open("run", false).expect("it is free");
     folder.write("runs.csv", |out| out.write_all(b"x")).expect("there is room");
-    let staging = place.names().into_iter().find(|name| name.starts_with(".out.") && !name.ends_with("lock"));
+    let staging =
+        place.names().into_iter().find(|name| name.starts_with(".out.") && !name.ends_with("lock"));
     let staging = place.above.path().join(staging.expect("it is being written"));
     symlink(victim.out(), staging.join("cdf.csv")).expect("a link can be made");
     folder.write("cdf.csv", |out| out.write_all(b"x")).expect_err("a link stands there");
@@ -397,11 +420,13 @@ fn a_check_tells_whole_results_from_all_others() {
         spoil(&place);
         place.inspect().state.expect("a folder").in_words()
     };
-    let gone =
-        |path: &'static str| move |p: &Place| fs::remove_file(p.out().join(path)).expect("it is there");
+    let gone = |path: &'static str| {
+        move |p: &Place| fs::remove_file(p.out().join(path)).expect("it is there")
+    };
     assert!(words(&|_| {}).starts_with("complete: 3 files, "));
     assert!(
-        words(&gone("figures/a.svg")).starts_with("incomplete: missing: figures/a.svg; the rest is of run ")
+        words(&gone("figures/a.svg"))
+            .starts_with("incomplete: missing: figures/a.svg; the rest is of run ")
     );
     assert!(
         words(&|p| fs::remove_dir_all(p.out().join("figures")).expect("it is there"))
@@ -412,8 +437,14 @@ fn a_check_tells_whole_results_from_all_others() {
             .starts_with("mixed: not as the run wrote them: runs.csv;")
     );
     assert!(words(&|p| p.plant("out/runs.csv", "")).starts_with("mixed: "));
-    assert!(words(&|p| p.plant("out/figures/c.svg", "")).starts_with("mixed: not of the run: figures/c.svg"));
-    assert!(words(&|p| p.plant("out/x\u{1b}[2J", "")).contains("x\\u{1b}[2J"), "no name steers a terminal");
+    assert!(
+        words(&|p| p.plant("out/figures/c.svg", ""))
+            .starts_with("mixed: not of the run: figures/c.svg")
+    );
+    assert!(
+        words(&|p| p.plant("out/x\u{1b}[2J", "")).contains("x\\u{1b}[2J"),
+        "no name steers a terminal"
+    );
     let link = |p: &Place| {
         let (at, to) = (p.out().join("runs.csv"), p.above.path().join("elsewhere"));
         fs::rename(&at, &to).and_then(|()| symlink(to, at)).expect("a link can be made");
@@ -422,8 +453,9 @@ fn a_check_tells_whole_results_from_all_others() {
     assert!(words(&gone("manifest.json")).starts_with("no results: it holds figures, runs.csv"));
     let other = Before::Results.make();
     other.run(2, false).expect("there is room");
-    let swapped =
-        |p: &Place| drop(fs::copy(other.out().join("manifest.json"), p.out().join("manifest.json")));
+    let swapped = |p: &Place| {
+        drop(fs::copy(other.out().join("manifest.json"), p.out().join("manifest.json")))
+    };
     assert!(words(&swapped).starts_with("mixed: "), "a manifest of another run");
 }
 
@@ -432,14 +464,21 @@ fn a_check_tells_whole_results_from_all_others() {
 fn a_manifest_that_cannot_be_believed_is_refused() {
     let with = |change: &dyn Fn(&mut Manifest)| {
         let place = Before::Results.make();
-        let mut manifest = place.inspect().state.and_then(|s| s.manifest().cloned()).expect("it is complete");
+        let mut manifest =
+            place.inspect().state.and_then(|s| s.manifest().cloned()).expect("it is complete");
         change(&mut manifest);
         place.plant("out/manifest.json", &serde_json::to_string(&manifest).expect("JSON"));
         place.inspect().state.expect("a folder").in_words()
     };
-    for path in
-        ["../out/runs.csv", "/etc/passwd", "", ".", "figures//a.svg", "figures/./a.svg", "manifest.json"]
-    {
+    for path in [
+        "../out/runs.csv",
+        "/etc/passwd",
+        "",
+        ".",
+        "figures//a.svg",
+        "figures/./a.svg",
+        "manifest.json",
+    ] {
         let told = with(&|m| m.files[0].path = path.into());
         assert!(told.starts_with("unreadable: manifest.json: it names"), "{path}: {told}");
     }
@@ -468,10 +507,15 @@ fn a_manifest_that_cannot_be_believed_is_refused() {
 fn places_that_cannot_be_replaced_are_refused() {
     for path in ["", ".", "..", "/", "a/.."] {
         let told = ResultsFolder::open(Path::new(path), subject("run"), true, &mut || {}).map(drop);
-        assert!(told.expect_err("it has no name").to_string().contains("a folder with a name"), "{path}");
+        assert!(
+            told.expect_err("it has no name").to_string().contains("a folder with a name"),
+            "{path}"
+        );
     }
     let long = "x".repeat(201);
-    ResultsFolder::open(Path::new(&long), subject("run"), true, &mut || {}).map(drop).expect_err("too long");
+    ResultsFolder::open(Path::new(&long), subject("run"), true, &mut || {})
+        .map(drop)
+        .expect_err("too long");
     let told = ResultsFolder::open(Path::new("/proc"), subject("run"), true, &mut || {}).map(drop);
     told.expect_err("it is mounted, or nobody may write beside it");
 }
@@ -481,5 +525,8 @@ fn a_folder_keeps_its_permissions() {
     let place = Before::Empty.make();
     fs::set_permissions(place.out(), fs::Permissions::from_mode(0o750)).expect("it is ours");
     place.run(1, false).expect("it is empty");
-    assert_eq!(fs::metadata(place.out()).expect("it is there").permissions().mode() & 0o7777, 0o750);
+    assert_eq!(
+        fs::metadata(place.out()).expect("it is there").permissions().mode() & 0o7777,
+        0o750
+    );
 }

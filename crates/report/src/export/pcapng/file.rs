@@ -1,4 +1,5 @@
-//! The blocks of a pcapng file: a section with its interfaces, packets with a comment each, and counts at the end.
+//! The blocks of a pcapng file: a section with its interfaces, packets with a comment each, and
+//! counts at the end.
 
 use crate::export::facts::Provenance;
 use crate::export::sink::{ExportError, Sink};
@@ -87,7 +88,8 @@ pub struct Kept<'a> {
     pub original: u32,
 }
 
-/// How far what has been handed to a [`Sink`] may be ahead of the disk, in bytes: more than its buffer.
+/// How far what has been handed to a [`Sink`] may be ahead of the disk, in bytes: more than its
+/// buffer.
 const AHEAD: u64 = 1 << 18;
 
 /// A capture of raw IP packets (LINKTYPE_RAW) that is being written.
@@ -101,7 +103,8 @@ pub struct PacketFile {
 }
 
 impl PacketFile {
-    /// Opens `path` for what `provenance` describes. Each of `interfaces` has a name and a description; packets are cut at `snaplen`.
+    /// Opens `path` for what `provenance` describes. Each of `interfaces` has a name and a
+    /// description; packets are cut at `snaplen`.
     ///
     /// # Errors
     /// Names the file when it cannot be written.
@@ -112,8 +115,12 @@ impl PacketFile {
         snaplen: u32,
     ) -> Result<Self, ExportError> {
         let counts = vec![(0, 0); interfaces.len()];
-        let mut file =
-            Self { sink: Sink::create(path)?, block: Block::default(), ends: VecDeque::from([0]), counts };
+        let mut file = Self {
+            sink: Sink::create(path)?,
+            block: Block::default(),
+            ends: VecDeque::from([0]),
+            counts,
+        };
         match file.header(provenance, interfaces, snaplen) {
             Ok(()) => Ok(file),
             Err(what) => Err(file.failed(what)),
@@ -164,7 +171,13 @@ impl PacketFile {
     ///
     /// # Panics
     /// When there is no such interface.
-    pub fn put(&mut self, interface: usize, at: Instant, packet: Kept<'_>, comment: &str) -> io::Result<()> {
+    pub fn put(
+        &mut self,
+        interface: usize,
+        at: Instant,
+        packet: Kept<'_>,
+        comment: &str,
+    ) -> io::Result<()> {
         let block = &mut self.block;
         block.begin(ENHANCED_PACKET);
         block.u32(interface as u32);
@@ -213,7 +226,8 @@ impl PacketFile {
         }
     }
 
-    /// As [`PacketFile::commit`], for what cannot be captured again: when the disk refuses, the blocks that it took whole stay.
+    /// As [`PacketFile::commit`], for what cannot be captured again: when the disk refuses, the
+    /// blocks that it took whole stay.
     ///
     /// # Errors
     /// Names the file when the disk refuses, and says whether something stays.
@@ -224,7 +238,8 @@ impl PacketFile {
         }
     }
 
-    /// Ends the file after the last block that is whole on the disk, which answered `what` to more. Returns that as the file's error.
+    /// Ends the file after the last block that is whole on the disk, which answered `what` to more.
+    /// Returns that as the file's error.
     #[must_use]
     pub fn keep(self, what: io::Error) -> ExportError {
         let Self { sink, ends, .. } = self;

@@ -1,4 +1,5 @@
-//! IPv4, TCP, UDP and ICMP headers of packets whose payload is zeros: RFC 791, 9293, 7323, 2018, 768, 792; checksums by RFC 1071.
+//! IPv4, TCP, UDP and ICMP headers of packets whose payload is zeros: RFC 791, 9293, 7323, 2018,
+//! 768, 792; checksums by RFC 1071.
 
 use justfull_base::{Dscp, Ecn, Instant, Packet};
 use justfull_ran::FiveTuple;
@@ -42,8 +43,8 @@ const OPTION_TIMESTAMPS: u8 = 8;
 const FIRST: u64 = 1;
 /// The server's own window, in which the UE sends nothing.
 const SERVER_WINDOW: u16 = u16::MAX;
-/// Shift of the window of acknowledgements (RFC 7323 section 2): no handshake in the file tells it, so a reader shows the
-/// window in units of 128 bytes.
+/// Shift of the window of acknowledgements (RFC 7323 section 2): no handshake in the file tells it,
+/// so a reader shows the window in units of 128 bytes.
 const WINDOW_SHIFT: u32 = 7;
 
 /// The part of a packet that is kept, and its whole length.
@@ -97,7 +98,14 @@ impl Addressed {
             Content::Tcp(segment) => {
                 let flags = FLAG_ACK | if segment.cwr { FLAG_CWR } else { 0 };
                 let ports = [self.server_port, self.ue_port];
-                tcp_header(rest, ports, [FIRST + segment.seq, FIRST], flags, SERVER_WINDOW, TCP_BYTES);
+                tcp_header(
+                    rest,
+                    ports,
+                    [FIRST + segment.seq, FIRST],
+                    flags,
+                    SERVER_WINDOW,
+                    TCP_BYTES,
+                );
                 timestamps(&mut rest[20..], segment.sent_at, Instant::ZERO);
                 seal(rest, 16, length, self.server, self.ue, PROTOCOL_TCP);
                 (PROTOCOL_TCP, TCP_BYTES)
@@ -114,7 +122,14 @@ impl Addressed {
                 (PROTOCOL_UDP, UDP_BYTES)
             }
         };
-        ipv4_header(ip, packet.size, packet.id as u16, packet.ecn, protocol, [self.server, self.ue]);
+        ipv4_header(
+            ip,
+            packet.size,
+            packet.id as u16,
+            packet.ecn,
+            protocol,
+            [self.server, self.ue],
+        );
         // RFC 2474 section 3: the six bits before those of ECN.
         ip[1] |= self.dscp.get() << 2;
         seal_ipv4(ip);
@@ -144,7 +159,12 @@ impl Addressed {
         tcp_header(tcp, ports, [FIRST, FIRST + ack.cumulative], flags, window, used);
         timestamps(&mut tcp[20..], now, ack.ts_echo);
         if sack > 0 {
-            tcp[32..36].copy_from_slice(&[OPTION_NOP, OPTION_NOP, OPTION_SACK, 2 + 8 * blocks.len() as u8]);
+            tcp[32..36].copy_from_slice(&[
+                OPTION_NOP,
+                OPTION_NOP,
+                OPTION_SACK,
+                2 + 8 * blocks.len() as u8,
+            ]);
             for (i, block) in blocks.iter().enumerate() {
                 put32(tcp, 36 + 8 * i, (FIRST + block.start) as u32);
                 put32(tcp, 40 + 8 * i, (FIRST + block.end) as u32);
@@ -165,7 +185,14 @@ fn put32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
 }
 
-fn ipv4_header(ip: &mut [u8], size: u32, id: u16, ecn: Ecn, protocol: u8, [from, to]: [[u8; 4]; 2]) {
+fn ipv4_header(
+    ip: &mut [u8],
+    size: u32,
+    id: u16,
+    ecn: Ecn,
+    protocol: u8,
+    [from, to]: [[u8; 4]; 2],
+) {
     ip[0] = 0x45;
     // RFC 3168 section 5: the codepoints by their bits.
     ip[1] = match ecn {
@@ -202,7 +229,14 @@ fn echo(icmp: &mut [u8], kind: u8, identifier: u16, number: u16) {
 }
 
 /// All of a TCP header but options and checksum; numbers are taken modulo 2^32.
-fn tcp_header(tcp: &mut [u8], ports: [u16; 2], [seq, ack]: [u64; 2], flags: u8, window: u16, length: usize) {
+fn tcp_header(
+    tcp: &mut [u8],
+    ports: [u16; 2],
+    [seq, ack]: [u64; 2],
+    flags: u8,
+    window: u16,
+    length: usize,
+) {
     put16(tcp, 0, ports[0]);
     put16(tcp, 2, ports[1]);
     put32(tcp, 4, seq as u32);
@@ -220,7 +254,8 @@ fn timestamps(options: &mut [u8], value: Instant, echo: Instant) {
     put32(options, 8, us(echo));
 }
 
-/// Puts the checksum over pseudo-header, `header` and a payload of zeros, which adds nothing, at `at`.
+/// Puts the checksum over pseudo-header, `header` and a payload of zeros, which adds nothing, at
+/// `at`.
 fn seal(header: &mut [u8], at: usize, length: usize, from: [u8; 4], to: [u8; 4], protocol: u8) {
     let pseudo = words(&from) + words(&to) + u32::from(protocol) + length as u32;
     let sum = checksum(pseudo + words(header));

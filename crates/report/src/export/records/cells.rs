@@ -17,7 +17,8 @@ pub(super) enum Values {
 /// What is kept of one column until its row group is written.
 pub(super) struct Cells {
     pub(super) values: Values,
-    /// For each row whether it has a value: Parquet's definition levels, 1 and 0. None where every row has one.
+    /// For each row whether it has a value: Parquet's definition levels, 1 and 0. None where every
+    /// row has one.
     pub(super) levels: Option<Vec<i16>>,
 }
 
@@ -30,11 +31,14 @@ pub(super) trait Cell: Copy {
 impl Cell for u64 {
     fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>) {
         match &mut cells.values {
-            // The width of a column is chosen so that its values fit; a reader takes the bits as unsigned.
+            // The width of a column is chosen so that its values fit; a reader takes the bits as
+            // unsigned.
             Values::Four(to) => {
                 put(to, &mut cells.levels, rows, |r| read(r).map(|n| (n as u32).cast_signed()))
             }
-            Values::Eight(to) => put(to, &mut cells.levels, rows, |r| read(r).map(u64::cast_signed)),
+            Values::Eight(to) => {
+                put(to, &mut cells.levels, rows, |r| read(r).map(u64::cast_signed))
+            }
             Values::Names(_) | Values::Same(_) | Values::SameName => {
                 debug_assert!(
                     false,

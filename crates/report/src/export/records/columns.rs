@@ -85,7 +85,8 @@ pub struct RecordColumn<R> {
     pub optional: bool,
     /// Its content in one record.
     pub read: Read<R>,
-    /// Adds its content in many records: `read` in a loop of its own, so that the call is not made for each cell.
+    /// Adds its content in many records: `read` in a loop of its own, so that the call is not made
+    /// for each cell.
     #[cfg(feature = "parquet")]
     pub(super) append: fn(&[R], &mut Cells),
 }
@@ -123,7 +124,8 @@ impl fmt::Debug for Stamp {
     }
 }
 
-/// What became of one packet. Instants are in ns of simulated time. Kept small: as many are kept as packets wait.
+/// What became of one packet. Instants are in ns of simulated time. Kept small: as many are kept as
+/// packets wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketRecord {
     /// Number in order of entry.
@@ -215,7 +217,9 @@ macro_rules! column {
             append: |_, _| {},
         }
     };
-    ($name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr, $value:expr) => {
+    (
+        $name:literal, $unit:literal, $meaning:literal, $optional:literal, $read:expr, $value:expr
+    ) => {
         RecordColumn {
             name: $name,
             unit: $unit,
@@ -230,7 +234,8 @@ macro_rules! column {
 
 /// Columns of packet records.
 pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
-    column!("packet", "number", "Number of the packet in order of entry.", whole Eight |r| Some(r.id)),
+    column!("packet", "number", "Number of the packet in order of entry.",
+        whole Eight |r| Some(r.id)),
     column!("flow", "number", "Number of the flow.", whole Four |r| Some(u64::from(r.flow))),
     column!(
         "class",
@@ -254,11 +259,15 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
         "tcp, udp, icmp or, live only, other.",
         name Protocols |r| Some(r.protocol as u32)
     ),
-    column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.", whole Eight |r| Some(r.entered)),
-    column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.", maybe Eight |r| r.left_upf.get()),
-    column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.", maybe Eight |r| r.left_sdap.get()),
+    column!("entered_ns", "ns", "Entry into the UPF, from the start of the run.",
+        whole Eight |r| Some(r.entered)),
+    column!("left_upf_ns", "ns", "When it went from the UPF to SDAP.",
+        maybe Eight |r| r.left_upf.get()),
+    column!("left_sdap_ns", "ns", "When it went from SDAP to the RLC.",
+        maybe Eight |r| r.left_sdap.get()),
     column!(
-        "left_rlc_ns", "ns", "The pull that took its last byte, also where it was lost on the air after that.",
+        "left_rlc_ns", "ns",
+            "The pull that took its last byte, also where it was lost on the air after that.",
         maybe Eight |r| r.left_rlc.get()
     ),
     column!(
@@ -279,11 +288,13 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
     ),
     column!(
         "on_air_ns", "ns",
-        "From that pull until the UE had it whole and in order, without `air.delay`: HARQ, RLC's reassembly, PDCP's order; 0 where \
+        "From that pull until the UE had it whole and in order, without `air.delay`: HARQ, RLC's \
+         reassembly, PDCP's order; 0 where \
          the MAC does not deal in resource blocks.",
         maybe Eight |r| r.on_air()
     ),
-    column!("dropped_ns", "ns", "When it was dropped.", maybe Eight |r| r.ended.get().filter(|_| r.dropped.is_some())),
+    column!("dropped_ns", "ns", "When it was dropped.",
+        maybe Eight |r| r.ended.get().filter(|_| r.dropped.is_some())),
     column!(
         "dropped_at",
         "text",
@@ -293,7 +304,8 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
     column!(
         "drop_reason",
         "text",
-        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, discard_timer, no_rule, harq, \
+        "Why it was dropped: overflow, overflow_victim, aqm_enqueue, aqm_dequeue, aqm_timeout, \
+         discard_timer, no_rule, harq, \
          max_retransmissions or reassembly.",
         maybe name Reasons |r| r.dropped.map(|(_, reason)| reason as u32)
     ),
@@ -305,14 +317,16 @@ pub static PACKET_COLUMNS: [RecordColumn<PacketRecord>; 24] = [
     ),
     column!("method", "text", "Name of the run's method.", run false Method),
     column!("seed", "number", "Seed of the run.", run false Seed),
-    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.", run true Point),
+    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.",
+        run true Point),
 ];
 
 /// Columns of slot records.
 pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 16] = [
     column!("time_ns", "ns", "The pull, from the start of the run.", whole Eight |r| Some(r.time)),
     column!(
-        "capacity_packets", "packets", "What the cell could have carried, where the MAC counts packets.",
+        "capacity_packets", "packets",
+            "What the cell could have carried, where the MAC counts packets.",
         maybe Eight |r| (r.unit == SlotUnit::Packets).then_some(r.capacity)
     ),
     column!(
@@ -320,7 +334,8 @@ pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 16] = [
         maybe Eight |r| (r.unit == SlotUnit::Bytes).then_some(r.capacity)
     ),
     column!(
-        "capacity_rbs", "resource blocks", "What the cell offered, where the MAC deals in resource blocks.",
+        "capacity_rbs", "resource blocks",
+            "What the cell offered, where the MAC deals in resource blocks.",
         maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.capacity)
     ),
     column!(
@@ -335,13 +350,20 @@ pub static SLOT_COLUMNS: [RecordColumn<SlotRecord>; 16] = [
         "used_rbs", "resource blocks", "What it used, where the MAC deals in resource blocks.",
         maybe Eight |r| (r.unit == SlotUnit::ResourceBlocks).then_some(r.used)
     ),
-    column!("upf_packets", "packets", "Packets in the UPF before the pull.", whole Eight |r| Some(r.packets[0])),
-    column!("upf_bytes", "bytes", "Bytes in the UPF before the pull.", whole Eight |r| Some(r.bytes[0])),
-    column!("sdap_packets", "packets", "Packets in SDAP before the pull.", whole Eight |r| Some(r.packets[1])),
-    column!("sdap_bytes", "bytes", "Bytes in SDAP before the pull.", whole Eight |r| Some(r.bytes[1])),
-    column!("rlc_packets", "packets", "Packets in the RLC before the pull.", whole Eight |r| Some(r.packets[2])),
-    column!("rlc_bytes", "bytes", "Bytes in the RLC before the pull.", whole Eight |r| Some(r.bytes[2])),
+    column!("upf_packets", "packets", "Packets in the UPF before the pull.",
+        whole Eight |r| Some(r.packets[0])),
+    column!("upf_bytes", "bytes", "Bytes in the UPF before the pull.",
+        whole Eight |r| Some(r.bytes[0])),
+    column!("sdap_packets", "packets", "Packets in SDAP before the pull.",
+        whole Eight |r| Some(r.packets[1])),
+    column!("sdap_bytes", "bytes", "Bytes in SDAP before the pull.",
+        whole Eight |r| Some(r.bytes[1])),
+    column!("rlc_packets", "packets", "Packets in the RLC before the pull.",
+        whole Eight |r| Some(r.packets[2])),
+    column!("rlc_bytes", "bytes", "Bytes in the RLC before the pull.",
+        whole Eight |r| Some(r.bytes[2])),
     column!("method", "text", "Name of the run's method.", run false Method),
     column!("seed", "number", "Seed of the run.", run false Seed),
-    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.", run true Point),
+    column!("point", "text", "Point of the sweep, e.g. interval_ms = 20; none without a sweep.",
+        run true Point),
 ];

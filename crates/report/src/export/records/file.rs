@@ -15,7 +15,8 @@ use std::thread::{Builder, JoinHandle};
 /// Records that are handed to the writer at once.
 const BLOCK: usize = 1 << 10;
 
-/// Blocks that may wait for the writer: what a run makes while a row group is encoded, so that neither waits for the other.
+/// Blocks that may wait for the writer: what a run makes while a row group is encoded, so that
+/// neither waits for the other.
 const WAITING: usize = 64;
 
 /// Form of a file of records.
@@ -59,18 +60,20 @@ enum Form {
 struct Writer<R: 'static> {
     form: Form,
     columns: &'static [RecordColumn<R>],
-    /// Names by column; of a fact of the run its text alone; empty for whole numbers and what does not exist.
+    /// Names by column; of a fact of the run its text alone; empty for whole numbers and what does
+    /// not exist.
     names: Vec<Vec<String>>,
 }
 
-/// What the run tells the writer. A channel that is closed without `Finish` belongs to a file that nobody wants.
+/// What the run tells the writer. A channel that is closed without `Finish` belongs to a file that
+/// nobody wants.
 enum Message<R> {
     Block(Vec<R>),
     Finish,
 }
 
-/// A file of records of kind `R` that is being written, by a thread of its own: encoding takes about as long as the run that makes
-/// the records. What is written does not depend on when.
+/// A file of records of kind `R` that is being written, by a thread of its own: encoding takes
+/// about as long as the run that makes the records. What is written does not depend on when.
 pub struct RecordFile<R: 'static> {
     block: Vec<R>,
     to_writer: Option<SyncSender<Message<R>>>,
@@ -94,9 +97,12 @@ impl<R> Writer<R> {
         let names: Vec<Vec<String>> = names.collect();
         let form = match format {
             #[cfg(feature = "parquet")]
-            Format::Parquet => {
-                Form::Parquet(Box::new(parquet::Writer::new(sink, columns, &names, &facts.provenance)?))
-            }
+            Format::Parquet => Form::Parquet(Box::new(parquet::Writer::new(
+                sink,
+                columns,
+                &names,
+                &facts.provenance,
+            )?)),
             Format::Csv => {
                 text::csv_header(&mut sink, columns, &facts.provenance)?;
                 Form::Csv(sink)
@@ -109,8 +115,13 @@ impl<R> Writer<R> {
         Ok(Self { form, columns, names })
     }
 
-    /// Writes what comes until it is told to finish; the sink of the whole file then, none when nobody wants it any more.
-    fn run(mut self, blocks: &Receiver<Message<R>>, emptied: &Sender<Vec<R>>) -> io::Result<Option<Sink>> {
+    /// Writes what comes until it is told to finish; the sink of the whole file then, none when
+    /// nobody wants it any more.
+    fn run(
+        mut self,
+        blocks: &Receiver<Message<R>>,
+        emptied: &Sender<Vec<R>>,
+    ) -> io::Result<Option<Sink>> {
         while let Ok(message) = blocks.recv() {
             let Message::Block(mut block) = message else {
                 return match self.form {
@@ -148,7 +159,8 @@ impl<R: Send> RecordFile<R> {
         let writer = Writer::new(Sink::create(path)?, format, columns, facts).map_err(failed)?;
         let (to_writer, blocks) = sync_channel(WAITING);
         let (give_back, emptied) = channel();
-        let thread = Builder::new().name("records".into()).spawn(move || writer.run(&blocks, &give_back));
+        let thread =
+            Builder::new().name("records".into()).spawn(move || writer.run(&blocks, &give_back));
         Ok(Self {
             block: Vec::with_capacity(BLOCK),
             to_writer: Some(to_writer),
@@ -160,7 +172,8 @@ impl<R: Send> RecordFile<R> {
     /// Adds a record.
     ///
     /// # Errors
-    /// What the disk answers, perhaps to a record before this one: records are kept for a while before they are written.
+    /// What the disk answers, perhaps to a record before this one: records are kept for a while
+    /// before they are written.
     #[inline]
     pub fn push(&mut self, record: R) -> io::Result<()> {
         self.block.push(record);
@@ -194,7 +207,8 @@ impl<R: Send> RecordFile<R> {
     /// # Errors
     /// Names the file when the disk refuses; nothing is left behind then.
     pub fn commit(mut self, path: &Path) -> Result<(), ExportError> {
-        let written = self.hand_on().and_then(|()| self.tell(Message::Finish)).and_then(|()| self.join());
+        let written =
+            self.hand_on().and_then(|()| self.tell(Message::Finish)).and_then(|()| self.join());
         match written.map_err(|what| ExportError { path: path.into(), what })? {
             Some(sink) => sink.commit(),
             None => Ok(()),
@@ -206,7 +220,8 @@ impl<R> Drop for RecordFile<R> {
     fn drop(&mut self) {
         self.to_writer = None;
         if let Some(writer) = self.writer.take() {
-            // The half of a file is gone when its writer is; how that went interests nobody any more.
+            // The half of a file is gone when its writer is; how that went interests nobody any
+            // more.
             let _ = writer.join();
         }
     }

@@ -1,7 +1,8 @@
 //! Records as Apache Parquet (format version 2, github.com/apache/parquet-format).
 //!
-//! Instants and counters rise or repeat, so whole numbers are delta-encoded; names go through a dictionary. Snappy is on top: a
-//! quarter of the time of stronger codes, and every reader knows it.
+//! Instants and counters rise or repeat, so whole numbers are delta-encoded; names go through a
+//! dictionary. Snappy is on top: a quarter of the time of stronger codes, and every reader knows
+//! it.
 
 use super::cells::{Cells, Values};
 use super::columns::{Fact, Read, RecordColumn, Width};
@@ -48,7 +49,9 @@ fn schema<R>(columns: &[RecordColumn<R>]) -> Result<Type, ParquetError> {
     let field = |column: &RecordColumn<R>| {
         let (physical, converted) = match column.read {
             Read::Whole(Width::Four, _) => (Physical::INT32, ConvertedType::NONE),
-            Read::Whole(Width::Eight, _) | Read::Run(Fact::Seed) => (Physical::INT64, ConvertedType::NONE),
+            Read::Whole(Width::Eight, _) | Read::Run(Fact::Seed) => {
+                (Physical::INT64, ConvertedType::NONE)
+            }
             Read::Name(..) | Read::Run(Fact::Method | Fact::Point) => {
                 (Physical::BYTE_ARRAY, ConvertedType::UTF8)
             }
@@ -118,7 +121,11 @@ impl Writer {
     }
 
     /// Takes `rows`, and writes a row group when it is full.
-    pub(super) fn write<R>(&mut self, columns: &[RecordColumn<R>], mut rows: &[R]) -> io::Result<()> {
+    pub(super) fn write<R>(
+        &mut self,
+        columns: &[RecordColumn<R>],
+        mut rows: &[R],
+    ) -> io::Result<()> {
         while !rows.is_empty() {
             let (now, later) = rows.split_at(rows.len().min(GROUP - self.rows));
             for (column, cells) in columns.iter().zip(&mut self.cells) {
@@ -139,11 +146,17 @@ impl Writer {
             let Some(mut writer) = group.next_column().map_err(plain)? else { break };
             let levels = cells.levels.as_deref();
             match &cells.values {
-                Values::Four(values) => writer.typed::<Int32Type>().write_batch(values, levels, None),
-                Values::Eight(values) => writer.typed::<Int64Type>().write_batch(values, levels, None),
+                Values::Four(values) => {
+                    writer.typed::<Int32Type>().write_batch(values, levels, None)
+                }
+                Values::Eight(values) => {
+                    writer.typed::<Int64Type>().write_batch(values, levels, None)
+                }
                 Values::Names(numbers) => put_names(&mut writer, numbers, names, levels),
                 Values::Same(value) => put_same(&mut writer, *value, self.rows),
-                Values::SameName => put_same_name(&mut writer, (names.first(), levels.is_some()), self.rows),
+                Values::SameName => {
+                    put_same_name(&mut writer, (names.first(), levels.is_some()), self.rows)
+                }
             }
             .map_err(plain)?;
             writer.close().map_err(plain)?;
@@ -163,7 +176,8 @@ impl Writer {
     }
 }
 
-/// Writes the names that `numbers` stand for, a few at a time: the encoder takes each as an object of 32 bytes.
+/// Writes the names that `numbers` stand for, a few at a time: the encoder takes each as an object
+/// of 32 bytes.
 fn put_names(
     writer: &mut SerializedColumnWriter<'_>,
     mut numbers: &[u32],
@@ -175,7 +189,8 @@ fn put_names(
     for start in (0..rows).step_by(NAMES) {
         let end = rows.min(start + NAMES);
         let levels = levels.map(|levels| &levels[start..end]);
-        let there = levels.map_or(end - start, |levels| levels.iter().filter(|&&level| level > 0).count());
+        let there =
+            levels.map_or(end - start, |levels| levels.iter().filter(|&&level| level > 0).count());
         let (now, later) = numbers.split_at(there);
         texts.clear();
         texts.extend(now.iter().map(|&number| names[number as usize].clone()));
@@ -186,7 +201,11 @@ fn put_names(
 }
 
 /// Writes `value` into each of `rows`, a few at a time.
-fn put_same(writer: &mut SerializedColumnWriter<'_>, value: i64, rows: usize) -> Result<usize, ParquetError> {
+fn put_same(
+    writer: &mut SerializedColumnWriter<'_>,
+    value: i64,
+    rows: usize,
+) -> Result<usize, ParquetError> {
     let values = [value; NAMES];
     for start in (0..rows).step_by(NAMES) {
         writer.typed::<Int64Type>().write_batch(&values[..NAMES.min(rows - start)], None, None)?;
@@ -194,18 +213,24 @@ fn put_same(writer: &mut SerializedColumnWriter<'_>, value: i64, rows: usize) ->
     Ok(rows)
 }
 
-/// Writes `name` into each of `rows` of a column that may be `optional`, or nothing where there is no name.
+/// Writes `name` into each of `rows` of a column that may be `optional`, or nothing where there is
+/// no name.
 fn put_same_name(
     writer: &mut SerializedColumnWriter<'_>,
     (name, optional): (Option<&ByteArray>, bool),
     rows: usize,
 ) -> Result<usize, ParquetError> {
-    let names: Vec<ByteArray> = name.map_or_else(Vec::new, |name| vec![name.clone(); NAMES.min(rows)]);
+    let names: Vec<ByteArray> =
+        name.map_or_else(Vec::new, |name| vec![name.clone(); NAMES.min(rows)]);
     let levels = vec![i16::from(name.is_some()); NAMES.min(rows)];
     for start in (0..rows).step_by(NAMES) {
         let count = NAMES.min(rows - start);
         let levels = optional.then(|| &levels[..count]);
-        writer.typed::<ByteArrayType>().write_batch(&names[..count.min(names.len())], levels, None)?;
+        writer.typed::<ByteArrayType>().write_batch(
+            &names[..count.min(names.len())],
+            levels,
+            None,
+        )?;
     }
     Ok(rows)
 }
@@ -225,8 +250,8 @@ mod tests {
 
     fn facts() -> RunFacts {
         let text = library::scenario("voip-over-lte").expect("it ships");
-        let scenario =
-            Scenario::parse(text, Path::new("t.toml"), None, Overrides::default()).expect("it is sound");
+        let scenario = Scenario::parse(text, Path::new("t.toml"), None, Overrides::default())
+            .expect("it is sound");
         let job = scenario.jobs().remove(0);
         let toml = scenario.job_toml(&job).expect("it is sound");
         RunFacts::new(&scenario.world(&job).expect("it is sound"), toml, String::new())
@@ -234,7 +259,13 @@ mod tests {
 
     fn record(id: u64) -> PacketRecord {
         let left_upf = if id.is_multiple_of(7) { Stamp::NONE } else { Stamp::at(id + 5) };
-        PacketRecord { id, class: (id % 2) as u32, entered: id, left_upf, ..PacketRecord::default() }
+        PacketRecord {
+            id,
+            class: (id % 2) as u32,
+            entered: id,
+            left_upf,
+            ..PacketRecord::default()
+        }
     }
 
     #[test]
@@ -243,12 +274,14 @@ mod tests {
         let path = folder.path().join("p.parquet");
         let facts = facts();
         let rows = GROUP as u64 + 1500;
-        let mut file = RecordFile::create(&path, Format::Parquet, &PACKET_COLUMNS, &facts).expect("a place");
+        let mut file =
+            RecordFile::create(&path, Format::Parquet, &PACKET_COLUMNS, &facts).expect("a place");
         (0..rows).for_each(|id| file.push(record(id)).expect("room"));
         file.commit(&path).expect("room");
-        let reader =
-            SerializedFileReader::new(File::open(&path).expect("it is there")).expect("it is Parquet");
-        let groups: Vec<i64> = reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+        let reader = SerializedFileReader::new(File::open(&path).expect("it is there"))
+            .expect("it is Parquet");
+        let groups: Vec<i64> =
+            reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
         assert_eq!(groups, [1 << 17, 1500]);
         let mut found = 0;
         for (id, row) in reader.get_row_iter(None).expect("rows").enumerate() {
@@ -276,12 +309,13 @@ mod tests {
         let rows = NAMES as u64 + 5;
         for &(format, ending) in Format::ALL {
             let path = folder.path().join(ending);
-            let mut file = RecordFile::create(&path, format, &PACKET_COLUMNS, &facts).expect("a place");
+            let mut file =
+                RecordFile::create(&path, format, &PACKET_COLUMNS, &facts).expect("a place");
             (0..rows).for_each(|id| file.push(record(id)).expect("room"));
             file.commit(&path).expect("room");
             if format == Format::Parquet {
-                let reader =
-                    SerializedFileReader::new(File::open(&path).expect("it is there")).expect("Parquet");
+                let reader = SerializedFileReader::new(File::open(&path).expect("it is there"))
+                    .expect("Parquet");
                 let points = reader
                     .get_row_iter(None)
                     .expect("rows")
@@ -290,8 +324,9 @@ mod tests {
                 continue;
             }
             let text = std::fs::read_to_string(&path).expect("text");
-            let told =
-                |line: &&str| line.ends_with("interval_ms = 20") || line.ends_with("\"interval_ms = 20\"}");
+            let told = |line: &&str| {
+                line.ends_with("interval_ms = 20") || line.ends_with("\"interval_ms = 20\"}")
+            };
             assert_eq!(text.lines().filter(told).count() as u64, rows, "{ending}");
         }
     }

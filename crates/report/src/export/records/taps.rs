@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 /// In the ring of places: no record waits under that number.
 const NONE: u32 = u32::MAX;
 
-/// Follows every packet through the chain. Holds the records of the packets that wait, no others, and four bytes for each packet
-/// number from the oldest that waits to the newest: numbers rise by one, so that a ring finds a record without a search.
+/// Follows every packet through the chain. Holds the records of the packets that wait, no others,
+/// and four bytes for each packet number from the oldest that waits to the newest: numbers rise by
+/// one, so that a ring finds a record without a search.
 pub struct PacketTap {
     /// Number of the packet that the ring begins with.
     first: u64,
@@ -53,7 +54,8 @@ impl PacketTap {
         }
     }
 
-    /// The record of `packet`, which is in `layer` or about to enter it; a UPF that lets all pass tells nothing.
+    /// The record of `packet`, which is in `layer` or about to enter it; a UPF that lets all pass
+    /// tells nothing.
     fn record(&mut self, packet: &Packet, layer: Layer, matched: bool) -> &mut PacketRecord {
         if self.places.is_empty() {
             self.first = packet.id;
@@ -88,7 +90,8 @@ impl PacketTap {
 
     /// The record of `packet`, which has left the chain; its place is free for the next.
     fn take(&mut self, packet: &Packet) -> Option<&PacketRecord> {
-        let place = std::mem::replace(self.places.get_mut((packet.id - self.first) as usize)?, NONE);
+        let place =
+            std::mem::replace(self.places.get_mut((packet.id - self.first) as usize)?, NONE);
         self.free.push(place);
         while self.places.front() == Some(&NONE) {
             self.places.pop_front();
@@ -171,7 +174,9 @@ impl SlotTap {
                 self.bytes[*layer as usize] += u64::from(packet.size);
             }
             Event::Departed { layer, packet, .. } => self.leaves(*layer, packet),
-            Event::Dropped { layer, packet, reason } if reason.waited() => self.leaves(*layer, packet),
+            Event::Dropped { layer, packet, reason } if reason.waited() => {
+                self.leaves(*layer, packet)
+            }
             Event::Dropped { .. } | Event::Marked { .. } | Event::Quantum { .. } => {}
             Event::Slot { capacity, used, rlc_packets, rlc_bytes } => {
                 return Some(SlotRecord {
@@ -179,7 +184,8 @@ impl SlotTap {
                     unit: self.unit,
                     capacity: *capacity,
                     used: *used,
-                    // The RLC's own count is of before the pull, and of the bytes of a cut SDU only what is left.
+                    // The RLC's own count is of before the pull, and of the bytes of a cut SDU only
+                    // what is left.
                     packets: [self.packets[0], self.packets[1], *rlc_packets],
                     bytes: [self.bytes[0], self.bytes[1], *rlc_bytes],
                 });

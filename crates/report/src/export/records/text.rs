@@ -27,8 +27,10 @@ struct Described {
 }
 
 fn header<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> io::Result<String> {
-    let columns =
-        columns.iter().map(|c| Described { name: c.name, unit: c.unit, meaning: c.meaning }).collect();
+    let columns = columns
+        .iter()
+        .map(|c| Described { name: c.name, unit: c.unit, meaning: c.meaning })
+        .collect();
     Ok(serde_json::to_string(&Header { justfull: Inner { provenance, columns } })?)
 }
 
@@ -54,7 +56,11 @@ pub(super) fn json_header<R>(
 /// `text` as a cell, quoted where RFC 4180 asks for it.
 fn quoted(text: &str) -> String {
     let text = csv_text(text).into_owned();
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }
 
 /// Rows of CSV.
@@ -64,7 +70,8 @@ pub(super) fn csv_rows<R>(
     names: &[Vec<String>],
     rows: &[R],
 ) -> io::Result<()> {
-    let names: Vec<Vec<String>> = names.iter().map(|of| of.iter().map(|n| quoted(n)).collect()).collect();
+    let names: Vec<Vec<String>> =
+        names.iter().map(|of| of.iter().map(|n| quoted(n)).collect()).collect();
     let mut line = String::new();
     for row in rows {
         line.clear();

@@ -1,6 +1,7 @@
-//! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG): on links that hold
-//! acknowledgements back and release them together, two BDPs are used up before the next batch comes. The largest
-//! excess of acknowledged over expected bytes in the last five to ten rounds is added to cwnd.
+//! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG):
+//! on links that hold acknowledgements back and release them together, two BDPs are used up before
+//! the next batch comes. The largest excess of acknowledged over expected bytes in the last five to
+//! ten rounds is added to cwnd.
 //!
 //! A radio cell that serves a user once per scheduling period aggregates in just this way.
 

@@ -1,4 +1,5 @@
-//! Drain (draft section 4.3.3): after Startup the queue it made is let out, until no more than a BDP is in flight.
+//! Drain (draft section 4.3.3): after Startup the queue it made is let out, until no more than a
+//! BDP is in flight.
 
 use super::{Bbr, Mode};
 use crate::control::AckSample;
@@ -8,7 +9,9 @@ impl Bbr {
         if self.mode == Mode::Startup && self.full_pipe.reached {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && sample.in_flight <= self.target_in_flight(self.bandwidth.get(), 1.0) {
+        if self.mode == Mode::Drain
+            && sample.in_flight <= self.target_in_flight(self.bandwidth.get(), 1.0)
+        {
             self.enter_probe_bw(sample.now);
         }
     }

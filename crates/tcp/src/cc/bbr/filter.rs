@@ -1,5 +1,5 @@
-//! The maximum over a sliding window in constant space (Nichols; the draft's section 4.1.1.3): the best three samples
-//! with their times, so that when the best expires the next is at hand.
+//! The maximum over a sliding window in constant space (Nichols; the draft's section 4.1.1.3): the
+//! best three samples with their times, so that when the best expires the next is at hand.
 
 /// A sample and the round it belongs to.
 #[derive(Clone, Copy, Debug, Default)]

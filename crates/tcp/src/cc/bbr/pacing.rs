@@ -20,8 +20,8 @@ fn rate(bytes_per_second: f64, gain: f64) -> BitRate {
 }
 
 impl Bbr {
-    /// Follows the bandwidth; until the pipe has been full the rate never falls, so that a slow first sample does not
-    /// hold Startup up.
+    /// Follows the bandwidth; until the pipe has been full the rate never falls, so that a slow
+    /// first sample does not hold Startup up.
     pub(super) fn update_pacing(&mut self, bandwidth: u64, gain: f64, srtt: Duration) {
         if !self.seen_rtt && !srtt.is_zero() {
             self.seen_rtt = true;

@@ -1,6 +1,7 @@
-//! Long-term bandwidth (Linux `bbr_lt_bw_sampling`; Flach et al., SIGCOMM 2016): a token-bucket policer lets a burst pass
-//! and then drops what exceeds its rate. Two consecutive intervals with at least a fifth lost and with nearly the
-//! same throughput are taken for one, and their mean is used for 48 rounds.
+//! Long-term bandwidth (Linux `bbr_lt_bw_sampling`; Flach et al., SIGCOMM 2016): a token-bucket
+//! policer lets a burst pass and then drops what exceeds its rate. Two consecutive intervals with
+//! at least a fifth lost and with nearly the same throughput are taken for one, and their mean is
+//! used for 48 rounds.
 
 use super::{Bbr, Mode, bytes_per_second};
 use crate::control::{AckSample, Congestion};
@@ -60,7 +61,8 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Takes one acknowledgement. An interval begins and ends with a loss, so that it holds whole bucket fillings.
+    /// Takes one acknowledgement. An interval begins and ends with a loss, so that it holds whole
+    /// bucket fillings.
     fn sample(&mut self, point: &Point, round_start: bool) {
         if !self.sampling {
             if !point.new_losses {
@@ -92,7 +94,8 @@ impl Policer {
 
     fn end_interval(&mut self, point: &Point, rate: u64) {
         let difference = rate.abs_diff(self.rate);
-        if self.rate > 0 && (difference * RATE_SHARE <= self.rate || difference <= RATE_DIFFERENCE) {
+        if self.rate > 0 && (difference * RATE_SHARE <= self.rate || difference <= RATE_DIFFERENCE)
+        {
             self.rate = u64::midpoint(self.rate, rate);
             self.used = true;
             self.rounds = 0;
@@ -213,7 +216,8 @@ mod tests {
             assert_eq!(policer.since == at(2_000_000), !kept);
         }
         let mut policer = begun(4);
-        policer.sample(&Point { app_limited: true, ..point(2_000_000, 90_000, 50_000, true) }, false);
+        policer
+            .sample(&Point { app_limited: true, ..point(2_000_000, 90_000, 50_000, true) }, false);
         assert!(!policer.sampling && policer.since == at(2_000_000));
     }
 
@@ -254,7 +258,8 @@ mod tests {
     #[test]
     fn an_acknowledgement_with_losses_and_a_timeout_begin_an_interval_unless_it_is_switched_off() {
         let begun = |detection, act: &dyn Fn(&mut Bbr)| {
-            let mut bbr = control(&BbrConfig { policer_detection: detection, ..BbrConfig::default() });
+            let mut bbr =
+                control(&BbrConfig { policer_detection: detection, ..BbrConfig::default() });
             act(&mut bbr);
             bbr.policer.sampling.then_some((bbr.policer.delivered, bbr.policer.lost))
         };

@@ -1,5 +1,5 @@
-//! `ProbeBW` (draft section 4.3.4): a cycle of eight phases of about one smallest RTT each. The first asks for a quarter
-//! more, the second lets out the queue that this made, the others cruise.
+//! `ProbeBW` (draft section 4.3.4): a cycle of eight phases of about one smallest RTT each. The
+//! first asks for a quarter more, the second lets out the queue that this made, the others cruise.
 
 use super::{Bbr, Mode};
 use crate::control::AckSample;
@@ -31,7 +31,8 @@ impl Cycle {
 }
 
 impl Bbr {
-    /// Starts in any phase but the one that lets out a queue, at random, so that flows do not probe together.
+    /// Starts in any phase but the one that lets out a queue, at random, so that flows do not probe
+    /// together.
     pub(super) fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
         let back = self.rng.below(GAINS.len() as u64 - 1) as usize;
@@ -45,10 +46,11 @@ impl Bbr {
         }
     }
 
-    /// A cruising phase lasts one smallest RTT. Probing goes on until the extra quarter is in flight or something is
-    /// lost; draining ends early once no more than a BDP is in flight.
+    /// A cruising phase lasts one smallest RTT. Probing goes on until the extra quarter is in
+    /// flight or something is lost; draining ends early once no more than a BDP is in flight.
     fn is_next_phase(&self, sample: &AckSample) -> bool {
-        let full_length = self.min_rtt.is_some_and(|rtt| sample.now.since(self.cycle.started) > rtt);
+        let full_length =
+            self.min_rtt.is_some_and(|rtt| sample.now.since(self.cycle.started) > rtt);
         let gain = self.cycle.gain();
         let bandwidth = self.bandwidth.get();
         if self.policer.rate().is_some() {
@@ -58,7 +60,8 @@ impl Bbr {
             let filled = || sample.prior_in_flight >= self.target_in_flight(bandwidth, gain);
             return full_length && (sample.lost > 0 || filled());
         }
-        full_length || (gain < 1.0 && sample.prior_in_flight <= self.target_in_flight(bandwidth, 1.0))
+        full_length
+            || (gain < 1.0 && sample.prior_in_flight <= self.target_in_flight(bandwidth, 1.0))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The smallest RTT and `ProbeRTT` (draft section 4.3.5): when no smaller RTT was seen for 10 s, four segments in flight
-//! for 200 ms and a round let the queues of all flows run empty.
+//! The smallest RTT and `ProbeRTT` (draft section 4.3.5): when no smaller RTT was seen for 10 s,
+//! four segments in flight for 200 ms and a round let the queues of all flows run empty.
 
 use super::{Bbr, MIN_WINDOW, Mode};
 use crate::control::AckSample;
@@ -94,8 +94,12 @@ mod tests {
             assert_eq!(bbr.min_rtt, Some(Duration::from_millis(if replaced { rtt } else { 50 })));
             !replaced
         };
-        assert_eq!([kept(2000, 49, true), kept(2000, 50, false), kept(2000, 51, false)], [false, true, true]);
-        // Exactly ten seconds are not too long; an acknowledgement that may have been delayed does not count.
+        assert_eq!(
+            [kept(2000, 49, true), kept(2000, 50, false), kept(2000, 51, false)],
+            [false, true, true]
+        );
+        // Exactly ten seconds are not too long; an acknowledgement that may have been delayed does
+        // not count.
         assert_eq!(
             [kept(11_000, 51, false), kept(11_001, 51, false), kept(11_001, 51, true)],
             [true, false, true]

@@ -1,5 +1,5 @@
-//! Loss recovery (draft section 4.2.3.4, "modulating cwnd in loss recovery"): in the first round as much leaves as is
-//! delivered, and afterwards the window of before comes back.
+//! Loss recovery (draft section 4.2.3.4, "modulating cwnd in loss recovery"): in the first round as
+//! much leaves as is delivered, and afterwards the window of before comes back.
 
 use super::{Bbr, Mode};
 use crate::control::{AckSample, RecoveryState};
@@ -74,14 +74,19 @@ mod tests {
         }
     }
 
-    /// Window, and whether it is settled, after `state` follows `previous`: 3 segments of 40 are lost, one is
-    /// acknowledged, 20 are in flight.
-    fn after(previous: RecoveryState, state: RecoveryState, active: bool) -> (u64, bool, bool, u64) {
+    /// Window, and whether it is settled, after `state` follows `previous`: 3 segments of 40 are
+    /// lost, one is acknowledged, 20 are in flight.
+    fn after(
+        previous: RecoveryState,
+        state: RecoveryState,
+        active: bool,
+    ) -> (u64, bool, bool, u64) {
         let mut bbr = control(&BbrConfig::default());
         bbr.cwnd = 40 * MSS;
         bbr.conservation = Conservation { active, previous, prior_cwnd: 50 * MSS };
         let mut sample = testing::sample(MSS);
-        (sample.recovery, sample.lost, sample.in_flight, sample.delivered) = (state, 3 * MSS, 20 * MSS, 777);
+        (sample.recovery, sample.lost, sample.in_flight, sample.delivered) =
+            (state, 3 * MSS, 20 * MSS, 777);
         let settled = bbr.recover_or_restore(&sample);
         assert_eq!((bbr.conservation.previous, settled), (state, bbr.conservation.active));
         (bbr.cwnd / MSS, settled, bbr.conservation.active, bbr.next_round)

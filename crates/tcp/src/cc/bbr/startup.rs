@@ -1,5 +1,5 @@
-//! Startup and the estimator of a full pipe (draft section 4.3.2): three rounds in which the bandwidth did not grow
-//! by a quarter mean that more in flight only makes a queue.
+//! Startup and the estimator of a full pipe (draft section 4.3.2): three rounds in which the
+//! bandwidth did not grow by a quarter mean that more in flight only makes a queue.
 
 use super::{Bbr, Mode};
 use crate::control::AckSample;

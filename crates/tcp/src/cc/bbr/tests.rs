@@ -5,7 +5,8 @@ pub(super) fn control(config: &BbrConfig) -> Bbr {
     Bbr::new(config, &testing::birth()).expect("the settings are valid")
 }
 
-/// A path without a queue below its capacity: one acknowledgement per segment, at `rate` bytes per second.
+/// A path without a queue below its capacity: one acknowledgement per segment, at `rate` bytes per
+/// second.
 struct Path {
     now: Instant,
     delivered: u64,
@@ -229,7 +230,12 @@ fn a_round_ends_when_what_was_delivered_at_its_start_is_acknowledged_again() {
     (bbr.next_round, bbr.round) = (9000, 3);
     let mut update = |prior_delivered, delivered, interval: Option<u64>| {
         let interval = interval.map(Duration::from_millis);
-        bbr.update_bandwidth(&AckSample { prior_delivered, delivered, interval, ..testing::sample(MSS) });
+        bbr.update_bandwidth(&AckSample {
+            prior_delivered,
+            delivered,
+            interval,
+            ..testing::sample(MSS)
+        });
         (bbr.round_start, bbr.round, bbr.next_round)
     };
     assert_eq!(update(8999, 10_000, Some(50)), (false, 3, 9000));
@@ -258,7 +264,11 @@ fn a_sample_that_the_application_limited_counts_only_where_it_is_not_lower() {
     // Equal to the maximum, it takes its place and keeps it from ageing.
     let mut bbr = measured(Mode::ProbeBw);
     (bbr.round, bbr.next_round) = (9, u64::MAX);
-    bbr.update_bandwidth(&AckSample { app_limited: true, delivered: 50_000, ..testing::sample(MSS) });
+    bbr.update_bandwidth(&AckSample {
+        app_limited: true,
+        delivered: 50_000,
+        ..testing::sample(MSS)
+    });
     bbr.bandwidth.update(BANDWIDTH_ROUNDS, 19, 1);
     assert_eq!(bbr.bandwidth.get(), 1_000_000);
 }
@@ -298,7 +308,8 @@ fn each_mode_has_its_gains_and_its_name() {
 fn the_window_grows_by_what_is_acknowledged_up_to_its_target_once_the_pipe_was_full() {
     let grown = |reached, cwnd: u64, delivered| {
         let mut bbr = measured(Mode::Drain);
-        (bbr.full_pipe.reached, bbr.cwnd, bbr.cwnd_gain, bbr.pacing) = (reached, cwnd, 2.0, BitRate(1));
+        (bbr.full_pipe.reached, bbr.cwnd, bbr.cwnd_gain, bbr.pacing) =
+            (reached, cwnd, 2.0, BitRate(1));
         bbr.ack_aggregation = false;
         bbr.update_cwnd(&AckSample { delivered, ..testing::sample(2 * MSS) }, 1_000_000);
         bbr.cwnd
@@ -307,8 +318,15 @@ fn the_window_grows_by_what_is_acknowledged_up_to_its_target_once_the_pipe_was_f
     assert_eq!([grown(true, 70 * MSS, 0), grown(true, 73 * MSS, 0)], [72 * MSS, 74 * MSS]);
     assert_eq!(grown(true, 90 * MSS, 0), 74 * MSS);
     let late = 10 * MSS;
-    assert_eq!([grown(false, 74 * MSS - 1, late), grown(false, 74 * MSS, late)], [76 * MSS - 1, 74 * MSS]);
-    assert_eq!(grown(false, 80 * MSS, late - 1), 82 * MSS, "within the initial window it grows always");
+    assert_eq!(
+        [grown(false, 74 * MSS - 1, late), grown(false, 74 * MSS, late)],
+        [76 * MSS - 1, 74 * MSS]
+    );
+    assert_eq!(
+        grown(false, 80 * MSS, late - 1),
+        82 * MSS,
+        "within the initial window it grows always"
+    );
     assert_eq!(grown(true, 1, 0), 4 * MSS, "the least window");
 }
 
@@ -323,14 +341,18 @@ fn probe_rtt_holds_four_segments_and_an_acknowledgement_of_nothing_changes_nothi
     assert_eq!(bbr.cwnd(), MSS);
     // Recovery alone sets the window in its first round.
     bbr.cwnd = 40 * MSS;
-    bbr.update_cwnd(&AckSample { recovery: RecoveryState::Recovery, ..testing::sample(MSS) }, 1_000_000);
+    bbr.update_cwnd(
+        &AckSample { recovery: RecoveryState::Recovery, ..testing::sample(MSS) },
+        1_000_000,
+    );
     assert_eq!(bbr.cwnd(), 11 * MSS);
 }
 
 #[test]
 fn what_aggregation_adds_is_part_of_the_target() {
     let mut bbr = measured(Mode::Drain);
-    (bbr.full_pipe.reached, bbr.cwnd, bbr.cwnd_gain, bbr.pacing) = (true, 200 * MSS, 2.0, BitRate(1));
+    (bbr.full_pipe.reached, bbr.cwnd, bbr.cwnd_gain, bbr.pacing) =
+        (true, 200 * MSS, 2.0, BitRate(1));
     bbr.update_aggregation(&AckSample { acked: 6 * MSS, ..testing::sample(MSS) });
     bbr.update_cwnd(&testing::sample(MSS), 1_000_000);
     assert_eq!(bbr.cwnd(), 80 * MSS);
@@ -341,7 +363,10 @@ fn a_timeout_leaves_one_segment_more_than_is_in_flight_and_a_loss_the_window() {
     let mut bbr = measured(Mode::Startup);
     bbr.cwnd = 30 * MSS;
     bbr.on_congestion(&testing::loss(30 * MSS));
-    assert_eq!((bbr.cwnd(), bbr.conservation.prior_cwnd, bbr.round_start), (30 * MSS, 30 * MSS, false));
+    assert_eq!(
+        (bbr.cwnd(), bbr.conservation.prior_cwnd, bbr.round_start),
+        (30 * MSS, 30 * MSS, false)
+    );
     let event = Congestion { in_flight: 2 * MSS, ..testing::timeout(30 * MSS, false) };
     bbr.on_congestion(&event);
     assert_eq!((bbr.cwnd(), bbr.round_start), (3 * MSS, true));
@@ -370,7 +395,13 @@ fn a_flow_that_was_idle_resumes_at_the_bandwidth_and_may_end_a_probe() {
     let now = Instant::from_nanos(9_000_000_000);
     let second = Duration::from_secs(1);
     let restart = |bbr: &mut Bbr, app_limited| {
-        bbr.on_idle_restart(&IdleRestart { now, idle: second, rto: second, shrink: false, app_limited });
+        bbr.on_idle_restart(&IdleRestart {
+            now,
+            idle: second,
+            rto: second,
+            shrink: false,
+            app_limited,
+        });
         (bbr.idle_restart, bbr.pacing.0)
     };
     let mut bbr = measured(Mode::ProbeBw);
@@ -381,7 +412,8 @@ fn a_flow_that_was_idle_resumes_at_the_bandwidth_and_may_end_a_probe() {
     startup.pacing = BitRate(1);
     assert_eq!(restart(&mut startup, true), (true, 1));
     let mut probe = measured(Mode::ProbeRtt);
-    let little = AckSample { now: Instant::from_nanos(8_000_000_000), in_flight: 0, ..testing::sample(MSS) };
+    let little =
+        AckSample { now: Instant::from_nanos(8_000_000_000), in_flight: 0, ..testing::sample(MSS) };
     probe.update_min_rtt(&little);
     restart(&mut probe, true);
     assert_eq!((probe.mode, probe.min_rtt_at), (Mode::Startup, now));
@@ -389,9 +421,14 @@ fn a_flow_that_was_idle_resumes_at_the_bandwidth_and_may_end_a_probe() {
 
 #[test]
 fn a_min_rtt_window_below_a_second_is_refused_by_name() {
-    let config = |ms| BbrConfig { min_rtt_window: Duration::from_millis(ms), ..BbrConfig::default() };
+    let config =
+        |ms| BbrConfig { min_rtt_window: Duration::from_millis(ms), ..BbrConfig::default() };
     assert_eq!(config(1000).validate(), Ok(()));
     assert_eq!(config(999).validate().map_err(|error| error.field), Err("min_rtt_window".into()));
     let birth = Birth { mss: 1448, initial_window: 100 };
-    assert_eq!(Bbr::new(&config(1000), &birth).map(|bbr| bbr.cwnd()), Ok(MSS), "a segment at least");
+    assert_eq!(
+        Bbr::new(&config(1000), &birth).map(|bbr| bbr.cwnd()),
+        Ok(MSS),
+        "a segment at least"
+    );
 }

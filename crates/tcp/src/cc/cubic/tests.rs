@@ -108,7 +108,10 @@ fn an_echo_multiplies_by_beta_or_under_abe_by_0_85_and_a_loss_always_by_beta() {
             c.on_congestion(&event);
             c.cwnd() / MSS
         };
-        assert_eq!((reduced(testing::echo(1000 * MSS)), reduced(testing::loss(1000 * MSS))), (expected, 700));
+        assert_eq!(
+            (reduced(testing::echo(1000 * MSS)), reduced(testing::loss(1000 * MSS))),
+            (expected, 700)
+        );
     }
 }
 
@@ -177,7 +180,8 @@ fn the_curve_starts_at_the_window_of_now_and_aims_at_the_last_maximum() {
 
 #[test]
 fn an_acknowledged_segment_moves_the_window_by_its_share_of_the_way_to_the_curve_in_an_rtt() {
-    // Section 4.4: cwnd += (target - cwnd) / cwnd, target = W(t + RTT); here W(3 s) = 100.4 with K = 2 s.
+    // Section 4.4: cwnd += (target - cwnd) / cwnd, target = W(t + RTT); here W(3 s) = 100.4 with K
+    // = 2 s.
     let mut c = avoiding(100.0);
     assert!(near(acked(&mut c, 3500, 500, MSS), 100.0 + 0.4 / 100.0));
     // Two segments, twice the share; 200 of a window of 100 no more than all of it.
@@ -247,7 +251,9 @@ fn the_window_grows_only_in_use_and_out_of_recovery_or_after_a_timeout() {
     assert!(!grows(&|sample| sample.recovery = RecoveryState::Reducing));
     assert!(!grows(&|sample| sample.acked = 0));
     let unused = |in_flight| {
-        move |sample: &mut AckSample| (sample.window_limited, sample.max_in_flight) = (false, in_flight)
+        move |sample: &mut AckSample| {
+            (sample.window_limited, sample.max_in_flight) = (false, in_flight)
+        }
     };
     // Half of the window is not enough in slow start, and nothing but all of it later.
     assert!(!grows(&unused(5 * MSS)) && grows(&unused(5 * MSS + 1)));
@@ -291,7 +297,9 @@ fn a_reduction_remembers_the_window_and_leaves_two_segments_of_threshold_at_leas
     let mut c = avoiding(120.0);
     c.on_congestion(&testing::loss(120 * MSS));
     let curve = c.curve;
-    assert!(near(curve.cwnd_prior, 120.0) && near(curve.w_max, 120.0) && near(curve.ssthresh, 84.0));
+    assert!(
+        near(curve.cwnd_prior, 120.0) && near(curve.w_max, 120.0) && near(curve.ssthresh, 84.0)
+    );
     assert!(near(curve.cwnd, 84.0) && curve.epoch.is_none() && c.cwnd() == 84 * MSS);
     // Just at the last maximum the flow has regained it.
     let mut c = avoiding(100.0);
@@ -330,7 +338,13 @@ fn silence_moves_the_epoch_and_beyond_a_timeout_takes_the_window_back() {
     assert_eq!(restart(301, true), (Some(at(1301)), 10, 75));
     let mut small = avoiding(4.0);
     let idle = Duration::from_secs(1);
-    small.on_idle_restart(&IdleRestart { now: at(9000), idle, rto: idle, shrink: true, app_limited: true });
+    small.on_idle_restart(&IdleRestart {
+        now: at(9000),
+        idle,
+        rto: idle,
+        shrink: true,
+        app_limited: true,
+    });
     assert_eq!(small.cwnd(), 4 * MSS);
 }
 
@@ -341,11 +355,17 @@ fn settings_out_of_bounds_are_refused_by_name_and_a_window_has_a_segment() {
         assert_eq!(refused(CubicConfig { c, ..CubicConfig::default() }), Err("c".into()));
     }
     for beta in [0.09, 0.96] {
-        assert_eq!(refused(CubicConfig { beta: Ratio(beta), ..CubicConfig::default() }), Err("beta".into()));
+        assert_eq!(
+            refused(CubicConfig { beta: Ratio(beta), ..CubicConfig::default() }),
+            Err("beta".into())
+        );
     }
     for (c, beta) in [(10.0, 0.1), (1e-3, 0.95)] {
         assert_eq!(refused(CubicConfig { c, beta: Ratio(beta), ..CubicConfig::default() }), Ok(()));
     }
     let tiny = Cubic::new(&CubicConfig::default(), &Birth { mss: 1448, initial_window: 7 });
-    assert_eq!(tiny.map(|c| (c.cwnd(), c.in_slow_start(), c.phase())), Ok((MSS, true, "slow_start")));
+    assert_eq!(
+        tiny.map(|c| (c.cwnd(), c.in_slow_start(), c.phase())),
+        Ok((MSS, true, "slow_start"))
+    );
 }

@@ -1,4 +1,5 @@
-//! RACK on the scoreboard against a transcription of RFC 8985 section 6.2 that looks at every segment anew.
+//! RACK on the scoreboard against a transcription of RFC 8985 section 6.2 that looks at every
+//! segment anew.
 
 use crate::rack::Judgement;
 use crate::rate::Delivery;
@@ -73,11 +74,15 @@ impl Pair {
         self.plain.iter().position(|s| !s.delivered).unwrap_or(self.plain.len())
     }
 
-    /// Sends again what is lost, or as a probe the last segment; each copy at an instant of its own.
+    /// Sends again what is lost, or as a probe the last segment; each copy at an instant of its
+    /// own.
     fn send_again(&mut self, probe: bool) {
         self.now += Duration::from_micros(10);
-        let serial =
-            if probe { self.plain.len() as u64 - 1 } else { self.board.next_lost().expect("asked before") };
+        let serial = if probe {
+            self.plain.len() as u64 - 1
+        } else {
+            self.board.next_lost().expect("asked before")
+        };
         let index = serial as usize;
         self.board.record_mut(serial).sent_at = self.now;
         self.board.mark_retransmitted(serial, probe);
@@ -149,10 +154,14 @@ impl Pair {
         let after: u64 = self.plain.iter().filter(|s| s.lost && !s.delivered).count() as u64;
         let latest = self.latest;
         let suspects = self.board.has_suspects(latest);
-        let found = self.board.detect_losses_by_time(&Judgement { now: self.now, latest, patience });
+        let found =
+            self.board.detect_losses_by_time(&Judgement { now: self.now, latest, patience });
         assert_eq!(found.lost, (after - before) * LEN, "newly lost");
         assert_eq!(found.next, next, "the reordering timer");
-        assert!(suspects || (found.lost == 0 && found.next == Instant::NEVER), "nothing is overlooked");
+        assert!(
+            suspects || (found.lost == 0 && found.next == Instant::NEVER),
+            "nothing is overlooked"
+        );
     }
 
     fn time_out(&mut self, patience: Duration) {
@@ -172,8 +181,9 @@ impl Pair {
 
     fn compare(&mut self) {
         let outstanding = || self.plain.iter().filter(|s| !s.delivered);
-        let pipe =
-            outstanding().map(|s| LEN * (u64::from(!s.original_lost) + u64::from(s.again))).sum::<u64>();
+        let pipe = outstanding()
+            .map(|s| LEN * (u64::from(!s.original_lost) + u64::from(s.again)))
+            .sum::<u64>();
         assert_eq!(self.board.pipe(), pipe, "pipe");
         let waiting = outstanding().any(|s| s.lost);
         assert_eq!(self.board.next_lost().is_some(), waiting, "what is lost is found");
@@ -188,7 +198,8 @@ impl Pair {
     fn step(&mut self) {
         self.now += Duration::from_micros(self.rng.below(3000));
         let patience = Duration::from_millis(20 + self.rng.below(30));
-        let missing: Vec<usize> = (0..self.plain.len()).filter(|&i| !self.plain[i].delivered).collect();
+        let missing: Vec<usize> =
+            (0..self.plain.len()).filter(|&i| !self.plain[i].delivered).collect();
         match self.rng.below(100) {
             0..35 => {
                 for _ in 0..=self.rng.below(3) {
@@ -200,7 +211,8 @@ impl Pair {
                 let reach = missing.len() as u64;
                 let new: Vec<usize> =
                     (0..count).map(|_| missing[self.rng.below(reach.min(12)) as usize]).collect();
-                let echo = if self.rng.chance(0.5) { self.now } else { self.now - MIN_RTT.times(2) };
+                let echo =
+                    if self.rng.chance(0.5) { self.now } else { self.now - MIN_RTT.times(2) };
                 self.deliver(&new, echo);
             }
             75..92 => {
@@ -225,7 +237,8 @@ impl Pair {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None,
+        ..ProptestConfig::with_cases(400) })]
 
     #[test]
     fn the_scoreboard_says_what_rfc_8985_says(seed in any::<u64>()) {

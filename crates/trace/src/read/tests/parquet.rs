@@ -18,7 +18,8 @@ fn parquet_that_is_none_is_refused() {
     for text in ["PAR1", "PAR1PAR1", "PAR1xxxxxxxxxxxxxxxxxxxxxxxPAR1"] {
         let got = message(text);
         assert!(
-            got.starts_with("t: found a damaged file: ") && got.ends_with("allowed is a whole Parquet file"),
+            got.starts_with("t: found a damaged file: ")
+                && got.ends_with("allowed is a whole Parquet file"),
             "{got}"
         );
     }
@@ -44,7 +45,10 @@ fn parquet_that_makes_its_library_panic_is_refused_as_damaged() {
         let file = std::fs::read(&path).expect("a file");
         let options = ReadOptions { max_intervals: 20_000, ..named(FileFormat::Parquet) };
         if let Err(error) = read(&file, &options) {
-            assert!(error.starts_with("t: found ") && error.contains(", allowed is "), "{path:?}: {error}");
+            assert!(
+                error.starts_with("t: found ") && error.contains(", allowed is "),
+                "{path:?}: {error}"
+            );
             panics += usize::from(error.contains("its parts contradict each other"));
         }
     }
@@ -72,7 +76,8 @@ proptest! {
         let options = ReadOptions { max_intervals: 10_000, ..named(FileFormat::Parquet) };
         match read(&file, &options) {
             Ok(loaded) => prop_assert!(loaded.timeline.bytes().len() <= 10_000),
-            Err(error) => prop_assert!(error.starts_with("t:") && error.contains("allowed is "), "{}", error),
+            Err(error) => prop_assert!(error.starts_with("t:") && error.contains("allowed is "),
+                "{}", error),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Equations (1) to (4) of A21 by trying everything: every number of SDUs of every bearer, and every UE for the short unit.
+//! Equations (1) to (4) of A21 by trying everything: every number of SDUs of every bearer, and
+//! every UE for the short unit.
 
 use super::super::quanta::INFLATION_ONE;
 use super::*;
 
-/// The best of all selections: SDUs that leave whole, and the sum of the quanta of their slices in whole blocks, which decides
-/// between equal numbers.
+/// The best of all selections: SDUs that leave whole, and the sum of the quanta of their slices in
+/// whole blocks, which decides between equal numbers.
 pub(super) type Best = (i64, i64);
 
 /// Tries all selections under these quanta, credited for the slot.
@@ -33,7 +34,8 @@ fn options(demand: &RbDemand, index: usize, quanta: &Quanta) -> Vec<(i64, u16)> 
         }
         sums = longer;
     }
-    let seems = |bytes: u64| ue.rbs_for((bytes * factor).div_ceil(INFLATION_ONE), demand.units.rbs());
+    let seems =
+        |bytes: u64| ue.rbs_for((bytes * factor).div_ceil(INFLATION_ONE), demand.units.rbs());
     sums.into_iter().filter_map(|(sdus, bytes)| Some((sdus, seems(bytes)?))).collect()
 }
 

@@ -1,7 +1,8 @@
 //! Algorithm 5 of A21 line by line, and cells in which it misses the most SDUs.
 //!
-//! Where the print is silent: `pkt_size` is the bytes of one SDU, turned into blocks together with those that its UE has in the
-//! permutation already, and rounded up to groups by `adjust_rbgs`, as the text of section IV-B says.
+//! Where the print is silent: `pkt_size` is the bytes of one SDU, turned into blocks together with
+//! those that its UE has in the permutation already, and rounded up to groups by `adjust_rbgs`, as
+//! the text of section IV-B says.
 
 use super::*;
 use alloc::collections::BTreeMap;
@@ -40,7 +41,13 @@ impl Printed<'_> {
         capacity - i64::from(more * self.rbg)
     }
 
-    fn seg_avoid(&mut self, mut q: usize, mut pkt: usize, capacity: i64, out: &[Packet]) -> Vec<Packet> {
+    fn seg_avoid(
+        &mut self,
+        mut q: usize,
+        mut pkt: usize,
+        capacity: i64,
+        out: &[Packet],
+    ) -> Vec<Packet> {
         if capacity == 0 || q >= self.queues.len() {
             return out.to_vec();
         }
@@ -62,7 +69,8 @@ impl Printed<'_> {
         let take = self.seg_avoid(q, pkt, left, &[out, &[packet]].concat());
         let dont_take = self.seg_avoid(packet.0 + 1, 0, capacity, out);
         let best = if take.len() > dont_take.len() { take } else { dont_take };
-        let kept = if self.memo_of == Memo::Added { best[out.len()..].to_vec() } else { best.clone() };
+        let kept =
+            if self.memo_of == Memo::Added { best[out.len()..].to_vec() } else { best.clone() };
         self.memo.insert(key, kept);
         best
     }
@@ -72,7 +80,8 @@ impl Printed<'_> {
 fn cell(queues: &[(usize, Vec<u32>)], rbs: u16) -> Cell {
     let ues = (0..2_usize)
         .map(|ue| {
-            let own = queues.iter().filter(|(of, _)| *of == ue).map(|(_, sdus)| sdus.clone()).collect();
+            let own =
+                queues.iter().filter(|(of, _)| *of == ue).map(|(_, sdus)| sdus.clone()).collect();
             Ue::new(ue as u32, 0, 100, own)
         })
         .collect();
@@ -97,11 +106,16 @@ fn queues<const N: usize>(of: [(usize, &[u32]); N]) -> Vec<(usize, Vec<u32>)> {
 
 #[test]
 fn the_printed_memo_forgets_the_groups_of_a_ue_and_misses_the_most_sdus() {
-    // What "4th queue, 2 blocks left" adds is remembered from a visit on which UE 1 had no group yet: one SDU for a group. Once
-    // the 3rd queue has a group of UE 1, half of which is free, it is two.
+    // What "4th queue, 2 blocks left" adds is remembered from a visit on which UE 1 had no group
+    // yet: one SDU for a group. Once the 3rd queue has a group of UE 1, half of which is free,
+    // it is two.
     let shared = queues([(0, &[100]), (0, &[300]), (1, &[100]), (1, &[100, 100])]);
     assert_eq!(printed(&shared, 4, Memo::None), 3, "without the memo the recursion finds the best");
-    assert_eq!(printed(&shared, 4, Memo::Added), 2, "with the kindest reading of the memo it does not");
+    assert_eq!(
+        printed(&shared, 4, Memo::Added),
+        2,
+        "with the kindest reading of the memo it does not"
+    );
     assert_eq!(ours(&shared, 4), 3);
 }
 
@@ -124,7 +138,9 @@ fn the_printed_recursion_ends_at_no_capacity_though_a_group_has_room() {
 fn the_printed_algorithm_never_beats_ours() {
     let mut rng = Rng::stream(1, "algorithm 5");
     for _ in 0..5_000 {
-        let sdus = |rng: &mut Rng| (0..1 + rng.below(3)).map(|_| 100 * (1 + rng.below(6) as u32)).collect();
+        let sdus = |rng: &mut Rng| {
+            (0..1 + rng.below(3)).map(|_| 100 * (1 + rng.below(6) as u32)).collect()
+        };
         let queues: Vec<_> =
             (0..2 + rng.below(3) as usize).map(|q| (usize::from(q > 1), sdus(&mut rng))).collect();
         let rbs = 2 * (1 + rng.below(5) as u16);

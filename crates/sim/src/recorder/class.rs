@@ -1,0 +1,95 @@
+//! What is counted of each flow name and of each flow.
+
+use crate::app_stats::AppStats;
+use crate::results::FlowResult;
+use crate::times::Times;
+use justfull_base::Duration;
+
+/// Which flows there are and how they are named.
+pub(crate) struct ClassInfo {
+    pub(crate) name: String,
+    /// `tcp`, `udp` or `icmp`.
+    pub(crate) protocol: &'static str,
+    pub(crate) app: AppStats,
+    pub(crate) control: String,
+    pub(crate) ue: u32,
+    pub(crate) qfi: u8,
+    pub(crate) low_latency: bool,
+    pub(crate) flows: u32,
+    pub(crate) delay_budget: Option<Duration>,
+}
+
+/// What is counted of the flows of one name.
+pub(super) struct Class {
+    pub(super) result: FlowResult,
+    pub(super) delay: Times,
+    /// From the pull of the last byte to the UE; none before the first packet that tells of it.
+    pub(super) to_ue: Option<Times>,
+    pub(super) bound: Option<Times>,
+    pub(super) rtt: Option<Times>,
+    pub(super) app: AppStats,
+    /// Sum in ns and number of the differences between delays of neighbours.
+    pub(super) variation: (u64, u64),
+    /// Longest time in the chain that keeps the delay budget.
+    pub(super) budget: Duration,
+    pub(super) rlc_backlog_sum: u64,
+    pub(super) sdap_entries: u64,
+    pub(super) goodput_bytes: u64,
+    pub(super) closed: Closed,
+}
+
+impl Class {
+    pub(super) fn new(info: ClassInfo, air_delay: Duration) -> Self {
+        Self {
+            delay: Times::new(),
+            to_ue: None,
+            bound: info.low_latency.then(Times::new),
+            rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
+            app: info.app,
+            variation: (0, 0),
+            budget: info
+                .delay_budget
+                .map_or(Duration::MAX, |budget| budget.saturating_sub(air_delay)),
+            rlc_backlog_sum: 0,
+            sdap_entries: 0,
+            goodput_bytes: 0,
+            closed: Closed::default(),
+            result: FlowResult {
+                name: info.name,
+                protocol: info.protocol.into(),
+                control: info.control,
+                flows: info.flows,
+                ue: info.ue,
+                qfi: info.qfi,
+                low_latency: info.low_latency,
+                delay_budget_ms: info.delay_budget.map(Duration::as_millis_f64),
+                ..FlowResult::default()
+            },
+        }
+    }
+}
+
+/// Flows of a class that are over: how many, the sum of their goodputs in bytes, and the sum of the
+/// squares.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Closed {
+    pub(super) flows: u64,
+    pub(super) bytes: f64,
+    pub(super) squares: f64,
+}
+
+/// What is counted of one flow.
+#[derive(Clone, Copy)]
+pub(super) struct Single {
+    /// Number of its class.
+    pub(super) class: u32,
+    pub(super) goodput_bytes: u64,
+    /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
+    pub(super) last_delay: u64,
+}
+
+impl Single {
+    pub(super) fn new(class: u32) -> Self {
+        Self { class, goodput_bytes: 0, last_delay: 0 }
+    }
+}
