@@ -2,9 +2,10 @@
 
 use crate::doc::ParamDoc;
 use crate::error::ConfigError;
-use crate::param::Param;
+use crate::param::{Form, Param, written_table};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 /// Characters of a value that an error repeats: a list may be long.
@@ -39,6 +40,14 @@ pub fn key<T: Param>(name: &'static str, text: &'static str) -> ParamDoc {
 #[must_use]
 pub fn free<C, T>() -> Bounds<C, T> {
     Bounds { low: None, high: None, compare: |_, _| None, rule: None }
+}
+
+/// `default` as documentation shows it: a table that has its own defaults is `{}`.
+fn written_default<T: Param>(default: &T) -> String {
+    let text = default.written();
+    let Form::Table(params) = T::form() else { return text };
+    let own: Vec<_> = params.iter().map(|param| (param.name, param.default.clone())).collect();
+    if text == written_table(&own) { "{}".into() } else { text }
 }
 
 /// The rule that `text` states, which `holds` checks.
@@ -167,7 +176,7 @@ impl<C, T: Param> Bounds<C, T> {
             name,
             unit: unit.unwrap_or(T::UNIT),
             bounds: self.text(),
-            default: default.as_ref().map_or_else(|| "required".into(), Param::written),
+            default: default.as_ref().map_or_else(|| "required".into(), written_default),
             required: default.is_none(),
             text: text.trim_ascii_start(),
             form: T::form(),

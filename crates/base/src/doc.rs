@@ -43,6 +43,7 @@ impl Form {
             Self::Integer(least, most) => format!("{least} to {most}"),
             Self::Choice(names) => names.join(", "),
             Self::Kinds(docs) => docs.iter().map(|doc| doc.name).collect::<Vec<_>>().join(", "),
+            Self::Table(_) => "a table of its settings".into(),
             _ => "any".into(),
         }
     }

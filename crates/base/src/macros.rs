@@ -109,8 +109,8 @@ macro_rules! params {
 
 /// [`params!`](crate::params) for a configuration that states its serde attributes itself.
 ///
-/// A parameter without a default is required; one that has a default also needs serde's attribute
-/// for it, unless the struct is `with Default`.
+/// A parameter without a default is required, and its bounds stand in `where (...)`; one that has a
+/// default also needs serde's attribute for it, unless the struct is `with Default`.
 #[macro_export]
 macro_rules! table {
     (
@@ -147,7 +147,7 @@ macro_rules! table {
         $vis:vis struct $Config:ident $(: $source:literal)? {
             $(
                 $(#[$($doc:tt)*])*
-                $name:ident: $type:ty $(as $unit:literal)? $(= $default:expr
+                $name:ident: $type:ty $(as $unit:literal)? $(where ($must:expr))? $(= $default:expr
                     $(, $bounds:expr $(, $why:expr)?)?)?;
             )*
         }
@@ -161,6 +161,7 @@ macro_rules! table {
                     #[doc = concat!("\n\nDefault: `", stringify!($default), "`.")]
                     $(#[doc = concat!("Allowed: `", stringify!($bounds), "`.")])?
                 )?
+                $(#[doc = concat!("\n\nAllowed: `", stringify!($must), "`.")])?
                 pub $name: $type,
             )*
         }
@@ -172,7 +173,8 @@ macro_rules! table {
             $vis fn params() -> $crate::alloc::vec::Vec<$crate::doc::ParamDoc> {
                 use $crate::bounds::*;
                 $crate::alloc::vec![$({
-                    let bounds: Bounds<Self, $type> = $crate::first_of!($($($bounds,)?)? free());
+                    let bounds: Bounds<Self, $type> =
+                        $crate::first_of!($($($bounds,)?)? $($must,)? free());
                     let default: Option<$type> = $crate::first_of!($(Some($default),)? None);
                     let unit = $crate::first_of!($(Some($unit),)? None);
                     let text = $crate::doc_text!($([$($doc)*])*);
@@ -189,7 +191,8 @@ macro_rules! table {
                 use $crate::bounds::*;
                 let source = $crate::first_of!($($source,)? "");
                 $({
-                    let bounds: Bounds<Self, $type> = $crate::first_of!($($($bounds,)?)? free());
+                    let bounds: Bounds<Self, $type> =
+                        $crate::first_of!($($($bounds,)?)? $($must,)? free());
                     let source = $crate::first_of!($($($($why,)?)?)? source);
                     bounds.check(self, stringify!($name), &self.$name, source)?;
                 })*

@@ -447,7 +447,7 @@ table! {
         direction: Direction = Default::default();
         /// Bytes to transfer; left out, it never ends.
         #[serde(skip_serializing_if = "Option::is_none")]
-        size: Option<Bytes> = None;
+        size: Option<Bytes> = None, stated("at least 1B");
         /// The end that sends: the server's, or the UE's where it goes up.
         sender: SenderConfig = Default::default();
         /// The other end.
@@ -461,7 +461,7 @@ table! {
     #[serde(deny_unknown_fields)]
     pub struct UdpFile {
         /// Payload of each.
-        payload: Bytes;
+        payload: Bytes where (stated("1B to the MTU less 28B of headers"));
         /// Time between them: a time, or `{ mean, sd }` for a normal law.
         interval: Interval;
     }

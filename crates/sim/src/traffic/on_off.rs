@@ -107,8 +107,8 @@ table! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct CbrConfig: "nothing would be sent" {
-        /// Rate on the IP layer: 28 B of headers count. Above 0bit/s, a datagram per us at most.
-        rate: BitRate;
+        /// Rate on the IP layer: 28 B of headers count.
+        rate: BitRate where (above(BitRate(0)).and("a datagram per us at most", |_| true));
         /// Payload of each datagram.
         #[serde(default = "full_payload")]
         payload: Bytes = full_payload(), stated("1B to the MTU less 28B of headers");
@@ -130,7 +130,7 @@ impl CbrConfig {
     /// The first field out of bounds.
     pub fn fits(&self, mtu: u32) -> Result<(), ConfigError> {
         check_payload(self.payload, mtu)?;
-        ensure(self.rate.0 > 0, "rate", &self.rate, "above 0bit/s", "nothing would be sent")?;
+        self.validate()?;
         let gap = self.interval().mean();
         ensure(
             gap >= Duration::from_micros(1),
@@ -152,7 +152,7 @@ table! {
     #[serde(deny_unknown_fields)]
     pub struct OnOffConfig {
         /// Rate while on, on the IP layer.
-        rate: BitRate;
+        rate: BitRate where (above(BitRate(0)).and("a datagram per us at most", |_| true));
         /// Payload of each datagram.
         #[serde(default = "full_payload")]
         payload: Bytes = full_payload(), stated("1B to the MTU less 28B of headers");

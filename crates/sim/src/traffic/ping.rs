@@ -18,7 +18,7 @@ table! {
     pub struct PingConfig {
         /// Data bytes of each request and reply, as `ping -s` counts them: 28 B of IPv4 and ICMP
         /// headers come on top.
-        payload: Bytes;
+        payload: Bytes where (stated("at most the MTU less 28B of headers"));
         /// Time between requests: constant, or normal with `mean` and `sd`.
         interval: Interval;
     }

@@ -31,10 +31,10 @@ table! {
         concealment: bool = true;
         /// Time of a talk spurt; left out, the talker never pauses.
         #[serde(skip_serializing_if = "Option::is_none")]
-        talk: Option<Span> = None;
+        talk: Option<Span> = None, stated("a mean of at least 1us");
         /// Time of a pause between spurts; goes with `talk`.
         #[serde(skip_serializing_if = "Option::is_none")]
-        silence: Option<Span> = None;
+        silence: Option<Span> = None, stated("a mean of at least 1us");
     }
     check Self::check_pauses;
 }
