@@ -191,6 +191,15 @@ impl RbDemand<'_> {
 }
 
 impl UeDemand<'_> {
+    /// Fewest resource blocks of `most` that carry more than headers, or as much as `most` carry.
+    #[must_use]
+    #[inline]
+    pub(crate) fn least_rbs(&self, most: u16) -> u16 {
+        let table = &self.tbs[..=usize::from(most)];
+        let least = table.last().map_or(0, |&all| all.min(LEAST_PART));
+        table.partition_point(|&carried| carried < least) as u16
+    }
+
     /// Fewest resource blocks that carry `bytes`, none when `most` do not.
     #[must_use]
     #[inline]
@@ -305,8 +314,9 @@ impl RbAllocation {
     }
 }
 
-/// Least bytes of a bearer's part of a transport block, where the block has them. A part that holds
-/// no more than headers (MAC 3, RLC up to 7 with a segment offset) would carry nothing in any slot.
+/// Least bytes of a bearer's part of a transport block, where the block has them, and of a block
+/// where the slot has them. What holds no more than headers (MAC 3, RLC up to 7 with a segment
+/// offset) would carry nothing in any slot.
 const LEAST_PART: u32 = 24;
 
 /// A backlog as far as one transport block could carry it.

@@ -34,7 +34,11 @@
 //!   proportion to the shares.
 //! - A slice that has lent L blocks lends no more: what it does not use then is given up in favour
 //!   of those who owe most. (With two slices this never happens: what one has lent the other owes.)
-//! - L counts as one unit at least, or nobody could borrow a group of blocks.
+//! - L counts as one unit at least, or nobody could borrow a group of blocks; at a low MCS as the
+//!   units that carry more than headers.
+//! - A UE that gets units which finish no SDU gets at first as many as carry more than headers. When
+//!   these are beyond what its slice may take, the slice waits for a later slot: one unit at a time,
+//!   a slice alone in its cell would spend its share of each slot on blocks that carry nothing.
 //!
 //! Weaknesses: inside a slice the most SDUs win, so that large ones wait while small ones fill the
 //! slots; a slice alone in the cell ends at its share, once it owes 75 % of L (with two slices);
@@ -114,7 +118,8 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     sources: "A21 section IV-B, Algorithms 4 and 5",
     deviations: "inflation 1 + 5 x^5 and exact credits instead of the printed ones (both can be \
                  chosen); SDUs are chosen by an exact method; surplus above the limit is given \
-                 up; the limit is one unit at least",
+                 up; units that finish no SDU are at first as many as carry more than headers, \
+                 and the limit is as many at least",
     params: EqpConfig::params,
 };
 
@@ -303,16 +308,25 @@ impl Eqp {
         let mut waits = false;
         let mut lenders = BinaryHeap::from(core::mem::take(&mut self.lenders));
         while let Some((_, Reverse(slice))) = lenders.pop() {
-            let rbs = if free.full() > 0 { free.size() } else { free.short() };
-            if rbs == 0 || !self.quanta.may_fill(slice as usize, rbs) {
+            let slice = slice as usize;
+            let index = self.members[self.cursors[slice] as usize] as usize;
+            let least = match out.grant(index).units {
+                0 => demand.ues[index].least_rbs(demand.units.rbs()).max(1),
+                _ => 1,
+            };
+            let mut rest = *free;
+            let (mut rbs, mut units) = (0, 0_u16);
+            while rbs < least && rest.count() > 0 {
+                rbs += rest.take();
+                units += 1;
+            }
+            if rbs < least || !self.quanta.may_fill(slice, rbs) {
                 waits = true;
                 continue;
             }
-            let slice = slice as usize;
-            let index = self.members[self.cursors[slice] as usize] as usize;
-            out.give(index, free.take());
+            (0..units).for_each(|_| out.give(index, free.take()));
             self.quanta.charge(slice, rbs);
-            self.stats.leftover_units += 1;
+            self.stats.leftover_units += u64::from(units);
             if self.find_unmet(demand, slice, out) {
                 lenders.push((self.quanta.exact(slice), Reverse(slice as u32)));
             }
@@ -362,7 +376,7 @@ impl RbScheduler for Eqp {
             return;
         }
         let mut free = demand.units;
-        self.quanta.credit(free.rbs(), free.size());
+        self.quanta.credit(free.rbs(), least_rbs(demand));
         self.gather(demand);
         self.weigh(demand);
         self.grant_whole(demand, &mut free, out);
@@ -389,6 +403,12 @@ impl RbScheduler for Eqp {
     fn quantum(&self, slice: usize) -> Option<f64> {
         (slice < self.quanta.slices()).then(|| self.quanta.rbs(slice))
     }
+}
+
+/// Blocks of the units with which every UE of `demand` can be sent more than headers.
+fn least_rbs(demand: &RbDemand) -> u16 {
+    let least = demand.ues.iter().map(|ue| ue.least_rbs(demand.units.rbs())).max();
+    least.unwrap_or(0).max(1).next_multiple_of(demand.units.size())
 }
 
 /// Places around the guess that are looked at together. Sizes come in steps of up to 3 %, a few

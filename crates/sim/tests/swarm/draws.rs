@@ -394,6 +394,10 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         rng,
         &[vec![], vec![Ratio(0.25), Ratio(0.75)], vec![Ratio(0.3), Ratio(0.3), Ratio(0.3)]],
     );
+    // A fixed part of a small cell may never hold a header and a byte either.
+    if matches!(config.mac.scheduler, RbSchedulerConfig::FixedPartition(_)) && n_prb < 48 {
+        config.slices.clear();
+    }
     let mcs = |rng: &mut Rng| quality(rng, lte, mcs_table);
     config.channel = mcs(rng);
     for index in 0..config.ues.len() {

@@ -37,12 +37,12 @@ impl Quanta {
         Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
     }
 
-    /// Algorithm 4, line 1: every slice is due its share of the `rbs` blocks of a slot whose units
-    /// have `unit` blocks.
-    pub(super) fn credit(&mut self, rbs: u16, unit: u16) {
+    /// Algorithm 4, line 1: every slice is due its share of the `rbs` blocks of a slot in which a
+    /// UE needs `least` blocks to be sent anything.
+    pub(super) fn credit(&mut self, rbs: u16, least: u16) {
         let rbs = i64::from(rbs);
-        // A limit below one unit would let nobody borrow what it takes to send at all.
-        self.limit_rbs = i64::from(self.config.quantum_limit).max(i64::from(unit));
+        // A lower limit would let nobody borrow what it takes to send at all.
+        self.limit_rbs = i64::from(self.config.quantum_limit).max(i64::from(least));
         for (quantum, share) in self.quanta.iter_mut().zip(&self.shares) {
             *quantum += match self.config.credit {
                 EqpCredit::Exact => share * rbs,

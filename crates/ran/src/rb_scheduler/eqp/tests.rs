@@ -99,8 +99,8 @@ proptest! {
         for _ in 0..4 {
             let cell = small_cell(&mut rng, slices);
             let mut quanta = scheduler.quanta.clone();
-            quanta.credit(cell.units.rbs(), cell.units.size());
             cell.demand(|demand| {
+                quanta.credit(demand.units.rbs(), least_rbs(demand));
                 let before = scheduler.stats().whole_sdus;
                 scheduler.schedule(demand, &mut out);
                 let whole = (scheduler.stats().whole_sdus - before).cast_signed();
@@ -414,6 +414,32 @@ fn a_group_larger_than_the_limit_is_still_lent() {
         whole += serve(&mut scheduler, &mut cell, &mut out);
     }
     assert_eq!(whole, 40);
+}
+
+#[test]
+fn a_slice_alone_in_its_cell_saves_its_share_until_it_carries_more_than_headers() {
+    // Two blocks of its share carry 4 B: less than a header and a byte.
+    for quantum_limit in [1, 49, 100] {
+        let config = EqpConfig { quantum_limit, ..EqpConfig::default() };
+        let mut scheduler = eqp(config, &[0.1, 0.9]);
+        let ues = (0..2).map(|i| Ue::new(i, 0, 2, vec![vec![1500]])).collect();
+        let cell = Cell::new(20, 2, ues);
+        let mut out = RbAllocation::default();
+        let mut carried = [0; 2];
+        for slot in 0..2_000 {
+            cell.demand(|demand| {
+                scheduler.schedule(&RbDemand { slot, ..*demand }, &mut out);
+            });
+            for (ue, sum) in carried.iter_mut().enumerate() {
+                let rbs = out.grant(ue).rbs;
+                assert!(rbs == 0 || rbs >= 12, "{rbs} blocks");
+                *sum += u64::from(rbs);
+            }
+        }
+        let share: u64 = carried.iter().sum();
+        assert!((3_700..=4_400).contains(&share), "a tenth of the blocks: {carried:?}");
+        assert!(carried[0].abs_diff(carried[1]) < 400, "in turn: {carried:?}");
+    }
 }
 
 #[test]
