@@ -2,6 +2,7 @@
 
 pub mod bbr;
 pub mod cubic;
+pub mod fixed;
 pub mod new_reno;
 
 use crate::control::{
@@ -32,6 +33,7 @@ kinds! {
     "new_reno" NewReno = new_reno::{NewReno, NewRenoConfig};
     "cubic" Cubic = cubic::{Cubic, CubicConfig};
     "bbr" Bbr = bbr::{Bbr in Box, BbrConfig};
+    "fixed" Fixed = fixed::{Fixed, FixedConfig};
 }
 
 impl AnyControl {
@@ -81,6 +83,9 @@ impl CongestionController for AnyControl {
     }
     fn ssthresh(&self) -> u64 {
         each!(self, c => c.ssthresh())
+    }
+    fn set_window(&mut self, bytes: u64) -> bool {
+        each!(self, c => c.set_window(bytes))
     }
     fn may_pace(&self) -> bool {
         each!(self, c => c.may_pace())
@@ -192,6 +197,7 @@ mod tests {
         assert_eq!((control.phase(), control.in_slow_start()), ("avoidance", false));
         assert!(control.may_pace() && control.uses_rate_samples());
         assert!(!control.owns_recovery() && !control.limits_samples());
+        assert!(!control.set_window(1) && control.cwnd() == 6);
     }
 
     #[test]

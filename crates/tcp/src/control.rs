@@ -179,6 +179,12 @@ pub trait CongestionController: fmt::Debug {
     /// none.
     fn ssthresh(&self) -> u64;
 
+    /// Sets the window to `bytes`, one MSS at least, from outside; false for a control that sets
+    /// its window itself, which then stays.
+    fn set_window(&mut self, _bytes: u64) -> bool {
+        false
+    }
+
     /// False for a control that never asks for a pacing rate.
     fn may_pace(&self) -> bool {
         true

@@ -299,6 +299,13 @@ impl Sender {
         self.clamp = bytes.map_or(u64::MAX, |b| b.max(u64::from(self.setup.mss)));
     }
 
+    /// Sets the window in bytes, one MSS at least, where the control leaves that to its owner, as
+    /// `fixed` does; false for any other control, whose window stays. What is in flight beyond a
+    /// smaller window is not taken back.
+    pub fn set_window(&mut self, bytes: u64) -> bool {
+        self.cc.set_window(bytes)
+    }
+
     /// Smoothed RTT; none before the first sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {

@@ -6,7 +6,7 @@ use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Rng};
-use justfull_tcp::cc::{bbr, cubic, new_reno};
+use justfull_tcp::cc::{bbr, cubic, fixed, new_reno};
 use justfull_tcp::{
     AutoWindow, CcConfig, HyStart, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig,
     SpuriousDetection, Window,
@@ -36,6 +36,10 @@ fn control(rng: &mut Rng) -> CcConfig {
             min_rtt_window: Duration::from_secs(1 + rng.below(10)),
             seed: rng.below(1 << 32),
         }),
+        CcConfig::Fixed(_) => {
+            let segments = 1 + rng.below(300) as u32;
+            CcConfig::Fixed(fixed::FixedConfig { segments })
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every congestion control must do, whichever it is.
 
 use crate::link::{Path, World};
-use crate::{all_controls, config};
+use crate::{all_controls, config, reacts_to_loss};
 use justfull_base::{Duration, Instant, Rng};
 use justfull_tcp::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
@@ -127,6 +127,20 @@ fn a_clone_behaves_as_its_original() {
 }
 
 #[test]
+fn only_a_fixed_window_is_its_owners_to_set() {
+    for cc in all_controls() {
+        let mut sender = Sender::new(&config(cc.clone())).expect("the settings are valid");
+        let before = sender.cwnd();
+        let taken = sender.set_window(30 * MSS);
+        assert_eq!(taken, !reacts_to_loss(&cc), "{}", cc.name());
+        assert_eq!(sender.cwnd(), if taken { 30 * MSS } else { before });
+        sender.write(u64::MAX);
+        let sent = std::iter::from_fn(|| sender.poll_transmit(Instant::from_nanos(1))).count();
+        assert_eq!(sent as u64, (sender.cwnd() / MSS).min(45), "the peer takes 64 KiB at first");
+    }
+}
+
+#[test]
 fn a_timeout_leaves_one_segment() {
     for (name, mut control) in controls() {
         play(&mut control, 0, &mut Rng::stream(4, "before"), 200, |_| {});
@@ -146,8 +160,9 @@ fn a_timeout_leaves_one_segment() {
 }
 
 #[test]
-fn a_loss_lowers_the_data_in_flight() {
-    for (name, cc) in all_controls().into_iter().map(|c| (c.name(), c)) {
+fn a_loss_lowers_the_data_in_flight_or_leaves_a_fixed_window_as_it_is() {
+    for cc in all_controls() {
+        let (name, reacts) = (cc.name(), reacts_to_loss(&cc));
         // BBR by its model: the drops come when it has filled the buffer in startup.
         let mut world = World::with(&config(cc), &Path { buffer: 30_000, ..Path::default() });
         world.sender.write(u64::MAX);
@@ -157,13 +172,18 @@ fn a_loss_lowers_the_data_in_flight() {
             before = world.sender.in_flight().max(before);
             assert!(world.step());
         }
-        let mut least = u64::MAX;
+        let (mut least, mut windows) = (u64::MAX, Vec::new());
         let end = world.now + Duration::from_secs(2);
         while world.now < end {
             assert!(world.step());
             least = least.min(world.sender.in_flight());
+            windows.push(world.sender.cwnd());
         }
-        assert!(least <= before * 3 / 4, "{name}: {least} of {before}");
+        if reacts {
+            assert!(least <= before * 3 / 4, "{name}: {least} of {before}");
+        } else {
+            assert!(windows.iter().all(|&w| w == windows[0]), "{name}");
+        }
     }
 }
 

@@ -6,13 +6,23 @@ mod link;
 mod rack;
 mod transfers;
 
+use justfull_tcp::cc::fixed::FixedConfig;
 use justfull_tcp::{CcConfig, SenderConfig};
 
+/// Every control with its defaults, but a fixed window that fills the default path and a part of
+/// its buffer: 40 segments and up to 68.
 fn all_controls() -> Vec<CcConfig> {
     let names = justfull_tcp::cc::DOCS.iter().map(|doc| doc.name);
-    names
-        .map(|name| CcConfig::by_name(name).expect("every control on the list has a configuration"))
-        .collect()
+    let configured = |name| match CcConfig::by_name(name) {
+        Some(CcConfig::Fixed(_)) => CcConfig::Fixed(FixedConfig { segments: 64 }),
+        other => other.expect("every control on the list has a configuration"),
+    };
+    names.map(configured).collect()
+}
+
+/// False for a window that is its owner's and not the network's to change.
+fn reacts_to_loss(cc: &CcConfig) -> bool {
+    !matches!(cc, CcConfig::Fixed(_))
 }
 
 fn config(cc: CcConfig) -> SenderConfig {

@@ -1,0 +1,181 @@
+//! A fixed window: what the sender of RAPID's section 3.5 has, and what steers the radio leg of a
+//! proxy (Diarra et al. 2022).
+//!
+//! Controls the congestion window, which is `segments` of MSS, or what the owner of the sender set
+//! last ([`crate::Sender::set_window`]). It does not grow, and neither a loss nor an echo makes it
+//! smaller. After a timeout one segment leaves; the first acknowledgement that delivers something
+//! brings the window back. The rate on a path that is not full is window / RTT.
+//!
+//! Defaults: 10 segments, the initial window of RFC 6928.
+//!
+//! Known weaknesses: it is no congestion control. A window above what the path holds loses in each
+//! round for as long as there is data, and the flow takes no notice of others: RFC 2914 forbids it
+//! on the Internet.
+//!
+//! Deviations: none from the source, which does not tell what its sender does after a timeout.
+
+use crate::control::{
+    AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent,
+};
+use justfull_base::doc::MethodDoc;
+use justfull_base::{ConfigError, Instant, params};
+
+params! {
+    /// Settings.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct FixedConfig {
+        /// The window.
+        segments: u32 as "segments" = 10,
+            within(1, 1_000_000), "no receive window holds more (RFC 7323 section 2.3: 2^30 bytes)";
+    }
+}
+
+/// For the reference pages.
+pub const DOC: MethodDoc = MethodDoc {
+    name: "fixed",
+    kind: "congestion control",
+    title: "Fixed: a window that does not change",
+    text: "Keeps a number of segments in flight, whatever is lost or marked; after a timeout one, \
+           until an acknowledgement delivers something. Its owner may set the window in bytes at \
+           any time, as a proxy does.",
+    sources: "Diarra et al. 2022 (RAPID) section 3.5",
+    deviations: "None; the source does not tell what its sender does after a timeout.",
+    params: FixedConfig::params,
+};
+
+/// State.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    mss: u64,
+    window: u64,
+    /// The timer fired and nothing has been delivered since.
+    timed_out: bool,
+}
+
+impl Fixed {
+    /// The control at the start of a connection; it has no initial window but its own.
+    ///
+    /// # Errors
+    /// The first setting outside its bound.
+    pub fn new(config: &FixedConfig, birth: &Birth) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let mss = u64::from(birth.mss);
+        Ok(Self { mss, window: u64::from(config.segments) * mss, timed_out: false })
+    }
+}
+
+impl CongestionController for Fixed {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    #[inline(always)]
+    fn on_ack(&mut self, sample: &AckSample) {
+        self.timed_out &= sample.acked == 0;
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.timed_out |= matches!(event.cause, CongestionCause::Timeout { .. });
+    }
+
+    fn on_spurious(&mut self, _: Instant) {
+        self.timed_out = false;
+    }
+
+    fn on_idle_restart(&mut self, _: &IdleRestart) {}
+
+    fn on_recovery_exit(&mut self, _: Instant) {}
+
+    fn cwnd(&self) -> u64 {
+        if self.timed_out { self.mss } else { self.window }
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn set_window(&mut self, bytes: u64) -> bool {
+        self.window = bytes.max(self.mss);
+        true
+    }
+
+    fn may_pace(&self) -> bool {
+        false
+    }
+
+    fn in_slow_start(&self) -> bool {
+        false
+    }
+
+    fn uses_rate_samples(&self) -> bool {
+        false
+    }
+
+    fn owns_recovery(&self) -> bool {
+        true
+    }
+
+    fn phase(&self) -> &'static str {
+        "fixed"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{self, MSS};
+
+    fn control() -> Fixed {
+        let config = FixedConfig { segments: 7 };
+        Fixed::new(&config, &testing::birth()).expect("the settings are valid")
+    }
+
+    #[test]
+    fn neither_acknowledgements_nor_losses_nor_marks_nor_silence_move_the_window() {
+        let mut c = control();
+        assert_eq!(c.cwnd(), 7 * MSS, "not the initial window of ten");
+        for event in [testing::loss(7 * MSS), testing::echo(7 * MSS)] {
+            c.on_congestion(&event);
+            c.on_ack(&testing::sample(100 * MSS));
+            assert_eq!(c.cwnd(), 7 * MSS);
+        }
+        let [idle, rto] = [5, 1].map(justfull_base::Duration::from_secs);
+        c.on_idle_restart(&IdleRestart {
+            now: Instant::ZERO,
+            idle,
+            rto,
+            shrink: true,
+            app_limited: true,
+        });
+        c.on_recovery_exit(Instant::ZERO);
+        assert_eq!((c.cwnd(), c.ssthresh(), c.phase()), (7 * MSS, u64::MAX, "fixed"));
+    }
+
+    #[test]
+    fn after_a_timeout_one_segment_asks_whether_the_path_is_there() {
+        let mut c = control();
+        for repeated in [false, true] {
+            c.on_congestion(&testing::timeout(7 * MSS, repeated));
+            c.on_ack(&testing::sample(0));
+            assert_eq!(c.cwnd(), MSS);
+        }
+        c.on_ack(&testing::sample(1));
+        assert_eq!(c.cwnd(), 7 * MSS);
+        c.on_congestion(&testing::timeout(7 * MSS, false));
+        c.on_spurious(Instant::ZERO);
+        assert_eq!(c.cwnd(), 7 * MSS);
+    }
+
+    #[test]
+    fn its_owner_sets_the_window_to_a_segment_at_least() {
+        let mut c = control();
+        assert!(c.set_window(123_456));
+        assert_eq!(c.cwnd(), 123_456);
+        assert!(c.set_window(0));
+        assert_eq!(c.cwnd(), MSS);
+    }
+
+    #[test]
+    fn a_window_without_a_segment_is_refused() {
+        let found = Fixed::new(&FixedConfig { segments: 0 }, &testing::birth());
+        assert_eq!(found.map_err(|e| e.field).err(), Some("segments".into()));
+    }
+}
