@@ -36,9 +36,10 @@
 //!   of those who owe most. (With two slices this never happens: what one has lent the other owes.)
 //! - L counts as one unit at least, or nobody could borrow a group of blocks; at a low MCS as the
 //!   units that carry more than headers.
-//! - A UE that gets units which finish no SDU gets at first as many as carry more than headers. When
-//!   these are beyond what its slice may take, the slice waits for a later slot: one unit at a time,
-//!   a slice alone in its cell would spend its share of each slot on blocks that carry nothing.
+//! - A UE that gets units which finish no SDU gets at first as many as carry more than headers.
+//!   When these are beyond what its slice may take, the slice waits for a later slot: one unit at a
+//!   time, a slice alone in its cell would spend its share of each slot on blocks that carry
+//!   nothing.
 //!
 //! Weaknesses: inside a slice the most SDUs win, so that large ones wait while small ones fill the
 //! slots; a slice alone in the cell ends at its share, once it owes 75 % of L (with two slices);
