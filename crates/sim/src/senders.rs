@@ -93,9 +93,7 @@ impl Senders {
         if now >= route.stop && !sender.is_closed() {
             sender.stop();
         }
-        while let Some(segment) = sender.poll_transmit(now) {
-            links.send_segment(now, i, route, segment);
-        }
+        sender.transmit(now, |segment| links.send_segment(now, i, route, segment));
         if let Some(at) = sender.next_timer() {
             self.timers.arm(i, at);
         }

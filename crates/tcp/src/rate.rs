@@ -150,9 +150,26 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
+    /// True when the control uses no samples.
+    #[inline]
+    pub(crate) fn is_off(&self) -> bool {
+        self.stamps.is_none()
+    }
+
     /// True while samples are application-limited.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until != 0
+    }
+
+    /// Counts `bytes` that were delivered; returns the sample of a control that uses none.
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self, bytes: u64) -> RateSample {
+        let prior_delivered = self.delivered;
+        self.delivered += bytes;
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        RateSample { prior_delivered, ..RateSample::default() }
     }
 
     /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which
@@ -169,12 +186,8 @@ impl RateSampler {
         newest: Option<(u64, &Record)>,
         min_rtt: Duration,
     ) -> RateSample {
-        let before = RateSample { prior_delivered: self.delivered, ..RateSample::default() };
+        let before = self.deliver(bytes);
         let Some((serial, newest)) = newest else { return before };
-        self.delivered += bytes;
-        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
-            self.app_limited_until = 0;
-        }
         let Some(stamps) = &mut self.stamps else { return before };
         let stamp = *slot(stamps, serial);
         self.delivered_at = now;

@@ -27,6 +27,7 @@ use crate::record::{EVER_RETRANSMITTED, LOST, Latest, RETRANSMITTED, Record, SAC
 use crate::segment::SackBlock;
 use alloc::vec::Vec;
 use by_time::Retransmissions;
+use justfull_base::Instant;
 
 /// First size of the ring, in segments.
 const FIRST_SLOTS: usize = 16;
@@ -58,6 +59,18 @@ pub(crate) struct Scoreboard {
     known: [SackBlock; 3],
     /// What RACK needs; none where losses are found by counting.
     again: Option<Retransmissions>,
+}
+
+/// Segments from the lowest outstanding one on, sent once each and never marked, that one
+/// acknowledgement delivers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainRun {
+    /// Offset after the last of them.
+    end: u64,
+    /// Serial after the last of them.
+    serial: u64,
+    /// When the last of them left.
+    sent_at: Instant,
 }
 
 impl Scoreboard {
@@ -122,6 +135,11 @@ impl Scoreboard {
     /// Segments from the lowest outstanding one to the highest sacked one.
     pub(crate) fn overtaken(&self) -> u32 {
         u32::try_from(self.sacked_end.saturating_sub(self.first)).unwrap_or(u32::MAX)
+    }
+
+    /// Segments that there is room for.
+    pub(crate) fn ring_len(&self) -> usize {
+        self.slots.len()
     }
 
     fn slot(&self, serial: u64) -> &Record {
@@ -240,6 +258,49 @@ impl Scoreboard {
             self.first += 1;
         }
         self.high_rxt = self.high_rxt.max(self.first);
+    }
+
+    /// What a cumulative acknowledgement of all bytes below `cumulative` delivers, where nothing
+    /// outstanding is marked, nothing of it ever was, and nothing beyond was sent before `latest`;
+    /// none else, and where it delivers no whole segment.
+    #[inline(always)]
+    pub(crate) fn plain_run(&self, cumulative: u64, latest: Latest) -> Option<PlainRun> {
+        let marked = self.sacked_end > self.first || self.lost_outstanding > 0;
+        if marked || self.edge != self.first || self.has_retransmissions() {
+            return None;
+        }
+        let mut run = PlainRun { end: self.una, serial: self.first, sent_at: Instant::ZERO };
+        while run.serial < self.next {
+            let record = self.slot(run.serial);
+            let end = record.end();
+            if record.flags != 0 {
+                return None;
+            }
+            if end > cumulative {
+                if Latest::new(record.sent_at, run.serial) < latest {
+                    return None;
+                }
+                break;
+            }
+            run = PlainRun { end, serial: run.serial + 1, sent_at: record.sent_at };
+        }
+        (run.serial > self.first).then_some(run)
+    }
+
+    /// As [`Self::acknowledge`] where that delivers `run`; returns what it collects.
+    #[inline(always)]
+    pub(crate) fn acknowledge_plain(&mut self, run: &PlainRun) -> Delivery {
+        let mut delivery = Delivery::new(self.una, run.sent_at);
+        delivery.bytes = run.end - self.una;
+        delivery.segments = (run.serial - self.first) as u32;
+        // Never retransmitted, they left in the order of their serials.
+        delivery.once = Latest::new(run.sent_at, run.serial - 1);
+        self.pipe -= delivery.bytes;
+        self.una = run.end;
+        self.first = run.serial;
+        self.edge = run.serial;
+        self.high_rxt = self.high_rxt.max(run.serial);
+        delivery
     }
 
     /// Takes the blocks of one acknowledgement.

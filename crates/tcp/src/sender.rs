@@ -10,6 +10,7 @@
 
 mod ack;
 mod detect;
+mod plain;
 mod spurious;
 mod tail_probe;
 mod timer;

@@ -45,6 +45,12 @@ pub(crate) struct Found {
 }
 
 impl Scoreboard {
+    /// Retransmissions may be in flight, as RACK counts them.
+    #[inline]
+    pub(super) fn has_retransmissions(&self) -> bool {
+        self.again.as_ref().is_some_and(|again| !again.sent.is_empty())
+    }
+
     /// False when nothing outstanding was sent before `latest`, as after every acknowledgement in
     /// order: then there is nothing to judge.
     #[inline]

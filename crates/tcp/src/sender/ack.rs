@@ -9,17 +9,17 @@ use crate::segment::Ack;
 use justfull_base::{Duration, Instant};
 
 /// What the steps of one acknowledgement tell each other.
-struct Progress {
-    delivery: Delivery,
-    advanced: bool,
+pub(super) struct Progress {
+    pub(super) delivery: Delivery,
+    pub(super) advanced: bool,
     /// How far the lowest hole was overtaken before this acknowledgement, in segments.
-    overtaken: u32,
-    prior_in_flight: u64,
-    rtt: Option<Duration>,
-    round_start: bool,
-    lost: u64,
-    ce_count: u64,
-    ce_bytes: u64,
+    pub(super) overtaken: u32,
+    pub(super) prior_in_flight: u64,
+    pub(super) rtt: Option<Duration>,
+    pub(super) round_start: bool,
+    pub(super) lost: u64,
+    pub(super) ce_count: u64,
+    pub(super) ce_bytes: u64,
 }
 
 impl Sender {
@@ -30,6 +30,15 @@ impl Sender {
             return;
         }
         self.stats.acks += 1;
+        let Some(run) = self.plain_run(ack) else { return self.take_any(now, ack) };
+        let twin = self.twin();
+        self.take_plain(now, ack, run);
+        self.check_twin(twin, |general| general.take_any(now, ack));
+    }
+
+    /// Takes any acknowledgement.
+    #[inline(never)]
+    pub(super) fn take_any(&mut self, now: Instant, ack: &Ack) {
         let mut progress = self.take_scoreboard(now, ack);
         self.take_window(ack, progress.advanced);
         self.take_rtt(now, ack, &mut progress);
@@ -49,8 +58,13 @@ impl Sender {
         self.stats.bytes_lost += progress.lost;
         self.tell_control(now, &progress, &rate);
         self.reduce(&progress);
+        self.restart_timers(now, progress.advanced);
+    }
+
+    #[inline(always)]
+    pub(super) fn restart_timers(&mut self, now: Instant, advanced: bool) {
         let outstanding = self.board.flight_size() > 0;
-        if progress.advanced {
+        if advanced {
             self.rto_deadline = if outstanding { now + self.rtt.rto() } else { Instant::NEVER };
             self.tail.restart(now, self.state, self.board.sacked_segments());
         }
@@ -106,7 +120,8 @@ impl Sender {
 
     /// The window of the newest acknowledgement counts, also when its right edge moves back (RFC
     /// 9293 section 3.8.6: shrinking is discouraged, yet a sender must bear it).
-    fn take_window(&mut self, ack: &Ack, advanced: bool) {
+    #[inline(always)]
+    pub(super) fn take_window(&mut self, ack: &Ack, advanced: bool) {
         if advanced || ack.cumulative >= self.board.una() {
             self.window_end = ack.cumulative.saturating_add(ack.window);
             if self.window_end > self.board.nxt() {
@@ -119,7 +134,8 @@ impl Sender {
 
     /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), retransmissions
     /// included; one that only sacks is timed by the segment it sacks.
-    fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
+    #[inline(always)]
+    pub(super) fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
         progress.round_start = progress.advanced && self.board.una() > self.round.end;
         if progress.round_start {
             let round = &mut self.round;
@@ -222,7 +238,8 @@ impl Sender {
         }
     }
 
-    fn tell_control(&mut self, now: Instant, progress: &Progress, rate: &RateSample) {
+    #[inline(always)]
+    pub(super) fn tell_control(&mut self, now: Instant, progress: &Progress, rate: &RateSample) {
         let Self { setup, cc, board, rtt, rate: sampler, round, state, stats, .. } = self;
         let sample = || AckSample {
             now,

@@ -81,6 +81,12 @@ impl TailProbe {
         self.end = None;
     }
 
+    /// A probe has been sent and is not settled.
+    #[inline]
+    pub(super) const fn is_out(&self) -> bool {
+        self.end.is_some()
+    }
+
     #[inline]
     pub(super) fn on_rtt_sample(&mut self) {
         self.sampled = true;

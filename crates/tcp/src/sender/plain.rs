@@ -1,0 +1,154 @@
+//! The short way of what is most common: an acknowledgement in order while nothing is lost, sacked,
+//! marked or sent again.
+//!
+//! It is [`Sender::take_any`] without the steps that have nothing to do then. Debug builds take the
+//! general way too, on a copy, and compare the two.
+
+use super::Sender;
+use super::ack::Progress;
+use super::spurious::FRto;
+use crate::control::{CongestionController, RecoveryState, Sent};
+use crate::record::Record;
+use crate::scoreboard::PlainRun;
+use crate::segment::{Ack, Segment};
+use alloc::boxed::Box;
+use alloc::format;
+use justfull_base::Instant;
+
+impl Sender {
+    /// What `ack` delivers if it is a plain one; none if it takes the general way.
+    #[inline(always)]
+    pub(super) fn plain_run(&self, ack: &Ack) -> Option<PlainRun> {
+        let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
+        let judging = self.first_retransmission.is_some() || self.tail.is_out();
+        let marks = ack.ece || ack.ce_packets > self.ce_packets || ack.ce_bytes > self.ce_bytes;
+        if !open || judging || marks || ack.sack_len > 0 || !self.rate.is_off() {
+            return None;
+        }
+        self.board.plain_run(ack.cumulative, self.rack.latest())
+    }
+
+    /// Takes a plain acknowledgement, which delivers `run`.
+    #[inline(always)]
+    pub(super) fn take_plain(&mut self, now: Instant, ack: &Ack, run: PlainRun) {
+        let prior_in_flight = self.board.pipe();
+        let delivery = self.board.acknowledge_plain(&run);
+        self.rack.on_delivery(now, delivery.once, false);
+        let mut progress = Progress {
+            delivery,
+            advanced: true,
+            overtaken: 0,
+            prior_in_flight,
+            rtt: Some(now.since(delivery.once.sent_at())),
+            round_start: false,
+            lost: 0,
+            ce_count: 0,
+            ce_bytes: 0,
+        };
+        self.take_window(ack, true);
+        self.take_rtt(now, ack, &mut progress);
+        self.duplicate_acks = 0;
+        self.rtt.reset_backoff();
+        self.reorder_deadline = Instant::NEVER;
+        let rate = self.rate.deliver(delivery.bytes);
+        self.tell_control(now, &progress, &rate);
+        self.restart_timers(now, true);
+    }
+
+    /// Sends all that may leave now: `send` is called with each segment. As
+    /// [`Sender::poll_transmit`], called until it answers none.
+    #[inline]
+    pub fn transmit(&mut self, now: Instant, mut send: impl FnMut(Segment)) {
+        if self.sends_plainly() {
+            let twin = self.twin();
+            let mut sent = 0;
+            let held = self.send_plain(now, &mut |segment| {
+                sent += 1;
+                send(segment);
+            });
+            self.check_twin(twin, |general| {
+                (0..sent).for_each(|_| assert!(general.poll_transmit(now).is_some()));
+                assert!(!held || general.poll_transmit(now).is_none());
+            });
+            if held {
+                return;
+            }
+        }
+        while let Some(segment) = self.poll_transmit(now) {
+            send(segment);
+        }
+    }
+
+    /// New data is in flight and more leaves as the window allows: nothing is lost, paced or
+    /// sampled, no probe is due.
+    #[inline(always)]
+    fn sends_plainly(&self) -> bool {
+        self.state == RecoveryState::Open
+            && self.f_rto == FRto::Off
+            && !self.tail.is_due()
+            && !self.setup.paced
+            && !self.send_cwr
+            && self.rate.is_off()
+            && self.board.pipe() > 0
+            && !self.board.has_losses()
+            && self.rto_deadline != Instant::NEVER
+    }
+
+    /// Sends full segments of new data; true when the window alone holds back what is left.
+    #[inline(always)]
+    fn send_plain(&mut self, now: Instant, send: &mut impl FnMut(Segment)) -> bool {
+        let mss = self.mss_bytes();
+        let (begin, pipe) = (self.board.nxt(), self.board.pipe());
+        let most = self.written.min(self.window_end).saturating_sub(begin);
+        let room = self.cwnd().saturating_sub(pipe);
+        let record = |seq| Record::new(seq, mss as u16, now);
+        let mut sent = 0;
+        while sent + mss <= room && sent + mss <= most {
+            let bytes = self.setup.mss;
+            self.cc.on_sent(&Sent { now, bytes, in_flight: pipe + sent, retransmission: false });
+            self.board.push(record(begin + sent));
+            send(Segment {
+                seq: begin + sent,
+                len: bytes,
+                retransmission: false,
+                sent_at: now,
+                ect: self.setup.ecn,
+                cwr: false,
+            });
+            sent += mss;
+            self.stats.segments_sent += 1;
+        }
+        if sent > 0 {
+            self.stats.bytes_sent += sent;
+            self.last_sent = Some(now);
+            self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
+            self.tail.on_new_data(now, self.state, self.board.sacked_segments());
+        }
+        let held = sent + mss > room && self.written - begin - sent >= mss;
+        if held {
+            self.round.limited = true;
+            self.release_at = Instant::NEVER;
+        }
+        held
+    }
+
+    /// In debug builds a copy that takes the general way: always of a sender that never had much in
+    /// flight, now and then of another.
+    #[inline(always)]
+    pub(super) fn twin(&self) -> Option<Box<Self>> {
+        let compared = self.board.ring_len() <= 16 || self.stats.acks.is_multiple_of(256);
+        (cfg!(debug_assertions) && compared).then(|| Box::new(self.clone()))
+    }
+
+    /// Lets `twin` do the same by the `general` way.
+    #[inline(always)]
+    pub(super) fn check_twin(&self, twin: Option<Box<Self>>, general: impl FnOnce(&mut Self)) {
+        if let Some(mut twin) = twin {
+            general(&mut twin);
+            assert_eq!(format!("{self:?}"), format!("{twin:?}"), "the short way differs");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

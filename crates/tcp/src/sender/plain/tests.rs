@@ -1,0 +1,155 @@
+//! The short way against the general one, over a path that loses, marks and reorders.
+
+use super::*;
+use crate::cc::CcConfig;
+use crate::config::{Recovery, SenderConfig, SpuriousDetection};
+use crate::receiver::{Receiver, ReceiverConfig};
+use justfull_base::{Duration, Rng};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::vec::Vec;
+
+/// Two senders that are told the same, one of which only knows the general way, and what is on its
+/// way from them and back.
+struct Pair {
+    short: Sender,
+    general: Sender,
+    receiver: Receiver,
+    segments: VecDeque<(Instant, Segment)>,
+    acks: VecDeque<(Instant, Ack)>,
+    rng: Rng,
+    now: Instant,
+    plain: u32,
+    bursts: u32,
+}
+
+const ONE_WAY: Duration = Duration::from_millis(10);
+
+impl Pair {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::stream(seed, "plain");
+        let control = ["cubic", "new_reno", "bbr"][rng.below(3) as usize];
+        let by_echo = rng.below(2) == 0;
+        let config = SenderConfig {
+            cc: CcConfig::by_name(control).expect("it is on the list"),
+            recovery: if rng.below(2) == 0 { Recovery::Rack } else { Recovery::Dupack },
+            spurious_detection: if by_echo {
+                SpuriousDetection::Eifel
+            } else {
+                SpuriousDetection::FRto
+            },
+            ecn: rng.below(2) == 0,
+            ..SenderConfig::default()
+        };
+        let sender = Sender::new(&config).expect("the settings are sound");
+        Self {
+            short: sender.clone(),
+            general: sender,
+            receiver: Receiver::new(&ReceiverConfig::default()).expect("the defaults are"),
+            segments: VecDeque::new(),
+            acks: VecDeque::new(),
+            rng,
+            now: Instant::ZERO,
+            plain: 0,
+            bursts: 0,
+        }
+    }
+
+    /// Both send what they may; chance loses and delays it.
+    fn transmit(&mut self) {
+        let mut sent = Vec::new();
+        self.bursts += u32::from(self.short.sends_plainly());
+        self.short.transmit(self.now, |segment| sent.push(segment));
+        for segment in &sent {
+            assert_eq!(self.general.poll_transmit(self.now).as_ref(), Some(segment));
+        }
+        assert_eq!(self.general.poll_transmit(self.now), None);
+        for segment in sent {
+            let late = if self.rng.below(80) == 0 { self.rng.below(6_000_000) } else { 0 };
+            if self.rng.below(60) != 0 {
+                let at = self.now + ONE_WAY + Duration::from_nanos(late);
+                let place = self.segments.partition_point(|(other, _)| *other <= at);
+                self.segments.insert(place, (at, segment));
+            }
+        }
+    }
+
+    /// What comes first happens: a segment or an acknowledgement arrives, or a timer fires.
+    fn step(&mut self) {
+        let first = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
+        let due = [
+            first(self.segments.front().map(|(at, _)| *at)),
+            first(self.acks.front().map(|(at, _)| *at)),
+            first(self.short.next_timer()),
+            first(self.receiver.next_timer()),
+        ];
+        assert_eq!(self.short.next_timer(), self.general.next_timer());
+        self.now = due.into_iter().fold(Instant::NEVER, Instant::min).max(self.now);
+        if self.now == Instant::NEVER {
+            return;
+        }
+        match due.iter().position(|at| *at <= self.now) {
+            Some(0) => {
+                let (_, segment) = self.segments.pop_front().expect("it is due");
+                let ce = segment.ect && self.rng.below(100) == 0;
+                let ack = self.receiver.on_segment(self.now, &segment, ce);
+                self.acks.extend(ack.map(|ack| (self.now + ONE_WAY, ack)));
+            }
+            Some(1) => {
+                let (_, ack) = self.acks.pop_front().expect("it is due");
+                if self.rng.below(100) != 0 {
+                    self.acknowledge(&ack);
+                }
+            }
+            Some(2) => {
+                self.short.on_timer(self.now);
+                self.general.on_timer(self.now);
+            }
+            _ => {
+                let ack = self.receiver.on_timer(self.now);
+                self.acks.extend(ack.map(|ack| (self.now + ONE_WAY, ack)));
+            }
+        }
+        self.transmit();
+    }
+
+    fn acknowledge(&mut self, ack: &Ack) {
+        self.plain += u32::from(self.short.plain_run(ack).is_some());
+        self.short.on_ack(self.now, ack);
+        if ack.cumulative <= self.general.board.nxt() {
+            self.general.stats.acks += 1;
+            self.general.take_any(self.now, ack);
+        }
+        assert_eq!(format!("{:?}", self.short), format!("{:?}", self.general));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None,
+        ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn the_short_way_ends_where_the_general_one_does(seed in any::<u64>()) {
+        let mut pair = Pair::new(seed);
+        for turn in 0..400 {
+            if turn % 100 == 0 {
+                let bytes = 1 + pair.rng.below(200_000);
+                pair.short.write(bytes);
+                pair.general.write(bytes);
+                pair.transmit();
+            }
+            pair.step();
+        }
+    }
+}
+
+#[test]
+fn a_transfer_without_loss_takes_the_short_way() {
+    // BBR, which paces and samples, never does.
+    let mut pair = (0..).map(Pair::new).find(|pair| !pair.short.setup.paced).expect("many do not");
+    pair.short.write(100_000);
+    pair.general.write(100_000);
+    pair.transmit();
+    (0..40).for_each(|_| pair.step());
+    assert!(pair.plain > 5 && pair.bursts > 5, "{} and {}", pair.plain, pair.bursts);
+}
