@@ -1,5 +1,5 @@
-//! Channel quality indicators: what each value promises, and which MCS a base station answers it
-//! with.
+//! Channel quality indicators: what each value promises, and which MCS a base station chooses for
+//! it.
 //!
 //! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1); the second is
 //! each maker's choice, and published figures depend on it.
@@ -118,9 +118,9 @@ choice! {
         /// The list of the program behind T20's capacity traces (LTE, MCS table 1).
         #[default]
         Tmc = "tmc",
-        /// OpenAirInterface's eNB since 2014 (LTE, MCS table 1). It answers CQI 0 with MCS 0.
+        /// OpenAirInterface's eNB since 2014 (LTE, MCS table 1). It maps CQI 0 to MCS 0.
         Oai = "oai",
-        /// OpenAirInterface's eNB from 2013-09 to 2014-08 (LTE, MCS table 1). It answers CQI 0 with
+        /// OpenAirInterface's eNB from 2013-09 to 2014-08 (LTE, MCS table 1). It maps CQI 0 to
         /// MCS 0.
         Oai2013 = "oai_2013",
         /// The highest MCS whose efficiency does not exceed the CQI's, as in ns-3's LTE model (MCS
@@ -135,7 +135,7 @@ choice! {
     }
 }
 
-/// The MCS tables that a map's answers index.
+/// The MCS tables that a map's MCSs index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McsTable {
     /// An LTE table.
@@ -145,7 +145,7 @@ pub enum McsTable {
 }
 
 impl CqiToMcs {
-    /// The MCS table that the answers of this map index.
+    /// The MCS table that the MCSs of this map index.
     #[must_use]
     pub const fn mcs_table(self) -> McsTable {
         match self {

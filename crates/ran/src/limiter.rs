@@ -1,7 +1,7 @@
 //! Limiters: how much may sit in the RLC queue of a bearer, so that the rest waits where it can be
 //! reordered.
 //!
-//! A limiter answers one question, how much more may enter now, and is told what the radio did in
+//! A limiter says how much more may enter now, and hears what the radio did in
 //! each slot. It keeps no count of what is queued: the stack shows it the queue itself
 //! ([`RlcView`]), so a packet that is dropped or discarded can never leave a limiter with a wrong
 //! count (T20's released DRQL stops for good after the first drop).
@@ -78,7 +78,7 @@ impl LimiterContext {
 /// Between two reports the stack asks any number of times. A bearer that is idle gets the report of
 /// the latest slot when it is next asked: that one report stands for all the idle slots before it.
 pub trait Limiter {
-    /// Unit in which [`Limiter::room`] answers.
+    /// Unit of what [`Limiter::room`] returns.
     fn unit(&self) -> CapacityUnit;
 
     /// How much more may enter at `now`; `u64::MAX` for no limit.
@@ -101,7 +101,7 @@ pub trait Limiter {
         true
     }
 
-    /// True when the answer changes with time alone, so that the layer above must poll.
+    /// True when the room changes with time alone, so that the layer above must poll.
     fn paces(&self) -> bool {
         false
     }

@@ -234,6 +234,7 @@ impl PdcpRx {
 
     /// Takes a packet from the RLC; `deliver` gets it, and those that waited for it, in order. An
     /// SN beyond its field is dropped.
+    /// TS 38.323 v17 clause 5.2.2.1.
     #[inline]
     pub fn receive(
         &mut self,
@@ -277,6 +278,7 @@ impl PdcpRx {
 
     /// t-Reordering may have ended: what misses before RX_REORD is given up, what waited for it is
     /// delivered (section 5.2.2.2).
+    /// TS 38.323 v17 clause 5.2.2.2.
     pub fn on_timeout(&mut self, now: Instant, mut deliver: impl FnMut(SduHandle)) {
         let Some(held) = &mut self.reordering else { return };
         if now < held.timer || held.timer == Instant::NEVER {

@@ -250,7 +250,7 @@ impl TbContent {
         &self.statuses[..self.status_count as usize]
     }
 
-    /// Appends a STATUS PDU of `bytes` and answers the report to be filled in.
+    /// Appends a STATUS PDU of `bytes` and returns the report to be filled in.
     pub fn push_status(&mut self, bytes: u32) -> &mut StatusPdu {
         let index = self.status_count;
         if index as usize == self.statuses.len() {

@@ -1,4 +1,4 @@
-//! What a resource-block scheduler is shown in a slot, and what it answers.
+//! What a resource-block scheduler is shown in a slot, and what it allocates.
 //!
 //! Blocks are handed out in *units*: resource block groups under allocation type 0, single blocks
 //! under type 1 (TS 36.213 section 7.1.6, TS 38.214 section 5.1.2.2). All units have one size but

@@ -33,7 +33,7 @@ pub trait RbScheduler {
     }
 
     /// The units of a slot with `units` that a UE of slice `slice` gets when nobody else waits and
-    /// its one bearer has more than all of them carry: what [`Self::schedule`] would answer to
+    /// its one bearer has more than all of them carry: what [`Self::schedule`] would return for
     /// that demand, which then need not be listed. None where it must be.
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
         let _ = (ue, slice, units);
@@ -139,15 +139,15 @@ fn floor_of_share(part: u32, rbs: u16) -> u16 {
     (u64::from(part) * u64::from(rbs) / u64::from(SHARE_PARTS)) as u16
 }
 
-/// A scheduler whose every answer is checked: no unit is given twice, no bearer gets more than it
-/// has or than its UE's transport block carries. Costs two additions for a UE and for a bearer, so
-/// that it is always on.
+/// A scheduler whose every allocation is checked: no unit is given twice, no bearer gets more than
+/// it has or than its UE's transport block carries. Costs two additions for a UE and for a bearer,
+/// so that it is always on.
 pub struct CheckedRbScheduler {
     inner: AnyRbScheduler,
 }
 
 impl CheckedRbScheduler {
-    /// Checks what `inner` answers.
+    /// Checks what `inner` allocates.
     #[must_use]
     pub fn new(inner: AnyRbScheduler) -> Self {
         Self { inner }

@@ -176,7 +176,7 @@ impl Stack {
     }
 
     /// Does all that is due at `now` and goes on, instant by instant, with what is due before
-    /// `limit`, until it has delivered something. Answers the last instant at which it did
+    /// `limit`, until it has delivered something. Returns the last instant at which it did
     /// something, and at how many. For drivers that know that nothing will arrive before `limit`
     /// unless something is delivered.
     pub fn wake_before<D: Probe + Egress>(

@@ -122,7 +122,7 @@ fn csv_table<'a, T: Table>(
 /// One line for each run and flow, by [`COLUMNS`].
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     csv_table(&COLUMNS, flow_rows(comparison), out)
 }
@@ -130,7 +130,7 @@ pub fn runs_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> 
 /// One JSON object for each run and flow, with the names of [`COLUMNS`] as keys.
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for row in flow_rows(comparison) {
         for (i, column) in COLUMNS.iter().enumerate() {
@@ -145,7 +145,7 @@ pub fn runs_jsonl(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// One line for each run and bin of time, by [`SERIES_COLUMNS`].
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let rows = all_runs(comparison).flat_map(|(group, run)| {
         (0..run.series.rlc_packets.len()).map(move |bin| SeriesPoint { group, run, bin })
@@ -156,7 +156,7 @@ pub fn series_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
 /// One line for each run, distribution and point, by [`CDF_COLUMNS`].
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let rows = all_runs(comparison).flat_map(|(group, run)| {
         distributions(run).into_iter().flat_map(move |(quantity, of, distribution)| {
@@ -177,7 +177,7 @@ pub fn cdf_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 /// One line for each run and queue, by [`ENTITY_COLUMNS`].
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let rows = all_runs(comparison).flat_map(|(group, run)| {
         run.entities.iter().map(move |entity| EntityRow { group, run, entity })
@@ -227,7 +227,7 @@ fn units<T: Table>(columns: &[Column<T>]) -> BTreeMap<&'static str, Unit> {
 /// scenario.
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn result_json(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let columns = BTreeMap::from([
         ("runs", units(&COLUMNS)),

@@ -9,7 +9,7 @@
 //! established when it is created) and the bytes themselves (only stream offsets travel; they start
 //! at 0 and never wrap).
 //!
-//! The engine owns recovery, timers and pacing; a [`CongestionController`] only answers how large
+//! The engine owns recovery, timers and pacing; a [`CongestionController`] only says how large
 //! the window is and, if it likes, at which rate to pace.
 //!
 //! ```

@@ -269,7 +269,7 @@ impl Receiver {
         self.acknowledge(None)
     }
 
-    /// A segment arrives; `ce`: with congestion experienced. Answers an acknowledgement or holds it
+    /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or holds it
     /// back.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
@@ -353,7 +353,7 @@ impl Receiver {
         self.recent_len = kept;
     }
 
-    /// Stores a segment beyond a gap; answers it if all of it was there.
+    /// Stores a segment beyond a gap; acknowledges it at once if all of it was there.
     fn insert(&mut self, segment: &Segment) -> Option<SackBlock> {
         self.stats.out_of_order += 1;
         let new = SackBlock { start: segment.seq, end: segment.end() };

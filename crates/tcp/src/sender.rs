@@ -5,7 +5,7 @@
 //! sacked segment leaves the pipe, which lets a new one out.
 //!
 //! A driver calls [`Sender::on_ack`] and [`Sender::on_timer`], then [`Sender::poll_transmit`] until
-//! it answers none, then arms [`Sender::next_timer`]. A timer that comes early or late does no
+//! it returns none, then arms [`Sender::next_timer`]. A timer that comes early or late does no
 //! harm.
 
 mod ack;

@@ -64,7 +64,7 @@ impl InFlight {
     }
 
     /// The last byte of `handle` was given to the radio at `now`: its packet has left the RLC's
-    /// queue. Answers the packet when a part of it was lost before, so that it is lost now.
+    /// queue. Returns the packet when a part of it was lost before, so that it is lost now.
     pub(crate) fn launch(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
         debug_assert!(!entry.is_flying(), "the last byte leaves once");

@@ -73,7 +73,7 @@ impl Link {
     }
 
     /// Shows `list` what waits inside the RLC and of a reserved head of `head` bytes, until it
-    /// answers false; answers its last answer.
+    /// returns false. Returns the last result.
     pub(crate) fn list_begun(&self, head: Option<u32>, list: &mut impl FnMut(u32) -> bool) -> bool {
         let pending = self.tx.pending();
         let repeats = pending.control + pending.retransmission;

@@ -39,8 +39,8 @@ macro_rules! quality_params {
             $(#[$($attribute)*])*
             pub struct $Config: $source {
                 $($params)*
-                /// Which MCS answers a CQI: T20's list, OpenAirInterface's, ns-3's, or srsRAN's for
-                /// the NR tables 1 to 3. It also picks LTE or NR transport blocks.
+                /// Which MCS a CQI stands for: T20's list, OpenAirInterface's, ns-3's, or srsRAN's
+                /// for the NR tables 1 to 3. It also picks LTE or NR transport blocks.
                 map: CqiToMcs = CqiToMcs::Tmc;
                 /// Resource blocks of the cell.
                 n_prb: u16 as "resource blocks" = 25, rule(

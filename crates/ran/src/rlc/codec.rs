@@ -222,7 +222,7 @@ pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
 
 /// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back
 /// to the first missing SN of which it then says nothing (TS 38.322 section 5.3.4, TS 36.322
-/// section 5.2.3). Answers its bytes; 0 when nothing fits.
+/// section 5.2.3). Returns its bytes; 0 when nothing fits.
 ///
 /// Of an SN with many gaps the first ones are named: what is not named is not acknowledged by that,
 /// since the SN is named as missing.

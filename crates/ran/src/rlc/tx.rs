@@ -119,7 +119,7 @@ impl RlcTx {
     }
 
     /// Puts PDUs of at most `grant` bytes at the end of `out`: status reports first, then what is
-    /// to be sent again, then SDUs of `source` (TS 38.322 section 5.2.3.1.1). Answers their
+    /// to be sent again, then SDUs of `source` (TS 38.322 section 5.2.3.1.1). Returns their
     /// bytes with headers; 0 when not even a header and a byte fit, when there is nothing to
     /// send, or when the window of acknowledged mode is full.
     #[inline]

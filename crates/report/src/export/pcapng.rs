@@ -152,7 +152,7 @@ impl Capture {
     /// which do not pass the stack.
     ///
     /// # Errors
-    /// What the disk answers.
+    /// What the disk returned.
     pub fn hear(
         &mut self,
         now: Instant,
@@ -234,7 +234,7 @@ impl Capture {
     /// Hears that the UE has `packet`, which left the RLC at `left`, whole and in order.
     ///
     /// # Errors
-    /// What the disk answers.
+    /// What the disk returned.
     pub fn delivered(&mut self, now: Instant, left: Instant, packet: &Packet) -> io::Result<()> {
         self.land(now)?;
         match self.flying.as_mut().and_then(|flying| flying.remove(&packet.id)) {
@@ -262,7 +262,7 @@ impl Capture {
     /// Hears that `ack` reached the sender of `flow`.
     ///
     /// # Errors
-    /// What the disk answers.
+    /// What the disk returned.
     pub fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) -> io::Result<()> {
         self.land(now)?;
         if self.uploads[flow as usize] {
@@ -278,7 +278,7 @@ impl Capture {
     /// Hears that the reply to the echo request that `flow` sent at `sent` reached the server.
     ///
     /// # Errors
-    /// What the disk answers.
+    /// What the disk returned.
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
         self.land(now)?;
         let Some(number) = self.echoes.remove(&(flow, sent.as_nanos())) else { return Ok(()) };

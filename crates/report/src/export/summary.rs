@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// The rows of `runs.csv` as Parquet.
 ///
 /// # Errors
-/// Passes on what `out` answers.
+/// The errors of `out`.
 pub fn runs_parquet(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&table(&COLUMNS, flow_rows(comparison), comparison).map_err(plain)?)
 }

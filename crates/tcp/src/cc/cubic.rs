@@ -179,7 +179,7 @@ impl Cubic {
         }
     }
 
-    /// Adds `acked` segments, or what HyStart leaves of them, up to the threshold; answers how many
+    /// Adds `acked` segments, or what HyStart leaves of them, up to the threshold; returns how many
     /// are left for congestion avoidance.
     fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
         if let Some(limit) = self.hystart.limit() {

@@ -8,7 +8,7 @@ use justfull_base::Instant;
 
 impl Sender {
     /// The next segment that may leave now; none when the window, the receiver, the pacer or the
-    /// application holds it back. To be called until it answers none.
+    /// application holds it back. Call it until it returns none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.release_at = Instant::NEVER;
         if self.tail.is_due() {

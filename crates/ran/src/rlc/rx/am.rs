@@ -202,6 +202,7 @@ impl<J: Joining> Am<J> {
     }
 
     /// `len` bytes from `so` on of unit `sn` came; true when they were accepted.
+    /// TS 38.322 v17 clause 5.2.3.2.2, TS 36.322 v17 clause 5.1.3.2.2.
     #[inline]
     fn receive(
         &mut self,
@@ -272,6 +273,7 @@ impl<J: Joining> Am<J> {
 
     /// RX_Highest_Status becomes the first SN from `at` on that is not complete. Polls that it
     /// passes are answered.
+    /// TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17 clause 5.1.3.2.3.
     fn move_highest_status(&mut self, mut at: u32) {
         while self.is_complete(at) {
             self.status_triggered |= self.ring.has_polled(at);
@@ -281,6 +283,7 @@ impl<J: Joining> Am<J> {
     }
 
     /// RX_Next becomes the first SN that is not complete.
+    /// TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17 clause 5.1.3.2.3.
     fn move_next(&mut self, deliver: &mut impl FnMut(SduHandle)) {
         while self.is_complete(0) {
             if let Slot::Held(unit) = self.ring.slot(0) {
@@ -294,6 +297,7 @@ impl<J: Joining> Am<J> {
         }
     }
 
+    /// TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17 clause 5.1.3.2.3.
     fn update_timer(&mut self, now: Instant) {
         let lowest = self.ring.slot(0);
         if self.timer != Instant::NEVER {
@@ -309,6 +313,7 @@ impl<J: Joining> Am<J> {
     }
 
     /// What misses before RX_Next_Status_Trigger is reported when t-Reassembly has ended.
+    /// TS 38.322 v17 clause 5.2.3.2.4, TS 36.322 v17 clause 5.1.3.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;
@@ -327,6 +332,7 @@ impl<J: Joining> Am<J> {
         self.status_triggered.then_some(self.prohibited_until)
     }
 
+    /// TS 38.322 v17 clause 5.3.4, TS 36.322 v17 clause 5.2.3.
     pub(super) fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         if !self.status_triggered || now < self.prohibited_until {
             return None;

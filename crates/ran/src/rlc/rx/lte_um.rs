@@ -58,6 +58,7 @@ impl LteUm {
     }
 
     /// True when the PDU was accepted.
+    /// TS 36.322 v17 clause 5.1.2.2.2.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -110,12 +111,14 @@ impl LteUm {
     }
 
     /// PDUs from VR(UR) on without a gap are joined.
+    /// TS 36.322 v17 clause 5.1.2.2.3.
     fn drain(&mut self, sink: &mut impl SduSink) {
         while matches!(self.ring.slot(0), Slot::Held(_)) {
             self.skip(1, sink);
         }
     }
 
+    /// TS 36.322 v17 clause 5.1.2.2.3.
     fn update_timer(&mut self, now: Instant) {
         let to_trigger = self.sn.distance(self.next, self.trigger);
         if self.timer != Instant::NEVER && (to_trigger == 0 || to_trigger > self.span()) {
@@ -128,6 +131,7 @@ impl LteUm {
     }
 
     /// What misses before VR(UX) is given up when t-Reordering has ended.
+    /// TS 36.322 v17 clause 5.1.2.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;

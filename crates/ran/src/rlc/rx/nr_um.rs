@@ -77,6 +77,7 @@ impl NrUm {
     }
 
     /// True when the PDU was accepted.
+    /// TS 38.322 v17 clause 5.2.2.2.2.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -120,6 +121,7 @@ impl NrUm {
         self.sn.distance(self.next, self.highest)
     }
 
+    /// TS 38.322 v17 clause 5.2.2.2.3.
     fn receive_out_of_order(
         &mut self,
         now: Instant,
@@ -160,6 +162,7 @@ impl NrUm {
     }
 
     /// RX_Next_Highest becomes `sn` + 1; what falls out of the window is given up.
+    /// TS 38.322 v17 clause 5.2.2.2.3.
     fn move_highest(&mut self, sn: u32, sink: &mut impl SduSink) {
         let span = self.span() + self.sn.distance(self.highest, sn) + 1;
         self.highest = self.sn.add(sn, 1);
@@ -197,6 +200,7 @@ impl NrUm {
     }
 
     /// RX_Next_Reassembly moves to the first SN that is not done.
+    /// TS 38.322 v17 clause 5.2.2.2.3.
     fn pop_done(&mut self) {
         let Some(ring) = &mut self.ring else { return };
         while matches!(ring.slot(0), Slot::Done) {
@@ -214,6 +218,7 @@ impl NrUm {
         self.span() > 1 || (self.span() == 1 && lowest_has_gap())
     }
 
+    /// TS 38.322 v17 clause 5.2.2.2.3.
     fn update_timer(&mut self, now: Instant) {
         if self.timer != Instant::NEVER {
             let to_trigger = self.sn.distance(self.next, self.trigger);
@@ -228,6 +233,7 @@ impl NrUm {
     }
 
     /// SDUs before RX_Timer_Trigger are given up when t-Reassembly has ended.
+    /// TS 38.322 v17 clause 5.2.2.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;

@@ -127,6 +127,7 @@ impl LteAm {
         sizes.extend(Some(self.rest_of_head()).filter(|&rest| rest > 0));
     }
 
+    /// TS 36.322 v17 clause 5.1.3.1.1.
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -150,6 +151,7 @@ impl LteAm {
     }
 
     /// One PDU, or segment of one, with what is first to be sent again.
+    /// TS 36.322 v17 clause 5.2.1.
     fn pull_again(
         &mut self,
         now: Instant,

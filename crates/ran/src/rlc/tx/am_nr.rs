@@ -64,6 +64,7 @@ impl NrAm {
         }
     }
 
+    /// TS 38.322 v17 clause 5.5.
     pub(super) fn pending(&self) -> Pending {
         Pending {
             control: self
@@ -85,6 +86,7 @@ impl NrAm {
         sizes.extend(Some(self.rest_of_head()).filter(|&rest| rest > 0));
     }
 
+    /// TS 38.322 v17 clause 5.2.3.1.1.
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -108,6 +110,7 @@ impl NrAm {
     }
 
     /// One PDU with what is first to be sent again.
+    /// TS 38.322 v17 clause 5.3.2.
     fn pull_again(
         &mut self,
         now: Instant,
@@ -197,7 +200,7 @@ impl NrAm {
     }
 }
 
-/// The status report that waits, cut to `grant`; answers its bytes.
+/// The status report that waits, cut to `grant`; returns its bytes.
 pub(super) fn send_control<T>(
     arq: &mut Arq<T>,
     format: Format,

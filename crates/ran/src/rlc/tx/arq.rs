@@ -87,6 +87,7 @@ impl<T> Arq<T> {
     }
 
     /// The window has no place for another unit.
+    /// TS 38.322 v17 clause 5.2.3.1.1, TS 36.322 v17 clause 5.1.3.1.1.
     pub(super) fn is_stalled(&self) -> bool {
         self.ring.len() as u32 >= self.sn.window()
     }
@@ -171,6 +172,7 @@ impl<T> Arq<T> {
 
     /// A report came. `acked` gets each unit that is acknowledged now, `gone` each that leaves the
     /// window.
+    /// TS 38.322 v17 clause 5.3.3.3, TS 36.322 v17 clause 5.2.2.2.
     pub(super) fn on_status(
         &mut self,
         status: &StatusPdu,
@@ -213,6 +215,7 @@ impl<T> Arq<T> {
     }
 
     /// It acknowledges nothing that was not sent, and its NACKs ascend and are below ACK_SN.
+    /// TS 38.322 v17 clause 5.6.1.
     fn is_sound(&self, status: &StatusPdu, acked_to: u32) -> bool {
         if acked_to as usize > self.ring.len() || !self.sn.contains(status.ack_sn) {
             return false;
@@ -240,6 +243,7 @@ impl<T> Arq<T> {
     }
 
     /// The units of `nack`, which starts `first` from the base, are considered for retransmission.
+    /// TS 38.322 v17 clause 5.3.2, TS 36.322 v17 clause 5.2.1.
     fn on_nack(&mut self, first: u32, nack: &Nack) {
         let last = first + u32::from(nack.range) - 1;
         for at in first..=last {
@@ -278,6 +282,7 @@ impl<T> Arq<T> {
     }
 
     /// Counts a retransmission of unit `at`, once for each cause.
+    /// TS 38.322 v17 clause 5.3.2, TS 36.322 v17 clause 5.2.1.
     fn count_retx(&mut self, at: u32) {
         let (cause, unit) = (self.cause, &mut self.ring[at as usize]);
         if unit.retx_count == NOT_YET {
@@ -292,6 +297,7 @@ impl<T> Arq<T> {
     }
 
     /// t-PollRetransmit may have ended.
+    /// TS 38.322 v17 clause 5.3.3.4, TS 36.322 v17 clause 5.2.2.3.
     pub(super) fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         self.reached.clear();
         if now < self.poll_timer {

@@ -142,6 +142,7 @@ impl LteUm {
         if self.left == 0 { 0 } else { self.left + u32::from(self.fixed) }
     }
 
+    /// TS 36.322 v17 clause 5.1.2.1.1.
     #[inline]
     pub(super) fn pull(
         &mut self,

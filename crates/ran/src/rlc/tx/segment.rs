@@ -80,6 +80,7 @@ impl NrUm {
         if self.left == 0 { 0 } else { self.left + self.headers().later }
     }
 
+    /// TS 38.322 v17 clause 5.2.2.1.1.
     #[inline]
     pub(super) fn pull(
         &mut self,

@@ -167,7 +167,7 @@ impl PacketFile {
     /// Writes a packet that was seen at `interface` at `at`.
     ///
     /// # Errors
-    /// What the disk answers.
+    /// What the disk returned.
     ///
     /// # Panics
     /// When there is no such interface.

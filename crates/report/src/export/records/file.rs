@@ -172,7 +172,7 @@ impl<R: Send> RecordFile<R> {
     /// Adds a record.
     ///
     /// # Errors
-    /// What the disk answers, perhaps to a record before this one: records are kept for a while
+    /// What the disk returned, perhaps to a record before this one: records are kept for a while
     /// before they are written.
     #[inline]
     pub fn push(&mut self, record: R) -> io::Result<()> {
