@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
+use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Duration, choice, params};
 use justfull_phy::rbg::RbgLayout;
 use justfull_phy::{cqi, lte, nr};
@@ -187,6 +188,20 @@ impl CarrierConfig {
         }
     }
 
+    /// Whose rules size its blocks, for reports.
+    const fn report_kind(&self) -> CellKind {
+        let Self { mcs_table, layers, control_symbols, .. } = *self;
+        match self.kind {
+            CarrierKind::Lte => CellKind::Lte { mcs_table, layers },
+            CarrierKind::Nr => CellKind::Nr {
+                mcs_table,
+                layers,
+                symbols: SYMBOLS - control_symbols,
+                dmrs_res: DMRS_RES,
+            },
+        }
+    }
+
     /// The table that MCSs of the cell's channels index.
     #[must_use]
     pub const fn table(&self) -> cqi::McsTable {
@@ -231,6 +246,9 @@ pub struct Carrier {
     bytes: Vec<u32>,
     n_prb: u16,
     group: u16,
+    kind: CellKind,
+    /// Data symbols of a special slot and of a full one.
+    symbols: (u8, u8),
 }
 
 impl Carrier {
@@ -261,7 +279,14 @@ impl Carrier {
             (AllocationType::Type0, _) => nr::rbg_size(config.n_prb, nr::RbgConfig::One),
             (AllocationType::Type0Config2, _) => nr::rbg_size(config.n_prb, nr::RbgConfig::Two),
         };
-        Ok(Self { shapes, bytes, n_prb: config.n_prb, group: group.unwrap_or(1) })
+        Ok(Self {
+            shapes,
+            bytes,
+            n_prb: config.n_prb,
+            group: group.unwrap_or(1),
+            kind: config.report_kind(),
+            symbols: (special, normal),
+        })
     }
 
     /// What slot `k` offers.
@@ -288,6 +313,19 @@ impl Carrier {
         let shares =
             rows.flat_map(|row| row.iter().zip(0u32..).skip(1).map(|(bytes, n)| bytes.div_ceil(n)));
         shares.max().map_or(0, u64::from)
+    }
+
+    /// Whose rules size its blocks, for reports.
+    #[must_use]
+    pub const fn report_kind(&self) -> CellKind {
+        self.kind
+    }
+
+    /// Symbols that carry data in a slot of `shape`, and in a full one.
+    #[must_use]
+    pub const fn symbols(&self, shape: SlotShape) -> (u8, u8) {
+        let (special, full) = self.symbols;
+        if shape.special { (special, full) } else { (full, full) }
     }
 
     /// Resource blocks of a group; the last group of a slot has what is left.

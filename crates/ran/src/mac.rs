@@ -6,16 +6,19 @@
 
 mod bytes;
 mod cell;
+mod meter;
 mod packets;
 mod rb;
 mod turns;
 
 pub(crate) use cell::{Cell, UeRadio};
+pub(crate) use meter::{Meter, UeMeter, Weight};
 
 use crate::bearer::{BearerId, Egress, Exit, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::StackConfig;
 use alloc::boxed::Box;
+use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Probe};
 
 /// What a slot offered and what of it was used, in the unit of [`SlotService::unit`].
@@ -61,6 +64,21 @@ pub(crate) trait SlotService {
     /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none where
     /// nothing is lent.
     fn quantum(&self, _slice: usize) -> Option<f64> {
+        None
+    }
+
+    /// Whose rules turn resource blocks into bytes; none where it allocates none.
+    fn report_kind(&self) -> Option<CellKind> {
+        None
+    }
+
+    /// The part of a full block that a block of `slot` is.
+    fn weight(&self, _slot: Slot) -> Weight {
+        Weight::FULL
+    }
+
+    /// The MCS that the MAC knows for `ue` in `slot`, the last one; none where it knows none.
+    fn known_mcs(&self, _cell: &mut Cell, _ue: u32, _slot: Slot) -> Option<u8> {
         None
     }
 }
@@ -128,5 +146,14 @@ impl SlotService for AnyService {
     #[inline]
     fn quantum(&self, slice: usize) -> Option<f64> {
         each!(self, service => service.quantum(slice))
+    }
+    fn report_kind(&self) -> Option<CellKind> {
+        each!(self, service => service.report_kind())
+    }
+    fn weight(&self, slot: Slot) -> Weight {
+        each!(self, service => service.weight(slot))
+    }
+    fn known_mcs(&self, cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
+        each!(self, service => service.known_mcs(cell, ue, slot))
     }
 }

@@ -30,6 +30,7 @@ use justfull_queue::Pass;
 mod build;
 mod counts;
 mod forecast;
+mod reports;
 
 pub use crate::bearer::Egress;
 pub use counts::Conserved;
@@ -469,7 +470,14 @@ impl Stack {
         let RlcView { packets: rlc_packets, bytes: rlc_bytes } = self.cell.backlog;
         let Self { clocks, assert_bound, delivered, service, cell, .. } = self;
         let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, driver };
-        let SlotUse { capacity, used } = service.serve(slot, cell, &mut exit);
+        if let Some(meter) = &mut cell.meter {
+            meter.begin_slot(service.weight(slot));
+        }
+        let slot_use = service.serve(slot, cell, &mut exit);
+        if cell.meter.is_some() {
+            cell.count_slot(slot, slot_use, matches!(service, AnyService::Rb(_)));
+        }
+        let SlotUse { capacity, used } = slot_use;
         if cell.wants_reports {
             cell.report(slot);
         }

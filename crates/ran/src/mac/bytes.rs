@@ -93,6 +93,10 @@ impl SlotService for Bytes {
                     let took = if sent > 0 { sent + overhead } else { 0 };
                     bearer.add_used(slot.k, took);
                     let after = bearer.view();
+                    if let Some(meter) = &mut cell.meter {
+                        meter.give(id.ue, took, false);
+                        meter.send(id.ue, sent);
+                    }
                     budget.take(took, capacity);
                     moved += took;
                     let offer = || Offer { capacity, left: budget.left(capacity) };

@@ -1,5 +1,6 @@
 //! What every service of a slot works on: the radio side of a cell's UEs.
 
+use super::Meter;
 use crate::bearer::{Bearer, BearerId, Offer, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::few::Few;
@@ -42,6 +43,8 @@ pub(crate) struct Cell {
     pub(crate) wants_reports: bool,
     /// What the slot that is served has offered.
     pub(crate) offers: Vec<(BearerId, Offer)>,
+    /// What is counted for reports; none where nobody asks for them.
+    pub(crate) meter: Option<Box<Meter>>,
 }
 
 impl Cell {

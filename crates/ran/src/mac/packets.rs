@@ -67,13 +67,19 @@ impl SlotService for Packets {
                 unserved_in_a_row = 0;
                 let bearer = cell.bearer(id);
                 let before = bearer.view();
+                let mut sent = None;
                 if let Some(packet) = bearer.pull_packet(slot.now, exit) {
                     used += 1;
                     budget.take(1, capacity);
                     bearer.add_used(slot.k, 1);
                     exit.deliver(slot.now, &packet);
+                    sent = Some(packet.size);
                 }
                 let after = bearer.view();
+                if let (Some(meter), Some(size)) = (&mut cell.meter, sent) {
+                    meter.give(id.ue, 1, false);
+                    meter.send(id.ue, size.into());
+                }
                 let offer = || Offer { capacity, left: budget.left(capacity) };
                 if cell.settle(id, (before, after), offer, turns.len() as u64 + 1) {
                     turns.again(id);

@@ -7,7 +7,7 @@
 mod light;
 mod sole;
 
-use super::{Cell, SlotService, SlotUse, UeRadio};
+use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
 use crate::bearer::{BearerId, Egress, Exit, InFlight, Link, Offer, Slot, Upward};
 use crate::carrier::{Carrier, CarrierConfig, SlotShape};
 use crate::channel::Channel;
@@ -19,6 +19,7 @@ use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Probe, Ratio};
 
@@ -265,6 +266,19 @@ impl SlotService for Rb {
     fn quantum(&self, slice: usize) -> Option<f64> {
         self.scheduler.quantum(slice)
     }
+
+    fn report_kind(&self) -> Option<CellKind> {
+        Some(self.carrier.report_kind())
+    }
+
+    fn weight(&self, slot: Slot) -> Weight {
+        let (part, whole) = self.carrier.symbols(self.carrier.shape(slot.k));
+        Weight { part: part.into(), whole: whole.into() }
+    }
+
+    fn known_mcs(&self, cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
+        self.knowledge.mcs(cell, ue, slot)
+    }
 }
 
 impl Knowledge {
@@ -389,6 +403,9 @@ impl Air {
             self.arm_timer(id, link);
         }
         cell.backlog.change(&before, &after);
+        if let Some(meter) = &mut cell.meter {
+            meter.send(id.ue, took.into());
+        }
         took
     }
 
@@ -401,6 +418,9 @@ impl Air {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
+        if let Some(meter) = &mut cell.meter {
+            meter.give(block.ue, block.n_prb.into(), block.sent > 0);
+        }
         let outcome = self.harq.transmit(slot.k, &mut block, stale);
         if outcome == Outcome::Again {
             return self.harq.keep(slot.k, block);

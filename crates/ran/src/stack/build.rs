@@ -68,6 +68,7 @@ impl Stack {
                 backlog: RlcView::default(),
                 wants_reports: false,
                 offers: Vec::new(),
+                meter: None,
             },
             service,
             clocks,

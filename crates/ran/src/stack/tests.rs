@@ -17,6 +17,7 @@ use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
 mod blocks;
 mod refused;
+mod reports;
 
 const MS: u64 = 1_000_000;
 

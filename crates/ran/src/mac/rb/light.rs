@@ -59,6 +59,10 @@ impl Rb {
             let before = bearer.view();
             let bytes = bearer.send_light(slot.now, exit);
             cell.backlog.change(&before, &bearer.view());
+            if let Some(meter) = &mut cell.meter {
+                meter.give(ue, rbs.into(), false);
+                meter.send(ue, bytes.into());
+            }
             served.push(UeServed { ue, rbs, bytes });
         }
         scheduler.on_served(slot.now, served);
