@@ -9,7 +9,6 @@
 #![no_main]
 
 use justfull_base::{Bytes, Duration, Instant};
-use justfull_tcp::cc::{bbr, cubic, new_reno};
 use justfull_tcp::{
     Ack, AutoWindow, CcConfig, Pacing, Prr, Receiver, ReceiverConfig, Recovery, SackBlock, Segment,
     Sender, SenderConfig, SpuriousDetection, Window,
@@ -24,15 +23,18 @@ const ENOUGH: u32 = 200_000;
 /// Falsified offsets stay below, since those of a stream never wrap.
 const FARTHEST: u64 = 1 << 62;
 
-fn sender_config(a: u8, b: u8) -> SenderConfig {
+/// Each control has one value of `a` and `c`, but the default has more.
+fn control(a: u8, c: u8) -> CcConfig {
+    let all = CcConfig::all();
+    let at = usize::from(a >> 4 & 3) << 2 | usize::from(c >> 6);
+    all.get(at).cloned().unwrap_or_default()
+}
+
+fn sender_config(a: u8, b: u8, c: u8) -> SenderConfig {
     SenderConfig {
         mss: [1448, 1, 100, 65_495][usize::from(a) % 4],
         initial_window: [10, 1, 3, 64][usize::from(a >> 2) % 4],
-        cc: match a >> 4 & 3 {
-            0 => CcConfig::NewReno(new_reno::NewRenoConfig::default()),
-            1 => CcConfig::Bbr(bbr::BbrConfig::default()),
-            _ => CcConfig::Cubic(cubic::CubicConfig::default()),
-        },
+        cc: control(a, c),
         ecn: a & 0x40 != 0,
         tail_loss_probe: a & 0x80 != 0,
         recovery: [Recovery::Rack, Recovery::Dupack][usize::from(b) % 2],
@@ -158,6 +160,7 @@ impl World {
                 let ack = self.receiver.window_update();
                 self.reply(Some(ack));
             }
+            13 if what & 0x10 != 0 => drop(self.sender.set_window(u64::from(more) * 1000)),
             13 => self.sender.set_cwnd_clamp((more > 0).then(|| u64::from(more) * 1000)),
             14 if more > 250 => {
                 let unsent = self.sender.unsent_bytes();
@@ -239,7 +242,7 @@ fuzz_target!(|bytes: &[u8]| {
     let [a, b, c, steps @ ..] = bytes else { return };
     let mut world = World {
         now: Instant::from_nanos(1),
-        sender: Sender::new(&sender_config(*a, *b)).expect("sound settings"),
+        sender: Sender::new(&sender_config(*a, *b, *c)).expect("sound settings"),
         receiver: Receiver::new(&receiver_config(*c)).expect("sound settings"),
         written: 3000,
         segments: Vec::new(),

@@ -4,6 +4,9 @@ pub mod bbr;
 pub mod cubic;
 pub mod fixed;
 pub mod new_reno;
+pub mod vegas;
+pub mod westwood;
+pub mod yeah;
 
 use crate::control::{
     AckSample, Birth, Congestion, CongestionController, CustomControl, IdleRestart, Sent,
@@ -34,6 +37,9 @@ kinds! {
     "cubic" Cubic = cubic::{Cubic, CubicConfig};
     "bbr" Bbr = bbr::{Bbr in Box, BbrConfig};
     "fixed" Fixed = fixed::{Fixed, FixedConfig};
+    "vegas" Vegas = vegas::{Vegas, VegasConfig};
+    "westwood" Westwood = westwood::{Westwood, WestwoodConfig};
+    "yeah" Yeah = yeah::{Yeah, YeahConfig};
 }
 
 impl AnyControl {

@@ -6,7 +6,7 @@ use crate::harness::{Reduction, World};
 use crate::link::{self, Path};
 use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Rng};
-use justfull_tcp::cc::{bbr, cubic, fixed, new_reno};
+use justfull_tcp::cc::{bbr, cubic, fixed, new_reno, vegas, westwood, yeah};
 use justfull_tcp::{
     AutoWindow, CcConfig, HyStart, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig,
     SpuriousDetection, Window,
@@ -40,6 +40,21 @@ fn control(rng: &mut Rng) -> CcConfig {
             let segments = 1 + rng.below(300) as u32;
             CcConfig::Fixed(fixed::FixedConfig { segments })
         }
+        CcConfig::Vegas(_) => {
+            let alpha = 1 + rng.below(4) as u32;
+            let (beta, gamma) = (alpha + rng.below(4) as u32, 1 + rng.below(3) as u32);
+            CcConfig::Vegas(vegas::VegasConfig { alpha, beta, gamma })
+        }
+        CcConfig::Westwood(_) => {
+            let interval = micros(rng, 1_000, 200_000);
+            CcConfig::Westwood(westwood::WestwoodConfig { interval })
+        }
+        CcConfig::Yeah(_) => CcConfig::Yeah(yeah::YeahConfig {
+            queue_limit: 1 + rng.below(100) as u32,
+            phi: 1 + rng.below(16) as u32,
+            slow_rounds: 1 + rng.below(30) as u32,
+            fast_rounds: 1 + rng.below(60) as u32,
+        }),
     }
 }
 

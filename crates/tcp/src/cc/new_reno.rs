@@ -22,6 +22,7 @@ use crate::control::{
     RecoveryState, Sent,
 };
 use crate::hystart::{Detector, Growth};
+use crate::reno::RenoWindow;
 
 pub use crate::hystart::HyStart;
 use justfull_base::doc::MethodDoc;
@@ -56,15 +57,8 @@ pub const DOC: MethodDoc = MethodDoc {
 /// State.
 #[derive(Clone, Debug)]
 pub struct NewReno {
-    mss: u64,
-    initial_window: u64,
+    window: RenoWindow,
     abc_limit: u64,
-    cwnd: u64,
-    ssthresh: u64,
-    /// Bytes acknowledged towards the next segment of growth.
-    counted: u64,
-    /// Window and threshold before the last reduction.
-    before: (u64, u64),
     hystart: Detector,
     abe: bool,
 }
@@ -76,16 +70,9 @@ impl NewReno {
     /// The first setting outside its bound.
     pub fn new(config: &NewRenoConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
-        let mss = u64::from(birth.mss);
-        let cwnd = birth.initial_window.max(mss);
         Ok(Self {
-            mss,
-            initial_window: cwnd,
-            abc_limit: u64::from(config.abc_limit) * mss,
-            cwnd,
-            ssthresh: u64::MAX,
-            counted: 0,
-            before: (cwnd, u64::MAX),
+            window: RenoWindow::new(birth),
+            abc_limit: u64::from(config.abc_limit) * u64::from(birth.mss),
             hystart: Detector::new(config.hystart),
             abe: config.abe,
         })
@@ -97,67 +84,45 @@ impl CongestionController for NewReno {
 
     #[inline(always)]
     fn on_ack(&mut self, sample: &AckSample) {
+        let window = &mut self.window;
         let mut growth = Growth::Full;
-        if self.in_slow_start() {
-            growth = self.hystart.growth(sample, self.cwnd as f64 / self.mss as f64);
+        if window.in_slow_start() {
+            growth = self.hystart.growth(sample, window.cwnd as f64 / window.mss as f64);
             if growth == Growth::Over {
-                self.ssthresh = self.cwnd;
+                window.ssthresh = window.cwnd;
             }
         }
         let growing = matches!(sample.recovery, RecoveryState::Open | RecoveryState::Loss);
-        if !growing || !sample.may_grow(self.cwnd, self.in_slow_start()) {
+        if !growing || !sample.may_grow(window.cwnd, window.in_slow_start()) {
             return;
         }
         let mut acked = sample.acked;
-        if self.in_slow_start() {
+        if window.in_slow_start() {
             let limit = self
                 .hystart
                 .limit()
-                .map_or(self.abc_limit, |segments| u64::from(segments) * self.mss);
+                .map_or(self.abc_limit, |segments| u64::from(segments) * window.mss);
             let divisor = if let Growth::Divided(by) = growth { u64::from(by) } else { 1 };
             acked = acked.min(limit) / divisor;
-            let add = acked.min(self.ssthresh - self.cwnd);
-            self.cwnd += add;
-            if self.in_slow_start() {
-                return;
-            }
-            acked -= add;
         }
-        self.counted += acked;
-        if self.counted >= self.cwnd {
-            self.counted -= self.cwnd;
-            self.cwnd += self.mss;
-        }
+        window.grow(acked);
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = matches!(event.cause, CongestionCause::Timeout { repeated: true });
-        if !repeated {
-            self.before = (self.cwnd, self.ssthresh);
-            let flight = event.flight_size.min(self.cwnd);
-            let mild = self.abe && event.cause == CongestionCause::Ecn;
-            self.ssthresh = (if mild { flight / 5 * 4 } else { flight / 2 }).max(2 * self.mss);
+        let flight = event.flight_size.min(self.window.cwnd);
+        let mild = self.abe && event.cause == CongestionCause::Ecn;
+        self.window.reduce(event, if mild { flight / 5 * 4 } else { flight / 2 });
+        if event.cause != (CongestionCause::Timeout { repeated: true }) {
             self.hystart.restart();
         }
-        self.counted = 0;
-        self.cwnd = if matches!(event.cause, CongestionCause::Timeout { .. }) {
-            self.mss
-        } else {
-            self.ssthresh
-        };
     }
 
     fn on_spurious(&mut self, _: Instant) {
-        let (cwnd, ssthresh) = self.before;
-        self.cwnd = self.cwnd.max(cwnd);
-        self.ssthresh = self.ssthresh.max(ssthresh);
+        self.window.restore();
     }
 
     fn on_idle_restart(&mut self, restart: &IdleRestart) {
-        if restart.shrink && restart.idle > restart.rto {
-            self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
-            self.cwnd = self.cwnd.min(self.initial_window);
-        }
+        self.window.restart(restart);
     }
 
     fn on_recovery_exit(&mut self, _: Instant) {}
@@ -171,11 +136,11 @@ impl CongestionController for NewReno {
     }
 
     fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.window.ssthresh
     }
 }
 
@@ -210,7 +175,7 @@ mod tests {
     #[test]
     fn the_sawtooth_halves_at_a_loss_and_regains_a_segment_per_round() {
         let mut c = control();
-        c.cwnd = 40 * MSS;
+        c.window.cwnd = 40 * MSS;
         c.on_congestion(&testing::loss(40 * MSS));
         assert_eq!((c.cwnd(), c.ssthresh()), (20 * MSS, 20 * MSS));
         for round in 1..=20 {
@@ -225,7 +190,7 @@ mod tests {
     #[test]
     fn a_timeout_falls_to_one_segment_and_a_repeated_one_keeps_the_threshold() {
         let mut c = control();
-        c.cwnd = 40 * MSS;
+        c.window.cwnd = 40 * MSS;
         c.on_congestion(&testing::timeout(40 * MSS, false));
         assert_eq!((c.cwnd(), c.ssthresh()), (MSS, 20 * MSS));
         c.on_congestion(&testing::timeout(40 * MSS, true));
@@ -251,7 +216,7 @@ mod tests {
                 let config = NewRenoConfig { abe, ..NewRenoConfig::default() };
                 let mut c =
                     NewReno::new(&config, &testing::birth()).expect("the settings are valid");
-                c.cwnd = 40 * MSS;
+                c.window.cwnd = 40 * MSS;
                 c.on_congestion(&event);
                 c.cwnd().div_ceil(MSS)
             };
@@ -280,25 +245,25 @@ mod tests {
     #[test]
     fn what_slow_start_leaves_counts_towards_a_segment_for_each_window() {
         let mut c = control();
-        (c.cwnd, c.ssthresh) = (10 * MSS, 11 * MSS);
+        (c.window.cwnd, c.window.ssthresh) = (10 * MSS, 11 * MSS);
         c.on_ack(&testing::sample(2 * MSS));
-        assert_eq!((c.cwnd(), c.counted, c.in_slow_start()), (11 * MSS, MSS, false));
+        assert_eq!((c.cwnd(), c.window.counted, c.in_slow_start()), (11 * MSS, MSS, false));
         // RFC 3465 section 2.1: one byte short of the window it does not grow, and what is beyond
         // it is kept.
         c.on_ack(&testing::sample(10 * MSS - 1));
-        assert_eq!((c.cwnd(), c.counted), (11 * MSS, 11 * MSS - 1));
+        assert_eq!((c.cwnd(), c.window.counted), (11 * MSS, 11 * MSS - 1));
         c.on_ack(&testing::sample(3));
-        assert_eq!((c.cwnd(), c.counted), (12 * MSS, 2));
+        assert_eq!((c.cwnd(), c.window.counted), (12 * MSS, 2));
         c.on_congestion(&testing::loss(12 * MSS));
-        assert_eq!((c.cwnd(), c.counted), (6 * MSS, 0));
+        assert_eq!((c.cwnd(), c.window.counted), (6 * MSS, 0));
     }
 
     #[test]
     fn slow_start_that_uses_all_of_an_acknowledgement_counts_nothing() {
         let mut c = control();
-        (c.cwnd, c.counted) = (10 * MSS, 10 * MSS);
+        (c.window.cwnd, c.window.counted) = (10 * MSS, 10 * MSS);
         c.on_ack(&testing::sample(MSS));
-        assert_eq!((c.cwnd(), c.counted), (11 * MSS, 10 * MSS));
+        assert_eq!((c.cwnd(), c.window.counted), (11 * MSS, 10 * MSS));
     }
 
     #[test]
@@ -320,7 +285,7 @@ mod tests {
         // RFC 5681 (4).
         for (flight, threshold) in [(3, 2), (12, 6), (20, 10), (50, 10)] {
             let mut c = control();
-            c.cwnd = 20 * MSS;
+            c.window.cwnd = 20 * MSS;
             c.on_congestion(&testing::loss(flight * MSS));
             assert_eq!((c.cwnd(), c.ssthresh()), (threshold * MSS, threshold * MSS));
         }
@@ -333,7 +298,7 @@ mod tests {
     fn silence_beyond_a_timeout_takes_the_window_back_to_the_initial_one() {
         let restart = |cwnd, idle, shrink| {
             let mut c = control();
-            (c.cwnd, c.ssthresh) = (cwnd * MSS, 20 * MSS);
+            (c.window.cwnd, c.window.ssthresh) = (cwnd * MSS, 20 * MSS);
             let (idle, rto) = [idle, 300].map(justfull_base::Duration::from_millis).into();
             c.on_idle_restart(&IdleRestart {
                 now: Instant::ZERO,
@@ -353,7 +318,7 @@ mod tests {
     fn hystart_ends_slow_start_where_the_window_is_and_begins_anew_after_a_reduction() {
         let config = NewRenoConfig { hystart: HyStart::Linux, ..NewRenoConfig::default() };
         let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
-        c.cwnd = 20 * MSS;
+        c.window.cwnd = 20 * MSS;
         // A train of acknowledgements longer than half the smallest RTT of 50 ms.
         for ms in 0..=26 {
             assert_eq!(c.ssthresh(), u64::MAX);
@@ -370,7 +335,7 @@ mod tests {
             let config = NewRenoConfig { hystart: HyStart::Linux, ..NewRenoConfig::default() };
             let mut c = NewReno::new(&config, &testing::birth()).expect("the settings are valid");
             // The application does not use the window, which so stays as it is.
-            c.cwnd = window * MSS;
+            c.window.cwnd = window * MSS;
             for ms in 0..=26 {
                 let now = Instant::ZERO + justfull_base::Duration::from_millis(1000 + ms);
                 let (window_limited, max_in_flight) = (false, 0);
@@ -399,7 +364,7 @@ mod tests {
     fn a_spurious_reduction_that_was_made_up_for_takes_nothing_back() {
         let mut c = control();
         c.on_congestion(&testing::loss(10 * MSS));
-        c.cwnd = 12 * MSS;
+        c.window.cwnd = 12 * MSS;
         c.on_spurious(Instant::ZERO);
         assert_eq!((c.cwnd(), c.ssthresh()), (12 * MSS, u64::MAX));
     }
