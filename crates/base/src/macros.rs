@@ -40,6 +40,15 @@ macro_rules! held {
     };
 }
 
+/// An expression, beside something that decides whether it is there at all.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! beside {
+    ($given:ty, $call:expr) => {
+        $call
+    };
+}
+
 /// A type, or a box of it.
 #[doc(hidden)]
 #[macro_export]
@@ -295,9 +304,10 @@ macro_rules! choice {
 /// module with its algorithm and its configuration.
 ///
 /// Makes the configuration (an enum that serde reads by the key `kind`), the algorithm (an enum for
-/// static dispatch, with one door for users' own), `DOCS`, and a macro that calls the same method
-/// on whatever variant there is. The module has `DOC` and `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add
-/// `in Box` to an algorithm that is much larger than the others.
+/// static dispatch, with one door for users' own where a type follows `or`), `DOCS`, and a macro
+/// that calls the same method on whatever variant there is, of the algorithm or, after `config`, of
+/// the configuration. The module has `DOC` and `ALGORITHM::new(&CONFIG, ARGUMENT)`. Add `in Box` to
+/// an algorithm that is much larger than the others.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -305,7 +315,7 @@ macro_rules! kinds {
         $(#[$($of_config:tt)*])*
         pub enum $Config:ident = $Default:ident;
         $(#[$($of_any:tt)*])*
-        pub enum $Any:ident($argument:ident: $Argument:ty) or $Own:ty;
+        pub enum $Any:ident($argument:ident: $Argument:ty) $(or $Own:ty)?;
         $($name:literal $Variant:ident =
             $module:ident::{$Kind:ident $(in $Box:ident)?, $Settings:ident};)+
     ) => {
@@ -327,8 +337,10 @@ macro_rules! kinds {
                 #[doc = concat!("See [`", stringify!($Kind), "`].")]
                 $Variant($crate::held_in!($Kind $(, $Box)?)),
             )+
-            /// A user's own.
-            Custom($Own),
+            $(
+                /// A user's own.
+                Custom($Own),
+            )?
         }
 
         impl $Any {
@@ -349,22 +361,27 @@ macro_rules! kinds {
 
         /// Calls the same method on whatever kind there is; with `&mut` on what a box holds.
         macro_rules! $each {
+            (config $dollar config:expr, $dollar kind:ident => $dollar call:expr) => {
+                match $dollar config {
+                    $($Config::$Variant($dollar kind) => $dollar call,)+
+                }
+            };
             ($dollar any:expr, &mut $dollar kind:ident => $dollar call:expr) => {
                 match $dollar any {
                     $($Any::$Variant(kind) => {
                         let $dollar kind = $crate::held!(kind $(, $Box)?);
                         $dollar call
                     })+
-                    $Any::Custom(kind) => {
+                    $($Any::Custom(kind) => {
                         let $dollar kind = &mut **kind;
-                        $dollar call
-                    }
+                        $crate::beside!($Own, $dollar call)
+                    })?
                 }
             };
             ($dollar any:expr, $dollar kind:ident => $dollar call:expr) => {
                 match $dollar any {
                     $($Any::$Variant($dollar kind) => $dollar call,)+
-                    $Any::Custom($dollar kind) => $dollar call,
+                    $($Any::Custom($dollar kind) => $crate::beside!($Own, $dollar call),)?
                 }
             };
         }

@@ -8,6 +8,9 @@
 //! Six kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace),
 //! [`markov`] (chance) and [`mcs`], which answers a MAC that deals in resource blocks alone. To
 //! such a MAC the kinds with a CQI answer the MCS of their map.
+//!
+//! To add one: its file, with a configuration that implements [`ChannelSettings`], a channel that
+//! implements [`ChannelModel`], and `DOC`; then its `pub mod` and its line in the list of kinds.
 
 pub mod constant;
 pub mod cqi_rows;
@@ -22,18 +25,12 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-use justfull_base::doc::MethodDoc;
 use justfull_base::error::ensure;
-use justfull_base::{ConfigError, Duration, Instant, Packet, choice, kinds_config};
+use justfull_base::{ConfigError, Duration, Instant, Packet, choice, kinds};
 use justfull_phy::CqiToMcs;
 use justfull_phy::cqi::to_mcs;
 
-pub use constant::ConstantConfig;
-pub use cqi_rows::CqiRowsConfig;
-pub use markov::{Fit, MarkovConfig};
-pub use mcs::McsConfig;
-pub use pattern::PatternConfig;
-pub use rows::RowsConfig;
+pub use markov::Fit;
 pub use timeline::{AtEnd, RowLength};
 
 choice! {
@@ -65,45 +62,99 @@ impl CapacityUnit {
     }
 }
 
-kinds_config! {
+/// What a kind of channel says of itself before there is one.
+pub(crate) trait ChannelSettings {
+    /// What its amounts count.
+    fn unit(&self) -> CapacityUnit {
+        CapacityUnit::Bytes
+    }
+
+    /// From CQI to MCS; none for kinds without a CQI.
+    fn map(&self) -> Option<CqiToMcs> {
+        None
+    }
+
+    /// It answers a MAC that deals in resource blocks alone.
+    fn needs_carrier(&self) -> bool {
+        false
+    }
+}
+
+/// A kind of channel in being. All answers but for [`Self::advance`] are functions of the
+/// configuration, the key and the arguments, which are never before those of the last advance.
+pub(crate) trait ChannelModel {
+    /// What slot `slot_index` offers when it is pulled at `at`; nothing where only an MCS is told.
+    fn amount(&self, slot_index: u64, at: Instant) -> u64 {
+        let _ = (slot_index, at);
+        0
+    }
+
+    /// The CQI of slot `slot_index` when it is pulled at `at`, for kinds with a map; none where
+    /// nothing is carried.
+    fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
+        let _ = (slot_index, at);
+        None
+    }
+
+    /// The MCS of slot `slot_index` when it is pulled at `at`, for kinds without a map.
+    fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
+        let _ = (slot_index, at);
+        None
+    }
+
+    /// Slot `slot_index` is pulled at `now`; neither ever falls.
+    fn advance(&mut self, slot_index: u64, now: Instant) {
+        let _ = (slot_index, now);
+    }
+}
+
+/// What a channel must know of its cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelContext {
+    /// Feeds the kinds that draw (see [`justfull_base::rng::stream_key`]).
+    pub key: u64,
+    /// Nominal length of a slot, above 0, at most 1 s.
+    pub slot: Duration,
+}
+
+kinds! {
+    $ each;
+
     /// Which channel a cell or UE has; `kind` names it in a scenario file.
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub enum ChannelConfig(DOCS) = Constant;
-    "constant" Constant = ConstantConfig;
-    "pattern" Pattern = PatternConfig;
-    "rows" Rows = RowsConfig;
-    "cqi_rows" CqiRows = CqiRowsConfig;
-    "markov" Markov = MarkovConfig;
-    "mcs" Mcs = McsConfig;
+    pub enum ChannelConfig = Constant;
+
+    /// One of the channels, chosen at start; closed for speed.
+    #[derive(Clone, Debug)]
+    pub enum AnyChannel(context: &ChannelContext);
+
+    "constant" Constant = constant::{Constant, ConstantConfig};
+    "pattern" Pattern = pattern::{Pattern, PatternConfig};
+    "rows" Rows = rows::{Rows, RowsConfig};
+    "cqi_rows" CqiRows = cqi_rows::{CqiRows, CqiRowsConfig};
+    "markov" Markov = markov::{Markov, MarkovConfig};
+    "mcs" Mcs = mcs::{McsRows, McsConfig};
 }
 
 impl ChannelConfig {
     /// What the amounts of this channel count.
     #[must_use]
-    pub const fn unit(&self) -> CapacityUnit {
-        match self {
-            Self::Constant(config) => config.unit,
-            Self::Pattern(_) | Self::Mcs(_) => CapacityUnit::Bytes,
-            Self::Rows(config) => config.unit,
-            Self::CqiRows(config) => config.unit,
-            Self::Markov(config) => config.unit,
-        }
+    pub fn unit(&self) -> CapacityUnit {
+        each!(config self, c => c.unit())
     }
 
     /// From CQI to MCS; none for kinds without a CQI.
     #[must_use]
-    pub const fn map(&self) -> Option<CqiToMcs> {
-        match self {
-            Self::CqiRows(config) => Some(config.map),
-            Self::Markov(config) => Some(config.map),
-            Self::Constant(_) | Self::Pattern(_) | Self::Rows(_) | Self::Mcs(_) => None,
-        }
+    pub fn map(&self) -> Option<CqiToMcs> {
+        each!(config self, c => ChannelSettings::map(c))
+    }
+
+    /// It answers a MAC with a carrier alone.
+    #[must_use]
+    pub fn needs_carrier(&self) -> bool {
+        each!(config self, c => c.needs_carrier())
     }
 }
-
-/// Descriptions of all kinds, for the reference pages.
-pub const DOCS: &[&MethodDoc] =
-    &[&constant::DOC, &pattern::DOC, &rows::DOC, &cqi_rows::DOC, &markov::DOC, &mcs::DOC];
 
 /// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20:
 /// 10 ms).
@@ -118,107 +169,70 @@ pub struct Channel {
     unit: CapacityUnit,
     /// From CQI to MCS, for kinds with a CQI.
     map: Option<CqiToMcs>,
-    kind: Kind,
+    kind: AnyChannel,
     last_pull: Instant,
 }
 
-#[derive(Clone, Debug)]
-enum Kind {
-    Constant(u64),
-    Pattern(pattern::Pattern),
-    Rows(rows::Rows),
-    CqiRows(cqi_rows::CqiRows),
-    Markov(markov::Markov),
-    Mcs(mcs::McsRows),
-}
-
 impl Channel {
-    /// The channel of `config` for slots that nominally last `slot`; `seed_key` feeds the kinds
-    /// that draw (see [`justfull_base::rng::stream_key`]).
+    /// The channel of `config` in the cell of `context`.
     ///
     /// # Errors
     /// When a field is outside its bounds, or `slot` is zero or above 1 s.
-    pub fn new(config: &ChannelConfig, seed_key: u64, slot: Duration) -> Result<Self, ConfigError> {
+    pub fn new(config: &ChannelConfig, context: &ChannelContext) -> Result<Self, ConfigError> {
         config.validate()?;
         ensure(
-            !slot.is_zero() && slot <= MAX_SLOT,
+            !context.slot.is_zero() && context.slot <= MAX_SLOT,
             "slot",
-            &slot,
+            &context.slot,
             "above 0s, at most 1s",
             "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
         )?;
-        let kind = match config {
-            ChannelConfig::Constant(c) => Kind::Constant(c.per_slot),
-            ChannelConfig::Pattern(c) => {
-                Kind::Pattern(pattern::Pattern::new(c.bytes.iter().map(|&b| narrow(b)).collect()))
-            }
-            ChannelConfig::Rows(c) => Kind::Rows(rows::Rows::new(c, slot)),
-            ChannelConfig::CqiRows(c) => Kind::CqiRows(cqi_rows::CqiRows::new(c, slot)?),
-            ChannelConfig::Markov(c) => Kind::Markov(markov::Markov::new(c, seed_key, slot)?),
-            ChannelConfig::Mcs(c) => Kind::Mcs(mcs::McsRows::new(c)),
-        };
+        let kind = AnyChannel::new(config, context)?;
         Ok(Self { unit: config.unit(), map: config.map(), kind, last_pull: Instant::ZERO })
+    }
+
+    /// Slot `slot_index` is pulled at `now`.
+    #[inline]
+    fn advance(&mut self, slot_index: u64, now: Instant) {
+        debug_assert!(
+            now >= self.last_pull,
+            "the MAC pulled at {now:?} after {:?}",
+            self.last_pull
+        );
+        self.last_pull = now;
+        each!(&mut self.kind, kind => kind.advance(slot_index, now));
     }
 
     /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither
     /// argument may fall.
     #[inline]
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
-        debug_assert!(
-            now >= self.last_pull,
-            "the MAC pulled at {now:?} after {:?}",
-            self.last_pull
-        );
-        self.last_pull = now;
-        match &mut self.kind {
-            Kind::Pattern(pattern) => return pattern.pull(slot_index),
-            Kind::Markov(markov) => markov.advance(now),
-            _ => {}
-        }
+        self.advance(slot_index, now);
         self.peek(slot_index, now)
     }
 
     /// What slot `slot_index` will carry if it is pulled at `at`, not before the last pull. Changes
     /// nothing; for kinds that draw, the time this takes grows with the states between now and
     /// then.
+    #[inline]
     #[must_use]
     pub fn peek(&self, slot_index: u64, at: Instant) -> u64 {
         debug_assert!(at >= self.last_pull, "looked back to {at:?} from {:?}", self.last_pull);
-        match &self.kind {
-            Kind::Constant(amount) => *amount,
-            Kind::Pattern(pattern) => pattern.amount(slot_index),
-            Kind::Rows(rows) => rows.amount(slot_index, at),
-            Kind::CqiRows(rows) => rows.amount(slot_index, at),
-            Kind::Markov(markov) => markov.amount(slot_index, at),
-            // Without a carrier there is nothing to carry: `StackConfig::validate` refuses it.
-            Kind::Mcs(_) => 0,
-        }
+        each!(&self.kind, kind => kind.amount(slot_index, at))
     }
 
     /// The CQI behind slot `slot_index` when it is pulled at `at`, as [`Channel::peek`]; none for
     /// kinds without one and after the end of a trace that stops.
     #[must_use]
     pub fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
-        match &self.kind {
-            Kind::Constant(_) | Kind::Pattern(_) | Kind::Rows(_) | Kind::Mcs(_) => None,
-            Kind::CqiRows(rows) => rows.cqi(slot_index, at),
-            Kind::Markov(markov) => Some(markov.cqi(at)),
-        }
+        each!(&self.kind, kind => kind.cqi(slot_index, at))
     }
 
     /// Moves to slot `slot_index`, pulled at `now`, and answers its MCS; none where nothing can be
     /// carried. Call once per slot; neither argument may fall. For a MAC with a carrier.
     #[inline]
     pub fn next_mcs(&mut self, slot_index: u64, now: Instant) -> Option<u8> {
-        debug_assert!(
-            now >= self.last_pull,
-            "the MAC pulled at {now:?} after {:?}",
-            self.last_pull
-        );
-        self.last_pull = now;
-        if let Kind::Markov(markov) = &mut self.kind {
-            markov.advance(now);
-        }
+        self.advance(slot_index, now);
         self.mcs(slot_index, now)
     }
 
@@ -226,13 +240,10 @@ impl Channel {
     #[inline]
     #[must_use]
     pub fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
-        match &self.kind {
-            Kind::Mcs(rows) => rows.mcs(slot_index, at),
-            _ => self
-                .cqi(slot_index, at)
-                .filter(|&cqi| cqi > 0)
-                .and_then(|cqi| to_mcs(self.map?, cqi)),
-        }
+        let Some(map) = self.map else {
+            return each!(&self.kind, kind => kind.mcs(slot_index, at));
+        };
+        self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(map, cqi))
     }
 
     /// What the amounts count.

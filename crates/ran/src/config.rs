@@ -350,8 +350,10 @@ impl StackConfig {
         let own = self.ues.iter().filter_map(|ue| ue.channel.as_ref());
         let mut channels = core::iter::once(&self.channel).chain(own);
         let Some(carrier) = &self.mac.carrier else {
-            let mcs = channels.any(|channel| matches!(channel, ChannelConfig::Mcs(_)));
-            ensure(!mcs, "channel.kind", &"mcs", "another kind, or with mac.carrier", WHY)?;
+            if let Some(channel) = channels.find(|channel| channel.needs_carrier()) {
+                let allowed = "another kind, or with mac.carrier";
+                return ensure(false, "channel.kind", &channel.name(), allowed, WHY);
+            }
             let sliced = self.slices.len();
             ensure(sliced == 0, "slice", &sliced, "none, or with mac.carrier", WHY)?;
             let mode = self.rlc.mode == RlcModeConfig::default();
@@ -363,9 +365,9 @@ impl StackConfig {
         self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
         self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
         ensure(
-            channels.all(|channel| match (channel, channel.map()) {
-                (ChannelConfig::Mcs(_), _) => true,
-                (_, map) => map.is_some_and(|map| map.mcs_table() == carrier.table()),
+            channels.all(|channel| match channel.map() {
+                Some(map) => map.mcs_table() == carrier.table(),
+                None => channel.needs_carrier(),
             }),
             "channel",
             &"another channel",

@@ -238,12 +238,13 @@ fn in_slots(timeline: Timeline, slot: Duration) -> Result<Timeline, ConfigError>
 mod tests {
     use super::*;
     use justfull_base::Instant;
-    use justfull_ran::channel::{Channel, ChannelConfig};
+    use justfull_ran::channel::{Channel, ChannelConfig, ChannelContext};
 
     /// Bytes or packets that a channel of `rows` offers in `slots` slots of length `slot`.
     fn offered(rows: &RowsConfig, slot: Duration, slots: u64) -> u64 {
         let mut channel =
-            Channel::new(&ChannelConfig::Rows(rows.clone()), 1, slot).expect("a channel");
+            Channel::new(&ChannelConfig::Rows(rows.clone()), &ChannelContext { key: 1, slot })
+                .expect("a channel");
         (0..slots).map(|k| channel.capacity(k, Instant::ZERO + slot.times(k))).sum()
     }
 

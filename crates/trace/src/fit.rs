@@ -17,7 +17,7 @@ use justfull_base::error::ensure;
 use justfull_base::rng::stream_key;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::channel::{
-    CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, Fit, MarkovConfig,
+    CapacityUnit, Channel, ChannelConfig, ChannelContext, CqiRowsConfig, Fit, MarkovConfig,
 };
 use std::fmt::Write;
 
@@ -354,8 +354,10 @@ pub fn synthesise(
         "at most 1s",
         "a CQI is taken to hold for a second",
     )?;
-    let mut channel =
-        Channel::new(&ChannelConfig::Markov(config.clone()), stream_key(seed, "trace"), step)?;
+    let mut channel = Channel::new(
+        &ChannelConfig::Markov(config.clone()),
+        &ChannelContext { key: stream_key(seed, "trace"), slot: step },
+    )?;
     let worth = match config.unit {
         CapacityUnit::Packets => config.packet_bytes.0,
         CapacityUnit::Bytes => 1,

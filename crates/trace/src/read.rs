@@ -25,7 +25,7 @@ use super::{Format, MissingCqi, TraceError, Values, open};
 use justfull_base::{Bytes, ConfigError, Duration, Instant, choice};
 use justfull_phy::CqiToMcs;
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, Channel, ChannelConfig, CqiRowsConfig, RowLength,
+    AtEnd, CapacityUnit, Channel, ChannelConfig, ChannelContext, CqiRowsConfig, RowLength,
 };
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -422,7 +422,8 @@ pub(crate) fn capacity_of_cqi(
         unit: CapacityUnit::Bytes,
         ..quality.clone()
     };
-    let channel = Channel::new(&ChannelConfig::CqiRows(rows), 0, interval);
+    let channel =
+        Channel::new(&ChannelConfig::CqiRows(rows), &ChannelContext { key: 0, slot: interval });
     let channel = channel.map_err(|e| ConfigError {
         field: if e.field == "slot" { "interval".into() } else { e.field },
         ..e

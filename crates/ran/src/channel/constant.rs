@@ -4,9 +4,9 @@
 //! Weakness: hides every effect of fading; a queue that is right here may starve or bloat on a real
 //! channel. Deviations: none.
 
-use super::{CapacityUnit, MAX_AMOUNT};
+use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings, MAX_AMOUNT};
 use justfull_base::doc::MethodDoc;
-use justfull_base::params;
+use justfull_base::{ConfigError, Instant, params};
 
 params! {
     /// Settings of a constant channel.
@@ -17,6 +17,30 @@ params! {
             within(1, MAX_AMOUNT), "a channel that carries nothing never drains a queue";
         /// What the amount counts; it is the unit in which the MAC pulls.
         unit: CapacityUnit = CapacityUnit::Packets;
+    }
+}
+
+impl ChannelSettings for ConstantConfig {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+}
+
+/// A constant channel in being.
+#[derive(Clone, Debug)]
+pub struct Constant(u64);
+
+impl Constant {
+    /// The channel of a valid `config`.
+    pub(super) fn new(config: &ConstantConfig, _: &ChannelContext) -> Result<Self, ConfigError> {
+        Ok(Self(config.per_slot))
+    }
+}
+
+impl ChannelModel for Constant {
+    #[inline]
+    fn amount(&self, _: u64, _: Instant) -> u64 {
+        self.0
     }
 }
 

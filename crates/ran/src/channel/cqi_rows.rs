@@ -16,9 +16,9 @@
 //! Deviations: CQI 0 (T20's script would turn it into the highest rate by a wrapped index). Slots
 //! of another length than the interval share its packets.
 
-use super::CapacityUnit;
 use super::quality::{Levels, quality_params};
 use super::timeline::{AtEnd, RowLength, Timeline};
+use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
@@ -43,34 +43,46 @@ quality_params! {
     }
 }
 
+impl ChannelSettings for CqiRowsConfig {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+
+    fn map(&self) -> Option<CqiToMcs> {
+        Some(self.map)
+    }
+}
+
 /// A CQI trace in being.
 #[derive(Clone, Debug)]
-pub(super) struct CqiRows {
+pub struct CqiRows {
     cqi: Arc<[u8]>,
     timeline: Timeline,
     levels: Levels,
 }
 
 impl CqiRows {
-    /// The trace of a valid `config`, for slots of length `slot`.
-    pub(super) fn new(config: &CqiRowsConfig, slot: Duration) -> Result<Self, ConfigError> {
+    /// The trace of a valid `config`.
+    pub(super) fn new(
+        config: &CqiRowsConfig,
+        context: &ChannelContext,
+    ) -> Result<Self, ConfigError> {
         Ok(Self {
             cqi: config.cqi.as_slice().into(),
             timeline: Timeline::new(config.row, config.at_end, config.cqi.len()),
-            levels: Levels::new(&config.quality(), slot)?,
+            levels: Levels::new(&config.quality(), context.slot)?,
         })
     }
+}
 
-    /// What slot `slot_index` offers when it is pulled at `at`.
+impl ChannelModel for CqiRows {
     #[inline]
-    pub(super) fn amount(&self, slot_index: u64, at: Instant) -> u64 {
+    fn amount(&self, slot_index: u64, at: Instant) -> u64 {
         self.cqi(slot_index, at).map_or(0, |cqi| self.levels.amount(cqi, slot_index))
     }
 
-    /// The CQI of slot `slot_index` when it is pulled at `at`; none after the end of a trace that
-    /// stops.
     #[inline]
-    pub(super) fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
+    fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         self.timeline.row(slot_index, at).map(|row| self.cqi[row])
     }
 }

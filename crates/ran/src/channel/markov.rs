@@ -29,8 +29,8 @@
 //! Weaknesses: one step of memory forgets too soon (the traces have runs of minutes); nothing
 //! changes within a step. Deviations from T20: chance in place of a trace.
 
-use super::CapacityUnit;
 use super::quality::{Levels, quality_params};
+use super::{CapacityUnit, ChannelContext, ChannelModel, ChannelSettings};
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -114,9 +114,19 @@ fn custom(rows: &[Vec<u32>]) -> Result<Matrix, ConfigError> {
     Ok(matrix)
 }
 
+impl ChannelSettings for MarkovConfig {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+
+    fn map(&self) -> Option<CqiToMcs> {
+        Some(self.map)
+    }
+}
+
 /// A Markov channel in being.
 #[derive(Clone, Debug)]
-pub(super) struct Markov {
+pub struct Markov {
     /// Running sums of each row of weights; shared between clones.
     cumulative: Arc<Matrix>,
     levels: Levels,
@@ -129,12 +139,12 @@ pub(super) struct Markov {
 }
 
 impl Markov {
-    /// The channel of a valid `config`, for slots of length `slot`; every draw hangs on `key`.
+    /// The channel of a valid `config`.
     pub(super) fn new(
         config: &MarkovConfig,
-        key: u64,
-        slot: Duration,
+        context: &ChannelContext,
     ) -> Result<Self, ConfigError> {
+        let ChannelContext { key, slot, .. } = *context;
         ensure(
             config.step >= slot,
             "step",
@@ -153,26 +163,13 @@ impl Markov {
         let levels = Levels::new(&config.quality(), slot)?;
         let cumulative = Arc::new(cumulative);
         let mut markov = Self { cumulative, levels, key, step: config.step, at_step: 0, state: 7 };
-        markov.advance(Instant::ZERO);
+        markov.advance(0, Instant::ZERO);
         Ok(markov)
-    }
-
-    /// Moves on to the state in force at `now`.
-    pub(super) fn advance(&mut self, now: Instant) {
-        let step = self.step_at(now);
-        self.state = self.state_at(step);
-        self.at_step = step;
-    }
-
-    /// What slot `slot_index` offers when it is pulled at `at`.
-    #[inline]
-    pub(super) fn amount(&self, slot_index: u64, at: Instant) -> u64 {
-        self.levels.amount(self.cqi(at), slot_index)
     }
 
     /// The CQI at `at`.
     #[inline]
-    pub(super) fn cqi(&self, at: Instant) -> u8 {
+    fn cqi_at(&self, at: Instant) -> u8 {
         self.state_at(self.step_at(at)) as u8 + 1
     }
 
@@ -193,6 +190,24 @@ impl Markov {
         let draw = mix(self.key ^ mix(number));
         let position = ((u128::from(draw) * u128::from(row[STATES - 1])) >> 64) as u32;
         row.partition_point(|&sum| sum <= position)
+    }
+}
+
+impl ChannelModel for Markov {
+    #[inline]
+    fn amount(&self, slot_index: u64, at: Instant) -> u64 {
+        self.levels.amount(self.cqi_at(at), slot_index)
+    }
+
+    #[inline]
+    fn cqi(&self, _: u64, at: Instant) -> Option<u8> {
+        Some(self.cqi_at(at))
+    }
+
+    fn advance(&mut self, _: u64, now: Instant) {
+        let step = self.step_at(now);
+        self.state = self.state_at(step);
+        self.at_step = step;
     }
 }
 

@@ -10,11 +10,12 @@
 //! the MCS. Deviations: none.
 
 use super::timeline::{AtEnd, RowLength, Timeline};
+use super::{ChannelContext, ChannelModel, ChannelSettings};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Instant, params};
+use justfull_base::{ConfigError, Instant, params};
 
 /// Highest index of any MCS table (TS 36.213 Table 7.1.7.1-1; TS 38.214 Table 5.1.3.1-1).
 const MAX_MCS: u8 = 28;
@@ -37,25 +38,32 @@ params! {
     }
 }
 
+impl ChannelSettings for McsConfig {
+    fn needs_carrier(&self) -> bool {
+        true
+    }
+}
+
 /// A row of modulation and coding schemes in being.
 #[derive(Clone, Debug)]
-pub(super) struct McsRows {
+pub struct McsRows {
     mcs: Arc<[u8]>,
     timeline: Timeline,
 }
 
 impl McsRows {
-    pub(super) fn new(config: &McsConfig) -> Self {
-        Self {
+    /// The rows of a valid `config`.
+    pub(super) fn new(config: &McsConfig, _: &ChannelContext) -> Result<Self, ConfigError> {
+        Ok(Self {
             mcs: config.mcs.as_slice().into(),
             timeline: Timeline::new(config.row, config.at_end, config.mcs.len()),
-        }
+        })
     }
+}
 
-    /// The MCS of slot `slot_index` when it is pulled at `at`; none after the end of rows that
-    /// stop.
+impl ChannelModel for McsRows {
     #[inline]
-    pub(super) fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
+    fn mcs(&self, slot_index: u64, at: Instant) -> Option<u8> {
         if let [only] = *self.mcs {
             return Some(only);
         }

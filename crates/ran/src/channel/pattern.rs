@@ -12,12 +12,14 @@
 //! Weakness: the pattern belongs to one length of slot; with another it is played at another speed.
 //! Deviations: none.
 
-use super::{AMOUNTS, AMOUNTS_SOURCE, are_amounts};
+use super::{
+    AMOUNTS, AMOUNTS_SOURCE, ChannelContext, ChannelModel, ChannelSettings, are_amounts, narrow,
+};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
-use justfull_base::params;
+use justfull_base::{ConfigError, Instant, params};
 
 params! {
     /// Settings of a repeated pattern.
@@ -30,9 +32,11 @@ params! {
     }
 }
 
+impl ChannelSettings for PatternConfig {}
+
 /// A pattern at some slot.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub struct Pattern {
     bytes: Arc<[u32]>,
     /// The last slot pulled and its place in the pattern: that of the next needs no division.
     slot: u64,
@@ -40,22 +44,10 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    pub(super) fn new(bytes: Arc<[u32]>) -> Self {
-        Self { bytes, slot: 0, place: 0 }
-    }
-
-    /// The bytes of slot `k`.
-    #[inline]
-    pub(super) fn amount(&self, k: u64) -> u64 {
-        u64::from(self.bytes[self.place(k)])
-    }
-
-    /// The bytes of slot `k`, which is pulled now.
-    #[inline]
-    pub(super) fn pull(&mut self, k: u64) -> u64 {
-        self.place = self.place(k);
-        self.slot = k;
-        u64::from(self.bytes[self.place])
+    /// The pattern of a valid `config`.
+    pub(super) fn new(config: &PatternConfig, _: &ChannelContext) -> Result<Self, ConfigError> {
+        let bytes = config.bytes.iter().map(|&bytes| narrow(bytes)).collect();
+        Ok(Self { bytes, slot: 0, place: 0 })
     }
 
     #[inline]
@@ -66,6 +58,19 @@ impl Pattern {
             Some(1) => 0,
             _ => (k % self.bytes.len() as u64) as usize,
         }
+    }
+}
+
+impl ChannelModel for Pattern {
+    #[inline]
+    fn amount(&self, slot_index: u64, _: Instant) -> u64 {
+        u64::from(self.bytes[self.place(slot_index)])
+    }
+
+    #[inline]
+    fn advance(&mut self, slot_index: u64, _: Instant) {
+        self.place = self.place(slot_index);
+        self.slot = slot_index;
     }
 }
 

@@ -19,11 +19,14 @@
 
 use super::share::Share;
 use super::timeline::{AtEnd, RowLength, Timeline};
-use super::{AMOUNTS, AMOUNTS_SOURCE, CapacityUnit, are_amounts, narrow};
+use super::{
+    AMOUNTS, AMOUNTS_SOURCE, CapacityUnit, ChannelContext, ChannelModel, ChannelSettings,
+    are_amounts, narrow,
+};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{Bytes, Duration, Instant, params};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
 
 params! {
     /// Settings of a capacity trace. A door fills `amounts` from a file.
@@ -53,31 +56,38 @@ pub(super) const INTERVAL_SOURCE: &str = "T20's program counts packets per 10ms"
 /// Why sizes of packets have bounds.
 pub(super) const PACKET_SOURCE: &str = "RFC 791 section 3.1: the total length has 16 bits";
 
+impl ChannelSettings for RowsConfig {
+    fn unit(&self) -> CapacityUnit {
+        self.unit
+    }
+}
+
 /// A capacity trace in being.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
+pub struct Rows {
     amounts: Arc<[u32]>,
     timeline: Timeline,
     share: Share,
 }
 
 impl Rows {
-    /// The trace of a valid `config`, for slots of length `slot`.
-    pub(super) fn new(config: &RowsConfig, slot: Duration) -> Self {
+    /// The trace of a valid `config`.
+    pub(super) fn new(config: &RowsConfig, context: &ChannelContext) -> Result<Self, ConfigError> {
         let worth = match config.unit {
             CapacityUnit::Packets => 1,
             CapacityUnit::Bytes => config.packet_bytes.0,
         };
-        Self {
+        Ok(Self {
             amounts: config.amounts.iter().map(|&amount| narrow(amount)).collect(),
             timeline: Timeline::new(config.row, config.at_end, config.amounts.len()),
-            share: Share::new(slot, config.interval, worth, 1),
-        }
+            share: Share::new(context.slot, config.interval, worth, 1),
+        })
     }
+}
 
-    /// What slot `slot_index` offers when it is pulled at `at`.
+impl ChannelModel for Rows {
     #[inline]
-    pub(super) fn amount(&self, slot_index: u64, at: Instant) -> u64 {
+    fn amount(&self, slot_index: u64, at: Instant) -> u64 {
         let row = self.timeline.row(slot_index, at);
         row.map_or(0, |row| self.share.of(u64::from(self.amounts[row]), slot_index))
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::UeConfig;
 use crate::bearer::{Bearer, Link};
+use crate::channel::ChannelContext;
 use crate::limiter::LimiterConfig;
 use crate::pacer::PacerConfig;
 use alloc::boxed::Box;
@@ -15,6 +16,11 @@ const MAC_HEADER: u8 = 3;
 /// Key of the streams of chance of UE `index`.
 fn ue_key(config: &StackConfig, index: usize) -> u64 {
     mix(stream_key(config.seed, "ue") ^ index as u64)
+}
+
+/// What a channel with this `key` must know of `config`'s cell.
+fn channel_context(config: &StackConfig, key: u64) -> ChannelContext {
+    ChannelContext { key, slot: config.mac.slot.period }
 }
 
 /// The UPF's queues, a set for each UE.
@@ -41,9 +47,8 @@ impl Stack {
         let mac_ticker =
             config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
         let slot = mac_ticker.map_or(config.mac.slot.period, |t| t.period());
-        let channel =
-            Channel::new(&config.channel, stream_key(seed, "channel"), config.mac.slot.period)
-                .map_err(|e| e.within("channel"))?;
+        let context = channel_context(config, stream_key(seed, "channel"));
+        let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
         let unit = config.unit();
         let upf_event_driven = upf_poll.is_none();
         let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
@@ -123,7 +128,7 @@ impl Stack {
         let channel = ue
             .channel
             .as_ref()
-            .map(|c| Channel::new(c, mix(key ^ 4), config.mac.slot.period))
+            .map(|c| Channel::new(c, &channel_context(config, mix(key ^ 4))))
             .transpose();
         let channel = channel.map_err(|e| within_ue(e.within("channel")))?;
         if config.mac.carrier.is_none()
