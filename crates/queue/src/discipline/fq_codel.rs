@@ -307,6 +307,22 @@ mod tests {
     }
 
     #[test]
+    fn the_codel_of_the_lanes_has_the_settings_of_the_queue() {
+        let config = FqCoDelConfig {
+            target: Duration::from_millis(7),
+            interval: Duration::from_millis(70),
+            ecn: false,
+            ce_threshold: Duration::from_millis(3),
+            ..FqCoDelConfig::default()
+        };
+        let codel = config.codel();
+        assert_eq!(
+            (codel.target, codel.interval, codel.ecn, codel.ce_threshold),
+            (config.target, config.interval, config.ecn, config.ce_threshold)
+        );
+    }
+
+    #[test]
     fn a_lane_has_the_stated_size() {
         assert_eq!(size_of::<LaneState>() + 2 * size_of::<Lane>(), 36);
     }

@@ -383,10 +383,11 @@ impl Discipline for Sfq {
     }
 
     fn served(&mut self, lane: Lane, size: u32) {
-        let state = &mut self.lanes[usize::from(lane)];
-        if state.list.is_empty() || self.current != lane {
+        // A lane that the pop left empty has passed its turn on already.
+        if self.current != lane {
             return;
         }
+        let state = &mut self.lanes[usize::from(lane)];
         if self.quantum == 0 {
             self.current = state.next;
         } else {

@@ -138,7 +138,8 @@ impl Dql {
             self.restart_hold(now);
             return self.limit + completed.saturating_sub(left_before) + over_before;
         }
-        if left == 0 || all_gone {
+        // What was left before is gone also where nothing is left.
+        if all_gone {
             return self.limit;
         }
         let beyond_two_slots = (self.limit + over_before).saturating_sub(2 * completed);
@@ -288,6 +289,36 @@ mod tests {
         assert_eq!(slot(20, 3_000, 16_000), 20_000);
         assert_eq!(slot(30, 4_000, 16_000), 20_000);
         assert_eq!(slot(40, 2_000, 16_000), 20_000 - (20_000 - 2 * 4_000));
+    }
+
+    /// A limiter that holds for 5 ms at a limit of 10 000, and its limit after slots of 10 ms that
+    /// each brought some SDUs and left some bytes.
+    fn after(slots: &[(&[u64], u64)]) -> u64 {
+        let mut l = dql(&DqlConfig { hold: Duration::from_millis(5), ..DqlConfig::default() });
+        l.limit = 10_000;
+        let mut pulled_at = Instant::ZERO;
+        for (entered, remaining) in slots {
+            entered.iter().for_each(|n| l.on_admitted(pulled_at, *n, &RlcView::default()));
+            pulled_at += Duration::from_millis(10);
+            let remaining = *remaining;
+            l.on_slot(&SlotReport { pulled_at, remaining, ..SlotReport::default() });
+        }
+        l.limit()
+    }
+
+    #[test]
+    fn the_part_of_the_last_sdu_below_the_limit_is_slack_where_the_limit_was_passed() {
+        // 10 500, then 6000 of the 9500 that were left go: twice that is more than the limit.
+        assert_eq!(after(&[(&[9_000, 1_500], 9_500), (&[], 3_500)]), 10_000 - 1_000);
+        assert_eq!(after(&[(&[8_500, 1_500], 9_000), (&[], 3_000)]), 10_000, "it was not passed");
+    }
+
+    #[test]
+    fn a_queue_that_ran_empty_or_may_have_done_so_tells_nothing_unless_it_had_passed_the_limit() {
+        assert_eq!(after(&[(&[10_000], 0)]), 10_000, "emptied from the limit itself");
+        assert_eq!(after(&[(&[1_500], 500), (&[1_500], 1_000)]), 10_000, "and the 500 are gone");
+        // 4000 of 10 001, with all that was left before.
+        assert_eq!(after(&[(&[4_000], 3_000), (&[7_001], 6_001)]), 10_000);
     }
 
     #[test]

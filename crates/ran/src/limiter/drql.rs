@@ -250,5 +250,9 @@ mod tests {
         }
         assert_eq!(slot(&mut limiter, 95, 0), 20);
         assert_eq!(slot(&mut limiter, 110, 5), 20);
+        for ms in 12..20 {
+            assert_eq!(slot(&mut limiter, ms * 10, 5), 20);
+        }
+        assert_eq!(slot(&mut limiter, 200, 5), 15, "a hold after the idle slot");
     }
 }

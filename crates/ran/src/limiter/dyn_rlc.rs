@@ -166,6 +166,7 @@ mod tests {
         assert_eq!(interval(&mut limiter, 0, 20), 9);
         assert_eq!(interval(&mut limiter, 110, 20), 8);
         assert_eq!(interval(&mut limiter, 220, 5), 9);
+        assert_eq!(interval(&mut limiter, 330, 11), 10, "what meets the target may grow");
     }
 
     #[test]

@@ -284,6 +284,28 @@ mod tests {
     }
 
     #[test]
+    fn a_fifth_of_a_size_counts_but_a_third_where_some_is_left_over_and_some_was_submitted() {
+        // At half a slot paced is 879.3.
+        let cases = [((0, 0), 4_396), ((0, 100), 3_896), ((100, 0), 3_896), ((100, 100), 2_037)];
+        for ((left_over, submitted), room) in cases {
+            let mut l = after_1000_bytes(0.1, left_over);
+            l.on_admitted(Instant::ZERO, submitted, &RlcView::default());
+            let now = Instant::ZERO + Duration::from_micros(1500);
+            assert_eq!(l.room(now, &RlcView::default()), room, "{left_over}, {submitted}");
+        }
+    }
+
+    #[test]
+    fn an_average_of_one_byte_is_one_and_less_is_none() {
+        for (ewma_new, average) in [(1.0, 1.0), (0.99, 0.0)] {
+            let config = EBdp5gConfig { ewma_new, ewma_old: [0.0; 3], ..EBdp5gConfig::default() };
+            let mut l = limiter(&config);
+            pull(&mut l, 1, 1, 0, 2292);
+            assert_eq!(l.average[0].to_bits(), f64::to_bits(average), "{:?}", l.average);
+        }
+    }
+
+    #[test]
     fn nothing_enters_above_the_slots_capacity() {
         let mut l = after_1000_bytes(1.0, 2292);
         assert!(passes(&mut l, 1990, 1), "2292 are not above 2292");

@@ -341,8 +341,20 @@ mod tests {
     const BULK: u64 = 1500;
 
     fn limiter() -> LastPoll {
+        with(&LastPollConfig::default())
+    }
+
+    fn with(config: &LastPollConfig) -> LastPoll {
         let context = LimiterContext { unit: CapacityUnit::Bytes, slot: SLOT, mtu: 1500 };
-        LastPoll::new(&LastPollConfig::default(), &context).expect("in bounds")
+        LastPoll::new(config, &context).expect("in bounds")
+    }
+
+    fn after_us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    fn holding(bytes: u64) -> RlcView {
+        RlcView { packets: 1, bytes }
     }
 
     /// Slots of `capacity(k)` bytes from `slots.start` to `slots.end`, polls at `polls(k)` us after
@@ -386,6 +398,126 @@ mod tests {
 
     fn every_200_us(_: u64) -> Vec<u64> {
         vec![50, 250, 450, 650, 850]
+    }
+
+    #[test]
+    fn slots_that_were_not_told_of_keep_their_places_in_the_pattern() {
+        let pattern = |k: u64| if k.is_multiple_of(5) { 1572 } else { 2292 };
+        let mut told = Foreteller::new();
+        let mut k = 0;
+        for passed in [1; 300].into_iter().chain((0..300).map(|n| 1 + n % 97)) {
+            k += passed;
+            told.learn(passed, pattern(k));
+            if (250..300).contains(&k) {
+                assert_eq!(told.foretold, pattern(k + 1) as u32, "slot {k}");
+            }
+            assert_eq!(told.ago(1), pattern(k) as u32);
+            assert_eq!(told.offered[((k - 1) % MEMORY as u64) as usize], pattern(k) as u32);
+        }
+    }
+
+    #[test]
+    fn the_room_is_what_the_pull_takes_less_the_reserve_and_all_that_is_due_at_the_last_poll() {
+        // Without gaps, half a slot is the gap; a pull takes an SDU, and a quarter is reserved.
+        let mut l = limiter();
+        assert_eq!(l.room(after_us(1), &RlcView::default()), 1_125);
+        assert_eq!(l.room(after_us(1), &holding(1_000)), 375, "a small one may use the reserve");
+        assert_eq!(
+            [1_874, 1_875].map(|bytes| l.room(after_us(1), &holding(bytes))),
+            [375, 0],
+            "until that is full too"
+        );
+        assert_eq!(l.room(after_us(600), &holding(500)), 1_000 + 1_499, "an SDU that will be cut");
+    }
+
+    #[test]
+    fn what_is_left_unused_on_average_must_be_more_than_the_risk() {
+        // One gap of 16 is longer than what is left of the slot.
+        for (risk, due) in [(0.031_25, 0), (0.031, 1_500)] {
+            let mut l = with(&LastPollConfig { risk: Ratio(risk), ..LastPollConfig::default() });
+            (0..15).for_each(|_| l.gaps.count(100_000));
+            l.gaps.count(900_000);
+            // Half of the pull is short: a 32nd on average.
+            assert_eq!(l.due(after_us(500), 750), due, "{risk}");
+        }
+    }
+
+    #[test]
+    fn without_patience_a_queue_that_holds_a_pull_gets_the_next_pulls_too() {
+        let mut l = with(&LastPollConfig { patience: Ratio(0.0), ..LastPollConfig::default() });
+        (0..16).for_each(|_| l.gaps.count(2_500_000));
+        // The gaps reach to the second pull and not to the third.
+        assert_eq!(l.due(after_us(0), 1_500), 3_000);
+    }
+
+    #[test]
+    fn patience_counts_what_was_left_unused_and_what_is_short_now() {
+        let mut l = limiter();
+        l.takes = 500;
+        // 0.03 x 3 x 1.5 = 0.135 slots apart; a fifth of the pull is short.
+        (l.idle, l.patience) = (0.1, 0.03);
+        assert_eq!(l.due(after_us(900), 400), 500);
+        assert_eq!(l.due(after_us(900), 490), 0, "0.12 are not enough");
+    }
+
+    #[test]
+    fn what_pulls_leave_unused_adds_up_until_a_large_sdu_enters() {
+        let mut l = limiter();
+        let told = |l: &mut LastPoll, slots: u64, granted, used, remaining| {
+            let pulled_at = l.pulled_at + SLOT.times(slots);
+            l.on_slot(&SlotReport { pulled_at, granted, used, remaining, ..SlotReport::default() });
+            (l.idle * 100.0 + 0.5) as u32
+        };
+        assert_eq!(told(&mut l, 1, 1_000, 600, 0), 40);
+        assert_eq!(told(&mut l, 1, 1_000, 750, 0), 65);
+        assert_eq!(told(&mut l, 1, 1_000, 1_000, 20), 65);
+        assert_eq!(told(&mut l, 1, 0, 0, 20), 65, "nothing was offered");
+        assert_eq!(told(&mut l, 3, 1_000, 0, 0), 365, "three idle slots");
+        l.on_admitted(l.pulled_at, 375, &RlcView::default());
+        assert_eq!(l.idle.to_bits(), 3.65f32.to_bits());
+        l.on_admitted(l.pulled_at, 376, &RlcView::default());
+        assert_eq!(l.idle.to_bits(), 0);
+    }
+
+    #[test]
+    fn the_reserve_is_the_most_small_sdus_of_a_slot_and_fades() {
+        let mut l = limiter();
+        let mut told = |small: &[u64]| {
+            small.iter().for_each(|n| l.on_admitted(l.pulled_at, *n, &RlcView::default()));
+            let pulled_at = l.pulled_at + SLOT;
+            let (granted, used) = (1_500, 1_500);
+            l.on_slot(&SlotReport { pulled_at, granted, used, ..SlotReport::default() });
+            l.reserve
+        };
+        assert_eq!(told(&[]), 373, "by a 256th, rounded up");
+        assert_eq!(told(&[200, 300, 1_500]), 500);
+        assert_eq!(told(&[40]), 498);
+    }
+
+    fn gaps() -> Gaps {
+        Gaps { longer: [0; GAP_STEPS], counted: 0, step_ns: 1_000 }
+    }
+
+    #[test]
+    fn until_sixteen_gaps_are_counted_half_a_slot_stands_for_the_gap() {
+        let mut gaps = gaps();
+        for counted in 0..16 {
+            let shares = [0, 31_999, 32_000, 40_000].map(|ns| gaps.share_longer(ns));
+            assert_eq!(shares, [1.0, 1.0, 0.0, 0.0], "{counted} counted");
+            gaps.count(36_000);
+        }
+        let shares = [0, 35_999, 36_000, 40_000].map(|ns| gaps.share_longer(ns));
+        assert_eq!(shares, [1.0, 1.0, 0.0, 0.0], "longer than all shorter times");
+    }
+
+    #[test]
+    fn half_of_the_gaps_are_forgotten_when_there_are_enough() {
+        let mut gaps = gaps();
+        (0..2048).for_each(|_| gaps.count(50_000));
+        (0..1024).for_each(|_| gaps.count(10_000));
+        assert_eq!((gaps.counted, gaps.share_longer(20_000)), (2048, 0.5));
+        gaps.count(10_000);
+        assert_eq!((gaps.counted, gaps.share_longer(20_000)), (1025, 512.0 / 1025.0));
     }
 
     #[test]

@@ -334,24 +334,28 @@ fn without_overdraw_a_limit_below_a_full_sdu_is_refused_and_5g_bdp_waits_for_a_b
     assert_eq!(entered, 1);
 }
 
-/// Lets a bearer of random past be idle for `idle` slots, told of each or of the last alone, and
-/// then shows what it answers in the slots that follow.
+/// Lets a bearer of random past be idle for some slots, told of each or of the last alone, and then
+/// shows what it answers in the slots that follow; first how many SDUs left before it was idle.
 fn answers_after_idling(
     config: &LimiterConfig,
     unit: CapacityUnit,
     seed: u64,
     told_of_each: bool,
-) -> Vec<u64> {
+) -> (u64, Vec<u64>) {
     let mut rng = Rng::stream(seed, "idle");
     let limiter = AnyLimiter::new(config, &context(unit)).expect("in bounds");
     let mut bearer = Bearer::new(limiter, unit);
     let busy = 1 + rng.below(25);
+    let mut left = 0;
     for slot in 0..busy {
         let capacity = carries(unit, rng.below(8));
-        bearer.fill(poll_instant(slot, 3), MTU, capacity, rng.below(12));
-        bearer.pull(pull_instant(slot + 1), capacity);
+        // In either half of the slot: some open late.
+        for poll in [3, 8] {
+            bearer.fill(poll_instant(slot, poll), MTU, capacity, rng.below(12));
+        }
+        left += bearer.pull(pull_instant(slot + 1), capacity);
     }
-    bearer.pull(pull_instant(busy + 1), carries(unit, 100_000));
+    left += bearer.pull(pull_instant(busy + 1), carries(unit, 100_000));
     let idle = 2 + rng.below(40);
     let capacity = carries(unit, 5);
     for slot in busy + 2..=busy + idle {
@@ -368,18 +372,21 @@ fn answers_after_idling(
         }
         bearer.pull(pull_instant(slot + 1), carries(unit, rng.below(12)));
     }
-    answers
+    (left, answers)
 }
 
 #[test]
 fn one_report_of_the_latest_idle_slot_stands_for_all_of_them() {
     for config in configs() {
         for unit in [CapacityUnit::Packets, CapacityUnit::Bytes] {
+            let mut all_left = 0;
             for seed in 0..40 {
                 let [each, last] =
                     [true, false].map(|each| answers_after_idling(&config, unit, seed, each));
                 assert_eq!(each, last, "{config:?}, {unit:?}, seed {seed}");
+                all_left += each.0;
             }
+            assert!(all_left > 40, "{config:?}, {unit:?}: {all_left} in all pasts");
         }
     }
 }
@@ -523,6 +530,32 @@ fn only_the_absence_of_a_limiter_is_unlimited_and_only_the_clairvoyant_wants_a_f
         let unit = if limiter.unit() == CapacityUnit::Bytes { 40 } else { 1 };
         assert_eq!(limiter.amount(&Packet { size: 40, ..Packet::default() }), unit, "{name}");
     }
+}
+
+#[test]
+fn each_limiter_says_in_what_it_counts_whether_it_overdraws_and_whether_it_wants_reports() {
+    let units = [CapacityUnit::Packets, CapacityUnit::Bytes];
+    for (config, unit) in configs().into_iter().flat_map(|c| units.map(|unit| (c.clone(), unit))) {
+        let limiter = AnyLimiter::new(&config, &context(unit)).expect("in bounds");
+        let counts_in = match &config {
+            LimiterConfig::Fixed(FixedConfig { limit: Limit::Bytes(_), .. }) => CapacityUnit::Bytes,
+            LimiterConfig::Fixed(_) | LimiterConfig::DynRlc(_) => CapacityUnit::Packets,
+            _ => unit,
+        };
+        assert_eq!(limiter.unit(), counts_in, "{config:?}, {unit:?}");
+        let whole = matches!(config, LimiterConfig::EBdp5g(_) | LimiterConfig::LastPoll(_));
+        assert_eq!(limiter.overdraws(), !whole, "{config:?}");
+        let deaf = matches!(
+            config,
+            LimiterConfig::Unlimited(_) | LimiterConfig::Fixed(_) | LimiterConfig::Clairvoyant(_)
+        );
+        assert_eq!(limiter.wants_reports(), !deaf, "{config:?}");
+    }
+    assert!(AnyLimiter::Custom(Box::new(Own::default())).wants_reports(), "unless it says not");
+    let mut unlimited =
+        AnyLimiter::new(&LimiterConfig::default(), &context(units[0])).expect("in bounds");
+    let full = RlcView { packets: 1 << 40, bytes: 1 << 50 };
+    assert_eq!(unlimited.room(Instant::ZERO, &full), u64::MAX);
 }
 
 #[test]
