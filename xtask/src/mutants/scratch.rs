@@ -143,6 +143,8 @@ impl Scratch {
             "--quiet",
             "--no-run",
             "--message-format=json",
+            // Reading and writing settings is behind one.
+            "--all-features",
             "--package",
             area.package,
         ]);

@@ -87,12 +87,17 @@ fn pass(tests: &[&Test], mutant: usize) -> Outcome<bool> {
     Ok(program.run(command.env("MUTANT", mutant.to_string()))?.status.success())
 }
 
-/// Runs `tests` on `mutant` as [`pass`] does, first the few that are likely to notice.
+/// Runs `tests` on `mutant` as [`pass`] does, first the few that are likely to notice and then
+/// twice as many each time: a program of tests goes on after one has failed.
 fn all_pass(tests: &[&Test], mutant: usize) -> Outcome<bool> {
-    for tests in tests.chunk_by(|one, other| one.program.path == other.program.path) {
-        let (first, others) = tests.split_at(tests.len().min(FIRST));
-        if !pass(first, mutant)? || !pass(others, mutant)? {
-            return Ok(false);
+    for mut tests in tests.chunk_by(|one, other| one.program.path == other.program.path) {
+        let mut number = FIRST;
+        while !tests.is_empty() {
+            let (next, others) = tests.split_at(tests.len().min(number));
+            if !pass(next, mutant)? {
+                return Ok(false);
+            }
+            (tests, number) = (others, 2 * number);
         }
     }
     Ok(true)
