@@ -25,7 +25,7 @@ impl Poll {
 
     /// Something is there to do from `now` on.
     #[inline]
-    pub(crate) fn arm(&mut self, now: Instant, strictly: bool) {
+    fn arm(&mut self, now: Instant, strictly: bool) {
         if self.due == Instant::NEVER
             && let Some(ticker) = &self.ticker
         {
@@ -41,7 +41,7 @@ impl Poll {
 
     /// Takes the armed tick: its number and instant.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<(u64, Instant)> {
+    fn take(&mut self) -> Option<(u64, Instant)> {
         if self.due == Instant::NEVER {
             return None;
         }
@@ -72,6 +72,8 @@ pub(crate) struct Clocks {
     /// Order at one instant: arrival, UPF, SDAP, MAC; else the reverse, so that a layer's poll
     /// misses what arrives at its very instant.
     pub(crate) top_down: bool,
+    /// The first instant at which one of them is due.
+    next: Instant,
     /// The two slots served last, the earlier first.
     slots: [Instant; 2],
 }
@@ -81,7 +83,38 @@ impl Clocks {
     pub(crate) fn new([upf, sdap, mac]: [Option<Ticker>; 3], top_down: bool) -> Self {
         let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
         mac.arm(Instant::ZERO, false);
-        Self { upf, sdap, mac, top_down, slots: [Instant::NEVER; 2] }
+        let next = mac.due();
+        Self { upf, sdap, mac, top_down, next, slots: [Instant::NEVER; 2] }
+    }
+
+    /// The UPF has something to do from `now` on, or strictly after.
+    #[inline]
+    pub(crate) fn arm_upf(&mut self, now: Instant, strictly: bool) {
+        self.upf.arm(now, strictly);
+        self.next = self.next.min(self.upf.due());
+    }
+
+    /// SDAP has something to do from `now` on, or strictly after.
+    #[inline]
+    pub(crate) fn arm_sdap(&mut self, now: Instant, strictly: bool) {
+        self.sdap.arm(now, strictly);
+        self.next = self.next.min(self.sdap.due());
+    }
+
+    /// Takes the opportunity of the UPF that is due: its instant.
+    #[inline]
+    pub(crate) fn take_upf(&mut self) -> Option<Instant> {
+        let (_, now) = self.upf.take()?;
+        self.next = self.first_due();
+        Some(now)
+    }
+
+    /// Takes SDAP's poll that is due: its instant.
+    #[inline]
+    pub(crate) fn take_sdap(&mut self) -> Option<Instant> {
+        let (_, now) = self.sdap.take()?;
+        self.next = self.first_due();
+        Some(now)
     }
 
     /// Takes the slot that is due, and arms the next: its number and instant.
@@ -89,6 +122,7 @@ impl Clocks {
     pub(crate) fn take_slot(&mut self) -> Option<(u64, Instant)> {
         let (k, now) = self.mac.take()?;
         self.mac.arm(now, false);
+        self.next = self.first_due();
         self.slots = [self.slots[1], now];
         Some((k, now))
     }
@@ -96,6 +130,12 @@ impl Clocks {
     /// The first instant at which one of them is due: the slots never end, so there is always one.
     #[inline]
     pub(crate) fn next_wake(&self) -> Instant {
+        debug_assert_eq!(self.next, self.first_due());
+        self.next
+    }
+
+    #[inline]
+    fn first_due(&self) -> Instant {
         self.upf.due().min(self.sdap.due()).min(self.mac.due())
     }
 

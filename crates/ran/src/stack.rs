@@ -166,7 +166,7 @@ impl Stack {
         }
         // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
         if !self.upf_busy.is_empty() {
-            self.clocks.upf.arm(now, !self.clocks.top_down);
+            self.clocks.arm_upf(now, !self.clocks.top_down);
         }
     }
 
@@ -258,7 +258,7 @@ impl Stack {
     }
 
     fn upf_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
-        let Some((_, now)) = self.clocks.upf.take() else { return };
+        let Some(now) = self.clocks.take_upf() else { return };
         for i in 0..self.upf_busy.len() {
             self.serve_upf(now, self.upf_busy[i], driver);
         }
@@ -269,7 +269,7 @@ impl Stack {
             upf.listed
         });
         if !self.upf_busy.is_empty() {
-            self.clocks.upf.arm(now, false);
+            self.clocks.arm_upf(now, false);
         }
     }
 
@@ -328,15 +328,15 @@ impl Stack {
             let ues = &mut self.ues;
             self.sdap_busy.retain(|&ue| ues[ue as usize].stays_listed());
         } else if !self.sdap_busy.is_empty() {
-            self.clocks.sdap.arm(now, !self.clocks.top_down);
+            self.clocks.arm_sdap(now, !self.clocks.top_down);
         }
     }
 
     fn sdap_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
-        let Some((_, now)) = self.clocks.sdap.take() else { return };
+        let Some(now) = self.clocks.take_sdap() else { return };
         self.serve_busy_sdap(now, driver);
         if !self.sdap_busy.is_empty() {
-            self.clocks.sdap.arm(now, false);
+            self.clocks.arm_sdap(now, false);
         }
     }
 

@@ -88,23 +88,6 @@ impl<'a> World<&'a mut (dyn Tap + 'a)> {
     }
 }
 
-/// Whose turn it is, in the order in which nodes and links act at one instant.
-#[derive(Clone, Copy)]
-enum Turn {
-    Uplink,
-    Senders,
-    Applications,
-    /// The core's wires, then the cell behind them.
-    Cell,
-    Air,
-    Receivers,
-}
-
-impl Turn {
-    const ALL: [Self; 6] =
-        [Self::Uplink, Self::Senders, Self::Applications, Self::Cell, Self::Air, Self::Receivers];
-}
-
 impl<T: Listener> World<T> {
     fn run_to_end(mut self, progress: &mut dyn Progress) -> Option<RunResult> {
         let end = Instant::ZERO + self.plan.duration;
@@ -125,37 +108,53 @@ impl<T: Listener> World<T> {
     }
 
     /// Lets the node or link that is due first act. Returns the last instant at which it did, or
-    /// one beyond `end` when the run is over.
+    /// one beyond `end` when the run is over. At one instant they act in the order of
+    /// [`World::act_before_cell`], the core's wires, the cell behind them, and
+    /// [`World::act_after_cell`].
     #[inline]
     fn step(&mut self, end: Instant) -> Instant {
         let Self { cell, hosts, links, .. } = self;
-        let due = [
-            links.uplink.next(),
-            hosts.senders.next(),
-            hosts.applications.next(),
-            links.core.next().min(cell.next()),
-            links.air.next(),
-            hosts.receivers.next(),
-        ];
-        let now = due.into_iter().fold(Instant::NEVER, Instant::min);
-        if now > end {
-            return now;
+        let before = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let reached = links.core.next().min(cell.next());
+        let after = links.air.next().min(hosts.receivers.next());
+        let others = before.min(after);
+        if reached > end && others > end {
+            return reached.min(others);
         }
-        let turn = due.iter().position(|at| *at == now).map_or(Turn::Receivers, |i| Turn::ALL[i]);
-        match turn {
-            Turn::Uplink => self.reach_servers(now),
-            Turn::Senders => hosts.senders.act(now, links),
-            Turn::Applications => hosts.applications.act(now, links),
-            Turn::Cell => {
-                let mut others = due;
-                others[Turn::Cell as usize] = end + Duration::from_nanos(1);
-                return self.reach_cell(others.into_iter().fold(Instant::NEVER, Instant::min));
-            }
-            Turn::Air => self.reach_ues(now),
-            Turn::Receivers => hosts.receivers.act(now, links),
+        if reached < before && reached <= after {
+            return self.reach_cell(others.min(end + Duration::from_nanos(1)));
+        }
+        if before <= after {
+            self.act_before_cell(before);
+        } else {
+            self.act_after_cell(after);
         }
         self.links.monitor.calls += 1;
-        now
+        others
+    }
+
+    /// The first of uplink, senders and applications that is due at `now` acts.
+    #[inline]
+    fn act_before_cell(&mut self, now: Instant) {
+        let Self { hosts, links, .. } = self;
+        if links.uplink.next() == now {
+            self.reach_servers(now);
+        } else if hosts.senders.next() == now {
+            hosts.senders.act(now, links);
+        } else {
+            hosts.applications.act(now, links);
+        }
+    }
+
+    /// The first of air and receivers that is due at `now` acts.
+    #[inline]
+    fn act_after_cell(&mut self, now: Instant) {
+        let Self { hosts, links, .. } = self;
+        if links.air.next() == now {
+            self.reach_ues(now);
+        } else {
+            hosts.receivers.act(now, links);
+        }
     }
 
     /// What UEs have sent reaches the servers.
