@@ -379,7 +379,7 @@ pub(crate) struct OutputArgs {
 
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
-    /// Control: new_reno, cubic, bbr or all
+    /// Control: new_reno, cubic, bbr, vegas, westwood, yeah, fixed or all
     #[arg(default_value = "all")]
     pub(crate) control: String,
     #[command(flatten)]

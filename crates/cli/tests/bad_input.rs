@@ -504,7 +504,8 @@ fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written(
     let folder = tempfile::tempdir().expect("a folder can be made");
     let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
     let done = command.args(["validate", "tahoe", "--out", "out"]).current_dir(&folder).output();
-    let message = "control: found tahoe, allowed is one of new_reno, cubic, bbr, all";
+    let message = "control: found tahoe, allowed is one of new_reno, cubic, bbr, vegas, westwood, \
+                   yeah, fixed, all";
     refused(&done.expect("the program starts"), message);
     assert!(!folder.path().join("out").exists());
 }

@@ -9,9 +9,13 @@ mod bbr;
 
 mod case;
 mod cubic;
+mod fixed;
 mod new_reno;
 mod scope;
 mod shared;
+mod vegas;
+mod westwood;
+mod yeah;
 
 pub use case::{Case, CaseFile, Status};
 
@@ -22,7 +26,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The controls with cases, by name.
-pub const CONTROLS: [&str; 3] = ["new_reno", "cubic", "bbr"];
+pub const CONTROLS: [&str; 7] = ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed"];
+
+/// How the cases of each are measured.
+fn experiments(control: &str) -> Option<&'static [Experiment]> {
+    Some(match control {
+        "new_reno" => new_reno::EXPERIMENTS,
+        "cubic" => cubic::EXPERIMENTS,
+        "bbr" => bbr::EXPERIMENTS,
+        "vegas" => vegas::EXPERIMENTS,
+        "westwood" => westwood::EXPERIMENTS,
+        "yeah" => yeah::EXPERIMENTS,
+        "fixed" => fixed::EXPERIMENTS,
+        _ => return None,
+    })
+}
 
 /// What was measured for a case: one value for each seed, and what a formula gives where the case
 /// does not say it.
@@ -113,13 +131,7 @@ impl Validation {
 #[must_use]
 pub fn validate(control: &str, threads: usize) -> Option<Validation> {
     let file = CaseFile::load(control)?;
-    let experiments: &[Experiment] = match control {
-        "new_reno" => new_reno::EXPERIMENTS,
-        "cubic" => cubic::EXPERIMENTS,
-        "bbr" => bbr::EXPERIMENTS,
-        _ => return None,
-    };
-    let evidence = run_all(experiments, threads);
+    let evidence = run_all(experiments(control)?, threads);
     let rows = file.cases.iter().map(|case| judge(case, &evidence.measured)).collect();
     Some(Validation { rows, plots: evidence.plots, file })
 }

@@ -3,10 +3,14 @@
 use serde::Deserialize;
 
 /// The shipped files by control.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 7] = [
     ("new_reno", include_str!("../../../../claims/validation/new_reno.toml")),
     ("cubic", include_str!("../../../../claims/validation/cubic.toml")),
     ("bbr", include_str!("../../../../claims/validation/bbr.toml")),
+    ("vegas", include_str!("../../../../claims/validation/vegas.toml")),
+    ("westwood", include_str!("../../../../claims/validation/westwood.toml")),
+    ("yeah", include_str!("../../../../claims/validation/yeah.toml")),
+    ("fixed", include_str!("../../../../claims/validation/fixed.toml")),
 ];
 
 /// The cases of one control.

@@ -239,6 +239,13 @@ pub(super) fn delivered_between(samples: &[Sample], from_s: f64, to_s: f64) -> f
     (by(to_s) - by(from_s)) as f64
 }
 
+/// Payload that a flow delivered between two instants over that of all packets that a link of
+/// `mbit_s` can end in this time.
+pub(super) fn utilisation(samples: &[Sample], mbit_s: u64, from_s: f64, to_s: f64) -> f64 {
+    let packets = (mbit_s as f64 * 1e6 / 8.0 * PAYLOAD / MSS * (to_s - from_s)).ceil();
+    delivered_between(samples, from_s, to_s) / (packets * MSS)
+}
+
 /// Losses that leave slow start at packet `first` and come every `period` from there on, `count` of
 /// them.
 pub(super) fn periodic(first: u64, period: u64, count: u64) -> Loss {

@@ -3,6 +3,7 @@
 use super::scope::{Acks, delivered_between, flow, jain, link, run};
 use crate::model::plot::{Curve, Frame, Scale, Stroke};
 use justfull_base::Duration;
+use justfull_queue::Limit;
 use justfull_sim::DumbbellConfig;
 use justfull_sim::dumbbell::Sample;
 use justfull_tcp::CcConfig;
@@ -91,4 +92,21 @@ pub(super) fn rtt_exponents(cc: &CcConfig, mbit_s: u64) -> Vec<f64> {
         (share(0) / share(1)).ln() / (rtt(1) / rtt(0)).ln()
     };
     (1..=SEEDS).map(exponent).collect()
+}
+
+/// What a flow under `cc` gets beside one under NewReno, which started some 10 s before, of what
+/// both deliver from 20 to 80 s after its start, for each seed: 20 Mbit/s, 40 ms, a FIFO of one
+/// bandwidth-delay product or of `limit`.
+pub(super) fn share_beside_new_reno(cc: &CcConfig, limit: Option<Limit>) -> Vec<f64> {
+    let share = |seed| {
+        let mut config = meeting(cc, 20, [40, 40], 40, seed);
+        config.flows[0].sender.cc = CcConfig::by_name("new_reno").expect("it ships");
+        config.limit = limit.unwrap_or(config.limit);
+        let (_, scope) = run(&config);
+        let from = second_start(seed) + 20.0;
+        let [reno, ours] =
+            [0, 1].map(|i: usize| delivered_between(&scope.series.flows[i], from, from + 60.0));
+        ours / (reno + ours)
+    };
+    (1..=SEEDS).map(share).collect()
 }

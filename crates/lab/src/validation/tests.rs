@@ -4,11 +4,8 @@ use super::*;
 /// control once.
 #[test]
 fn every_case_is_measured_once_and_no_measurement_is_without_a_case() {
-    for (control, experiments) in [
-        ("new_reno", new_reno::EXPERIMENTS),
-        ("cubic", cubic::EXPERIMENTS),
-        ("bbr", bbr::EXPERIMENTS),
-    ] {
+    for control in CONTROLS {
+        let experiments = experiments(control).expect("it has cases");
         let file = CaseFile::load(control).expect("it ships");
         let evidence = run_all(experiments, 2);
         let mut measured: Vec<&str> = evidence.measured.iter().map(|m| m.id.as_str()).collect();
