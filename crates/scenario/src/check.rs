@@ -209,9 +209,12 @@ impl Scenario {
 
     /// Who sets the swept path after the sweep.
     fn sweep_hidden_by(&self, locator: &Locator) -> Option<String> {
-        let path: Path = self.base.sweep.as_ref()?.path.trim_start_matches('?').parse().ok()?;
-        let keys = super::tree::indexed(&self.tree, path.keys());
-        locator.set_by(&keys).filter(|by| *by != "sweep").map(str::to_string)
+        let swept = self.base.sweep.as_ref()?.path.paths();
+        let mut paths = swept.into_iter().map(|path| path.trim_start_matches('?').parse::<Path>());
+        paths.find_map(|path| {
+            let keys = super::tree::indexed(&self.tree, path.ok()?.keys());
+            locator.set_by(&keys).filter(|by| *by != "sweep").map(str::to_string)
+        })
     }
 
     /// Looks for what is wrong under the variants, unless one is asked for, and with the switches.

@@ -4,9 +4,7 @@ pub mod docs;
 
 use super::error::{Locator, ScenarioError};
 use super::method::Settings;
-use justfull_base::bounds::key;
-use justfull_base::doc::ParamDoc;
-use justfull_base::param::{Form, Param};
+use super::sweep::SweepFile;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
     AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig,
@@ -108,38 +106,6 @@ table! {
         /// Settings by the name of the switch, for `reproduce` and `--switch`.
         #[serde(default, skip_serializing)]
         switches: BTreeMap<String, Settings> = Default::default();
-    }
-}
-
-/// A setting that takes several values, one after the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SweepFile {
-    /// Dotted path of the setting.
-    pub path: String,
-    /// Its values.
-    pub values: Vec<toml::Value>,
-    /// Name for axes and columns; ends in the unit, e.g. `interval_ms`.
-    pub label: String,
-}
-
-impl Param for SweepFile {
-    const UNIT: &'static str = "table";
-
-    fn form() -> Form {
-        let values = key::<Vec<String>>("values", "Its values.");
-        Form::Table(vec![
-            key::<String>("path", "Dotted path of the setting."),
-            ParamDoc { form: Form::List(Box::new(Form::Any), None), ..values },
-            key::<String>(
-                "label",
-                "Name for axes and columns; ends in the unit, e.g. interval_ms.",
-            ),
-        ])
-    }
-
-    fn written(&self) -> String {
-        self.path.clone()
     }
 }
 

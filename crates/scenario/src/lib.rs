@@ -24,14 +24,16 @@ mod notes;
 mod origin;
 mod resolve;
 pub mod schema;
+mod sweep;
 mod trace_channel;
 mod tree;
 mod unread;
 
 pub use error::ScenarioError;
 pub use file::docs;
-pub use file::{ChannelFile, FlowFile, ScenarioFile, SweepFile};
+pub use file::{ChannelFile, FlowFile, ScenarioFile};
 pub use method::{Method, MethodLibrary, Settings};
+pub use sweep::{SweepFile, SweepPath};
 pub use toml::{Table, Value};
 pub use tree::{Path, Setting};
 

@@ -28,6 +28,12 @@ impl Param for Settings {
     }
 }
 
+impl From<BTreeMap<String, toml::Value>> for Settings {
+    fn from(all: BTreeMap<String, toml::Value>) -> Self {
+        Self(all)
+    }
+}
+
 impl Settings {
     /// One setting.
     #[must_use]

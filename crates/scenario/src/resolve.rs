@@ -5,6 +5,7 @@ use super::error::{By, Locator, Origin, ScenarioError};
 use super::file::{self, ScenarioFile};
 use super::kinds;
 use super::method::{Method, Settings};
+use super::sweep;
 use super::tree::{self, Path, Setting};
 use super::{Job, Scenario};
 use crate::near;
@@ -116,15 +117,17 @@ impl Scenario {
             .map(|name| self.switches.get_key_value(name).ok_or_else(|| self.unknown_switch(name)));
         let switches = switches.collect::<Result<Vec<_>, _>>()?;
         if let (Some(sweep), Some(value)) = (&self.base.sweep, case.point) {
-            if let Ok(path) = sweep.path.parse::<Path>() {
+            for path in sweep.path.paths().into_iter().filter_map(|path| path.parse::<Path>().ok())
+            {
                 name_kinds(&mut tree, &path);
             }
             let origin = Origin { by: By::Sweep, set_by: "sweep", table: &["sweep", "values"] };
-            errors.extend(Settings::one(&sweep.path, value.clone()).apply(
-                &mut tree,
-                &mut locator,
-                &origin,
-            ));
+            match sweep.path.settings(value) {
+                Ok(settings) => errors.extend(settings.apply(&mut tree, &mut locator, &origin)),
+                Err(found) => {
+                    errors.push(locator.plain("sweep.values", &found, sweep::ALLOWED_PARTS));
+                }
+            }
         }
         for (name, settings) in switches {
             let (set_by, table) = (&format!("switch {name}"), &["switches", name.as_str()]);

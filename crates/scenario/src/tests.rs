@@ -472,6 +472,31 @@ fn w5_a_sweep_that_changes_no_world_is_refused_and_a_present_value_is_not() {
 }
 
 #[test]
+fn one_value_of_a_sweep_sets_several_paths() {
+    let swept = |path: &str, values: &str| {
+        let sweep = format!("sweep = {{ path = {path}, values = {values}, label = \"rtt_ms\" }}\n");
+        parse(&format!("{sweep}{}", two()), Overrides::default())
+    };
+    let halves = "{ \"core.delay\" = 0.5, \"uplink.delay\" = 0.5 }";
+    let scenario = swept(halves, "[\"1ms\", \"4ms\"]").expect("a sound sweep");
+    assert_eq!(scenario.x(1), Some(("rtt_ms".into(), 4.0)), "the whole value is shown");
+    let job = Job { method: "Vanilla".into(), point: 1, seed: 1 };
+    let world = scenario.world(&job).expect("sound");
+    let two_ms = justfull_base::Duration::from_millis(2);
+    assert_eq!((world.core_delay, world.uplink.delay), (two_ms, two_ms));
+    for (path, values, field) in [
+        (halves, "[\"fast\"]", "sweep.values"),
+        ("{ \"core.delay\" = 0 }", "[\"1ms\"]", "sweep.path"),
+        ("{ \"core.delay\" = 0.5, \"core.dealy\" = 0.5 }", "[\"1ms\"]", "core.dealy"),
+        ("{ \"core.delay\" = 0.5, runs = 1 }", "[\"1ms\"]", "runs"),
+    ] {
+        let error = swept(path, values).map(|_| ()).expect_err(path);
+        let (text, at) = (error.to_string(), error.field.as_str());
+        assert!(at == field || text.contains(field), "{at}: {text}");
+    }
+}
+
+#[test]
 fn w5_a_method_cannot_change_what_makes_runs_comparable() {
     for key in [
         "duration = \"1s\"",

@@ -54,12 +54,12 @@ impl Scenario {
     /// out; see [`notes`].
     pub(super) fn unread_settings(&self, unread: &[(Table, Vec<Unread>)]) -> Vec<ScenarioError> {
         let mut errors = Vec::new();
-        let sweep = self.base.sweep.as_ref().and_then(|sweep| sweep.path.parse::<Path>().ok());
-        if let Some((path, why)) =
-            sweep.and_then(|path| Some((path.to_string(), unread_by_all(unread, &path)?)))
-        {
-            let allowed = format!("a path that the world reads: {why}");
-            errors.push(self.locator.plain("sweep.path", &path, &allowed));
+        let swept = self.base.sweep.iter().flat_map(|sweep| sweep.path.paths());
+        for path in swept.filter_map(|path| path.parse::<Path>().ok()) {
+            if let Some(why) = unread_by_all(unread, &path) {
+                let allowed = format!("a path that the world reads: {why}");
+                errors.push(self.locator.plain("sweep.path", &path.to_string(), &allowed));
+            }
         }
         for (i, setting) in self.overrides.set.iter().enumerate() {
             let Some(why) = unread_by_all(unread, &setting.path).filter(|why| *why != UNIT) else {
