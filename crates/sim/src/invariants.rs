@@ -173,6 +173,7 @@ impl FlowResult {
             .or_else(|| within("goodput", self.goodput_mbit_s, 0.0, f64::MAX))
             .or_else(|| within("PDV", self.ipdv_mean_ms.unwrap_or_default(), 0.0, f64::MAX))
             .or_else(|| within("Jain's index", self.jain_index.unwrap_or(1.0), 0.0, 1.0 + ROUNDING))
+            .or_else(|| within("goodput together", self.together_mbit_s, 0.0, f64::MAX))
             .or_else(|| within("R", voip.map_or(0.0, |voip| voip.rating), 0.0, 100.0))
             .or_else(|| within("loss", voip.map_or(0.0, |voip| voip.loss_percent), 0.0, 100.0))
             .or_else(|| {

@@ -289,6 +289,7 @@ impl LiveRecorder {
             entities,
             uplink,
             cell: self.recorder.cell(stack.slot_unit()),
+            together: self.recorder.together(),
             slices: self.recorder.slices(&self.shares),
             series: self.recorder.series(),
             conservation: conservation(&stack.conserved()),

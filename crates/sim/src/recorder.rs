@@ -1,9 +1,11 @@
 //! Statistics of a run, gathered as it goes: nothing is allocated per packet.
 
 mod class;
+mod together;
 
 pub(crate) use self::class::ClassInfo;
 use self::class::{Class, Closed, Single};
+use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
 use crate::results::{
     CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS,
@@ -38,6 +40,7 @@ pub(crate) struct Recorder {
     air_delay: Duration,
     classes: Vec<Class>,
     singles: Vec<Single>,
+    together: Together,
     layers: [LayerCount; 3],
     /// Empty under a scheduler that lends nothing.
     slices: Vec<SliceQuantum>,
@@ -87,6 +90,7 @@ impl Recorder {
             air_delay,
             classes: classes.collect(),
             singles: class_of_flow.into_iter().map(Single::new).collect(),
+            together: Together::default(),
             layers: [layer(), layer(), layer()],
             slices: Vec::new(),
             offered: 0,
@@ -257,10 +261,15 @@ impl Recorder {
     #[inline(always)]
     pub(crate) fn goodput(&mut self, now: Instant, flow: u32, bytes: u64) {
         self.bin_at(now).delivered_bytes += bytes;
+        let single = &mut self.singles[flow as usize];
+        single.left -= bytes;
+        let whole = single.left == 0;
         if now >= self.warmup {
-            let single = &mut self.singles[flow as usize];
             single.goodput_bytes += bytes;
             self.classes[single.class as usize].goodput_bytes += bytes;
+        }
+        if whole {
+            self.transfer_whole(now, flow);
         }
     }
 
@@ -380,6 +389,7 @@ impl Recorder {
                 ..class.result.clone()
             };
             class.app.finish(&mut result);
+            self.finish_transfers(i, &mut result);
             result
         };
         self.classes.iter().enumerate().map(finish).collect()

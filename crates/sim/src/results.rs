@@ -25,6 +25,8 @@ pub struct RunResult {
     pub uplink: UplinkResult,
     /// The radio.
     pub cell: CellResult,
+    /// The time in which all transfers ran.
+    pub together: TogetherResult,
     /// Per slice; empty unless the scheduler of resource blocks lets slices lend each other
     /// blocks.
     pub slices: Vec<SliceResult>,
@@ -142,6 +144,15 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// When a sized transfer was acknowledged whole, in seconds since the start of the run.
     pub completed_s: Option<f64>,
+    /// Transfers of this name that have a size.
+    pub sized: u32,
+    /// When the receivers of all sized transfers of this name had them whole, in seconds since the
+    /// start of the run; none before.
+    pub received_s: Option<f64>,
+    /// When the first receiver of a sized transfer of this name had it whole.
+    pub first_received_s: Option<f64>,
+    /// Goodput within [`TogetherResult::until_s`], in Mbit/s.
+    pub together_mbit_s: f64,
     /// Requests and replies of a ping.
     pub ping: Option<PingResult>,
     /// What a listener says of a call.
@@ -150,6 +161,18 @@ pub struct FlowResult {
     pub frames: Option<FrameResult>,
     /// Page loads.
     pub pages: Option<PageResult>,
+}
+
+/// From the start of the measured window until the first sized transfer that ends in it is whole at
+/// its receiver, or to the end of the window: all transfers still compete, so that their goodputs
+/// are shares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TogetherResult {
+    /// Its end, in seconds since the start of the run.
+    pub until_s: f64,
+    /// Jain's index over the goodputs of all transfers, of whatever name; none for a single one or
+    /// without any goodput.
+    pub jain_index: Option<f64>,
 }
 
 /// A call, over packets that were sent in the measured window.

@@ -78,6 +78,37 @@ fn a_sized_upload_completes_and_its_acknowledgements_are_packets_of_the_cell() {
     );
 }
 
+/// Three transfers of one size over 10 packets a millisecond, then one much longer: all rates are
+/// known.
+#[test]
+fn shares_are_those_of_the_time_in_which_all_transfers_ran() {
+    let sized = |name, size| tcp(name, cubic(), size);
+    let flows =
+        vec![sized("pair", Some(20_000_000)), sized("pair", Some(30_000_000)), sized("long", None)];
+    let mut config = over(10, flows, 10);
+    config.warmup = Duration::ZERO;
+    let result = run(&config);
+    let [pair, long] = result.flows.as_slice() else { panic!("two names") };
+    let (first, last) = (pair.first_received_s, pair.received_s);
+    let (first, last) = (first.expect("the short one ends"), last.expect("the other one ends"));
+    assert!(first < last && (long.received_s, long.first_received_s) == (None, None));
+    assert!(last <= pair.completed_s.expect("it ends"));
+    close(result.together.until_s, first, 1e-9, "the first end");
+    let all = pair.together_mbit_s + long.together_mbit_s;
+    close(all, 1448.0 * 0.08, 0.03, "the cell's rate, shared while all ran");
+    let least = 20_000_000.0 * 8e-6 / first;
+    assert!(pair.together_mbit_s > least, "{} beside {least}", pair.together_mbit_s);
+    // The index over three: it tells more than the one of the name.
+    let jain = result.together.jain_index.expect("three shares");
+    assert!((1.0 / 3.0..=1.0).contains(&jain), "{jain}");
+    config.flows.remove(0);
+    config.flows.remove(0);
+    let alone = run(&config);
+    assert_eq!((alone.together.jain_index, alone.together.until_s), (None, 10.0));
+    let long = &alone.flows[0];
+    close(long.together_mbit_s, long.goodput_mbit_s, 1e-9, "the whole window");
+}
+
 #[test]
 fn an_upload_delays_the_acknowledgements_of_a_download_in_the_shared_queue() {
     let rtt = |flows| {

@@ -6,7 +6,7 @@ use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
     CellResult, Conservation, Distribution, FlowResult, LayerResult, RunResult, Series,
-    UplinkResult,
+    TogetherResult, UplinkResult,
 };
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
@@ -105,6 +105,7 @@ fn run(
             slots: 20_000,
             starved_slots: 210,
         },
+        together: TogetherResult { until_s: 200.0, jain_index: None },
         slices: Vec::new(),
         series,
         conservation: Conservation {

@@ -1,5 +1,6 @@
 //! The numbers that a run yields: what each is called, means and is of.
 
+mod transfers;
 mod words;
 
 use super::subject::Subject;
@@ -87,11 +88,36 @@ pub enum Metric {
     /// Mean time from the pull of the last byte until the UE had the packet, of the subject flows,
     /// in ms.
     ToUe,
+    /// Median of the round-trip time of the bulk flow where it is longest, in ms.
+    RttP50,
+    /// 95th percentile of that round-trip time, in ms.
+    RttP95,
+    /// 99th percentile of that round-trip time, in ms.
+    RttP99,
+    /// What the mean round-trip time of a bulk flow is above its least, in percent of the
+    /// least; samples of all flows have equal weight.
+    RttGrowth,
+    /// When the last sized transfer of the bulk flows was whole at its receiver, in s; only
+    /// where all are.
+    Completion,
+    /// Time between the ends of the first and of the last sized transfer of the bulk flows,
+    /// in s; only where all are whole.
+    CompletionSpread,
+    /// Goodput of the bulk flows together until the run's first transfer was whole, in
+    /// Mbit/s.
+    Together,
+    /// Jain's index over the goodputs of all transfers, of whatever name, in that time.
+    JainTogether,
+    /// Jain's index over the mean bytes in flight of the bulk flows in that time: goodput
+    /// times mean round-trip time (Little's law).
+    JainInFlight,
+    /// Packets that found the RLC's queue full.
+    RlcOverflow,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 45] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -127,6 +153,16 @@ impl Metric {
         Self::QuantumMedianDistance,
         Self::QuantumMost,
         Self::ToUe,
+        Self::RttP50,
+        Self::RttP95,
+        Self::RttP99,
+        Self::RttGrowth,
+        Self::Completion,
+        Self::CompletionSpread,
+        Self::Together,
+        Self::JainTogether,
+        Self::JainInFlight,
+        Self::RlcOverflow,
     ];
 
     /// What one method must not be worse in to dominate another.
@@ -184,6 +220,16 @@ impl Metric {
             Self::QuantumMedianDistance => "quantum_rbs_p50_distance",
             Self::QuantumMost => "quantum_rbs_most",
             Self::ToUe => "to_ue_ms_mean",
+            Self::RttP50 => "rtt_ms_p50",
+            Self::RttP95 => "rtt_ms_p95",
+            Self::RttP99 => "rtt_ms_p99",
+            Self::RttGrowth => "rtt_growth_percent",
+            Self::Completion => "completion_s",
+            Self::CompletionSpread => "completion_spread_s",
+            Self::Together => "together_mbit_s",
+            Self::JainTogether => "jain_together",
+            Self::JainInFlight => "jain_in_flight",
+            Self::RlcOverflow => "rlc_overflow_packets",
         }
     }
 
@@ -214,7 +260,17 @@ impl Metric {
             | Self::Within4
             | Self::Within50
             | Self::ToUe => Scope::Subject,
-            Self::Jain | Self::Goodput | Self::Rtt => Scope::Bulk,
+            Self::Jain
+            | Self::Goodput
+            | Self::Rtt
+            | Self::RttP50
+            | Self::RttP95
+            | Self::RttP99
+            | Self::RttGrowth
+            | Self::Completion
+            | Self::CompletionSpread
+            | Self::Together
+            | Self::JainInFlight => Scope::Bulk,
             Self::DropsOfAll
             | Self::PingRtt
             | Self::PingRttLeast
@@ -229,7 +285,9 @@ impl Metric {
             | Self::RlcBacklogSd
             | Self::QuantumMedian
             | Self::QuantumMedianDistance
-            | Self::QuantumMost => Scope::Cell,
+            | Self::QuantumMost
+            | Self::JainTogether
+            | Self::RlcOverflow => Scope::Cell,
         }
     }
 
@@ -302,6 +360,16 @@ impl Metric {
             Self::Within4 => within(flows, 3),
             Self::Within50 => within(flows, 4),
             Self::ToUe => weighted(each(), |f| mean_of(&f.to_ue)),
+            Self::RttP50 => worst_rtt(flows, |d| d.p50_ms),
+            Self::RttP95 => worst_rtt(flows, |d| d.p95_ms),
+            Self::RttP99 => worst_rtt(flows, |d| d.p99_ms),
+            Self::RttGrowth => weighted(each().filter(|f| f.ping.is_none()), |f| {
+                (f.rtt.count, 100.0 * (f.rtt.mean_ms / f.rtt.min_ms - 1.0))
+            }),
+            Self::Completion => transfers::ends(flows).map(|(_, last)| last),
+            Self::CompletionSpread => transfers::ends(flows).map(|(first, last)| last - first),
+            Self::Together => each().map(|f| f.together_mbit_s).reduce(|sum, g| sum + g),
+            Self::JainInFlight => transfers::jain_in_flight(flows),
             Self::Utilisation
             | Self::Unused
             | Self::Backlog
@@ -310,7 +378,9 @@ impl Metric {
             | Self::RlcBacklogSd
             | Self::QuantumMedian
             | Self::QuantumMedianDistance
-            | Self::QuantumMost => self.of_cell(run),
+            | Self::QuantumMost
+            | Self::JainTogether
+            | Self::RlcOverflow => self.of_cell(run),
         };
         value.filter(|v| v.is_finite())
     }
@@ -339,6 +409,8 @@ impl Metric {
                 let most = |slice: &SliceResult| slice.quantum_max.max(-slice.quantum_min);
                 run.slices.iter().map(most).reduce(f64::max)
             }
+            Self::JainTogether => run.together.jain_index,
+            Self::RlcOverflow => layer(run, "rlc").map(transfers::overflow),
             _ => None,
         }
     }
@@ -406,6 +478,11 @@ fn weighted<'a>(
 
 fn worst(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {
     flows.iter().filter(|f| f.delay.count > 0).map(|f| percentile(&f.delay)).reduce(f64::max)
+}
+
+fn worst_rtt(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {
+    let sampled = flows.iter().filter(|f| f.ping.is_none() && f.rtt.count > 0);
+    sampled.map(|f| percentile(&f.rtt)).reduce(f64::max)
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use justfull_sim::results::RunResult;
 /// Digits after the point that suit values of `metric`.
 const fn decimals(metric: Metric) -> usize {
     match metric {
-        Metric::Utilisation | Metric::Jain => 4,
+        Metric::Utilisation | Metric::Jain | Metric::JainTogether | Metric::JainInFlight => 4,
+        Metric::RttGrowth | Metric::RlcOverflow => 0,
         Metric::DelayP95
         | Metric::DelayP99
         | Metric::DelayP999
@@ -29,7 +30,10 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::QuantumMedian
         | Metric::QuantumMedianDistance
         | Metric::QuantumMost
-        | Metric::FrameP95 => 1,
+        | Metric::FrameP95
+        | Metric::RttP50
+        | Metric::RttP95
+        | Metric::RttP99 => 1,
         Metric::DelayMean
         | Metric::DelaySd
         | Metric::Ipdv
@@ -43,7 +47,10 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::Unused
         | Metric::ToUe
         | Metric::Mos
-        | Metric::PageLoad => 2,
+        | Metric::PageLoad
+        | Metric::Completion
+        | Metric::CompletionSpread
+        | Metric::Together => 2,
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Class {
     pub(super) sdap_entries: u64,
     pub(super) goodput_bytes: u64,
     pub(super) closed: Closed,
+    /// Sized transfers that are whole at their receivers.
+    pub(super) whole: u32,
 }
 
 impl Class {
@@ -54,6 +56,7 @@ impl Class {
             sdap_entries: 0,
             goodput_bytes: 0,
             closed: Closed::default(),
+            whole: 0,
             result: FlowResult {
                 name: info.name,
                 protocol: info.protocol.into(),
@@ -86,10 +89,14 @@ pub(super) struct Single {
     pub(super) goodput_bytes: u64,
     /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
     pub(super) last_delay: u64,
+    /// What its receiver still lacks of a transfer; beyond reach where that has no size.
+    pub(super) left: u64,
+    /// It is a transfer: one of those that share what there is.
+    pub(super) transfer: bool,
 }
 
 impl Single {
     pub(super) fn new(class: u32) -> Self {
-        Self { class, goodput_bytes: 0, last_delay: 0 }
+        Self { class, goodput_bytes: 0, last_delay: 0, left: u64::MAX, transfer: false }
     }
 }

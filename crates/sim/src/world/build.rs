@@ -79,7 +79,8 @@ impl<T: Listener> World<T> {
         let (classes, class_of_flow) = classes(config)?;
         let (warmup, end) = (Instant::ZERO + config.warmup, Instant::ZERO + config.duration);
         let bins = config.series_bins as usize;
-        let recorder = Recorder::new([warmup, end], bins, config.air_delay, classes, class_of_flow);
+        let mut recorder =
+            Recorder::new([warmup, end], bins, config.air_delay, classes, class_of_flow);
         let backlogs = || Box::new(Backlogs::new(&config.stack.ues, warmup));
         let mut hosts = Hosts {
             ends: Vec::with_capacity(flows),
@@ -96,6 +97,9 @@ impl<T: Listener> World<T> {
                 up: matches!(&*flow.traffic, Traffic::Upload { .. }),
                 stop: flow.stop_instant(),
             };
+            if let Traffic::Tcp { size, .. } | Traffic::Upload { size, .. } = &*flow.traffic {
+                recorder.transfer(route.flow, size.map(|size| size.0));
+            }
             add_flow(&mut hosts, route, flow, seed).map_err(|e| e.within(&format!("flow[{i}]")))?;
         }
         Ok(Self {

@@ -34,6 +34,7 @@ impl<T: Listener> World<T> {
             entities,
             uplink: self.links.uplink.finish(),
             cell: recorder.cell(self.cell.stack.slot_unit()),
+            together: recorder.together(),
             slices: recorder.slices(&self.plan.shares),
             series: recorder.series(),
             conservation: conservation(&self.cell.stack.conserved()),

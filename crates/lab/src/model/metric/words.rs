@@ -42,6 +42,16 @@ impl Metric {
             Self::ToUe => "mean time from the last byte's pull to the UE",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
+            Self::RttP50 => "median of the round-trip time",
+            Self::RttP95 => "95th percentile of the round-trip time",
+            Self::RttP99 => "99th percentile of the round-trip time",
+            Self::RttGrowth => "growth of the round-trip time",
+            Self::Completion => "end of the last transfer",
+            Self::CompletionSpread => "time between the ends of the first and the last transfer",
+            Self::Together => "goodput while all transfers ran",
+            Self::JainTogether => "fairness of all transfers while all ran",
+            Self::JainInFlight => "equality of the bytes in flight",
+            Self::RlcOverflow => "packets that found the RLC full",
         }
     }
 
@@ -61,10 +71,17 @@ impl Metric {
             | Self::PingRtt
             | Self::PingRttLeast
             | Self::ToUe
-            | Self::FrameP95 => "ms",
-            Self::Utilisation | Self::Jain | Self::Mos => "",
-            Self::PageLoad => "s",
-            Self::Goodput => "Mbit/s",
+            | Self::FrameP95
+            | Self::RttP50
+            | Self::RttP95
+            | Self::RttP99 => "ms",
+            Self::Utilisation
+            | Self::Jain
+            | Self::Mos
+            | Self::JainTogether
+            | Self::JainInFlight => "",
+            Self::PageLoad | Self::Completion | Self::CompletionSpread => "s",
+            Self::Goodput | Self::Together => "Mbit/s",
             Self::Drops
             | Self::DropsOfAll
             | Self::Late
@@ -73,12 +90,14 @@ impl Metric {
             | Self::Within3
             | Self::Within4
             | Self::Within50
-            | Self::Unused => "%",
+            | Self::Unused
+            | Self::RttGrowth => "%",
             Self::Backlog
             | Self::SdapBacklog
             | Self::RlcBacklog
             | Self::RlcBacklogSd
-            | Self::RlcAtEntry => "packets",
+            | Self::RlcAtEntry
+            | Self::RlcOverflow => "packets",
             Self::QuantumMedian | Self::QuantumMedianDistance | Self::QuantumMost => "RBs",
         }
     }
@@ -174,6 +193,34 @@ impl Metric {
                 "From the pull of the last byte until the UE had the packet whole and in order: \
                  air, HARQ, reassembly; mean over packets."
             }
+            Self::RttP50 => {
+                "Half of the bulk senders' samples were no longer; with several flows, the worst of them."
+            }
+            Self::RttP95 => {
+                "95 % of the bulk senders' samples were no longer; with several flows, the worst of them."
+            }
+            Self::RttP99 => {
+                "99 % of the bulk senders' samples were no longer; with several flows, the worst of them."
+            }
+            Self::RttGrowth => {
+                "Mean round-trip time beyond the flow's least one, in percent of the least; mean over samples."
+            }
+            Self::Completion => {
+                "From the start of the run until all sized transfers were whole at their receivers."
+            }
+            Self::CompletionSpread => {
+                "From the first sized transfer that was whole at its receiver to the last."
+            }
+            Self::Together => {
+                "Goodput of the bulk flows until the run's first sized transfer was whole at its receiver, or to the end."
+            }
+            Self::JainTogether => {
+                "Jain's index over the goodputs of all transfers, of whatever name, until the first was whole."
+            }
+            Self::JainInFlight => {
+                "Jain's index over what the bulk flows had in flight: goodput while all ran times mean round-trip time."
+            }
+            Self::RlcOverflow => "Packets dropped because the RLC's queue was full.",
             Self::QuantumMost => {
                 "Most resource blocks that any slice had lent or borrowed after a slot."
             }

@@ -25,7 +25,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 111] = in_runs![
+pub static COLUMNS: [Column<Runs>; 115] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -332,6 +332,33 @@ pub static COLUMNS: [Column<Runs>; 111] = in_runs![
         "s",
         "When a sized transfer was acknowledged whole, from the start of the run.",
         |r| Value::real(r.flow.completed_s)
+    ),
+    column!(
+        "first_received_s",
+        "s",
+        "When the first sized transfer of this name was whole at its receiver, from the start of \
+         the run.",
+        |r| Value::real(r.flow.first_received_s)
+    ),
+    column!(
+        "received_s",
+        "s",
+        "When all sized transfers of this name were whole at their receivers.",
+        |r| Value::real(r.flow.received_s)
+    ),
+    column!(
+        "together_mbit_s",
+        "Mbit/s",
+        "Goodput until the first transfer of the run was whole at its receiver, or to the end: \
+         what it got while all competed.",
+        |r| Value::Real(r.flow.together_mbit_s)
+    ),
+    column!(
+        "jain_together",
+        "ratio",
+        "Jain's index over the goodputs of all transfers of the run, of whatever name, in that \
+         time.",
+        |r| Value::real(r.run.together.jain_index)
     ),
     column!("ping_requests", "number", "Echo requests sent in the measured window.", |r| whole(
         r.flow.ping.map(|p| p.requests)

@@ -1,0 +1,96 @@
+//! What sized transfers and the flows beside them come to.
+
+use crate::stats::jain;
+use justfull_base::DropReason;
+use justfull_sim::results::{FlowResult, LayerResult};
+
+/// When the first and the last sized transfer of `flows` was whole at its receiver, in s; none
+/// unless all are. A flow without an end is passed over.
+pub(super) fn ends(flows: &[&FlowResult]) -> Option<(f64, f64)> {
+    let sized = || flows.iter().filter(|f| f.sized > 0);
+    let last: Option<Vec<f64>> = sized().map(|f| f.received_s).collect();
+    let first = sized().filter_map(|f| f.first_received_s).reduce(f64::min);
+    Some((first?, last?.into_iter().reduce(f64::max)?))
+}
+
+/// Jain's index over the mean bytes in flight of the transfers among `flows`, one of which is the
+/// mean of those of its name.
+pub(super) fn jain_in_flight(flows: &[&FlowResult]) -> Option<f64> {
+    let transfers = flows.iter().filter(|f| f.ping.is_none() && f.rtt.count > 0);
+    let in_flight: Vec<f64> =
+        transfers.map(|f| f.together_mbit_s / f64::from(f.flows.max(1)) * f.rtt.mean_ms).collect();
+    if in_flight.len() > 1 { jain(&in_flight) } else { None }
+}
+
+/// Packets for which the queue of `layer` had no room: those that came, or those that made room.
+pub(super) fn overflow(layer: &LayerResult) -> f64 {
+    let full = [DropReason::Overflow, DropReason::OverflowVictim].map(DropReason::name);
+    let dropped = layer.drops.iter().filter(|(reason, _)| full.contains(&reason.as_str()));
+    dropped.map(|(_, n)| *n as f64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::metric::Metric;
+    use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, TogetherResult};
+
+    fn flow(name: &str, ends: Option<(f64, f64)>, mbit_s: f64, rtt: [f64; 3]) -> FlowResult {
+        let [min_ms, mean_ms, p95_ms] = rtt;
+        FlowResult {
+            name: name.into(),
+            flows: 1,
+            sized: 1,
+            first_received_s: Some(ends.map_or(1.0, |(first, _)| first)),
+            received_s: ends.map(|(_, last)| last),
+            together_mbit_s: mbit_s,
+            rtt: Distribution { count: 10, min_ms, mean_ms, p95_ms, ..Distribution::default() },
+            ..FlowResult::default()
+        }
+    }
+
+    fn run() -> RunResult {
+        let drops = [("overflow", 5), ("overflow_victim", 2), ("aqm", 9)]
+            .map(|(reason, n)| (reason.to_string(), n));
+        RunResult {
+            flows: vec![
+                flow("a", Some((2.0, 3.0)), 400.0, [1.0, 3.0, 8.0]),
+                flow("b", Some((1.5, 3.5)), 100.0, [2.0, 4.0, 6.0]),
+            ],
+            layers: vec![LayerResult {
+                layer: "rlc".into(),
+                drops: drops.to_vec(),
+                ..LayerResult::default()
+            }],
+            together: TogetherResult { until_s: 1.5, jain_index: Some(0.9) },
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn transfers_end_when_all_are_whole() {
+        let mut run = run();
+        let both = [Metric::Completion, Metric::CompletionSpread];
+        assert_eq!(both.map(|m| m.of(&run)), [Some(3.5), Some(2.0)]);
+        run.flows.push(FlowResult { name: "greedy".into(), flows: 1, ..FlowResult::default() });
+        assert_eq!(both.map(|m| m.of(&run)), [Some(3.5), Some(2.0)], "it never ends");
+        run.flows[1].received_s = None;
+        assert_eq!(both.map(|m| m.of(&run)), [None; 2], "one had not ended");
+    }
+
+    #[test]
+    fn growth_is_over_the_least_round_trip_of_each_flow() {
+        // 200 % and 100 %, with as many samples.
+        assert_eq!(Metric::RttGrowth.of(&run()), Some(150.0));
+        assert_eq!(Metric::RttP95.of(&run()), Some(8.0), "the worst flow's");
+    }
+
+    #[test]
+    fn shares_and_bytes_in_flight_are_compared_over_names() {
+        let run = run();
+        assert_eq!(Metric::JainTogether.of(&run), Some(0.9));
+        assert_eq!(Metric::Together.of(&run), Some(500.0));
+        // 1200 and 400: 1600^2 / (2 (1200^2 + 400^2)).
+        assert_eq!(Metric::JainInFlight.of(&run), Some(0.8));
+        assert_eq!(Metric::RlcOverflow.of(&run), Some(7.0), "no other drop counts");
+    }
+}

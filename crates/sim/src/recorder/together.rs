@@ -1,0 +1,72 @@
+//! Transfers: when each is whole at its receiver, and what they got while all of them ran.
+
+use super::Recorder;
+use crate::results::{FlowResult, TogetherResult};
+use justfull_base::Instant;
+
+/// The end of the time in which all transfers ran.
+#[derive(Default)]
+pub(super) struct Together {
+    /// When the first sized transfer was whole, in the measured window; none yet.
+    until: Option<Instant>,
+    /// What each flow had got in the window by then, in bytes.
+    bytes: Vec<u64>,
+}
+
+impl Recorder {
+    /// Flow `flow` is a transfer of `size` bytes, or without end.
+    pub(crate) fn transfer(&mut self, flow: u32, size: Option<u64>) {
+        let single = &mut self.singles[flow as usize];
+        single.transfer = true;
+        if let Some(size) = size.filter(|size| *size > 0) {
+            single.left = size;
+            self.classes[single.class as usize].result.sized += 1;
+        }
+    }
+
+    /// The receiver of `flow` has its transfer whole: once for each transfer that has a size.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn transfer_whole(&mut self, now: Instant, flow: u32) {
+        let class = self.class_of(flow);
+        class.whole += 1;
+        let at = now.as_secs_f64();
+        class.result.first_received_s.get_or_insert(at);
+        if class.whole == class.result.sized {
+            class.result.received_s = Some(at);
+        }
+        if now > self.warmup && self.together.until.is_none() {
+            self.together.until = Some(now);
+            self.together.bytes = self.singles.iter().map(|single| single.goodput_bytes).collect();
+        }
+    }
+
+    /// What the flows of class `i` got while all transfers ran.
+    pub(super) fn finish_transfers(&self, i: usize, result: &mut FlowResult) {
+        result.together_mbit_s = match self.together.until {
+            None => result.goodput_mbit_s,
+            Some(until) => {
+                let own = self.singles.iter().zip(&self.together.bytes);
+                let own = own.filter(|(single, _)| single.class as usize == i);
+                let bytes: u64 = own.map(|(_, bytes)| bytes).sum();
+                bytes as f64 * 8e-6 / until.since(self.warmup).as_secs_f64()
+            }
+        };
+    }
+
+    /// The time in which all transfers ran, and how equal their shares were.
+    pub(crate) fn together(&self) -> TogetherResult {
+        let at_end = |i: usize| self.singles[i].goodput_bytes;
+        let then = |i: usize| self.together.bytes.get(i).copied().unwrap_or_else(|| at_end(i));
+        let all = || (0..self.singles.len()).filter(|i| self.singles[*i].transfer);
+        let (mut count, mut sum, mut squares) = (0, 0.0, 0.0);
+        for bytes in all().map(|i| then(i) as f64) {
+            (count, sum, squares) = (count + 1, sum + bytes, squares + bytes * bytes);
+        }
+        TogetherResult {
+            until_s: self.together.until.unwrap_or(self.end).as_secs_f64(),
+            jain_index: (count > 1 && squares > 0.0)
+                .then(|| sum * sum / (f64::from(count) * squares)),
+        }
+    }
+}
