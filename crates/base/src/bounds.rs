@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-/// Characters of a value that an error repeats: a list may be long.
+/// Most characters of a value that an error repeats: lists can be long.
 const LONGEST_FOUND: usize = 80;
 
 /// One end of a range.
@@ -18,7 +18,7 @@ struct Edge<T> {
     included: bool,
 }
 
-/// A rule in words, and whether a configuration keeps it.
+/// A rule in words, and the check for it.
 type Rule<C> = (&'static str, fn(&C) -> bool);
 
 /// What a parameter of type `T` in a configuration `C` may be: a range, a rule, or both.
@@ -30,19 +30,19 @@ pub struct Bounds<C, T> {
     rule: Option<Rule<C>>,
 }
 
-/// The key `name` of a table that a type reads by itself: it must be there.
+/// The required key `name` of a table that a type parses itself.
 #[must_use]
 pub fn key<T: Param>(name: &'static str, text: &'static str) -> ParamDoc {
     free::<(), T>().describe(name, None, None, text)
 }
 
-/// Whatever the type allows.
+/// No bounds beyond those of the type.
 #[must_use]
 pub fn free<C, T>() -> Bounds<C, T> {
     Bounds { low: None, high: None, compare: |_, _| None, rule: None }
 }
 
-/// `default` as documentation shows it: a table that has its own defaults is `{}`.
+/// `default` as documentation shows it; a table with its own defaults is `{}`.
 fn written_default<T: Param>(default: &T) -> String {
     let text = default.written();
     let Form::Table(params) = T::form() else { return text };
@@ -50,13 +50,13 @@ fn written_default<T: Param>(default: &T) -> String {
     if text == written_table(&own) { "{}".into() } else { text }
 }
 
-/// The rule that `text` states, which `holds` checks.
+/// The rule stated by `text` and checked by `holds`.
 #[must_use]
 pub fn rule<C, T>(text: &'static str, holds: fn(&C) -> bool) -> Bounds<C, T> {
     free().and(text, holds)
 }
 
-/// The rule that `text` states; it needs more than the configuration and is checked elsewhere.
+/// The rule stated by `text`. It needs more than the configuration and is checked elsewhere.
 #[must_use]
 pub fn stated<C, T>(text: &'static str) -> Bounds<C, T> {
     rule(text, |_| true)
@@ -99,7 +99,7 @@ impl<C, T> Bounds<C, T> {
         Self { high: Some(Edge { at: high, included: false }), ..self }
     }
 
-    /// These bounds and the rule that `text` states, which `holds` checks.
+    /// These bounds, and the rule stated by `text` and checked by `holds`.
     #[must_use]
     pub fn and(self, text: &'static str, holds: fn(&C) -> bool) -> Self {
         Self { rule: Some((text, holds)), ..self }
@@ -135,7 +135,7 @@ impl<C, T: Param> Bounds<C, T> {
     /// Checks `value`, the field `name` of `config`; `source` says where the bounds come from.
     ///
     /// # Errors
-    /// The value is out of these bounds, or of its type's own.
+    /// The value is outside these bounds or those of its type.
     pub fn check(
         &self,
         config: &C,
@@ -160,7 +160,7 @@ impl<C, T: Param> Bounds<C, T> {
         value.check().map_err(|e| e.within(name))
     }
 
-    /// The description of the parameter `name` with these bounds; required without a default.
+    /// Describes the parameter `name` with these bounds. Without a default it is required.
     #[must_use]
     pub fn describe(
         &self,

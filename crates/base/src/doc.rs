@@ -19,9 +19,9 @@ pub enum Form {
     Text(&'static str),
     /// One of these names.
     Choice(Vec<&'static str>),
-    /// Entries of one form; exactly as many as given, or any number.
+    /// Entries of one form: exactly the given number, or any number.
     List(Box<Form>, Option<usize>),
-    /// Entries of one form under names that the user gives.
+    /// Entries of one form under names chosen by the user.
     Map(Box<Form>),
     /// A table with these keys and no other.
     Table(Vec<ParamDoc>),
@@ -49,7 +49,7 @@ impl Form {
     }
 }
 
-/// One setting of an algorithm, as a user writes it in a scenario file.
+/// One setting of an algorithm, as written in a scenario file.
 #[derive(Clone, Debug)]
 pub struct ParamDoc {
     /// Key in the scenario file.
@@ -58,17 +58,17 @@ pub struct ParamDoc {
     pub unit: &'static str,
     /// Allowed values in words.
     pub bounds: String,
-    /// Default as it is written in a scenario file, text without quotes.
+    /// Default as written in a scenario file, without quotes around text.
     pub default: String,
-    /// It has no default and must be there.
+    /// True when it has no default and must be given.
     pub required: bool,
     /// What it does.
     pub text: &'static str,
-    /// What a scenario file may hold, bounds apart.
+    /// What a scenario file may hold, apart from the bounds.
     pub form: Form,
-    /// Lower bound of a number, and whether it is allowed itself.
+    /// Lower bound of a number, and whether the bound itself is allowed.
     pub low: Option<(f64, bool)>,
-    /// Upper bound of a number, and whether it is allowed itself.
+    /// Upper bound of a number, and whether the bound itself is allowed.
     pub high: Option<(f64, bool)>,
 }
 
@@ -86,7 +86,7 @@ pub struct MethodDoc {
     pub text: &'static str,
     /// Sources with sections.
     pub sources: &'static str,
-    /// Where it departs from the source and why, or "none".
+    /// Deviations from the source and why, or "none".
     pub deviations: &'static str,
     /// Its settings; see [`MethodDoc::params`].
     pub params: fn() -> Vec<ParamDoc>,

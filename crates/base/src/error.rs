@@ -1,4 +1,4 @@
-//! What a constructor answers when a setting is impossible.
+//! The error that constructors return for an impossible setting.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -6,7 +6,7 @@ use core::fmt;
 /// A setting outside its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Dotted name of the field below the object that was built, e.g. `target`.
+    /// Dotted name of the field within the object that was built, e.g. `target`.
     pub field: String,
     /// The value that was found.
     pub value: String,
@@ -17,7 +17,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// An error for `field`, which holds `value` and must satisfy `bound` by `source`.
+    /// An error for `field`, which holds `value` but must satisfy `bound` according to `source`.
     #[must_use]
     pub fn new(field: &str, value: &dyn fmt::Display, bound: &str, source: &'static str) -> Self {
         Self { field: field.into(), value: value.to_string(), bound: bound.into(), source }
@@ -50,7 +50,7 @@ impl core::error::Error for ConfigError {}
 /// Returns an error unless `ok`.
 ///
 /// # Errors
-/// The [`ConfigError`] made of the other arguments when `ok` is false.
+/// A [`ConfigError`] from the other arguments when `ok` is false.
 pub fn ensure(
     ok: bool,
     field: &str,

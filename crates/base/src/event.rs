@@ -1,4 +1,4 @@
-//! What happens inside the stack, as a trace: the event enum is the schema of every trace file.
+//! Events inside the stack. This enum is the schema of every trace file.
 
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Layer {
 pub enum DropReason {
     /// The queue was full and the arriving packet was the victim.
     Overflow,
-    /// The queue was full and a packet that waited in it was the victim.
+    /// The queue was full and a packet already waiting was the victim.
     OverflowVictim,
     /// The AQM signalled on enqueue and the packet cannot carry a mark.
     AqmEnqueue,
@@ -47,13 +47,13 @@ pub enum DropReason {
     DiscardTimer,
     /// No packet detection rule matched the packet.
     NoRule,
-    /// A transport block with a part of it was not decoded at its last transmission, and no RLC
-    /// sends it again.
+    /// A transport block with a part of the packet failed its last HARQ transmission, and no RLC
+    /// resends it.
     Harq,
-    /// RLC AM sent a part of it as often as it may (TS 38.322 section 5.3.2).
+    /// RLC AM reached its limit of retransmissions for a part of it (TS 38.322 section 5.3.2).
     MaxRetransmissions,
-    /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for a missing
-    /// packet before it.
+    /// The receiver gave it up: RLC waited too long for a missing part, or PDCP for an earlier
+    /// packet.
     Reassembly,
 }
 
@@ -72,7 +72,7 @@ impl DropReason {
         Self::Reassembly,
     ];
 
-    /// True when the packet had waited in the queue that it was dropped from.
+    /// True when the packet was waiting in the queue that dropped it.
     #[must_use]
     pub const fn waited(self) -> bool {
         matches!(
@@ -81,8 +81,7 @@ impl DropReason {
         )
     }
 
-    /// True when the packet had left all queues: it was lost on the air or given up by the
-    /// receiver.
+    /// True when the packet had left all queues: lost on the air, or given up by the receiver.
     #[must_use]
     pub const fn on_air(self) -> bool {
         matches!(self, Self::Harq | Self::MaxRetransmissions | Self::Reassembly)
@@ -106,21 +105,21 @@ impl DropReason {
     }
 }
 
-/// One thing that happened at one instant.
+/// Something that happened at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// A packet entered a queue; the backlog is the one it found.
+    /// A packet entered a queue. The backlog is what it found there.
     Enqueued {
         /// Where.
         layer: Layer,
         /// The packet.
         packet: Packet,
-        /// Packets that waited in that queue before it.
+        /// Packets in that queue before it.
         backlog_packets: u32,
-        /// Bytes that waited in that queue before it.
+        /// Bytes in that queue before it.
         backlog_bytes: u64,
     },
-    /// A packet left a queue downwards (for RLC: its last byte was put in a transport block).
+    /// A packet left a queue downwards. For the RLC: its last byte entered a transport block.
     Departed {
         /// Where.
         layer: Layer,
@@ -145,12 +144,12 @@ pub enum Event {
         /// Why.
         reason: DropReason,
     },
-    /// After a slot: what a slice has lent, under a scheduler that lets slices lend. Told before
-    /// the slot itself.
+    /// What a slice has lent so far, under a scheduler that lets slices lend. Emitted before the
+    /// slot itself.
     Quantum {
         /// Index of the slice.
         slice: u16,
-        /// Resource blocks that it has lent (positive) or borrowed (negative) until now.
+        /// Resource blocks lent (positive) or borrowed (negative) so far.
         rbs: f64,
     },
     /// The MAC served a slot.
@@ -159,20 +158,20 @@ pub enum Event {
         capacity: u64,
         /// What it carried.
         used: u64,
-        /// RLC backlog before the pull over all bearers, in packets.
+        /// RLC backlog of all bearers before the pull, in packets.
         rlc_packets: u64,
-        /// RLC backlog before the pull over all bearers, in bytes.
+        /// RLC backlog of all bearers before the pull, in bytes.
         rlc_bytes: u64,
     },
 }
 
-/// A listener to events. A no-op by default and compiled away.
+/// Receives events. The no-op implementation compiles away.
 pub trait Probe {
-    /// Told of each event at the instant it happens.
+    /// Called for each event at the instant it happens.
     fn on_event(&mut self, now: Instant, event: &Event);
 }
 
-/// Hears nothing.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

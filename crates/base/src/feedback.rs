@@ -1,26 +1,26 @@
-//! What one side of the house tells another as plain data: the radio's slots to limiters and
+//! Plain data that one side of the stack reports to another: the radio's slots to limiters and
 //! pacers, and its reports to RAPID.
 
 use crate::time::{Duration, Instant};
 
-/// What the MAC tells a bearer's limiter after each slot. Amounts are in the MAC's unit: packets or
-/// bytes.
+/// What the MAC reports to a bearer's limiter after each slot. Amounts are in the MAC's unit:
+/// packets or bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotReport {
     /// When the MAC pulled.
     pub pulled_at: Instant,
     /// Nominal length of a slot.
     pub slot: Duration,
-    /// What the bearer was offered in this slot: what it used, and its share of what no other
-    /// used. Alone in its cell, all of it.
+    /// What the slot offered this bearer: what it used plus its share of what nobody used. A
+    /// bearer alone in its cell is offered the whole slot.
     pub granted: u64,
     /// What it sent.
     pub used: u64,
     /// What is still in its RLC queue.
     pub remaining: u64,
-    /// Capacity of the slot just served at the MCS in force, if the bearer had had all of it.
+    /// Capacity of this slot at the current MCS if the bearer had had all of it.
     pub capacity: u64,
-    /// The bearer could have sent more than it had.
+    /// True when the bearer could have sent more than it had.
     pub starved: bool,
 }
 
@@ -29,15 +29,15 @@ pub struct SlotReport {
 pub struct SlotForecast {
     /// When the MAC will pull next.
     pub next_pull: Instant,
-    /// What it will take from this bearer at most.
+    /// The most it will take from this bearer.
     pub capacity: u64,
-    /// Polls of the asking layer after this one and before that pull.
+    /// Polls of the asking layer between this one and that pull.
     pub polls_left: u32,
     /// Most packets that one poll may move; `u32::MAX` for no limit.
     pub packets_per_poll: u32,
 }
 
-/// Whose rules turn the blocks of a [`RanReport`] into bytes.
+/// The rules that convert the resource blocks of a [`RanReport`] to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellKind {
     /// LTE (TS 36.213 section 7.1.7).
@@ -58,15 +58,15 @@ pub enum CellKind {
         /// Resource elements of a block that reference signals take.
         dmrs_res: u8,
     },
-    /// A cell without resource blocks: a block is a byte that the UE could be sent.
+    /// A cell without resource blocks: one block is one byte that the UE could receive.
     Bytes,
 }
 
-/// What a cell reports of one UE over one period: the content of a radio network information
-/// service (ETSI GS MEC 012) that RAPID needs (R22 section 3.1).
+/// What a cell reports of one UE for one period: the part of a radio network information service
+/// (ETSI GS MEC 012) that RAPID needs (R22 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RanReport {
-    /// End of the period, by the cell's clock. A later report has a later one.
+    /// End of the period, by the cell's clock. Strictly increasing from report to report.
     pub at: Instant,
     /// Rules of the cell.
     pub kind: CellKind,
@@ -74,7 +74,7 @@ pub struct RanReport {
     pub slot: Duration,
     /// Downlink slots in the period.
     pub slots: u32,
-    /// Blocks that these slots offered, together.
+    /// Blocks that these slots offered in total.
     pub offered: u64,
     /// Blocks given to all UEs.
     pub used: u64,
@@ -82,12 +82,12 @@ pub struct RanReport {
     pub active_ues: u32,
     /// Blocks given to this UE.
     pub blocks: u64,
-    /// Of these, the blocks that carried HARQ retransmissions.
+    /// Those of them that carried HARQ retransmissions.
     pub repeats: u64,
-    /// Bytes sent to this UE in transport blocks, retransmissions not counted.
+    /// Bytes sent to this UE in transport blocks, without retransmissions.
     pub bytes: u64,
-    /// Last modulation and coding scheme; none when it is not known.
+    /// Last modulation and coding scheme; none when unknown.
     pub mcs: Option<u8>,
-    /// Bytes in this UE's RLC queues at the end.
+    /// Bytes in this UE's RLC queues at the end of the period.
     pub backlog: u64,
 }

@@ -1,8 +1,8 @@
-//! The words every other crate speaks: instants, units, chance, packet metadata, events and the
-//! plain data that the radio side and the transport side tell each other.
+//! The vocabulary of every other crate: instants, units, random numbers, packet metadata, events,
+//! and the plain data that the radio side and the transport side exchange.
 //!
-//! Pure: no clock, no thread, no socket, no platform mathematics. What comes out depends on what
-//! went in, on every machine.
+//! Pure: no clock, no thread, no socket, no platform mathematics. The same input gives the same
+//! output on every machine.
 //!
 //! ```
 //! use justfull_base::{BitRate, Duration, Instant, Rng};
@@ -15,7 +15,7 @@
 //! let now = Instant::ZERO + Duration::from_micros(62) + Duration::from_nanos(500);
 //! assert_eq!(now.as_nanos(), 62_500);
 //!
-//! // Each component draws from a stream of its own, so that a new one moves no other's draws.
+//! // Each component draws from its own stream, so a new component does not change others' draws.
 //! let mut losses = Rng::stream(1, "losses");
 //! let mut phases = Rng::stream(1, "phases");
 //! assert_ne!(losses.next_u64(), phases.next_u64());

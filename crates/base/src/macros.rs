@@ -1,4 +1,4 @@
-//! The macros by which a parameter, a choice and a list of kinds are each written once.
+//! Macros that let a parameter, a choice or a list of kinds be written once.
 
 /// The text of a doc comment, from its attributes.
 #[doc(hidden)]
@@ -19,7 +19,7 @@ macro_rules! doc_line {
     };
 }
 
-/// The first of what is given.
+/// The first argument.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! first_of {
@@ -28,7 +28,7 @@ macro_rules! first_of {
     };
 }
 
-/// A reference to what is held, in a box or not.
+/// A reference to the value, whether or not it is boxed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! held {
@@ -118,8 +118,8 @@ macro_rules! params {
 
 /// [`params!`](crate::params) for a configuration that states its serde attributes itself.
 ///
-/// A parameter without a default is required, and its bounds stand in `where (...)`; one that has a
-/// default also needs serde's attribute for it, unless the struct is `with Default`.
+/// A parameter without a default is required; its bounds go in `where (...)`. One with a default
+/// also needs serde's attribute for it, unless the struct is `with Default`.
 #[macro_export]
 macro_rules! table {
     (
@@ -233,7 +233,7 @@ macro_rules! table {
     };
 }
 
-/// A parameter that is one of a few names, each written once.
+/// A parameter with a fixed set of names, each written once.
 ///
 /// Makes the enum, serde (with the crate's feature `serde`), `ALL`, `name` and
 /// [`Param`](crate::param::Param). In a crate that always has serde, begin with `serde;`.
@@ -300,8 +300,8 @@ macro_rules! choice {
     };
 }
 
-/// The kinds of an interface, each in one line: its name in scenario files, its variant, and the
-/// module with its algorithm and its configuration.
+/// The kinds of an interface, one per line: name in scenario files, variant, and the module with
+/// the algorithm and its configuration.
 ///
 /// Makes the configuration (an enum that serde reads by the key `kind`), the algorithm (an enum for
 /// static dispatch, with one door for users' own where a type follows `or`), `DOCS`, and a macro
@@ -344,7 +344,7 @@ macro_rules! kinds {
         }
 
         impl $Any {
-            /// The one that `config` asks for.
+            /// The kind that `config` selects.
             ///
             /// # Errors
             /// The field of `config` that is out of bounds.
@@ -359,7 +359,7 @@ macro_rules! kinds {
             }
         }
 
-        /// Calls the same method on whatever kind there is; with `&mut` on what a box holds.
+        /// Calls the same method on any variant, through `&mut` for a boxed one.
         macro_rules! $each {
             (config $dollar config:expr, $dollar kind:ident => $dollar call:expr) => {
                 match $dollar config {
@@ -390,7 +390,7 @@ macro_rules! kinds {
 
 /// The configuration of [`kinds!`](crate::kinds) alone, with the list of descriptions in brackets.
 ///
-/// In a crate that always has serde, begin with `serde;`. Without a default kind there are neither
+/// In a crate that always has serde, begin with `serde;`. Without a default kind it has neither
 /// `Default` nor `all`.
 #[macro_export]
 macro_rules! kinds_config {

@@ -1,4 +1,4 @@
-//! Packet metadata: all that an algorithm may see of a packet.
+//! Packet metadata: everything that an algorithm may see of a packet.
 
 use crate::time::Instant;
 use crate::units::Qfi;
@@ -35,18 +35,17 @@ pub enum Protocol {
     Udp,
     /// ICMP and ICMPv6.
     Icmp,
-    /// Any other, such as SCTP or IPsec ESP: known by its addresses alone.
+    /// Any other, such as SCTP or IPsec ESP: identified by addresses alone.
     Other,
 }
 
 /// Metadata of one IP packet (an SDU of the stack).
 ///
-/// The packet's content stays with the driver; `payload` is the driver's handle to it (a sequence
-/// number in the simulator, a buffer's index when live) and the stack carries it without looking.
-/// 64 bytes.
+/// The content stays with the driver. `payload` is the driver's handle to it (a sequence number in
+/// the simulator, a buffer index when live); the stack passes it on unread. 64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Number of the packet in order of entry into the stack; unique in a run.
+    /// Number of the packet in order of entry into the stack; unique within a run.
     pub id: u64,
     /// The driver's handle to the content.
     pub payload: u64,
@@ -60,7 +59,7 @@ pub struct Packet {
     pub flow: u32,
     /// Size on the IP layer in bytes, 1 to 65 535.
     pub size: u32,
-    /// User equipment it is for.
+    /// The UE it is for.
     pub ue: u32,
     /// QoS flow; set by the UPF's packet detection rules.
     pub qfi: Qfi,
@@ -68,6 +67,6 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Transport protocol.
     pub protocol: Protocol,
-    /// The driver wants each delivery of this packet with its bound (low-latency flows).
+    /// The driver wants to know each delivery of this packet with its bound (low-latency flows).
     pub tracked: bool,
 }

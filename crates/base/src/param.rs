@@ -1,5 +1,5 @@
-//! Parameters. Each is written once, where its algorithm is: name, type, unit, default, bounds,
-//! sentence and reason. [`params!`](crate::params) makes the configuration from that, its checks,
+//! Parameters. Each is written once, beside its algorithm: name, type, unit, default, bounds,
+//! sentence and reason. From that [`params!`](crate::params) makes the configuration, its checks,
 //! and what `justfull explain`, the reference pages and the JSON Schema show.
 
 pub use crate::doc::Form;
@@ -14,31 +14,31 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A type that parameters may have: its unit, and how a scenario file writes it.
+/// A type that a parameter can have: its unit, and its form in a scenario file.
 pub trait Param {
-    /// Unit or type in words, where the parameter names none of its own.
+    /// Unit or type in words, for parameters that name none of their own.
     const UNIT: &'static str;
 
-    /// What a scenario file may hold, bounds apart.
+    /// What a scenario file may hold, apart from the bounds.
     fn form() -> Form;
 
-    /// What is allowed where the parameter has no bounds of its own, in words.
+    /// What is allowed, in words, when the parameter has no bounds of its own.
     fn allowed() -> String {
         Self::form().allowed()
     }
 
-    /// The value as a scenario file writes it, text without quotes.
+    /// The value as a scenario file writes it, without quotes around text.
     fn written(&self) -> String;
 
-    /// The value where it is a plain number, for numeric bounds in the schema.
+    /// The value as a plain number, if it is one, for numeric bounds in the schema.
     fn number(&self) -> Option<f64> {
         None
     }
 
-    /// Checks the bounds that belong to the type itself.
+    /// Checks the bounds of the type itself.
     ///
     /// # Errors
-    /// The field out of its bounds, without a name where it is this value as a whole.
+    /// The field out of its bounds; its name is empty when it is the whole value.
     fn check(&self) -> Result<(), ConfigError> {
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Bytes {
     const PATTERN: &'static str = r"^\s*[0-9]+(\.[0-9]+)?\s*([kMG]|[KMG]i)?B\s*$";
 }
 
-/// A table as a scenario file writes it in one line, text in quotes.
+/// A table as a scenario file writes it on one line, with quotes around text.
 #[must_use]
 pub fn written_table(pairs: &[(&str, String)]) -> String {
     let pair = |(key, value): &(&str, String)| {

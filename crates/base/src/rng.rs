@@ -1,9 +1,9 @@
-//! Chance, in named streams: one seed per run, one stream per component.
+//! Random numbers in named streams: one seed per run, one stream per component.
 //!
-//! A stream's draws depend on the seed and on the stream's name alone, so a component that is added
-//! never moves another's draws. The generator is xoshiro256++ (Blackman and Vigna 2021), seeded by
-//! splitmix64 as its authors advise; it is our own thirty lines because results must stay the same
-//! across versions of every dependency.
+//! A stream depends only on the seed and its name, so adding a component does not change another's
+//! draws. The generator is xoshiro256++ (Blackman and Vigna 2021), seeded by splitmix64 as its
+//! authors advise. These thirty lines are our own because results must stay the same across
+//! versions of every dependency.
 
 /// splitmix64's finaliser: a bijection on 64 bits that mixes well.
 #[must_use]
@@ -27,7 +27,7 @@ pub const fn stream_key(seed: u64, name: &str) -> u64 {
     mix(mix(seed) ^ hash)
 }
 
-/// A source of chance.
+/// A random number generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     s: [u64; 4],
@@ -40,7 +40,7 @@ impl Rng {
         Self::from_key(stream_key(seed, name))
     }
 
-    /// A stream from a key that was derived elsewhere.
+    /// A stream from a key derived elsewhere.
     #[must_use]
     pub fn from_key(key: u64) -> Self {
         let mut s = [0; 4];
@@ -81,8 +81,8 @@ impl Rng {
         self.unit() < p
     }
 
-    /// A standard normal deviate (Box and Muller 1958; one of the pair is used, so that each call
-    /// takes two draws).
+    /// A standard normal deviate (Box and Muller 1958). Only one of the pair is used, so that each
+    /// call takes exactly two draws.
     pub fn normal(&mut self) -> f64 {
         let u = 1.0 - self.unit();
         let v = self.unit();

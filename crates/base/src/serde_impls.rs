@@ -1,4 +1,4 @@
-//! How quantities are read from and written to scenario files: as strings with a unit.
+//! Reads and writes quantities in scenario files as strings with a unit.
 
 use crate::time::Duration;
 use crate::units::{BitRate, Bytes, Dscp, Qfi, Ratio, UnitError};

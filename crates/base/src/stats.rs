@@ -1,7 +1,7 @@
-//! Statistics that more than one crate needs.
+//! Statistics used by more than one crate.
 
-/// Quantile `p` of rising `sorted` values, linear between order statistics (type 7 of Hyndman and
-/// Fan 1996, the default of R and NumPy); none without values or when `p` is outside 0 to 1.
+/// Quantile `p` of `sorted` (ascending) values, linear between order statistics (type 7 of Hyndman
+/// and Fan 1996, the default of R and NumPy). None without values or when `p` is outside 0 to 1.
 #[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;

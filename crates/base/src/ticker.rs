@@ -1,9 +1,9 @@
-//! Periodic polls with a phase, a clock skew and a lateness law.
+//! Periodic polls with phase, clock skew and lateness.
 //!
-//! Upper layers of a RAN run on general-purpose machines and are soft real-time: a poll comes late,
-//! or not at all. The lateness of tick k is a hash of (key, k), not the next draw of a sequence, so
-//! ticks at which nothing waits can be skipped without moving any later one, and the time of a
-//! future tick can be told.
+//! The upper layers of a RAN run on general-purpose machines with soft real time: a poll may come
+//! late or not at all. The lateness of tick k is a hash of (key, k), not the next draw of a
+//! sequence. So idle ticks can be skipped without changing later ones, and the time of any future
+//! tick is known.
 
 use crate::bounds::key;
 use crate::doc::ParamDoc;
@@ -82,7 +82,7 @@ pub struct TickerConfig {
     pub key: u64,
 }
 
-/// A train of polls. Copying it is cheap, and a copy tells the same instants.
+/// A sequence of polls. Cheap to copy; a copy has the same instants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ticker {
     period_ns: f64,
@@ -92,7 +92,7 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// A ticker by `config`.
+    /// A ticker with the settings of `config`.
     ///
     /// # Errors
     /// Names the field that is out of its bounds.
@@ -151,14 +151,14 @@ impl Ticker {
         Duration::from_nanos(self.period_ns as u64)
     }
 
-    /// When tick `k` was meant to be.
+    /// Nominal time of tick `k`, before lateness.
     #[must_use]
     #[inline]
     pub fn nominal(&self, k: u64) -> Instant {
         Instant::ZERO + self.phase + Duration::from_nanos(whole(fraction(k) * self.period_ns))
     }
 
-    /// When tick `k` happens, or none when it is missed.
+    /// When tick `k` happens; none when it is missed.
     #[must_use]
     #[inline]
     pub fn at(&self, k: u64) -> Option<Instant> {
@@ -179,8 +179,12 @@ impl Ticker {
         ((u128::from(mix(self.key ^ mix(k))) * u128::from(n)) >> 64) as u64
     }
 
-    /// The first tick from number `from` on that happens at or after `t` (after `t` when
-    /// `strictly`), and its number.
+    /// The first tick with number `from` or later that happens at or after `t` (strictly after `t`
+    /// with `strictly`), and its number.
+    /// 19. A busy layer asks for the tick after its last one: nothing was skipped, so no search.
+    /// 20. A tick with a nominal time before `t` may still come late: up to one period later, and
+    ///     one more for the skew between the nominal period, which bounds the lateness, and the
+    ///     real one.
     #[must_use]
     #[inline]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {

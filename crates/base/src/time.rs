@@ -103,7 +103,7 @@ impl Duration {
         self.0 == 0
     }
 
-    /// This length times a whole number; stops at [`Duration::MAX`].
+    /// This length times a whole number; saturates at [`Duration::MAX`].
     #[must_use]
     pub const fn times(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
@@ -173,8 +173,8 @@ impl SubAssign for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Writes the shortest exact form with a unit, such as `5ms` or `1.5s`, which
-    /// [`core::str::FromStr`] reads back.
+    /// Writes the shortest exact form with a unit, such as `5ms` or `1.5s`. [`core::str::FromStr`]
+    /// reads it back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = self.0;
         for (unit, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {

@@ -1,5 +1,4 @@
-//! Quantities with their units, and how they are written in scenario files ("12Mbit/s", "1500B",
-//! "5ms").
+//! Quantities with units, and their form in scenario files ("12Mbit/s", "1500B", "5ms").
 
 use crate::decimal::write_decimal;
 use crate::time::Duration;
@@ -15,7 +14,7 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(pub u64);
 
-/// A share of a whole, usually between 0 and 1 (bounds are checked where it is used).
+/// A share of a whole, usually between 0 and 1. Bounds are checked where it is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Ratio(pub f64);
 
@@ -40,9 +39,8 @@ impl Qfi {
     }
 }
 
-/// A differentiated services codepoint, 0 to 63 (RFC 2474 section 3): what the first six bits of an
-/// IPv4 packet's TOS byte or an IPv6 packet's traffic class ask for. 0 is the default forwarding
-/// behaviour.
+/// A differentiated services codepoint, 0 to 63 (RFC 2474 section 3): the first six bits of an IPv4
+/// packet's TOS byte or an IPv6 packet's traffic class. 0 is the default forwarding behaviour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
@@ -67,8 +65,8 @@ impl Dscp {
 }
 
 impl BitRate {
-    /// Time that `bytes` need at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate
-    /// 0.
+    /// Time to send `bytes` at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate 0.
+    /// 13. Below 2 GB, 64 bits are enough and the division is several times faster.
     #[must_use]
     #[inline]
     pub fn time_for_ceil(self, bytes: u64) -> Duration {
@@ -84,7 +82,7 @@ impl BitRate {
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// Whole bytes that pass in `time` at this rate, rounded down.
+    /// Whole bytes sent in `time` at this rate, rounded down.
     #[must_use]
     pub fn bytes_in_floor(self, time: Duration) -> u64 {
         let bits = u128::from(self.0) * u128::from(time.as_nanos()) / 1_000_000_000;
@@ -98,12 +96,12 @@ impl BitRate {
     }
 }
 
-/// Why a quantity could not be read: what was found and what is allowed.
+/// Why a quantity could not be parsed: what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// The text as it stood.
+    /// The text as found.
     pub found: String,
-    /// What a right value looks like.
+    /// What a valid value looks like.
     pub allowed: &'static str,
 }
 
@@ -115,10 +113,10 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-/// Reads a non-negative decimal number with one of `units`, exactly, into a multiple of the
-/// smallest unit.
+/// Parses a non-negative decimal number with one of `units` into a whole multiple of the smallest
+/// unit.
 ///
-/// A digit below the smallest unit is an error, not a rounding.
+/// A digit below the smallest unit is an error; nothing is rounded.
 fn parse_exact(text: &str, units: &[(&str, u64)], allowed: &'static str) -> Result<u64, UnitError> {
     let error = || UnitError { found: text.into(), allowed };
     let trimmed = text.trim();
@@ -243,7 +241,7 @@ impl fmt::Display for Ratio {
 }
 
 impl UnitError {
-    /// The error for a bare number where a unit is needed.
+    /// The error for a bare number without its unit.
     #[must_use]
     pub fn bare_number(found: &dyn fmt::Display, allowed: &'static str) -> Self {
         Self { found: format!("{found}"), allowed }

@@ -1,8 +1,7 @@
-//! Channel quality indicators: what each value promises, and which MCS a base station chooses for
-//! it.
+//! Channel quality indicators: what each value promises, and the MCS a base station picks for it.
 //!
-//! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1); the second is
-//! each maker's choice, and published figures depend on it.
+//! The first is standardised (TS 36.213 section 7.2.3, TS 38.214 section 5.2.2.1). The second is
+//! each vendor's choice, and published results depend on it.
 
 use crate::modulation::{CodeRate, Modulation, efficiency};
 use justfull_base::choice;
@@ -21,8 +20,8 @@ pub enum CqiTable {
     Table3,
 }
 
-/// What one CQI promises: a block of this modulation and rate would arrive with an error rate of at
-/// most 0.1 (tables 1 and 2) or 0.00001 (table 3).
+/// What one CQI promises: a transport block of this modulation and rate arrives with an error rate
+/// of at most 0.1 (tables 1 and 2) or 0.00001 (table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quality {
     /// Modulation.
@@ -96,7 +95,7 @@ const TABLE_3: [Row; 15] = [
     (6, 1544),
 ];
 
-/// What `cqi` promises by `table`; none for 0 (out of range) and above 15.
+/// What `cqi` promises in `table`; none for 0 (out of range) and above 15.
 #[must_use]
 pub const fn quality(table: CqiTable, cqi: u8) -> Option<Quality> {
     if cqi == 0 || cqi > MAX_CQI {
@@ -145,7 +144,7 @@ pub enum McsTable {
 }
 
 impl CqiToMcs {
-    /// The MCS table that the MCSs of this map index.
+    /// The MCS table that this map's indices refer to.
     #[must_use]
     pub const fn mcs_table(self) -> McsTable {
         match self {
@@ -172,8 +171,7 @@ impl CqiToMcs {
     }
 }
 
-/// The MCS that `map` answers `cqi` with; none above 15 and for CQI 0 where the map has no answer
-/// to it.
+/// The MCS that `map` picks for `cqi`; none above 15, and for CQI 0 if the map does not define it.
 #[must_use]
 pub const fn to_mcs(map: CqiToMcs, cqi: u8) -> Option<u8> {
     match cqi {

@@ -1,5 +1,5 @@
-//! Standardised 5QIs: TS 23.501 Table 5.7.4-1 (Release 17; the satellite and later rows included
-//! where published).
+//! Standardised 5QIs: TS 23.501 Table 5.7.4-1 (Release 17, with the satellite and later rows where
+//! published).
 
 use ResourceType::{DelayCriticalGbr, Gbr, NonGbr};
 use justfull_base::{Bytes, Duration};
@@ -24,21 +24,21 @@ pub struct FiveQi {
     pub resource: ResourceType,
     /// Default priority level, 1 to 127; lower is more urgent.
     pub priority: u8,
-    /// Packet delay budget between the UE and the UPF. The radio's share is less the core's 1 to
-    /// 20 ms.
+    /// Packet delay budget between UE and UPF. The radio's share is this less the core's 1 to 20
+    /// ms.
     pub delay_budget: Duration,
-    /// The packet error rate is 10 to the power of minus this.
+    /// Exponent e of the packet error rate 10^-e.
     pub error_exponent: u8,
-    /// Default maximum data burst volume, of delay-critical flows alone.
+    /// Default maximum data burst volume; delay-critical flows only.
     pub burst: Option<Bytes>,
-    /// Default averaging window, of flows with a guaranteed rate alone.
+    /// Default averaging window; flows with a guaranteed rate only.
     pub window: Option<Duration>,
-    /// What it is meant for, in short.
+    /// What it is meant for.
     pub example: &'static str,
 }
 
-/// Rows in the order of the identifier: value, resource type, priority, delay budget in ms, error
-/// exponent, burst in bytes (0 for none), example.
+/// Builds a row: value, resource type, priority, delay budget in ms, error exponent, burst in bytes
+/// (0 for none), example.
 const fn row(
     value: u8,
     resource: ResourceType,

@@ -74,11 +74,13 @@ pub fn tbs_bits(i_tbs: u8, n_prb: u16) -> Option<u32> {
     Some(u32::from(*bytes) * 8)
 }
 
-/// Bits of a transport block that spans two layers: the one-layer size of twice the resource blocks
-/// (TS 36.213 section 7.1.7.2.2).
+/// Bits of a transport block on two layers: the one-layer size for twice the resource blocks (TS
+/// 36.213 section 7.1.7.2.2).
 ///
-/// None for more than 55 resource blocks, where the standard has a table of its own that this crate
-/// does not carry.
+/// None above 55 resource blocks, where the standard has a separate table that this crate does not
+/// carry.
+/// 16. The table itself breaks the pattern twice: (6, 1) is too large, and I_TBS 26 was enlarged
+///     over 27 so that MCS 28 of 64QAM reaches the peak rate.
 #[must_use]
 pub fn tbs_bits_two_layers(i_tbs: u8, n_prb: u16) -> Option<u32> {
     tbs_bits(i_tbs, n_prb.checked_mul(2)?)

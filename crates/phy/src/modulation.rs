@@ -1,4 +1,4 @@
-//! What tables of CQI and MCS are made of.
+//! Modulation and code rate, the columns of CQI and MCS tables.
 
 /// How many bits one resource element of one layer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +50,7 @@ impl CodeRate {
         if n > 0 && n < 2048 { Some(Self(n)) } else { None }
     }
 
-    /// For the tables of this crate, whose rates are all in range.
+    /// Like `from_2048ths`, for this crate's tables, where all rates are in range.
     pub(crate) const fn of_table(n: u16) -> Self {
         assert!(n > 0 && n < 2048, "a code rate lies between 0 and 1");
         Self(n)

@@ -1,9 +1,9 @@
-//! Resource block groups: the grains in which a scheduler hands out a carrier (allocation type 0).
+//! Resource block groups: the units in which a scheduler allocates a carrier (allocation type 0).
 
 /// How a carrier or bandwidth part divides into groups.
 ///
 /// Groups are aligned to the carrier's grid: the first has `size - start mod size` blocks, the last
-/// what is left (TS 36.213 section 7.1.6.1; TS 38.214 section 5.1.2.2.1).
+/// has the rest (TS 36.213 section 7.1.6.1; TS 38.214 section 5.1.2.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RbgLayout {
     /// First resource block of the bandwidth part modulo the group size.

@@ -5,11 +5,11 @@ pub(super) const ROWS: usize = 34;
 /// Number of columns, N_PRB 1 to 110.
 pub(super) const COLUMNS: usize = 110;
 
-/// Transport block size in **bytes** (every size of the table is a whole number of them, so 16 bits
-/// hold it); row I_TBS, column N_PRB - 1.
+/// Transport block size in **bytes** (every size in the table is a whole number of bytes, so 16
+/// bits are enough); row I_TBS, column N_PRB - 1.
 ///
-/// The size of (I_TBS 6, N_PRB 1), 328 bits, is out of line with its neighbours but stands so in
-/// the standard.
+/// The size of (I_TBS 6, N_PRB 1), 328 bits, does not fit its neighbours, but the standard has it
+/// so.
 #[rustfmt::skip]
 pub(super) static TBS_BYTES: [[u16; COLUMNS]; ROWS] = [
     [ // I_TBS 0

@@ -50,7 +50,7 @@ pub enum FrequencyRange {
     Fr2,
 }
 
-/// Width in MHz, then N_RB at three spacings; 0 where the pair is not defined.
+/// Width in MHz, then N_RB at three subcarrier spacings; 0 for undefined pairs.
 type Widths = [(u16, [u16; 3])];
 
 /// TS 38.101-1 Table 5.3.2-1 at 15, 30 and 60 kHz.
@@ -76,10 +76,10 @@ const FR1: &Widths = &[
 const FR2: &Widths =
     &[(50, [0, 66, 32]), (100, [0, 132, 66]), (200, [0, 264, 132]), (400, [0, 0, 264])];
 
-/// Most resource blocks of a carrier of `width_mhz`: TS 38.101-1 and 38.101-2, Table 5.3.2-1.
+/// Maximum resource blocks of a carrier of `width_mhz`: TS 38.101-1 and 38.101-2, Table 5.3.2-1.
 ///
-/// None where the standard defines no such carrier (FR2-2 and the 3 MHz carrier of later releases
-/// are not carried).
+/// None if the standard defines no such carrier. FR2-2 and the 3 MHz carrier of later releases are
+/// not included.
 #[must_use]
 pub fn max_n_rb(range: FrequencyRange, width_mhz: u16, numerology: Numerology) -> Option<u16> {
     let (table, first_mu) = match range {
@@ -91,7 +91,7 @@ pub fn max_n_rb(range: FrequencyRange, width_mhz: u16, numerology: Numerology) -
     row.get(column).copied().filter(|&n| n > 0)
 }
 
-/// Which column of nominal group sizes is configured (`rbg-Size` of TS 38.331).
+/// The configured column of nominal group sizes (`rbg-Size` of TS 38.331).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RbgConfig {
     /// Configuration 1: smaller groups.

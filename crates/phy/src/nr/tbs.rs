@@ -1,19 +1,18 @@
-//! The transport block size of TS 38.214 section 5.1.3.2, in whole numbers throughout.
+//! The transport block size of TS 38.214 section 5.1.3.2, in integer arithmetic throughout.
 //!
-//! The standard rounds a real number N_info at powers of two; computed in floating point, a product
-//! that should sit on a boundary may fall on either side. Here N_info is a fraction with
-//! denominator 2048, so every comparison is exact. The scaling factor S is 1: the 0.5 and 0.25 of
-//! paging and random access do not carry user data.
+//! The standard rounds a real number N_info at powers of two. In floating point, a product exactly
+//! on such a boundary could fall on either side. Here N_info is a fraction with denominator 2048,
+//! so every comparison is exact. The scaling factor S is 1: 0.5 and 0.25 are for paging and random
+//! access, which carry no user data.
 
 use crate::modulation::{CodeRate, Modulation};
 
 /// Resource blocks of the widest NR bandwidth part (TS 38.211 section 4.4.2).
 pub const MAX_PRBS: u16 = 275;
 
-/// Resource elements per block that count for sizing at most (they may all be used for
-/// transmission).
+/// The most resource elements per block that count for the size (all may be used for transmission).
 const MAX_RES_PER_PRB: u32 = 156;
-/// Above this N_info the block is sized by formula, up to it by table.
+/// Largest N_info sized by the table; above it the formula applies.
 const TABLE_LIMIT: u64 = 3824;
 /// Denominator of N_info.
 const DENOMINATOR: u64 = 2048;
@@ -41,8 +40,8 @@ pub struct NrTbsInput {
     pub n_prb: u16,
     /// Scheduled symbols of the slot, 1 to 14.
     pub symbols: u8,
-    /// Resource elements per block that demodulation reference signals take over all symbols;
-    /// groups without data count.
+    /// Resource elements per block taken by demodulation reference signals over all symbols,
+    /// including CDM groups without data.
     pub dmrs_res: u8,
     /// Configured overhead per block (`xOverhead`): 0, 6, 12 or 18 resource elements.
     pub overhead_res: u8,
@@ -83,7 +82,7 @@ pub fn tbs_bits(input: &NrTbsInput) -> Option<u32> {
     u32::try_from(bits).ok()
 }
 
-/// N_info up to 3824: rounded down to a step of the table's grain, then up to the table.
+/// N_info up to 3824: rounded down to a multiple of the step, then up to the next table entry.
 fn small(n_info: u64) -> u64 {
     let whole = n_info / DENOMINATOR;
     let n = floor_log2(whole).saturating_sub(6).max(3);
@@ -112,7 +111,7 @@ fn large(n_info: u64, code_rate: CodeRate) -> u64 {
     8 * blocks * (quantised + CRC).div_ceil(8 * blocks) - CRC
 }
 
-/// The exponent of the highest power of two that `n` reaches; 0 for 0.
+/// The exponent of the highest power of two not above `n`; 0 for 0.
 const fn floor_log2(n: u64) -> u32 {
     match n.checked_ilog2() {
         Some(log) => log,
