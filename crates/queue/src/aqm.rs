@@ -1,6 +1,6 @@
-//! Active queue management: whether to signal congestion. An AQM decides and stores nothing.
+//! Active queue management: decides whether to signal congestion. An AQM stores no packets.
 //!
-//! To add one: its file below `aqm/`, and its line in the list of `kinds!`.
+//! To add one: a file in `aqm/`, and a line in the list of `kinds!`.
 
 pub mod codel;
 pub mod none;
@@ -12,57 +12,55 @@ use core::fmt::Debug;
 use justfull_base::{BitRate, Duration, Instant, Packet, kinds};
 
 /// What an AQM sees of its queue. Backlogs count waiting and reserved packets of all lanes, without
-/// the packet that is asked about.
+/// the packet being decided on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueView {
     /// Packets in the queue.
     pub backlog_packets: u32,
     /// Bytes in the queue.
     pub backlog_bytes: u64,
-    /// Bytes that wait in the lane in question, and where there is a single lane as
-    /// `backlog_bytes`.
+    /// Bytes waiting in the packet's lane; equal to `backlog_bytes` if the queue has a single
+    /// lane.
     pub lane_bytes: u64,
     /// Limit of the queue.
     pub limit: Limit,
-    /// When the packet that would be served next was enqueued; none when nothing waits.
+    /// When the packet to be served next was enqueued; none when nothing waits.
     pub oldest: Option<Instant>,
-    /// Rate at which the layer below serves the queue, where that layer tells it.
+    /// Rate at which the layer below serves the queue, if that layer reports it.
     pub service_rate: Option<BitRate>,
     /// On enqueue: the packet's lane was empty. False elsewhere.
     pub new_flow: bool,
 }
 
-/// Answer of an AQM.
+/// Decision of an AQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
     /// Nothing to signal.
     Pass,
-    /// Signal congestion on this packet: a mark where it can carry one and the AQM marks, else a
-    /// drop.
+    /// Signal congestion on this packet: a mark if it can carry one and the AQM marks, else a drop.
     Signal,
 }
 
-/// A walk over the packets that wait in a queue and are not reserved by a lower layer.
+/// A walk over the waiting packets of a queue. Packets reserved by a lower layer are left out.
 pub trait Scan {
-    /// Asks `decide` about each waiting packet, lane by lane from the head on, with its tag.
-    /// Signals take effect at once, with [`justfull_base::DropReason::AqmTimeout`] where they
-    /// become drops.
+    /// Calls `decide` for each waiting packet and its tag, lane by lane from the head. Signals take
+    /// effect at once; those that become drops count as [`justfull_base::DropReason::AqmTimeout`].
     fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict);
 }
 
 /// Active queue management.
 ///
-/// The caller is [`crate::ManagedQueue`]; `now` never decreases from call to call. All methods but
-/// `on_dequeue` have a default that does nothing.
+/// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. All methods but
+/// `on_dequeue` default to doing nothing.
 pub trait Aqm: Debug {
-    /// True when a signal may be a mark. A packet that is not ECN-capable is dropped all the same.
+    /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
     fn marks(&self) -> bool {
         false
     }
 
-    /// A packet arrives in `lane`, before the limit is checked; it may still be refused. The tag
-    /// comes back in `on_dequeue`.
+    /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
+    /// returned tag is passed to `on_dequeue`.
     fn on_enqueue(
         &mut self,
         _now: Instant,
@@ -73,9 +71,9 @@ pub trait Aqm: Debug {
         (Verdict::Pass, 0)
     }
 
-    /// The packet has left the head of `lane` after waiting for `sojourn`. Where a signal becomes a
-    /// drop, the AQM is asked again at the same instant about the next packet of that lane,
-    /// until it passes one, marks one or the lane is empty.
+    /// A packet has left the head of `lane` after waiting for `sojourn`. If a signal becomes a
+    /// drop, this is called again at the same instant with the lane's next packet, until the AQM
+    /// passes or marks one or the lane is empty.
     fn on_dequeue(
         &mut self,
         now: Instant,
@@ -86,25 +84,23 @@ pub trait Aqm: Debug {
         sojourn: Duration,
     ) -> Verdict;
 
-    /// Nothing waits in `lane` any more: its last packet was passed, dropped, or moved to another
-    /// lane.
+    /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
     fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
 
-    /// The limit cost `lane` a packet (the arriving one or one that waited); `view` is what is
+    /// The limit cost `lane` a packet: the arriving one or one already waiting. `view` is what is
     /// left.
     fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
 
-    /// When `on_timeout` wants to be called next; none for never. A call that is early or late is
-    /// legal.
+    /// When `on_timeout` wants to be called next; none for never. Calls may be early or late.
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// The time that `next_timeout` told has come. `scan` walks over the waiting packets.
+    /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
     fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
 }
 
-/// True when a signal on `packet` becomes a mark, false when it becomes a drop: the only place
+/// True when a signal on `packet` becomes a mark, false when it becomes a drop. The only place
 /// where this is decided (RFC 3168 section 5, RFC 7567 section 4.2.1).
 #[inline]
 #[must_use]
@@ -130,7 +126,7 @@ kinds! {
 }
 
 impl AnyAqm {
-    /// True for no AQM, which need not be asked.
+    /// True without an AQM: no calls are needed.
     #[inline]
     #[must_use]
     pub const fn is_none(&self) -> bool {
@@ -200,7 +196,7 @@ mod tests {
         new_flow: false,
     };
 
-    /// Has only what an AQM must have.
+    /// Implements only the required methods.
     #[derive(Debug)]
     struct Least;
 
@@ -225,7 +221,7 @@ mod tests {
         fn each(&mut self, _: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict) {}
     }
 
-    /// Writes down what it is told, and answers what no other AQM does.
+    /// Records its calls, and returns what no other AQM does.
     #[derive(Debug)]
     struct Told(Arc<Mutex<Vec<&'static str>>>);
 

@@ -29,18 +29,18 @@ impl AddAssign for Count {
     }
 }
 
-/// Reasons for which a queue drops: those before [`DropReason::NoRule`]. A packet without a rule
-/// never reaches a queue, and what is lost after it has left one is counted by who lost it.
+/// The drop reasons of a queue: those before [`DropReason::NoRule`]. A packet without a rule never
+/// reaches a queue, and a later loss is counted by the layer that lost it.
 const REASONS: usize = DropReason::NoRule as usize;
 
 /// Counters of one queue since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that were offered, admitted or not.
+    /// Packets offered, admitted or not.
     pub arrived: Count,
     /// Packets that left downwards.
     pub departed: Count,
-    /// Made at the first signal: most queues of a large cell never give one.
+    /// Allocated at the first signal: most queues of a large cell never give one.
     signals: Option<Box<Signals>>,
 }
 
@@ -51,7 +51,7 @@ struct Signals {
 }
 
 impl Counters {
-    /// Packets that were marked congestion experienced; they also count where they end.
+    /// Packets marked congestion experienced. They also count as departed or dropped.
     #[must_use]
     pub fn marked(&self) -> Count {
         self.signals.as_ref().map_or_else(Count::default, |signals| signals.marked)

@@ -1,7 +1,7 @@
-//! Queue disciplines: they store packets in lanes, choose the lane to serve and the victim of an
-//! overflow.
+//! Queue disciplines: they store packets in lanes, and choose the lane to serve and the victim of
+//! an overflow.
 //!
-//! To add one: its file below `discipline/`, and its line in the list of `kinds!`.
+//! To add one: a file in `discipline/`, and a line in the list of `kinds!`.
 
 pub mod fifo;
 pub mod fq_codel;
@@ -14,12 +14,12 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use justfull_base::{Instant, Packet, kinds};
 
-/// Which packets leave a full queue so that another may enter.
+/// The packets that leave a full queue so that another may enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// The lane that loses packets.
     pub lane: Lane,
-    /// From which of its ends.
+    /// The end of the lane they leave from.
     pub end: End,
     /// How many: at least 1, at most what waits in the lane.
     pub packets: u32,
@@ -50,14 +50,14 @@ pub enum End {
 
 /// Storage and order of service.
 ///
-/// The caller is [`crate::ManagedQueue`]. Lanes that hold packets are *active*. Packets of one flow
-/// are always in one lane, in the order in which they were pushed.
+/// The caller is [`crate::ManagedQueue`]. A lane that holds packets is *active*. All packets of one
+/// flow are in the same lane, in the order they were pushed.
 pub trait Discipline: Debug {
     /// Number of lanes, 1 to 65 536.
     fn lanes(&self) -> u32;
 
-    /// Called before each arrival. May move packets between lanes (whole flows, in order); true
-    /// when it did.
+    /// Called before each arrival. May move packets between lanes (whole flows, in order); true if
+    /// it did.
     fn reshuffle(&mut self, _now: Instant) -> bool {
         false
     }
@@ -65,13 +65,14 @@ pub trait Discipline: Debug {
     /// The lane of `packet`: the same for all packets of its flow until the next `reshuffle`.
     fn lane_of(&self, packet: &Packet) -> Lane;
 
-    /// False when `lane` itself has no room for `size` bytes more, whatever the whole queue holds.
+    /// False when `lane` itself has no room for `size` more bytes, however much the whole queue
+    /// holds.
     fn lane_admits(&self, _lane: Lane, _size: u32) -> bool {
         true
     }
 
-    /// Bytes that wait in `lane`; none where a single lane is the whole queue, which is counted
-    /// elsewhere.
+    /// Bytes waiting in `lane`; none if the discipline has a single lane, since the queue already
+    /// counts it.
     #[inline]
     fn lane_bytes(&self, _lane: Lane) -> Option<u64> {
         None
@@ -80,15 +81,15 @@ pub trait Discipline: Debug {
     /// Appends a packet to `lane`.
     fn push_back(&mut self, lane: Lane, queued: Queued);
 
-    /// Puts a packet that `pop` gave and `served` was told of back to the head of `lane`, whose
-    /// turn it is again.
+    /// Returns a packet to the head of `lane` after `pop` and `served`. It is that lane's turn
+    /// again.
     fn push_front(&mut self, lane: Lane, queued: Queued);
 
     /// The active lane whose turn it is; none when nothing waits.
     fn turn(&self) -> Option<Lane>;
 
-    /// As [`Discipline::turn`], at the moment of a dequeue: settles what the discipline puts off
-    /// until then. Called also when nothing waits.
+    /// Like [`Discipline::turn`], but as part of a dequeue: does the work that the discipline
+    /// defers until then. Also called when nothing waits.
     #[inline]
     fn advance(&mut self) -> Option<Lane> {
         self.turn()
@@ -103,24 +104,24 @@ pub trait Discipline: Debug {
         self.head(self.turn()?)
     }
 
-    /// Shows the packets that wait, in the order in which they would leave if nothing else came and
-    /// none were dropped, until `visit` answers false or the order is not known without moving
-    /// it: a discipline with turns shows the first alone.
+    /// Calls `visit` with the waiting packets, in the order they would leave without further
+    /// arrivals or drops. Stops when `visit` returns false or the order is not known without
+    /// changing state: a discipline with turns visits only the first packet.
     fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
         if let Some(queued) = self.first() {
             visit(&queued.packet);
         }
     }
 
-    /// Takes the head of `lane`. The turn stays with the lane while it is active.
+    /// Takes the head of `lane`. The lane keeps its turn while it is active.
     fn pop(&mut self, lane: Lane) -> Option<Queued>;
 
     /// A packet of `size` bytes that `pop` took from `lane` is delivered; the turn may pass on. A
-    /// packet that was popped and dropped costs its lane nothing.
+    /// packet popped and then dropped costs its lane nothing.
     fn served(&mut self, lane: Lane, size: u32);
 
-    /// Who leaves so that a packet of `size` bytes may enter `arriving`; none when the arriving
-    /// packet is the victim.
+    /// The victims that make room for a packet of `size` bytes in `arriving`; none when that packet
+    /// is itself the victim.
     fn victim(&self, arriving: Lane, size: u32) -> Option<Victim>;
 
     /// Takes the last packet of `lane`.
@@ -134,8 +135,8 @@ pub trait Discipline: Debug {
         self.len() == 0
     }
 
-    /// Visits all packets, lane by lane from the head on, and removes those for which `keep`
-    /// answers false.
+    /// Visits all packets, lane by lane from the head, and removes those for which `keep` returns
+    /// false.
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool);
 }
 
@@ -165,7 +166,7 @@ kinds! {
 pub(crate) use each;
 
 impl DisciplineConfig {
-    /// The AQM that is part of the discipline, where one is.
+    /// The AQM that is part of the discipline, if any.
     #[must_use]
     pub fn own_aqm(&self) -> Option<AqmConfig> {
         if let Self::FqCoDel(config) = self { Some(AqmConfig::CoDel(config.codel())) } else { None }
@@ -271,7 +272,7 @@ mod tests {
         Queued { packet: Packet { id, size: 100, ..Packet::default() }, ..Queued::default() }
     }
 
-    /// Two packets: those of even numbers in lane 6, the others in lane 5. It answers what no other
+    /// Two lanes: even packet numbers in lane 6, odd ones in lane 5. It returns what no other
     /// discipline does.
     #[derive(Clone, Debug, Default)]
     struct Own {

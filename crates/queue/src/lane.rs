@@ -1,11 +1,11 @@
-//! A lane of a queue and what waits in it: what disciplines store and AQMs are asked about.
+//! A lane of a queue and its packets: what disciplines store and AQMs decide on.
 
 use justfull_base::Packet;
 
 /// Number of a lane, from 0.
 pub type Lane = u16;
 
-/// What an AQM may note on a packet when it is enqueued and reads when it is dequeued.
+/// A note that an AQM makes on a packet at enqueue and reads at dequeue.
 pub type Tag = u64;
 
 /// A packet as it waits in a lane.
@@ -15,6 +15,6 @@ pub struct Queued {
     pub packet: Packet,
     /// What the AQM noted on it.
     pub tag: Tag,
-    /// The AQM has passed it on dequeue; the layer below gave it back.
+    /// The AQM passed it at an earlier dequeue, and the layer below gave it back.
     pub passed: bool,
 }

@@ -4,13 +4,14 @@
 //! their baselines.
 //!
 //! Controls how much a queue may hold. A packet is admitted while backlog + packet <= limit; the
-//! backlog counts waiting and reserved packets. Where it is full, the discipline names the victim.
+//! backlog counts waiting and reserved packets. When the queue is full, the discipline names the
+//! victim.
 //!
 //! Default: 1024 packets, the RLC buffer that T20 states. Known weakness: any fixed limit is too
 //! long at a low rate and too short at a high one; the delay it allows is limit / rate.
 //!
 //! Deviations: none. T20's released program drops a packet that finds more than 30 in the queue:
-//! that is `31 packets` here.
+//! `31 packets` here.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -23,7 +24,7 @@ use justfull_base::error::{ConfigError, ensure};
 use justfull_base::param::{Form, Param};
 use justfull_base::units::UnitError;
 
-/// How much a queue may hold, the packet that arrives included.
+/// How much a queue may hold, including the arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A number of packets, at least 1.
@@ -34,7 +35,7 @@ pub enum Limit {
     Unlimited,
 }
 
-/// Limits that `justfull explain` knows.
+/// The limits listed by `justfull explain`.
 pub const DOCS: &[&MethodDoc] = &[&TAIL_DROP];
 
 /// Describes the fixed limit.
@@ -78,7 +79,7 @@ impl Limit {
     /// Checks the bounds.
     ///
     /// # Errors
-    /// A limit of zero, which would admit nothing.
+    /// A limit of zero, which admits nothing.
     pub fn validate(self) -> Result<(), ConfigError> {
         self.check().map_err(|e| e.within("limit"))
     }

@@ -1,12 +1,12 @@
-//! The one queue that other crates hold: storage by a discipline, signals by an AQM, one limit, one
-//! set of counters.
+//! The one queue type that other crates use: a discipline stores, an AQM signals, with one limit
+//! and one set of counters.
 //!
-//! A packet has exactly one fate. At any time
-//! arrived = departed + dropped + waiting + reserved, in packets and in bytes.
+//! A packet has exactly one fate. At any time arrived = departed + dropped + waiting + reserved, in
+//! packets and in bytes.
 //!
 //! *Waiting* packets are in a lane. *Reserved* ones are with the layer below, which has not
-//! finished with them (RLC cuts an SDU over several slots); they count as backlog. A reserved
-//! packet is committed (it departs) or aborted (it goes back to the head of its lane).
+//! finished with them (RLC sends an SDU over several slots); they count as backlog. A reserved
+//! packet is committed (it departs) or aborted (it returns to the head of its lane).
 
 mod known;
 
@@ -46,7 +46,7 @@ impl QueueConfig {
         Self { limit, ..Self::default() }
     }
 
-    /// True when the queue has an AQM: its own setting or the one that its discipline brings.
+    /// True when the queue has an AQM: a configured one, or the one built into its discipline.
     #[must_use]
     pub fn has_aqm(&self) -> bool {
         !matches!(self.aqm, AqmConfig::None(_)) || self.discipline.own_aqm().is_some()
@@ -71,7 +71,7 @@ pub struct ManagedQueue {
     account: Account,
 }
 
-/// What became of a packet that was to go through a queue without being stored.
+/// The outcome for a packet that tries to go through a queue without being stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Pass {
@@ -79,14 +79,14 @@ pub enum Pass {
     Passed,
     /// It was dropped.
     Dropped,
-    /// Nothing happened: it must be enqueued, since something is before it or the queue is of a
-    /// kind that must hold it.
+    /// Nothing happened. The caller must enqueue it: another packet is ahead of it, or this kind of
+    /// queue must hold it.
     Held,
 }
 
-/// Decides once what discipline and what AQM the queue has, and runs `$call` on the queue `$q`
-/// whose two are known. The commonest pair is compiled into the caller, the others are not. Having
-/// no AQM is a case of its own for every discipline; the AQMs decide among themselves.
+/// Dispatches once on the queue's discipline and AQM and runs `$call` on the typed queue `$q`. The
+/// most common pair is inlined into the caller, the others are not. Having no AQM is a separate
+/// case for every discipline; the AQMs dispatch among themselves.
 macro_rules! known {
     ($queue:expr, $q:ident => $call:expr) => {
         match $queue.plain() {
@@ -109,18 +109,18 @@ macro_rules! known {
     }};
 }
 
-/// Keeps `call` out of its caller.
+/// Keeps `call` from being inlined into its caller.
 #[inline(never)]
 fn outlined<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
 impl ManagedQueue {
-    /// A queue of `layer` by `config`; `key` is the key of its stream of chance
+    /// A queue of `layer` with the settings of `config`; `key` is the key of its random stream
     /// ([`stream_key`](justfull_base::rng::stream_key)).
     ///
     /// # Errors
-    /// Names the setting out of its bounds.
+    /// Names the setting that is out of its bounds.
     pub fn new(layer: Layer, config: &QueueConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let discipline =
@@ -131,8 +131,8 @@ impl ManagedQueue {
         Self::from_parts(layer, config.limit, discipline, aqm)
     }
 
-    /// A queue of `layer` from parts that were built elsewhere, such as a user's own. The AQM must
-    /// serve as many lanes as the discipline has, and the discipline must be empty.
+    /// A queue of `layer` from parts built elsewhere, such as a user's own. The AQM must serve as
+    /// many lanes as the discipline has, and the discipline must be empty.
     ///
     /// # Errors
     /// A limit of zero.
@@ -160,10 +160,9 @@ impl ManagedQueue {
         })
     }
 
-    /// Offers `packet`; true when it was admitted.
+    /// Offers `packet`; true when it is admitted.
     ///
-    /// The AQM sees every arrival, then the limit is checked. A mark is set only on a packet that
-    /// is admitted.
+    /// The AQM sees every arrival, then the limit is checked. Only an admitted packet is marked.
     #[inline(always)]
     pub fn enqueue<P: Probe>(&mut self, now: Instant, mut packet: Packet, probe: &mut P) -> bool {
         packet.enqueued = now;
@@ -172,16 +171,15 @@ impl ManagedQueue {
         admitted
     }
 
-    /// Takes the next packet for good: as [`Self::reserve`] and [`Self::commit`].
+    /// Takes the next packet for good: [`Self::reserve`] and [`Self::commit`] in one.
     #[inline(always)]
     pub fn dequeue<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
         let mut packet = Packet::default();
         self.dequeue_into(now, &mut packet, probe).then_some(packet)
     }
 
-    /// As [`Self::dequeue`], and puts the packet in `place`; false when there is none, and then
-    /// `place` may hold one that was dropped. The packet is written once, not carried there in an
-    /// option.
+    /// Like [`Self::dequeue`], but writes the packet to `place`, which saves a copy through an
+    /// `Option`. False when there is none; `place` may then hold a dropped packet.
     #[inline(always)]
     pub fn dequeue_into<P: Probe>(
         &mut self,
@@ -194,8 +192,8 @@ impl ManagedQueue {
         taken
     }
 
-    /// Offers `packet` and takes it out again at once, without storing it in between:
-    /// [`Self::enqueue`] and [`Self::dequeue`].
+    /// Offers `packet` and takes it out again at once, without storing it: [`Self::enqueue`] and
+    /// [`Self::dequeue`] in one.
     #[inline(always)]
     pub fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) -> Pass {
         if !self.is_empty() {
@@ -215,7 +213,7 @@ impl ManagedQueue {
         self.reserve_into(now, &mut packet, probe).then_some(packet)
     }
 
-    /// As [`Self::reserve`], into `place` as [`Self::dequeue_into`].
+    /// Like [`Self::reserve`], into `place` as [`Self::dequeue_into`].
     #[inline(always)]
     pub fn reserve_into<P: Probe>(
         &mut self,
@@ -228,7 +226,7 @@ impl ManagedQueue {
         taken
     }
 
-    /// The queue, where it is the commonest kind, whose code is compiled into the caller.
+    /// The queue as its most common kind, whose code is inlined into the caller.
     #[inline(always)]
     fn plain(&mut self) -> Option<Known<'_, Fifo, NoAqm>> {
         match (&mut self.discipline, &mut self.aqm) {
@@ -247,7 +245,7 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// The reserved `packet` is dropped for `reason` by the layer that holds it.
+    /// The layer that holds the reserved `packet` drops it for `reason`.
     pub fn discard<P: Probe>(
         &mut self,
         now: Instant,
@@ -260,31 +258,30 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// True where packets leave in the order of their arrival and nothing drops them at their
-    /// departure.
+    /// True when packets leave in order of arrival and none is dropped at departure.
     #[inline]
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         self.is_fifo() && self.aqm.is_none()
     }
 
-    /// True where packets leave in the order of their arrival: then [`Self::visit_waiting`] can
-    /// show all of them.
+    /// True when packets leave in order of arrival; [`Self::visit_waiting`] then visits all of
+    /// them.
     #[inline]
     #[must_use]
     pub const fn is_fifo(&self) -> bool {
         matches!(self.discipline, AnyDiscipline::Fifo(_))
     }
 
-    /// Shows the packets that wait, next first, as far as the discipline knows their order
-    /// ([`Discipline::visit`]) and until `visit` answers false. The AQM may still drop them.
+    /// Calls `visit` with the waiting packets, next first, as far as the discipline knows their
+    /// order ([`Discipline::visit`]) and until `visit` returns false. The AQM may still drop them.
     pub fn visit_waiting(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
         self.discipline.visit(visit);
     }
 
-    /// Gives the reserved `packet` back: it is the next of its lane again, the turn is its lane's,
-    /// and the AQM is not asked about it again at the next reserve. Several packets are given back
-    /// last first.
+    /// Gives the reserved `packet` back. It is the next of its lane, its lane has the turn again,
+    /// and the next reserve does not ask the AQM about it. Several packets are given back last
+    /// first.
     pub fn abort(&mut self, packet: Packet) {
         self.account.release(&packet);
         self.account.keep_waiting(&packet);
@@ -293,14 +290,14 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// The packet that the discipline would give next. The AQM may still drop it.
+    /// The packet that the discipline would serve next. The AQM may still drop it.
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<&Packet> {
         self.discipline.first().map(|queued| &queued.packet)
     }
 
-    /// Time that [`Self::peek`]'s packet has waited in this queue; none when nothing waits.
+    /// Time that the packet of [`Self::peek`] has waited in this queue; none when nothing waits.
     #[must_use]
     pub fn head_age(&self, now: Instant) -> Option<Duration> {
         self.peek().map(|packet| now.since(packet.enqueued))
@@ -355,13 +352,13 @@ impl ManagedQueue {
         self.backlog_packets() == 0
     }
 
-    /// Most that the queue holds.
+    /// The most that the queue may hold.
     #[must_use]
     pub const fn limit(&self) -> Limit {
         self.account.limit
     }
 
-    /// Where the queue is.
+    /// The layer that the queue belongs to.
     #[must_use]
     pub const fn layer(&self) -> Layer {
         self.account.layer
@@ -388,8 +385,8 @@ impl ManagedQueue {
         &self.aqm
     }
 
-    /// Tells the AQM the rate at which the layer below serves this queue; none, or 0, when it does
-    /// not know.
+    /// Sets the rate at which the layer below serves this queue, as its AQM sees it; none or 0 when
+    /// unknown.
     pub const fn set_service_rate(&mut self, rate: Option<BitRate>) {
         self.account.service_rate = match rate {
             Some(rate) => rate,
@@ -397,15 +394,15 @@ impl ManagedQueue {
         };
     }
 
-    /// When [`Self::on_timeout`] wants to be called next; none for never. Early and late calls are
-    /// legal.
+    /// When [`Self::on_timeout`] wants to be called next; none for never. Calls may be early or
+    /// late.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.aqm.next_timeout()
     }
 
-    /// Lets the AQM look over the waiting packets. Reserved ones are out of its reach.
+    /// Runs the AQM's timeout over the waiting packets. It does not see reserved ones.
     pub fn on_timeout<P: Probe>(&mut self, now: Instant, probe: &mut P) {
         let Self { discipline, aqm, account } = self;
         let view = account.view(discipline.first(), None);
@@ -430,7 +427,7 @@ impl ManagedQueue {
         sum == account.counters.arrived && self.discipline.len() == account.waiting_packets as usize
     }
 
-    /// What the queue counts, in words, unless [`Self::is_conserved`]; for the end of a run.
+    /// The queue's counts in words if [`Self::is_conserved`] is false; for the end of a run.
     #[must_use]
     pub fn broken_conservation(&self) -> Option<String> {
         let (account, places) = (&self.account, self.discipline.len());
@@ -454,12 +451,12 @@ impl ManagedQueue {
     }
 }
 
-/// What a queue is held to and what it has counted; not its packets.
+/// A queue's limit and counts, without its packets.
 #[derive(Debug)]
 struct Account {
     counters: Counters,
     limit: Limit,
-    /// 0 when nobody knows it.
+    /// 0 when unknown.
     service_rate: BitRate,
     waiting_bytes: u64,
     reserved_bytes: u64,
@@ -479,8 +476,8 @@ impl Account {
         self.waiting_bytes + self.reserved_bytes
     }
 
-    /// What the AQM is told; `first` is the packet that would be served next, `lane_bytes` what
-    /// waits in the lane in question where that is not the whole queue.
+    /// What the AQM sees. `first` is the packet to be served next; `lane_bytes` is what waits in
+    /// the lane in question, unless that lane is the whole queue.
     #[inline(always)]
     fn view(&self, first: Option<&Queued>, lane_bytes: Option<u64>) -> QueueView {
         QueueView {
@@ -506,14 +503,14 @@ impl Account {
         self.waiting_bytes -= u64::from(packet.size);
     }
 
-    /// `packet`, taken out of its lane, is delivered to the layer below.
+    /// `packet`, taken out of its lane, goes to the layer below.
     #[inline(always)]
     fn keep_reserved(&mut self, packet: &Packet) {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
     }
 
-    /// `packet`, which counts as backlog no more, has left downwards.
+    /// `packet`, no longer counted as backlog, has left downwards.
     #[inline(always)]
     fn depart<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
         self.counters.departed.add(packet.size);
@@ -553,7 +550,7 @@ fn mark_one<P: Probe>(
     probe.on_event(now, &Event::Marked { layer, packet: *packet });
 }
 
-/// The walk of an AQM's timeout: borrows all of the queue but the AQM.
+/// The walk for an AQM's timeout: borrows all of the queue but the AQM.
 struct Scanner<'a, P> {
     now: Instant,
     marks: bool,

@@ -1,13 +1,13 @@
-//! The packets of many lanes in one pool: what disciplines with hashed lanes share.
+//! The packets of many lanes in one pool, shared by the disciplines with hashed lanes.
 //!
-//! Each lane is a [`List`] through the nodes of its queue's [`Pool`]. A node that becomes free is
-//! used again, so that the pool is as large as the queue ever was, whichever lanes its packets were
-//! in. 80 bytes a packet, 24 bytes a list.
+//! Each lane is a [`List`] of nodes in its queue's [`Pool`]. Freed nodes are reused, so the pool is
+//! as large as the queue ever was, whatever lanes its packets were in. 80 bytes a packet, 24 bytes
+//! a list.
 
 use crate::lane::Queued;
 use alloc::vec::Vec;
 
-/// Index that points nowhere.
+/// Null index.
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +46,11 @@ impl List {
     }
 }
 
-/// The packets of all lists of one queue. A list belongs to one pool for ever.
+/// The packets of all lists of one queue. A list belongs to one pool throughout its life.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     nodes: Vec<Node>,
-    /// First of the free nodes, linked by `next`.
+    /// First free node; free nodes are linked by `next`.
     free: u32,
     len: usize,
 }
@@ -66,7 +66,7 @@ impl Pool {
         self.len
     }
 
-    /// Places for packets, taken and free.
+    /// Slots for packets, used and free.
     #[cfg(test)]
     pub(crate) const fn places(&self) -> usize {
         self.nodes.len()
@@ -106,7 +106,7 @@ impl Pool {
         (list.tail != NIL).then(|| self.unlink(list, list.tail))
     }
 
-    /// Visits the packets of `list` in order and removes those for which `keep` answers false.
+    /// Visits the packets of `list` in order and removes those for which `keep` returns false.
     pub(crate) fn retain(&mut self, list: &mut List, mut keep: impl FnMut(&mut Queued) -> bool) {
         let mut index = list.head;
         while let Some(node) = self.nodes.get_mut(index as usize) {
@@ -124,7 +124,7 @@ impl Pool {
         self.len += 1;
     }
 
-    /// Puts `node` into a free place or at the end of the pool.
+    /// Puts `node` in a free slot or at the end of the pool.
     fn allocate(&mut self, node: Node) -> u32 {
         let index = self.free;
         match self.nodes.get_mut(index as usize) {

@@ -100,7 +100,7 @@ params! {
     }
 }
 
-/// What the last signal of a dequeue began, to be finished when the next packet is known.
+/// What the last signal of a dequeue began. It is finished once the next packet is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Unfinished {
     /// Nothing.
@@ -115,20 +115,19 @@ enum Unfinished {
 /// State of one lane; the names are those of RFC 8289 section 5.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LaneState {
-    /// When the sojourn time will have been above the target for an interval; none while it is
-    /// below.
+    /// When the sojourn time will have been above the target for an interval; none while below it.
     first_above_time: Option<Instant>,
     /// When to signal next in the dropping state.
     drop_next: Instant,
-    /// Signals since the dropping state was entered.
+    /// Signals since the current dropping state was entered.
     count: u32,
-    /// `count` when the dropping state was entered last.
+    /// `count` when the dropping state was last entered.
     lastcount: u32,
     /// In the dropping state.
     dropping: bool,
     /// What the signal just given began.
     unfinished: Unfinished,
-    /// `t20_released`: the packet behind the head is yet to be taken.
+    /// `t20_released`: the packet behind the head is still to be dropped.
     second_due: bool,
 }
 
@@ -156,8 +155,8 @@ impl LaneState {
         }
     }
 
-    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, with the
-    /// rate of the last one where that ended not long ago.
+    /// RFC 8289 section 5.6, the second branch of `dequeue`: enters the dropping state, at the last
+    /// one's rate if that ended recently.
     fn enter(&mut self, config: &CoDelConfig, now: Instant) {
         let delta = self.count.wrapping_sub(self.lastcount);
         let recent = now.since(self.drop_next) < config.interval.times(16);
@@ -167,8 +166,8 @@ impl LaneState {
         self.dropping = true;
     }
 
-    /// Schedules the next signal of the dropping state after the packet behind a drop was found
-    /// above the target.
+    /// Schedules the next signal of the dropping state once the packet behind a drop is found above
+    /// the target.
     fn schedule(&mut self, config: &CoDelConfig, now: Instant) {
         let from = match config.variant {
             Variant::Rfc8289 => self.drop_next,
@@ -180,8 +179,7 @@ impl LaneState {
         self.drop_next = control_law(config, from, self.count);
     }
 
-    /// Signals; what it began is finished at once where the packet is marked, else when the next
-    /// packet is known.
+    /// Signals. A mark finishes what it began at once, a drop when the next packet is known.
     fn signal(&mut self, config: &CoDelConfig, now: Instant, began: Unfinished, marked: bool) {
         if began == Unfinished::Drop && config.variant == Variant::Rfc8289 {
             self.count = self.count.saturating_add(1);
@@ -205,11 +203,11 @@ fn control_law(config: &CoDelConfig, from: Instant, count: u32) -> Instant {
 /// What CoDel did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Times that a lane entered the dropping state or tried to.
+    /// Times a lane entered the dropping state or tried to.
     pub entries: u64,
-    /// Packets that were signalled by the control law.
+    /// Packets signalled by the control law.
     pub signals: u64,
-    /// Packets that were marked for the CE threshold alone.
+    /// Packets marked only because of the CE threshold.
     pub threshold_marks: u64,
 }
 
@@ -219,17 +217,17 @@ pub struct CoDel {
     config: CoDelConfig,
     stats: Stats,
     lane_0: LaneState,
-    /// Lanes 1 and up, once one of them was used.
+    /// Lanes 1 and up, allocated when one of them is first used.
     others: Vec<LaneState>,
-    /// How many lanes there are besides the first.
+    /// Number of lanes besides the first.
     number_of_others: u32,
 }
 
 impl CoDel {
-    /// CoDel by `config` for a queue of `lanes` lanes, at least 1.
+    /// CoDel with the settings of `config` for a queue of `lanes` lanes, at least 1.
     ///
     /// # Errors
-    /// Names the setting out of its bounds.
+    /// Names the setting that is out of its bounds.
     pub fn new(config: &CoDelConfig, lanes: u32) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -241,7 +239,7 @@ impl CoDel {
         })
     }
 
-    /// What it did so far.
+    /// What it has done so far.
     #[must_use]
     pub const fn stats(&self) -> Stats {
         self.stats
@@ -263,7 +261,9 @@ impl CoDel {
         }
     }
 
-    /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left in it.
+    /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left there.
+    /// 41. An empty queue cannot be above the target (RFC 8289 section 5.6). The next packet is
+    ///     below it or starts a new interval; both leave the dropping state.
     fn control(
         &mut self,
         now: Instant,
@@ -363,8 +363,19 @@ mod tests {
         CoDel::new(&config, 1).expect("within bounds")
     }
 
-    /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms with 50 packets behind
+    /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms, with 50 packets behind
     /// it.
+    /// 44. RFC 8289 section 5.6: `bytes() <= maxpacket_`. The released program has no such
+    ///     exemption.
+    /// 47. Enters at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on; after each drop
+    ///     the next packet is delivered.
+    /// 48. Marked packets are delivered, so the control law sees fewer; the threshold marks the
+    ///     rest.
+    /// 49. Each drop of the released program takes two packets, the second unseen: at 100 and 200
+    ///     ms.
+    /// 50. Deviation (e): a queue that runs empty without a drop does not restart the interval.
+    /// 51. RFC 8289 enters at the last rate, 9 - 2. Deviation (e): the released program does not
+    ///     enter.
     fn ask(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn) -> Verdict {
         let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
         let view = QueueView {

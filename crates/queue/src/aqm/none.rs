@@ -1,10 +1,10 @@
-//! No active queue management: packets are lost to the limit alone.
+//! No active queue management: only the limit drops packets.
 //!
 //! Source: the "Vanilla" case of T20 (section 5) and of E19; RFC 7567 section 2 says why it is not
 //! enough.
 //!
-//! Controls nothing. Default, since every comparison starts from it. Known weakness: a buffer that
-//! is too large for the rate stays full (bufferbloat). Deviations: none.
+//! Controls nothing. It is the default because every comparison starts from it. Known weakness: a
+//! buffer too large for the rate stays full (bufferbloat). Deviations: none.
 
 use super::{Aqm, QueueView, Tag, Verdict};
 use crate::lane::Lane;

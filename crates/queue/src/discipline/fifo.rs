@@ -36,7 +36,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// One place at first and then four, for flows that send little; from then on at least 64, so
+    /// Room for one packet at first, then four, for flows that send little; then at least 64, so
     /// that bursts do not grow it again.
     #[cold]
     fn make_room(&mut self) {

@@ -110,14 +110,14 @@ impl FqCoDelConfig {
 #[derive(Clone, Copy, Debug)]
 struct LaneState {
     list: List,
-    /// In bytes; the turn passes on where there are none.
+    /// In bytes; at zero or below the turn passes on.
     credits: i32,
     listed: bool,
 }
 
 const EMPTY: LaneState = LaneState { list: List::EMPTY, credits: 0, listed: false };
 
-/// The flow queues of FQ-CoDel. [`crate::ManagedQueue`] gives its lanes their CoDel.
+/// The flow queues of FQ-CoDel. [`crate::ManagedQueue`] adds the CoDel of their lanes.
 #[derive(Clone, Debug)]
 pub struct FqCoDel {
     key: u64,
@@ -131,10 +131,10 @@ pub struct FqCoDel {
 }
 
 impl FqCoDel {
-    /// FQ-CoDel's queues by `config`, with the hash keyed by `key`.
+    /// The queues with the settings of `config`, with the hash keyed by `key`.
     ///
     /// # Errors
-    /// Names the setting out of its bounds.
+    /// Names the setting that is out of its bounds.
     pub fn new(config: &FqCoDelConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
@@ -149,8 +149,8 @@ impl FqCoDel {
         })
     }
 
-    /// Makes room for all lanes and both lists at the first packet; a queue that is never used
-    /// stays small.
+    /// Allocates all lanes and both lists at the first packet; an unused queue stays small.
+    /// 17. A lane is served only while it has credits, so with these back it has some again.
     fn materialise(&mut self) {
         if self.lanes.is_empty() {
             let number = usize::from(self.number);
@@ -209,8 +209,8 @@ impl Discipline for FqCoDel {
         self.move_to_front(lane);
     }
 
-    /// The lists stay as they are until [`Self::advance`]: a lane that lacks credits is passed over
-    /// once for each quantum that it lacks, the new lanes before the old ones in each round.
+    /// Does not change the lists; [`Self::advance`] does. A lane short of credits is passed over
+    /// once for each quantum it lacks, new lanes before old ones in each round.
     fn turn(&self) -> Option<Lane> {
         let mut least: Option<(i32, Lane)> = None;
         for &lane in self.new.iter().chain(&self.old) {
@@ -229,8 +229,8 @@ impl Discipline for FqCoDel {
         least.map(|(_, lane)| lane)
     }
 
-    /// RFC 8290 section 4.2, the first part of a dequeue, and what it says of a lane that has no
-    /// packet.
+    /// RFC 8290 section 4.2, the first part of a dequeue, including lanes without packets.
+    /// 20. At most a hundred packets wait; flows come, go and return in changing lanes.
     fn advance(&mut self) -> Option<Lane> {
         loop {
             let is_new = !self.new.is_empty();

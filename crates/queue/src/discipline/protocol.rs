@@ -1,14 +1,14 @@
 //! Two lanes by transport protocol, datagrams before TCP.
 //!
-//! Source: T20's released program: UDP and ICMP go to its first flow queue and TCP to its second,
-//! and each opportunity serves the queues in the order of their index. Controls which flow waits: a
-//! sparse datagram flow never waits behind TCP's packets. The victim of an overflow is the last
-//! packet of the longer lane, so that TCP cannot crowd datagrams out.
+//! Source: T20's released program. It puts UDP and ICMP in its first flow queue and TCP in its
+//! second, and each opportunity serves the queues in the order of their index. Controls which flow
+//! waits: a sparse datagram flow never waits behind TCP's packets. The victim of an overflow is the
+//! last packet of the longer lane, so TCP cannot crowd datagrams out.
 //!
-//! Known weakness: a datagram flow that fills the link starves TCP; all datagram flows share a
-//! lane. Use [`super::sfq`] where flows are to be treated alike. Deviations: the program goes round
-//! its queues packet by packet and begins anew with the first at each opportunity; for a flow of
-//! less than a packet per opportunity that is the order here.
+//! Known weakness: a datagram flow that fills the link starves TCP, and all datagram flows share a
+//! lane. To treat flows alike, use [`super::sfq`]. Deviations: the program goes round its queues
+//! packet by packet and starts again at the first at each opportunity. For a flow of less than one
+//! packet per opportunity the order is the same.
 
 use super::{Discipline, Lane, Queued, Victim};
 use alloc::collections::VecDeque;

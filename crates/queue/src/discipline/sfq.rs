@@ -171,7 +171,7 @@ params! {
 #[derive(Clone, Copy, Debug)]
 struct LaneState {
     list: List,
-    /// What it may still send in this turn, in bytes; positive while it is its turn.
+    /// Bytes it may still send in this turn; positive while it has the turn.
     deficit: i64,
     next: Lane,
     prev: Lane,
@@ -192,15 +192,15 @@ pub struct Sfq {
     period: u64,
     lanes: Vec<LaneState>,
     pool: Pool,
-    /// The lane whose turn it is, where any is active.
+    /// The lane that has the turn, if any lane is active.
     current: Lane,
 }
 
 impl Sfq {
-    /// SFQ by `config`, with the hash keyed by `key`.
+    /// SFQ with the settings of `config`, with the hash keyed by `key`.
     ///
     /// # Errors
-    /// Names the setting out of its bounds.
+    /// Names the setting that is out of its bounds.
     pub fn new(config: &SfqConfig, key: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let quantum = match config.quantum {
@@ -219,15 +219,15 @@ impl Sfq {
         })
     }
 
-    /// Makes room for the lanes at the first packet; a queue that is never used stays small.
+    /// Allocates the lanes at the first packet; an unused queue stays small.
     fn materialise(&mut self) {
         if self.lanes.is_empty() {
             self.lanes.resize(usize::from(self.config.lanes), EMPTY);
         }
     }
 
-    /// Enters `lane`, which is empty, at the end of the round, just before the lane whose turn it
-    /// is, with a full deficit.
+    /// Adds the empty `lane` at the end of the round, just before the lane that has the turn, with
+    /// a full deficit.
     fn activate(&mut self, lane: Lane) {
         if self.pool.len() == 0 {
             self.current = lane;
@@ -240,8 +240,7 @@ impl Sfq {
         self.lanes[usize::from(next)].prev = lane;
     }
 
-    /// Takes `lane` out of the round where it is empty now; the turn passes on where it was this
-    /// lane's.
+    /// Removes `lane` from the round if it is empty now; if it had the turn, the turn passes on.
     fn deactivate_if_empty(&mut self, lane: Lane) {
         let LaneState { list, next, prev, .. } = self.lanes[usize::from(lane)];
         if !list.is_empty() {
@@ -255,8 +254,7 @@ impl Sfq {
         }
     }
 
-    /// Passes the turn on until it is with a lane that may send. Each lane that is passed over
-    /// earns a quantum.
+    /// Passes the turn on until a lane that may send has it. Each lane passed over earns a quantum.
     fn settle(&mut self) {
         if self.quantum == 0 || self.pool.len() == 0 {
             return;
@@ -277,8 +275,8 @@ impl Sfq {
         if self.quantum == 0 { u64::from(lane.list.packets()) } else { lane.list.bytes() }
     }
 
-    /// Moves all packets to the lanes of the perturbation in force, in the order of their arrival.
-    /// Whole lanes are walked and the sort is stable, so packets of a flow keep their order.
+    /// Moves all packets to the lanes of the current perturbation, in order of arrival. It walks
+    /// whole lanes and the sort is stable, so packets of a flow keep their order.
     fn rehash(&mut self) {
         let mut waiting = Vec::with_capacity(self.pool.len());
         for lane in &mut self.lanes {
@@ -291,7 +289,8 @@ impl Sfq {
         }
     }
 
-    /// Moves the active `lane` in the round to just before the lane whose turn it is.
+    /// Moves the active `lane` to just before the lane that has the turn.
+    /// 28. Refunds what the delivery cost, but never more than one turn's worth.
     fn move_before_current(&mut self, lane: Lane) {
         if lane == self.current {
             return;

@@ -1,8 +1,7 @@
-//! What a queue does with a packet, for a discipline and an AQM that the compiler knows.
+//! Queue operations for a discipline and an AQM known at compile time.
 //!
-//! [`ManagedQueue`](super::ManagedQueue) decides once per operation which they are, and each pair
-//! gets its own code: without an AQM nothing is asked and no view is made, in a single lane nobody
-//! looks for a lane.
+//! [`ManagedQueue`](super::ManagedQueue) dispatches once per operation, and each pair gets its own
+//! code: without an AQM no view is built, and with a single lane none is looked up.
 
 use super::{Account, drop_one, mark_one};
 use crate::aqm::{Aqm, QueueView, Verdict, becomes_mark};
@@ -10,7 +9,7 @@ use crate::discipline::{Discipline, End};
 use crate::lane::{Lane, Queued, Tag};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
 
-/// A queue, taken apart.
+/// A queue, borrowed part by part.
 pub(super) struct Known<'a, D: ?Sized, A> {
     pub(super) discipline: &'a mut D,
     pub(super) aqm: &'a mut A,
@@ -19,8 +18,8 @@ pub(super) struct Known<'a, D: ?Sized, A> {
 
 /// Arrivals.
 impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
-    /// See [`ManagedQueue::enqueue`](super::ManagedQueue::enqueue); `packet` is stamped with `now`.
-    /// It stays where it is until it is copied to its place.
+    /// See [`ManagedQueue::enqueue`](super::ManagedQueue::enqueue). Stamps `packet` with `now`. The
+    /// packet is not moved until it is copied to its place.
     #[inline(always)]
     pub(super) fn enqueue<P: Probe>(
         &mut self,
@@ -34,8 +33,8 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         true
     }
 
-    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass); for an empty queue that gives its
-    /// packets without being asked.
+    /// See [`ManagedQueue::pass`](super::ManagedQueue::pass). The queue must be empty and drop
+    /// nothing at departure.
     #[inline(always)]
     pub(super) fn pass<P: Probe>(
         &mut self,
@@ -50,7 +49,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         admitted
     }
 
-    /// Where `packet` is to wait, and the AQM's note on it; none when it was dropped.
+    /// The lane for `packet` and the AQM's note on it; none when it is dropped.
     #[inline(always)]
     fn admit<P: Probe>(
         &mut self,
@@ -96,8 +95,9 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
             && self.discipline.lane_admits(lane, size)
     }
 
-    /// Drops victims by the discipline's choice until a packet of `size` bytes may enter `lane`;
-    /// false when that packet is the victim.
+    /// Drops the discipline's victims until a packet of `size` bytes may enter `lane`; false when
+    /// that packet is itself the victim.
+    /// 8. No number of victims helps a packet that even an empty queue would refuse.
     #[cold]
     fn make_room<P: Probe>(&mut self, now: Instant, lane: Lane, size: u32, probe: &mut P) -> bool {
         // No number of victims helps a packet that an empty queue would not admit.
@@ -125,8 +125,8 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         true
     }
 
-    /// The arriving `packet` does not enter. By value: a reference would keep every packet in
-    /// memory for the sake of these few.
+    /// The arriving `packet` does not enter. Passed by value: a reference would force every packet
+    /// into memory for these few.
     #[cold]
     fn refuse<P: Probe>(
         &mut self,
@@ -175,8 +175,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         taken
     }
 
-    /// Puts the packet whose turn it is, which the AQM has passed, in `place`; false when there is
-    /// none.
+    /// Puts the packet that is next and passes the AQM in `place`; false when there is none.
     #[inline(always)]
     fn take_into<P: Probe>(&mut self, now: Instant, place: &mut Packet, probe: &mut P) -> bool {
         while let Some(lane) = self.discipline.advance() {
@@ -188,8 +187,8 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         false
     }
 
-    /// Puts the first packet of `lane` that the AQM passes or marks in `place`; those before it are
-    /// dropped. False when the lane ran empty over it.
+    /// Puts the first packet of `lane` that the AQM passes or marks in `place`, and drops those
+    /// before it. False when the lane runs empty.
     #[inline(always)]
     fn next_of_lane<P: Probe>(
         &mut self,
@@ -225,7 +224,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     }
 }
 
-/// What the AQM is told.
+/// What the AQM is told about lanes.
 impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     #[inline(always)]
     fn view(&self, lane: Lane) -> QueueView {
@@ -244,7 +243,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         }
     }
 
-    /// Packets have changed lanes: what the AQM knows of a lane is about other flows.
+    /// Packets have changed lanes: the AQM's state of a lane now concerns other flows.
     #[cold]
     fn forget_lanes(&mut self, now: Instant) {
         for lane in 0..self.discipline.lanes() {
@@ -252,7 +251,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         }
     }
 
-    /// Packets were taken out of any lane.
+    /// Packets were removed from any lane.
     #[cold]
     pub(super) fn forget_empty_lanes(&mut self, now: Instant) {
         for lane in 0..self.discipline.lanes() {
