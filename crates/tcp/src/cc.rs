@@ -1,4 +1,4 @@
-//! The congestion controls. What the engine and a control tell each other is in [`crate::control`].
+//! The congestion controls. Their interface to the engine is in [`crate::control`].
 
 pub mod bbr;
 pub mod cubic;
@@ -57,8 +57,8 @@ impl fmt::Debug for AnyControl {
 }
 
 impl AnyControl {
-    /// As [`CongestionController::on_ack`]. Each arm makes the sample for itself, so that a control
-    /// that is compiled into its caller costs only the fields that it reads.
+    /// Like [`CongestionController::on_ack`]. Each arm builds its own sample, so that a control
+    /// inlined into its caller computes only the fields it reads.
     #[inline(always)]
     pub(crate) fn on_ack_with(&mut self, sample: impl Fn() -> AckSample) {
         each!(self, c => c.on_ack(&sample()));
@@ -147,7 +147,8 @@ mod tests {
         assert!(read(r#"{"kind": "tahoe"}"#).is_err());
     }
 
-    /// Counts what it is told, and answers what no default does.
+    /// Counts its calls, and returns what no default does.
+    /// 6. Eleven seconds without a smaller RTT: BBR holds data back to measure it again.
     #[derive(Clone, Debug, Default)]
     struct Own {
         told: [u32; 6],

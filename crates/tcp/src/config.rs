@@ -1,4 +1,4 @@
-//! What a user sets of a sender.
+//! The settings of a sender.
 
 use crate::cc::CcConfig;
 use justfull_base::doc::MethodDoc;

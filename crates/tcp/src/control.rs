@@ -1,13 +1,13 @@
-//! What the engine tells a congestion control, and what it asks of one.
+//! The interface between the engine and a congestion control.
 //!
-//! Sizes are bytes of payload. A control never sees sequence numbers: loss detection, recovery, the
-//! timers and the release of paced segments are the engine's.
+//! Sizes are bytes of payload. A control never sees sequence numbers: loss detection, recovery,
+//! timers and the release of paced segments belong to the engine.
 
 use alloc::boxed::Box;
 use core::fmt;
 use justfull_base::{BitRate, Duration, Instant};
 
-/// Where the engine stands in loss recovery.
+/// The engine's state of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecoveryState {
     /// No congestion known.
@@ -21,7 +21,7 @@ pub enum RecoveryState {
     Loss,
 }
 
-/// What every control is born with.
+/// What every control gets when it is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Birth {
     /// Payload bytes of a full segment.
@@ -39,11 +39,11 @@ pub struct Sent {
     pub bytes: u32,
     /// Bytes in flight before it.
     pub in_flight: u64,
-    /// It was sent before.
+    /// True when it was sent before.
     pub retransmission: bool,
 }
 
-/// What one acknowledgement says.
+/// What one acknowledgement reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckSample {
     /// Now.
@@ -62,30 +62,30 @@ pub struct AckSample {
     /// Bytes that had been delivered when the sampled segment left (delivery-rate estimation,
     /// `P.delivered`).
     pub prior_delivered: u64,
-    /// Time over which `delivered - prior_delivered` bytes were delivered; none when there is no
-    /// valid sample.
+    /// Time in which `delivered - prior_delivered` bytes were delivered; none without a valid
+    /// sample.
     pub interval: Option<Duration>,
     /// Bytes in flight before this acknowledgement.
     pub prior_in_flight: u64,
     /// Bytes in flight now (RFC 6675's pipe).
     pub in_flight: u64,
-    /// Bytes that were newly found lost.
+    /// Bytes newly marked lost.
     pub lost: u64,
-    /// Bytes found lost since the start.
+    /// Bytes marked lost since the start.
     pub lost_total: u64,
     /// Segments newly reported with congestion experienced.
     pub ce_count: u64,
     /// Payload bytes of these segments (RFC 9768).
     pub ce_bytes: u64,
-    /// The sampled segment left while the application, not the network, set the pace.
+    /// The sampled segment left while the application, not the network, limited the rate.
     pub app_limited: bool,
-    /// A round trip has ended: a segment that left after the last round's end is delivered.
+    /// A round trip has ended: a segment sent after the end of the last round is delivered.
     pub round_start: bool,
-    /// The sampled segment had been retransmitted.
+    /// The sampled segment was a retransmission.
     pub retransmitted_sample: bool,
-    /// The receiver probably held this acknowledgement back: one segment was alone in flight.
+    /// The receiver probably delayed this acknowledgement: only one segment was in flight.
     pub maybe_delayed: bool,
-    /// The window held the sender back in this round or the last (RFC 9438 section 5.8, RFC 7661).
+    /// The window limited the sender in this round or the last (RFC 9438 section 5.8, RFC 7661).
     pub window_limited: bool,
     /// Most bytes in flight in this round or the last.
     pub max_in_flight: u64,
@@ -97,8 +97,8 @@ pub struct AckSample {
 }
 
 impl AckSample {
-    /// True when the window was in use, so that it may grow: blocked in congestion avoidance, at
-    /// least half used in slow start (RFC 7661's idea in the form Linux has).
+    /// True when the window was in use and may grow: blocked in congestion avoidance, at least half
+    /// used in slow start (RFC 7661's idea in Linux's form).
     #[must_use]
     pub const fn may_grow(&self, cwnd: u64, slow_start: bool) -> bool {
         self.window_limited || (slow_start && cwnd < 2 * self.max_in_flight)
@@ -115,7 +115,7 @@ pub enum CongestionCause {
     /// Retransmission timeout; `repeated`: the same data timed out before, so ssthresh stays (RFC
     /// 5681 (4)).
     Timeout {
-        /// The oldest segment had already been retransmitted by the timer.
+        /// The timer had already retransmitted the oldest segment.
         repeated: bool,
     },
 }
@@ -133,11 +133,11 @@ pub struct Congestion {
     pub in_flight: u64,
     /// Bytes delivered since the start.
     pub delivered: u64,
-    /// Bytes found lost since the start.
+    /// Bytes marked lost since the start.
     pub lost_total: u64,
 }
 
-/// The first segment after nothing was in flight.
+/// The first segment after a time with nothing in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdleRestart {
     /// Now.
@@ -146,9 +146,9 @@ pub struct IdleRestart {
     pub idle: Duration,
     /// The retransmission timeout.
     pub rto: Duration,
-    /// The window is to fall back after `idle` longer than `rto` (RFC 5681 section 4.1).
+    /// True when the window is to fall back because `idle` exceeds `rto` (RFC 5681 section 4.1).
     pub shrink: bool,
-    /// The application had nothing to send in the meantime.
+    /// The application had nothing to send during that time.
     pub app_limited: bool,
 }
 
@@ -157,13 +157,13 @@ pub trait CongestionController: fmt::Debug {
     /// A segment leaves.
     fn on_sent(&mut self, sent: &Sent);
 
-    /// An acknowledgement came; called after the engine's own bookkeeping and state changes.
+    /// An acknowledgement arrived. Called after the engine's own bookkeeping and state changes.
     fn on_ack(&mut self, sample: &AckSample);
 
     /// Congestion: called once per recovery, once per window of ECN echoes, once per timeout.
     fn on_congestion(&mut self, event: &Congestion);
 
-    /// The last reduction was for nothing: the original segment had arrived (RFC 3522, RFC 4015).
+    /// The last reduction was needless: the original segment had arrived (RFC 3522, RFC 4015).
     fn on_spurious(&mut self, now: Instant);
 
     /// Sending resumes with nothing in flight.
@@ -179,28 +179,28 @@ pub trait CongestionController: fmt::Debug {
     /// none.
     fn ssthresh(&self) -> u64;
 
-    /// Sets the window to `bytes`, one MSS at least, from outside; false for a control that sets
-    /// its window itself, which then stays.
+    /// Sets the window from outside to `bytes`, at least one MSS. Returns false, and changes
+    /// nothing, for a control that sets its own window.
     fn set_window(&mut self, _bytes: u64) -> bool {
         false
     }
 
-    /// False for a control that never asks for a pacing rate.
+    /// False for a control that never sets a pacing rate.
     fn may_pace(&self) -> bool {
         true
     }
 
-    /// Rate at which to pace; none: as the window allows.
+    /// Pacing rate; none to send as the window allows.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
 
-    /// The window grows by what is acknowledged.
+    /// True in slow start: the window grows by what is acknowledged.
     fn in_slow_start(&self) -> bool {
         self.cwnd() < self.ssthresh()
     }
 
-    /// False when it makes no use of delivery-rate samples. The sender then takes none: of its
+    /// False when the control uses no delivery-rate samples. The sender then takes none: in its
     /// [`AckSample`]s `prior_delivered` is what was delivered before, `interval` is none, and
     /// `app_limited`, `round_start` and `retransmitted_sample` are false.
     fn uses_rate_samples(&self) -> bool {
@@ -212,7 +212,7 @@ pub trait CongestionController: fmt::Debug {
         false
     }
 
-    /// The control itself holds data back, so that samples from now on say nothing of the network
+    /// True while the control itself holds data back, so that samples say nothing about the network
     /// (BBR in `ProbeRTT`).
     fn limits_samples(&self) -> bool {
         false
@@ -224,9 +224,9 @@ pub trait CongestionController: fmt::Debug {
     }
 }
 
-/// A control that is not one of ours: anything that can be cloned and sent to another thread.
+/// A control from outside this crate: anything that can be cloned and sent to another thread.
 pub trait CustomControl: CongestionController + Send {
-    /// A copy that behaves as the original.
+    /// A copy with the same behaviour.
     fn boxed_clone(&self) -> Box<dyn CustomControl>;
 }
 

@@ -1,5 +1,4 @@
-//! How slow start ends before a loss, for any control that has one: what the controls that use it
-//! share.
+//! How slow start ends before a loss: the detectors shared by the controls that have slow start.
 
 mod linux;
 mod plus_plus;
@@ -23,18 +22,18 @@ choice! {
     }
 }
 
-/// How slow start goes on.
+/// How slow start continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Growth {
-    /// By what is acknowledged.
+    /// Grows by what is acknowledged.
     Full,
-    /// By what is acknowledged divided by this.
+    /// Grows by what is acknowledged divided by this.
     Divided(u32),
-    /// Not at all: ssthresh becomes the window of now.
+    /// Ends: ssthresh becomes the current window.
     Over,
 }
 
-/// Largest growth by one acknowledgement in segments under RFC 9406 without pacing (its L).
+/// Largest growth per acknowledgement in segments under RFC 9406 without pacing (its L).
 const PLUS_PLUS_LIMIT: u32 = 8;
 
 /// The detector of one connection.
@@ -54,7 +53,7 @@ impl Detector {
         }
     }
 
-    /// Forgets what was measured: slow start begins anew.
+    /// Forgets all measurements: slow start begins again.
     pub(crate) fn restart(&mut self) {
         match self {
             Self::Linux(linux) => linux.restart(),
@@ -63,7 +62,7 @@ impl Detector {
         }
     }
 
-    /// To be asked at each acknowledgement in slow start; `cwnd` in segments.
+    /// Call at each acknowledgement in slow start; `cwnd` in segments.
     pub(crate) fn growth(&mut self, sample: &AckSample, cwnd: f64) -> Growth {
         match self {
             Self::Linux(linux) => {
@@ -78,7 +77,7 @@ impl Detector {
         }
     }
 
-    /// Most segments that one acknowledgement may add in slow start, if the detector sets a limit
+    /// The most segments that one acknowledgement may add in slow start, if the detector limits it
     /// (RFC 9406 section 4.2).
     pub(crate) const fn limit(&self) -> Option<u32> {
         match self {

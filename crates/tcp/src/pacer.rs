@@ -1,7 +1,7 @@
 //! The release clock of paced segments.
 //!
-//! Segments leave in bursts of about a millisecond's worth, two at least, as TCP segmentation
-//! offload makes them (Linux `tcp_tso_autosize`): the wake-ups per second stay bounded. After each
+//! Segments leave in bursts of about a millisecond's worth, at least two, like those of TCP
+//! segmentation offload (Linux `tcp_tso_autosize`). This bounds the wake-ups per second. After each
 //! burst the clock waits until the rate has paid for it. A burst that starts late is credited with
 //! at most half of its whole time, as in Linux (`tcp_update_skb_after_send`, where the segments of
 //! a burst are one buffer).
@@ -16,17 +16,17 @@ const MAX_BURST: u64 = 65_536;
 pub(crate) struct Pacer {
     release: Instant,
     burst_left: u64,
-    /// By how much the burst started late, as far as it has not been credited yet.
+    /// How late the burst started, as far as not yet credited.
     late: Duration,
 }
 
 impl Pacer {
-    /// None if a segment may leave now, otherwise the instant from which it may.
+    /// None if a segment may leave now, else the instant from which it may.
     pub(crate) fn blocked_until(&self, now: Instant) -> Option<Instant> {
         (now < self.release && self.burst_left == 0).then_some(self.release)
     }
 
-    /// A segment of `bytes` leaves at `rate`; `mss` gives the smallest burst.
+    /// A segment of `bytes` leaves at `rate`; `mss` sets the smallest burst.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, mss: u32, rate: BitRate) {
         let bytes = u64::from(bytes);
         // 65 495 bytes x 8e9 is below 2^63.
@@ -44,7 +44,8 @@ impl Pacer {
         self.burst_left = self.burst_left.saturating_sub(bytes);
     }
 
-    /// Forgets what was sent, as when the rate was unknown until now.
+    /// Forgets what was sent, e.g. when the rate was unknown until now.
+    /// 8. A segment takes a millisecond; a burst has two.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }

@@ -1,12 +1,11 @@
 //! Proportional rate reduction (RFC 6937): how many bytes may leave while the window shrinks to
 //! ssthresh.
 //!
-//! Above ssthresh the sender sends ssthresh / `RecoverFS` bytes for each byte delivered, so that
-//! the window arrives at its target after one round trip without a silence of half a round. At or
-//! below ssthresh one of three bounds holds what may leave: packet conservation (PRR-CRB), slow
-//! start (PRR-SSRB, which RFC 6937 section 6 recommends), or slow start only for an acknowledgement
-//! that advances without new losses (RFC 9937's `SafeACK`, which Linux has had since 2015 and which
-//! is the default here).
+//! Above ssthresh the sender sends ssthresh / `RecoverFS` bytes for each byte delivered, so the
+//! window reaches its target after one round trip without half a round of silence. At or below
+//! ssthresh one of three bounds applies: packet conservation (PRR-CRB), slow start (PRR-SSRB, which
+//! RFC 6937 section 6 recommends), or slow start only for an acknowledgement that advances without
+//! new losses (RFC 9937's `SafeACK`; in Linux since 2015, and the default here).
 
 use crate::config::Prr as Bound;
 
@@ -36,7 +35,7 @@ impl Prr {
         }
     }
 
-    /// An acknowledgement delivered `delivered` bytes and left `pipe` bytes in flight; `safe`: it
+    /// An acknowledgement delivered `delivered` bytes and left `pipe` bytes in flight. `safe`: it
     /// advanced the cumulative point and revealed no new loss.
     pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) {
         self.delivered += delivered;
@@ -82,9 +81,12 @@ mod tests {
         Prr::new(bound, MSS, ssthresh * MSS, flight * MSS, pipe * MSS)
     }
 
-    /// Acknowledgements of one segment each, the first at `pipe` segments in flight after it; the
-    /// sender always has something to send. Pairs of the pipe before sending and the segments
+    /// Feeds acknowledgements of one segment each, the first leaving `pipe` segments in flight, to
+    /// a sender that always has data. Returns pairs: the pipe before sending, and the segments
     /// sent.
+    /// 7. Segment 0 of 20 is lost and two new ones have left: the third duplicate finds 18 in
+    ///    flight. 17 acknowledgements.
+    /// 9. Bytes delivered but not used may be sent later (RFC 6937 section 4).
     fn run(prr: &mut Prr, mut pipe: u64, acks: usize, safe: bool) -> Vec<(u64, u64)> {
         let step = |i: usize| {
             pipe -= u64::from(i > 0);

@@ -1,27 +1,28 @@
-//! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered and it has had
-//! the time of a round trip and of the reordering window.
+//! RACK (RFC 8985 section 6): a segment is lost when one sent after it was delivered, and a round
+//! trip plus the reordering window have passed since it was sent.
 //!
 //! lost <=> sent before the latest delivered, and sent_at + RACK.rtt + reo_wnd <= now. The window
-//! is min(mult x min_RTT / 4, SRTT); it is 0 while no reordering was ever seen and either a
+//! is min(mult x min_RTT / 4, SRTT). It is 0 while no reordering has been seen and either a
 //! recovery is under way or three segments are sacked (step 4). `mult` grows with each round that
 //! reports data received twice (DSACK, RFC 2883) and falls back after 16 recoveries without. The
-//! marks are the scoreboard's; here is what is known of the connection.
+//! scoreboard keeps the marks per segment; this file keeps the state per connection.
 //!
-//! Deviations: (1) the timestamp echo clears a retransmission of the suspicion that its original
-//! was delivered only where the cumulative acknowledgement covers it, since an acknowledgement that
-//! sacks echoes an older segment (RFC 7323 section 4.3); a sacked one must have taken the smallest
-//! RTT and 7/8 of SRTT. (Linux asks for the smallest RTT alone; under seconds of queue an original
-//! given up too soon is then taken for its copy, all that was sent before the copy is found lost,
-//! and so on without end.) (2) A fast recovery that Eifel detection proves needless counts as
-//! reordering: its segments had been retransmitted, which step 3 leaves out. (3) The timer of step
-//! 5 is set for the first suspect instead of the last, so that each is found when its own time has
-//! come.
+//! Deviations:
+//! - (1) The timestamp echo proves that a retransmission, not its original, was delivered only if
+//!   the cumulative acknowledgement covers it, since an acknowledgement that sacks echoes an older
+//!   segment (RFC 7323 section 4.3). A sacked one must have taken the smallest RTT and 7/8 of SRTT.
+//!   (Linux requires only the smallest RTT. Under seconds of queue it takes an original given up
+//!   too soon for its copy, marks everything sent before the copy lost, and so on without end.)
+//! - (2) A fast recovery that Eifel detection proves needless counts as reordering: its segments
+//!   had been retransmitted, which step 3 leaves out.
+//! - (3) The timer of step 5 is set for the first suspect instead of the last, so that each is
+//!   found when its own time has come.
 
 use crate::record::Latest;
 use justfull_base::{Duration, Instant};
 
-/// RFC 6675's `DupThresh`: as many sacked segments make a loss certain while no reordering was
-/// seen.
+/// RFC 6675's `DupThresh`: while no reordering has been seen, this many sacked segments make a loss
+/// certain.
 const DUP_THRESH: u64 = 3;
 /// Recoveries without a DSACK after which the window's multiplier falls back.
 const PERSISTENCE: u32 = 16;
@@ -29,23 +30,23 @@ const PERSISTENCE: u32 = 16;
 /// RFC 8985's per-connection variables (section 5.3).
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    /// `RACK.xmit_ts` and `RACK.end_seq`: the latest sent of all that was delivered.
+    /// `RACK.xmit_ts` and `RACK.end_seq`: the last sent of all delivered segments.
     latest: Latest,
     rtt: Duration,
     reordering_seen: bool,
-    /// `RACK.dsack_round`: reports count once until this is acknowledged.
+    /// `RACK.dsack_round`: reports count once until this offset is acknowledged.
     dsack_round: Option<u64>,
     multiplier: u32,
     persist: u32,
 }
 
-/// By what the scoreboard judges, for one moment.
+/// What the scoreboard needs to judge its segments at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judgement {
     pub(crate) now: Instant,
-    /// Only what was sent before this is suspect.
+    /// Only segments sent before this one are suspect.
     pub(crate) latest: Latest,
-    /// Time that a suspect has: RTT and reordering window.
+    /// Time that a suspect has: RTT plus reordering window.
     pub(crate) patience: Duration,
 }
 
@@ -61,8 +62,8 @@ impl Rack {
         }
     }
 
-    /// Steps 2 and 3: `latest` is the latest sent that an acknowledgement newly and surely
-    /// delivered; `reordered`: one that was sent once was delivered after a later one.
+    /// Steps 2 and 3. `latest` is the last sent of the segments that an acknowledgement newly and
+    /// surely delivered. `reordered`: a segment sent once was delivered after a later one.
     #[inline]
     pub(crate) fn on_delivery(&mut self, now: Instant, latest: Latest, reordered: bool) {
         if latest.is_some() {
@@ -72,12 +73,12 @@ impl Rack {
         self.reordering_seen |= reordered;
     }
 
-    /// A fast recovery was needless: segments had only been overtaken.
+    /// A fast recovery was needless: its segments had only been reordered.
     pub(crate) fn on_needless_recovery(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// Step 4: data arrived twice; the window grows once a round.
+    /// Step 4: data arrived twice; the window grows once per round.
     pub(crate) fn on_duplicate_report(&mut self, una: u64, nxt: u64) {
         if self.dsack_round.is_none_or(|round| una >= round) {
             self.dsack_round = Some(nxt);
@@ -94,7 +95,7 @@ impl Rack {
         }
     }
 
-    /// The latest sent of all that was delivered.
+    /// The last sent of all delivered segments.
     #[inline]
     pub(crate) const fn latest(&self) -> Latest {
         self.latest
@@ -118,7 +119,7 @@ impl Rack {
         quarter.times(u64::from(self.multiplier)).min(srtt)
     }
 
-    /// Step 5's question with the reordering `window` of now.
+    /// The limits for step 5 with the current reordering `window`.
     pub(crate) fn judgement(&self, now: Instant, window: Duration) -> Judgement {
         Judgement { now, latest: self.latest, patience: self.rtt + window }
     }

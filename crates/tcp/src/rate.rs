@@ -5,7 +5,7 @@ use crate::record::{Latest, Record};
 use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
-/// The connection's side of the estimator: the draft's `C.*`.
+/// The connection's part of the estimator: the draft's `C.*`.
 #[derive(Clone, Debug)]
 pub(crate) struct RateSampler {
     /// What each outstanding segment's sample will need, by serial; none where the control uses
@@ -16,12 +16,12 @@ pub(crate) struct RateSampler {
     delivered_at: Instant,
     first_sent: Instant,
     /// Samples of segments sent before this much is delivered are application-limited; 0 when none
-    /// is.
+    /// are.
     app_limited_until: u64,
     next_round: u64,
 }
 
-/// What the sample of one segment will need: the draft's `P.*`. 32 bytes.
+/// What the sample of one segment needs later: the draft's `P.*`. 32 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamp {
     /// Start of the sending interval.
@@ -30,31 +30,31 @@ struct Stamp {
     delivered: u64,
     /// When that count was reached.
     delivered_at: Instant,
-    /// It left while the application set the pace.
+    /// It left while the application limited the rate.
     app_limited: bool,
 }
 
-/// First number of stamps.
+/// Initial number of stamps.
 const FIRST_STAMPS: usize = 16;
 
-/// What one acknowledgement newly delivers, collected while the scoreboard is walked.
+/// What one acknowledgement newly delivers, collected while walking the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     /// Newly delivered bytes.
     pub(crate) bytes: u64,
     /// Newly delivered segments.
     pub(crate) segments: u32,
-    /// The latest of those that were sent once.
+    /// The last sent of the segments sent once.
     pub(crate) once: Latest,
-    /// The latest of those that were sent again.
+    /// The last sent of the segments sent again.
     again: Latest,
-    /// The latest of those that were sent again and of which the last copy surely arrived.
+    /// The last sent of the segments sent again whose last copy surely arrived.
     surely_again: Latest,
-    /// A copy that left after this may be taken for its original.
+    /// A copy that left after this may be mistaken for its original.
     pub(crate) sure_until: Instant,
     /// Highest offset delivered before this acknowledgement (RFC 8985's `RACK.fack`).
     fack: u64,
-    /// One that was sent once lies below what was delivered before it.
+    /// A segment sent once lies below data delivered earlier.
     pub(crate) reordered: bool,
 }
 
@@ -82,7 +82,7 @@ impl Delivery {
         }
     }
 
-    /// Counts `record` of number `serial`, which has just been acknowledged for the first time.
+    /// Counts `record` with number `serial`, acknowledged for the first time just now.
     #[inline(always)]
     pub(crate) fn add(&mut self, serial: u64, record: &Record) {
         self.bytes += u64::from(record.len);
@@ -99,13 +99,13 @@ impl Delivery {
         }
     }
 
-    /// The latest sent of all.
+    /// The last sent of all.
     #[inline]
     pub(crate) fn newest(&self) -> Latest {
         self.once.or_later(self.again)
     }
 
-    /// The latest sent of those that are no possible mistake.
+    /// The last sent of those that cannot be a mistake.
     #[inline]
     pub(crate) fn surest(&self) -> Latest {
         self.once.or_later(self.surely_again)
@@ -113,8 +113,7 @@ impl Delivery {
 }
 
 impl RateSampler {
-    /// A sampler of a connection in which nothing was sent; `samples`: the control uses its
-    /// samples.
+    /// A sampler for a new connection; `samples`: the control uses its samples.
     pub(crate) fn new(samples: bool) -> Self {
         Self {
             stamps: samples.then(Vec::new),
@@ -126,8 +125,8 @@ impl RateSampler {
         }
     }
 
-    /// Segment `serial` is about to leave, `first` being the lowest that is outstanding. `idle`:
-    /// nothing is in flight.
+    /// Segment `serial` is about to leave; `first` is the lowest outstanding one. `idle`: nothing
+    /// is in flight.
     #[inline]
     pub(crate) fn stamp(&mut self, now: Instant, idle: bool, serial: u64, first: u64) {
         let app_limited = self.is_app_limited();
@@ -144,8 +143,8 @@ impl RateSampler {
         *slot(stamps, serial) = Stamp { first_sent, delivered, delivered_at, app_limited };
     }
 
-    /// The sender runs dry with `in_flight` bytes out: samples say nothing of the network until
-    /// these are back.
+    /// The sender runs dry with `in_flight` bytes out. Until these are acknowledged, samples say
+    /// nothing about the network.
     pub(crate) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
@@ -161,7 +160,7 @@ impl RateSampler {
         self.app_limited_until != 0
     }
 
-    /// Counts `bytes` that were delivered; returns the sample of a control that uses none.
+    /// Counts `bytes` as delivered. Returns the sample for a control that uses none.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, bytes: u64) -> RateSample {
         let prior_delivered = self.delivered;
@@ -172,12 +171,12 @@ impl RateSampler {
         RateSample { prior_delivered, ..RateSample::default() }
     }
 
-    /// Closes the acknowledgement that delivered `bytes`, the most recently sent segment of which
-    /// is number `serial` and `newest`; none when it delivered nothing.
+    /// Ends the acknowledgement that delivered `bytes`; `serial` and `newest` are its most recently
+    /// sent segment. None when it delivered nothing.
     ///
-    /// The interval is the longer of the sending and the acknowledging one, so that neither a burst
-    /// of segments nor of acknowledgements can make the rate too high (section 3.1); one under
-    /// the smallest RTT is void (3.3).
+    /// The interval is the longer of the sending and the acknowledging one, so that a burst of
+    /// segments or of acknowledgements cannot make the rate too high (section 3.1). An interval
+    /// below the smallest RTT is void (3.3).
     #[inline]
     pub(crate) fn finish(
         &mut self,
@@ -235,7 +234,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// The sample of segment 7 of 100, of which the first was acknowledged before the last 60 left.
+    /// The sample of segment 7 of 100 when the first was acknowledged before the last 60 left.
     fn sample(samples: bool) -> RateSample {
         let mut sampler = RateSampler::new(samples);
         (0..40).for_each(|serial| sampler.stamp(at(serial), serial == 0, serial, 0));

@@ -1,14 +1,14 @@
-//! The receiver: what has arrived, and when to say so.
+//! The receiver: keeps track of what has arrived and when to acknowledge it.
 //!
 //! Sources: RFC 5681 section 4.2 (delayed acknowledgements, at once on a gap or its repair), RFC
 //! 2018 and 2883 (the most recent block first, duplicates reported), RFC 7323 section 4.3 (which
-//! timestamp to echo), RFC 3168 section 6.1.3 (echo of marks until the sender says CWR), RFC 9293
+//! timestamp to echo), RFC 3168 section 6.1.3 (echo of marks until the sender sets CWR), RFC 9293
 //! section 3.8.6 (the window's right edge never moves back). The application reads at once, so
 //! out-of-order bytes do not narrow the window.
 //!
-//! As Linux: every second full segment or 40 ms, the first 16 segments each at once, a mark at
-//! once. Not as Linux: no return to immediate acknowledgements after a silence. The window is fixed
-//! or, on request, grows as Linux's does.
+//! As in Linux: acknowledges every second full segment or after 40 ms, each of the first 16
+//! segments at once, and a mark at once. Unlike Linux: a silence does not bring back immediate
+//! acknowledgements. The window is fixed or, on request, grows as Linux's does.
 
 mod autotune;
 
@@ -23,7 +23,7 @@ use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param, written_table};
 use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
 
-/// How much a receiver offers.
+/// The window that a receiver advertises.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -85,7 +85,7 @@ const MAX_WINDOW: Bytes = Bytes(1 << 30);
 const SCALED: &str = "RFC 7323 section 2.3: 65535 scaled by 2^14";
 
 impl Window {
-    /// What is offered at the start.
+    /// The initial window.
     #[must_use]
     pub const fn initial(&self) -> Bytes {
         match self {
@@ -94,7 +94,7 @@ impl Window {
         }
     }
 
-    /// Most that is ever offered.
+    /// The largest window ever advertised.
     #[must_use]
     pub const fn max(&self) -> Bytes {
         match self {
@@ -104,7 +104,7 @@ impl Window {
     }
 }
 
-/// Ranges that a receiver makes room for at its first gap: 1 KiB.
+/// Number of ranges allocated at the first gap: 1 KiB.
 const FIRST_RANGES: usize = 64;
 
 params! {
@@ -147,11 +147,11 @@ pub const DOC: MethodDoc = MethodDoc {
 pub struct ReceiverStats {
     /// Segments with data that arrived.
     pub segments: u64,
-    /// Payload bytes of these, each as often as it arrived.
+    /// Payload bytes of these, counted each time they arrive.
     pub bytes: u64,
     /// Of these, segments that arrived ahead of a gap.
     pub out_of_order: u64,
-    /// Of these, segments of which every byte was there already.
+    /// Of these, segments whose bytes had all arrived before.
     pub duplicates: u64,
     /// Segments with congestion experienced.
     pub ce_marks: u64,
@@ -169,13 +169,14 @@ pub struct Receiver {
     autotune: Option<Autotune>,
     /// Next byte expected.
     next: u64,
-    /// First byte beyond what was ever offered.
+    /// First byte beyond what was ever advertised.
     offered: u64,
-    /// What arrived beyond a gap: disjoint, not touching, in order.
+    /// What has arrived beyond a gap: disjoint, not touching, in order.
     ranges: VecDeque<SackBlock>,
     /// Bytes in `ranges`.
     beyond: u64,
-    /// The ranges that changed last, the latest first; one more than fit, since two may merge.
+    /// The ranges that changed last, latest first; one more than fit in an acknowledgement, since
+    /// two may merge.
     recent: [SackBlock; 4],
     recent_len: usize,
     /// Timestamp to echo (RFC 7323's `TS.Recent`).
@@ -222,7 +223,8 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// Offers `window` from the next acknowledgement on; what was offered before is not taken back.
+    /// Advertises `window` from the next acknowledgement on. What was advertised before is not
+    /// taken back.
     pub fn set_window(&mut self, window: Bytes) {
         let unit = 1u64 << self.config.window_scale;
         self.window = window.0.div_ceil(unit).saturating_mul(unit);
@@ -253,24 +255,27 @@ impl Receiver {
         self.ranges.len()
     }
 
-    /// When a held acknowledgement must go.
+    /// When a delayed acknowledgement must be sent.
     #[must_use]
     pub const fn next_timer(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// A wake-up; the held acknowledgement if its time has come.
+    /// A wake-up: returns the delayed acknowledgement if its time has come.
     pub fn on_timer(&mut self, now: Instant) -> Option<Ack> {
         if self.deadline.is_some_and(|at| at <= now) { Some(self.acknowledge(None)) } else { None }
     }
 
-    /// An acknowledgement of the state now, as when the window opens.
+    /// An acknowledgement of the current state, e.g. when the window opens.
     pub fn window_update(&mut self) -> Ack {
         self.acknowledge(None)
     }
 
-    /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or holds it
-    /// back.
+    /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or delays
+    /// it.
+    /// 45. RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts. So
+    ///     does a repeated one whose acknowledgement was lost; otherwise the sender would time its
+    ///     own silence.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
             return Some(self.acknowledge(None));
@@ -328,7 +333,7 @@ impl Receiver {
         }
     }
 
-    /// Moves the in-order point over ranges it has reached.
+    /// Moves the in-order point past the ranges it has reached.
     fn absorb(&mut self) {
         while let Some(first) = self.ranges.front() {
             if first.start > self.next {
@@ -353,7 +358,11 @@ impl Receiver {
         self.recent_len = kept;
     }
 
-    /// Stores a segment beyond a gap; acknowledges it at once if all of it was there.
+    /// Stores a segment beyond a gap. If all of it had arrived before, returns it for an immediate
+    /// acknowledgement.
+    /// 48. The first range that ends at or after the new one's start: usually the last, which the
+    ///     segment extends.
+    /// 49. Room for a window's worth of gaps, so that later losses do not allocate.
     fn insert(&mut self, segment: &Segment) -> Option<SackBlock> {
         self.stats.out_of_order += 1;
         let new = SackBlock { start: segment.seq, end: segment.end() };
@@ -395,7 +404,8 @@ impl Receiver {
         None
     }
 
-    /// Joins the ranges after `at` that the one there now reaches.
+    /// Merges the ranges after `at` that the range at `at` now reaches.
+    /// 51. The overlap was counted twice.
     fn merge_following(&mut self, at: usize, merged: &mut SackBlock) {
         while let Some(following) = self.ranges.get(at + 1).copied() {
             if following.start > merged.end {
@@ -409,7 +419,7 @@ impl Receiver {
         }
     }
 
-    /// Puts `block` first among the recent ones and drops those it contains.
+    /// Puts `block` first among the recent ones and removes those it contains.
     fn touch(&mut self, block: SackBlock) {
         if self.recent_len > 0
             && self.recent[0].start == block.start

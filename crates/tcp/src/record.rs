@@ -1,4 +1,4 @@
-//! What is known of one segment that was sent.
+//! State of one sent segment.
 
 use justfull_base::Instant;
 
@@ -9,14 +9,14 @@ pub(crate) const RETRANSMITTED: u8 = 4;
 /// Was ever retransmitted: its round trip is ambiguous.
 pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 
-/// One segment that was sent and is not yet cumulatively acknowledged. 24 bytes.
+/// A segment that was sent and is not yet cumulatively acknowledged. 24 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Record {
     /// First byte.
     pub(crate) seq: u64,
     /// When it last left.
     pub(crate) sent_at: Instant,
-    /// For a sacked record: all of the next `skip` records from here are sacked.
+    /// For a sacked record: the next `skip` records from here on are all sacked.
     pub(crate) skip: u32,
     /// Payload bytes.
     pub(crate) len: u16,
@@ -55,12 +55,12 @@ impl Record {
     }
 }
 
-/// Which of some segments left last: by time, and at one instant by sequence (RFC 8985 section 6.2,
-/// `RACK_sent_after`). The default is none, before all.
+/// Orders segments by when they last left: by time, and at one instant by sequence (RFC 8985
+/// section 6.2, `RACK_sent_after`). The default is none, before all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Latest {
     sent_at: Instant,
-    /// One more than the serial, so that the default is below all.
+    /// One more than the serial, so that the default is below all others.
     after: u64,
 }
 
@@ -88,7 +88,7 @@ impl Latest {
         if later { other } else { self }
     }
 
-    /// Meaningful if it is one.
+    /// Meaningless for the default.
     #[inline]
     pub(crate) const fn serial(self) -> u64 {
         self.after.wrapping_sub(1)

@@ -1,10 +1,10 @@
 //! The round-trip time and the retransmission timeout (RFC 6298).
 //!
-//! Two departures, both of Linux. (1) The variance that counts is the largest deviation seen in a
-//! round: with a sample for every acknowledgement RFC 6298's gains forget a round's extremes within
+//! Two deviations, both Linux's. (1) The variance term is the largest deviation seen in a round:
+//! with a sample for every acknowledgement, RFC 6298's gains forget the extremes of a round within
 //! a fraction of it (RFC 7323 appendix G). (2) The floor applies to the variance term, RTO = SRTT +
 //! max(min_rto, 4 RTTVAR): under seconds of queue the variance is small beside SRTT, and a floor on
-//! the sum would never bind.
+//! the sum would never apply.
 
 use justfull_base::Duration;
 
@@ -12,12 +12,13 @@ use justfull_base::Duration;
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: u64,
-    /// Running mean deviation, four times itself (that is, on the scale of the timeout's variance
-    /// term).
+    /// Running mean deviation times four (the scale of the timeout's variance term).
     deviation: u64,
-    /// Largest `deviation` of this round, at least the floor.
+    /// Largest `deviation` of this round, never below the floor.
     round_max: u64,
-    /// The variance term in force.
+    /// The variance term in use.
+    /// 8. RFC 6298 (2.3) with beta = 1/4. A fall of the RTT counts for an eighth: it does not
+    ///    endanger the timer, and would otherwise raise the timeout just when the queue drains.
     variance: u64,
     min: Duration,
     floor: u64,
@@ -74,7 +75,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes `rtt` into account for the minimum alone.
+    /// Uses `rtt` for the minimum only.
     pub(crate) fn observe_min(&mut self, rtt: Duration) {
         self.min = self.min.min(rtt);
     }
@@ -104,7 +105,7 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(32);
     }
 
-    /// The timer fired more than once without an acknowledgement that advanced.
+    /// True when the timer has fired more than once without an acknowledgement that advanced.
     pub(crate) fn has_backed_off_twice(&self) -> bool {
         self.backoff > 1
     }

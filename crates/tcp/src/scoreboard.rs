@@ -1,21 +1,21 @@
-//! What is outstanding: one record per segment in a ring, with the marks of RFC 6675's scoreboard.
+//! The outstanding segments: one record per segment in a ring, with the marks of RFC 6675's
+//! scoreboard.
 //!
-//! Every question of the RFC is answered from counters that are kept up to date, never by walking
-//! the window:
+//! Every question that the RFC asks is answered from counters kept up to date, never by walking the
+//! window:
 //!
 //! - `SetPipe()` is [`Scoreboard::pipe`], adjusted at each change of a mark.
-//! - `IsLost()` is monotone (with a segment all unsacked ones below it are lost), so one *edge*
-//!   separates the judged from the rest. The bytes and the discontiguous runs that are sacked above
-//!   the edge are counters. A segment once found lost stays so, also when a filled gap merges the
-//!   runs that told: the one departure from the RFC, which asks anew each time.
-//! - `NextSeg()` moves a second pointer that only advances (it falls back on a timeout alone).
-//! - A block that repeats what is known costs one comparison; a sacked run is crossed through skip
-//!   links that are shortened on use (path halving), so a rescanned block costs its number of new
-//!   segments.
+//! - `IsLost()` is monotone (if a segment is lost, so are all unsacked ones below it), so one
+//!   *edge* separates the judged from the rest. The bytes and the discontiguous runs sacked above
+//!   the edge are counters. A segment once found lost stays lost, even when a filled gap merges the
+//!   runs that proved it: the one deviation from the RFC, which asks again each time.
+//! - `NextSeg()` moves a second pointer that only advances (only a timeout moves it back).
+//! - A block that repeats known data costs one comparison. Skip links cross a sacked run and are
+//!   shortened on use (path halving), so a rescanned block costs its number of new segments.
 //!
 //! - Under RACK (RFC 8985) the edge moves by time instead, and retransmissions have a queue of
-//!   their own, since both the originals by serial and the retransmissions by queue are in order of
-//!   sending: see [`by_time`].
+//!   their own: originals by serial and retransmissions by queue are both in order of sending; see
+//!   [`by_time`].
 //!
 //! Records are numbered by *serials* that never repeat; the slot is the serial modulo the ring's
 //! power of two.
@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use by_time::Retransmissions;
 use justfull_base::Instant;
 
-/// First size of the ring, in segments.
+/// Initial size of the ring, in segments.
 const FIRST_SLOTS: usize = 16;
 
 /// The outstanding segments of one connection.
@@ -49,20 +49,20 @@ pub(crate) struct Scoreboard {
     runs_above: u32,
     /// Outstanding segments that are sacked.
     sacked_segments: u64,
-    /// Serials below have been retransmitted as far as they were lost: RFC 6675's `HighRxt`.
+    /// All lost segments below this serial have been retransmitted: RFC 6675's `HighRxt`.
     high_rxt: u64,
     /// One past the highest sacked serial.
     sacked_end: u64,
     mss: u64,
     dup_thresh: u32,
-    /// The blocks of the last acknowledgement: most come again.
+    /// The blocks of the last acknowledgement; most are repeated in the next.
     known: [SackBlock; 3],
-    /// What RACK needs; none where losses are found by counting.
+    /// RACK's state; none when losses are found by counting.
     again: Option<Retransmissions>,
 }
 
-/// Segments from the lowest outstanding one on, sent once each and never marked, that one
-/// acknowledgement delivers.
+/// The segments that one acknowledgement delivers, if they start at the lowest outstanding one,
+/// were sent once each and were never marked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainRun {
     /// Offset after the last of them.
@@ -74,7 +74,7 @@ pub(crate) struct PlainRun {
 }
 
 impl Scoreboard {
-    /// An empty scoreboard; `by_time`: losses are found by RACK instead of by counting.
+    /// An empty scoreboard. `by_time`: RACK finds losses, not counting.
     pub(crate) fn new(mss: u32, by_time: bool) -> Self {
         Self {
             slots: Vec::new(),
@@ -117,13 +117,13 @@ impl Scoreboard {
         self.nxt - self.una
     }
 
-    /// Some segment is marked lost and has not been delivered.
+    /// True when some segment is marked lost and has not been delivered.
     pub(crate) fn has_losses(&self) -> bool {
         self.lost_outstanding > 0
     }
 
-    /// Segments (or as many full-sized ones in bytes) that must be sacked above a hole for it to be
-    /// lost.
+    /// Number of segments (or full-sized equivalents in bytes) that must be sacked above a hole for
+    /// it to be lost.
     pub(crate) fn dup_thresh(&self) -> u32 {
         self.dup_thresh
     }
@@ -137,7 +137,7 @@ impl Scoreboard {
         u32::try_from(self.sacked_end.saturating_sub(self.first)).unwrap_or(u32::MAX)
     }
 
-    /// Segments that there is room for.
+    /// Capacity in segments.
     pub(crate) fn ring_len(&self) -> usize {
         self.slots.len()
     }
@@ -162,19 +162,19 @@ impl Scoreboard {
         self.slot_mut(serial)
     }
 
-    /// The most recently sent segment of what an acknowledgement delivered, to be asked before
-    /// anything is sent anew: a record that is no longer outstanding keeps its slot until then.
+    /// The most recently sent segment that an acknowledgement delivered. Call before sending
+    /// anything: until then a record no longer outstanding keeps its slot.
     pub(crate) fn newest(&self, delivery: &Delivery) -> Option<(u64, &Record)> {
         let serial = delivery.newest().serial();
         (delivery.segments > 0).then(|| (serial, self.slot(serial)))
     }
 
-    /// Serial of the lowest outstanding segment, and of the next that is sent for the first time.
+    /// Serials of the lowest outstanding segment, and of the next to be sent for the first time.
     pub(crate) fn serials(&self) -> (u64, u64) {
         (self.first, self.next)
     }
 
-    /// Highest offset that was delivered, in order or beyond a gap (RFC 8985's `RACK.fack`).
+    /// Highest offset delivered, in order or beyond a gap (RFC 8985's `RACK.fack`).
     pub(crate) fn fack(&self) -> u64 {
         if self.sacked_end > self.first { self.slot(self.sacked_end - 1).end() } else { self.una }
     }
@@ -193,7 +193,7 @@ impl Scoreboard {
         serial < self.next && self.slot(serial).has(SACKED)
     }
 
-    /// Appends new data, which leaves now.
+    /// Appends new data that leaves now.
     #[inline]
     pub(crate) fn push(&mut self, record: Record) {
         debug_assert!(record.seq == self.nxt && record.len > 0);
@@ -218,7 +218,7 @@ impl Scoreboard {
         self.slots = slots;
     }
 
-    /// Moves the edge over one record that is sacked or no longer matters.
+    /// Moves the edge past one record that is sacked or no longer matters.
     fn pass_edge(&mut self) {
         let record = self.slot(self.edge);
         if record.has(SACKED) {
@@ -230,8 +230,9 @@ impl Scoreboard {
         self.edge += 1;
     }
 
-    /// Takes the cumulative acknowledgement of all bytes below `cumulative`; a segment that is
-    /// acknowledged in part stays until the rest is.
+    /// Processes the cumulative acknowledgement of all bytes below `cumulative`. A partly
+    /// acknowledged segment stays until the rest is acknowledged.
+    /// 31. The most common case: sent once, neither sacked nor lost.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, delivery: &mut Delivery) {
         while self.first < self.next {
             let record = self.slot(self.first);
@@ -260,9 +261,9 @@ impl Scoreboard {
         self.high_rxt = self.high_rxt.max(self.first);
     }
 
-    /// What a cumulative acknowledgement of all bytes below `cumulative` delivers, where nothing
-    /// outstanding is marked, nothing of it ever was, and nothing beyond was sent before `latest`;
-    /// none else, and where it delivers no whole segment.
+    /// The run that a cumulative acknowledgement of all bytes below `cumulative` delivers. None if
+    /// it delivers no whole segment, if anything outstanding is marked, if any of the run ever was,
+    /// or if anything beyond it was sent before `latest`.
     #[inline(always)]
     pub(crate) fn plain_run(&self, cumulative: u64, latest: Latest) -> Option<PlainRun> {
         let marked = self.sacked_end > self.first || self.lost_outstanding > 0;
@@ -287,7 +288,9 @@ impl Scoreboard {
         (run.serial > self.first).then_some(run)
     }
 
-    /// As [`Self::acknowledge`] where that delivers `run`; returns what it collects.
+    /// Like [`Self::acknowledge`], for an acknowledgement that delivers `run`. Returns what it
+    /// collects.
+    /// 34. Never retransmitted, so they left in the order of their serials.
     #[inline(always)]
     pub(crate) fn acknowledge_plain(&mut self, run: &PlainRun) -> Delivery {
         let mut delivery = Delivery::new(self.una, run.sent_at);
@@ -303,7 +306,9 @@ impl Scoreboard {
         delivery
     }
 
-    /// Takes the blocks of one acknowledgement.
+    /// Processes the SACK blocks of one acknowledgement.
+    /// 36. The first block usually extends a known one: start after what is known.
+    /// 38. No segment is longer than the MSS, so at least this many lie before it.
     pub(crate) fn sack(&mut self, blocks: &[SackBlock], delivery: &mut Delivery) {
         for block in blocks {
             if block.end > self.una && block.end <= self.nxt && !self.known.contains(block) {
@@ -357,7 +362,7 @@ impl Scoreboard {
         low
     }
 
-    /// The first serial after the run of sacked records that `serial` is in.
+    /// The first serial after the run of sacked records that contains `serial`.
     fn after_run(&mut self, mut serial: u64) -> u64 {
         loop {
             let skip = self.slot(serial).skip;
@@ -389,8 +394,9 @@ impl Scoreboard {
         self.sacked_end = self.sacked_end.max(serial + 1);
     }
 
-    /// Marks what `IsLost()` says of RFC 6675: `dup_thresh` discontiguous runs, or more than
-    /// `dup_thresh - 1` full segments' bytes, are sacked above. Returns the bytes newly marked.
+    /// Applies RFC 6675's `IsLost()`: marks segments below `dup_thresh` discontiguous sacked runs,
+    /// or below more than `dup_thresh - 1` full segments' sacked bytes. Returns the bytes newly
+    /// marked.
     pub(crate) fn detect_losses(&mut self) -> u64 {
         let limit = u64::from(self.dup_thresh - 1) * self.mss;
         let before = self.lost_outstanding;
@@ -430,7 +436,7 @@ impl Scoreboard {
         self.mark_lost(self.first)
     }
 
-    /// Timeout: all that is not sacked is lost, retransmissions included; what is sacked stays so
+    /// Timeout: everything not sacked is lost, retransmissions included; what is sacked stays so
     /// (RFC 6675 section 5.1). Returns the bytes newly marked.
     pub(crate) fn mark_all_lost(&mut self) -> u64 {
         let before = self.lost_outstanding;
@@ -448,7 +454,8 @@ impl Scoreboard {
         self.lost_outstanding - before
     }
 
-    /// The losses were none: takes all marks back and judges anew from what is sacked.
+    /// There was no loss: removes all marks and judges again from what is sacked.
+    /// 45. A copy lost again counts as an original again, below what has been retransmitted.
     pub(crate) fn unmark_lost(&mut self) {
         self.pipe = 0;
         self.lost_outstanding = 0;
@@ -474,8 +481,8 @@ impl Scoreboard {
         }
     }
 
-    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before it,
-    /// one of which the retransmission is lost too.
+    /// `NextSeg()` rule 1: the lowest segment that is lost and not yet retransmitted; before that,
+    /// any whose retransmission is lost too.
     #[inline]
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         if self.has_losses() { self.next_of_lost() } else { None }
@@ -523,7 +530,7 @@ impl Scoreboard {
         (!self.slot(serial).has(RETRANSMITTED)).then_some(serial)
     }
 
-    /// `serial`, of which the record has its new time, leaves again. `rescue`: by rule 4, which
+    /// `serial`, whose record already has its new time, leaves again. `rescue`: by rule 4, which
     /// does not move `HighRxt`.
     pub(crate) fn mark_retransmitted(&mut self, serial: u64, rescue: bool) {
         let record = self.record_mut(serial);

@@ -2,12 +2,11 @@
 
 use justfull_base::Instant;
 
-/// Bytes of IPv4 and TCP headers with the timestamps option, which a segment adds to its payload on
-/// the IP layer.
+/// Bytes of IPv4 and TCP headers with the timestamps option, added to the payload on the IP layer.
 pub const HEADER_BYTES: u32 = 20 + 32;
 
-/// A data segment. `len` 0 is a window probe (RFC 9293 section 3.8.6.1), which the receiver answers
-/// at once.
+/// A data segment. `len` 0 is a window probe (RFC 9293 section 3.8.6.1), which the receiver
+/// acknowledges at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Stream offset of the first byte.
@@ -46,7 +45,7 @@ pub struct SackBlock {
 pub struct Ack {
     /// All bytes below this offset have arrived.
     pub cumulative: u64,
-    /// Advertised window: bytes beyond `cumulative` that the receiver takes.
+    /// Advertised window: bytes beyond `cumulative` that the receiver accepts.
     pub window: u64,
     /// Echo of the timestamp of the segment that caused the acknowledgement (RFC 7323 section
     /// 4.3).
@@ -65,8 +64,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// The first block tells of data that arrived twice: it lies below the cumulative point or
-    /// within the second block (RFC 2883 section 4).
+    /// True when the first block reports data that arrived twice: it lies below the cumulative
+    /// point or within the second block (RFC 2883 section 4).
     #[must_use]
     pub fn reports_duplicate(&self) -> bool {
         let [first, second, _] = self.sack;

@@ -5,8 +5,7 @@
 //! sacked segment leaves the pipe, which lets a new one out.
 //!
 //! A driver calls [`Sender::on_ack`] and [`Sender::on_timer`], then [`Sender::poll_transmit`] until
-//! it returns none, then arms [`Sender::next_timer`]. A timer that comes early or late does no
-//! harm.
+//! it returns none, then arms [`Sender::next_timer`]. An early or late timer does no harm.
 
 mod ack;
 mod detect;
@@ -33,7 +32,7 @@ use tail_probe::TailProbe;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SenderStats {
-    /// Segments sent, retransmissions included, probes not.
+    /// Segments sent, including retransmissions but not probes.
     pub segments_sent: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
@@ -43,7 +42,7 @@ pub struct SenderStats {
     pub bytes_retransmitted: u64,
     /// Bytes marked lost (a segment counts once per loss mark).
     pub bytes_lost: u64,
-    /// Acknowledgements taken.
+    /// Acknowledgements processed.
     pub acks: u64,
     /// Fast recoveries entered.
     pub fast_recoveries: u64,
@@ -65,15 +64,15 @@ pub struct SenderStats {
     pub duplicate_reports: u64,
 }
 
-/// What a plot shows of a sender.
+/// A sender's state for plots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SenderSnapshot {
-    /// Congestion window in force (PRR's during a reduction), in bytes.
+    /// Current congestion window (PRR's during a reduction), in bytes.
     pub cwnd: u64,
     /// Slow-start threshold in bytes; `u64::MAX` when there is none.
     pub ssthresh: u64,
-    /// Pacing rate in force, if segments are paced.
+    /// Current pacing rate, if segments are paced.
     pub pacing_rate: Option<BitRate>,
     /// Bytes in flight (RFC 6675's pipe).
     pub in_flight: u64,
@@ -87,8 +86,7 @@ pub struct SenderSnapshot {
     pub phase: &'static str,
 }
 
-/// Marks of the current round trip by sequence numbers: it ends when all that was sent at its start
-/// is acknowledged.
+/// A round trip by sequence numbers: it ends when all data sent by its start is acknowledged.
 #[derive(Clone, Debug, Default)]
 struct Round {
     end: u64,
@@ -107,7 +105,7 @@ struct Setup {
     nagle: bool,
     restart_after_idle: bool,
     always_pace: bool,
-    /// The settings or the control may ask for a pace.
+    /// The settings or the control may pace.
     paced: bool,
     max_reordering: u32,
     /// Losses are found by RACK.
@@ -126,25 +124,26 @@ pub struct Sender {
     pacer: Pacer,
     rack: Rack,
     tail: TailProbe,
-    /// The reduction under way, unless the control owns its window or PRR is off.
+    /// The current reduction, unless the control owns its window or PRR is off.
     prr: Option<Prr>,
     state: RecoveryState,
     /// The state ends when this offset is acknowledged (RFC 6675's `RecoveryPoint`).
     recovery_point: u64,
     /// The one rescue retransmission of this recovery has been used.
     rescued: bool,
-    /// The next retransmission leaves whatever the window says (RFC 6675 (4.3)).
+    /// The next retransmission ignores the window (RFC 6675 (4.3)).
     forced: bool,
-    /// When the first retransmission of this recovery left; none before it and once it is judged.
+    /// When the first retransmission of this recovery left. None before that, and once the
+    /// recovery is judged.
     first_retransmission: Option<Instant>,
-    /// Whether this recovery was needed has not been judged yet.
+    /// Whether this recovery was needed is not yet decided.
     unjudged: bool,
     f_rto: FRto,
     duplicate_acks: u32,
     /// End of what the application has written.
     written: u64,
     closed: bool,
-    /// First offset that the receiver does not take.
+    /// First offset beyond the receiver's window.
     window_end: u64,
     clamp: u64,
     round: Round,
@@ -152,13 +151,13 @@ pub struct Sender {
     ce_packets: u64,
     ce_bytes: u64,
     last_sent: Option<Instant>,
-    /// This and the next three: never while not armed.
+    /// This and the next three are "never" while not armed.
     rto_deadline: Instant,
     /// When RACK judges again.
     reorder_deadline: Instant,
     /// When to probe a closed window.
     persist_deadline: Instant,
-    /// While only the pacer holds data back.
+    /// Set while only the pacer holds data back.
     release_at: Instant,
     persist_backoff: u32,
     probe_due: bool,
@@ -166,21 +165,21 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of an established connection with nothing to send; the peer is taken to advertise
-    /// 64 KiB until its first acknowledgement.
+    /// A sender of an established connection with nothing to send. Until the first acknowledgement
+    /// the peer is assumed to advertise 64 KiB.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
     pub fn new(config: &SenderConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let cc = AnyControl::new(&config.cc, &birth(config)).map_err(|e| e.within("cc"))?;
         Self::with_control(config, cc)
     }
 
-    /// As [`Sender::new`], with a control of the caller's instead of the configured one.
+    /// Like [`Sender::new`], with the caller's control instead of the configured one.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
     pub fn with_control(config: &SenderConfig, cc: AnyControl) -> Result<Self, ConfigError> {
         config.validate()?;
         let by_time = config.recovery == Recovery::Rack;
@@ -233,8 +232,8 @@ impl Sender {
         })
     }
 
-    /// The application makes `bytes` more available; `u64::MAX`: it always has more. Nothing after
-    /// a close.
+    /// The application makes `bytes` more available; `u64::MAX` for an endless supply. Ignored
+    /// after a close.
     pub fn write(&mut self, bytes: u64) {
         if !self.closed {
             self.written = self.written.saturating_add(bytes);
@@ -246,8 +245,8 @@ impl Sender {
         self.closed = true;
     }
 
-    /// The application stops: it takes back what has never been sent, and closes. What is in flight
-    /// is still repaired.
+    /// The application stops: discards what was never sent, and closes. Data in flight is still
+    /// repaired.
     pub fn stop(&mut self) {
         self.written = self.board.nxt();
         self.closed = true;
@@ -283,7 +282,7 @@ impl Sender {
         self.board.pipe()
     }
 
-    /// The window in force in bytes: the control's, PRR's during a reduction, and never above the
+    /// The current window in bytes: the control's, or PRR's during a reduction, capped by the
     /// clamp.
     #[must_use]
     pub fn cwnd(&self) -> u64 {
@@ -294,14 +293,13 @@ impl Sender {
             .min(self.clamp)
     }
 
-    /// Sets a ceiling on the congestion window in bytes (a proxy's means to steer a flow); none
-    /// takes it away.
+    /// Caps the congestion window, in bytes (how a proxy steers a flow); none removes the cap.
     pub fn set_cwnd_clamp(&mut self, bytes: Option<u64>) {
         self.clamp = bytes.map_or(u64::MAX, |b| b.max(u64::from(self.setup.mss)));
     }
 
-    /// Sets the window in bytes, one MSS at least, where the control leaves that to its owner, as
-    /// `fixed` does; false for any other control, whose window stays. What is in flight beyond a
+    /// Sets the window to `bytes`, at least one MSS, for a control that leaves this to its owner,
+    /// such as `fixed`. Returns false, and changes nothing, for any other. Data in flight beyond a
     /// smaller window is not taken back.
     pub fn set_window(&mut self, bytes: u64) -> bool {
         self.cc.set_window(bytes)
@@ -339,7 +337,9 @@ impl Sender {
         &self.cc
     }
 
-    /// What a plot shows.
+    /// The state for plots.
+    /// 63. Linux doubles the rate below half of ssthresh, so that the last round of slow start is
+    ///     already gentle.
     #[must_use]
     pub fn snapshot(&self) -> SenderSnapshot {
         SenderSnapshot {
@@ -376,11 +376,11 @@ impl Sender {
     }
 }
 
-/// What a peer advertises before its first acknowledgement, in bytes (Linux's initial receive
-/// window is about this).
+/// What a peer is assumed to advertise before its first acknowledgement, in bytes (about Linux's
+/// initial receive window).
 const INITIAL_PEER_WINDOW: u64 = 65_536;
 
-/// What a control made from `config` is born with.
+/// What a control is created with under `config`.
 fn birth(config: &SenderConfig) -> Birth {
     Birth {
         mss: config.mss,

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers shared by the tests of this crate.
 
 use crate::control::{AckSample, Birth, Congestion, CongestionCause, RecoveryState};
 use justfull_base::{Duration, Instant};
@@ -10,7 +10,7 @@ pub(crate) fn birth() -> Birth {
     Birth { mss: 1448, initial_window: 10 * MSS }
 }
 
-/// An acknowledgement of `acked` bytes on a path in full use.
+/// An acknowledgement of `acked` bytes on a fully used path.
 pub(crate) fn sample(acked: u64) -> AckSample {
     AckSample {
         now: Instant::from_nanos(1),

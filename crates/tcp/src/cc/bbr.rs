@@ -58,15 +58,15 @@ use startup::FullPipe;
 
 /// 2 / ln 2: the smallest gain that doubles the delivery rate each round (draft section 4.2.2).
 const HIGH_GAIN: f64 = 2.885;
-/// Share of the estimated bandwidth at which is paced: one per cent less keeps queues from building
-/// (Linux).
+/// Pace at 99 % of the estimated bandwidth so that queues drain (Linux
+/// `bbr_pacing_margin_percent`).
 const PACING_MARGIN: f64 = 0.99;
-/// cwnd in `ProbeBW`, times BDP: room for delayed and aggregated acknowledgements.
+/// Gain on the BDP for cwnd in `ProbeBW`: leaves room for delayed and aggregated acknowledgements.
 const CWND_GAIN: f64 = 2.0;
-/// Rounds over which the bandwidth is a maximum: a cycle of eight phases and two (draft section
+/// Rounds in the bandwidth's maximum filter: one cycle of eight phases, plus two (draft section
 /// 4.1.1.4).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// Least window in segments: what delayed acknowledgements need to keep flowing.
+/// Minimum window in segments: enough for delayed acknowledgements to keep flowing.
 const MIN_WINDOW: u64 = 4;
 
 params! {
@@ -142,10 +142,10 @@ pub struct Bbr {
 }
 
 impl Bbr {
-    /// The control at the start of a connection.
+    /// A control for a new connection.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
     pub fn new(config: &BbrConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = u64::from(birth.mss);
@@ -179,12 +179,13 @@ impl Bbr {
         })
     }
 
-    /// The bandwidth in force in bytes per second: the policer's if there is one, else the maximum.
+    /// The current bandwidth in bytes per second: the policer's rate if it has one, else the
+    /// maximum.
     fn estimated_bandwidth(&self) -> u64 {
         self.policer.rate().unwrap_or_else(|| self.bandwidth.get())
     }
 
-    /// `gain` x `bandwidth` x smallest RTT in whole segments, rounded up; the initial window before
+    /// `gain` x `bandwidth` x smallest RTT in whole segments, rounded up. The initial window before
     /// the first RTT.
     fn bdp_segments(&self, bandwidth: u64, gain: f64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window / self.mss };
@@ -193,15 +194,14 @@ impl Bbr {
     }
 
     /// `segments` plus three bursts (one being built, one at the receiver, one in the driver), made
-    /// even so that delayed acknowledgements come in pairs, and two more while the bandwidth is
-    /// probed.
+    /// even so that delayed acknowledgements come in pairs, plus two while the bandwidth is probed.
     fn with_quanta(&self, segments: u64) -> u64 {
         let budget = (segments + 3 * self.burst_segments()).next_multiple_of(2);
         let probing = self.mode == Mode::ProbeBw && self.cycle.is_probing_up();
         budget + if probing { 2 } else { 0 }
     }
 
-    /// What should be in flight at `gain`, in bytes.
+    /// Target for the bytes in flight at `gain`.
     fn target_in_flight(&self, bandwidth: u64, gain: f64) -> u64 {
         self.with_quanta(self.bdp_segments(bandwidth, gain)) * self.mss
     }
@@ -234,7 +234,7 @@ impl Bbr {
         };
     }
 
-    /// Draft section 4.2.3: moves cwnd towards its target by what was acknowledged.
+    /// Draft section 4.2.3: moves cwnd towards its target by the bytes acknowledged.
     fn update_cwnd(&mut self, sample: &AckSample, bandwidth: u64) {
         if sample.acked > 0 && !self.recover_or_restore(sample) {
             let mut target = self.bdp_segments(bandwidth, self.cwnd_gain);
@@ -253,7 +253,8 @@ impl Bbr {
     }
 }
 
-/// `bytes` in `time`, per second, rounded down.
+/// `bytes` over `time`, per second, rounded down.
+/// 23. 2^33 x 10^9 is below 2^63, and no window delivers eight gigabytes in one sample.
 fn bytes_per_second(bytes: u64, time: Duration) -> u64 {
     // 2^33 x 10^9 is below 2^63: eight gigabytes in one sample are beyond any window.
     bytes.min(1 << 33) * 1_000_000_000 / time.as_nanos().max(1)

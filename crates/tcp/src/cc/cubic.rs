@@ -1,25 +1,25 @@
 //! CUBIC (RFC 9438) with `HyStart` (Ha and Rhee 2011, as in Linux) or `HyStart++` (RFC 9406).
 //!
-//! Controls the congestion window. After a reduction at window `W_max` the window follows, t
-//! seconds later, W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd_epoch) / C): steep at
-//! first, flat around `W_max`, steep again beyond (section 4.2). Each acknowledged segment moves
-//! cwnd by (target - cwnd) / cwnd, target = W(t + RTT) within [cwnd, 1.5 cwnd]. Where a Reno flow
-//! would have more, cwnd is that flow's estimate `W_est` (4.3). A congestion event multiplies by
-//! beta; when the window had not regained the last `W_max`, `W_max` is lowered further (fast
-//! convergence, 4.7). With `abe` an ECN echo multiplies by 0.85 instead (RFC 8511), since a queue
-//! that marks is shorter than one that drops.
+//! Controls the congestion window. After a reduction at window `W_max`, the window t seconds later
+//! is W(t) = C (t - K)^3 + W_max with K = cbrt((W_max - cwnd_epoch) / C): steep at first, flat
+//! around `W_max`, steep again beyond (section 4.2). Each acknowledged segment adds (target - cwnd)
+//! / cwnd to cwnd, with target = W(t + RTT) within [cwnd, 1.5 cwnd]. If a Reno flow would have
+//! more, cwnd is the estimate `W_est` of that flow (4.3). A congestion event multiplies by beta; if
+//! the window had not regained the last `W_max`, `W_max` is lowered further (fast convergence,
+//! 4.7). With `abe` an ECN echo multiplies by 0.85 instead (RFC 8511), since a queue that marks is
+//! shorter than one that drops.
 //!
 //! Defaults: C = 0.4, beta = 0.7, fast convergence (RFC 9438); `HyStart` on, ABE off, as Linux.
 //!
-//! Known weaknesses: fills any buffer. `HyStart` leaves slow start too early where the link itself
-//! is bursty, as a cell that serves a user once in 10 ms: the acknowledgement train then looks like
-//! a full pipe.
+//! Known weaknesses: fills any buffer. `HyStart` leaves slow start too early on bursty links, such
+//! as a cell that serves a user once in 10 ms: the acknowledgement train then looks like a full
+//! pipe.
 //!
 //! Deviations from RFC 9438: slow start adds all acknowledged bytes without RFC 3465's limit, as
-//! Linux (8 segments at most under `HyStart++`). The
-//! reduction starts from cwnd, not from `flight_size` (4.6 allows it), since cwnd grows only while
-//! it is in use (5.8). The epoch moves on by the time spent idle, as Linux, so that silence is not
-//! growth. A timeout also resets the epoch and keeps `W_max` by the rule of a loss.
+//! Linux (at most 8 segments under `HyStart++`). The reduction starts from cwnd, not from
+//! `flight_size` (4.6 allows it), since cwnd grows only while it is in use (5.8). Idle time shifts
+//! the epoch, as in Linux, so that silence is not growth. A timeout also resets the epoch, and sets
+//! `W_max` as a loss does.
 
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
@@ -64,18 +64,17 @@ pub const DOC: MethodDoc = MethodDoc {
     params: CubicConfig::params,
 };
 
-/// The parts of the state that a spurious reduction restores (RFC 9438 section 4.9). Windows in
-/// segments.
+/// The state that a spurious reduction restores (RFC 9438 section 4.9). Windows in segments.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     cwnd: f64,
     ssthresh: f64,
     w_max: f64,
-    /// Start of congestion avoidance; none: at the next acknowledgement.
+    /// Start of congestion avoidance. None: it starts at the next acknowledgement.
     epoch: Option<Instant>,
     k: f64,
     w_est: f64,
-    /// Window before the last reduction: from there on `W_est` grows as Reno (section 4.3).
+    /// Window before the last reduction; from there on `W_est` grows like Reno (section 4.3).
     cwnd_prior: f64,
 }
 
@@ -84,7 +83,7 @@ struct Curve {
 pub struct Cubic {
     c: f64,
     beta: f64,
-    /// Reno's growth that shares equally with beta: 3 (1 - beta) / (1 + beta).
+    /// Additive increase that gives Reno's fair share with beta: 3 (1 - beta) / (1 + beta).
     alpha: f64,
     fast_convergence: bool,
     mss: f64,
@@ -102,10 +101,10 @@ pub struct Cubic {
 const INFINITE: f64 = f64::INFINITY;
 
 impl Cubic {
-    /// The control at the start of a connection.
+    /// A control for a new connection.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
     pub fn new(config: &CubicConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = f64::from(birth.mss);
@@ -142,7 +141,7 @@ impl Cubic {
         self.cwnd_bytes = (self.curve.cwnd * self.mss) as u64;
     }
 
-    /// Section 4.2, Figure 2: the curve starts at the window of now and aims at `W_max`.
+    /// Section 4.2, Figure 2: the curve starts at the current window and aims at `W_max`.
     fn start_epoch(&mut self, now: Instant) {
         let curve = &mut self.curve;
         curve.epoch = Some(now);
@@ -179,8 +178,9 @@ impl Cubic {
         }
     }
 
-    /// Adds `acked` segments, or what HyStart leaves of them, up to the threshold; returns how many
+    /// Adds `acked` segments, or what HyStart allows of them, up to the threshold. Returns how many
     /// are left for congestion avoidance.
+    /// 21. Section 4.7: a flow that did not regain its last maximum gives up a share.
     fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
         if let Some(limit) = self.hystart.limit() {
             acked = acked.min(f64::from(limit));

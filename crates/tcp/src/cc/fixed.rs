@@ -1,18 +1,18 @@
-//! A fixed window: what the sender of RAPID's section 3.5 has, and what steers the radio leg of a
-//! proxy (Diarra et al. 2022).
+//! A fixed window: the sender of RAPID's section 3.5 has one, and a proxy steers its radio leg with
+//! one (Diarra et al. 2022).
 //!
-//! Controls the congestion window, which is `segments` of MSS, or what the owner of the sender set
-//! last ([`crate::Sender::set_window`]). It does not grow, and neither a loss nor an echo makes it
-//! smaller. After a timeout one segment leaves; the first acknowledgement that delivers something
-//! brings the window back. The rate on a path that is not full is window / RTT.
+//! Controls the congestion window, which is `segments` of MSS, or what the sender's owner set last
+//! ([`crate::Sender::set_window`]). It does not grow, and neither a loss nor an echo reduces it.
+//! After a timeout one segment leaves; the first acknowledgement that delivers something restores
+//! the window. The rate on a path that is not full is window / RTT.
 //!
 //! Defaults: 10 segments, the initial window of RFC 6928.
 //!
-//! Known weaknesses: it is no congestion control. A window above what the path holds loses in each
-//! round for as long as there is data, and the flow takes no notice of others: RFC 2914 forbids it
-//! on the Internet.
+//! Known weaknesses: it is no congestion control. A window above what the path holds causes losses
+//! in each round for as long as there is data, and the flow takes no notice of others: RFC 2914
+//! forbids it on the Internet.
 //!
-//! Deviations: none from the source, which does not tell what its sender does after a timeout.
+//! Deviations: none from the source, which does not say what its sender does after a timeout.
 
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart, Sent,
@@ -48,15 +48,15 @@ pub const DOC: MethodDoc = MethodDoc {
 pub struct Fixed {
     mss: u64,
     window: u64,
-    /// The timer fired and nothing has been delivered since.
+    /// The timer has fired and nothing has been delivered since.
     timed_out: bool,
 }
 
 impl Fixed {
-    /// The control at the start of a connection; it has no initial window but its own.
+    /// A control for a new connection. It ignores the sender's initial window.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
     pub fn new(config: &FixedConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         let mss = u64::from(birth.mss);

@@ -1,21 +1,20 @@
 //! NewReno (RFC 5681, RFC 6582) with appropriate byte counting (RFC 3465).
 //!
 //! Controls the congestion window. Slow start adds the bytes acknowledged, at most L = 2 segments
-//! for one acknowledgement (RFC 3465 section 2.2); congestion avoidance adds one segment for each
-//! window acknowledged; a loss or an ECN echo halves: ssthresh = max(FlightSize / 2, 2 SMSS) (RFC
-//! 5681 (4)); a timeout also falls back to one segment. With `abe` an echo multiplies by 0.8
-//! instead (RFC 8511).
+//! per acknowledgement (RFC 3465 section 2.2). Congestion avoidance adds one segment per window
+//! acknowledged. A loss or an ECN echo halves it: ssthresh = max(FlightSize / 2, 2 SMSS) (RFC 5681
+//! (4)). A timeout also falls back to one segment. With `abe` an echo multiplies by 0.8 instead
+//! (RFC 8511).
 //!
-//! Defaults: L = 2 since a delayed acknowledgement covers two segments; neither `HyStart` nor ABE,
-//! as the RFCs.
+//! Defaults: L = 2, since a delayed acknowledgement covers two segments; neither `HyStart` nor ABE,
+//! as in the RFCs.
 //!
-//! Known weaknesses: one segment per round is slow on long fat paths, and any buffer is filled
-//! before the window is cut.
+//! Known weaknesses: one segment per round is slow on long fat paths, and any buffer fills before
+//! the window is cut.
 //!
-//! Deviations: `FlightSize` is capped by the window, since limited transmit (RFC 3042) may have
-//! exceeded it. The window does not grow while the application or the receiver is what limits (the
-//! idea of RFC 7661). Recovery is the engine's (RFC 6675), in place of RFC 6582's partial
-//! acknowledgements.
+//! Deviations: the window caps `FlightSize`, since limited transmit (RFC 3042) may have exceeded
+//! it. The window does not grow while the application or the receiver is the limit (the idea of RFC
+//! 7661). Recovery is the engine's (RFC 6675), in place of RFC 6582's partial acknowledgements.
 
 use crate::control::{
     AckSample, Birth, Congestion, CongestionCause, CongestionController, IdleRestart,
@@ -64,10 +63,13 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// The control at the start of a connection.
+    /// A control for a new connection.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
+    /// 10. RFC 3465 section 2.1: one byte short of the window it does not grow; bytes beyond the
+    ///     window are kept.
+    /// 14. The application does not use the window, so the window stays.
     pub fn new(config: &NewRenoConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {

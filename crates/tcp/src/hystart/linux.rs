@@ -1,7 +1,7 @@
-//! `HyStart` (Ha and Rhee, "Taming the elephants", Computer Networks 2011) with Linux's constants:
-//! slow start ends when, within a round, acknowledgements keep coming closely for half the smallest
-//! RTT (the train of packets has filled the pipe), or when the smallest RTT of the round has risen
-//! by an eighth.
+//! `HyStart` (Ha and Rhee, "Taming the elephants", Computer Networks 2011) with Linux's constants.
+//! Slow start ends on one of two signs within a round: closely spaced acknowledgements keep coming
+//! for half the smallest RTT (the packet train has filled the pipe), or the round's smallest RTT
+//! has risen by an eighth.
 
 use crate::control::AckSample;
 use justfull_base::{Duration, Instant};
@@ -37,13 +37,13 @@ impl Default for Linux {
 }
 
 impl Linux {
-    /// Forgets the round under way.
+    /// Forgets the current round.
     pub(super) fn restart(&mut self) {
         *self = Self::default();
     }
 
-    /// True when slow start should end; to be asked on each acknowledgement in slow start, `cwnd`
-    /// in segments.
+    /// True when slow start should end. Call on each acknowledgement in slow start, with `cwnd` in
+    /// segments.
     pub(super) fn is_full(&mut self, sample: &AckSample, cwnd: f64) -> bool {
         let now = sample.now;
         if sample.sequence_round_start {

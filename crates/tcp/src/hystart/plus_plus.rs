@@ -1,7 +1,7 @@
-//! `HyStart++` (RFC 9406): a rise of the delay between two rounds leads into conservative slow
-//! start, which grows at a quarter of the pace; if the delay falls again within five rounds the
-//! rise was a mistake and slow start goes on, else it is over. Unlike HyStart it does not look at
-//! the acknowledgement train.
+//! `HyStart++` (RFC 9406): when the delay rises from one round to the next, conservative slow start
+//! begins, at a quarter of the growth. If the delay falls again within five rounds, the rise was a
+//! mistake and slow start resumes; otherwise it ends. Unlike HyStart it ignores the acknowledgement
+//! train.
 
 use super::Growth;
 use crate::control::AckSample;
@@ -13,18 +13,18 @@ const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
 /// RTT samples of a round before its delay counts.
 const N_RTT_SAMPLE: u32 = 8;
-/// By what conservative slow start divides the growth.
+/// Divisor of the growth in conservative slow start.
 const CSS_GROWTH_DIVISOR: u32 = 4;
 /// Rounds of conservative slow start before it ends.
 const CSS_ROUNDS: u32 = 5;
 
-/// State (section 4.2). A delay that is not known is [`Duration::MAX`].
+/// State (section 4.2). An unknown delay is [`Duration::MAX`].
 #[derive(Clone, Debug)]
 pub(crate) struct PlusPlus {
     last_round_min: Duration,
     round_min: Duration,
     samples: u32,
-    /// `cssBaselineMinRtt`; not known outside conservative slow start.
+    /// `cssBaselineMinRtt`; unknown outside conservative slow start.
     baseline: Duration,
     /// Rounds of conservative slow start so far.
     rounds: u32,
@@ -48,7 +48,7 @@ impl PlusPlus {
         self.baseline != Duration::MAX
     }
 
-    /// How slow start goes on at this acknowledgement.
+    /// How slow start continues at this acknowledgement.
     pub(super) fn growth(&mut self, sample: &AckSample) -> Growth {
         if sample.sequence_round_start {
             self.last_round_min = self.round_min;

@@ -47,8 +47,8 @@ fn hystart_waits_for_sixteen_segments() {
     }
 }
 
-/// What `HyStart++` says at the last of ten acknowledgements of each round, whose smallest RTTs are
-/// these.
+/// The decision of `HyStart++` at the last of ten acknowledgements of each round, given each
+/// round's smallest RTT.
 fn plus_plus(rounds_ms: &[u64]) -> Vec<Growth> {
     let mut detector = Detector::new(HyStart::PlusPlus);
     let mut said = Vec::new();

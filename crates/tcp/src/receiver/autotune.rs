@@ -1,22 +1,21 @@
-//! Growth of the advertised window (dynamic right-sizing, Fisk and Feng 2001, in Linux's form):
-//! once a round trip the window becomes twice what arrived in that round and 16 segments, and more
-//! while the rate itself grows, so that a sender in slow start is never the receiver's to hold
-//! back.
+//! Growth of the advertised window (dynamic right-sizing, Fisk and Feng 2001, in Linux's form).
+//! Once per round trip the window becomes twice what arrived in that round plus 16 segments, and
+//! more while the rate itself grows, so that the receiver never limits a sender in slow start.
 //!
-//! The receiver does not see round trips, as its acknowledgements carry no timestamps: the smallest
-//! time in which a full window arrived stands for it. That is the RTT when the window is what
-//! limits, which is when it matters, and more otherwise.
+//! The receiver does not see round trips, as its acknowledgements carry no timestamps; it uses the
+//! shortest time in which a full window arrived. That is the RTT when the window is the limit,
+//! which is when it matters, and longer otherwise.
 
 use justfull_base::{Duration, Instant};
 
-/// Segments that the window has beyond twice what arrived.
+/// Segments added to twice what arrived.
 const SLACK: u64 = 16;
 
 /// State of one receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Autotune {
     max: u64,
-    /// Smallest time in which a window of data arrived; longer than any before the first.
+    /// Shortest time in which a window of data arrived; the maximum before the first.
     round: Duration,
     /// Start of the window being timed, and the offset that ends it.
     timed_from: Option<Instant>,
@@ -41,8 +40,9 @@ impl Autotune {
         }
     }
 
-    /// All below `next` has arrived, in segments of `len` bytes, under a window of `window`. The
-    /// new window if it is to grow.
+    /// All below `next` has arrived, in segments of `len` bytes, under a window of `window`.
+    /// Returns the new window if it should grow.
+    /// 8. If saturated, it is still far above the maximum that caps it.
     pub(super) fn on_arrival(
         &mut self,
         now: Instant,

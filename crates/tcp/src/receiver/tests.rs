@@ -137,7 +137,7 @@ fn in_any_order_every_byte_is_delivered_once_and_the_blocks_are_what_is_held() {
     }
 }
 
-/// The windows offered while `rounds` of so many segments arrive, a round every 50 ms.
+/// The windows advertised while `rounds` of so many segments arrive, one round every 50 ms.
 fn offered(window: Window, rounds: &[u64]) -> Vec<u64> {
     let mut r = receiver(&ReceiverConfig { window, ..ReceiverConfig::default() });
     let mut index = 0;

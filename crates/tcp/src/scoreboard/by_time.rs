@@ -1,10 +1,10 @@
 //! Losses by time (RFC 8985 section 6.2 step 5), without walking the window.
 //!
-//! The RFC keeps all segments in one list by time of sending. Here the originals are in that order
-//! by serial, so that the edge separates the judged from the rest as it does when counting;
-//! retransmissions are in that order in a queue. An entry of the queue is void once its segment is
-//! delivered, found lost or sent again, and is dropped when it comes to the front. Segments lost
-//! again have a queue too, so that `HighRxt` need not fall back to them.
+//! The RFC keeps all segments in one list by time of sending. Here originals have that order by
+//! serial, so the edge separates the judged from the rest as it does when counting; retransmissions
+//! have it in a queue. A queue entry is void once its segment is delivered, found lost or sent
+//! again; it is dropped when it reaches the front. Segments lost again have a queue too, so that
+//! `HighRxt` need not fall back to them.
 
 use super::Scoreboard;
 use crate::rack::Judgement;
@@ -12,7 +12,7 @@ use crate::record::{LOST, Latest, RETRANSMITTED, SACKED};
 use alloc::collections::VecDeque;
 use justfull_base::{Duration, Instant};
 
-/// Retransmissions that a sender makes room for at its first one: 1 KiB.
+/// Number of retransmissions allocated at the first one: 1 KiB.
 const FIRST_ENTRIES: usize = 64;
 
 /// Queues of the retransmissions.
@@ -20,7 +20,8 @@ const FIRST_ENTRIES: usize = 64;
 pub(super) struct Retransmissions {
     /// In flight, in order of sending.
     sent: VecDeque<Latest>,
-    /// Serials of those found lost, to be sent once more.
+    /// Serials of those found lost, to be sent again.
+    /// 5. So that later losses do not allocate.
     lost: VecDeque<u64>,
 }
 
@@ -35,7 +36,7 @@ impl Retransmissions {
     }
 }
 
-/// What a look at the suspects found.
+/// Result of judging the suspects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Bytes newly marked lost.
@@ -45,14 +46,14 @@ pub(crate) struct Found {
 }
 
 impl Scoreboard {
-    /// Retransmissions may be in flight, as RACK counts them.
+    /// True when retransmissions may be in flight, as RACK counts them.
     #[inline]
     pub(super) fn has_retransmissions(&self) -> bool {
         self.again.as_ref().is_some_and(|again| !again.sent.is_empty())
     }
 
     /// False when nothing outstanding was sent before `latest`, as after every acknowledgement in
-    /// order: then there is nothing to judge.
+    /// order: nothing to judge.
     #[inline]
     pub(crate) fn has_suspects(&self, latest: Latest) -> bool {
         let Some(again) = &self.again else { return false };
@@ -67,7 +68,7 @@ impl Scoreboard {
             || Latest::new(record.sent_at, self.edge) < latest
     }
 
-    /// Marks lost what was sent before the latest delivered segment and has had its time.
+    /// Marks lost what was sent before the latest delivered segment and whose time is up.
     pub(crate) fn detect_losses_by_time(&mut self, by: &Judgement) -> Found {
         let mut found = Found { lost: 0, next: Instant::NEVER };
         while self.edge < self.next {
@@ -102,7 +103,7 @@ impl Scoreboard {
         found
     }
 
-    /// The retransmission in flight that was sent first; drops void entries on the way.
+    /// The earliest sent retransmission in flight; drops void entries on the way.
     fn oldest_retransmission(&mut self) -> Option<Latest> {
         loop {
             let sent = *self.again.as_ref()?.sent.front()?;
@@ -119,7 +120,7 @@ impl Scoreboard {
         }
     }
 
-    /// The retransmission of `serial` is lost (and with it, if it was not yet, the original).
+    /// The retransmission of `serial` is lost, and its original too if it was not yet marked.
     /// Returns its bytes.
     fn lose_again(&mut self, serial: u64) -> u64 {
         self.mark_lost(serial);
@@ -133,7 +134,7 @@ impl Scoreboard {
         len
     }
 
-    /// The first of the segments lost again that has not been sent since.
+    /// The first segment lost again and not sent since.
     pub(super) fn next_lost_again(&mut self) -> Option<u64> {
         loop {
             let serial = *self.again.as_ref()?.lost.front()?;
@@ -146,8 +147,12 @@ impl Scoreboard {
         }
     }
 
-    /// Timeout under RACK (RFC 8985 section 6.3): the lowest segment is lost, and so is all that
-    /// has had `patience`. Returns the bytes newly marked.
+    /// Timeout under RACK (RFC 8985 section 6.3): the lowest segment is lost, and so is everything
+    /// older than `patience`. Returns the bytes newly marked.
+    /// 16. A sacked segment is no longer in flight, though it stays at the front until the receiver
+    ///     acknowledges it.
+    /// 17. The lowest first, then all that is lost from there on. Only the queue knows what is lost
+    ///     beyond the edge.
     pub(crate) fn mark_lost_at_timeout(&mut self, now: Instant, patience: Duration) -> u64 {
         let by = Judgement { now, latest: Latest::new(Instant::NEVER, u64::MAX - 1), patience };
         let mut lost = self.detect_losses_by_time(&by).lost;

@@ -1,4 +1,5 @@
-//! The scoreboard against a transcription of RFC 6675 section 4 that walks every octet range anew.
+//! The scoreboard against a transcription of RFC 6675 section 4 that walks every octet range each
+//! time.
 
 use super::*;
 use justfull_base::{Instant, Rng};
@@ -9,7 +10,7 @@ fn delivery() -> Delivery {
     Delivery::new(0, Instant::ZERO)
 }
 
-/// RFC 6675 in its own words, segment by segment.
+/// RFC 6675 literally, segment by segment.
 #[derive(Clone, Debug, Default)]
 struct Plain {
     segments: Vec<PlainSegment>,
@@ -24,8 +25,8 @@ struct PlainSegment {
     seq: u64,
     len: u64,
     sacked: bool,
-    /// Found lost before or by timeout: it stays so even when filled gaps merge the runs that
-    /// told.
+    /// Found lost before, or by timeout. It stays lost even when filled gaps merge the runs that
+    /// proved it.
     declared: bool,
     retransmitted: bool,
 }
@@ -77,7 +78,7 @@ impl Plain {
     }
 }
 
-/// Production and transcription side by side, with a receiver that tells what has arrived.
+/// Scoreboard and transcription side by side, with a receiver that reports what has arrived.
 struct Pair {
     board: Scoreboard,
     plain: Plain,
@@ -106,7 +107,7 @@ impl Pair {
         self.arrived.push(false);
     }
 
-    /// The run of arrived segments around `index` as a block.
+    /// The run of arrived segments around `index`, as a block.
     fn block(&self, index: usize) -> SackBlock {
         let s = &self.plain.segments;
         let first = (0..index).rev().find(|&i| !self.arrived[i]).map_or(0, |i| i + 1);
@@ -161,7 +162,8 @@ impl Pair {
         self.plain.high_rxt = self.plain.high_ack;
     }
 
-    /// Everything was spurious: only what is sacked speaks.
+    /// Everything was spurious: only what is sacked counts.
+    /// 10. The holes are filled from the top: each block now spans all above it.
     fn forgive(&mut self) {
         self.board.unmark_lost();
         for s in &mut self.plain.segments {

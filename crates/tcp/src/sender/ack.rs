@@ -1,4 +1,4 @@
-//! What an acknowledgement changes.
+//! Processing of acknowledgements.
 
 use super::Sender;
 use super::spurious::FRto;
@@ -8,7 +8,7 @@ use crate::rate::{Delivery, RateSample};
 use crate::segment::Ack;
 use justfull_base::{Duration, Instant};
 
-/// What the steps of one acknowledgement tell each other.
+/// State shared by the steps of one acknowledgement.
 pub(super) struct Progress {
     pub(super) delivery: Delivery,
     pub(super) advanced: bool,
@@ -23,7 +23,7 @@ pub(super) struct Progress {
 }
 
 impl Sender {
-    /// Takes an acknowledgement. One that acknowledges data never sent is ignored (RFC 9293 section
+    /// Processes an acknowledgement. One for data never sent is ignored (RFC 9293 section
     /// 3.10.7.4).
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
         if ack.cumulative > self.board.nxt() {
@@ -36,7 +36,12 @@ impl Sender {
         self.check_twin(twin, |general| general.take_any(now, ack));
     }
 
-    /// Takes any acknowledgement.
+    /// Processes any acknowledgement, by the general path.
+    /// 5. A copy acknowledged sooner than any round trip is taken for its original, and so is one
+    ///    sent after the echoed timestamp.
+    /// 6. An acknowledgement that sacks has an older echo. Under a long queue, originals given up
+    ///    still arrive many smallest RTTs after their copies left, so a copy counts only after
+    ///    about the current RTT.
     #[inline(never)]
     pub(super) fn take_any(&mut self, now: Instant, ack: &Ack) {
         let mut progress = self.take_scoreboard(now, ack);
@@ -118,8 +123,8 @@ impl Sender {
         self.board.sack(ack.sack_blocks(), delivery);
     }
 
-    /// The window of the newest acknowledgement counts, also when its right edge moves back (RFC
-    /// 9293 section 3.8.6: shrinking is discouraged, yet a sender must bear it).
+    /// The window of the newest acknowledgement counts, even when its right edge moves back (RFC
+    /// 9293 section 3.8.6: shrinking is discouraged, but a sender must cope with it).
     #[inline(always)]
     pub(super) fn take_window(&mut self, ack: &Ack, advanced: bool) {
         if advanced || ack.cumulative >= self.board.una() {
@@ -132,8 +137,13 @@ impl Sender {
         }
     }
 
-    /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), retransmissions
-    /// included; one that only sacks is timed by the segment it sacks.
+    /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), even of
+    /// retransmissions. One that only sacks is timed by the segment it sacks.
+    /// 9. An ECN reduction lasts until the segment with CWR, the first beyond the point, is
+    ///    acknowledged. Until then the receiver keeps echoing the same mark (RFC 3168 section
+    ///    6.1.2).
+    /// 10. A window already being reduced for ECN is not reduced again (RFC 3168 section 6.1.2).
+    /// 11. The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
     #[inline(always)]
     pub(super) fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
         progress.round_start = progress.advanced && self.board.una() > self.round.end;

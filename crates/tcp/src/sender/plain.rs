@@ -1,8 +1,8 @@
-//! The short way of what is most common: an acknowledgement in order while nothing is lost, sacked,
-//! marked or sent again.
+//! A fast path for the most common case: an acknowledgement in order with nothing lost, sacked,
+//! marked or retransmitted.
 //!
-//! It is [`Sender::take_any`] without the steps that have nothing to do then. Debug builds take the
-//! general way too, on a copy, and compare the two.
+//! It is [`Sender::take_any`] without the steps that would do nothing. Debug builds run the general
+//! path too, on a copy, and compare the two.
 
 use super::Sender;
 use super::ack::Progress;
@@ -16,7 +16,7 @@ use alloc::format;
 use justfull_base::Instant;
 
 impl Sender {
-    /// What `ack` delivers if it is a plain one; none if it takes the general way.
+    /// What `ack` delivers if the fast path can take it; none if the general path must.
     #[inline(always)]
     pub(super) fn plain_run(&self, ack: &Ack) -> Option<PlainRun> {
         let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
@@ -28,7 +28,7 @@ impl Sender {
         self.board.plain_run(ack.cumulative, self.rack.latest())
     }
 
-    /// Takes a plain acknowledgement, which delivers `run`.
+    /// Processes an acknowledgement that delivers `run`, by the fast path.
     #[inline(always)]
     pub(super) fn take_plain(&mut self, now: Instant, ack: &Ack, run: PlainRun) {
         let prior_in_flight = self.board.pipe();
@@ -55,8 +55,8 @@ impl Sender {
         self.restart_timers(now, true);
     }
 
-    /// Sends all that may leave now: `send` is called with each segment. As
-    /// [`Sender::poll_transmit`], called until it answers none.
+    /// Calls `send` with each segment that may leave now. Same as calling [`Sender::poll_transmit`]
+    /// until it returns none.
     #[inline]
     pub fn transmit(&mut self, now: Instant, mut send: impl FnMut(Segment)) {
         if self.sends_plainly() {
@@ -79,8 +79,8 @@ impl Sender {
         }
     }
 
-    /// New data is in flight and more leaves as the window allows: nothing is lost, paced or
-    /// sampled, no probe is due.
+    /// True when new data is in flight and only the window holds more back: nothing is lost, paced
+    /// or sampled, and no probe is due.
     #[inline(always)]
     fn sends_plainly(&self) -> bool {
         self.state == RecoveryState::Open
@@ -94,7 +94,7 @@ impl Sender {
             && self.rto_deadline != Instant::NEVER
     }
 
-    /// Sends full segments of new data; true when the window alone holds back what is left.
+    /// Sends full segments of new data. True when only the window holds back the rest.
     #[inline(always)]
     fn send_plain(&mut self, now: Instant, send: &mut impl FnMut(Segment)) -> bool {
         let mss = self.mss_bytes();
@@ -132,15 +132,15 @@ impl Sender {
         held
     }
 
-    /// In debug builds a copy that takes the general way: always of a sender that never had much in
-    /// flight, now and then of another.
+    /// In debug builds, a copy for the general path: always for a sender that never had much in
+    /// flight, now and then for others.
     #[inline(always)]
     pub(super) fn twin(&self) -> Option<Box<Self>> {
         let compared = self.board.ring_len() <= 16 || self.stats.acks.is_multiple_of(256);
         (cfg!(debug_assertions) && compared).then(|| Box::new(self.clone()))
     }
 
-    /// Lets `twin` do the same by the `general` way.
+    /// Runs the same step on `twin` by the `general` path and compares.
     #[inline(always)]
     pub(super) fn check_twin(&self, twin: Option<Box<Self>>, general: impl FnOnce(&mut Self)) {
         if let Some(mut twin) = twin {

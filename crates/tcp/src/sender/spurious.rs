@@ -1,4 +1,4 @@
-//! Needless recoveries: by the echo of a timestamp (Eifel, RFC 3522) or by the next
+//! Detects needless recoveries: by the echo of a timestamp (Eifel, RFC 3522) or by the next
 //! acknowledgements (F-RTO, RFC 5682).
 
 use super::Sender;
@@ -10,13 +10,13 @@ use justfull_base::Instant;
 /// Steps of F-RTO with SACK (RFC 5682 section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FRto {
-    /// Not at work.
+    /// Inactive.
     #[default]
     Off,
-    /// Step 2: the timer's retransmission is on its way.
+    /// Step 2: the timer's retransmission is in flight.
     First,
-    /// Step 3: up to `left` new segments leave in place of what is lost; what lies beyond `point`
-    /// was sent after the first acknowledgement.
+    /// Step 3: up to `left` new segments leave in place of lost ones. Data beyond `point` was sent
+    /// after the first acknowledgement.
     Second { point: u64, left: u8 },
 }
 
@@ -24,8 +24,8 @@ pub(super) enum FRto {
 const NEW_SEGMENTS: u8 = 2;
 
 impl Sender {
-    /// Eifel detection: the first acknowledgement that advances after the first retransmission
-    /// echoes a timestamp older than it exactly when the original had arrived.
+    /// Eifel detection: the original had arrived exactly when the first acknowledgement that
+    /// advances after the first retransmission echoes a timestamp older than it.
     pub(super) fn judge_by_echo(&mut self, now: Instant, ack: &Ack, overtaken: u32) {
         let Some(first) = self.first_retransmission.take() else { return };
         self.unjudged = false;
@@ -34,7 +34,7 @@ impl Sender {
         }
     }
 
-    /// Takes the marks and the reduction back.
+    /// Undoes the marks and the reduction.
     fn undo(&mut self, now: Instant, overtaken: u32) {
         match self.state {
             RecoveryState::Recovery => {
@@ -58,8 +58,11 @@ impl Sender {
         self.f_rto = if wanted { FRto::First } else { FRto::Off };
     }
 
-    /// Steps 2 and 3 for an acknowledgement that `advanced` or, at least, delivered something
+    /// Steps 2 and 3 for an acknowledgement that `advanced` or at least delivered something
     /// (`new`).
+    /// 10. 2A: all is acknowledged. Without new data to send, the two cases cannot be told apart.
+    /// 11. 3A: data sent later has arrived and data sent before has not. 3B: originals still
+    ///     arrive.
     #[inline]
     pub(super) fn judge_by_next_acks(&mut self, now: Instant, advanced: bool, new: bool) {
         if self.f_rto != FRto::Off {
@@ -90,14 +93,14 @@ impl Sender {
         }
     }
 
-    /// True while new data goes in place of what is lost, or nothing does (step 2B).
+    /// True while new data leaves in place of lost data, or nothing does (step 2B).
     #[inline]
     pub(super) const fn prefers_new_data(&self) -> bool {
         matches!(self.f_rto, FRto::Second { .. })
     }
 
-    /// Sends up to two new segments; then the second acknowledgement, or the timer, must come
-    /// first.
+    /// Sends up to two new segments. After that it waits for the second acknowledgement or the
+    /// timer.
     #[cold]
     pub(super) fn send_instead_of_lost(&mut self, now: Instant) -> Option<Segment> {
         let FRto::Second { point, left } = self.f_rto else { return None };

@@ -1,10 +1,10 @@
-//! Tail loss probes (RFC 8985 section 7): when a flight's last acknowledgements do not come within
-//! two round trips, one segment more asks for them, so that RACK finds a lost tail instead of the
-//! retransmission timer.
+//! Tail loss probes (RFC 8985 section 7): if a flight's last acknowledgements do not arrive within
+//! two round trips, one more segment asks for them, so that RACK rather than the retransmission
+//! timer finds a lost tail.
 //!
-//! Of the RFC's conditions for sending a probe (one at a time, a new RTT sample in between) those
-//! that are known when the timer would be armed are asked then, so that a probe that may not be
-//! sent does not put off the timeout.
+//! The RFC has conditions for sending a probe (one at a time, a new RTT sample in between). Those
+//! known when the timer would be armed are checked then, so that a probe that may not be sent does
+//! not delay the timeout.
 
 use super::Sender;
 use crate::control::{CongestionCause, CongestionController, RecoveryState};
@@ -21,13 +21,13 @@ const INITIAL_PTO: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(super) struct TailProbe {
     enabled: bool,
-    /// `TLP.end_seq`: the probe is settled when this is acknowledged.
+    /// `TLP.end_seq`: acknowledging this settles the probe.
     end: Option<u64>,
     /// `TLP.is_retrans`.
     is_retransmission: bool,
-    /// An RTT was measured since the last probe.
+    /// An RTT has been measured since the last probe.
     sampled: bool,
-    /// A probe is to leave now.
+    /// A probe should leave now.
     due: bool,
     /// When the timer was started; never while it is off.
     since: Instant,
@@ -45,7 +45,7 @@ impl TailProbe {
         }
     }
 
-    /// Starts the timer anew unless a recovery is under way or RACK has something to go by (section
+    /// Restarts the timer unless a recovery is under way or RACK already has evidence (section
     /// 7.2).
     #[inline]
     pub(super) fn restart(&mut self, now: Instant, state: RecoveryState, sacked: u64) {
@@ -58,8 +58,8 @@ impl TailProbe {
         self.due = false;
     }
 
-    /// New data leaves: as [`TailProbe::restart`]; a timer that runs was allowed to, and would have
-    /// been stopped else.
+    /// New data leaves: like [`TailProbe::restart`], without its checks if the timer runs, since it
+    /// would otherwise have been stopped.
     #[inline]
     pub(super) fn on_new_data(&mut self, now: Instant, state: RecoveryState, sacked: u64) {
         if self.since == Instant::NEVER {
@@ -75,13 +75,13 @@ impl TailProbe {
         self.due = false;
     }
 
-    /// A recovery begins: the probe is no longer of interest.
+    /// A recovery begins: the probe no longer matters.
     pub(super) fn forget(&mut self) {
         self.stop();
         self.end = None;
     }
 
-    /// A probe has been sent and is not settled.
+    /// True when a probe has been sent and is not settled.
     #[inline]
     pub(super) const fn is_out(&self) -> bool {
         self.end.is_some()
@@ -114,16 +114,16 @@ impl Sender {
         (self.tail.since + pto).min(self.rto_deadline)
     }
 
-    /// The probe timer fired: the next segment to leave is a probe, and the timeout counts anew
-    /// (section 7.3).
+    /// The probe timer fired: the next segment is a probe, and the timeout starts again (section
+    /// 7.3).
     pub(super) fn call_for_probe(&mut self, now: Instant) {
         self.tail.stop();
         self.tail.due = true;
         self.rto_deadline = now + self.rtt.rto();
     }
 
-    /// `TLP_send_probe`: new data if there is any that the receiver takes, else the highest segment
-    /// again. Neither the window nor the pacer holds it back.
+    /// `TLP_send_probe`: new data if there is any within the receiver's window, else the highest
+    /// segment again. Neither the window nor the pacer holds it back.
     #[cold]
     pub(super) fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
         self.tail.stop();
@@ -142,9 +142,9 @@ impl Sender {
         Some(segment)
     }
 
-    /// `TLP_process_ack` (section 7.4.2): the loss of a single segment that the probe itself
-    /// repaired shows only in that the data beyond is acknowledged without a report that the
-    /// probe arrived twice; it is congestion all the same.
+    /// `TLP_process_ack` (section 7.4.2). When the probe itself repaired the loss of a single
+    /// segment, the only sign is that data beyond is acknowledged without a report that the probe
+    /// arrived twice. It is congestion all the same.
     #[inline]
     pub(super) fn judge_tail_probe(&mut self, now: Instant, ack: &Ack, advanced: bool) {
         if let Some(end) = self.tail.end

@@ -6,8 +6,8 @@ use justfull_base::Instant;
 
 impl Sender {
     /// The earliest of the retransmission timer, the tail probe, the reordering timer, the release
-    /// of a paced segment and the persist timer; none when nothing is due without an
-    /// acknowledgement or a write.
+    /// of a paced segment and the persist timer; none when only an acknowledgement or a write can
+    /// change anything.
     #[must_use]
     pub fn next_timer(&self) -> Option<Instant> {
         let loss = self.rto_deadline.min(self.reorder_deadline).min(self.probe_deadline());
@@ -15,7 +15,7 @@ impl Sender {
         (next != Instant::NEVER).then_some(next)
     }
 
-    /// A wake-up; acts on what is due at `now`. Segments that become free come from
+    /// A wake-up: handles what is due at `now`. Segments that may now leave come from
     /// [`Sender::poll_transmit`].
     pub fn on_timer(&mut self, now: Instant) {
         if self.reorder_deadline <= now {
@@ -34,8 +34,10 @@ impl Sender {
         }
     }
 
-    /// The oldest segment timed out again, no acknowledgement having advanced since it was sent by
-    /// the timer.
+    /// True when the oldest segment timed out again, with no acknowledgement that advanced since
+    /// the timer sent it.
+    /// 4. A repeated timeout keeps the first stamp: whichever copy arrives, an older echo means the
+    ///    original.
     pub(super) fn repeated_timeout(&self) -> bool {
         self.state == RecoveryState::Loss && self.rtt.has_backed_off_twice()
     }

@@ -1,4 +1,4 @@
-//! What may leave now.
+//! Decides what may leave now.
 
 use super::Sender;
 use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
@@ -8,7 +8,7 @@ use justfull_base::Instant;
 
 impl Sender {
     /// The next segment that may leave now; none when the window, the receiver, the pacer or the
-    /// application holds it back. Call it until it returns none.
+    /// application prevents it. Call until it returns none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.release_at = Instant::NEVER;
         if self.tail.is_due() {
@@ -50,7 +50,7 @@ impl Sender {
         self.send_new(now, len)
     }
 
-    /// No new data: the rate is the application's, and recovery may use its last rules (RFC 6675
+    /// No new data: the application limits the rate, and recovery may use its last rules (RFC 6675
     /// `NextSeg` 3, 4).
     #[inline(never)]
     fn run_dry(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
@@ -60,8 +60,8 @@ impl Sender {
         self.repair_speculatively(now, pipe, cwnd)
     }
 
-    /// RFC 6675 repairs what may be lost when there is nothing better to send; RACK waits until it
-    /// is.
+    /// RFC 6675 retransmits what may be lost when there is nothing better to send; RACK waits until
+    /// it is lost.
     fn repair_speculatively(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         let by_rules = self.state == RecoveryState::Recovery && !self.setup.by_time;
         if !by_rules || pipe + self.mss_bytes() > cwnd {
@@ -78,9 +78,9 @@ impl Sender {
         segment
     }
 
-    /// The receiver takes fewer bytes than there are: with nothing in flight a short segment or, if
-    /// the window is closed, a probe; otherwise the data waits for a larger window (RFC 9293
-    /// sections 3.8.6.1 and 3.8.6.2.1).
+    /// The receiver accepts fewer bytes than are ready. With nothing in flight, sends a short
+    /// segment or, if the window is closed, a probe. Otherwise the data waits for a larger window
+    /// (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
     #[inline(never)]
     fn send_into_small_window(
         &mut self,
@@ -114,7 +114,9 @@ impl Sender {
         None
     }
 
-    /// True when the pacer holds the next segment back; remembers until when.
+    /// True when the pacer holds the next segment back; stores until when.
+    /// 8. The timer now measures this copy: with seconds of queue it would otherwise fire before
+    ///    the copy can arrive.
     fn is_paced(&mut self, now: Instant) -> bool {
         if !self.setup.paced {
             return false;
@@ -181,7 +183,7 @@ impl Sender {
         Segment { seq, len, retransmission: true, sent_at: now, ect: false, cwr: false }
     }
 
-    /// What every data segment does on its way out.
+    /// What every data segment does as it leaves.
     #[inline(always)]
     fn leave(&mut self, now: Instant, len: u32, retransmission: bool) {
         let bytes = u64::from(len);

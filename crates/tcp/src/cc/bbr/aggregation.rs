@@ -1,7 +1,7 @@
-//! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG):
-//! on links that hold acknowledgements back and release them together, two BDPs are used up before
-//! the next batch comes. The largest excess of acknowledged over expected bytes in the last five to
-//! ten rounds is added to cwnd.
+//! Compensation of aggregated acknowledgements (Linux from 5.1; Cardwell et al., IETF 101 ICCRG).
+//! Some links hold acknowledgements back and release them together; two BDPs are then used up
+//! before the next batch. The largest excess of acknowledged over expected bytes in the last five
+//! to ten rounds is added to cwnd.
 //!
 //! A radio cell that serves a user once per scheduling period aggregates in just this way.
 
@@ -11,7 +11,7 @@ use justfull_base::{Duration, Instant};
 
 /// Rounds in each of the two halves of the window.
 const HALF_ROUNDS: u32 = 5;
-/// The excess counts up to what the bandwidth delivers in this time.
+/// The excess is capped at what the bandwidth delivers in this time.
 const MAX_EXCESS: Duration = Duration::from_millis(100);
 /// An epoch ends after this many segments even when the rate keeps up.
 const EPOCH_SEGMENTS: u64 = 0x000F_FFFF;
@@ -62,7 +62,8 @@ impl Bbr {
         *largest = excess.max(*largest);
     }
 
-    /// What is added to cwnd, in whole segments, once the pipe has been full.
+    /// Segments to add to cwnd, once the pipe has been full.
+    /// 9. 15 ms at 1 MB/s are 15 kB: the rate has just caught up, so a new epoch begins.
     pub(super) fn aggregation_segments(&self, bandwidth: u64) -> u64 {
         if !self.ack_aggregation || !self.full_pipe.reached {
             return 0;

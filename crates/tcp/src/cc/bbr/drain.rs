@@ -1,5 +1,5 @@
-//! Drain (draft section 4.3.3): after Startup the queue it made is let out, until no more than a
-//! BDP is in flight.
+//! Drain (draft section 4.3.3): after Startup, empties the queue it built until at most one BDP is
+//! in flight.
 
 use super::{Bbr, Mode};
 use crate::control::AckSample;

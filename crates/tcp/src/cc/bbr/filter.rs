@@ -1,5 +1,5 @@
-//! The maximum over a sliding window in constant space (Nichols; the draft's section 4.1.1.3): the
-//! best three samples with their times, so that when the best expires the next is at hand.
+//! A sliding-window maximum in constant space (Nichols; the draft's section 4.1.1.3). Keeps the
+//! best three samples with their times, so that the next is at hand when the best expires.
 
 /// A sample and the round it belongs to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -8,7 +8,7 @@ struct Sample {
     value: u64,
 }
 
-/// State; `best[0]` is the maximum, the others are the best of the later parts of the window.
+/// `best[0]` is the maximum; the others are the best of the later parts of the window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowedMax {
     best: [Sample; 3],
@@ -20,7 +20,9 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Takes `value` of `round`; samples more than `window` rounds old expire.
+    /// Adds `value` of `round`; samples more than `window` rounds old expire.
+    /// 5. A quarter of the window has passed without a second best: take it from the second
+    ///    quarter.
     pub(super) fn update(&mut self, window: u64, round: u64, value: u64) {
         let new = Sample { round, value };
         let best = &mut self.best;

@@ -10,7 +10,7 @@ const MAX_BURST: u64 = 65_535 - 320;
 /// Largest burst in segments (Linux counts them in seven bits).
 const MAX_BURST_SEGMENTS: u64 = 127;
 
-/// The rate that sends `window` bytes in `rtt`, with Startup's gain.
+/// The rate that sends `window` bytes in `rtt`, times Startup's gain.
 pub(super) fn initial_rate(window: u64, rtt: Duration) -> BitRate {
     rate(window as f64 / rtt.as_secs_f64(), HIGH_GAIN)
 }
@@ -20,8 +20,8 @@ fn rate(bytes_per_second: f64, gain: f64) -> BitRate {
 }
 
 impl Bbr {
-    /// Follows the bandwidth; until the pipe has been full the rate never falls, so that a slow
-    /// first sample does not hold Startup up.
+    /// Follows the bandwidth. Until the pipe has been full the rate never falls, so that a slow
+    /// first sample does not delay Startup.
     pub(super) fn update_pacing(&mut self, bandwidth: u64, gain: f64, srtt: Duration) {
         if !self.seen_rtt && !srtt.is_zero() {
             self.seen_rtt = true;

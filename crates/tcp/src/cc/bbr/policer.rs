@@ -1,15 +1,15 @@
-//! Long-term bandwidth (Linux `bbr_lt_bw_sampling`; Flach et al., SIGCOMM 2016): a token-bucket
-//! policer lets a burst pass and then drops what exceeds its rate. Two consecutive intervals with
-//! at least a fifth lost and with nearly the same throughput are taken for one, and their mean is
-//! used for 48 rounds.
+//! Long-term bandwidth (Linux `bbr_lt_bw_sampling`; Flach et al., SIGCOMM 2016). A token-bucket
+//! policer passes a burst and then drops what exceeds its rate. Two consecutive intervals with
+//! similar throughput, each with at least a fifth lost, indicate one; BBR then uses their mean for
+//! 48 rounds.
 
 use super::{Bbr, Mode, bytes_per_second};
 use crate::control::{AckSample, Congestion};
 use justfull_base::{Duration, Instant};
 
-/// Rounds of an interval, at least; four times as many end it without a result.
+/// Minimum rounds of an interval; four times as many end it without a result.
 const MIN_ROUNDS: u32 = 4;
-/// Share of lost to delivered bytes: 50 / 256.
+/// Minimum share of lost to delivered bytes: 50 / 256.
 const LOSS_SHARE: (u64, u64) = (50, 256);
 /// Two rates agree within an eighth or within 4 kbit/s.
 const RATE_SHARE: u64 = 8;
@@ -29,7 +29,7 @@ pub(super) struct Policer {
     lost: u64,
 }
 
-/// The counters that an interval is measured by.
+/// Counters at one end of an interval.
 struct Point {
     now: Instant,
     delivered: u64,
@@ -39,7 +39,7 @@ struct Point {
 }
 
 impl Policer {
-    /// The policer's rate, if one was found.
+    /// The policer's rate, if one has been detected.
     pub(super) fn rate(&self) -> Option<u64> {
         self.used.then_some(self.rate)
     }
@@ -49,7 +49,7 @@ impl Policer {
         (self.used, self.rate) = (true, rate);
     }
 
-    /// Forgets everything.
+    /// Resets all state.
     pub(super) fn reset(&mut self, now: Instant) {
         *self = Self { since: now, ..Self::default() };
     }
@@ -61,8 +61,8 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Takes one acknowledgement. An interval begins and ends with a loss, so that it holds whole
-    /// bucket fillings.
+    /// Processes one acknowledgement. An interval begins and ends with a loss, so that it spans
+    /// whole fillings of the bucket.
     fn sample(&mut self, point: &Point, round_start: bool) {
         if !self.sampling {
             if !point.new_losses {
@@ -117,7 +117,10 @@ impl Bbr {
         });
     }
 
-    /// A timeout is a loss that ends a round.
+    /// Counts a timeout as a loss that ends a round.
+    /// 12. A new interval begins where the last one ended.
+    /// 13. A first rate has no earlier one to agree with, even within 500 B/s of zero.
+    /// 14. The timeout ends a round.
     pub(super) fn sample_policer_at_timeout(&mut self, event: &Congestion) {
         self.take_point(&Point {
             now: event.now,

@@ -1,5 +1,5 @@
 //! `ProbeBW` (draft section 4.3.4): a cycle of eight phases of about one smallest RTT each. The
-//! first asks for a quarter more, the second lets out the queue that this made, the others cruise.
+//! first sends a quarter more, the second drains the queue that this built, the others cruise.
 
 use super::{Bbr, Mode};
 use crate::control::AckSample;
@@ -19,7 +19,7 @@ impl Cycle {
         GAINS[self.phase]
     }
 
-    /// In the phase that asks for more.
+    /// In the phase that probes for more.
     pub(super) fn is_probing_up(&self) -> bool {
         self.phase == 0
     }
@@ -31,8 +31,7 @@ impl Cycle {
 }
 
 impl Bbr {
-    /// Starts in any phase but the one that lets out a queue, at random, so that flows do not probe
-    /// together.
+    /// Starts in a random phase, but not the draining one, so that flows do not probe together.
     pub(super) fn enter_probe_bw(&mut self, now: Instant) {
         self.mode = Mode::ProbeBw;
         let back = self.rng.below(GAINS.len() as u64 - 1) as usize;
@@ -46,8 +45,8 @@ impl Bbr {
         }
     }
 
-    /// A cruising phase lasts one smallest RTT. Probing goes on until the extra quarter is in
-    /// flight or something is lost; draining ends early once no more than a BDP is in flight.
+    /// A cruising phase lasts one smallest RTT. Probing continues until the extra quarter is in
+    /// flight or something is lost. Draining ends early once at most one BDP is in flight.
     fn is_next_phase(&self, sample: &AckSample) -> bool {
         let full_length =
             self.min_rtt.is_some_and(|rtt| sample.now.since(self.cycle.started) > rtt);

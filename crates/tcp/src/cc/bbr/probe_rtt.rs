@@ -1,11 +1,11 @@
-//! The smallest RTT and `ProbeRTT` (draft section 4.3.5): when no smaller RTT was seen for 10 s,
-//! four segments in flight for 200 ms and a round let the queues of all flows run empty.
+//! The smallest RTT, and `ProbeRTT` (draft section 4.3.5): after 10 s without a smaller RTT, keeps
+//! four segments in flight for 200 ms and one round, so that the queues of all flows drain.
 
 use super::{Bbr, MIN_WINDOW, Mode};
 use crate::control::AckSample;
 use justfull_base::{Duration, Instant};
 
-/// Least time with little in flight.
+/// Minimum time with little in flight.
 const DURATION: Duration = Duration::from_millis(200);
 
 /// State.
@@ -71,7 +71,9 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// 50 ms were measured at 1 s, by a flow whose pipe was full.
+    /// An RTT of 50 ms measured at 1 s, by a flow that has filled the pipe.
+    /// 5. Exactly ten seconds are not too long. An acknowledgement that may have been delayed does
+    ///    not count.
     fn measured() -> Bbr {
         let mut bbr = control(&BbrConfig::default());
         (bbr.min_rtt, bbr.min_rtt_at) = (Some(Duration::from_millis(50)), at(1000));

@@ -1,5 +1,5 @@
-//! Loss recovery (draft section 4.2.3.4, "modulating cwnd in loss recovery"): in the first round as
-//! much leaves as is delivered, and afterwards the window of before comes back.
+//! Loss recovery (draft section 4.2.3.4, "modulating cwnd in loss recovery"): in the first round,
+//! sends only what is delivered; afterwards restores the previous window.
 
 use super::{Bbr, Mode};
 use crate::control::{AckSample, RecoveryState};
@@ -8,7 +8,7 @@ use crate::control::{AckSample, RecoveryState};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conservation {
     active: bool,
-    /// State of the engine at the last acknowledgement.
+    /// The engine's state at the last acknowledgement.
     pub(super) previous: RecoveryState,
     /// The window to return to.
     pub(super) prior_cwnd: u64,
@@ -22,7 +22,7 @@ impl Conservation {
 }
 
 impl Bbr {
-    /// Remembers the last window that no loss and no probe had lowered.
+    /// Saves the last window not lowered by a loss or a probe.
     pub(super) fn save_cwnd(&mut self) {
         let saved = &mut self.conservation;
         let undisturbed = saved.previous < RecoveryState::Recovery && self.mode != Mode::ProbeRtt;
@@ -74,8 +74,9 @@ mod tests {
         }
     }
 
-    /// Window, and whether it is settled, after `state` follows `previous`: 3 segments of 40 are
+    /// The window, and whether it is settled, when `state` follows `previous`: 3 segments of 40 are
     /// lost, one is acknowledged, 20 are in flight.
+    /// 8. Recovery begins with nothing in flight: the window is what is acknowledged.
     fn after(
         previous: RecoveryState,
         state: RecoveryState,

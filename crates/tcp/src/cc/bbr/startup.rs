@@ -1,5 +1,5 @@
-//! Startup and the estimator of a full pipe (draft section 4.3.2): three rounds in which the
-//! bandwidth did not grow by a quarter mean that more in flight only makes a queue.
+//! Startup and the full-pipe estimator (draft section 4.3.2): when the bandwidth has not grown by a
+//! quarter in three rounds, more data in flight only builds a queue.
 
 use super::{Bbr, Mode};
 use crate::control::AckSample;
@@ -12,14 +12,14 @@ const ROUNDS: u32 = 3;
 /// State.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
-    /// The pipe has been filled once.
+    /// The pipe has been full once.
     pub(super) reached: bool,
     bandwidth: u64,
     rounds: u32,
 }
 
 impl FullPipe {
-    /// Measures the growth anew, after a timeout or a reduction for nothing.
+    /// Restarts the growth measurement, after a timeout or a needless reduction.
     pub(super) fn forget_growth(&mut self) {
         self.bandwidth = 0;
         self.rounds = 0;
@@ -42,7 +42,7 @@ impl Bbr {
         full.reached = full.rounds >= ROUNDS;
     }
 
-    /// The state in which a flow without a reason for another one is.
+    /// Enters the state of a flow that has no reason for another.
     pub(super) fn leave_for_steady_state(&mut self, now: justfull_base::Instant) {
         if self.full_pipe.reached {
             self.enter_probe_bw(now);

@@ -1,5 +1,5 @@
-//! RACK on the scoreboard against a transcription of RFC 8985 section 6.2 that looks at every
-//! segment anew.
+//! RACK on the scoreboard against a transcription of RFC 8985 section 6.2 that examines every
+//! segment each time.
 
 use crate::rack::Judgement;
 use crate::rate::Delivery;
@@ -74,8 +74,7 @@ impl Pair {
         self.plain.iter().position(|s| !s.delivered).unwrap_or(self.plain.len())
     }
 
-    /// Sends again what is lost, or as a probe the last segment; each copy at an instant of its
-    /// own.
+    /// Sends lost segments again, or the last segment as a probe; each copy at a different instant.
     fn send_again(&mut self, probe: bool) {
         self.now += Duration::from_micros(10);
         let serial = if probe {
@@ -94,7 +93,7 @@ impl Pair {
         plain.again = true;
     }
 
-    /// An acknowledgement that delivers the segments `new`, of which the echo is `echo`.
+    /// An acknowledgement that delivers the segments `new` and echoes `echo`.
     fn deliver(&mut self, new: &[usize], echo: Instant) {
         let una = self.una();
         for &index in new {
@@ -134,7 +133,7 @@ impl Pair {
         }
     }
 
-    /// Step 5 on both sides; the moments of the next look are compared as far as one is due.
+    /// Step 5 on both sides. The times of the next look are compared if one is due.
     fn detect(&mut self, patience: Duration) {
         let before: u64 = self.plain.iter().filter(|s| s.lost && !s.delivered).count() as u64;
         let mut next = Instant::NEVER;

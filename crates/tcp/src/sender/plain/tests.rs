@@ -1,4 +1,4 @@
-//! The short way against the general one, over a path that loses, marks and reorders.
+//! The fast path against the general one, over a path that loses, marks and reorders.
 
 use super::*;
 use crate::cc::CcConfig;
@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::vec::Vec;
 
-/// Two senders that are told the same, one of which only knows the general way, and what is on its
-/// way from them and back.
+/// Two senders with the same input, one of them restricted to the general path, and what is in
+/// transit in both directions.
 struct Pair {
     short: Sender,
     general: Sender,
@@ -74,7 +74,8 @@ impl Pair {
         }
     }
 
-    /// What comes first happens: a segment or an acknowledgement arrives, or a timer fires.
+    /// Runs the earliest event: a segment or an acknowledgement arrives, or a timer fires.
+    /// 4. BBR, which paces and samples, never takes the fast path.
     fn step(&mut self) {
         let first = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
         let due = [
