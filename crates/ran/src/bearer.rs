@@ -1,11 +1,11 @@
-//! A data radio bearer, sender's side and UE's side: the queue of its SDUs, its limiter, and the
-//! SDU that is partly sent.
+//! A data radio bearer, at the sender and at the UE: its SDU queue, its limiter, and the SDU in
+//! transmission.
 //!
-//! Where grants are in packets, whole SDUs leave, as in T20 and E19. Where they are in bytes, the
-//! SDU at the head is cut at the grant's end and goes on in the next slot (TS 38.322 section
-//! 5.2.2.1, without header bytes). Where they are in resource blocks, a [`Link`] joins PDCP and
-//! RLC: it numbers, cuts and heads the SDUs as 3GPP says, and its receiving side puts them
-//! together.
+//! With grants in packets, whole SDUs leave (T20, E19). With grants in bytes, the SDU at the head
+//! is cut at the end of the grant and continues in the next slot (TS 38.322 section 5.2.2.1,
+//! without header bytes). With grants in resource blocks, a [`Link`] joins PDCP and RLC: it numbers
+//! and segments the SDUs and adds headers as 3GPP specifies, and its receiving side reassembles
+//! them.
 
 mod exit;
 mod in_flight;
@@ -41,20 +41,20 @@ pub(crate) struct Slot {
     pub(crate) length: Duration,
 }
 
-/// A slot from the point of view of one bearer, in the unit of grants: what it could carry for the
-/// bearer alone, and the bearer's share of what nobody used.
+/// A slot as one bearer sees it, in the unit of grants: what it could carry for this bearer alone,
+/// and the bearer's share of what nobody used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) capacity: u64,
     pub(crate) left: u64,
 }
 
-/// Why a bearer took nothing from a queue of SDAP.
+/// Why a bearer took nothing from an SDAP queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its limiter lets nothing in.
+    /// Its limiter admits nothing.
     Limited,
-    /// Nothing waits there, or the queue's AQM has dropped it all.
+    /// The queue is empty, or its AQM dropped everything.
     Empty,
 }
 
@@ -65,12 +65,12 @@ const NO_SLOT: u64 = u64::MAX;
 pub(crate) struct Bearer {
     queue: ManagedQueue,
     pub(crate) limiter: AnyLimiter,
-    /// The SDU that is being sent, reserved from the queue while `sending`.
+    /// The SDU in transmission, reserved from the queue while `sending`.
     head: Packet,
     sending: bool,
-    /// How many of its bytes are sent; 0 when there is none.
+    /// Bytes of it already sent; 0 when there is none.
     sent: u32,
-    /// The last slot the limiter was told of.
+    /// The last slot reported to the limiter.
     told_slot: u64,
     /// The last slot in which it sent, and how much, in the unit of grants.
     used: (u64, u64),
@@ -108,7 +108,7 @@ impl Bearer {
         RlcView { packets: u64::from(self.queue.backlog_packets()), bytes }
     }
 
-    /// An SDU comes from SDAP.
+    /// An SDU arrives from SDAP.
     #[inline(always)]
     pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: Packet, probe: &mut P) {
         if self.limiter.is_unlimited() {
@@ -122,8 +122,9 @@ impl Bearer {
         }
     }
 
-    /// Takes the next SDU of `queue`, one of SDAP's, that the limiter lets in, and returns its
-    /// size. What the AQM of `queue` drops on the way is gone.
+    /// Takes the next SDU that the limiter admits from `queue`, one of SDAP's, and returns its
+    /// size. SDUs that the AQM of `queue` drops on the way are gone.
+    /// 17. The AQM may have dropped the SDU that the limiter admitted and offered a larger one.
     #[inline(always)]
     pub(crate) fn take_from<P: Probe>(
         &mut self,
@@ -156,7 +157,7 @@ impl Bearer {
         Ok(size)
     }
 
-    /// Gives one whole SDU to the radio.
+    /// Sends one whole SDU.
     #[inline]
     pub(crate) fn pull_packet<P: Probe>(&mut self, now: Instant, probe: &mut P) -> Option<Packet> {
         let sdu = self.queue.dequeue(now, probe)?;
@@ -164,8 +165,7 @@ impl Bearer {
         Some(sdu)
     }
 
-    /// Gives up to `grant` bytes to the radio and returns how many; the SDUs whose last byte is
-    /// among them are delivered.
+    /// Sends up to `grant` bytes and returns how many. SDUs whose last byte is sent are delivered.
     #[inline]
     pub(crate) fn pull_bytes<D: Probe + Egress>(
         &mut self,
@@ -199,7 +199,7 @@ impl Bearer {
         grant - left
     }
 
-    /// Fills `content` with PDUs of up to `grant` bytes, headers of MAC included, and answers how
+    /// Fills `content` with PDUs of up to `grant` bytes, MAC headers included, and returns how
     /// many.
     pub(crate) fn pull_block<P: Probe>(
         &mut self,
@@ -227,8 +227,8 @@ impl Bearer {
         took
     }
 
-    /// Appends what each PDU here would take of a transport block, headers of MAC and RLC included,
-    /// as far as `most` bytes, and answers what all of them would.
+    /// Appends the size of each pending PDU in a transport block, MAC and RLC headers included, up
+    /// to `most` bytes in total. Returns the total of all of them.
     pub(crate) fn list_sdus(&self, most: u32, out: &mut Vec<u32>) -> u64 {
         let Some(link) = &self.link else { return 0 };
         let mut listed = 0;
@@ -251,8 +251,8 @@ impl Bearer {
         listed + unlisted
     }
 
-    /// What all PDUs here would take of transport blocks: as [`Self::list_sdus`] answers where it
-    /// lists all of them, and at least `most` where it stops there.
+    /// Bytes that all pending PDUs would take in transport blocks: the same as [`Self::list_sdus`]
+    /// returns if it lists all of them, and at least `most` if it stops there.
     pub(crate) fn backlog_on_air(&self) -> u64 {
         let Some(link) = &self.link else { return 0 };
         let mut begun = 0;
@@ -267,15 +267,16 @@ impl Bearer {
         begun + self.queue.waiting_bytes() + headers
     }
 
-    /// At least `most` bytes wait here, headers not counted, and may be sent.
+    /// True when at least `most` bytes, without headers, wait here and may be sent.
     pub(crate) fn fills(&self, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
         let begun = if self.sending { link.tx.head_left().unwrap_or(0) } else { 0 };
         !link.tx.is_stalled() && self.queue.waiting_bytes() + u64::from(begun) >= u64::from(most)
     }
 
-    /// All that waits here is one SDU, which goes whole into a transport block of `most` bytes and
-    /// leaves no trace in PDCP and RLC but its number: the UE has received all before it.
+    /// True when a single SDU waits, fits whole into a transport block of `most` bytes, and changes
+    /// nothing in PDCP and RLC but their sequence numbers: the UE has received everything before
+    /// it.
     pub(crate) fn is_light(&self, now: Instant, most: u32) -> bool {
         let Some(link) = &self.link else { return false };
         let fits = |sdu: &Packet| {
@@ -288,8 +289,8 @@ impl Bearer {
             && self.queue.peek().is_some_and(fits)
     }
 
-    /// Sends the SDU of a bearer that [is light](Self::is_light), and the UE delivers it; returns
-    /// its bytes on the air.
+    /// Sends and delivers the SDU of a bearer that [is light](Self::is_light). Returns its bytes on
+    /// the air.
     pub(crate) fn send_light<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -306,7 +307,8 @@ impl Bearer {
         link.bytes_of(sdu.size)
     }
 
-    /// It has something to send: SDUs, or what its RLC has to repeat.
+    /// True when it has SDUs or RLC retransmissions to send.
+    /// 27. The queue counts a partly sent SDU as backlog; only acknowledged mode holds more.
     pub(crate) fn wants_to_send(&self) -> bool {
         // An SDU that is partly sent counts as backlog of the queue; only acknowledged mode keeps
         // more.
@@ -314,7 +316,7 @@ impl Bearer {
         !self.queue.is_empty() || self.link.as_ref().is_some_and(repeats)
     }
 
-    /// How long the SDU that goes next has been here.
+    /// How long the next SDU has been here.
     pub(crate) fn head_age(&self, now: Instant) -> Duration {
         if self.sending {
             now.since(self.head.enqueued)
@@ -323,7 +325,7 @@ impl Bearer {
         }
     }
 
-    /// Tells the limiter of `slot`, which offered the bearer `offer`; grants are in `unit`.
+    /// Reports `slot`, which offered the bearer `offer`, to the limiter; grants are in `unit`.
     pub(crate) fn report(&mut self, slot: Slot, unit: CapacityUnit, offer: Offer) {
         self.told_slot = slot.k;
         let (used, remaining) = (self.used_in(slot.k), self.view().backlog(unit));
@@ -338,19 +340,19 @@ impl Bearer {
         });
     }
 
-    /// True when the limiter has not been told of slot `k`: the bearer was idle then.
+    /// True when the limiter has no report of slot `k`: the bearer was idle then.
     #[inline]
     pub(crate) fn misses(&self, k: u64) -> bool {
         self.told_slot != k
     }
 
-    /// It sent `amount` in slot `k`.
+    /// The bearer sent `amount` in slot `k`.
     #[inline]
     pub(crate) fn add_used(&mut self, k: u64, amount: u64) {
         self.used = (k, self.used_in(k) + amount);
     }
 
-    /// What it sent in slot `k`.
+    /// What the bearer sent in slot `k`.
     #[inline]
     pub(crate) fn used_in(&self, k: u64) -> u64 {
         if self.used.0 == k { self.used.1 } else { 0 }

@@ -1,11 +1,11 @@
-//! What there is mostly one of: QoS flows and bearers of a UE.
+//! Lists that mostly have one element: QoS flows and bearers of a UE.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 use core::slice;
 
-/// A list that keeps a sole item in place: in a cell of many UEs the way to it is what a packet
-/// costs most.
+/// Stores a single element inline. With thousands of UEs the cache miss on a `Vec` dominates the
+/// cost per packet.
 #[allow(clippy::large_enum_variant, reason = "the large variant is the common one")]
 pub(crate) enum Few<T> {
     One(T),
@@ -25,7 +25,7 @@ impl<T> From<Vec<T>> for Few<T> {
 }
 
 impl<T> Few<T> {
-    /// The item at `index`, without a slice in between.
+    /// The element at `index`, without a slice in between.
     ///
     /// # Panics
     /// When there is none.
@@ -63,10 +63,10 @@ impl<T> DerefMut for Few<T> {
     }
 }
 
-/// What `items` are, in a vector of their exact length: collecting results leaves room for four.
+/// Collects `items` into a vector of their exact length; collecting results reserves room for four.
 ///
 /// # Errors
-/// The first of `items` that is one.
+/// The first error among `items`.
 pub(crate) fn collect_exactly<T, E>(
     items: impl ExactSizeIterator<Item = Result<T, E>>,
 ) -> Result<Vec<T>, E> {

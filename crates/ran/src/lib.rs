@@ -1,9 +1,9 @@
-//! The downlink chain of a radio access network, from the user plane function to the slot: UPF ->
-//! SDAP (a queue per QFI) -> RLC (a queue per data radio bearer) -> MAC.
+//! The downlink of a radio access network, from the user plane function to the slot: UPF -> SDAP (a
+//! queue per QFI) -> RLC (a queue per data radio bearer) -> MAC.
 //!
 //! Pure: the caller owns the clock. [`Stack`] takes one input at a time (a packet or a wake) and
-//! says when it wants to be woken next; only `stack.rs` and what stands below it in `bearer` and
-//! `mac` call across layers.
+//! returns when it wants to be woken next. Only `stack.rs`, and `bearer` and `mac` below it, call
+//! across layers.
 //!
 //! ```
 //! use justfull_base::{Duration, Instant, Layer, Packet, Silent, SlotReport};

@@ -1,10 +1,9 @@
-//! Limiters: how much may sit in the RLC queue of a bearer, so that the rest waits where it can be
+//! Limiters: how much a bearer's RLC queue may hold. The rest waits above, where it can still be
 //! reordered.
 //!
-//! A limiter says how much more may enter now, and hears what the radio did in
-//! each slot. It keeps no count of what is queued: the stack shows it the queue itself
-//! ([`RlcView`]), so a packet that is dropped or discarded can never leave a limiter with a wrong
-//! count (T20's released DRQL stops for good after the first drop).
+//! A limiter returns how much more may enter now, and gets a report of each slot. It keeps no count
+//! of the queue: the stack shows it the queue itself ([`RlcView`]), so dropped and discarded
+//! packets cannot corrupt its state (T20's released DRQL stops for good after the first drop).
 
 mod bdp_5g;
 mod clairvoyant;
@@ -24,7 +23,7 @@ use justfull_base::{Duration, Instant, Packet, SlotForecast, SlotReport, kinds};
 /// The unit in which the MAC grants and limiters count.
 pub use crate::channel::CapacityUnit;
 
-/// What a bearer's RLC queue holds.
+/// Contents of a bearer's RLC queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RlcView {
     /// SDUs waiting or partly sent.
@@ -43,7 +42,7 @@ impl RlcView {
         }
     }
 
-    /// Part of what this counts went from `before` to `after`.
+    /// Updates a total, of which one part changed from `before` to `after`.
     #[inline]
     pub(crate) const fn change(&mut self, before: &Self, after: &Self) {
         self.packets = self.packets + after.packets - before.packets;
@@ -51,7 +50,7 @@ impl RlcView {
     }
 }
 
-/// What a limiter must know of the bearer it serves.
+/// What a limiter needs to know of the bearer it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimiterContext {
     /// Unit of grants and of the limiter's amounts.
@@ -75,8 +74,8 @@ impl LimiterContext {
 
 /// Decides how much may enter the RLC queue of one bearer. Amounts are in [`Limiter::unit`].
 ///
-/// Between two reports the stack asks any number of times. A bearer that is idle gets the report of
-/// the latest slot when it is next asked: that one report stands for all the idle slots before it.
+/// Between two reports the stack may ask any number of times. An idle bearer gets the report of the
+/// latest slot when the stack next asks; that one report stands for all idle slots before it.
 pub trait Limiter {
     /// Unit of what [`Limiter::room`] returns.
     fn unit(&self) -> CapacityUnit;
@@ -84,16 +83,16 @@ pub trait Limiter {
     /// How much more may enter at `now`; `u64::MAX` for no limit.
     fn room(&mut self, now: Instant, queue: &RlcView) -> u64;
 
-    /// An SDU larger than the room may enter when there is any room at all.
+    /// True when an SDU larger than the room may enter as long as there is any room.
     fn overdraws(&self) -> bool;
 
-    /// Told after an SDU of `amount` entered; `queue` includes it.
+    /// Called after an SDU of `amount` entered; `queue` includes it.
     fn on_admitted(&mut self, now: Instant, amount: u64, queue: &RlcView);
 
-    /// Told when the last byte of an SDU left for the radio.
+    /// Called when the last byte of an SDU has left for the radio.
     fn on_departed(&mut self, now: Instant, sojourn: Duration);
 
-    /// Told after each slot, where it [wants reports](Limiter::wants_reports).
+    /// Called after each slot if the limiter [wants reports](Limiter::wants_reports).
     fn on_slot(&mut self, report: &SlotReport);
 
     /// False when [`Limiter::on_slot`] does nothing and need not be called.
@@ -106,17 +105,17 @@ pub trait Limiter {
         false
     }
 
-    /// True when [`Limiter::on_forecast`] must be told of the next pull before each question.
+    /// True when [`Limiter::on_forecast`] must be called with the next pull before each query.
     fn wants_forecast(&self) -> bool {
         false
     }
 
-    /// Told what the next pull will take, where the driver's grant schedule is fixed.
+    /// Called with what the next pull will take, if the driver's grant schedule is fixed.
     fn on_forecast(&mut self, _forecast: &SlotForecast) {}
 }
 
-/// For limiters that A21 forwards in a burst: open at the first poll after each pull, shut until
-/// the next pull.
+/// For limiters that A21 forwards in a burst: open at the first poll after each pull, then closed
+/// until the next pull.
 #[derive(Clone, Copy, Debug)]
 struct FirstPoll {
     only: bool,
@@ -124,12 +123,12 @@ struct FirstPoll {
 }
 
 impl FirstPoll {
-    /// Shut after the first poll where `only`, otherwise always open.
+    /// With `only`, closed after the first poll; otherwise always open.
     const fn new(only: bool) -> Self {
         Self { only, poll: None }
     }
 
-    /// True while `now` is the instant of the first question after the last pull.
+    /// True while `now` is the instant of the first query since the last pull.
     #[inline]
     fn is_open(&mut self, now: Instant) -> bool {
         !self.only || *self.poll.get_or_insert(now) == now
@@ -167,7 +166,7 @@ kinds! {
 }
 
 impl AnyLimiter {
-    /// What `sdu` takes of the room.
+    /// How much of the room `sdu` uses.
     #[must_use]
     #[inline]
     pub fn amount(&self, sdu: &Packet) -> u64 {
@@ -181,7 +180,7 @@ impl AnyLimiter {
         matches!(self, Self::Unlimited(_))
     }
 
-    /// May `sdu` enter at `now`? The one place where overdraw is applied.
+    /// True when `sdu` may enter at `now`. The one place that applies overdraw.
     #[inline]
     pub fn admits(&mut self, now: Instant, sdu: &Packet, queue: &RlcView) -> bool {
         let room = self.room(now, queue);

@@ -1,8 +1,8 @@
 //! Medium access control: the slots, and what bearers send in them.
 //!
-//! A slot is served in one of three ways, each a file: whole packets ([`packets`]), bytes
-//! ([`bytes`]), or resource blocks of a carrier ([`rb`]). To add one: its file, which implements
-//! [`SlotService`], an arm of [`AnyService`] and of its `each!`.
+//! There are three ways to serve a slot, one file each: whole packets ([`packets`]), bytes
+//! ([`bytes`]), or resource blocks of a carrier ([`rb`]). To add one: a file that implements
+//! [`SlotService`], and an arm of [`AnyService`] and of its `each!`.
 
 mod bytes;
 mod cell;
@@ -21,7 +21,7 @@ use alloc::boxed::Box;
 use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Probe};
 
-/// What a slot offered and what of it was used, in the unit of [`SlotService::unit`].
+/// What a slot offered and how much was used, in the unit of [`SlotService::unit`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SlotUse {
     pub(crate) capacity: u64,
@@ -33,20 +33,19 @@ pub(crate) trait SlotService {
     /// What [`SlotUse`] counts: `packets`, `bytes` or `resource_blocks`.
     fn unit(&self) -> &'static str;
 
-    /// Most bytes of SDUs that one unit can carry.
+    /// The most SDU bytes that one unit can carry.
     fn most_bytes_per_unit(&self) -> u64;
 
-    /// `bearer` of the UE `ue` had nothing to send and has something.
+    /// `bearer` of the UE `ue` had nothing to send until now.
     fn join(&mut self, bearer: BearerId, ue: &mut UeRadio);
 
-    /// How many share a slot: bearers, or UEs, that have something to send.
+    /// How many share a slot: bearers, or UEs, with something to send.
     fn sharers(&self) -> usize;
 
-    /// What `slot` can carry, in the unit of grants, if all of it belongs to one UE with this
-    /// `channel`.
+    /// What `slot` can carry, in the unit of grants, if one UE with this `channel` has all of it.
     fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64;
 
-    /// Lets the bearers of `cell` send what `slot` carries, and offers them their parts of it
+    /// Lets the bearers of `cell` send what `slot` carries, and records what each was offered
     /// ([`Cell::offer`]).
     fn serve<D: Probe + Egress>(
         &mut self,
@@ -55,14 +54,14 @@ pub(crate) trait SlotService {
         exit: &mut Exit<'_, D>,
     ) -> SlotUse;
 
-    /// Packets that have left the RLC's queue and are neither delivered nor lost, and packets that
-    /// were lost so.
+    /// Packets that have left the RLC queue and are neither delivered nor lost, and packets lost
+    /// after leaving it.
     fn in_the_air(&self) -> (u64, u64) {
         (0, 0)
     }
 
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none where
-    /// nothing is lent.
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none if
+    /// slices do not lend.
     fn quantum(&self, _slice: usize) -> Option<f64> {
         None
     }
@@ -101,7 +100,7 @@ macro_rules! each {
 }
 
 impl AnyService {
-    /// The service that `config`'s cell asks for.
+    /// The service for the cell of `config`.
     ///
     /// # Errors
     /// The field that is out of bounds.

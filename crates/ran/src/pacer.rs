@@ -1,4 +1,4 @@
-//! Pacers: how much the SDAP queue should hold, and so when the UPF may send it the next packet.
+//! Pacers: how much the SDAP queue should hold, and so when the UPF may send the next packet.
 
 mod clairvoyant;
 mod unpaced;
@@ -10,7 +10,7 @@ use crate::limiter::CapacityUnit;
 use alloc::boxed::Box;
 use justfull_base::{Duration, Instant, kinds};
 
-/// What a pacer must know of the SDAP queue it feeds.
+/// What a pacer needs to know of the SDAP queue it feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacerContext {
     /// Unit of the pacer's amounts.
@@ -32,36 +32,36 @@ impl PacerContext {
     }
 }
 
-/// What one poll of SDAP did with one QFI queue. Amounts are in the pacer's unit.
+/// What one SDAP poll did with one QFI queue. Amounts are in the pacer's unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SdapPoll {
     /// Moved to the RLC by this poll.
     pub moved: u64,
     /// Left in the queue.
     pub backlog: u64,
-    /// What the RLC would still have taken after it; `u64::MAX` for no limit.
+    /// What the RLC would still have admitted after it; `u64::MAX` for no limit.
     pub room: u64,
 }
 
 /// Decides how much one SDAP queue should hold.
 pub trait Pacer {
-    /// Asked once per opportunity of the UPF: the backlog wanted in SDAP now; `u64::MAX` for no
-    /// limit.
+    /// The backlog wanted in SDAP now; `u64::MAX` for no limit. Called once per opportunity of the
+    /// UPF.
     fn occupancy(&mut self, now: Instant) -> u64;
 
-    /// Told when packets of `amount` entered the SDAP queue.
+    /// Called when packets of `amount` entered the SDAP queue.
     fn on_enqueued(&mut self, amount: u64);
 
-    /// Told after each poll of a queue that holds or held something.
+    /// Called after each poll of a queue that holds or held something.
     fn on_poll(&mut self, now: Instant, poll: &SdapPoll);
 
-    /// True when [`Pacer::on_need`] must be told before each question.
+    /// True when [`Pacer::on_need`] must be called before each query.
     fn wants_forecast(&self) -> bool {
         false
     }
 
-    /// Told what SDAP must hold so that its polls before the UPF's next opportunity can bring what
-    /// the radio takes.
+    /// Called with what SDAP must hold so that its polls before the UPF's next opportunity can
+    /// bring what the radio takes.
     fn on_need(&mut self, _need: u64) {}
 }
 
@@ -85,7 +85,7 @@ kinds! {
 }
 
 impl AnyPacer {
-    /// True when the UPF sends what it has.
+    /// True when the UPF sends everything it has.
     #[must_use]
     pub fn is_unpaced(&self) -> bool {
         matches!(self, Self::Unpaced(_))
@@ -123,7 +123,7 @@ mod tests {
     const PACKETS: PacerContext =
         PacerContext { unit: CapacityUnit::Packets, slot: Duration::from_millis(10), mtu: 1500 };
 
-    /// Wants as much as it has heard of calls.
+    /// Wants more with every call that it records.
     #[derive(Default)]
     struct Own(Vec<&'static str>);
 

@@ -1,21 +1,23 @@
-//! Packet data convergence: numbers packets, says which are too old to be sent, and puts what the
-//! RLC delivers back in order.
+//! Packet data convergence: numbers packets, decides which are too old to be sent, and puts what
+//! the RLC delivers back in order.
 //!
 //! Source: TS 38.323 sections 5.2.1 (transmitting), 5.2.2 (receiving), 5.3 (discard), 6.2.2
 //! (headers), 7.1 to 7.3; TS 36.323 has the same headers with SNs of 12 and 18 bits. Controls order
-//! and age: an SDU that waited discardTimer is not sent; what arrives out of order waits for
-//! t-Reordering at most.
+//! and age: an SDU that has waited discardTimer is not sent; what arrives out of order waits at
+//! most t-Reordering.
 //!
-//! Formula: a COUNT is an HFN above an SN; the receiver takes, of the COUNTs with the SN that came,
-//! the one within half of the SN space from RX_DELIV.
+//! Formula: a COUNT is an HFN followed by an SN. Of the COUNTs with the received SN, the receiver
+//! takes the one within half of the SN space from RX_DELIV.
 //!
 //! Defaults: SN of 12 bits; no discardTimer (infinity, TS 38.331 section 9.2.1); t-Reordering 100
 //! ms, which the standard leaves to the network: more than t-Reassembly and a few retransmissions,
-//! so that RLC gives up first. Known weaknesses: in order delivery holds back everything behind a
-//! lost packet for t-Reordering. Deviations from the source: no ciphering, integrity, header
-//! compression or status reports, which change no time here; any time between the standard's least
-//! and greatest is taken; infinity is written 0 (discardTimer) and t-Reordering is never infinite;
-//! a COUNT has 64 bits, so that it need not be protected from wrapping.
+//! so that RLC gives up first. Known weaknesses: in-order delivery holds back everything behind a
+//! lost packet for t-Reordering.
+//!
+//! Deviations from the source: no ciphering, integrity, header compression or status reports, none
+//! of which change time here; any time between the standard's least and greatest is allowed;
+//! infinity is written 0 (discardTimer) and t-Reordering is never infinite; a COUNT has 64 bits, so
+//! it need not be protected from wrapping.
 
 use crate::pdu::SduHandle;
 use alloc::boxed::Box;
@@ -76,7 +78,7 @@ pub struct PdcpTx {
 }
 
 impl PdcpTx {
-    /// A side that has numbered nothing.
+    /// A transmitting side that has numbered nothing.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -87,9 +89,9 @@ impl PdcpTx {
         Ok(Self { next: 0, discard, sn_bits: config.sn_bits })
     }
 
-    /// The SN of the packet that is handed to the RLC now. Of 2^(sn_bits - 1) packets in flight the
-    /// oldest must arrive before another is numbered (TS 38.323 section 5.2.1), or the receiver
-    /// takes one for another.
+    /// The SN of the packet handed to the RLC now. With 2^(sn_bits - 1) packets in flight the
+    /// oldest must arrive before another is numbered (TS 38.323 section 5.2.1); otherwise the
+    /// receiver mistakes one for another.
     #[inline]
     pub fn number(&mut self) -> u32 {
         let sn = (self.next & ((1 << self.sn_bits) - 1)) as u32;
@@ -97,7 +99,7 @@ impl PdcpTx {
         sn
     }
 
-    /// TX_NEXT, the COUNT of the packet that is numbered next.
+    /// TX_NEXT, the COUNT of the next packet.
     #[must_use]
     #[inline]
     pub const fn next(&self) -> u64 {
@@ -111,7 +113,7 @@ impl PdcpTx {
         if self.sn_bits == 12 { 2 } else { 3 }
     }
 
-    /// True when a packet that came from above at `arrived` must not be sent any more (TS 38.323
+    /// True when a packet that arrived from above at `arrived` must no longer be sent (TS 38.323
     /// section 5.3).
     #[must_use]
     #[inline]
@@ -120,16 +122,16 @@ impl PdcpTx {
     }
 }
 
-/// What became of a packet that the RLC delivered.
+/// The outcome for a packet that the RLC delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PdcpOutcome {
-    /// Delivered, or waiting for one before it.
+    /// Delivered, or waiting for an earlier one.
     Accepted,
     /// Dropped: its number was received before, or was given up.
     Dropped,
 }
 
-/// A place behind RX_DELIV.
+/// A COUNT after RX_DELIV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Missing,
@@ -137,13 +139,13 @@ enum Place {
     Delivered,
 }
 
-/// Receiving side; 32 B while all comes in order. From the first gap on 80 B, and 16 B for each
-/// number from the first missing to the highest received, at most half of the SN space.
+/// Receiving side; 32 B while everything arrives in order. From the first gap on 80 B, plus 16 B
+/// for each number from the first missing to the highest received, at most half of the SN space.
 #[derive(Clone, Debug)]
 pub struct PdcpRx {
-    /// RX_DELIV: the first COUNT that is not delivered.
+    /// RX_DELIV: the first COUNT not yet delivered.
     deliv: u64,
-    /// Made at the first gap.
+    /// Allocated at the first gap.
     reordering: Option<Box<Reordering>>,
     t_reordering: Duration,
     sn_bits: u8,
@@ -155,9 +157,9 @@ pub struct PdcpRx {
 struct Reordering {
     /// RX_REORD: the COUNT after the one that started t-Reordering.
     reord: u64,
-    /// What came from RX_DELIV on; RX_NEXT is behind its end.
+    /// What arrived from RX_DELIV on; RX_NEXT is one past its end.
     places: VecDeque<Place>,
-    /// End of t-Reordering.
+    /// Expiry of t-Reordering.
     timer: Instant,
 }
 
@@ -166,7 +168,7 @@ impl Reordering {
         Self { reord: 0, places: VecDeque::new(), timer: Instant::NEVER }
     }
 
-    /// RX_DELIV moves to the first COUNT that did not come.
+    /// RX_DELIV moves to the first COUNT that has not arrived.
     fn deliver_in_order(&mut self, deliv: &mut u64, deliver: &mut impl FnMut(SduHandle)) {
         while let Some(&place) = self.places.front().filter(|&&place| place != Place::Missing) {
             self.pop(place, deliv, deliver);
@@ -193,7 +195,7 @@ impl Reordering {
 }
 
 impl PdcpRx {
-    /// A side that has received nothing.
+    /// A receiving side that has received nothing.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -217,14 +219,15 @@ impl PdcpRx {
         (ahead <= mask / 2).then_some(ahead as usize)
     }
 
-    /// All packets with COUNTs before `count` were delivered, and none waits for one before it.
+    /// True when all packets with COUNTs before `count` are delivered and none waits for an earlier
+    /// one.
     #[must_use]
     #[inline]
     pub fn has_all_before(&self, count: u64) -> bool {
         self.deliv == count && self.reordering.as_ref().is_none_or(|held| held.places.is_empty())
     }
 
-    /// Takes from the RLC the packet with the COUNT that [is next](Self::has_all_before), which is
+    /// Receives from the RLC the packet whose COUNT [is next](Self::has_all_before); it is
     /// delivered at once.
     #[inline]
     pub fn receive_next(&mut self) {
@@ -232,9 +235,8 @@ impl PdcpRx {
         self.deliv += 1;
     }
 
-    /// Takes a packet from the RLC; `deliver` gets it, and those that waited for it, in order. An
-    /// SN beyond its field is dropped.
-    /// TS 38.323 v17 clause 5.2.2.1.
+    /// Receives a packet from the RLC. `deliver` gets it, and those that waited for it, in order.
+    /// An SN too large for its field is dropped. TS 38.323 v17 clause 5.2.2.1.
     #[inline]
     pub fn receive(
         &mut self,
@@ -270,15 +272,14 @@ impl PdcpRx {
         PdcpOutcome::Accepted
     }
 
-    /// When [`Self::on_timeout`] has something to do: the end of t-Reordering.
+    /// When [`Self::on_timeout`] has work: the expiry of t-Reordering.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         self.reordering.as_ref().map(|held| held.timer).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-Reordering may have ended: what misses before RX_REORD is given up, what waited for it is
-    /// delivered (section 5.2.2.2).
-    /// TS 38.323 v17 clause 5.2.2.2.
+    /// t-Reordering may have expired: gives up what is missing before RX_REORD and delivers what
+    /// waited for it. TS 38.323 v17 clause 5.2.2.2.
     pub fn on_timeout(&mut self, now: Instant, mut deliver: impl FnMut(SduHandle)) {
         let Some(held) = &mut self.reordering else { return };
         if now < held.timer || held.timer == Instant::NEVER {
@@ -304,7 +305,7 @@ pub fn encode(sn_bits: u8, sn: u32, out: &mut alloc::vec::Vec<u8>) {
     }
 }
 
-/// The SN of a data PDU; none when it is a control PDU, or too short for its header and a byte.
+/// The SN of a data PDU; none for a control PDU, or one too short for its header and a byte.
 #[must_use]
 pub fn decode(sn_bits: u8, bytes: &[u8]) -> Option<u32> {
     let sn = match (sn_bits, bytes) {

@@ -1,47 +1,47 @@
-//! What the RLC hands to the MAC and gets back: descriptors of SDUs, of the pieces of them in a
-//! PDU, and of PDUs.
+//! What the RLC hands to the MAC and gets back: descriptors of SDUs, of their parts in a PDU, and
+//! of PDUs.
 //!
-//! No byte of payload passes here. A [`Part`] says which bytes of which SDU stand in a data field;
-//! the driver that owns the bytes can copy them, a simulator need not. [`crate::rlc::codec`] turns
-//! the headers into the bytes of the standards and back.
+//! No payload passes here. A [`Part`] says which bytes of which SDU are in a data field; a driver
+//! that owns the bytes can copy them, a simulator need not. [`crate::rlc::codec`] converts headers
+//! to the bytes of the standards and back.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Names an SDU; given by its source, never looked into here. A source must not give one name to
-/// two SDUs that are under way.
+/// Identifies an SDU. The source chooses it, and nothing here interprets it. A source must not give
+/// the same handle to two SDUs in transit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SduHandle(pub u64);
 
-/// An SDU that waits to be sent.
+/// An SDU waiting to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SduRef {
-    /// Its name.
+    /// Its handle.
     pub handle: SduHandle,
-    /// Bytes with the headers of SDAP and PDCP; at least 1. Segmented anywhere up to 64 KiB;
+    /// Bytes with the headers of SDAP and PDCP; at least 1. May be cut anywhere up to 64 KiB;
     /// beyond byte 65 535, which no segment offset reaches, the rest stays in one piece.
     pub size: u32,
 }
 
 /// The queue that a transmitting entity pulls from.
 pub trait SduSource {
-    /// The SDU that goes next: the same at each call until it is taken.
+    /// The next SDU: the same at each call until it is taken.
     fn head(&mut self) -> Option<SduRef>;
 
     /// The last byte of the head has gone into a PDU.
     fn take(&mut self);
 }
 
-/// Bytes of one SDU that stand in the data field of a PDU.
+/// Bytes of one SDU in the data field of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Whose bytes.
+    /// The SDU that the bytes belong to.
     pub sdu: SduHandle,
-    /// Place of the first in the SDU.
+    /// Offset of the first in the SDU.
     pub offset: u32,
     /// How many; at least 1.
     pub len: u32,
-    /// The last byte of the SDU is among them.
+    /// True when the last byte of the SDU is among them.
     pub last: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum SegmentInfo {
 }
 
 impl SegmentInfo {
-    /// The SI of a data field which has the first byte of its SDU, and the last.
+    /// The SI of a data field with or without the first byte of its SDU, and the last.
     #[must_use]
     pub const fn new(first: bool, last: bool) -> Self {
         match (first, last) {
@@ -84,7 +84,7 @@ impl SegmentInfo {
     }
 }
 
-/// FI, whether the ends of a data field of LTE are ends of SDUs (TS 36.322 section 6.2.2.6).
+/// FI: whether a data field of LTE begins and ends at SDU boundaries (TS 36.322 section 6.2.2.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FramingInfo {
     /// The first byte is not the first of an SDU.
@@ -93,10 +93,10 @@ pub struct FramingInfo {
     pub ends_inside: bool,
 }
 
-/// What makes an AMD PDU of LTE a segment of one (TS 36.322 section 6.2.1.5).
+/// What turns an AMD PDU of LTE into an AMD PDU segment (TS 36.322 section 6.2.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PduSegment {
-    /// SO: where its data field starts in that of the AMD PDU; up to 32 767.
+    /// SO: offset of its data field in that of the AMD PDU; up to 32 767.
     pub so: u16,
     /// LSF: its last byte is the last of the AMD PDU.
     pub last: bool,
@@ -107,8 +107,7 @@ pub struct PduSegment {
 pub enum PduHeader {
     /// TMD PDU: none.
     Tm,
-    /// UMD PDU of NR. The SN is in the header of segments only, the SO in that of segments but the
-    /// first.
+    /// UMD PDU of NR. Only segments carry an SN, and all but the first an SO.
     NrUm {
         /// Which part of the SDU.
         si: SegmentInfo,
@@ -119,7 +118,7 @@ pub enum PduHeader {
     },
     /// UMD PDU of LTE.
     LteUm {
-        /// What its ends are.
+        /// Whether its ends are SDU boundaries.
         fi: FramingInfo,
         /// Number of the PDU.
         sn: u32,
@@ -139,14 +138,14 @@ pub enum PduHeader {
     LteAm {
         /// P: asks for a status report.
         poll: bool,
-        /// What its ends are.
+        /// Whether its ends are SDU boundaries.
         fi: FramingInfo,
         /// Number of the PDU.
         sn: u32,
         /// None for a whole AMD PDU (RF is 0).
         segment: Option<PduSegment>,
     },
-    /// STATUS PDU: which of the [`TbContent`]'s.
+    /// STATUS PDU: index among those of the [`TbContent`].
     Status(u32),
 }
 
@@ -155,7 +154,7 @@ pub enum PduHeader {
 pub struct Pdu {
     /// Its header.
     pub header: PduHeader,
-    /// Bytes of the header; of a STATUS PDU, all its bytes.
+    /// Bytes of the header; for a STATUS PDU, all of it.
     pub header_bytes: u32,
     /// Its data field: a range of the [`TbContent`]'s parts.
     pub parts: Range<u32>,
@@ -169,12 +168,12 @@ pub const SO_END: u16 = u16::MAX;
 pub struct Nack {
     /// NACK_SN: SN of the SDU (NR) or of the PDU (LTE).
     pub sn: u32,
-    /// NACK range: how many SNs in a row from `sn` on, 1 to 255; in LTE 1.
+    /// NACK range: number of consecutive SNs from `sn`, 1 to 255; 1 in LTE.
     pub range: u8,
     /// SOstart: first missing byte of `sn`; 0 when all of it is missing.
     pub so_start: u16,
-    /// SOend: last missing byte of the last SN of the range; [`SO_END`] for its end. LTE: up to 32
-    /// 766 else.
+    /// SOend: last missing byte of the last SN of the range; [`SO_END`] for its end. In LTE
+    /// otherwise up to 32 766.
     pub so_end: u16,
 }
 
@@ -195,14 +194,14 @@ impl Nack {
 /// A status report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusPdu {
-    /// ACK_SN: all before it is received but what `nacks` say.
+    /// ACK_SN: everything before it has been received except `nacks`.
     pub ack_sn: u32,
     /// What is missing, in ascending order.
     pub nacks: Vec<Nack>,
 }
 
 impl StatusPdu {
-    /// Becomes a copy of `other`, in the memory it has.
+    /// Copies `other` into the memory it has.
     pub fn copy_from(&mut self, other: &Self) {
         self.ack_sn = other.ack_sn;
         self.nacks.clear();
@@ -210,7 +209,7 @@ impl StatusPdu {
     }
 }
 
-/// What one bearer has in a transport block. Made to be reused: once its vectors have grown,
+/// What one bearer has in a transport block. Meant to be reused: once its vectors have grown,
 /// nothing allocates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TbContent {
@@ -218,13 +217,13 @@ pub struct TbContent {
     pub pdus: Vec<Pdu>,
     /// The data fields of all of them.
     pub parts: Vec<Part>,
-    /// Status reports; those beyond `status_count` are spare.
+    /// Status reports; those beyond `status_count` are spares.
     statuses: Vec<StatusPdu>,
     status_count: u32,
 }
 
 impl TbContent {
-    /// Empties it and keeps its memory.
+    /// Empties it but keeps its memory.
     pub fn clear(&mut self) {
         self.pdus.clear();
         self.parts.clear();
@@ -250,7 +249,7 @@ impl TbContent {
         &self.statuses[..self.status_count as usize]
     }
 
-    /// Appends a STATUS PDU of `bytes` and returns the report to be filled in.
+    /// Appends a STATUS PDU of `bytes` and returns the report to fill in.
     pub fn push_status(&mut self, bytes: u32) -> &mut StatusPdu {
         let index = self.status_count;
         if index as usize == self.statuses.len() {
@@ -266,7 +265,7 @@ impl TbContent {
         &mut self.statuses[index as usize]
     }
 
-    /// Appends a PDU whose parts are all those from `first` on.
+    /// Appends a PDU with all parts from `first` on.
     #[inline]
     pub fn push_pdu(&mut self, header: PduHeader, header_bytes: u32, first: u32) {
         let end = self.parts.len() as u32;

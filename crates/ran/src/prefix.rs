@@ -1,9 +1,9 @@
 //! Address prefixes of packet filters (TS 23.501 section 5.7.6.2: "Source/destination IP address or
 //! IPv6 prefix").
 //!
-//! IPv4 prefixes are kept as IPv4-mapped IPv6 prefixes (RFC 4291 section 2.5.5.2), 96 bits longer,
-//! as addresses are in a 5-tuple: an IPv6 prefix of that range matches IPv4 addresses as well, so
-//! `::/0` matches all.
+//! IPv4 prefixes are stored as IPv4-mapped IPv6 prefixes (RFC 4291 section 2.5.5.2), 96 bits
+//! longer, like the addresses of a 5-tuple. An IPv6 prefix of that range therefore matches IPv4
+//! addresses too, and `::/0` matches all.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -14,7 +14,7 @@ use justfull_base::param::{Form, Param};
 /// Bits before the IPv4 address in an IPv4-mapped one.
 const MAPPED_BITS: u8 = 96;
 
-/// The first bits of an address, for what matches them.
+/// The first bits of an address, which a matching address shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     address: u128,
@@ -43,7 +43,8 @@ impl Param for Prefix {
     }
 }
 
-/// An address, and the length of the prefix after a slash; without it the address alone matches.
+/// An address with the length of the prefix after a slash; without it only the address itself
+/// matches.
 impl FromStr for Prefix {
     type Err = String;
 

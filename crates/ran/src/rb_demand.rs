@@ -1,13 +1,13 @@
-//! What a resource-block scheduler is shown in a slot, and what it allocates.
+//! What a resource-block scheduler sees of a slot, and what it allocates.
 //!
-//! Blocks are handed out in *units*: resource block groups under allocation type 0, single blocks
-//! under type 1 (TS 36.213 section 7.1.6, TS 38.214 section 5.1.2.2). All units have one size but
-//! the last, which holds what is left of the carrier: 25 blocks in groups of 2 are 12 groups and 1
-//! block. A UE gets whole units, and the blocks of all its units carry one transport block, whose
-//! bytes the UE's bearers share.
+//! Blocks are allocated in *units*: resource block groups under allocation type 0, single blocks
+//! under type 1 (TS 36.213 section 7.1.6, TS 38.214 section 5.1.2.2). All units have the same size
+//! except the last, which holds the rest of the carrier: 25 blocks in groups of 2 are 12 groups and
+//! 1 block. A UE gets whole units. The blocks of all its units carry one transport block, which the
+//! UE's bearers share.
 //!
-//! Everything borrows from buffers of the caller, and an allocation keeps its own: nothing is
-//! allocated per slot once these have reached their size.
+//! A demand borrows from the caller's buffers and an allocation keeps its own, so nothing allocates
+//! per slot once the buffers have grown.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -19,7 +19,7 @@ pub struct RbUnits {
     /// Units of `size` blocks.
     full: u16,
     size: u16,
-    /// Blocks of the short last unit; 0 when there is none.
+    /// Blocks of the short last unit; 0 without one.
     short: u16,
 }
 
@@ -33,7 +33,7 @@ impl RbUnits {
         Some(Self { full: rbs / size, size, short: rbs % size })
     }
 
-    /// The same without `taken` full units (all of them at most): those that HARQ retransmissions
+    /// The same without `taken` full units (at most all of them): those that HARQ retransmissions
     /// occupy.
     #[must_use]
     pub const fn without(self, taken: u16) -> Self {
@@ -52,13 +52,13 @@ impl RbUnits {
         self.full
     }
 
-    /// Blocks of a full unit, at least 1 (0 only in the default, which has no unit).
+    /// Blocks of a full unit, at least 1 (0 only in the default, which has no units).
     #[must_use]
     pub const fn size(self) -> u16 {
         self.size
     }
 
-    /// Blocks of the short last unit; 0 when there is none.
+    /// Blocks of the short last unit; 0 without one.
     #[must_use]
     pub const fn short(self) -> u16 {
         self.short
@@ -76,8 +76,8 @@ impl RbUnits {
         self.full * self.size + self.short
     }
 
-    /// Takes away what `rbs` blocks cover: as many full units as they hold, and the short one if
-    /// they hold it too.
+    /// Removes and returns what `rbs` blocks cover: as many full units as fit, and the short one if
+    /// it fits too.
     #[must_use]
     pub const fn split_off(&mut self, rbs: u16) -> Self {
         let full = match rbs.checked_div(self.size) {
@@ -91,15 +91,15 @@ impl RbUnits {
         Self { full, short, ..*self }
     }
 
-    /// Takes the short last unit away and returns its blocks.
+    /// Removes the short last unit and returns its blocks.
     pub const fn take_short(&mut self) -> u16 {
         core::mem::replace(&mut self.short, 0)
     }
 
-    /// Takes one unit away and returns its blocks: full ones first, then the short one; 0 when
-    /// nothing is left.
+    /// Removes one unit and returns its blocks: full ones first, then the short one; 0 when nothing
+    /// is left.
     ///
-    /// Units are so mapped in order of service, and the short one goes to whom is served last.
+    /// So units follow the order of service, and the UE served last gets the short one.
     #[inline]
     pub fn take(&mut self) -> u16 {
         if self.full > 0 {
@@ -110,17 +110,17 @@ impl RbUnits {
     }
 }
 
-/// Everything that waits for a slot: UEs, their bearers, and the SDUs of these.
+/// Everything waiting for a slot: UEs, their bearers, and the bearers' SDUs.
 #[derive(Clone, Copy, Debug)]
 pub struct RbDemand<'a> {
     /// Number of the slot since the start.
     pub slot: u64,
     /// The instant at which the slot is scheduled.
     pub now: Instant,
-    /// What is free for new data: without control, and without HARQ retransmissions (these have
-    /// come first).
+    /// What is free for new data: without control, and without HARQ retransmissions, which are
+    /// scheduled first.
     pub units: RbUnits,
-    /// The UEs that have something to send, each once, in ascending order of [`UeDemand::ue`].
+    /// The UEs with something to send, each once, in ascending order of [`UeDemand::ue`].
     pub ues: &'a [UeDemand<'a>],
     /// Their bearers, in the order of [`UeDemand::drbs`].
     pub drbs: &'a [DrbDemand],
@@ -129,30 +129,30 @@ pub struct RbDemand<'a> {
     pub sdus: &'a [u32],
 }
 
-/// A UE that has something to send.
+/// A UE with something to send.
 #[derive(Clone, Debug)]
 pub struct UeDemand<'a> {
-    /// Its number in the cell: what the averages and turns of later slots are kept under.
+    /// Its number in the cell: the key for averages and turns across slots.
     pub ue: u32,
-    /// The slice that it belongs to: an index into the shares that the scheduler was built with.
+    /// Its slice: an index into the shares that the scheduler was built with.
     pub slice: u16,
     /// Bytes that `n` blocks carry at this UE's MCS and layers, for `n` from 0 to all blocks of
-    /// the slot; 0 first, and never falling.
+    /// the slot; starts at 0 and never decreases.
     pub tbs: &'a [u32],
-    /// Its bearers that have something to send: indexes into [`RbDemand::drbs`], at least one.
+    /// Its bearers with something to send: indexes into [`RbDemand::drbs`], at least one.
     pub drbs: Range<u32>,
 }
 
-/// A data radio bearer that has something to send.
+/// A data radio bearer with something to send.
 #[derive(Clone, Debug)]
 pub struct DrbDemand {
     /// Its number in the UE.
     pub drb: u8,
     /// Its first SDUs: indexes into [`RbDemand::sdus`]. The first may be the rest of a segmented
-    /// one. No more need be listed than the whole slot could carry, and none for a scheduler
-    /// that does not ask for them.
+    /// one. The list may stop at what the whole slot could carry, and is empty for a scheduler
+    /// that does not ask for SDUs.
     pub sdus: Range<u32>,
-    /// Bytes on the air of all that waits, at least those of the SDUs listed.
+    /// Bytes on the air of everything waiting, at least those of the listed SDUs.
     pub backlog: u64,
     /// How long the first SDU has waited in the queue.
     pub head_of_line: Duration,
@@ -173,7 +173,8 @@ impl RbDemand<'_> {
     }
 
     /// Fewest resource blocks that carry everything of UE `index`, or as much of it as the slot
-    /// can: 0 where its channel carries nothing.
+    /// can: 0 if its channel carries nothing.
+    /// 35. A small backlog, such as a call's, fits one block.
     #[must_use]
     pub fn rbs_needed(&self, index: usize) -> u16 {
         let backlog =
@@ -191,7 +192,7 @@ impl RbDemand<'_> {
 }
 
 impl UeDemand<'_> {
-    /// Fewest resource blocks of `most` that carry more than headers, or as much as `most` carry.
+    /// Fewest of `most` resource blocks that carry more than headers, or as much as `most` carry.
     #[must_use]
     #[inline]
     pub(crate) fn least_rbs(&self, most: u16) -> u16 {
@@ -200,7 +201,7 @@ impl UeDemand<'_> {
         table.partition_point(|&carried| carried < least) as u16
     }
 
-    /// Fewest resource blocks that carry `bytes`, none when `most` do not.
+    /// Fewest resource blocks that carry `bytes`; none when `most` are not enough.
     #[must_use]
     #[inline]
     pub fn rbs_for(&self, bytes: u64, most: u16) -> Option<u16> {
@@ -221,7 +222,7 @@ pub struct RbGrant {
     pub rbs: u16,
 }
 
-/// Who gets what in a slot. Keep one and pass it again: its buffers are reused.
+/// The allocation of one slot. Keep one and pass it again: its buffers are reused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RbAllocation {
     grants: Vec<RbGrant>,
@@ -230,7 +231,7 @@ pub struct RbAllocation {
 }
 
 impl RbAllocation {
-    /// Nothing for anybody of `demand`.
+    /// Resets to nothing for every UE of `demand`.
     pub fn clear(&mut self, demand: &RbDemand) {
         self.grants.clear();
         self.grants.resize(demand.ues.len(), RbGrant::default());
@@ -251,19 +252,19 @@ impl RbAllocation {
         &self.grants
     }
 
-    /// Bytes of the transport block that each bearer gets, in the order of [`RbDemand::drbs`].
+    /// Bytes of the transport block for each bearer, in the order of [`RbDemand::drbs`].
     #[must_use]
     pub fn bytes(&self) -> &[u32] {
         &self.bytes
     }
 
-    /// Resource blocks given to UEs.
+    /// Resource blocks allocated to UEs.
     #[must_use]
     pub fn rbs(&self) -> u32 {
         self.grants.iter().map(|grant| u32::from(grant.rbs)).sum()
     }
 
-    /// Resource blocks that stay unused by intent although something waits, because they belong to
+    /// Resource blocks deliberately left unused although something waits, because they belong to
     /// others.
     #[must_use]
     pub fn withheld(&self) -> u16 {
@@ -278,7 +279,7 @@ impl RbAllocation {
         grant.rbs += rbs;
     }
 
-    /// Says that `rbs` blocks are withheld.
+    /// Records that `rbs` blocks are withheld.
     pub fn withhold(&mut self, rbs: u16) {
         self.withheld = rbs;
     }
@@ -288,9 +289,9 @@ impl RbAllocation {
         &mut self.bytes
     }
 
-    /// Divides the transport block of the UE at `index` among its bearers: an equal part of what is
-    /// left for each in turn, at least 24 bytes, and what one does not need for the
-    /// others. The bearer that comes first moves on by one each slot.
+    /// Divides the transport block of the UE at `index` among its bearers. Each in turn gets an
+    /// equal part of what is left, at least 24 bytes; what it does not need goes to the others. The
+    /// first bearer in turn advances by one each slot.
     pub fn split_in_turn(&mut self, demand: &RbDemand, index: usize) {
         let (ue, drbs) = (&demand.ues[index], demand.drbs_of(index));
         if let [only] = drbs {
@@ -314,12 +315,12 @@ impl RbAllocation {
     }
 }
 
-/// Least bytes of a bearer's part of a transport block, where the block has them, and of a block
-/// where the slot has them. What holds no more than headers (MAC 3, RLC up to 7 with a segment
-/// offset) would carry nothing in any slot.
+/// Minimum bytes of a bearer's part of a transport block, and of a transport block, if that much is
+/// available. A part that holds only headers (MAC 3, RLC up to 7 with a segment offset) would never
+/// carry anything.
 const LEAST_PART: u32 = 24;
 
-/// A backlog as far as one transport block could carry it.
+/// A backlog, capped at what one transport block could carry.
 #[inline]
 fn clip(backlog: u64) -> u32 {
     u32::try_from(backlog).unwrap_or(u32::MAX)
@@ -332,7 +333,7 @@ pub struct UeServed {
     pub ue: u32,
     /// Resource blocks that it used.
     pub rbs: u16,
-    /// Bytes of data on the air, padding not counted.
+    /// Bytes of data on the air, without padding.
     pub bytes: u32,
 }
 

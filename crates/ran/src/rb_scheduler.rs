@@ -1,8 +1,8 @@
-//! Resource-block schedulers: which UE gets how many resource blocks of a slot, and which bearer
-//! how many bytes.
+//! Resource-block schedulers: how many resource blocks of a slot each UE gets, and how many bytes
+//! each bearer.
 //!
-//! A slice is a share of the cell that was agreed upon (A21 section IV-B). Shares are counted in
-//! millionths, so that "floor of 29 % of 100 blocks" is 29 on every machine.
+//! A slice is an agreed share of the cell (A21 section IV-B). Shares are counted in millionths, so
+//! that "floor of 29 % of 100 blocks" is 29 on every machine.
 
 mod eqp;
 mod fixed_partition;
@@ -18,43 +18,44 @@ use alloc::vec::Vec;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Instant, Ratio, kinds};
 
-/// Shares are whole multiples of one part in this many.
+/// Shares are multiples of one part in this many.
 pub const SHARE_PARTS: u32 = 1_000_000;
 
-/// Hands out the resource blocks of a slot.
+/// Allocates the resource blocks of a slot.
 pub trait RbScheduler {
-    /// Fills `out` for the slot of `demand`. Slots are asked for in order of time; slots without
-    /// demand may be left out.
+    /// Fills `out` for the slot of `demand`. Slots come in order of time; slots without demand may
+    /// be skipped.
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation);
 
-    /// It chooses by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog alone.
+    /// True when it decides by the SDUs of each bearer ([`RbDemand::sdus`]), not by its backlog
+    /// alone.
     fn wants_sdus(&self) -> bool {
         true
     }
 
-    /// The units of a slot with `units` that a UE of slice `slice` gets when nobody else waits and
-    /// its one bearer has more than all of them carry: what [`Self::schedule`] would return for
-    /// that demand, which then need not be listed. None where it must be.
+    /// The units, of a slot with `units`, for a UE of slice `slice` that is alone with one bearer
+    /// holding more than all of them carry. The result is what [`Self::schedule`] would return,
+    /// without listing the demand. None when it must be listed.
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
         let _ = (ue, slice, units);
         None
     }
 
-    /// Where each of `ues`, in ascending order, needs one block and there is a full unit for each:
-    /// false, and nothing happens, unless [`Self::schedule`] would give each one unit, which
-    /// then is as good as done.
+    /// For `ues`, in ascending order, that each need one block, with a full unit for each. If
+    /// [`Self::schedule`] would give each one unit, does so and returns true; otherwise does
+    /// nothing and returns false.
     fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
         let _ = (ues, units);
         false
     }
 
-    /// Told at `now` what the UEs that were granted something sent with it.
+    /// Called at `now` with what the UEs that got a grant sent with it.
     fn on_served(&mut self, now: Instant, served: &[UeServed]) {
         let _ = (now, served);
     }
 
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now;
-    /// none where nothing is lent or there is no such slice.
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) so far; none
+    /// if slices do not lend or there is no such slice.
     fn quantum(&self, slice: usize) -> Option<f64> {
         let _ = slice;
         None
@@ -114,7 +115,7 @@ impl RbScheduler for AnyRbScheduler {
 /// Shares in millionths, each rounded to the nearest.
 ///
 /// # Errors
-/// `slice` when there is none, `slice[i].share` when it is not above 0 and at most 1, or takes the
+/// `slice` when there is none; `slice[i].share` when it is not above 0 and at most 1, or takes the
 /// sum above 1.
 pub fn share_parts(shares: &[Ratio]) -> Result<Vec<u32>, ConfigError> {
     const SOURCE: &str = "slices divide what the cell offers";
@@ -139,21 +140,21 @@ fn floor_of_share(part: u32, rbs: u16) -> u16 {
     (u64::from(part) * u64::from(rbs) / u64::from(SHARE_PARTS)) as u16
 }
 
-/// A scheduler whose every allocation is checked: no unit is given twice, no bearer gets more than
-/// it has or than its UE's transport block carries. Costs two additions for a UE and for a bearer,
-/// so that it is always on.
+/// Checks every allocation of a scheduler: no unit is given twice, and no bearer gets more than it
+/// has or than its UE's transport block carries. Costs two additions per UE and bearer, so it is
+/// always on.
 pub struct CheckedRbScheduler {
     inner: AnyRbScheduler,
 }
 
 impl CheckedRbScheduler {
-    /// Checks what `inner` allocates.
+    /// Checks the allocations of `inner`.
     #[must_use]
     pub fn new(inner: AnyRbScheduler) -> Self {
         Self { inner }
     }
 
-    /// A scheduler in the same state, where it is of a kind that can be compared.
+    /// A scheduler in the same state, if it is of a kind that can be compared.
     #[cfg(debug_assertions)]
     pub(crate) fn twin(&self) -> Option<AnyRbScheduler> {
         match &self.inner {
@@ -169,7 +170,7 @@ impl CheckedRbScheduler {
 
 impl RbScheduler for CheckedRbScheduler {
     /// # Panics
-    /// When the scheduler hands out what is not there, or the caller breaks the order that
+    /// When the scheduler allocates more than there is, or the caller breaks the order that
     /// [`RbDemand`] states.
     fn schedule(&mut self, demand: &RbDemand, out: &mut RbAllocation) {
         assert!(
@@ -185,7 +186,7 @@ impl RbScheduler for CheckedRbScheduler {
     }
 
     /// # Panics
-    /// When the scheduler hands out what is not there.
+    /// When the scheduler allocates more than there is.
     #[inline]
     fn schedule_sole(&mut self, ue: u32, slice: u16, units: RbUnits) -> Option<RbUnits> {
         let given = self.inner.schedule_sole(ue, slice, units)?;
@@ -196,7 +197,7 @@ impl RbScheduler for CheckedRbScheduler {
     }
 
     /// # Panics
-    /// When the scheduler hands out what is not there.
+    /// When the scheduler allocates more than there is.
     fn schedule_one_each(&mut self, ues: &[u32], units: RbUnits) -> bool {
         assert!(ues.len() <= usize::from(units.full()), "a full unit for each UE");
         self.inner.schedule_one_each(ues, units)
@@ -211,7 +212,7 @@ impl RbScheduler for CheckedRbScheduler {
     }
 }
 
-/// Panics unless `out` is an answer to `demand`.
+/// Panics unless `out` is a valid allocation for `demand`.
 fn check(demand: &RbDemand, out: &RbAllocation) {
     let (grants, bytes, units) = (out.grants(), out.bytes(), demand.units);
     assert_eq!(
@@ -245,18 +246,18 @@ fn check(demand: &RbDemand, out: &RbAllocation) {
     assert!(used <= u32::from(units.rbs()), "{used} blocks of {} used or withheld", units.rbs());
 }
 
-/// Gives units to UEs in turn, one unit each at a time, until nothing is free or nobody needs more;
-/// the next slot begins with the UE after the one that got the last unit.
+/// Gives units to UEs in turn, one at a time, until nothing is free or nobody needs more. The next
+/// slot begins with the UE after the one that got the last unit.
 #[derive(Clone, Debug, Default)]
 struct Turns {
-    /// UE number that comes first.
+    /// Number of the UE that comes first.
     next: u32,
-    /// Index of a UE that needs more, and the blocks that it still needs.
+    /// Index of a UE that needs more, and the blocks it still needs.
     waiting: Vec<(u32, u16)>,
 }
 
 impl Turns {
-    /// The UE at `index` of the demand takes part in this slot. To be called in ascending order.
+    /// The UE at `index` of the demand takes part in this slot. Call in ascending order.
     fn join(&mut self, demand: &RbDemand, index: usize) {
         let needed = demand.rbs_needed(index);
         if needed > 0 {
@@ -264,7 +265,7 @@ impl Turns {
         }
     }
 
-    /// Hands out `units` to those who joined, and forgets them.
+    /// Allocates `units` to the UEs that joined, and forgets them.
     fn serve(&mut self, mut units: RbUnits, demand: &RbDemand, out: &mut RbAllocation) {
         let first = self.waiting.partition_point(|&(i, _)| demand.ues[i as usize].ue < self.next);
         self.waiting.rotate_left(first);
@@ -282,14 +283,14 @@ impl Turns {
         self.waiting.clear();
     }
 
-    /// As if `ues`, in ascending order, had joined, each in need of one unit, and been served.
+    /// As if `ues`, in ascending order, had each joined for one unit and been served.
     fn serve_one_each(&mut self, ues: &[u32]) {
         let first = ues.partition_point(|&ue| ue < self.next);
         let last = first.checked_sub(1).map_or(ues.last(), |before| ues.get(before));
         self.next = last.map_or(self.next, |ue| ue.wrapping_add(1));
     }
 
-    /// As if UE `ue` had joined alone, in need of more than `units`, and been served.
+    /// As if UE `ue` had joined alone for more than `units` and been served.
     #[inline]
     fn serve_sole(&mut self, ue: u32, units: RbUnits) {
         if units.count() > 0 {

@@ -1,6 +1,6 @@
 //! SDAP schedulers: which QFI's queue sends the next packet to the RLC.
 //!
-//! TS 37.324 foresees none (packets pass in order of arrival: `fifo`); T20 adds one so that urgent
+//! TS 37.324 has none (packets pass in order of arrival: `fifo`); T20 adds one so that urgent
 //! packets overtake.
 
 mod drr;
@@ -14,7 +14,7 @@ use justfull_base::{Instant, kinds};
 /// One QFI queue as a scheduler sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// It holds a packet and its bearer takes it.
+    /// True when it holds a packet and its bearer admits it.
     pub eligible: bool,
     /// When its first packet entered it.
     pub head_enqueued: Instant,
@@ -28,11 +28,11 @@ pub struct Candidate {
 
 /// Chooses among the QFI queues of a UE.
 pub trait SdapScheduler {
-    /// The queue that sends next, or none when no candidate is eligible. The same queue keeps its
-    /// index for ever.
+    /// The queue that sends next; none when no candidate is eligible. A queue always has the same
+    /// index.
     fn pick(&mut self, candidates: &[Candidate]) -> Option<usize>;
 
-    /// Told that the queue picked last sent a packet of `bytes`.
+    /// Called after the queue picked last sent a packet of `bytes`.
     fn on_sent(&mut self, index: usize, bytes: u32);
 }
 

@@ -19,21 +19,21 @@ pub(crate) struct SdapQueue {
     pub(crate) drb: u8,
     priority: u8,
     weight: u32,
-    /// This poll moved so much from it, in the pacer's unit.
+    /// Amount that this poll moved from it, in the pacer's unit.
     pub(crate) moved: u64,
-    /// Its bearer takes nothing more in this poll.
+    /// Its bearer admits nothing more in this poll.
     pub(crate) refused: bool,
 }
 
-/// SDAP of one UE. Index of a queue = index of the QoS flow in the UE's configuration.
+/// SDAP of one UE. The index of a queue is that of the QoS flow in the UE's configuration.
 pub(crate) struct UeSdap {
     pub(crate) queues: Few<SdapQueue>,
-    /// None where there is one queue, and so nothing to choose.
+    /// None with a single queue, when there is nothing to choose.
     choice: Option<Box<Choice>>,
     unit: CapacityUnit,
 }
 
-/// Who chooses among several queues.
+/// The choice among several queues.
 struct Choice {
     scheduler: AnySdapScheduler,
     candidates: Vec<Candidate>,
@@ -77,7 +77,7 @@ impl UeSdap {
         }
     }
 
-    /// A new poll begins: nothing moved, nobody refused.
+    /// Begins a new poll: nothing moved, no bearer refused.
     #[inline]
     pub(crate) fn begin_poll(&mut self) {
         for q in &mut *self.queues {

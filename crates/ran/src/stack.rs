@@ -1,13 +1,13 @@
-//! The chain itself: the only place that calls across layers.
+//! The downlink chain: the only place that calls across layers.
 //!
 //! The life of a packet: [`Stack::input`] stamps it and gives it the QFI that its flow was detected
-//! for; the UPF holds it until its opportunity and until SDAP wants it (pacer); SDAP holds it in
-//! its QFI's queue until a poll at which its bearer takes it (limiter) and its turn has come
-//! (scheduler); the RLC holds it until a slot's grant has taken its last byte; [`Egress::deliver`]
+//! for. The UPF holds it until its opportunity and until SDAP wants it (pacer). SDAP holds it in
+//! its QFI's queue until a poll at which its bearer admits it (limiter) and it has the turn
+//! (scheduler). The RLC holds it until a slot's grant has taken its last byte. [`Egress::deliver`]
 //! hands it to the driver. A drop in any queue is an event with a reason.
 //!
-//! Polls at which nothing waits are skipped: a layer's poll is armed when a packet enters it.
-//! Events at one instant are ordered by [`TieOrder`], then by insertion.
+//! Polls with nothing waiting are skipped: a packet arms the poll of the layer it enters. Events at
+//! one instant are ordered by [`TieOrder`], then by insertion.
 
 use crate::bearer::{BearerId, Exit, Offer, Refusal, Slot};
 use crate::channel::{CapacityUnit, Channel};
@@ -35,21 +35,21 @@ mod reports;
 pub use crate::bearer::Egress;
 pub use counts::Conserved;
 
-/// A flow that was opened on the stack.
+/// A flow opened on the stack.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     ue: u32,
     hash: u32,
     /// Index of the QoS flow among the UE's; none when no rule matched.
     qos: Option<u8>,
-    /// Its QFI, where it has one.
+    /// Its QFI, if it has one.
     qfi: justfull_base::Qfi,
 }
 
-/// SDAP of one UE, and what its flows are detected by.
+/// SDAP of one UE, and the rules that detect its flows.
 struct Ue {
     sdap: UeSdap,
-    /// QFIs of its QoS flows and its rules; UEs that have the same share them.
+    /// QFIs of its QoS flows, and its rules; shared among UEs with the same ones.
     qfis: Arc<[justfull_base::Qfi]>,
     rules: Arc<[PacketDetectionRule]>,
     /// The UE is in the list of UEs with packets in SDAP.
@@ -57,7 +57,7 @@ struct Ue {
 }
 
 impl Ue {
-    /// True while SDAP holds packets: else the UE leaves the list.
+    /// True while SDAP holds packets; otherwise the UE leaves the list.
     #[inline]
     fn stays_listed(&mut self) -> bool {
         self.listed = self.sdap.is_busy();
@@ -68,7 +68,7 @@ impl Ue {
 /// The downlink chain of one cell.
 pub struct Stack {
     flows: Vec<Flow>,
-    /// The UEs' queues in the UPF; none at all where packets pass through it.
+    /// The UEs' queues in the UPF; empty when packets pass through it.
     upfs: Vec<UeUpf>,
     ues: Vec<Ue>,
     cell: Cell,
@@ -79,17 +79,17 @@ pub struct Stack {
     upf_busy: Vec<u32>,
     sdap_busy: Vec<u32>,
     slot: Duration,
-    /// The slot served last.
+    /// The last slot served.
     last_slot: Option<Slot>,
     unpaced: bool,
     hash_key: u64,
     assert_bound: bool,
     clairvoyant: Option<LimiterContext>,
-    /// The UPF's queues have an AQM, and packets pass through the UPF.
+    /// The UPF's queues have an AQM, but packets pass through the UPF.
     upf_aqm_idles: bool,
     /// How often a limiter refused a packet.
     held: u64,
-    /// Opportunities of the UPF at which a pacer left packets there.
+    /// Opportunities of the UPF at which a pacer left packets waiting there.
     paced: u64,
     next_id: u64,
     delivered: u64,
@@ -97,8 +97,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Opens a flow of `ue`, whose packets have one 5-tuple and one DSCP, and returns its number,
-    /// which each of them carries. The rules of the UE give it its QFI once.
+    /// Opens a flow of `ue`, whose packets have one 5-tuple and one DSCP. Returns its number, which
+    /// each packet carries. The UE's rules give it its QFI once, here.
     ///
     /// # Panics
     /// When `ue` is not a UE of the cell.
@@ -107,11 +107,11 @@ impl Stack {
         (self.flows.len() - 1) as u32
     }
 
-    /// As [`Stack::open_flow`], under the number of a flow that is over: whoever listens must know
-    /// that it is, and that none of its packets is in the stack.
+    /// Like [`Stack::open_flow`], but reuses the number of a flow that has ended. All listeners
+    /// must know that it has ended, and none of its packets may be in the stack.
     ///
     /// # Panics
-    /// When `ue` is not a UE of the cell, or `number` not a flow.
+    /// When `ue` is not a UE of the cell, or `number` is not a flow.
     pub fn reopen_flow(&mut self, number: u32, ue: u32, tuple: &FiveTuple, dscp: Dscp) {
         self.flows[number as usize] = self.flow(ue, tuple, dscp);
     }
@@ -135,8 +135,9 @@ impl Stack {
         self.service.unit()
     }
 
-    /// A packet arrives from the data network at `now`. Its flow, size, ECN bits, protocol, payload
-    /// handle and tracked flag are the driver's; the rest is set here.
+    /// A packet arrives from the data network at `now`. The driver sets its flow, size, ECN bits,
+    /// protocol, payload handle and tracked flag; the rest is set here.
+    /// 19. The UPF is polled: otherwise it is unpaced (`check_polls`) and packets pass through.
     pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
         let flow = self.flows[packet.flow as usize];
@@ -170,16 +171,16 @@ impl Stack {
         }
     }
 
-    /// Does all that is due up to `now`. An early wake does nothing; a late one catches up tick by
-    /// tick.
+    /// Does everything that is due up to `now`. An early wake does nothing; a late one catches up
+    /// tick by tick.
     pub fn wake<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         self.advance(now, true, driver);
     }
 
-    /// Does all that is due at `now` and goes on, instant by instant, with what is due before
-    /// `limit`, until it has delivered something. Returns the last instant at which it did
-    /// something, and at how many. For drivers that know that nothing will arrive before `limit`
-    /// unless something is delivered.
+    /// Does everything that is due at `now`, then continues, instant by instant, with what is due
+    /// before `limit`, until it has delivered something. Returns the last instant at which it did
+    /// something, and the number of instants. For drivers that know that nothing arrives before
+    /// `limit` unless something is delivered.
     pub fn wake_before<D: Probe + Egress>(
         &mut self,
         now: Instant,
@@ -201,29 +202,29 @@ impl Stack {
         (last, instants)
     }
 
-    /// When the stack has something to do next: the slots never end, so there is always an instant.
+    /// When the stack has something to do next. Slots never end, so there is always an instant.
     #[must_use]
     #[inline]
     pub fn next_wake(&self) -> Instant {
         self.clocks.next_wake()
     }
 
-    /// When the MAC serves a slot next.
+    /// When the MAC serves the next slot.
     #[must_use]
     pub fn next_slot(&self) -> Instant {
         self.clocks.mac.due()
     }
 
-    /// The earliest instant at which a packet that arrives at `entered` could be delivered whole by
-    /// any policy: the first slot after the first SDAP poll after the first opportunity of the UPF,
-    /// with no queue anywhere.
+    /// The earliest instant at which any policy could deliver a packet that arrives at `entered`:
+    /// the first slot after the first SDAP poll after the first opportunity of the UPF, with no
+    /// queue anywhere.
     #[must_use]
     pub fn bound(&self, entered: Instant) -> Instant {
         self.clocks.bound(entered)
     }
 
-    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) until now;
-    /// none where nothing is lent.
+    /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative) so far; none
+    /// if slices do not lend.
     #[must_use]
     pub fn quantum(&self, slice: usize) -> Option<f64> {
         self.service.quantum(slice)
@@ -340,7 +341,7 @@ impl Stack {
         }
     }
 
-    /// One poll of each UE that has packets in SDAP; those that have none left leave the list.
+    /// One poll of each UE with packets in SDAP; UEs without any left leave the list.
     fn serve_busy_sdap<D: Probe + Egress>(&mut self, now: Instant, driver: &mut D) {
         let mut busy = core::mem::take(&mut self.sdap_busy);
         busy.retain(|&ue| {
@@ -350,8 +351,9 @@ impl Stack {
         self.sdap_busy = busy;
     }
 
-    /// One poll of one UE's SDAP: the scheduler chooses among its queues, the bearer's limiter says
-    /// whether more may enter.
+    /// One poll of one UE's SDAP: the scheduler chooses among its queues, and the bearer's limiter
+    /// decides whether more may enter.
+    /// 31. A refused queue uses none of the batch.
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);
@@ -386,8 +388,8 @@ impl Stack {
         }
     }
 
-    /// `packet` goes through an SDAP that is not polled without being stored there; false where it
-    /// must wait, or where there is something to choose or somebody to ask.
+    /// Passes `packet` through an SDAP that is not polled, without storing it. False when it must
+    /// wait, or when there is a choice to make or a queue or limiter to ask.
     #[inline]
     fn pass_sdap<D: Probe + Egress>(
         &mut self,
@@ -416,7 +418,7 @@ impl Stack {
         true
     }
 
-    /// Tells the pacers of a UE what a poll has moved and left.
+    /// Reports to the pacers of a UE what a poll moved and left.
     fn tell_pacers(&mut self, now: Instant, ue_index: u32) {
         let sdap = &mut self.ues[ue_index as usize].sdap;
         for i in 0..sdap.queues.len() {
@@ -429,8 +431,8 @@ impl Stack {
         }
     }
 
-    /// Tells the limiters of a UE what they have missed while idle, and of the next pull where one
-    /// asks for it.
+    /// Reports to the limiters of a UE what they missed while idle, and the next pull if one asks
+    /// for it.
     fn prepare_limiters(&mut self, now: Instant, ue_index: u32) {
         self.report_missed(ue_index);
         let radio = &self.cell.ues[ue_index as usize];
@@ -442,8 +444,9 @@ impl Stack {
         }
     }
 
-    /// Tells the limiters of the UE's bearers of the last slot where they were idle in it: that
-    /// report stands for all idle slots.
+    /// Reports the last slot to the limiters of the UE's bearers that were idle in it; that report
+    /// stands for all idle slots.
+    /// 36. An uplink slot offered nothing that a limiter could judge.
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
         let Cell { ues, channel, unit, .. } = &mut self.cell;
@@ -462,7 +465,8 @@ impl Stack {
         }
     }
 
-    /// One slot: the MAC pulls from the bearers that have something to send.
+    /// One slot: the MAC pulls from the bearers with something to send.
+    /// 38. An SDAP that is not polled acts right after the slot.
     fn slot_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let Some((k, now)) = self.clocks.take_slot() else { return };
         let slot = Slot { k, now, length: self.slot };
@@ -489,8 +493,8 @@ impl Stack {
     }
 }
 
-/// After a packet has come to bearer `id` of the UE `radio`, which held `before`: the cell's
-/// backlog, and that the bearer takes turns.
+/// After a packet has entered bearer `id` of the UE `radio`, which held `before`: updates the
+/// cell's backlog and the bearer's turn.
 #[inline(always)]
 fn settle_entry(
     id: BearerId,

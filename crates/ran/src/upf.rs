@@ -1,8 +1,8 @@
 //! User plane function: packet detection rules (TS 23.501 section 5.8.2, TS 29.244 section 5.2)
-//! give each flow its QFI, and flow queues hold what may not go down yet.
+//! give each flow its QFI, and flow queues hold packets that may not go down yet.
 //!
-//! The flows of one QFI share a queue whose discipline may be stochastic fair queueing over the
-//! 5-tuple hash; the QFIs of a UE take turns, one packet each. T20's program puts all UDP in one
+//! The flows of one QFI share a queue, whose discipline may be stochastic fair queueing over the
+//! 5-tuple hash. The QFIs of a UE take turns, one packet each. T20's program puts all UDP in one
 //! queue and all TCP in another; here flows are hashed.
 
 use crate::few::collect_exactly;
@@ -13,25 +13,25 @@ use justfull_base::rng::mix;
 use justfull_base::{ConfigError, Dscp, Qfi, table};
 use justfull_queue::{ManagedQueue, QueueConfig};
 
-/// What identifies a flow of packets. IPv4 addresses stand as IPv4-mapped IPv6 addresses.
+/// What identifies a flow of packets. IPv4 addresses are stored as IPv4-mapped IPv6 addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FiveTuple {
     /// Source address.
     pub source: [u8; 16],
     /// Destination address.
     pub destination: [u8; 16],
-    /// Source port; of an ICMP echo reply its identifier; 0 where there are no ports (other
-    /// protocols, fragments whose first has not been seen).
+    /// Source port; for an ICMP echo reply its identifier; 0 if there are no ports (other
+    /// protocols, fragments whose first was not seen).
     pub source_port: u16,
-    /// Destination port; of an ICMP echo request its identifier; 0 likewise.
+    /// Destination port; for an ICMP echo request its identifier; 0 likewise.
     pub destination_port: u16,
     /// Transport protocol.
     pub protocol: Protocol,
 }
 
 impl FiveTuple {
-    /// Hash under the run's key: equal tuples under equal keys give equal hashes, and nothing else
-    /// can be told from it.
+    /// Hash under the run's key. Equal tuples under equal keys have equal hashes; nothing else can
+    /// be inferred from it.
     #[must_use]
     pub fn hash(&self, key: u64) -> u32 {
         let word = |bytes: &[u8]| bytes.iter().fold(0u64, |w, b| w << 8 | u64::from(*b));
@@ -119,7 +119,8 @@ pub(crate) struct UpfQueue {
     pub(crate) allowance: u64,
 }
 
-/// The UPF's queues for one UE. Index of a queue = index of the QoS flow in the UE's configuration.
+/// The UPF's queues for one UE. The index of a queue is that of the QoS flow in the UE's
+/// configuration.
 pub(crate) struct UeUpf {
     pub(crate) queues: Box<[UpfQueue]>,
     turn: u32,
@@ -145,7 +146,7 @@ impl UeUpf {
         self.queues.iter().any(|q| q.queue.backlog_packets() > 0)
     }
 
-    /// The next queue in turn that holds a packet and has an allowance.
+    /// The next queue in turn with a packet and an allowance.
     pub(crate) fn next_in_turn(&mut self) -> Option<usize> {
         let n = self.queues.len();
         let found = (0..n).map(|i| (self.turn as usize + i) % n).find(|&i| {

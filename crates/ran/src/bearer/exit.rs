@@ -1,19 +1,19 @@
-//! The way out of the stack.
+//! Where packets leave the stack.
 
 use super::InFlight;
 use crate::pdu::SduHandle;
 use crate::poll::Clocks;
 use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
 
-/// Where packets go when the radio has taken their last byte.
+/// Receives packets once the radio has taken their last byte.
 pub trait Egress {
     /// `packet` left the sender's RLC whole at `now`. `bound` is the earliest instant at which any
-    /// policy could have delivered it, told for tracked packets.
+    /// policy could have delivered it; given for tracked packets only.
     fn deliver(&mut self, now: Instant, packet: &Packet, bound: Option<Instant>);
 
-    /// The same where the MAC allocates resource blocks: `packet` left the sender's RLC whole at
-    /// `left`, and at `now` the UE has it whole and in order, after HARQ's rounds and the waits of
-    /// RLC and PDCP. The air's own delay is the driver's.
+    /// The same when the MAC allocates resource blocks. `packet` left the sender's RLC whole at
+    /// `left`; at `now` the UE has it whole and in order, after HARQ and the waits of RLC and PDCP.
+    /// The driver adds the delay of the air itself.
     fn deliver_from_air(
         &mut self,
         now: Instant,
@@ -26,10 +26,10 @@ pub trait Egress {
     }
 }
 
-/// The driver as the radio sees it: it hears of events, and gets each packet with its bound.
+/// The driver as the radio sees it: receives events, and each packet with its bound.
 pub(crate) struct Exit<'a, D> {
     pub(crate) clocks: &'a Clocks,
-    /// Every packet is held to its bound.
+    /// Assert the bound for every packet.
     pub(crate) assert_bound: bool,
     /// Packets delivered so far.
     pub(crate) delivered: &'a mut u64,
@@ -57,8 +57,7 @@ impl<D: Egress> Exit<'_, D> {
         self.driver.deliver_from_air(now, left, packet, bound);
     }
 
-    /// Counts `packet`, whose last byte leaves at `now`; returns its bound where the driver asks
-    /// for it.
+    /// Counts `packet`, whose last byte leaves at `now`. Returns its bound if the driver wants it.
     #[inline]
     fn bound(&mut self, now: Instant, packet: &Packet) -> Option<Instant> {
         *self.delivered += 1;
@@ -77,7 +76,7 @@ impl<D: Egress> Exit<'_, D> {
     }
 }
 
-/// The way up at the UE, at `now`: what becomes of the SDUs that RLC and PDCP put together.
+/// The UE's upper side at `now`: what happens to SDUs that RLC and PDCP have reassembled.
 pub(crate) struct Upward<'a, 'b, D> {
     pub(crate) now: Instant,
     pub(crate) sdus: &'a mut InFlight,
@@ -85,19 +84,20 @@ pub(crate) struct Upward<'a, 'b, D> {
 }
 
 impl<D: Probe + Egress> Upward<'_, '_, D> {
-    /// PDCP's SN of `sdu`; none when it is gone.
+    /// The PDCP SN of `sdu`; none when it is gone.
     pub(crate) fn pdcp_sn(&mut self, sdu: SduHandle) -> Option<u32> {
         self.sdus.pdcp_sn(sdu)
     }
 
-    /// PDCP gives `sdu` to the layers above.
+    /// PDCP delivers `sdu` to the layers above.
     pub(crate) fn deliver(&mut self, sdu: SduHandle) {
         if let Some((packet, left)) = self.sdus.close(sdu) {
             self.exit.deliver_from_air(self.now, left, &packet);
         }
     }
 
-    /// `sdu` will never be whole.
+    /// `sdu` will never be complete.
+    /// 13. An SDU that has not left completely is reported as lost when its last byte leaves.
     pub(crate) fn lose(&mut self, sdu: SduHandle, reason: DropReason) {
         // What has not left whole yet is told when its last byte has.
         if let Some(packet) = self.sdus.lose(sdu) {

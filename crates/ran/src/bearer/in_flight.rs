@@ -1,9 +1,10 @@
-//! SDUs between the sender's RLC and the receiver's PDCP: what descriptors of segments stand for.
+//! SDUs between the sender's RLC and the receiver's PDCP, referenced by the descriptors of
+//! segments.
 //!
-//! Segments, PDUs and transport blocks carry a handle, never the packet (a packet lives once). An
-//! entry is made when an SDU is first cut, is *flying* from the moment its last byte was given to
-//! the radio, and goes at its first complete delivery or when it is lost. A handle of an entry that
-//! is gone is recognised by its generation and stands for nothing.
+//! Segments, PDUs and transport blocks carry a handle, never the packet (there is only one copy of
+//! a packet). An entry is made when an SDU is first cut, is *flying* once its last byte is with the
+//! radio, and ends at its first complete delivery or when it is lost. The handle of an ended entry
+//! is recognised by its generation and refers to nothing.
 
 use crate::pdu::SduHandle;
 use alloc::vec::Vec;
@@ -12,13 +13,13 @@ use justfull_base::{Instant, Packet};
 #[derive(Clone, Copy, Debug, Default)]
 struct Flight {
     packet: Packet,
-    /// SN that PDCP gave it.
+    /// Its PDCP SN.
     pdcp_sn: u32,
     generation: u32,
-    /// When its last byte was given to the radio; [`Instant::NEVER`] before.
+    /// When its last byte went to the radio; [`Instant::NEVER`] before.
     left: Instant,
     used: bool,
-    /// A part of it is lost for good while the rest has not left yet.
+    /// A part of it is lost for good, but the rest has not left yet.
     lost: bool,
 }
 
@@ -28,8 +29,7 @@ impl Flight {
     }
 }
 
-/// All SDUs of a cell that are under way. Memory: 88 B for each, as many as there ever were at one
-/// time.
+/// All SDUs of a cell in transit. Memory: 88 B for each, up to the most there ever were at once.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     entries: Vec<Flight>,
@@ -39,7 +39,7 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// A handle for `packet`, which PDCP gave `pdcp_sn`.
+    /// A handle for `packet` with PDCP SN `pdcp_sn`.
     pub(crate) fn open(&mut self, packet: &Packet, pdcp_sn: u32) -> SduHandle {
         let index = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Flight::default());
@@ -63,8 +63,8 @@ impl InFlight {
         (entry.used && u64::from(entry.generation) == handle.0 >> 32).then_some(entry)
     }
 
-    /// The last byte of `handle` was given to the radio at `now`: its packet has left the RLC's
-    /// queue. Returns the packet when a part of it was lost before, so that it is lost now.
+    /// The last byte of `handle` went to the radio at `now`: its packet has left the RLC queue.
+    /// Returns the packet if a part of it was lost before, since it is now lost.
     pub(crate) fn launch(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
         debug_assert!(!entry.is_flying(), "the last byte leaves once");
@@ -74,13 +74,13 @@ impl InFlight {
         if lost { self.lose(handle) } else { None }
     }
 
-    /// PDCP's SN of `handle`; none when it is gone.
+    /// The PDCP SN of `handle`; none when it is gone.
     pub(crate) fn pdcp_sn(&mut self, handle: SduHandle) -> Option<u32> {
         self.entry(handle).map(|entry| entry.pdcp_sn)
     }
 
-    /// `handle` will never be whole: its packet, or none when it was delivered or lost before, or
-    /// when part of it has yet to leave and [`Self::launch`] is to tell.
+    /// `handle` will never be complete. Returns its packet; none if it was delivered or lost
+    /// before, or if part of it has yet to leave ([`Self::launch`] then returns it).
     pub(crate) fn lose(&mut self, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
         if !entry.is_flying() {
@@ -91,8 +91,8 @@ impl InFlight {
         self.close(handle).map(|(packet, _)| packet)
     }
 
-    /// `handle` is delivered: its packet, and when its last byte was given to the radio; none when
-    /// it was before, or is lost.
+    /// `handle` is delivered. Returns its packet and when its last byte went to the radio; none if
+    /// it was delivered before or is lost.
     pub(crate) fn close(&mut self, handle: SduHandle) -> Option<(Packet, Instant)> {
         let entry = self.entry(handle)?;
         debug_assert!(entry.is_flying(), "it is whole only when all of it was sent");
@@ -108,7 +108,7 @@ impl InFlight {
         self.flying
     }
 
-    /// SDUs that were lost after their last byte had left the RLC.
+    /// SDUs lost after their last byte left the RLC.
     pub(crate) const fn lost(&self) -> u64 {
         self.lost
     }

@@ -1,8 +1,8 @@
-//! PDCP and the RLC proper of one data radio bearer, at the sender and at the UE, where the MAC
-//! allocates resource blocks.
+//! PDCP and RLC of one data radio bearer, at the sender and at the UE, for a MAC that allocates
+//! resource blocks.
 //!
-//! The sender's side is pulled by the MAC; the UE's side gets what HARQ has decoded. Between the
-//! two go descriptors ([`TbContent`]), never packets.
+//! The MAC pulls from the sender's side; the UE's side gets what HARQ has decoded. Descriptors
+//! ([`TbContent`]) pass between the two, never packets.
 
 use super::{Egress, Upward};
 use crate::pdcp::{PdcpConfig, PdcpOutcome, PdcpRx, PdcpTx};
@@ -10,20 +10,18 @@ use crate::pdu::{Part, SduHandle, StatusPdu, TbContent};
 use crate::rlc::{RlcModeConfig, RlcRx, RlcTx, SduSink};
 use justfull_base::{ConfigError, DropReason, Instant, Probe};
 
-/// Bytes that a STATUS PDU of a UE may have: the uplink is not shared with anything else here, so
-/// that it is not cut short.
+/// Maximum bytes of a UE's STATUS PDU. Nothing else uses the uplink here, so it is never truncated.
 const STATUS_GRANT: u32 = 9000;
 
-/// See the module's page. About 400 B; windows are allocated when something is missing for the
-/// first time.
+/// See the module's page. About 400 B; windows are allocated at the first loss.
 pub(crate) struct Link {
     pub(crate) tx: RlcTx,
     rx: RlcRx,
     pub(crate) pdcp_tx: PdcpTx,
     pdcp_rx: PdcpRx,
-    /// The SDU at the head of the sender's queue, while it is reserved.
+    /// The SDU at the head of the sender's queue, while reserved.
     pub(crate) head: SduHandle,
-    /// The end of a timer that the cell's queue of timers has for this bearer.
+    /// The timer expiry that the cell's timer queue holds for this bearer.
     pub(crate) armed: Instant,
     acknowledged: bool,
 }
@@ -45,35 +43,36 @@ impl Link {
         })
     }
 
-    /// What is lost on the air is sent again.
+    /// True when data lost on the air is sent again.
     pub(crate) const fn is_acknowledged(&self) -> bool {
         self.acknowledged
     }
 
-    /// Bytes of an SDU of `size` as the sender's queue counts it, once it is in a transport block
-    /// of its own.
+    /// Bytes that an SDU of `size`, as the sender's queue counts it, takes in a transport block of
+    /// its own.
     pub(crate) fn bytes_of(&self, size: u32) -> u32 {
         size + self.pdcp_tx.header_bytes() + self.tx.headers().whole
     }
 
-    /// A whole SDU leaves no trace in RLC, and PDCP of the UE has all that was sent.
+    /// True when a whole SDU would leave no state in RLC, and the UE's PDCP has everything that was
+    /// sent.
     pub(crate) fn is_level(&self) -> bool {
         self.tx.forgets_whole() && self.pdcp_rx.has_all_before(self.pdcp_tx.next())
     }
 
-    /// An SDU goes whole from PDCP to PDCP of a link that [is level](Self::is_level).
+    /// Passes a whole SDU from PDCP to PDCP over a link that [is level](Self::is_level).
     pub(crate) fn pass_whole(&mut self) {
         self.pdcp_tx.number();
         self.pdcp_rx.receive_next();
     }
 
-    /// IP bytes of the head, of `size`, that are sent: headers go first.
+    /// IP bytes already sent of the head, which has `size`; headers go first.
     pub(crate) fn sent_of_head(&self, size: u32) -> u32 {
         self.tx.head_left().map_or(0, |left| size.saturating_sub(left))
     }
 
-    /// Shows `list` what waits inside the RLC and of a reserved head of `head` bytes, until it
-    /// returns false. Returns the last result.
+    /// Calls `list` with the size of each pending item (retransmissions, then the rest of the head
+    /// SDU of `head` bytes) until it returns false. Returns the last result.
     pub(crate) fn list_begun(&self, head: Option<u32>, list: &mut impl FnMut(u32) -> bool) -> bool {
         let pending = self.tx.pending();
         let repeats = pending.control + pending.retransmission;
@@ -98,7 +97,8 @@ impl Link {
         rx.receive_into(now, content, &mut Reordering { pdcp, acknowledged: *acknowledged, up });
     }
 
-    /// Timers that may have ended, at both ends. `more`: SDUs wait in the sender's queue.
+    /// Runs the timers that may have expired, at both ends. `more`: SDUs wait in the sender's
+    /// queue.
     pub(crate) fn on_timeout<D: Probe + Egress>(&mut self, more: bool, up: &mut Upward<'_, '_, D>) {
         let Self { tx, rx, pdcp_rx: pdcp, acknowledged, .. } = self;
         let now = up.now;
@@ -114,7 +114,7 @@ impl Link {
         }
     }
 
-    /// The UE's status report, when one is due at `now`.
+    /// The UE's status report, if one is due at `now`.
     pub(crate) fn status(&mut self, now: Instant) -> Option<StatusPdu> {
         if !self.acknowledged || self.rx.status_due().is_none_or(|at| at > now) {
             return None;
@@ -132,7 +132,7 @@ impl Link {
         self.tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
     }
 
-    /// When a timer of either end has something to do, or a status report may be sent.
+    /// When a timer of either end expires, or a status report may be sent.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Instant {
         let at = |timer: Option<Instant>| timer.unwrap_or(Instant::NEVER);
@@ -144,7 +144,7 @@ impl Link {
     }
 }
 
-/// PDCP of the UE above its RLC.
+/// The UE's PDCP above its RLC.
 struct Reordering<'a, 'b, 'c, D> {
     pdcp: &'a mut PdcpRx,
     acknowledged: bool,
@@ -152,7 +152,7 @@ struct Reordering<'a, 'b, 'c, D> {
 }
 
 impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
-    /// What PDCP takes for stale or doubled is lost.
+    /// An SDU that PDCP finds stale or duplicate is lost.
     #[inline]
     fn deliver(&mut self, sdu: SduHandle) {
         let Self { pdcp, up, .. } = self;
@@ -166,8 +166,7 @@ impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
         self.up.lose(sdu, DropReason::Reassembly);
     }
 
-    /// What comes twice in acknowledged mode is discarded; in other modes it is what comes too
-    /// late.
+    /// In acknowledged mode discards duplicates; in other modes, what comes too late.
     fn discard(&mut self, parts: &[Part]) {
         if !self.acknowledged {
             parts.iter().for_each(|part| self.abandon(part.sdu));

@@ -7,8 +7,8 @@ use crate::pdu::{SduHandle, SduRef, SduSource};
 use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
 use justfull_queue::ManagedQueue;
 
-/// PDCP numbers an SDU here, at the moment at which its first byte may leave: what the
-/// queue's AQM drops before gets no number, so that the receiver waits for none of it.
+/// PDCP numbers an SDU here, when its first byte may leave. What the queue's AQM drops earlier has
+/// no number, so the receiver does not wait for it.
 pub(super) struct Source<'a, P> {
     pub(super) queue: &'a mut ManagedQueue,
     pub(super) limiter: &'a mut AnyLimiter,

@@ -1,22 +1,25 @@
 //! 5G-BDP: let the RLC hold what the next slot can carry, spread evenly over the slot.
 //!
 //! Source: T20 section 4.1, Algorithm 2. At each pull (SET_VALUES): `to_send = max(0, capacity -
-//! remaining)`, capacity being "the last number of used RBs" in bytes; here what the bearer was
-//! granted: what it used and its share of what was left over, which for a bearer alone in its cell
-//! is all of the slot. At each query (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x
+//! remaining)`. The paper's capacity is "the last number of used RBs" in bytes; here it is what the
+//! bearer was granted: what it used plus its share of the unused rest (for a bearer alone in its
+//! cell, the whole slot). At each query (GET_OPTIMAL_VALUE): `room = (elapsed / slot + offset) x
 //! to_send - sent`. Packets of the bulk flow trickle down through the slot instead of filling the
 //! RLC just after the pull, so an urgent packet that arrives meanwhile still makes the next pull.
 //!
 //! Defaults: offset 0.33 (T20 section 5), no floor, elapsed share clamped to 1. T20's program
 //! differs: at least 1 packet per slot even when the RLC is full (`floor = 1`), elapsed not clamped
-//! (`clamp = false`), start 5. Known weaknesses: capacity is that of the slot just served, so a
-//! falling channel leaves a remainder (taken off in the next slot) and a rising one starves for a
-//! slot; counted in packets, the truncation to whole ones starves at low capacity unless the offset
-//! makes up for it: count in bytes. Without `overdraw` an SDU waits until the allowance covers it:
-//! one that is larger than 1 + offset slots can carry waits until the channel is better, and all
-//! behind it too. Deviations from the source: the three switches; with `overdraw` an SDU may exceed
-//! the room when there is any; the unused share counts as granted, since a bearer that is told only
-//! what it used could never send more.
+//! (`clamp = false`), start 5.
+//!
+//! Known weaknesses: capacity is that of the slot just served, so a falling channel leaves a
+//! remainder (subtracted in the next slot) and a rising one starves for a slot. In packets,
+//! truncation to whole ones starves at low capacity unless the offset makes up for it: count in
+//! bytes. Without `overdraw` an SDU waits until the allowance covers it: one larger than 1 + offset
+//! slots can carry waits until the channel improves, and so does everything behind it.
+//!
+//! Deviations from the source: the three switches; with `overdraw` an SDU may exceed the room if
+//! there is any; the unused share counts as granted, since a bearer that only learns what it used
+//! could never send more.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -70,7 +73,7 @@ pub struct Bdp5g {
 }
 
 impl Bdp5g {
-    /// A 5G-BDP limiter on the bearer that `context` describes.
+    /// A 5G-BDP limiter for the bearer in `context`.
     ///
     /// # Errors
     /// The field that is out of bounds.

@@ -1,13 +1,14 @@
 //! The clairvoyant policy: knows when the next pull comes and what it will take, but not what will
 //! arrive.
 //!
-//! Source: this project; a yardstick beside the bound, not a method for service. At each poll of
-//! SDAP it lets down no more than what could no longer be brought in time by the polls that are
-//! left: `capacity - polls_left x packets_per_poll - backlog`. So bulk packets go down at the last
-//! moment, an urgent packet that arrives before the last poll overtakes them, and the radio never
-//! starves while SDAP has enough. Known weakness: needs a fixed grant schedule (one bearer in the
-//! cell); where the MAC grants bytes, a poll's packets are counted at the largest size.
-//! Deviations from the source: none.
+//! Source: this project; a yardstick beside the bound, not a method for deployment. At each SDAP
+//! poll it admits only what the remaining polls could no longer bring in time: `capacity -
+//! polls_left x packets_per_poll - backlog`. So bulk packets enter at the last moment, an urgent
+//! packet that arrives before the last poll overtakes them, and the radio never starves while SDAP
+//! has enough.
+//!
+//! Known weakness: it needs a fixed grant schedule (one bearer in the cell). With grants in bytes
+//! it counts each packet of a poll at the largest size. Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -40,7 +41,7 @@ pub struct Clairvoyant {
 }
 
 impl Clairvoyant {
-    /// For the bearer that `context` describes.
+    /// A clairvoyant limiter for the bearer in `context`.
     ///
     /// # Errors
     /// None.
@@ -49,7 +50,7 @@ impl Clairvoyant {
     }
 }
 
-/// What must be below this layer once this poll is over, so that the polls left can bring the rest.
+/// What must be below this layer after this poll so that the remaining polls can bring the rest.
 pub(crate) fn wanted(context: &LimiterContext, forecast: &SlotForecast) -> u64 {
     let later =
         context.amount(u64::from(forecast.polls_left) * u64::from(forecast.packets_per_poll));

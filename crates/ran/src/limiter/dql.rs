@@ -2,29 +2,31 @@
 //! queue.
 //!
 //! Source: T. Herbert, "bql: Byte Queue Limits", Linux 3.3 (2011), and the description of the
-//! algorithm that the kernel ships with its library of dynamic queue limits; it is what T20's DRQL
-//! (section 4.1) is made after. Here the card is the radio, and its completion is a slot. At each
-//! completion of `n` bytes, `left` being what is left:
-//! - *Starved*: there was more in the queue than the limit and nothing is left; or there was more
-//!   than the limit at the completion before, and all that was left then is gone, so that the queue
-//!   may have run dry meanwhile. The limit grows by what both entered and left since the last
-//!   completion, plus what was over the limit then.
+//! algorithm in the kernel's library of dynamic queue limits. T20's DRQL (section 4.1) is modelled
+//! on it. Here the card is the radio, and its completion is a slot. At each completion of `n` bytes
+//! that leaves `left` bytes:
+//! - *Starved*: the queue held more than the limit and nothing is left; or it held more than the
+//!   limit at the previous completion and all that was left then is gone, so it may have run dry
+//!   meanwhile. The limit grows by what both entered and left since the last completion, plus what
+//!   was over the limit then.
 //! - *Busy all the time* (something was left both times, and not all of the former is gone): the
-//!   slack is `limit + over - 2 n`, or the part of the last SDU that was within the limit where
-//!   that is more. The least slack of a `hold` is taken off the limit.
+//!   slack is `limit + over - 2 n`, or the part of the last SDU within the limit if that is more.
+//!   The smallest slack of a `hold` is taken off the limit.
 //! - Otherwise there was too little traffic to judge.
 //!
-//! A packet may enter while the queue holds no more than the limit, so that one SDU may stand above
-//! it. The room told is therefore one byte more than what is missing to the limit.
+//! A packet may enter while the queue holds no more than the limit, so one SDU may exceed it. The
+//! room returned is therefore one byte more than what is missing to the limit.
 //!
-//! Defaults are Linux's: hold 1 s, least limit 0, greatest 1792 MiB, start at the least. Controls
-//! the backlog of the RLC: it settles between one slot's worth and two.
-//! Known weaknesses: a fall of the channel is followed by one step per `hold`, a second with the
-//! default; up to two slots' worth wait below SDAP, where nothing can overtake.
-//! Deviations from the source: what a packet's drop takes from the queue counts as completed, since
-//! the queue itself is asked and not counted along; a slot in which nothing left is no completion;
-//! where the MAC grants packets, an MTU of the limits is a packet; the detector of stalls of later
-//! kernels is left out, since it steers nothing.
+//! Defaults are Linux's: hold 1 s, limit from 0 to 1792 MiB, start at the minimum. Controls the RLC
+//! backlog: it settles between one slot's worth and two.
+//!
+//! Known weaknesses: when the channel falls it follows by one step per `hold`, a second by default;
+//! up to two slots' worth wait below SDAP, where nothing can overtake.
+//!
+//! Deviations from the source: a dropped packet counts as completed, since the queue itself is
+//! inspected and not counted along; a slot in which nothing left is no completion; with grants in
+//! packets, one MTU of the limits is one packet; the stall detector of later kernels is left out,
+//! since it controls nothing.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -69,28 +71,28 @@ pub struct Dql {
     min: u64,
     max: u64,
     limit: u64,
-    /// What entered since the last completion, and the last SDU of it.
+    /// What entered since the last completion, and the last SDU among it.
     entered: u64,
     last_sdu: u64,
     before: Completion,
-    /// Least slack seen since then; none yet.
+    /// Smallest slack seen since then; none yet.
     least_slack: Option<u64>,
     slack_since: Instant,
 }
 
-/// What is remembered of a completion until the next.
+/// What a completion leaves for the next.
 #[derive(Clone, Copy, Debug, Default)]
 struct Completion {
     /// What was left in the queue after it.
     left: u64,
-    /// By how much the queue had been over the limit; 0 where the limit was changed.
+    /// By how much the queue had been over the limit; 0 if the limit was changed.
     over: u64,
     /// The last SDU that had entered.
     last_sdu: u64,
 }
 
 impl Dql {
-    /// Dynamic queue limits on the bearer that `context` describes.
+    /// Dynamic queue limits for the bearer in `context`.
     ///
     /// # Errors
     /// The field that is out of bounds.
@@ -118,7 +120,7 @@ impl Dql {
         })
     }
 
-    /// The limit in force, in the unit of grants.
+    /// The current limit, in the unit of grants.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
@@ -129,7 +131,7 @@ impl Dql {
         self.least_slack = None;
     }
 
-    /// The limit after `completed` of `outstanding` have gone.
+    /// The limit after `completed` of `outstanding` have left.
     fn adjusted(&mut self, now: Instant, completed: u64, outstanding: u64) -> u64 {
         let Completion { left: left_before, over: over_before, last_sdu } = self.before;
         let (over, left) = (outstanding.saturating_sub(self.limit), outstanding - completed);
@@ -205,7 +207,7 @@ mod tests {
         Dql::new(config, &context).expect("in bounds")
     }
 
-    /// A bearer with any number of full SDUs above it.
+    /// A bearer with an endless supply of full SDUs above it.
     struct Bearer {
         limiter: Dql,
         backlog: u64,
@@ -226,7 +228,9 @@ mod tests {
             }
         }
 
-        /// A slot of 10 ms that carries `capacity`; the limit after it.
+        /// A slot of 10 ms that carries `capacity`; returns the limit after it.
+        /// 21. The 1500 that were left and 500 more leave: 500 both entered and left, and 1000 were
+        ///     over before.
         fn slot(&mut self, capacity: u64) -> u64 {
             self.slots += 1;
             self.starved += u64::from(self.backlog < capacity);

@@ -79,7 +79,7 @@ pub struct Drql {
 }
 
 impl Drql {
-    /// A DRQL limiter on the bearer that `context` describes.
+    /// A DRQL limiter for the bearer in `context`.
     ///
     /// # Errors
     /// The field that is out of bounds.
@@ -102,7 +102,8 @@ impl Drql {
         })
     }
 
-    /// The limit in force, in the unit of grants.
+    /// The current limit, in the unit of grants.
+    /// 14. If the limit shrank to what remains, the queue is still at its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit

@@ -1,15 +1,17 @@
-//! DynRLC: a limit that shrinks when packets stay longer than a target in the RLC queue and grows
-//! when they stay less.
+//! DynRLC: a limit that shrinks when packets stay in the RLC queue longer than a target and grows
+//! when they leave sooner.
 //!
 //! Source: Kumar et al. 2018 (DynRLC) as described in T20 section 5 and A21 section III. Every
-//! `interval` the mean sojourn time of the packets that left is compared with `target`:
-//! above, `limit -= max(1, alpha (limit - min))`; else `limit += max(1, alpha (max - limit))`.
+//! `interval` it compares the mean sojourn time of the packets that left with `target`: above,
+//! `limit -= max(1, alpha (limit - min))`; else `limit += max(1, alpha (max - limit))`.
+//!
 //! Defaults are those of T20's program: interval 100 ms, target 11 ms (a 10 ms slot plus 1), alpha
 //! 0.1, 2 to 20 packets, start 10. A21 uses 10 ms, 3 ms, 0.05, 1 to 10, and forwards in a burst
 //! just after the pull (`first_poll_only`). With such small ranges alpha's step is nearly always 1.
-//! Known weaknesses: slow (one packet per interval), never told of the channel, four settings that
-//! depend on the slot. Deviations from the source: the maximum is enforced; T20's program goes on
-//! adding 1 past it (`clamp_max = false`).
+//!
+//! Known weaknesses: slow (one packet per interval), knows nothing of the channel, has four
+//! settings that depend on the slot. Deviations from the source: the maximum is enforced; T20's
+//! program keeps adding 1 past it (`clamp_max = false`).
 
 use super::{CapacityUnit, FirstPoll, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -80,7 +82,9 @@ impl DynRlc {
         })
     }
 
-    /// The limit in force, in packets.
+    /// The current limit, in packets.
+    /// 14. Keeps the phase, so that one report for many idle slots has the same effect as a report
+    ///     for each.
     #[must_use]
     pub fn limit(&self) -> u32 {
         self.limit
@@ -150,7 +154,7 @@ mod tests {
         DynRlc::new(&config, &context).expect("in bounds")
     }
 
-    /// One interval of `ms` mean sojourn; returns the limit after it.
+    /// One interval with a mean sojourn of `ms`. Returns the limit after it.
     fn interval(limiter: &mut DynRlc, start_ms: u64, sojourn_ms: u64) -> u32 {
         for slot in 0..=10 {
             let pulled_at = Instant::ZERO + Duration::from_millis(start_ms + slot * 10);

@@ -1,34 +1,36 @@
-//! e5G-BDP: pace into the RLC what an average of the last pulls says, small SDUs before large ones.
+//! e5G-BDP: pace into the RLC at the average of the last pulls, small SDUs before large ones.
 //!
-//! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, with `srs` bytes submitted since the
-//! pull, `acc` bytes left over by it and `bw` the average of what pulls took, an SDU of `size` may
-//! enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the slot's capacity at
-//! the MCS in force), when
+//! Source: A21 section IV-A, Algorithms 1 to 3. Per bearer, let `srs` be the bytes submitted since
+//! the pull, `acc` the bytes that the pull left, and `bw` the average of what pulls took. An SDU of
+//! `size` may enter at `elapsed` slots after the pull unless `srs + acc > max_bytes` (the slot's
+//! capacity at the current MCS), if
 //!
-//! - `paced x reduce > size + srs` (what is left over is ignored: no bearer is starved because it
-//!   was left out once), or
+//! - `paced x reduce > size + srs` (this ignores what is left over, so that a bearer left out once
+//!   does not starve), or
 //! - `srs + acc + size / k <= paced`, k = 5, but 3 when `srs` and `acc` are both above 0 (small
 //!   SDUs first),
 //!
 //! where `paced = incr x elapsed x bw + MTU / 7`, `incr` 1.2 in the first half of the slot and 1.33
-//! from then on. Without an average, `paced` is MTU / 4 once half of the slot has passed over an
-//! empty queue, else 0. Both conditions are bounds on `size`, so the answer is a room: the greater
+//! from then on. Without an average, `paced` is MTU / 4 once half of the slot has passed with an
+//! empty queue, else 0. Both conditions are bounds on `size`, so the result is a room: the greater
 //! of the two.
 //!
 //! Defaults: the constants of the algorithms. The paper gives neither `reduce_const`, only (0, 1],
-//! nor the average's weights. The static case with one call, on which alone they may be fitted,
-//! does not tell them apart as long as the weights sum to 1 (47 to 49 % within 1 ms, the same
-//! capacity left unused): halves are taken. With a gain of 0.85 it is 58 %, with 0.8 a tenth of the
-//! capacity is lost. A later program of the authors feeds the average its own last three outputs
-//! with weights that sum to more than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain
-//! 1.2) and has the two divisors the other way round. Known weaknesses: the room at the start of a
-//! slot is taken by bulk SDUs that could have waited; the second half paces a third more than the
-//! average; one SDU of a fifth of its size in room is let in whole, and is then cut and waits for
-//! the next slot, with it all that comes behind it.
+//! nor the average's weights. They may be fitted only on the static case with one call, which does
+//! not separate them as long as the weights sum to 1 (47 to 49 % within 1 ms, the same capacity
+//! unused), so they are halves. With a gain of 0.85 it is 58 %; with 0.8 a tenth of the capacity is
+//! lost. A later program of the authors feeds the average its own last three outputs with weights
+//! that sum to more than 1 (`ewma_new = 0.7`, `ewma_old = [0.3, 0.09, 0.027]`, gain 1.2) and swaps
+//! the two divisors.
+//!
+//! Known weaknesses: bulk SDUs that could have waited take the room at the start of a slot; the
+//! second half paces a third more than the average; an SDU with room for a fifth of it enters
+//! whole, is then cut and waits for the next slot, and so does everything behind it.
+//!
 //! Deviations from the source: bytes pulled are what the MAC reports, not what a count of
-//! submissions leaves (the count goes wrong after a drop in the RLC); an average below one byte is
-//! none, as in integers; pulls at which the bearer was idle count as 0 bytes all at once, when it
-//! is next asked.
+//! submissions leaves (that count goes wrong after a drop in the RLC); an average below one byte
+//! counts as none, as with integers; pulls while the bearer was idle count as 0 bytes all at once,
+//! at the next query.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -90,7 +92,7 @@ pub struct EBdp5g {
     config: EBdp5gConfig,
     /// The time of `switch_at`.
     switch_ns: f64,
-    /// MTU over the start and idle divisors, and one byte, below which an average is none.
+    /// MTU over the start and idle divisors, and one byte, below which there is no average.
     start: f64,
     idle: f64,
     least: f64,
@@ -98,21 +100,23 @@ pub struct EBdp5g {
     submitted: f64,
     /// Left over by the last pull (last_acc_bytes).
     left_over: f64,
-    /// What a slot can carry at the MCS in force (max_bytes).
+    /// What a slot can carry at the current MCS (max_bytes).
     most: f64,
     /// The average's last values, latest first.
     average: [f64; 3],
-    /// What the average opens per nanosecond, early and late: its product with the pace is taken
+    /// What the average allows per nanosecond, early and late; its product with the pace, computed
     /// once per pull.
     opens: [f64; 2],
     pulled_at: Instant,
 }
 
 impl EBdp5g {
-    /// An e5G-BDP limiter on the bearer that `context` describes.
+    /// An e5G-BDP limiter for the bearer in `context`.
     ///
     /// # Errors
     /// The field that is out of bounds.
+    /// 24. Line 9 is strict: the largest whole size below the bound, which is sometimes itself
+    ///     whole.
     pub fn new(config: &EBdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;

@@ -1,10 +1,8 @@
-//! A fixed limit on what sits in the RLC queue, in packets or bytes, by backpressure: nothing is
-//! dropped for it.
+//! A fixed limit on the RLC queue, in packets or bytes, by backpressure: it drops nothing.
 //!
 //! Source: E19 section IV (DRB limits of 10, 20, 30 packets) and T20 section 4.1, "a naive
 //! solution". `room = limit - backlog`. Default 20 packets: E19's best. Weakness: right for one
-//! rate only; too small starves the radio, too large delays.
-//! Deviations from the source: none.
+//! rate only; too small starves the radio, too large delays. Deviations from the source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -45,7 +43,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// A fixed limit on the bearer that `context` describes.
+    /// A fixed limit for the bearer in `context`.
     ///
     /// # Errors
     /// `limit` is 0 or unlimited, or a full SDU would never fit.

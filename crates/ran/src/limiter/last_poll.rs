@@ -1,38 +1,39 @@
-//! LastPoll: bulk enters the RLC at the last poll of SDAP that is safely before the pull, and no
-//! more than the pull takes.
+//! LastPoll: bulk enters the RLC at the last SDAP poll that is safely before the pull, and no more
+//! than the pull takes.
 //!
-//! Source: this project. What waits in SDAP can still be overtaken by a more urgent packet, what is
-//! in the RLC cannot (A21 section III-A). So the RLC should hold, at each pull, just what the pull
-//! takes, and get it as late as the polls allow:
+//! Source: this project. A more urgent packet can still overtake what waits in SDAP, but not what
+//! is in the RLC (A21 section III-A). So at each pull the RLC should hold just what the pull takes,
+//! and get it as late as the polls allow:
 //!
 //! - **When the next poll comes** is learnt from the polls: how many of the last gaps between polls
-//!   were longer than each 64th of a slot. A clock on time, one that is late and one that misses
-//!   polls each give their own law. A gap counts when SDAP was refused at its start: otherwise SDAP
-//!   may have been idle in between.
+//!   were longer than each 64th of a slot. A clock on time, a late one and one that misses polls
+//!   each give their own distribution. A gap counts only if SDAP was refused at its start;
+//!   otherwise SDAP may have been idle in between.
 //! - **What the next pull takes** is learnt from the slots' reports: what was offered 1, 2, 4, 5,
-//!   8, 10, 20 or 40 slots ago, whichever has foretold best of late (subframes with system
-//!   information, TDD patterns), and what that fell short by on average.
+//!   8, 10, 20 or 40 slots ago, whichever has predicted best of late (subframes with system
+//!   information, TDD patterns), less its average shortfall.
 //! - **Due.** With `short` the share of the pull that the queue cannot fill, waiting for the next
-//!   poll leaves P(gap > time to the pull) x `short` of it unused on average. Where that is more
-//!   than `risk`, an SDU enters even where it will be cut. Where polls are rarer than pulls, the
-//!   same holds for each pull before the next poll.
+//!   poll leaves P(gap > time to the pull) x `short` of it unused on average. If that is more than
+//!   `risk`, an SDU enters even if it will be cut. If polls are rarer than pulls, the same holds
+//!   for each pull before the next poll.
 //! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes
-//!   for urgent packets still to come, which costs those nothing; one of at most a `small` share of
+//!   for urgent packets still to come, at no cost to those. An SDU of at most a `small` share of
 //!   the MTU may use the reserve too. The reserve follows the greatest amount of small SDUs in a
-//!   slot and fades. Where the MAC grants packets, small and large are one, and nothing enters
-//!   early.
+//!   slot and fades. With grants in packets, small and large are alike, and nothing enters early.
 //! - **Patience.** On a slow channel an SDU of the MTU occupies `serial` = MTU / pull slots, and
-//!   whatever comes behind it waits. There the next one waits until what was left unused since the
-//!   last one reaches `patience x serial x (serial - 1.5)` slots: none up to 1.5 slots per SDU,
-//!   0.14 at 3, 0.4 at 4.6, 8.5 at 18. That is little capacity, since the channel is slow when it
-//!   is given up.
+//!   everything behind it waits. The next one then waits until what was left unused since the last
+//!   one reaches `patience x serial x (serial - 1.5)` slots: none up to 1.5 slots per SDU, 0.14 at
+//!   3, 0.4 at 4.6, 8.5 at 18. This gives up little capacity, since it does so only on a slow
+//!   channel.
 //!
 //! Defaults: `risk` and `patience` are chosen on A21's cell so that no more is left unused than
-//! e5G-BDP leaves. Known weaknesses: with gaps near a slot it fills at once after each pull and is
-//! no better than a queue limit (with a fifth of the polls missed it reckons with two or three in a
-//! row); an urgent packet larger than `small` is not told from bulk; foretelling fails where other
-//! bearers' traffic decides the grants (the shortfall's average then keeps more in the RLC).
-//! Deviations from the source: none.
+//! e5G-BDP leaves.
+//!
+//! Known weaknesses: with gaps near a slot it fills right after each pull and is no better than a
+//! queue limit (with a fifth of the polls missed it expects two or three misses in a row). An
+//! urgent packet larger than `small` counts as bulk. Prediction fails when other bearers' traffic
+//! decides the grants (the average shortfall then keeps more in the RLC). Deviations from the
+//! source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -43,18 +44,17 @@ use justfull_base::{ConfigError, Duration, Instant, Ratio, SlotReport, params};
 const PERIODS: [usize; 8] = [1, 2, 4, 5, 8, 10, 20, 40];
 /// Slots remembered: the longest period.
 const MEMORY: usize = 40;
-/// Steps of a slot in which gaps between polls are counted, and the longest gap, in steps.
+/// Steps per slot in which gaps between polls are counted, and the longest gap, in steps.
 const STEPS_PER_SLOT: u64 = 64;
 const GAP_STEPS: usize = 256;
-/// Gaps that are counted before half of them are forgotten, and the least that are needed to go by
-/// them.
+/// Gaps counted before half of them are forgotten, and the minimum before they are used.
 const GAPS_COUNTED: u16 = 2048;
 const GAPS_NEEDED: u16 = 16;
 /// Slots that an SDU of the MTU may occupy before patience begins.
 const SWIFT: f32 = 1.5;
-/// Most pulls before the next poll that are filled for.
+/// Most pulls before the next poll that it fills for.
 const MOST_PULLS: u32 = 8;
-/// Weight of the last slot in the averages of errors.
+/// Weight of the latest slot in the average errors.
 const NEWS: f32 = 1.0 / 16.0;
 
 params! {
@@ -85,15 +85,15 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: LastPollConfig::params,
 };
 
-/// What a bearer will be offered, by what it was offered.
+/// Predicts what a bearer will be offered from what it was offered.
 #[derive(Clone, Debug)]
 struct Foreteller {
     offered: [u32; MEMORY],
-    /// Place of the slot to come.
+    /// Ring index of the coming slot.
     next: usize,
     /// Average error of each of [`PERIODS`].
     errors: [f32; PERIODS.len()],
-    /// What the foretold amount fell short by, on average.
+    /// Average shortfall of the prediction.
     shortfall: f32,
     foretold: u32,
 }
@@ -159,8 +159,8 @@ impl Gaps {
         self.longer[..steps].iter_mut().for_each(|n| *n += 1);
     }
 
-    /// Share of gaps longer than `time_ns`. Beyond the longest that is told apart all count; until
-    /// some have been counted, half a slot is taken for the gap.
+    /// Share of gaps longer than `time_ns`. Times beyond the longest step count as the longest.
+    /// Until enough have been counted, assumes a gap of half a slot.
     fn share_longer(&self, time_ns: u64) -> f32 {
         let steps = (time_ns / self.step_ns) as usize;
         if self.counted < GAPS_NEEDED {
@@ -189,14 +189,14 @@ pub struct LastPoll {
     small_entered: u64,
     gaps: Gaps,
     polled_at: Instant,
-    /// The last question was not followed by an admission: SDAP has more, and its next poll is its
-    /// next.
+    /// The last query was not followed by an admission: SDAP has more and will be back at its next
+    /// poll.
     refused: bool,
     pulled_at: Instant,
 }
 
 impl LastPoll {
-    /// A LastPoll limiter on the bearer that `context` describes.
+    /// A LastPoll limiter for the bearer in `context`.
     ///
     /// # Errors
     /// The field that is out of bounds.
@@ -228,15 +228,18 @@ impl LastPoll {
         })
     }
 
-    /// Slots that must have been left unused since the last bulk SDU before the next one enters;
-    /// below 0 on a swift channel.
+    /// Slots that must go unused after the last bulk SDU before the next one enters; below 0 on a
+    /// fast channel.
     fn distance(&self) -> f32 {
         let serial = self.mtu as f32 / self.takes as f32;
         self.patience * serial * (serial - SWIFT)
     }
 
-    /// What the queue must hold now, since to wait for the next poll would leave too much unused on
-    /// average.
+    /// What the queue must hold now, because waiting for the next poll would leave too much unused
+    /// on average.
+    /// 30. A late pull is due now.
+    /// 31. An idle slot shows what the cell could carry, not what the bearer would have got, and
+    ///     one report stands for many.
     fn due(&self, now: Instant, backlog: u64) -> u64 {
         let since = now.since(self.pulled_at).as_nanos();
         // Where a pull is late, it is due now.
@@ -357,9 +360,9 @@ mod tests {
         RlcView { packets: 1, bytes }
     }
 
-    /// Slots of `capacity(k)` bytes from `slots.start` to `slots.end`, polls at `polls(k)` us after
-    /// each pull with bulk waiting without end. Answers the bytes of the last slot's polls and
-    /// what was left unused over all slots.
+    /// Runs slots of `capacity(k)` bytes from `slots.start` to `slots.end`, with polls at
+    /// `polls(k)` us after each pull and endless bulk. Returns the bytes of the last slot's polls
+    /// and what was left unused in all slots.
     fn run(
         l: &mut LastPoll,
         slots: core::ops::Range<u64>,

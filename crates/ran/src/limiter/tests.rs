@@ -16,7 +16,7 @@ fn context(unit: CapacityUnit) -> LimiterContext {
     LimiterContext { unit, slot: SLOT, mtu: MTU }
 }
 
-/// Every kind with its defaults, and what T20's program and A21 do differently.
+/// Every kind with its defaults, and with the settings of T20's program and A21.
 fn configs() -> Vec<LimiterConfig> {
     let mut configs = LimiterConfig::all();
     configs.extend([
@@ -52,7 +52,7 @@ fn all() -> Vec<(String, AnyLimiter)> {
     .collect()
 }
 
-/// The RLC queue of a bearer, served by a MAC that grants in the limiter's context's unit.
+/// The RLC queue of a bearer, served by a MAC that grants in the unit of the limiter's context.
 struct Bearer {
     limiter: AnyLimiter,
     queue: VecDeque<(Instant, u32)>,
@@ -73,13 +73,13 @@ impl Bearer {
         }
     }
 
-    /// Everything is dropped, and the limiter is not told.
+    /// Drops everything without telling the limiter.
     fn clear(&mut self) {
         self.queue.clear();
         (self.bytes, self.sent_of_head) = (0, 0);
     }
 
-    /// One poll of SDAP with any number of packets of `size` waiting: how many entered, at most
+    /// One SDAP poll with an endless supply of packets of `size`. Returns how many entered, at most
     /// `most`.
     fn fill(&mut self, now: Instant, size: u32, capacity: u64, most: u64) -> u64 {
         if self.limiter.wants_forecast() {
@@ -103,7 +103,7 @@ impl Bearer {
         entered
     }
 
-    /// One slot; the number of SDUs that left.
+    /// One slot. Returns the number of SDUs that left.
     fn pull(&mut self, now: Instant, capacity: u64) -> u64 {
         let (mut used, mut left_queue) = (0, 0);
         while used < capacity
@@ -155,6 +155,10 @@ fn bearers() -> Vec<(String, Bearer)> {
 }
 
 /// Capacity of a slot that carries `packets` full packets.
+/// 8. In each hundred slots something leaves, whatever the capacity, even with empty slots among
+///    them.
+/// 9. Fill, drop everything behind the limiter's back (as an AQM would), and go on: no stale count
+///    remains.
 fn carries(unit: CapacityUnit, packets: u64) -> u64 {
     context(unit).amount(packets)
 }
@@ -455,7 +459,7 @@ fn settings_out_of_bounds_are_refused_by_name() {
     }
 }
 
-/// Writes down what it is told, and answers what no other limiter does.
+/// Records its calls, and returns what no other limiter does.
 #[derive(Default)]
 struct Own {
     heard: Vec<&'static str>,

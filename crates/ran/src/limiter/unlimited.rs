@@ -1,8 +1,8 @@
-//! No containment: whatever SDAP has goes down at once (the *Vanilla* case of T20, E19 and A21).
+//! No limit: everything in SDAP goes down at once (the *Vanilla* case of T20, E19 and A21).
 //!
-//! Source: TS 37.324, which foresees neither queue nor scheduler in SDAP. The bottleneck's queue,
-//! and so all of the delay, stands in the RLC. Weakness: that is bufferbloat itself.
-//! Deviations from the source: none.
+//! Source: TS 37.324, which has neither queue nor scheduler in SDAP. The bottleneck queue, and so
+//! all of the delay, is in the RLC. Weakness: that is bufferbloat. Deviations from the source:
+//! none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;
@@ -33,7 +33,7 @@ pub struct Unlimited {
 }
 
 impl Unlimited {
-    /// For a bearer described by `context`.
+    /// An unlimited limiter for the bearer in `context`.
     ///
     /// # Errors
     /// None.

@@ -1,8 +1,8 @@
-//! Slots of bytes: an equal part of what is left of the slot to each bearer; what one does not need
-//! goes to the next.
+//! Slots of bytes: each bearer gets an equal part of what is left of the slot; what it does not
+//! need goes to the next.
 //!
-//! Where more than [`FEW`] share a slot and the parts would be below [`LEAST_PART`], as many
-//! bearers as get that much are served, and the next slot goes on with the others: over a round all
+//! If more than [`FEW`] bearers share a slot and their parts would be below [`LEAST_PART`], only as
+//! many as get that much are served, and the next slot goes on with the others. Over a round all
 //! get the same, and a bearer that gets nothing costs nothing.
 
 use super::turns::Turns;
@@ -11,17 +11,19 @@ use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
 use justfull_base::Probe;
 
-/// Least bytes of a part: about a resource block group of a small carrier (at MCS 28 a pair of
+/// Smallest part in bytes: about a resource block group of a small carrier (at MCS 28 a pair of
 /// LTE's resource blocks carries 88 B).
 const LEAST_PART: u64 = 128;
 
-/// So many bearers share a slot however small their parts are.
+/// This many bearers share a slot, however small their parts are.
 const FEW: u64 = 16;
 
 /// See the module's page.
 pub(crate) struct Bytes {
     turns: Turns,
     /// Header bytes that each bearer with data costs per slot.
+    /// 5. The last bearer, often the only one, gets the rest without the division.
+    /// 6. If the bearer has used anything in this slot, it has already paid for its header.
     overhead: u64,
 }
 
@@ -122,7 +124,7 @@ impl SlotService for Bytes {
     }
 }
 
-/// Bearers in the round whose UE can receive anything in `slot`; the others take no part of it.
+/// Bearers in the round whose UE can receive anything in `slot`; the others get no part.
 #[inline]
 fn able_bearers(turns: &Turns, cell: &mut Cell, slot: Slot, shared: u64) -> u64 {
     if !cell.per_ue_channels {

@@ -55,7 +55,7 @@ impl SlotService for Packets {
                 let capacity = cell.capacity(id.ue, slot, shared);
                 if budget.left(capacity) == 0 {
                     if !cell.per_ue_channels {
-                        // Nobody can send more: the bearer whose turn it is comes first in the next
+                        // Nobody can send more: the bearer that has the turn is first in the next
                         // slot.
                         turns.keep_turn(id);
                         break;

@@ -1,18 +1,17 @@
-//! Whose turn it is among the bearers, where grants are in packets or bytes, and what is left of a
-//! slot that they share.
+//! The turns of bearers for grants in packets or bytes, and what is left of a slot that they share.
 
 use super::{Cell, SlotUse};
 use crate::bearer::{BearerId, Offer, Slot};
 use alloc::collections::VecDeque;
 
-/// The bearers that have something to send, in the order of their turns.
+/// The bearers with something to send, in the order of their turns.
 #[derive(Default)]
 pub(crate) struct Turns {
     ring: VecDeque<BearerId>,
 }
 
 impl Turns {
-    /// `bearer` has something to send, and had nothing before.
+    /// `bearer` has something to send for the first time since it ran empty.
     #[inline]
     pub(super) fn join(&mut self, bearer: BearerId) {
         debug_assert!(
@@ -64,6 +63,7 @@ impl Turns {
 
     /// Serves `slot` by `serve`, which returns what it used, and offers what is left to the bearers
     /// that still wait.
+    /// 8. If UEs differ, what was left is counted at the cell's own capacity.
     #[inline]
     pub(super) fn serve(
         &mut self,
@@ -90,13 +90,13 @@ impl Turns {
         SlotUse { capacity, used }
     }
 
-    /// The bearer whose turn comes after `i` others.
+    /// The bearer after `i` others.
     #[inline]
     pub(super) fn at(&self, i: usize) -> BearerId {
         self.ring[i]
     }
 
-    /// The first `count` have had their turn: those that have more to send go to the end.
+    /// The first `count` have had their turn; those with more to send go to the end.
     pub(super) fn pass(&mut self, count: usize, cell: &mut Cell) {
         for _ in 0..count {
             let Some(bearer) = self.ring.pop_front() else { return };
@@ -109,8 +109,8 @@ impl Turns {
 
 /// What is left of a slot while several UEs, each with its own capacity, share it.
 ///
-/// With one capacity for the cell the amounts are exact integers. Where UEs differ, a UE that takes
-/// `n` of its `c` takes the share n/c of the slot from everybody.
+/// With one capacity for the cell the amounts are exact integers. With different capacities, a UE
+/// that takes `n` of its `c` takes the share n/c of the slot from all.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SlotBudget {
     /// One capacity for all: what is left of it.
@@ -130,7 +130,7 @@ impl SlotBudget {
         }
     }
 
-    /// True when no UE can be given anything more.
+    /// True when no UE can get any more.
     #[inline]
     pub(super) fn is_spent(self) -> bool {
         matches!(self, Self::Shared(0))

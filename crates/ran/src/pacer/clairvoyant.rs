@@ -1,7 +1,7 @@
-//! The clairvoyant policy one level up: the UPF lets down what SDAP will need before the UPF's next
+//! The clairvoyant policy one level up: the UPF sends what SDAP will need before the UPF's next
 //! opportunity.
 //!
-//! Source: this project; see the limiter of the same name. The stack works out the need from the
+//! Source: this project; see the limiter of the same name. The stack computes the need from the
 //! schedules of both polls and of the pulls. Deviations from the source: none.
 
 use super::{Pacer, PacerContext, SdapPoll};

@@ -1,6 +1,6 @@
-//! No pacing: the UPF sends what it has at each opportunity.
+//! No pacing: the UPF sends everything it has at each opportunity.
 //!
-//! Source: TS 23.501, which foresees no feedback between the two. Deviations from the source: none.
+//! Source: TS 23.501, which has no feedback between the two. Deviations from the source: none.
 
 use super::{Pacer, PacerContext, SdapPoll};
 use justfull_base::doc::MethodDoc;

@@ -1,18 +1,18 @@
-//! USP, the UPF-SDAP pacer: keep the SDAP queue at what the UPF must send per opportunity to keep
+//! USP, the UPF-SDAP pacer: keep in the SDAP queue what the UPF must send per opportunity to keep
 //! the RLC fed.
 //!
 //! Source: T20 section 4.2, Algorithm 3. When the RLC stops accepting data (*saturation*) and
 //! accepts again, the wanted occupancy becomes what SDAP took in since the last saturation divided
 //! by the number of the UPF's opportunities in that time. Once per T, after half of it, the wanted
-//! occupancy doubles, so that a missed opportunity or a faster channel is found out. The paper
-//! measures the bytes that SDAP passed on; T20's program counts what entered SDAP, divides by
-//! the constant 10 and counts T in polls that moved something.
+//! occupancy doubles, so that a missed opportunity or a faster channel is noticed. The paper
+//! measures the bytes that SDAP passed on; T20's program counts what entered SDAP, divides by the
+//! constant 10 and counts T in polls that moved something.
 //!
 //! Defaults are the paper's: T = one slot, opportunities counted, 1 to 1024 packets, start at the
 //! maximum. `variant = "released"` is the program: divisor 10, T of 10 moving polls, doubling on
 //! the 5th, and saturation also when SDAP holds more than the RLC's room plus `slack` packets.
-//! Known weakness: told nothing of the channel; a rise is met by one doubling per slot.
-//! Deviations from the source: an occupancy of a fraction is rounded up, never below `min`.
+//! Known weakness: it knows nothing of the channel and follows a rise by one doubling per slot.
+//! Deviations from the source: a fractional occupancy is rounded up, never below `min`.
 
 use super::{Pacer, PacerContext, SdapPoll};
 use justfull_base::doc::MethodDoc;
@@ -77,7 +77,8 @@ pub struct Usp {
     doubled: bool,
 }
 
-/// Divisor of T20's program and length of its T in moving polls.
+/// Divisor of T20's program, and length of its T in moving polls.
+/// 17. Exactly one slot after its start the period still runs; what was passed on in it counts.
 const RELEASED_TICKS: u64 = 10;
 
 impl Usp {

@@ -17,7 +17,7 @@ fn rx(config: &PdcpConfig) -> PdcpRx {
     PdcpRx::new(config).expect("valid")
 }
 
-/// The packet with this SN has it as its handle.
+/// The packet with an SN has that SN as its handle.
 fn receive(rx: &mut PdcpRx, now: Instant, sn: u32) -> (PdcpOutcome, Vec<u64>) {
     let mut delivered = vec![];
     let outcome = rx.receive(now, sn, SduHandle(u64::from(sn)), |sdu| delivered.push(sdu.0));
@@ -129,7 +129,8 @@ fn half_of_the_sn_space_is_ahead_and_half_behind() {
     assert_eq!(receive(&mut rx, ms(0), 904).1, [904]);
 }
 
-/// The procedure of section 5.2.2 with a map of COUNTs.
+/// The procedure of section 5.2.2, with a map of COUNTs.
+/// 5. How far behind the newest, and milliseconds to the next step; SNs of 12 bits wrap.
 struct Model {
     stored: BTreeMap<u64, u64>,
     delivered: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Demands for tests: owned, and easy to write down.
+//! Demands for tests: owned, and easy to write.
 
 use super::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand};
 use alloc::vec;
@@ -26,7 +26,7 @@ impl Ue {
     }
 }
 
-/// A cell whose queues are emptied as blocks are granted.
+/// A cell whose queues empty as blocks are granted.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     pub(crate) slot: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Cell {
     pub(crate) ues: Vec<Ue>,
 }
 
-/// What became of a slot: UE number, bearer, and the bytes and whole SDUs that it sent.
+/// The outcome of a slot: UE number, bearer, and the bytes and whole SDUs sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) ue: u32,
@@ -48,7 +48,7 @@ impl Cell {
         Self { slot: 0, units: RbUnits::new(rbs, size).expect("units have a size"), ues }
     }
 
-    /// Shows the demand of this slot to `look`.
+    /// Calls `look` with the demand of this slot.
     pub(crate) fn demand<R>(&self, look: impl FnOnce(&RbDemand) -> R) -> R {
         let (mut drbs, mut sdus, mut ues) = (vec![], vec![], vec![]);
         for ue in self.ues.iter().filter(|ue| ue.has_data()) {

@@ -1,49 +1,46 @@
 //! Elastic quantum partition (EQP): as many whole SDUs as a slot can carry, with slices that lend
 //! each other blocks.
 //!
-//! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. An SDU that is cut waits at
-//! the receiver for its rest, so in each slot the number of SDUs that leave whole is maximised,
-//! bearers being queues. To stay fair in the long term a slice has a *quantum*: each slot adds its
-//! share of the blocks, each block that it gets takes one away. In debt (below 0) its SDUs seem
-//! larger, the more so the nearer the debt is to `quantum_limit` (L): with `x = debt / L` by `1 + 5
-//! x^5`.
+//! Source: A21 section IV-B, equations (1) to (4), Algorithms 4 and 5. A segmented SDU waits at the
+//! receiver for its rest, so each slot maximises the number of SDUs that leave whole; bearers are
+//! queues. For long-term fairness a slice has a *quantum*: each slot adds its share of the blocks,
+//! and each block it gets subtracts one. In debt (below 0) its SDUs seem larger, the more so the
+//! nearer the debt is to `quantum_limit` (L): with `x = debt / L` by the factor `1 + 5 x^5`.
 //!
-//! A slot (Algorithm 4): credit the shares; choose the SDUs, most first, then those whose slices
-//! have lent most (Algorithm 5); give the units that are left to the slices with the highest quanta
-//! that still have something to send, while the debt is below 75 % of L; charge what remains to the
-//! slices that have lent most, even if they have nothing to send: it stays unused
-//! (`RbAllocation::withheld` when others would have sent).
-//! Defaults are A21's: L = 100 blocks, 75 %. A share may so be missed by at most 2 L blocks over
-//! any time.
+//! A slot (Algorithm 4): credit the shares. Choose the SDUs: as many as possible, then those whose
+//! slices have lent most (Algorithm 5). Give the remaining units to the slices with the highest
+//! quanta that still have something to send, while their debt is below 75 % of L. Charge what still
+//! remains to the slices that have lent most, even if they have nothing to send: it stays unused
+//! (`RbAllocation::withheld` if others would have sent). Defaults are A21's: L = 100 blocks, 75 %.
+//! So over any time a share is missed by at most 2 L blocks.
 //!
-//! Deviations from the source, each with the printed form as a choice where it can run at all:
-//! - The inflation is printed as the factor `5 x^5`, under which SDUs of a slice without debt take
-//!   no room at all and are smaller than they are below 72 % of L. Default `added` (1 + 5 x^5);
-//!   `clamped` is max(1, 5 x^5); with `as_printed` the SDUs chosen are granted in order of slices
-//!   while they fit.
+//! Deviations from the source, each with the printed form as an option where it can run at all:
+//! - The inflation is printed as the factor `5 x^5`. Under it SDUs of a slice without debt take no
+//!   room, and are smaller than they are below 72 % of L. Default `added` (1 + 5 x^5); `clamped` is
+//!   max(1, 5 x^5); with `as_printed` the chosen SDUs are granted in order of slices while they
+//!   fit.
 //! - Credits are printed as floors, which leave 1 of 25 blocks over in each slot and drive all
 //!   quanta down. Default `exact`: credits sum to the blocks of the slot, and quanta to 0 after it.
 //!   `floor` is as printed.
-//! - Algorithm 5 remembers results by queue, SDU and capacity alone, but what an SDU costs depends
-//!   on the groups that its UE has already, so that as printed it misses the most SDUs (a test
-//!   holds an example). Here SDUs are chosen inside a UE first (by bytes, `chains.rs`), rounded up
+//! - Algorithm 5 memoises results by queue, SDU and capacity alone, but the cost of an SDU depends
+//!   on the groups that its UE already has, so as printed it does not find the most SDUs (a test
+//!   holds an example). Here SDUs are chosen first inside a UE (by bytes, `chains.rs`), rounded up
 //!   to units, then across UEs and slices (`knapsack.rs`): exact.
-//! - What an SDU seems to need counts against the limit too (the paper leaves open which size
-//!   does); what is charged is what it is.
-//! - Shares that sum to less than 1 leave blocks that are nobody's: these are credited in
+//! - The size that an SDU seems to have counts against the limit too (the paper does not say which
+//!   size does); its real size is charged.
+//! - Shares that sum to less than 1 leave blocks that belong to nobody; they are credited in
 //!   proportion to the shares.
-//! - A slice that has lent L blocks lends no more: what it does not use then is given up in favour
-//!   of those who owe most. (With two slices this never happens: what one has lent the other owes.)
-//! - L counts as one unit at least, or nobody could borrow a group of blocks; at a low MCS as the
+//! - A slice that has lent L blocks lends no more: what it does not use then goes to those who owe
+//!   most. (With two slices this never happens: what one has lent the other owes.)
+//! - L counts as at least one unit, or nobody could borrow a group of blocks; at a low MCS, as the
 //!   units that carry more than headers.
-//! - A UE that gets units which finish no SDU gets at first as many as carry more than headers.
-//!   When these are beyond what its slice may take, the slice waits for a later slot: one unit at a
-//!   time, a slice alone in its cell would spend its share of each slot on blocks that carry
-//!   nothing.
+//! - A UE whose units finish no SDU first gets as many as carry more than headers. If its slice may
+//!   not take that many, the slice waits for a later slot. Otherwise, one unit at a time, a slice
+//!   alone in its cell would spend its share of each slot on blocks that carry nothing.
 //!
-//! Weaknesses: inside a slice the most SDUs win, so that large ones wait while small ones fill the
-//! slots; a slice alone in the cell ends at its share, once it owes 75 % of L (with two slices);
-//! priorities of bearers are not looked at.
+//! Weaknesses: inside a slice the most SDUs win, so large ones wait while small ones fill the
+//! slots; a slice alone in the cell ends at its share once it owes 75 % of L (with two slices); it
+//! ignores the priorities of bearers.
 //!
 //! Cost: blocks x SDUs of all bearers, in vector operations; memory the same, kept from slot to
 //! slot.
@@ -124,14 +121,14 @@ pub(super) const DOC: MethodDoc = MethodDoc {
     params: EqpConfig::params,
 };
 
-/// What was done since the start.
+/// Counts since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EqpStats {
-    /// SDUs that were chosen to leave whole.
+    /// SDUs chosen to leave whole.
     pub whole_sdus: u64,
-    /// Units that were given beyond those.
+    /// Units given beyond those.
     pub leftover_units: u64,
-    /// Blocks that stayed unused while something waited.
+    /// Blocks left unused while something waited.
     pub withheld_rbs: u64,
 }
 
@@ -143,19 +140,19 @@ pub struct Eqp {
     knapsack: Knapsack,
     /// Indexes of the demand's UEs, by slice, in the order of their turns.
     members: Vec<u32>,
-    /// By slice: where its members begin; one more at the end.
+    /// By slice: start of its members; one more at the end.
     starts: Vec<u32>,
-    /// By slice: the UE number whose turn is next.
+    /// By slice: number of the UE whose turn is next.
     turns: Vec<u32>,
-    /// By slice: the member that gets the next unit left over.
+    /// By slice: the member that gets the next leftover unit.
     cursors: Vec<u32>,
-    /// Quantum and index of the slices that may get units: kept for its memory.
+    /// Quantum and index of the slices that may get units; kept for its memory.
     lenders: Vec<(i64, Reverse<u32>)>,
     stats: EqpStats,
 }
 
 impl Eqp {
-    /// A scheduler over slices with these shares, none of which has lent anything.
+    /// A scheduler over slices with these shares; none has lent anything yet.
     ///
     /// # Errors
     /// The field of `config` or the share that is out of bounds.
@@ -176,13 +173,13 @@ impl Eqp {
         })
     }
 
-    /// What was done since the start.
+    /// Counts since the start.
     #[must_use]
     pub fn stats(&self) -> EqpStats {
         self.stats
     }
 
-    /// Bytes of the tables that the largest slot so far has needed.
+    /// Bytes of the tables, as the largest slot so far needed.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.chains.memory() + self.knapsack.memory() + size_of::<u32>() * self.members.capacity()
@@ -192,7 +189,7 @@ impl Eqp {
         self.starts[slice] as usize..self.starts[slice + 1] as usize
     }
 
-    /// Sorts the UEs by slice; in each the one whose turn it is comes first.
+    /// Sorts the UEs by slice; in each slice the UE that has the turn comes first.
     fn gather(&mut self, demand: &RbDemand) {
         self.starts.fill(0);
         for ue in demand.ues {
@@ -217,7 +214,8 @@ impl Eqp {
         }
     }
 
-    /// Algorithm 4, lines 2 and 3: says to the knapsack what the SDUs of every UE need.
+    /// Algorithm 4, lines 2 and 3: gives the knapsack the needs of every UE's SDUs.
+    /// 29. The knapsack prefers UEs added last.
     fn weigh(&mut self, demand: &RbDemand) {
         self.chains.begin(demand);
         self.knapsack.begin(demand.units);
@@ -256,9 +254,8 @@ impl Eqp {
         }
     }
 
-    /// Gives the UE at `index` the units of its picked SDUs; of fewer where their real size is
-    /// beyond what is free or the limit, as may be when they are held to be smaller than they
-    /// are.
+    /// Gives the UE at `index` the units of its picked SDUs, or of fewer if their real size exceeds
+    /// what is free or the limit. This can happen when they seem smaller than they are.
     fn grant_picked(
         &mut self,
         demand: &RbDemand,
@@ -292,7 +289,7 @@ impl Eqp {
     }
 
     /// Lines 9 to 17: units that finish no SDU go to the slices that have lent most, among those
-    /// with something to send. Returns whether anything waits still.
+    /// with something to send. Returns whether anything still waits.
     fn grant_left(
         &mut self,
         demand: &RbDemand,
@@ -336,7 +333,7 @@ impl Eqp {
         waits
     }
 
-    /// Moves the cursor of `slice` to the next UE that more blocks would serve; false when there is
+    /// Moves the cursor of `slice` to the next UE that could use more blocks; false when there is
     /// none.
     fn find_unmet(&mut self, demand: &RbDemand, slice: usize, out: &RbAllocation) -> bool {
         while self.cursors[slice] < self.starts[slice + 1] {
@@ -349,8 +346,9 @@ impl Eqp {
         false
     }
 
-    /// Divides the transport block of the UE at `index`: the most whole SDUs first, the rest to one
-    /// bearer after another.
+    /// Divides the transport block of the UE at `index`: first the most whole SDUs, then the rest
+    /// to one bearer after another.
+    /// 35. A UE that got nothing keeps the turn.
     fn divide(&self, demand: &RbDemand, index: usize, out: &mut RbAllocation) {
         let ue = &demand.ues[index];
         let least = self.chains.least(ue);
@@ -406,23 +404,23 @@ impl RbScheduler for Eqp {
     }
 }
 
-/// Blocks of the units with which every UE of `demand` can be sent more than headers.
+/// Blocks of the units that let every UE of `demand` send more than headers.
 fn least_rbs(demand: &RbDemand) -> u16 {
     let least = demand.ues.iter().map(|ue| ue.least_rbs(demand.units.rbs())).max();
     least.unwrap_or(0).max(1).next_multiple_of(demand.units.size())
 }
 
-/// Places around the guess that are looked at together. Sizes come in steps of up to 3 %, a few
+/// Entries around the guess that are compared at once. Sizes grow in steps of up to 3 %, a few
 /// blocks of a long table.
 const AROUND: usize = 8;
 
-/// How many blocks carry so many bytes, for one UE: a guess from the mean, then a search around it,
-/// without branches that cannot be foreseen.
+/// How many blocks carry a number of bytes, for one UE: a guess from the mean, then a branch-free
+/// search around it.
 struct Sizes<'a> {
     table: &'a [u32],
     /// Bytes of all blocks.
     all: u64,
-    /// Blocks for a byte on the mean, in parts of 2^32.
+    /// Blocks per byte on average, in units of 2^-32.
     per_byte: u64,
 }
 
@@ -433,7 +431,8 @@ impl<'a> Sizes<'a> {
         Self { table, all, per_byte: (u64::from(most) << 32) / all.max(1) }
     }
 
-    /// Fewest blocks that carry `bytes`, none when all do not.
+    /// Fewest blocks that carry `bytes`; none when all are not enough.
+    /// 42. The product is at most the number of blocks, in units of 2^-32.
     #[inline]
     fn rbs(&self, bytes: u64) -> Option<u16> {
         if bytes > self.all {

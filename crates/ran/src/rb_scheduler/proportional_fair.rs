@@ -1,18 +1,19 @@
-//! Proportional fair: the UE first whose rate now is highest against the rate that it has had.
+//! Proportional fair: the UE with the highest current rate relative to its mean rate goes first.
 //!
 //! Source: Jalali, Padovani, Pankaj, "Data throughput of CDMA-HDR, a high efficiency-high data rate
 //! personal communication wireless system", VTC 2000 (the scheduler); Kelly, Maulloo, Tan 1998 (its
 //! aim: the greatest sum of logarithms of rates). UEs are served in falling order of `r / T`, each
-//! with all the units that it needs: `r` are the bytes that the whole slot would carry at its MCS,
-//! `T` its mean rate, an exponentially weighted mean over `window`.
+//! with all the units it needs. `r` is the bytes that the whole slot would carry at its MCS; `T` is
+//! its mean rate, exponentially weighted over `window`.
 //!
 //! `T` decays with time, not with slots, so that a window means the same in every numerology: at a
-//! slot `d` after the last one, `T = T exp(-d / window) + bytes / window`, and a UE that is not
-//! served costs nothing (its decay is made up for when it is next looked at). Default window 100
-//! ms: short against seconds of traffic, long against fading. 16 bytes a UE. Weaknesses: no bound
-//! on delay; a UE that was idle comes first until its mean has grown. Deviations from the source:
-//! time instead of slots (above); a whole slot counts as the rate, since the channel here is flat
-//! over the carrier; slices do not count.
+//! slot `d` after the last one, `T = T exp(-d / window) + bytes / window`. A UE that is not served
+//! costs nothing (its decay is applied when it is next considered). Default window 100 ms: short
+//! against seconds of traffic, long against fading. 16 bytes a UE.
+//!
+//! Weaknesses: no bound on delay; a UE that was idle comes first until its mean has grown.
+//! Deviations from the source: time instead of slots (above); the rate is that of a whole slot,
+//! since the channel here is flat over the carrier; slices are ignored.
 
 use super::{RbScheduler, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits, UeServed};
@@ -58,9 +59,13 @@ struct Mean {
 pub struct ProportionalFair {
     /// Seconds.
     window: f64,
-    /// By UE number; grows to the highest that was served.
+    /// By UE number; grows to the highest number served.
     means: Vec<Mean>,
-    /// Bits of `r / T` and index of each UE: kept for its memory.
+    /// Bits of `r / T` and index of each UE; kept for its memory.
+    /// 12. A mean below one byte per second says nothing of the past: only the current rate counts
+    ///     for such UEs.
+    /// 13. Positive floats sort like their bits.
+    /// 14. A heap is built in one pass, and only the UEs that are served are popped.
     order: Vec<(u64, Reverse<u32>)>,
 }
 

@@ -3,10 +3,10 @@
 //! Source: TS 36.213 and 38.214 leave scheduling open; the resource-fair reference of the
 //! literature (Capozzi et al., "Downlink packet scheduling in LTE cellular networks: key design
 //! issues and a survey", 2013, section IV-B). One unit to each UE in turn until nothing is free or
-//! nobody needs more; the next slot begins where the last one ended. The bearers of a UE share
-//! its transport block likewise, in bytes.
-//! Weaknesses: blind to the channel, so that a UE far out takes as many blocks as one near by; cuts
-//! many SDUs at the end of a slot. Deviations from the source: none.
+//! nobody needs more; the next slot begins where the last one ended. The bearers of a UE share its
+//! transport block likewise, in bytes. Weaknesses: ignores the channel, so that a distant UE takes
+//! as many blocks as a near one; cuts many SDUs at the end of a slot. Deviations from the source:
+//! none.
 
 use super::{RbScheduler, Turns, share_parts};
 use crate::rb_demand::{RbAllocation, RbDemand, RbUnits};
@@ -39,7 +39,7 @@ pub struct RbRoundRobin {
 }
 
 impl RbRoundRobin {
-    /// A scheduler that has served nobody; slices do not count.
+    /// A scheduler that has served nobody; it ignores slices.
     ///
     /// # Errors
     /// The share that is out of bounds, see [`share_parts`].

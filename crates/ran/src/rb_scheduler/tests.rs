@@ -1,4 +1,4 @@
-//! What every resource-block scheduler must do, and what each does in particular.
+//! What every resource-block scheduler must do, and what each one does.
 
 use super::*;
 use crate::rb_demand::fixture::{Cell, Ue};
@@ -19,7 +19,8 @@ fn all() -> Vec<(&'static str, CheckedRbScheduler)> {
     RbSchedulerConfig::all().into_iter().map(of).collect()
 }
 
-/// True where no block stays free while something waits.
+/// True when no block stays free while something waits.
+/// 4. A partition serves a slice only if its share covers a unit.
 fn is_work_conserving(name: &str) -> bool {
     matches!(name, "round_robin" | "proportional_fair")
 }
@@ -97,8 +98,10 @@ proptest! {
     }
 }
 
-/// Serves random cells with `scheduler` and a clone of it that is shown a sole UE with much to send
-/// without a list.
+/// Serves random cells with `scheduler` and with a clone that gets no list for a sole UE with much
+/// to send.
+/// 6. Nothing is left that somebody could have used: a limiter is told the same of such a slot.
+/// 7. Both are in the same state afterwards.
 fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(6, "sole");
     let mut twin = scheduler.clone();
@@ -140,8 +143,9 @@ fn a_sole_ue_gets_without_a_list_what_it_would_get_with_one() {
     assert_eq!(eqp, None, "it chooses by the SDUs");
 }
 
-/// Serves random cells of UEs that need one block each with `scheduler`, and with a clone of it
-/// that is shown no demand.
+/// Serves random cells of UEs that need one block each with `scheduler`, and with a clone that sees
+/// no demand.
+/// 9. Both are in the same state afterwards.
 fn assert_each_gets_the_unit_that_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(7, "one each");
     let mut twin = scheduler.clone();
@@ -177,7 +181,7 @@ fn ues_that_need_one_block_get_without_a_list_what_they_would_get_with_one() {
     assert!(!parted.schedule_one_each(&[1], RbUnits::default()), "it withholds");
 }
 
-/// Serves random cells with `scheduler` and a clone of it that was made on the way.
+/// Serves random cells with `scheduler` and with a clone made on the way.
 fn assert_clone_behaves_as_its_original<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(5, "clones");
     let (mut ours, mut its) = (RbAllocation::default(), RbAllocation::default());
@@ -238,7 +242,8 @@ fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
     assert_eq!(given, [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
 }
 
-/// Blocks that each slice of `parts` is given when all have much to send.
+/// Blocks that each slice of `parts` gets when all have much to send.
+/// 12. One UE carries ten times the other's bytes in a block: both get half of the slots.
 fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
     let ues =
         (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
@@ -342,9 +347,9 @@ fn a_scheduler_that_gives_bytes_without_blocks_is_stopped() {
     step(&mut scheduler, &mut cell, &mut RbAllocation::default());
 }
 
-/// What the check of answers says to a scheduler that gives the two UEs of a cell of 7 blocks in
-/// groups of 2, with 100 B a block and two bearers of 200 B each, these groups and bytes, and
-/// withholds so many blocks.
+/// What the check says about a scheduler that gives the two UEs of a cell these groups and bytes,
+/// and withholds so many blocks. The cell has 7 blocks in groups of 2, with 100 B a block and two
+/// bearers of 200 B each.
 fn verdict(grants: [&[u16]; 2], bytes: [u32; 4], withheld: u16) -> std::string::String {
     struct Fixed([Vec<u16>; 2], [u32; 4], u16);
     impl RbScheduler for Fixed {
@@ -399,7 +404,8 @@ fn ues_in_disorder_are_the_callers_fault() {
     step(&mut scheduler, &mut Cell::new(4, 1, vec![ue(1), ue(1)]), &mut RbAllocation::default());
 }
 
-/// A user's own scheduler that gives a sole UE what it is told to, and keeps what it hears.
+/// A user's own scheduler that gives a sole UE a fixed grant, and records its calls.
+/// 15. UE 0 carries 100 B in a block, UE 1 `ratio` times as many: who comes first?
 #[derive(Default)]
 struct Own {
     sole: Option<RbUnits>,

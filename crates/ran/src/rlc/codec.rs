@@ -1,9 +1,9 @@
 //! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2 and TS
 //! 36.322 section 6.2.1.
 //!
-//! Encoding what this crate made cannot fail. Decoding takes any bytes: what the standards call
-//! reserved or invalid is refused (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a PDU is
-//! discarded), reserved *bits* are ignored.
+//! Encoding what this crate made cannot fail. Decoding accepts any bytes: values that the standards
+//! call reserved or invalid are errors (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a
+//! PDU is discarded), and reserved *bits* are ignored.
 
 mod bits;
 mod lte;
@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use bits::{Reader, Writer};
 use core::fmt;
 
-/// How the PDUs of an entity are written; both ends must agree.
+/// The PDU format of an entity; both ends must agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Transparent: no header.
@@ -55,29 +55,29 @@ impl Format {
     }
 }
 
-/// Why bytes are no PDU.
+/// Why bytes are not a valid PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// It ends before a field does, or before the first byte of data.
     Truncated {
-        /// Bytes needed at least.
+        /// Minimum bytes needed.
         needed: usize,
-        /// Bytes there are.
+        /// Bytes available.
         found: usize,
     },
-    /// A field holds what the standard reserves or what contradicts another field.
+    /// A field holds a reserved value, or contradicts another field.
     Invalid {
         /// Name of the field in the standard.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: u32,
     },
     /// Bytes follow the end of a STATUS PDU.
     Trailing {
         /// Bytes of the STATUS PDU.
         end: usize,
-        /// Bytes there are.
+        /// Bytes available.
         found: usize,
     },
 }
@@ -100,16 +100,16 @@ impl fmt::Display for DecodeError {
 
 impl core::error::Error for DecodeError {}
 
-/// What [`decode`] read; reused, so that nothing is allocated per PDU.
+/// The result of [`decode`]; reused, so that nothing allocates per PDU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The header; `Status(0)` for a STATUS PDU.
     pub header: PduHeader,
-    /// Bytes before the data field; of a STATUS PDU, all.
+    /// Bytes before the data field; for a STATUS PDU, all.
     pub header_bytes: u32,
-    /// Length of each data field element; in NR there is one.
+    /// Length of each data field element; NR has one.
     pub elements: Vec<u32>,
-    /// The report, when the PDU is a STATUS PDU.
+    /// The report, if the PDU is a STATUS PDU.
     pub status: StatusPdu,
 }
 
@@ -124,10 +124,10 @@ impl Default for Decoded {
     }
 }
 
-/// Appends the header of `pdu`, one of `content`'s, or the whole of a STATUS PDU.
+/// Appends the header of `pdu`, one of `content`'s, or a whole STATUS PDU.
 ///
 /// # Panics
-/// When `pdu` is not one of `format`, or is a STATUS PDU that `content` does not have.
+/// When `pdu` does not have this `format`, or is a STATUS PDU that `content` does not have.
 pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>) {
     let mut w = Writer::new(out);
     match (format, &pdu.header) {
@@ -158,10 +158,10 @@ pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>)
     }
 }
 
-/// Reads the header of a PDU, and all of a STATUS PDU, into `out`; what `out` held before is gone.
+/// Decodes the header of a PDU, or all of a STATUS PDU, into `out`, replacing what it held.
 ///
 /// # Errors
-/// Why `bytes` are no PDU of `format`; `out` then holds nothing of use.
+/// Why `bytes` are not a PDU of `format`; `out` is then meaningless.
 pub fn decode(format: Format, bytes: &[u8], out: &mut Decoded) -> Result<(), DecodeError> {
     out.elements.clear();
     out.status.nacks.clear();
@@ -220,12 +220,12 @@ pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
     (fixed + status.nacks.iter().map(|nack| of_nack(format, nack)).sum::<u32>()).div_ceil(8)
 }
 
-/// Takes NACKs off the end of `status` until it fits into `grant` bytes, and moves its ACK_SN back
-/// to the first missing SN of which it then says nothing (TS 38.322 section 5.3.4, TS 36.322
-/// section 5.2.3). Returns its bytes; 0 when nothing fits.
+/// Removes NACKs from the end of `status` until it fits `grant` bytes, and moves its ACK_SN back to
+/// the first missing SN that is no longer reported (TS 38.322 section 5.3.4, TS 36.322 section
+/// 5.2.3). Returns its bytes; 0 when nothing fits.
 ///
-/// Of an SN with many gaps the first ones are named: what is not named is not acknowledged by that,
-/// since the SN is named as missing.
+/// Of an SN with many gaps the first are reported. The others are not thereby acknowledged, since
+/// the SN is reported as missing.
 pub fn fit_status(format: Format, status: &mut StatusPdu, grant: u32) -> u32 {
     let (fixed, of_nack) = status_bits(format);
     if fixed.div_ceil(8) > grant {

@@ -2,10 +2,10 @@
 //!
 //! Source: TS 38.331 section 6.3.2 (`RLC-Config`) and TS 36.331 section 6.3.2 (`RLC-Config`), with
 //! the names of TS 38.322. Any value between the least and the greatest of the standard's list is
-//! taken, not only those listed. Defaults are those of the default configuration of NR (TS 38.331
-//! section 9.2.1), where it has one; SNs of 12 bits, which every mode of NR can have. Deviations
-//! from the source: infinity is written 0, which no list of pollPDU and pollByte has; LTE's
-//! t-Reordering is set by the key of NR's t-Reassembly, since one stands where the other does.
+//! allowed, not only the listed ones. Defaults are those of NR's default configuration (TS 38.331
+//! section 9.2.1), if it has one; SNs have 12 bits, which every mode of NR allows. Deviations from
+//! the source: infinity is written 0, which no list of pollPDU and pollByte contains; the key of
+//! NR's t-Reassembly also sets LTE's t-Reordering, its counterpart.
 
 use super::codec::Format;
 use justfull_base::doc::MethodDoc;
@@ -97,7 +97,7 @@ const REASSEMBLY_SOURCE: &str = "TS 38.331 t-Reassembly; TS 36.331 t-Reordering"
 const LONGEST_REASSEMBLY: Duration = Duration::from_millis(1600);
 
 impl RlcModeConfig {
-    /// How its PDUs are written.
+    /// The format of its PDUs.
     #[must_use]
     pub fn format(&self) -> Format {
         match self {

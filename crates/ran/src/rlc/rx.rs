@@ -1,16 +1,16 @@
-//! Receiving side of an RLC entity: puts SDUs together again, gives up or reports what is missing.
+//! Receiving side of an RLC entity: reassembles SDUs, and gives up or reports what is missing.
 //!
 //! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2,
 //! 5.1.3.2, 5.2.3. NR delivers an SDU as soon as it is complete and leaves the order to PDCP; LTE
 //! delivers in order.
 //!
-//! A PDU whose header contradicts its parts, is of another mode, or has an SN beyond its field is
-//! discarded, as is one outside the window and a duplicate.
+//! A PDU is discarded if its header contradicts its parts, if it is of another mode, if its SN is
+//! too large for its field, if it is outside the window, or if it is a duplicate.
 //!
-//! Memory: at most 128 B while SDUs come in order, for UM of LTE 160 B more, for AM 288 B more.
-//! From the first gap on, 4 B for each SN of the window (16 to 131 072), and for each SN that is
-//! received in part or (LTE) waits for an earlier one 48 to 72 B with 8 B for each run of bytes and
-//! (LTE) 32 B for each piece of an SDU. What has grown is kept.
+//! Memory: at most 128 B while SDUs arrive in order, 160 B more for UM of LTE, 288 B more for AM.
+//! From the first gap on, 4 B for each SN of the window (16 to 131 072). For each SN that is partly
+//! received or (LTE) waits for an earlier one, 48 to 72 B, plus 8 B for each run of bytes and (LTE)
+//! 32 B for each piece of an SDU. Memory that has grown is kept.
 
 mod am;
 mod assembly;
@@ -26,21 +26,21 @@ use justfull_base::{ConfigError, Instant};
 use lte_um::LteUm;
 use nr_um::NrUm;
 
-/// Where the SDUs go that a receiving entity puts together.
+/// Receives the SDUs that a receiving entity reassembles.
 pub trait SduSink {
     /// `sdu` is complete.
     fn deliver(&mut self, sdu: SduHandle);
 
-    /// Bytes of `sdu` were kept and are given up.
+    /// Bytes of `sdu` were held and are given up.
     fn abandon(&mut self, sdu: SduHandle);
 
-    /// A PDU with these parts was discarded: stale, duplicate or not valid. For a sink that must
-    /// know the fate of every SDU: in unacknowledged mode a PDU that comes after the window has
-    /// moved on leaves no other trace.
+    /// A PDU with these parts was discarded: stale, duplicate or invalid. For a sink that must know
+    /// the fate of every SDU: in unacknowledged mode a PDU that arrives after the window has moved
+    /// on leaves no other trace.
     fn discard(&mut self, _parts: &[Part]) {}
 }
 
-/// What to do with an SDU that is complete, and with one that is given up.
+/// Two closures: one for complete SDUs, one for those given up.
 impl<D: FnMut(SduHandle), A: FnMut(SduHandle)> SduSink for (D, A) {
     #[inline]
     fn deliver(&mut self, sdu: SduHandle) {
@@ -57,7 +57,7 @@ impl<D: FnMut(SduHandle), A: FnMut(SduHandle)> SduSink for (D, A) {
 #[derive(Clone, Debug)]
 pub struct RlcRx {
     kind: Kind,
-    /// PDUs that were discarded.
+    /// PDUs discarded.
     discarded: u64,
 }
 
@@ -91,9 +91,9 @@ impl RlcRx {
         Ok(Self { kind, discarded: 0 })
     }
 
-    /// Takes the PDUs of a block that was decoded. `deliver` gets each SDU that is complete;
-    /// `abandoned` each SDU of which bytes were kept and are given up (unacknowledged mode: the
-    /// window moved on). STATUS PDUs are left to [`super::RlcTx::on_status`].
+    /// Receives the PDUs of a decoded block. `deliver` gets each complete SDU; `abandoned` each SDU
+    /// with held bytes that are given up (unacknowledged mode: the window moved on). STATUS PDUs
+    /// are left to [`super::RlcTx::on_status`].
     #[inline]
     pub fn receive(
         &mut self,
@@ -105,7 +105,7 @@ impl RlcRx {
         self.receive_into(now, content, &mut (deliver, abandoned));
     }
 
-    /// As [`Self::receive`], for a sink that also hears of discarded PDUs.
+    /// Like [`Self::receive`], for a sink that also learns of discarded PDUs.
     #[inline]
     pub fn receive_into(&mut self, now: Instant, content: &TbContent, sink: &mut impl SduSink) {
         for pdu in &content.pdus {
@@ -142,13 +142,13 @@ impl RlcRx {
         }
     }
 
-    /// PDUs that were discarded: stale, duplicate or not valid.
+    /// PDUs discarded: stale, duplicate or invalid.
     #[must_use]
     pub fn discarded(&self) -> u64 {
         self.discarded
     }
 
-    /// When [`Self::on_timeout`] has something to do: the end of t-Reassembly (LTE: t-Reordering).
+    /// When [`Self::on_timeout`] has work: the expiry of t-Reassembly (LTE: t-Reordering).
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {
@@ -161,9 +161,8 @@ impl RlcRx {
         Some(at).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-Reassembly may have ended: what is missing is given up (UM) or reported (AM). `deliver`
-    /// gets what can now be delivered, `abandoned` each SDU of which bytes were kept and are
-    /// given up.
+    /// t-Reassembly may have expired: gives up (UM) or reports (AM) what is missing. `deliver` gets
+    /// what can now be delivered, `abandoned` each SDU with held bytes that are given up.
     pub fn on_timeout(
         &mut self,
         now: Instant,
@@ -173,7 +172,7 @@ impl RlcRx {
         self.on_timeout_into(now, &mut (deliver, abandoned));
     }
 
-    /// As [`Self::on_timeout`], for a sink.
+    /// Like [`Self::on_timeout`], for a sink.
     pub fn on_timeout_into(&mut self, now: Instant, sink: &mut impl SduSink) {
         match &mut self.kind {
             Kind::Tm => {}
@@ -184,7 +183,7 @@ impl RlcRx {
         }
     }
 
-    /// From when on a status report may be sent; none when none was triggered (TS 38.322 section
+    /// The earliest time for a status report; none when none was triggered (TS 38.322 section
     /// 5.3.4).
     #[must_use]
     pub fn status_due(&self) -> Option<Instant> {
@@ -195,7 +194,7 @@ impl RlcRx {
         }
     }
 
-    /// The status report, cut to `grant` bytes, when one is due; t-StatusProhibit starts. None when
+    /// The status report if one is due, cut to `grant` bytes; starts t-StatusProhibit. None when
     /// none is due or not even a report without NACKs fits.
     pub fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         match &mut self.kind {

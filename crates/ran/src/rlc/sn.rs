@@ -1,7 +1,7 @@
-//! Sequence numbers: arithmetic modulo 2^bits. Windows are half of the space (TS 38.322 and 36.322
+//! Sequence numbers: arithmetic modulo 2^bits. A window is half of the space (TS 38.322 and 36.322
 //! section 7.2).
 
-/// The numbers of a field of some bits.
+/// The SNs of a field of some bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SnSpace {
     mask: u32,
@@ -31,7 +31,7 @@ impl SnSpace {
         to.wrapping_sub(from) & self.mask
     }
 
-    /// `sn` fits into the field.
+    /// True when `sn` fits the field.
     #[inline]
     pub(crate) const fn contains(self, sn: u32) -> bool {
         sn <= self.mask

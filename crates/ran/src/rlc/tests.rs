@@ -1,4 +1,4 @@
-//! What the entities do, clause by clause, and what they must do whatever happens to their PDUs.
+//! What the entities do, clause by clause, and what must hold whatever happens to their PDUs.
 
 mod am;
 mod bad_input;
@@ -25,7 +25,7 @@ impl Queue {
         queue
     }
 
-    /// Handles count from 0 while nothing is taken.
+    /// Handles count from 0 as long as nothing is taken.
     fn push(&mut self, size: u32) {
         let handle = SduHandle(self.0.back().map_or(0, |last| last.handle.0 + 1));
         self.0.push_back(SduRef { handle, size });
@@ -61,7 +61,7 @@ fn lte_am() -> AmConfig {
     AmConfig { generation: Generation::Lte, sn_bits: 10, ..AmConfig::default() }
 }
 
-/// What a pull of `grant` bytes at `now` gives.
+/// What a pull of `grant` bytes at `now` returns.
 fn pull(tx: &mut RlcTx, now: Instant, grant: u32, queue: &mut Queue) -> TbContent {
     let mut content = TbContent::default();
     let bytes = tx.pull(now, grant, queue, &mut content);
@@ -71,7 +71,7 @@ fn pull(tx: &mut RlcTx, now: Instant, grant: u32, queue: &mut Queue) -> TbConten
     content
 }
 
-/// The handles that `rx` delivers and gives up on `content`.
+/// The handles that `rx` delivers and gives up for `content`.
 fn receive(rx: &mut RlcRx, now: Instant, content: &TbContent) -> (Vec<u64>, Vec<u64>) {
     let (mut delivered, mut abandoned) = (Vec::new(), Vec::new());
     rx.receive(now, content, |sdu| delivered.push(sdu.0), |sdu| abandoned.push(sdu.0));
@@ -84,7 +84,7 @@ fn time_out(rx: &mut RlcRx, now: Instant) -> (Vec<u64>, Vec<u64>) {
     (delivered, abandoned)
 }
 
-/// `content` after its headers have been bytes.
+/// `content` after its headers were encoded and decoded.
 fn through_bytes(format: Format, content: &TbContent) -> TbContent {
     let mut out = TbContent::default();
     let (mut bytes, mut decoded) = (Vec::new(), Decoded::default());

@@ -1,14 +1,14 @@
-//! Transmitting side of an RLC entity: cuts or joins SDUs to the grants of the MAC, and in
-//! acknowledged mode repeats what was lost.
+//! Transmitting side of an RLC entity: segments or concatenates SDUs to fit the grants of the MAC,
+//! and in acknowledged mode repeats what was lost.
 //!
 //! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1,
 //! 5.2. The entity has no queue of its own: it pulls from an [`SduSource`] at the moment of the
-//! grant, so that what the standards call its transmission buffer is the source, and only the SDU
-//! that is partly sent, and in acknowledged mode what is not acknowledged, is remembered here.
+//! grant. So the standards' transmission buffer is the source. The entity only keeps the partly
+//! sent SDU and, in acknowledged mode, what is not acknowledged.
 //!
-//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR) or 20 B for each PDU and 24 B for
-//! each piece of an SDU (LTE) that is not acknowledged, up to the window (2048 or 131 072 SDUs; 512
-//! PDUs), and 12 B for each piece that waits to be sent again.
+//! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR), or 20 B for each PDU and 24 B for
+//! each piece of an SDU (LTE), that is not acknowledged, up to the window (2048 or 131 072 SDUs;
+//! 512 PDUs), and 12 B for each piece waiting for retransmission.
 
 mod am_lte;
 mod am_nr;
@@ -26,16 +26,15 @@ use concatenate::LteUm;
 use justfull_base::{ConfigError, Instant};
 use segment::NrUm;
 
-/// What waits inside an entity, beside the queue that it pulls from; each in bytes with headers as
-/// if in PDUs of its own.
+/// What waits inside an entity, besides its source; in bytes with headers, as if in PDUs of its
+/// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
     /// STATUS PDUs.
     pub control: u32,
-    /// What is to be sent again.
+    /// Retransmissions.
     pub retransmission: u32,
-    /// The rest of the SDU at the head of the queue, of which a part is sent; 0 when there is
-    /// none.
+    /// The rest of a partly sent SDU at the head of the queue; 0 when there is none.
     pub rest_of_head: u32,
 }
 
@@ -56,8 +55,8 @@ pub struct HeaderBytes {
     pub first: u32,
     /// Of a PDU with another segment.
     pub later: u32,
-    /// Bits that each further SDU adds where SDUs are concatenated in one PDU (LTE); none where
-    /// each has a PDU of its own.
+    /// Bits that each further SDU adds when SDUs are concatenated in one PDU (LTE); none when each
+    /// has its own PDU.
     pub further_bits: Option<u32>,
 }
 
@@ -89,7 +88,7 @@ enum Kind {
 }
 
 impl RlcTx {
-    /// An entity with nothing sent yet.
+    /// An entity that has sent nothing.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -98,7 +97,7 @@ impl RlcTx {
     }
 
     /// The same, above a layer that puts `below` bytes before each PDU (at most 8; MAC's
-    /// subheader): these count as header bytes, also within the grant.
+    /// subheader). These count as header bytes and against the grant.
     ///
     /// # Errors
     /// The first setting that is out of bounds.
@@ -118,10 +117,10 @@ impl RlcTx {
         Ok(Self { kind })
     }
 
-    /// Puts PDUs of at most `grant` bytes at the end of `out`: status reports first, then what is
-    /// to be sent again, then SDUs of `source` (TS 38.322 section 5.2.3.1.1). Returns their
-    /// bytes with headers; 0 when not even a header and a byte fit, when there is nothing to
-    /// send, or when the window of acknowledged mode is full.
+    /// Appends PDUs of at most `grant` bytes to `out`: status reports first, then retransmissions,
+    /// then SDUs of `source` (TS 38.322 section 5.2.3.1.1). Returns their bytes with headers; 0
+    /// when not even a header and a byte fit, when there is nothing to send, or when the window of
+    /// acknowledged mode is full.
     #[inline]
     pub fn pull(
         &mut self,
@@ -154,7 +153,7 @@ impl RlcTx {
         }
     }
 
-    /// An SDU that goes whole leaves no trace here or at the receiver, since its PDU has no SN (TM,
+    /// True when an SDU sent whole leaves no state here or at the receiver: its PDU has no SN (TM,
     /// and UM of NR: TS 38.322 section 6.2.2.3) and no SDU is partly sent.
     #[must_use]
     #[inline]
@@ -178,8 +177,8 @@ impl RlcTx {
         }
     }
 
-    /// Appends the sizes of the first `most` PDUs that wait inside it, headers included, in the
-    /// order in which [`Self::pull`] sends them; the rest of the SDU at the head is the last.
+    /// Appends the sizes of the first `most` PDUs waiting inside it, headers included, in the order
+    /// in which [`Self::pull`] sends them; the rest of the SDU at the head is the last.
     pub fn next_sizes(&self, most: usize, sizes: &mut Vec<u32>) {
         let end = sizes.len().saturating_add(most);
         match &self.kind {
@@ -192,7 +191,7 @@ impl RlcTx {
         sizes.truncate(end);
     }
 
-    /// Bytes of the source's head that are not sent yet; none when it was not begun.
+    /// Unsent bytes of the source's head; none when it has not been started.
     #[must_use]
     pub fn head_left(&self) -> Option<u32> {
         let left = match &self.kind {
@@ -205,7 +204,7 @@ impl RlcTx {
         Some(left).filter(|&left| left > 0)
     }
 
-    /// True when the window of acknowledged mode lets no new SDU go (TS 38.322 section 5.2.3.1.1).
+    /// True when the window of acknowledged mode allows no new SDU (TS 38.322 section 5.2.3.1.1).
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         match &self.kind {
@@ -215,11 +214,11 @@ impl RlcTx {
         }
     }
 
-    /// A status report of the peer came. `acked` hears of each SDU that arrived: in NR when it is
-    /// acknowledged, in LTE in order, when all PDUs up to its last are. What the report makes
-    /// it give up is told by [`Self::given_up`]; the entity goes on. A report that acknowledges
-    /// what was not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1); one
-    /// that is older than the window, likewise. In other modes nothing happens.
+    /// A status report of the peer arrived. `acked` gets each SDU that arrived: in NR when it is
+    /// acknowledged, in LTE in order, when all PDUs up to its last are. [`Self::given_up`] lists
+    /// what the report makes it give up; the entity goes on. A report that acknowledges what was
+    /// not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1), as is one
+    /// older than the window. In other modes nothing happens.
     pub fn on_status(&mut self, _now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_status(status, acked),
@@ -228,9 +227,9 @@ impl RlcTx {
         }
     }
 
-    /// Tells the SDUs of which the last report or timeout made the maxRetxThreshold-th
-    /// retransmission due, in LTE that of a PDU with a byte of them (TS 38.322 section 5.3.2,
-    /// TS 36.322 section 5.2.1). LTE may tell an SDU more than once, for several PDUs.
+    /// Calls `each` with the SDUs whose maxRetxThreshold-th retransmission became due by the last
+    /// report or timeout; in LTE, of a PDU with a byte of them (TS 38.322 section 5.3.2, TS 36.322
+    /// section 5.2.1). LTE may name an SDU more than once, for several PDUs.
     pub fn given_up(&self, each: impl FnMut(SduHandle)) {
         match &self.kind {
             Kind::NrAm(am) => am.given_up(each),
@@ -239,8 +238,8 @@ impl RlcTx {
         }
     }
 
-    /// A status report of this entity's own receiving side is to be sent; one that still waits is
-    /// replaced. In other modes than acknowledged mode nothing happens.
+    /// Queues a status report of this entity's own receiving side, replacing one that still waits.
+    /// Acknowledged mode only; in other modes nothing happens.
     pub fn queue_status(&mut self, status: &StatusPdu) {
         match &mut self.kind {
             Kind::NrAm(am) => am.queue_status(status),
@@ -249,7 +248,7 @@ impl RlcTx {
         }
     }
 
-    /// When [`Self::on_timeout`] has something to do: the end of t-PollRetransmit.
+    /// When [`Self::on_timeout`] has work: the expiry of t-PollRetransmit.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {
@@ -260,10 +259,9 @@ impl RlcTx {
         Some(at).filter(|&at| at != Instant::NEVER)
     }
 
-    /// t-PollRetransmit may have ended (TS 38.322 section 5.3.3.4). `more_waits` says whether the
-    /// source has an SDU: if not, or if the window is full, the last SDU or PDU that is not
-    /// acknowledged is sent again to carry the poll. What that makes it give up is told by
-    /// [`Self::given_up`].
+    /// t-PollRetransmit may have expired (TS 38.322 section 5.3.3.4). `more_waits` says whether the
+    /// source has an SDU. If not, or if the window is full, the last SDU or PDU not acknowledged is
+    /// sent again to carry the poll bit. [`Self::given_up`] lists what that makes it give up.
     pub fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_timeout(now, more_waits),
@@ -272,7 +270,7 @@ impl RlcTx {
         }
     }
 
-    /// Its state holds together.
+    /// Asserts that its state is consistent.
     #[cfg(test)]
     pub(super) fn assert_sound(&self) {
         match &self.kind {

@@ -1,10 +1,10 @@
 //! Deficit round robin: bytes in proportion to weights, at constant cost per packet.
 //!
 //! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round robin", 1996. Each
-//! queue in turn gets a credit of `quantum x weight` bytes and sends while its first packet fits in
-//! its credit; a queue that has nothing to send loses its credit. Default quantum 1500 B, one full
+//! queue in turn gets a credit of `quantum x weight` bytes and sends while its first packet fits
+//! its credit; a queue with nothing to send loses its credit. Default quantum 1500 B, one full
 //! packet, so that each turn sends at least one. Deviations from the source: a queue whose bearer
-//! takes nothing now keeps its credit and is passed over.
+//! currently admits nothing keeps its credit and is skipped.
 
 use super::{Candidate, SdapScheduler};
 use alloc::vec::Vec;
@@ -39,7 +39,9 @@ pub struct Drr {
     quantum: u64,
     credit: Vec<u64>,
     turn: usize,
-    /// The queue in turn has had its credit for this turn.
+    /// The queue that has the turn has had its credit for it.
+    /// 7. Terminates: an eligible queue gains at least 64 bytes a round, and a packet has at most
+    ///    65 535.
     credited: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Order of arrival over all queues, as a plain mapper would forward.
+//! Order of arrival over all queues, as a plain mapper forwards.
 //!
 //! Source: TS 37.324 section 5.2.1. Deviations from the source: none.
 

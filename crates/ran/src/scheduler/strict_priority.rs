@@ -1,4 +1,4 @@
-//! The queue with the least priority number first; ties by order in the configuration. A busy
+//! The queue with the lowest priority number first; ties by order in the configuration. A busy
 //! urgent flow starves the others.
 //!
 //! Source: T20 section 5. Deviations from the source: none.

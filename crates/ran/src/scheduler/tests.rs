@@ -1,4 +1,4 @@
-//! What every SDAP scheduler must do, and what each does in particular.
+//! What every SDAP scheduler must do, and what each one does.
 
 use super::*;
 use alloc::vec;

@@ -1,4 +1,4 @@
-//! What the stack can tell of a run: the fate of its packets, and which mechanisms have acted.
+//! What the stack reports about a run: the fate of its packets, and which mechanisms have acted.
 
 use super::*;
 use crate::bearer::Bearer;
@@ -49,8 +49,9 @@ impl Stack {
         counts
     }
 
-    /// The counts that contradict each other, in words, unless every packet is delivered, dropped
-    /// with a reason, or still queued, in each queue and in all: a bug of this crate.
+    /// The counts that contradict each other, in words; none when every packet is delivered,
+    /// dropped with a reason, or still queued, in each queue and overall. A contradiction is a bug
+    /// of this crate.
     #[must_use]
     pub fn broken_conservation(&self) -> Option<String> {
         let c = self.conserved();
@@ -60,18 +61,18 @@ impl Stack {
         })
     }
 
-    /// Fails the run where [`Self::broken_conservation`] finds something.
+    /// Fails the run if [`Self::broken_conservation`] finds something.
     ///
     /// # Panics
-    /// When a packet is lost or doubled: a bug of this crate.
+    /// When a packet is lost or duplicated: a bug of this crate.
     pub fn assert_conserved(&self) {
         let broken = self.broken_conservation();
         assert!(broken.is_none(), "packets are conserved: {}", broken.unwrap_or_default());
     }
 
-    /// Mechanisms that are configured and had no effect so far: `limiter` (no packet was held
-    /// back), `pacer` (it left none in the UPF), and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (none
-    /// dropped or marked a packet). The run so far is that of a cell without them.
+    /// Configured mechanisms without any effect so far: `limiter` (held no packet back), `pacer`
+    /// (left none in the UPF), and `upf.aqm`, `sdap.aqm`, `rlc.aqm` (dropped or marked none). The
+    /// run so far equals that of a cell without them.
     #[must_use]
     pub fn never_acted(&self) -> Vec<&'static str> {
         let limits = self.all_bearers().any(|bearer| !bearer.limiter.is_unlimited());
@@ -94,14 +95,14 @@ impl Stack {
         self.all_bearers().count() as u64
     }
 
-    /// Most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a
+    /// The most bytes that one unit of [`Event::Slot`]'s amounts can carry: a packet of the MTU, a
     /// byte, or a resource block's share of the largest transport block.
     #[must_use]
     pub fn most_bytes_per_unit(&self) -> u64 {
         self.service.most_bytes_per_unit()
     }
 
-    /// Packets waiting in UPF, SDAP and RLC over all UEs.
+    /// Packets waiting in UPF, SDAP and RLC, over all UEs.
     #[must_use]
     pub fn backlog_packets(&self) -> [u64; 3] {
         let mut sum = [0, 0, self.cell.backlog.packets];

@@ -1,8 +1,8 @@
-//! The slot in which one UE with one bearer waits for more than the slot carries: its demand is
-//! known without being listed.
+//! A slot in which one UE with one bearer waits for more than the slot carries: its demand is known
+//! without listing it.
 //!
-//! `s1_bench s1_blocks` took 453 million instructions without it and 351 with it. Debug builds list
-//! the slot as well and compare; a property test of the schedulers holds both ways equal.
+//! `s1_bench s1_blocks` took 453 million instructions without it and 351 with it. Debug builds also
+//! list the slot and compare. A property test of the schedulers holds both paths equal.
 
 use super::*;
 use crate::few::Few;

@@ -1,10 +1,9 @@
-//! Inside a UE: the fewest bytes in which `m` SDUs can be sent, over bearers that each send in
-//! order.
+//! Inside a UE: the fewest bytes that send `m` SDUs, over bearers that each send in order.
 //!
-//! The bearers of a UE share its transport block, so that blocks are counted for all of them
-//! together; they are so many that carry their bytes. How many SDUs a UE can send in `n` blocks is
-//! therefore decided by the least bytes of `m` SDUs alone: `least(m) = min over k of least of the
-//! bearers before (m - k) + bytes of the first k SDUs of this bearer`.
+//! The bearers of a UE share its transport block, so the number of blocks depends on their bytes
+//! together. How many SDUs a UE can send in `n` blocks therefore follows from the least bytes of
+//! `m` SDUs alone: `least(m) = min over k of least of the bearers before (m - k) + bytes of the
+//! first k SDUs of this bearer`.
 
 use crate::rb_demand::{RbDemand, UeDemand};
 use alloc::vec::Vec;
@@ -12,12 +11,12 @@ use alloc::vec::Vec;
 /// The tables of all UEs of a slot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chains {
-    /// For each bearer the least bytes of 0, 1, 2, ... SDUs of its UE's bearers up to it, as far
+    /// For each bearer, the least bytes of 0, 1, 2, ... SDUs of its UE's bearers up to it, as far
     /// as the slot could carry.
     rows: Vec<u32>,
-    /// By index of the bearer: where its row begins and ends.
+    /// By index of the bearer: start and end of its row.
     spans: Vec<(u32, u32)>,
-    /// Bytes of the first 0, 1, 2, ... SDUs of the bearer at hand.
+    /// Bytes of the first 0, 1, 2, ... SDUs of the current bearer.
     prefix: Vec<u32>,
 }
 
@@ -29,7 +28,7 @@ impl Chains {
         self.spans.resize(demand.drbs.len(), (0, 0));
     }
 
-    /// Makes the tables of `ue`.
+    /// Builds the tables of `ue`.
     pub(super) fn build(&mut self, demand: &RbDemand, ue: &UeDemand) {
         let most = ue.tbs[usize::from(demand.units.rbs())];
         for drb in ue.drbs.clone() {
@@ -46,7 +45,8 @@ impl Chains {
         }
     }
 
-    /// Adds a row: that of `before`, and `prefix` beside it.
+    /// Adds a row: the row `before` merged with `prefix`.
+    /// 8. More SDUs never need fewer bytes, so what does not fit is at the end.
     fn merge(&mut self, before: (u32, u32), most: u32) {
         let (from, start) = (before.0 as usize, self.rows.len());
         let length = before.1 as usize - from;
@@ -69,8 +69,8 @@ impl Chains {
         &self.rows[start as usize..end as usize]
     }
 
-    /// How the `sdus` SDUs that need the least bytes divide among the bearers of `ue`: bytes of
-    /// each are added to `bytes`.
+    /// How the `sdus` SDUs with the least bytes divide among the bearers of `ue`: adds the bytes of
+    /// each to `bytes`.
     pub(super) fn divide(&self, demand: &RbDemand, ue: &UeDemand, sdus: usize, bytes: &mut [u32]) {
         let mut left = sdus;
         for drb in ue.drbs.clone().rev() {

@@ -1,31 +1,30 @@
-//! Across UEs and slices: which UEs send how many whole SDUs, so that most SDUs leave in the units
-//! of a slot.
+//! Across UEs and slices: how many whole SDUs each UE sends, so that the most SDUs leave in the
+//! units of a slot.
 //!
-//! A multiple-choice knapsack: of each UE one *choice* (so many SDUs in so many units) or none.
-//! Solved exactly in two stages, since UEs of one slice differ in nothing but their choices.
+//! A multiple-choice knapsack: for each UE one *choice* (a number of SDUs in a number of units) or
+//! none. It is solved exactly in two stages, since UEs of one slice differ only in their choices.
 //! *Inside a slice* `best[c]` is the greatest number of SDUs that `c` units send; UEs are added one
-//! by one, and every row is kept to find the choices again. *Across slices* the same with the steps
-//! of each slice's last row as its choices, and with the value that Algorithm 5 compares: SDUs
-//! first, then the sum of their slices' quanta.
+//! by one, and every row is kept to recover the choices. *Across slices* the steps of each slice's
+//! last row are its choices, and the value is the one that Algorithm 5 compares: SDUs first, then
+//! the sum of their slices' quanta.
 //!
-//! The short last unit doubles the rows: in layer 0 it is not used, in layer 1 it may be, by one
-//! UE.
+//! The short last unit doubles the rows: layer 0 does not use it, layer 1 may, for one UE.
 //!
-//! Rows are vectors of 16-bit numbers with room before their start that no choice can reach, so
-//! that the inner loop has no branch and works on many units at once. Cost: units x choices of all
-//! UEs, plus units x units for each slice beyond the second.
+//! Rows are vectors of 16-bit numbers with padding before their start that no choice can reach, so
+//! the inner loop has no branch and works on many units at once. Cost: units x choices of all UEs,
+//! plus units x units for each slice beyond the second.
 
 use crate::rb_demand::RbUnits;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Units that are worked on at once, by the width of a row: what 128-bit registers hold of a short
-/// row and of a long one.
+/// Units processed at once, by the width of a row: what 128-bit registers hold of a short row and
+/// of a long one.
 const SHORT_ROW: usize = 32;
 const LONG_ROW: usize = 96;
-/// Before the start of a row.
+/// Padding before the start of a row.
 const UNREACHABLE: i16 = i16::MIN;
-/// One SDU in the value across slices; quanta of up to 2^17 for 2^16 SDUs stay below it, and 2^16
+/// One SDU in the value across slices. Quanta of up to 2^17 for 2^16 SDUs stay below it, and 2^16
 /// SDUs are still exact.
 const SDU: f64 = (1_u64 << 35) as f64;
 
@@ -35,15 +34,15 @@ struct Choice {
     sdus: i16,
     /// Full units, without the short one.
     units: u16,
-    /// Full units beside the short one: as many or one fewer.
+    /// Full units beside the short one: the same number or one fewer.
     beside_short: u16,
 }
 
-/// What a UE is to send.
+/// What a UE will send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Picked {
     pub(super) sdus: u16,
-    /// The short unit is meant for it.
+    /// True when it also gets the short unit.
     pub(super) short: bool,
 }
 
@@ -58,7 +57,7 @@ struct Slice {
     steps: Range<u32>,
 }
 
-/// More SDUs of a slice: their value, and the units that they need.
+/// More SDUs of a slice: their value, and the units they need.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     value: f64,
@@ -72,18 +71,18 @@ pub(super) struct Knapsack {
     units: RbUnits,
     /// By number of blocks: the full units that hold them, alone and beside the short unit.
     units_of: Vec<(u16, u16)>,
-    /// Units of a row, rounded up; as much room stands before it.
+    /// Units of a row, rounded up; the padding before it is as wide.
     width: usize,
     layers: usize,
     choices: Vec<Choice>,
     /// By UE: its choices.
     spans: Vec<Range<u32>>,
     slices: Vec<Slice>,
-    /// Row 0 serves nobody; row `i + 1` is that of UE `i`, upon row `i` or, for the first of a
-    /// slice, row 0.
+    /// Row 0 serves nobody. Row `i + 1` belongs to UE `i` and builds on row `i` or, for the first
+    /// of a slice, on row 0.
     rows: Vec<i16>,
     steps: Vec<Step>,
-    /// Rows across slices, the first serving nobody, then one for each but the last; layers one
+    /// Rows across slices: the first serves nobody, then one for each but the last; layers one
     /// after another.
     values: Vec<f64>,
     picked: Vec<Picked>,
@@ -113,8 +112,8 @@ impl Knapsack {
         self.steps.clear();
     }
 
-    /// Adds a slice, whose UEs follow, that may take up to `budget` blocks; its SDUs count
-    /// `quantum` where numbers are equal.
+    /// Adds a slice that may take up to `budget` blocks; its UEs follow. Between equal numbers of
+    /// SDUs, its SDUs count `quantum`.
     pub(super) fn add_slice(&mut self, budget: u16, quantum: i64) {
         let next = self.spans.len() as u32;
         let most = |budget: u16| (budget / self.units.size().max(1)).min(self.units.full());
@@ -129,9 +128,10 @@ impl Knapsack {
         });
     }
 
-    /// Adds a UE to the slice added last, which needs `least[m]` bytes for `m` SDUs and for these
-    /// so many `blocks`, none beyond the slot. Of choices with the same units only the most
-    /// SDUs are kept.
+    /// Adds a UE to the last slice. It needs `least[m]` bytes for `m` SDUs, and `blocks` of those
+    /// bytes; none beyond the slot. Of choices with the same units only the one with the most SDUs
+    /// is kept.
+    /// 21. A later choice that needs no more units overwrites the one before.
     pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
         let Some(slice) = self.slices.last_mut() else { return };
@@ -157,8 +157,7 @@ impl Knapsack {
 
     /// Finds the best choices of all UEs.
     ///
-    /// Where several are best: the fewest units; inside a slice the UEs that were added last come
-    /// first.
+    /// Among equals: the fewest units; inside a slice, the UEs added last come first.
     pub(super) fn solve(&mut self) {
         self.picked.clear();
         self.picked.resize(self.spans.len(), Picked::default());
@@ -177,7 +176,7 @@ impl Knapsack {
         }
     }
 
-    /// What the UE that was added as number `ue` (from 0) is to send.
+    /// What the UE added as number `ue` (from 0) will send.
     pub(super) fn picked(&self, ue: usize) -> Picked {
         self.picked[ue]
     }
@@ -192,18 +191,20 @@ impl Knapsack {
     }
 
     /// Row of the UE before `ue`: `ue` is one more than its index. Layers one after another, each
-    /// with its room in front.
+    /// with its padding in front.
     fn row(&self, ue: u32) -> &[i16] {
         let stride = 2 * self.width * self.layers;
         &self.rows[ue as usize * stride..][..stride]
     }
 
-    /// Where a row says what `units` full units send in `layer`.
+    /// Index in a row of what `units` full units send in `layer`.
     fn at(&self, layer: usize, units: u16) -> usize {
         (2 * layer + 1) * self.width + usize::from(units)
     }
 
-    /// The row upon which that of UE `ue` of `slice` stands.
+    /// The row that the row of UE `ue` of `slice` builds on.
+    /// 28. The padding in front is written here, once.
+    /// 29. Nothing reads beyond what the slice may take.
     fn row_before(&self, slice: &Slice, ue: u32) -> &[i16] {
         self.row(if ue == slice.ues.start { 0 } else { ue })
     }
@@ -235,7 +236,8 @@ impl Knapsack {
         }
     }
 
-    /// Chooses for the UEs of `slice`, which is given `units` full units in `layer`.
+    /// Chooses for the UEs of `slice`, which gets `units` full units in `layer`.
+    /// 31. The same number in fewer units leaves more to others.
     fn pick(&mut self, slice: &Slice, mut layer: usize, units: u16) {
         let mut units = units;
         let last = self.row(slice.ues.end);
@@ -252,8 +254,9 @@ impl Knapsack {
         }
     }
 
-    /// The choice of `ue` that leads to what its row says of `units` units in `layer`: SDUs, full
-    /// units, and whether the short one is used; none when the UE is not needed for it.
+    /// The choice of `ue` that leads to its row's value for `units` units in `layer`: SDUs, full
+    /// units, and whether it uses the short one; none when the value does not need this UE.
+    /// 34. Beside the short unit, only what was impossible without it.
     fn choice_of(
         &self,
         slice: &Slice,
@@ -302,7 +305,7 @@ impl Knapsack {
         self.steps = steps;
     }
 
-    /// The second stage: rows of all slices but the last, of which only the whole slot matters.
+    /// The second stage: rows of all slices but the last, for which only the whole slot matters.
     fn solve_across(&mut self) {
         self.find_steps();
         let width = usize::from(self.units.full()) + 1;
@@ -332,7 +335,8 @@ impl Knapsack {
         self.pick_across(width);
     }
 
-    /// Finds the steps that led to the best value, last slice first, and picks inside their slices.
+    /// Finds the steps that led to the best value, last slice first, and picks inside those slices.
+    /// 37. The fewest units that reach what `step` does, together with the slices before this one.
     fn pick_across(&mut self, width: usize) {
         let stride = width * self.layers;
         let (mut layer, mut units) = (self.layers - 1, width - 1);
@@ -367,8 +371,8 @@ impl Knapsack {
     }
 }
 
-/// The row of the first slice: its steps where they stand, and between them what the step before
-/// reaches.
+/// The row of the first slice: each step at its units, and between steps the value of the one
+/// before.
 fn place(row: &mut [f64], width: usize, steps: &[Step]) {
     for step in steps {
         let at = usize::from(step.units) + if step.short { width } else { 0 };
@@ -388,7 +392,7 @@ fn place(row: &mut [f64], width: usize, steps: &[Step]) {
 }
 
 /// `new[c] = max(old[c], old[c - units] + sdus over all choices)` for `c` below `needed`; `old` has
-/// its room in front.
+/// its padding in front.
 fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     let units = |choice: &Choice| choice.units;
     let upon = Some(&old[new.len()..]);
@@ -398,7 +402,7 @@ fn relax(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     }
 }
 
-/// The same for the layer in which the short unit may be used; `old` are both layers.
+/// The same for the layer that may use the short unit; `old` holds both layers.
 fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Choice]) {
     let (plain, beside) = old.split_at(old.len() / 2);
     relax(new, beside, needed, choices);
@@ -409,8 +413,9 @@ fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Ch
     }
 }
 
-/// Writes what is needed of `new`: what `upon`, or else itself, has there, raised by `choices` upon
+/// Writes the needed part of `new`: the values of `upon`, or of itself, raised by `choices` on
 /// `from`, `N` units at a time.
+/// 42. Later chunks need more still.
 #[inline]
 fn raise_lanes<const N: usize>(
     new: &mut [i16],

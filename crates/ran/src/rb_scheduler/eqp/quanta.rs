@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 /// An inflation of 1.
 pub(super) const INFLATION_ONE: u64 = 1 << 20;
 
-/// What `bytes` seem to be under an `inflation`, rounded up.
+/// The size that `bytes` seem to have under an `inflation`, rounded up.
 #[inline]
 pub(super) fn inflate(bytes: u32, inflation: u64) -> u64 {
     (u64::from(bytes) * inflation).div_ceil(INFLATION_ONE)
@@ -15,7 +15,7 @@ pub(super) fn inflate(bytes: u32, inflation: u64) -> u64 {
 
 /// Quanta of all slices.
 ///
-/// One block counts `parts` units, the sum of all shares in millionths: a slot of `n` blocks then
+/// One block counts `parts` units, the sum of all shares in millionths. A slot of `n` blocks then
 /// credits a slice `share x n` exactly, and credits sum to the blocks of the slot.
 #[derive(Clone, Debug)]
 pub(super) struct Quanta {
@@ -25,7 +25,7 @@ pub(super) struct Quanta {
     config: EqpConfig,
     /// The limit of this slot in blocks.
     limit_rbs: i64,
-    /// Indexes of slices by quantum: kept for its memory.
+    /// Indexes of slices by quantum; kept for its memory.
     order: Vec<u32>,
 }
 
@@ -37,8 +37,9 @@ impl Quanta {
         Self { quanta: vec![0; shares.len()], order: Vec::new(), shares, parts, config, limit_rbs }
     }
 
-    /// Algorithm 4, line 1: every slice is due its share of the `rbs` blocks of a slot in which a
-    /// UE needs `least` blocks to be sent anything.
+    /// Algorithm 4, line 1: credits every slice its share of the `rbs` blocks of a slot in which a
+    /// UE needs `least` blocks to send anything.
+    /// 7. A lower limit would let nobody borrow enough to send anything.
     pub(super) fn credit(&mut self, rbs: u16, least: u16) {
         let rbs = i64::from(rbs);
         // A lower limit would let nobody borrow what it takes to send at all.
@@ -56,7 +57,7 @@ impl Quanta {
         self.limit_rbs * self.parts
     }
 
-    /// Blocks that `slice` has lent, negative when it is in debt.
+    /// Blocks that `slice` has lent; negative when it is in debt.
     pub(super) fn rbs(&self, slice: usize) -> f64 {
         self.quanta[slice] as f64 / self.parts as f64
     }
@@ -81,8 +82,8 @@ impl Quanta {
         rbs.clamp(0, i64::from(u16::MAX)) as u16
     }
 
-    /// True while `slice` may be given a unit of `rbs` blocks that finish no SDU: its debt is below
-    /// the threshold (A21: 75 % of the limit), and with them still within the limit.
+    /// True while `slice` may get a unit of `rbs` blocks that finish no SDU: its debt is below the
+    /// threshold (A21: 75 % of the limit) and stays within the limit with them.
     pub(super) fn may_fill(&self, slice: usize, rbs: u16) -> bool {
         let threshold = self.limit() as f64 * self.config.leftover_threshold.0;
         self.quanta[slice] as f64 > -threshold && self.budget(slice) >= rbs
@@ -93,7 +94,7 @@ impl Quanta {
         self.quanta[slice] -= i64::from(rbs) * self.parts;
     }
 
-    /// By how much the SDUs of `slice` seem larger than they are, in parts of [`INFLATION_ONE`].
+    /// By how much the SDUs of `slice` seem larger than they are, in units of [`INFLATION_ONE`].
     pub(super) fn inflation(&self, slice: usize) -> u64 {
         let debt = (-self.quanta[slice]).clamp(0, self.limit());
         let x = debt as f64 / self.limit() as f64;
@@ -106,9 +107,9 @@ impl Quanta {
         (factor * INFLATION_ONE as f64 + 0.5) as u64
     }
 
-    /// Ends a slot in which `unused` blocks were given to nobody: they are charged to the slices
-    /// that have lent most (line 19), and what a slice has lent beyond the limit is given up in
-    /// favour of those who owe most, so that the sum stays.
+    /// Ends a slot with `unused` blocks given to nobody. They are charged to the slices that have
+    /// lent most (line 19). What a slice has lent beyond the limit goes to those who owe most, so
+    /// that the sum stays.
     pub(super) fn settle(&mut self, unused: u16) {
         self.lower_highest(i64::from(unused) * self.parts, 0);
         let limit = self.limit();
@@ -124,7 +125,9 @@ impl Quanta {
         }
     }
 
-    /// Takes `amount` off the highest quanta, so that these become equal, none below `floor`.
+    /// Takes `amount` off the highest quanta, levelling them, but none below `floor`.
+    /// 18. At the price `above` the first `n` become equal to the next; stop when the amount is
+    ///     used up before that.
     fn lower_highest(&mut self, amount: i64, floor: i64) {
         let Self { quanta, order, .. } = self;
         if amount == 0 {

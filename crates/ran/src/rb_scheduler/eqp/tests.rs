@@ -15,7 +15,7 @@ fn eqp(config: EqpConfig, of: &[f64]) -> Eqp {
     Eqp::new(&config, &shares(of)).expect("sound")
 }
 
-/// Serves one slot of `cell`; the SDUs that left whole.
+/// Serves one slot of `cell`. Returns the SDUs that left whole.
 fn serve(scheduler: &mut dyn RbScheduler, cell: &mut Cell, out: &mut RbAllocation) -> usize {
     cell.demand(|demand| scheduler.schedule(demand, out));
     cell.send(out).iter().map(|sent| sent.whole).sum()
@@ -47,7 +47,7 @@ fn small_cell(rng: &mut Rng, slices: u64) -> Cell {
     Cell::new(rbs, size, ues)
 }
 
-/// Sum of the quanta of the slices of the SDUs that were picked last.
+/// Sum of the quanta of the slices of the SDUs picked last.
 fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
     let slices =
         (0..quanta.slices()).flat_map(|slice| scheduler.members_of(slice).map(move |_| slice));
@@ -57,7 +57,10 @@ fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
         .sum()
 }
 
-/// Slots until the one SDU of each of four queues is complete, all four added.
+/// Slots until the one SDU of each of four queues is complete, summed over the four.
+/// 6. A unit smaller than in the previous slot makes the limit smaller; quanta return to it as they
+///    are used.
+/// 8. The remainder goes to the first of the equal ones.
 fn four_queues(scheduler: &mut dyn RbScheduler) -> usize {
     let ues = (0..4).map(|i| Ue::new(i, i as u16, 100, vec![vec![400]])).collect();
     let mut cell = Cell::new(4, 1, ues);

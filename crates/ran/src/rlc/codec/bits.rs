@@ -1,4 +1,4 @@
-//! Fields of any number of bits, most significant first (TS 38.322 section 6.2.2.1).
+//! Bit fields of any width, most significant bit first (TS 38.322 section 6.2.2.1).
 
 use super::DecodeError;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 /// Appends fields to bytes.
 pub(super) struct Writer<'a> {
     out: &'a mut Vec<u8>,
-    /// Bits of the last byte that are still free.
+    /// Free bits of the last byte.
     free: u32,
 }
 
@@ -15,7 +15,7 @@ impl<'a> Writer<'a> {
         Self { out, free: 0 }
     }
 
-    /// The `bits` low bits of `value`.
+    /// Writes the low `bits` of `value`.
     pub(super) fn put(&mut self, bits: u32, value: u32) {
         let mut left = bits;
         while left > 0 {
@@ -33,13 +33,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// One bit.
+    /// Writes one bit.
     pub(super) fn flag(&mut self, value: bool) {
         self.put(1, u32::from(value));
     }
 }
 
-/// Takes fields off bytes.
+/// Reads fields from bytes.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     /// Bits read.
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// A field of `bits`, at most 32.
+    /// Reads a field of `bits`, at most 32.
     pub(super) fn get(&mut self, bits: u32) -> Result<u32, DecodeError> {
         let end = self.at + bits as usize;
         let needed = end.div_ceil(8);
@@ -69,18 +69,18 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// One bit.
+    /// Reads one bit.
     pub(super) fn flag(&mut self) -> Result<bool, DecodeError> {
         Ok(self.get(1)? == 1)
     }
 
-    /// D/C, the first bit, says control PDU. Nothing is taken off.
+    /// True when D/C, the first bit, marks a control PDU. Consumes nothing.
     pub(super) fn is_control(&self) -> Result<bool, DecodeError> {
         let first = self.bytes.first().ok_or(DecodeError::Truncated { needed: 1, found: 0 })?;
         Ok(first & 0x80 == 0)
     }
 
-    /// Bytes read, the one that is read in part included.
+    /// Bytes consumed, including a partly read one.
     pub(super) fn consumed(&self) -> usize {
         self.at.div_ceil(8)
     }

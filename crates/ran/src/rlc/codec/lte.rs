@@ -6,7 +6,7 @@ use super::bits::{Reader, Writer};
 use crate::pdu::{FramingInfo, Nack, Part, PduHeader, PduSegment, SO_END, StatusPdu};
 use alloc::vec::Vec;
 
-/// SOend that stands for the last byte of an AMD PDU: 15 ones.
+/// SOend meaning the last byte of an AMD PDU: 15 ones.
 const TO_THE_END: u32 = 0x7fff;
 
 fn write_fi(w: &mut Writer<'_>, fi: FramingInfo) {
@@ -70,7 +70,7 @@ pub(super) fn read_am(r: &mut Reader<'_>) -> Result<(PduHeader, bool), DecodeErr
     Ok((PduHeader::LteAm { poll, fi, sn, segment }, extended))
 }
 
-/// E and LI of each part but the last; the last byte is filled up with padding.
+/// E and LI of each part but the last, with padding to a whole byte.
 pub(super) fn write_extension(w: &mut Writer<'_>, li_bits: u8, parts: &[Part]) {
     let count = parts.len().saturating_sub(1);
     for (i, part) in parts[..count].iter().enumerate() {
@@ -79,7 +79,7 @@ pub(super) fn write_extension(w: &mut Writer<'_>, li_bits: u8, parts: &[Part]) {
     }
 }
 
-/// Reads lengths until an E says that there are no more.
+/// Reads lengths until an E bit ends the list.
 pub(super) fn read_extension(
     r: &mut Reader<'_>,
     li_bits: u8,

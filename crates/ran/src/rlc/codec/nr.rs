@@ -29,7 +29,7 @@ fn write_so(w: &mut Writer<'_>, si: SegmentInfo, so: u16) {
     }
 }
 
-/// SO is there unless the first byte of the SDU is, and is then not 0.
+/// SO is present unless the data field has the first byte of the SDU; it is then not 0.
 fn read_so(r: &mut Reader<'_>, si: SegmentInfo) -> Result<u16, DecodeError> {
     if si.has_first() {
         return Ok(0);

@@ -245,8 +245,8 @@ fn any_format() -> impl Strategy<Value = Format> {
 }
 
 proptest! {
-    /// What decodes is written again as it was but for reserved bits and padding: reading that
-    /// gives the same.
+    /// Whatever decodes is encoded again to the same except for reserved bits and padding, and that
+    /// decodes to the same.
     #[test]
     fn what_decodes_encodes_to_what_decodes_to_it(
         format in any_format(),

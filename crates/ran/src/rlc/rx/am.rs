@@ -2,9 +2,9 @@
 //! and 5.2.3).
 //!
 //! Both generations keep the same variables: RX_Next (VR(R)), RX_Next_Highest (VR(H)),
-//! RX_Highest_Status (VR(MS)), RX_Next_Status_Trigger (VR(X)). They differ in what an SN numbers,
-//! an SDU or a PDU, when t-Reassembly (t-Reordering) runs, and in what becomes of a number that is
-//! complete: [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
+//! RX_Highest_Status (VR(MS)), RX_Next_Status_Trigger (VR(X)). They differ in what an SN numbers
+//! (an SDU or a PDU), when t-Reassembly (t-Reordering) runs, and what happens to a complete number:
+//! see [`Joining`]. Ring: each SN from RX_Next up to RX_Next_Highest.
 
 use super::assembly::{Added, Joiner, LtePdu, Runs, place};
 use super::lte_um::checked_len;
@@ -18,21 +18,23 @@ use justfull_base::{Duration, Instant};
 
 /// What an SN numbers.
 pub(super) trait Numbered: Held {
-    /// Bytes of its data field from `so` on came: `len` in `parts`, with the last of all if `last`.
+    /// Bytes of its data field from `so` on arrived: `len` in `parts`, ending with the very last if
+    /// `last`.
     fn add(&mut self, so: u32, len: u32, parts: &[Part], last: bool) -> Added;
 
-    /// Which bytes came.
+    /// Which bytes have arrived.
     fn runs(&self) -> &Runs;
 }
 
-/// What becomes of complete numbers.
+/// What happens to complete numbers.
 pub(super) trait Joining: Default {
     type Unit: Numbered;
 
-    /// The timer must run: `span` SNs lie between an SN, of which `slot` tells, and an upper edge.
+    /// True when the timer must run: `span` SNs lie between an SN, whose state is `slot`, and an
+    /// upper edge.
     fn waits(span: u32, slot: &Slot<'_, Self::Unit>) -> bool;
 
-    /// A unit that is the next in order came whole, and nothing is held.
+    /// The next unit in order arrived whole, and nothing is held.
     fn in_order(&mut self, parts: &[Part], deliver: &mut impl FnMut(SduHandle));
 
     /// Unit `at` is complete.
@@ -43,7 +45,7 @@ pub(super) trait Joining: Default {
         deliver: &mut impl FnMut(SduHandle),
     );
 
-    /// Of the lowest unit these bytes came, or all of it, and it leaves.
+    /// The lowest unit has these bytes, or all of them if it `leaves`.
     fn lowest(&mut self, unit: &Self::Unit, leaves: bool, deliver: &mut impl FnMut(SduHandle));
 }
 
@@ -76,7 +78,7 @@ impl Numbered for LtePdu {
     }
 }
 
-/// NR: an SN numbers an SDU, which is delivered when it is complete.
+/// NR: an SN numbers an SDU, delivered when complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NrSdus;
 
@@ -101,11 +103,11 @@ impl Joining for NrSdus {
     fn lowest(&mut self, _unit: &Sdu, _leaves: bool, _deliver: &mut impl FnMut(SduHandle)) {}
 }
 
-/// LTE: an SN numbers a PDU; what is in order is joined.
+/// LTE: an SN numbers a PDU; PDUs in order are joined.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LtePdus {
     joiner: Joiner,
-    /// Bytes of the lowest PDU that are joined although not all of it came.
+    /// Bytes of the lowest PDU already joined although it is incomplete.
     joined: u32,
 }
 
@@ -153,10 +155,10 @@ pub(super) struct Am<J: Joining> {
     /// RX_Next_Status_Trigger.
     trigger: u32,
     t_reassembly: Duration,
-    /// End of t-Reassembly.
+    /// Expiry of t-Reassembly.
     pub(super) timer: Instant,
     t_status_prohibit: Duration,
-    /// End of t-StatusProhibit.
+    /// Expiry of t-StatusProhibit.
     prohibited_until: Instant,
     status_triggered: bool,
     ring: Ring<J::Unit>,
@@ -201,8 +203,8 @@ impl<J: Joining> Am<J> {
         }
     }
 
-    /// `len` bytes from `so` on of unit `sn` came; true when they were accepted.
-    /// TS 38.322 v17 clause 5.2.3.2.2, TS 36.322 v17 clause 5.1.3.2.2.
+    /// `len` bytes from `so` on of unit `sn` arrived. True when they are accepted. TS 38.322 v17
+    /// clause 5.2.3.2.2, TS 36.322 v17 clause 5.1.3.2.2.
     #[inline]
     fn receive(
         &mut self,
@@ -240,7 +242,7 @@ impl<J: Joining> Am<J> {
         true
     }
 
-    /// TS 38.322 sections 5.2.3.2.2 and 5.2.3.2.3; outside the window is as a duplicate.
+    /// TS 38.322 sections 5.2.3.2.2 and 5.2.3.2.3; outside the window counts as a duplicate.
     fn place(
         &mut self,
         now: Instant,
@@ -271,9 +273,8 @@ impl<J: Joining> Am<J> {
         added
     }
 
-    /// RX_Highest_Status becomes the first SN from `at` on that is not complete. Polls that it
-    /// passes are answered.
-    /// TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17 clause 5.1.3.2.3.
+    /// RX_Highest_Status becomes the first incomplete SN from `at` on. Polls that it passes trigger
+    /// a report. TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17 clause 5.1.3.2.3.
     fn move_highest_status(&mut self, mut at: u32) {
         while self.is_complete(at) {
             self.status_triggered |= self.ring.has_polled(at);
@@ -282,8 +283,8 @@ impl<J: Joining> Am<J> {
         self.highest_status = self.sn.add(self.next, at);
     }
 
-    /// RX_Next becomes the first SN that is not complete.
-    /// TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17 clause 5.1.3.2.3.
+    /// RX_Next becomes the first incomplete SN. TS 38.322 v17 clause 5.2.3.2.3, TS 36.322 v17
+    /// clause 5.1.3.2.3.
     fn move_next(&mut self, deliver: &mut impl FnMut(SduHandle)) {
         while self.is_complete(0) {
             if let Slot::Held(unit) = self.ring.slot(0) {
@@ -312,8 +313,8 @@ impl<J: Joining> Am<J> {
         }
     }
 
-    /// What misses before RX_Next_Status_Trigger is reported when t-Reassembly has ended.
-    /// TS 38.322 v17 clause 5.2.3.2.4, TS 36.322 v17 clause 5.1.3.2.4.
+    /// Reports what is missing before RX_Next_Status_Trigger once t-Reassembly has expired. TS
+    /// 38.322 v17 clause 5.2.3.2.4, TS 36.322 v17 clause 5.1.3.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;
@@ -390,11 +391,11 @@ impl Am<LtePdus> {
     }
 }
 
-/// Writes down what is missing.
+/// Collects what is missing for a report.
 #[derive(Clone, Copy)]
 struct Missing {
     sn: SnSpace,
-    /// The greatest SOstart, and the least SOend that would be read as "the end".
+    /// The greatest SOstart, and the smallest SOend that would be read as "the end".
     max_so: u32,
     /// Runs of SNs become one NACK (NACK range).
     has_range: bool,
@@ -406,7 +407,7 @@ impl Missing {
         Self { sn, max_so: if is_nr { 0xffff } else { 0x7fff }, has_range: is_nr }
     }
 
-    /// Of `sn` the bytes from `start` on are missing, up to `end` if that is known.
+    /// Bytes of `sn` from `start` on are missing, up to `end` if that is known.
     fn add(self, report: &mut StatusPdu, sn: u32, (start, end): (u32, Option<u32>)) {
         let so_end = end
             .map(|end| end - 1)

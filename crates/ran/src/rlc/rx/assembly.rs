@@ -1,26 +1,26 @@
-//! The bytes of one SDU (NR) or PDU (LTE) that have come so far.
+//! The bytes of one SDU (NR) or PDU (LTE) received so far.
 
 use super::SduSink;
 use super::ring::Held;
 use crate::pdu::{Part, SduHandle};
 use alloc::vec::Vec;
 
-/// Which bytes have come: runs in ascending order that do not touch.
+/// Received bytes: runs in ascending order that do not touch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     runs: Vec<(u32, u32)>,
-    /// The size, once the piece with the last byte has come.
+    /// The size, once the piece with the last byte has arrived.
     size: Option<u32>,
 }
 
-/// What became of a piece.
+/// The outcome for a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Added {
-    /// It brought bytes.
+    /// It brought new bytes.
     New,
-    /// All of it was there.
+    /// All of it had been received.
     Duplicate,
-    /// It reaches beyond the end, or ends elsewhere than another did.
+    /// It reaches beyond the end, or ends at a different place.
     Contradiction,
 }
 
@@ -30,7 +30,7 @@ impl Runs {
         self.size = None;
     }
 
-    /// Bytes `start..end` came, with the last of all if `last`.
+    /// Bytes `start..end` arrived, ending with the very last if `last`.
     pub(super) fn add(&mut self, start: u32, end: u32, last: bool) -> Added {
         let reach = self.runs.last().map_or(0, |run| run.1);
         let fits = match self.size {
@@ -71,13 +71,13 @@ impl Runs {
         self.runs.first().filter(|run| run.0 == 0).map_or(0, |run| run.1)
     }
 
-    /// A byte misses before the last that came.
+    /// True when a byte is missing before the last one received.
     pub(super) fn has_gap(&self) -> bool {
         !matches!(self.runs.as_slice(), [] | [(0, _)])
     }
 
-    /// The runs of missing bytes; the last has no end when the size is not known or nothing is
-    /// known to be behind.
+    /// The runs of missing bytes. The last has no end when the size is unknown or nothing beyond it
+    /// has arrived.
     pub(super) fn gaps(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
         let starts = core::iter::once(0).chain(self.runs.iter().map(|run| run.1));
         let ends = self.runs.iter().map(|run| Some(run.0)).chain(core::iter::once(None));
@@ -86,12 +86,11 @@ impl Runs {
     }
 }
 
-/// Data fields are sums of lengths that anyone may have written: an end beyond this is no PDU's.
+/// Data fields are sums of untrusted lengths; no valid PDU ends beyond this.
 const MAX_DATA: u32 = 1 << 30;
 
-/// Bytes of `parts` together; none when a part is empty, goes beyond what numbers hold, or is not
-/// the end of its SDU although another follows, or not the start of its SDU although another is
-/// before it.
+/// Total bytes of `parts`; none when a part is empty or exceeds the number range, or when parts
+/// that follow each other do not end and start at SDU boundaries.
 pub(super) fn data_len(parts: &[Part]) -> Option<u32> {
     let mut sum = 0u32;
     for (i, part) in parts.iter().enumerate() {
@@ -109,13 +108,13 @@ pub(super) fn data_len(parts: &[Part]) -> Option<u32> {
     (sum > 0).then_some(sum)
 }
 
-/// Joins pieces that come in order to SDUs.
+/// Joins pieces that arrive in order to SDUs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joiner {
-    /// The SDU of which the first `bytes` came; none of any when that is 0.
+    /// The SDU whose first `bytes` have arrived; meaningless when that is 0.
     sdu: SduHandle,
     bytes: u32,
-    /// The SDU that was given up last, whose other pieces need not be told of.
+    /// The SDU given up last; its other pieces need not be reported.
     given_up: Option<SduHandle>,
 }
 
@@ -138,7 +137,7 @@ impl Joiner {
         }
     }
 
-    /// What should follow is lost.
+    /// The next piece is lost.
     pub(super) fn break_off(&mut self, sink: &mut impl SduSink) {
         if self.bytes > 0 {
             self.bytes = 0;
@@ -154,14 +153,14 @@ impl Joiner {
     }
 }
 
-/// A piece of an SDU, and where it starts in the data field of its PDU.
+/// A piece of an SDU, and its offset in the data field of its PDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
     pub(super) at: u32,
     pub(super) part: Part,
 }
 
-/// A PDU of LTE of which bytes have come.
+/// A partly received PDU of LTE.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LtePdu {
     pub(super) runs: Runs,
@@ -175,8 +174,8 @@ impl Held for LtePdu {
     }
 }
 
-/// Puts the pieces of a PDU segment that starts at `so` into `pieces`, sorted by place; of bytes
-/// that are there twice, those that came later are left out.
+/// Inserts the pieces of a PDU segment that starts at `so` into `pieces`, sorted by offset. Of
+/// bytes received twice, the later ones are left out.
 pub(super) fn place(pieces: &mut Vec<Placed>, so: u32, parts: &[Part]) {
     let mut at = so;
     for part in parts {

@@ -1,7 +1,7 @@
-//! Receiving side of a UM entity of LTE: PDUs are put in order, their SDUs are joined (TS 36.322
-//! section 5.1.2.2).
+//! Receiving side of a UM entity of LTE: puts PDUs in order and joins their SDUs (TS 36.322 section
+//! 5.1.2.2).
 //!
-//! A PDU that comes in order is not kept. Ring: each SN from VR(UR) up to VR(UH).
+//! A PDU that arrives in order is not stored. Ring: each SN from VR(UR) up to VR(UH).
 
 use super::SduSink;
 use super::assembly::{Joiner, LtePdu, Placed, data_len};
@@ -11,7 +11,7 @@ use crate::rlc::mode::UmConfig;
 use crate::rlc::sn::SnSpace;
 use justfull_base::{Duration, Instant};
 
-/// Bytes of the data field, when FI says of its ends what the parts do.
+/// Bytes of the data field, if FI agrees with the parts about its ends.
 #[inline]
 pub(super) fn checked_len(fi: FramingInfo, parts: &[Part]) -> Option<u32> {
     let starts_inside = parts.first()?.offset > 0;
@@ -33,7 +33,7 @@ pub(super) struct LteUm {
     /// VR(UX).
     trigger: u32,
     t_reordering: Duration,
-    /// End of t-Reordering.
+    /// Expiry of t-Reordering.
     pub(super) timer: Instant,
     joiner: Joiner,
     ring: Ring<LtePdu>,
@@ -57,8 +57,7 @@ impl LteUm {
         self.sn.distance(self.next, self.highest)
     }
 
-    /// True when the PDU was accepted.
-    /// TS 36.322 v17 clause 5.1.2.2.2.
+    /// True when the PDU is accepted. TS 36.322 v17 clause 5.1.2.2.2.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -96,7 +95,7 @@ impl LteUm {
         true
     }
 
-    /// The lowest `count` SNs leave the window: what came of them is joined, the rest is lost.
+    /// The lowest `count` SNs leave the window: what arrived of them is joined, the rest is lost.
     fn skip(&mut self, count: u32, sink: &mut impl SduSink) {
         for _ in 0..count {
             match self.ring.slot(0) {
@@ -110,8 +109,7 @@ impl LteUm {
         self.next = self.sn.add(self.next, count);
     }
 
-    /// PDUs from VR(UR) on without a gap are joined.
-    /// TS 36.322 v17 clause 5.1.2.2.3.
+    /// Joins PDUs from VR(UR) on up to the first gap. TS 36.322 v17 clause 5.1.2.2.3.
     fn drain(&mut self, sink: &mut impl SduSink) {
         while matches!(self.ring.slot(0), Slot::Held(_)) {
             self.skip(1, sink);
@@ -130,8 +128,8 @@ impl LteUm {
         }
     }
 
-    /// What misses before VR(UX) is given up when t-Reordering has ended.
-    /// TS 36.322 v17 clause 5.1.2.2.4.
+    /// Gives up what is missing before VR(UX) once t-Reordering has expired. TS 36.322 v17 clause
+    /// 5.1.2.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;

@@ -1,8 +1,8 @@
 //! Receiving side of a UM entity of NR (TS 38.322 section 5.2.2.2).
 //!
-//! While segments come in order, the SDU that is being put together needs its handle and a count
-//! only. The ring is made at the first segment that comes otherwise, and holds each SN from
-//! RX_Next_Reassembly up to RX_Next_Highest.
+//! While segments arrive in order, the SDU in reassembly needs only its handle and a count. The
+//! ring is allocated at the first segment out of order, and holds each SN from RX_Next_Reassembly
+//! up to RX_Next_Highest.
 
 use super::SduSink;
 use super::assembly::{Added, Runs};
@@ -13,7 +13,7 @@ use crate::rlc::sn::SnSpace;
 use alloc::boxed::Box;
 use justfull_base::{Duration, Instant};
 
-/// An SDU of which segments have come.
+/// A partly received SDU.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sdu {
     pub(super) handle: SduHandle,
@@ -26,10 +26,10 @@ impl Held for Sdu {
     }
 }
 
-/// What the header of a UMD or AMD PDU says: SI, SN and SO.
+/// The fields of a UMD or AMD header: SI, SN and SO.
 pub(super) type Header = (SegmentInfo, u32, u16);
 
-/// The one part of a PDU of NR, when it is what the header says.
+/// The one part of a PDU of NR, if it agrees with the header.
 #[inline]
 pub(super) fn part_of(header: Header, parts: &[Part]) -> Option<&Part> {
     let (si, _, so) = header;
@@ -53,9 +53,9 @@ pub(super) struct NrUm {
     trigger: u32,
     sn: SnSpace,
     t_reassembly: Duration,
-    /// End of t-Reassembly.
+    /// Expiry of t-Reassembly.
     pub(super) timer: Instant,
-    /// Where no ring is in use: bytes of SDU `next` that came, from the first on.
+    /// Without a ring: bytes of SDU `next` received, from the first on.
     prefix: u32,
     prefix_of: SduHandle,
     ring: Option<Box<Ring<Sdu>>>,
@@ -76,8 +76,7 @@ impl NrUm {
         }
     }
 
-    /// True when the PDU was accepted.
-    /// TS 38.322 v17 clause 5.2.2.2.2.
+    /// True when the PDU is accepted. TS 38.322 v17 clause 5.2.2.2.2.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -105,7 +104,9 @@ impl NrUm {
         self.receive_out_of_order(now, header.1, part, sink)
     }
 
-    /// The segment is the one that follows what came in order, and nothing else is there.
+    /// True when the segment continues what arrived in order, and nothing else is held.
+    /// 14. RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is outside
+    ///     the window is ahead of it.
     #[inline]
     fn continues(&self, sn: u32, part: &Part) -> bool {
         sn == self.next
@@ -149,7 +150,7 @@ impl NrUm {
         accepted
     }
 
-    /// What came in order goes into the ring.
+    /// Moves what arrived in order into the ring.
     fn spill(&mut self) {
         let ring = self.ring.get_or_insert_default();
         if self.prefix > 0
@@ -161,15 +162,15 @@ impl NrUm {
         }
     }
 
-    /// RX_Next_Highest becomes `sn` + 1; what falls out of the window is given up.
-    /// TS 38.322 v17 clause 5.2.2.2.3.
+    /// RX_Next_Highest becomes `sn` + 1; what falls out of the window is given up. TS 38.322 v17
+    /// clause 5.2.2.2.3.
     fn move_highest(&mut self, sn: u32, sink: &mut impl SduSink) {
         let span = self.span() + self.sn.distance(self.highest, sn) + 1;
         self.highest = self.sn.add(sn, 1);
         self.give_up(span.saturating_sub(self.sn.window()), sink);
     }
 
-    /// The lowest `count` SNs are given up, if they are not done.
+    /// Gives up the lowest `count` SNs that are not done.
     fn give_up(&mut self, count: u32, sink: &mut impl SduSink) {
         self.next = self.sn.add(self.next, count);
         let Some(ring) = &mut self.ring else { return };
@@ -181,7 +182,8 @@ impl NrUm {
         }
     }
 
-    /// The segment goes to what came of its SDU; true unless it is a duplicate or contradicts that.
+    /// Adds the segment to its SDU; true unless it is a duplicate or a contradiction.
+    /// 19. Another SDU under the same SN: so much was lost that the SNs wrapped.
     fn store(&mut self, at: u32, part: &Part, sink: &mut impl SduSink) -> bool {
         let ring = self.ring.get_or_insert_default();
         let Some(sdu) = ring.hold(at) else { return false };
@@ -199,8 +201,7 @@ impl NrUm {
         added == Added::New
     }
 
-    /// RX_Next_Reassembly moves to the first SN that is not done.
-    /// TS 38.322 v17 clause 5.2.2.2.3.
+    /// RX_Next_Reassembly moves to the first SN that is not done. TS 38.322 v17 clause 5.2.2.2.3.
     fn pop_done(&mut self) {
         let Some(ring) = &mut self.ring else { return };
         while matches!(ring.slot(0), Slot::Done) {
@@ -209,7 +210,7 @@ impl NrUm {
         }
     }
 
-    /// Something misses that a later PDU shows to be lost or late.
+    /// True when a later PDU shows that something is lost or late.
     fn has_gap(&self) -> bool {
         let lowest_has_gap = || {
             let ring = self.ring.as_ref();
@@ -232,8 +233,8 @@ impl NrUm {
         }
     }
 
-    /// SDUs before RX_Timer_Trigger are given up when t-Reassembly has ended.
-    /// TS 38.322 v17 clause 5.2.2.2.4.
+    /// Gives up SDUs before RX_Timer_Trigger once t-Reassembly has expired. TS 38.322 v17 clause
+    /// 5.2.2.2.4.
     pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut impl SduSink) {
         if now < self.timer || self.timer == Instant::NEVER {
             return;

@@ -1,19 +1,19 @@
-//! What is known of each SN from the lower edge of a window on.
+//! The state of each SN from the lower edge of a window on.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Codes of a slot: nothing has come; all is done; else the place of what came among the held, plus
+/// Codes of a slot: nothing has arrived; all is done; else the index among the held items, plus
 /// [`FIRST_HELD`].
 const MISSING: u32 = 0;
 const DONE: u32 = 1;
 const FIRST_HELD: u32 = 2;
-/// The slot's SN has polled; see [`Ring::poll`].
+/// The slot's SN had the poll bit set; see [`Ring::poll`].
 const POLLED: u32 = 1 << 31;
 
-/// Something that is kept for an SN and can be used again for another.
+/// State kept for an SN, reusable for another.
 pub(super) trait Held: Default {
-    /// Forgets all, keeps its memory.
+    /// Resets it but keeps its memory.
     fn clear(&mut self);
 }
 
@@ -40,7 +40,7 @@ impl<H> Default for Ring<H> {
 }
 
 impl<H: Held> Ring<H> {
-    /// SNs from the lower edge up to the highest of which something came.
+    /// SNs from the lower edge up to the highest received.
     pub(super) fn len(&self) -> u32 {
         self.codes.len() as u32
     }
@@ -49,7 +49,7 @@ impl<H: Held> Ring<H> {
         self.codes.is_empty()
     }
 
-    /// There is a slot for each SN up to `at`.
+    /// Grows so that each SN up to `at` has a slot.
     fn reach(&mut self, at: u32) {
         if self.len() <= at {
             self.codes.resize(at as usize + 1, MISSING);
@@ -64,7 +64,7 @@ impl<H: Held> Ring<H> {
         }
     }
 
-    /// What is held for `at`, made empty if nothing is; none when it is done.
+    /// The item held for `at`, created empty if missing; none when `at` is done.
     pub(super) fn hold(&mut self, at: u32) -> Option<&mut H> {
         self.reach(at);
         let code = &mut self.codes[at as usize];
@@ -82,7 +82,7 @@ impl<H: Held> Ring<H> {
         }
     }
 
-    /// `at` is done.
+    /// Marks `at` as done.
     pub(super) fn finish(&mut self, at: u32) {
         self.reach(at);
         let code = self.codes[at as usize];
@@ -90,7 +90,7 @@ impl<H: Held> Ring<H> {
         self.release(code);
     }
 
-    /// Takes the lowest slot away.
+    /// Removes the lowest slot.
     pub(super) fn pop(&mut self) {
         if let Some(code) = self.codes.pop_front() {
             self.release(code);
@@ -104,13 +104,13 @@ impl<H: Held> Ring<H> {
         }
     }
 
-    /// `at` polled, and its status report must wait (TS 38.322 section 5.3.4).
+    /// `at` had the poll bit set, but its status report must wait (TS 38.322 section 5.3.4).
     pub(super) fn poll(&mut self, at: u32) {
         self.reach(at);
         self.codes[at as usize] |= POLLED;
     }
 
-    /// `at` polled.
+    /// True when `at` had the poll bit set.
     pub(super) fn has_polled(&self, at: u32) -> bool {
         self.codes.get(at as usize).is_some_and(|code| code & POLLED != 0)
     }

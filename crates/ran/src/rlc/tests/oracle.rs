@@ -1,12 +1,13 @@
-//! The receiving procedures of TS 38.322 written out once more, sentence by sentence, with every
-//! byte in a map and numbers that never wrap; followed step by step on random segments.
+//! The receiving procedures of TS 38.322 written out a second time, sentence by sentence, with
+//! every byte in a map and numbers that never wrap. Random segments run through both, step by step.
 
 use super::*;
 use crate::pdu::{Nack, SO_END, SegmentInfo};
 use alloc::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
-/// A segment on its way: SDU, first byte, length, whether it is the last, and whether it polls.
+/// A segment in transit: SDU, first byte, length, whether it is the last, and whether it has the
+/// poll bit.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     sdu: u64,
@@ -16,7 +17,7 @@ struct Segment {
     poll: bool,
 }
 
-/// What came of one SDU.
+/// What arrived of one SDU.
 #[derive(Default)]
 struct Stored {
     bytes: BTreeSet<u32>,
@@ -38,7 +39,7 @@ impl Stored {
     }
 }
 
-/// State of either mode; `done` are SDUs that were delivered.
+/// State of either mode; `done` holds delivered SDUs.
 struct Oracle {
     window: u64,
     /// t-Reassembly in milliseconds.
@@ -84,7 +85,7 @@ impl Oracle {
             || (upper == lower + 1 && self.stored.get(&lower).is_some_and(Stored::has_gap))
     }
 
-    /// What is below `edge` and not done is discarded.
+    /// Discards what is below `edge` and not done.
     fn discard_below(&mut self, edge: u64) {
         let kept = self.stored.split_off(&edge);
         self.abandoned.extend(self.stored.keys());
@@ -149,7 +150,7 @@ impl Oracle {
         self.um_start(now);
     }
 
-    /// Sections 5.2.3.2 and 5.3.4; true when the PDU was accepted.
+    /// Sections 5.2.3.2 and 5.3.4; true when the PDU is accepted.
     fn am(&mut self, now: u64, segment: &Segment) -> bool {
         let x = segment.sdu;
         let mut range = segment.start..segment.start + segment.len;
@@ -206,7 +207,7 @@ impl Oracle {
         self.reports = true;
     }
 
-    /// The bytes that a report must name, SDU by SDU; none for the end that is not known.
+    /// The bytes that a report must name, SDU by SDU; without those of an unknown end.
     fn missing(&self) -> Vec<(u64, BTreeSet<u32>)> {
         let of = |sn: u64| {
             let came = self.stored.get(&sn);
@@ -218,7 +219,7 @@ impl Oracle {
     }
 }
 
-/// A byte number beyond all SDUs of these tests: what is missing up to here is missing to the end.
+/// A byte number beyond all SDUs of these tests: missing up to here means missing to the end.
 const FAR: u32 = 64;
 
 /// The bytes that a report names.
@@ -237,8 +238,9 @@ fn named(status: &StatusPdu, base: u64, mask: u64, oracle: &Oracle) -> Vec<(u64,
     named.into_iter().collect()
 }
 
-/// Segments of SDUs 0, 1, 2, ... some of which are lost, late or doubled, and the waits between
-/// them. None is later than 30 SDUs, so that it lies within half of the smallest SN space.
+/// Segments of SDUs 0, 1, 2, ... some of them lost, late or duplicated, and the waits between them.
+/// None is later than 30 SDUs, so that it lies within half of the smallest SN space.
+/// 12. Now and then, a step back to something lost.
 fn traffic(count: u64) -> impl Strategy<Value = Vec<(Segment, u64)>> {
     let cuts = prop::collection::vec(prop::collection::vec(1..9u32, 2..5), count as usize);
     cuts.prop_flat_map(move |cuts| {

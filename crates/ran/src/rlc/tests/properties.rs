@@ -1,9 +1,8 @@
-//! Whatever the air does: what is put together is what was sent, once; in acknowledged mode all of
-//! it.
+//! Whatever the air does, each SDU is delivered as it was sent and at most once; in acknowledged
+//! mode, all of them are.
 //!
-//! Every block passes through the bytes of its headers. A witness follows which bytes of which SDU
-//! arrived, so that an SDU that is delivered before it is whole, or twice, is found whatever the
-//! state of the entities.
+//! The headers of every block are encoded and decoded. A witness tracks which bytes of which SDU
+//! arrived, so it detects an SDU delivered early or twice whatever the state of the entities.
 
 use super::*;
 use crate::pdcp::{PdcpConfig, PdcpRx};
@@ -17,7 +16,7 @@ use proptest::prelude::*;
 struct Air {
     lost: u8,
     doubled: u8,
-    /// Blocks that come up to five steps later.
+    /// Blocks that arrive up to five steps later.
     late: u8,
 }
 
@@ -87,7 +86,7 @@ impl World {
         self.rng.below(256) < u64::from(of_256)
     }
 
-    /// When what is sent now arrives, for each copy.
+    /// When what is sent now arrives, one instant per copy.
     fn flights(&mut self) -> Vec<Instant> {
         let mut times = Vec::new();
         for is_copy in [false, true] {
@@ -217,8 +216,9 @@ fn am_modes() -> impl Strategy<Value = RlcModeConfig> {
 /// More steps than any case needs.
 const PATIENCE: usize = 400_000;
 
-/// All that was sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged
+/// Everything sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged
 /// once, and nothing remains.
+/// 8. The last grants are large, so that SDUs beyond the reach of SO get through.
 fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed: u64) {
     let mut world = World::new(mode, sizes, air, seed);
     let all: Vec<u64> = (0..sizes.len() as u64).collect();
@@ -294,7 +294,7 @@ proptest! {
         prop_assert_eq!((world.rx.discarded(), world.abandoned.len()), (0, 0));
     }
 
-    /// A report made of anything leaves the entity sound and never answers for what was not sent.
+    /// An arbitrary report leaves the entity sound, and never acknowledges what was not sent.
     #[test]
     fn any_report_leaves_the_sender_sound(
         mode in am_modes(),
@@ -333,8 +333,8 @@ proptest! {
     }
 }
 
-/// The order in which PDCP gives up what RLC delivered, when each SDU got the number of its place
-/// in the queue.
+/// The order in which PDCP delivers what RLC delivered, when each SDU is numbered by its place in
+/// the queue.
 fn in_pdcp_order(delivered: &[u64], t_reordering: Duration) -> Vec<u64> {
     let config = PdcpConfig { t_reordering, ..PdcpConfig::default() };
     let mut rx = PdcpRx::new(&config).expect("valid");
@@ -348,7 +348,7 @@ fn in_pdcp_order(delivered: &[u64], t_reordering: Duration) -> Vec<u64> {
     above
 }
 
-/// Ten times through all SNs of the smallest field, with loss.
+/// Wraps the smallest SN field ten times, with loss.
 #[test]
 fn sns_go_round_many_times() {
     let air = Air { lost: 20, doubled: 10, late: 20 };

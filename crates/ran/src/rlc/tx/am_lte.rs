@@ -1,8 +1,8 @@
-//! Transmitting side of an AM entity of LTE: a unit of its window is an AMD PDU, which may be cut
-//! again when it is repeated (TS 36.322 sections 5.1.3.1 and 5.2.1).
+//! Transmitting side of an AM entity of LTE: a unit of its window is an AMD PDU, which may be
+//! segmented again when it is repeated (TS 36.322 sections 5.1.3.1 and 5.2.1).
 //!
-//! The pieces of SDUs in the PDUs of the window stand in one queue in the order in which they were
-//! sent: a PDU's are some in a row, and leave the front of it with their PDU.
+//! The pieces of SDUs in the PDUs of the window are in one queue in order of sending. Those of one
+//! PDU are adjacent and leave the front with it.
 
 use super::am_nr::send_control;
 use super::arq::{Arq, Portion, Unit};
@@ -15,14 +15,14 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use justfull_base::Instant;
 
-/// Header bytes of an AMD PDU, and of a segment of one, before the indicators.
+/// Header bytes of an AMD PDU, and of a segment of one, before the length indicators.
 const WHOLE: u32 = 2;
 const SEGMENT: u32 = 4;
-/// Most bytes in a data field: every place in it can be named by the 15 bits of SO, and SOend's 15
-/// ones are free for "the end".
+/// Most bytes in a data field: SO's 15 bits can address each, and SOend's 15 ones stay free for
+/// "the end".
 const MAX_DATA: u32 = 32_767;
 
-/// The pieces of a PDU: the first, counted from the start of the entity's life, and how many.
+/// The pieces of a PDU: index of the first since the entity's start, and their number.
 #[derive(Clone, Copy, Debug)]
 struct Pieces {
     first: u32,
@@ -34,11 +34,11 @@ struct Pieces {
 pub(super) struct LteAm {
     arq: Arq<Pieces>,
     pieces: VecDeque<Part>,
-    /// Number of the first of `pieces`.
+    /// Index of the first of `pieces`.
     first_piece: u32,
-    /// Bytes of the source's head that are not sent; 0 when none of them is.
+    /// Unsent bytes of the source's head; 0 when it has not been started.
     left: u32,
-    /// Header bytes of an AMD PDU and of a segment of one, those of the layer below among them.
+    /// Header bytes of an AMD PDU and of a segment of one, including those of the layer below.
     whole: u32,
     segment: u32,
     indicators: Indicators,
@@ -94,7 +94,7 @@ impl LteAm {
         })
     }
 
-    /// A PDU's bytes with `portion` of `unit`.
+    /// Bytes of a PDU with `portion` of `unit`.
     fn size_of(&self, portion: Portion, unit: &Unit<Pieces>) -> u32 {
         let len = portion.end - portion.start;
         let pieces = self.pieces_within(unit, portion.start, portion.end).count() as u32;
@@ -150,8 +150,8 @@ impl LteAm {
         }
     }
 
-    /// One PDU, or segment of one, with what is first to be sent again.
-    /// TS 36.322 v17 clause 5.2.1.
+    /// One PDU, or segment of one, with the first pending retransmission. TS 36.322 v17 clause
+    /// 5.2.1.
     fn pull_again(
         &mut self,
         now: Instant,
@@ -195,7 +195,7 @@ impl LteAm {
         filling.header() + filling.data
     }
 
-    /// One PDU with bytes that were never sent.
+    /// One PDU with new bytes.
     fn pull_new(
         &mut self,
         now: Instant,
@@ -239,7 +239,7 @@ impl LteAm {
         self.arq.control.get_or_insert_default().copy_from(status);
     }
 
-    /// All SDUs of which such a PDU has a byte: none of them is whole without it.
+    /// All SDUs with a byte in such a PDU: none of them is complete without it.
     pub(super) fn given_up(&self, each: impl FnMut(SduHandle)) {
         let pieces = |unit| self.pieces_within(unit, 0, unit.size);
         self.arq.reached().flat_map(pieces).map(|piece| piece.sdu).for_each(each);

@@ -37,7 +37,7 @@ impl NrAm {
         self.headers
     }
 
-    /// Bytes of the source's head that are not sent; 0 when it is not begun.
+    /// Unsent bytes of the source's head; 0 when it has not been started.
     pub(super) fn head_left(&self) -> u32 {
         self.arq.last().map_or(0, |unit| unit.size - unit.sent)
     }
@@ -46,7 +46,7 @@ impl NrAm {
         self.head_left() == 0 && self.arq.is_stalled()
     }
 
-    /// A PDU's bytes with `portion` of `unit`.
+    /// Bytes of a PDU with `portion` of `unit`.
     fn size_of(&self, portion: Portion, unit: &Unit<SduHandle>) -> u32 {
         let len = portion.end - portion.start;
         let header = match (portion.start, len == unit.size) {
@@ -109,8 +109,7 @@ impl NrAm {
         }
     }
 
-    /// One PDU with what is first to be sent again.
-    /// TS 38.322 v17 clause 5.3.2.
+    /// One PDU with the first pending retransmission. TS 38.322 v17 clause 5.3.2.
     fn pull_again(
         &mut self,
         now: Instant,
@@ -133,7 +132,7 @@ impl NrAm {
         header + end - portion.start
     }
 
-    /// One PDU with bytes that were never sent.
+    /// One PDU with new bytes.
     fn pull_new(
         &mut self,
         now: Instant,
@@ -200,7 +199,7 @@ impl NrAm {
     }
 }
 
-/// The status report that waits, cut to `grant`; returns its bytes.
+/// Sends the waiting status report, cut to `grant`; returns its bytes.
 pub(super) fn send_control<T>(
     arq: &mut Arq<T>,
     format: Format,

@@ -1,8 +1,8 @@
-//! Automatic repeat request, transmitting side: window, polling, status reports, and what is to be
-//! sent again.
+//! Automatic repeat request, transmitting side: window, polling, status reports, and
+//! retransmissions.
 //!
 //! TS 38.322 sections 5.2.3.1 and 5.3.2 to 5.3.3; TS 36.322 sections 5.1.3.1 and 5.2.1 to 5.2.2. NR
-//! numbers SDUs and LTE numbers PDUs; here both are units of so many bytes. TX_Next_Ack (VT(A)) is
+//! numbers SDUs and LTE numbers PDUs; here both are units of some bytes. TX_Next_Ack (VT(A)) is
 //! `base`, TX_Next (VT(S)) is `base` plus the units in the ring.
 
 use crate::pdu::{Nack, SO_END, StatusPdu};
@@ -12,22 +12,22 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use justfull_base::{Duration, Instant};
 
-/// A unit that is not acknowledged, or behind one that is not.
+/// A unit that is not acknowledged, or follows one that is not.
 #[derive(Clone, Debug)]
 pub(super) struct Unit<T> {
-    /// What it is to the entity.
+    /// The entity's data for it.
     pub(super) what: T,
-    /// Its bytes, and how many of them were given to the MAC at least once.
+    /// Its bytes, and how many of them went to the MAC at least once.
     pub(super) size: u32,
     pub(super) sent: u32,
     acked: bool,
-    /// RETX_COUNT; [`NOT_YET`] before it is first considered for retransmission.
+    /// RETX_COUNT; [`NOT_YET`] before the first retransmission is considered.
     retx_count: u8,
-    /// The last cause, report or timeout, that counted: of one report only one NACK does.
+    /// The last cause that counted, report or timeout: only one NACK of a report does.
     counted_by: u16,
 }
 
-/// No retransmission was considered.
+/// No retransmission was considered yet.
 const NOT_YET: u8 = u8::MAX;
 
 /// Bytes `start..end` of unit `sn`, to be sent again.
@@ -46,7 +46,7 @@ pub(super) struct Arq<T> {
     ring: VecDeque<Unit<T>>,
     /// In ascending order, without overlap.
     again: VecDeque<Portion>,
-    /// A report of the receiving side of this entity that waits to be sent.
+    /// A waiting report of this entity's receiving side.
     pub(super) control: Option<StatusPdu>,
     poll_pdu: u32,
     poll_byte: u64,
@@ -57,10 +57,10 @@ pub(super) struct Arq<T> {
     /// POLL_SN; t-PollRetransmit runs until `poll_timer`.
     poll_sn: u32,
     poll_timer: Instant,
-    /// t-PollRetransmit ended: the next PDU polls.
+    /// t-PollRetransmit has expired: the next PDU has the poll bit.
     poll_due: bool,
     cause: u16,
-    /// Units whose RETX_COUNT reached the threshold by the last report or timeout.
+    /// Units whose RETX_COUNT reached the threshold at the last report or timeout.
     reached: Vec<u32>,
 }
 
@@ -86,13 +86,13 @@ impl<T> Arq<T> {
         }
     }
 
-    /// The window has no place for another unit.
-    /// TS 38.322 v17 clause 5.2.3.1.1, TS 36.322 v17 clause 5.1.3.1.1.
+    /// True when the window has no room for another unit. TS 38.322 v17 clause 5.2.3.1.1, TS 36.322
+    /// v17 clause 5.1.3.1.1.
     pub(super) fn is_stalled(&self) -> bool {
         self.ring.len() as u32 >= self.sn.window()
     }
 
-    /// SN that the next unit gets: TX_Next.
+    /// SN of the next unit: TX_Next.
     fn next_sn(&self) -> u32 {
         self.sn.add(self.base, self.ring.len() as u32)
     }
@@ -102,7 +102,7 @@ impl<T> Arq<T> {
         self.sn.add(self.next_sn(), u32::MAX)
     }
 
-    /// A new unit of `size` bytes; none of them is sent.
+    /// A new unit of `size` bytes, none of them sent.
     pub(super) fn push(&mut self, what: T, size: u32) {
         self.ring.push_back(Unit {
             what,
@@ -123,14 +123,14 @@ impl<T> Arq<T> {
         self.ring.back()
     }
 
-    /// What is to be sent again, with its units.
+    /// Pending retransmissions, with their units.
     pub(super) fn again(&self) -> impl Iterator<Item = (Portion, &Unit<T>)> {
         self.again
             .iter()
             .map(|&portion| (portion, &self.ring[self.sn.distance(self.base, portion.sn) as usize]))
     }
 
-    /// Nothing is to be sent again.
+    /// True without pending retransmissions.
     pub(super) fn nothing_again(&self) -> bool {
         self.again.is_empty()
     }
@@ -149,8 +149,8 @@ impl<T> Arq<T> {
         self.poll_timer
     }
 
-    /// Whether the AMD PDU that is made at `now` polls (TS 38.322 section 5.3.3.2). `new_bytes` of
-    /// its data field were never sent; `more` says that something can be sent after it.
+    /// Whether the AMD PDU made at `now` has the poll bit (TS 38.322 section 5.3.3.2). `new_bytes`
+    /// of its data field were never sent; `more`: something can be sent after it.
     pub(super) fn poll(&mut self, now: Instant, new_bytes: Option<u32>, more: bool) -> bool {
         if let Some(bytes) = new_bytes {
             self.pdus_without_poll += 1;
@@ -170,9 +170,8 @@ impl<T> Arq<T> {
         polls
     }
 
-    /// A report came. `acked` gets each unit that is acknowledged now, `gone` each that leaves the
-    /// window.
-    /// TS 38.322 v17 clause 5.3.3.3, TS 36.322 v17 clause 5.2.2.2.
+    /// A report arrived. `acked` gets each unit acknowledged now, `gone` each that leaves the
+    /// window. TS 38.322 v17 clause 5.3.3.3, TS 36.322 v17 clause 5.2.2.2.
     pub(super) fn on_status(
         &mut self,
         status: &StatusPdu,
@@ -208,14 +207,15 @@ impl<T> Arq<T> {
         }
     }
 
-    /// Shows the units whose RETX_COUNT reached the threshold by the last report or timeout, each
-    /// once in its life.
+    /// The units whose RETX_COUNT reached the threshold at the last report or timeout, each once in
+    /// its life.
     pub(super) fn reached(&self) -> impl Iterator<Item = &Unit<T>> {
         self.reached.iter().map(|&sn| self.unit(sn))
     }
 
-    /// It acknowledges nothing that was not sent, and its NACKs ascend and are below ACK_SN.
-    /// TS 38.322 v17 clause 5.6.1.
+    /// True when it acknowledges nothing unsent, and its NACKs ascend and are below ACK_SN. TS
+    /// 38.322 v17 clause 5.6.1.
+    /// 26. The next NACK must not precede this position: SN, then byte.
     fn is_sound(&self, status: &StatusPdu, acked_to: u32) -> bool {
         if acked_to as usize > self.ring.len() || !self.sn.contains(status.ack_sn) {
             return false;
@@ -231,7 +231,7 @@ impl<T> Arq<T> {
         })
     }
 
-    /// Units `from..to`, counted from the base, have arrived. One that is not all sent cannot have.
+    /// Units `from..to`, counted from the base, have arrived. One not completely sent cannot have.
     fn acknowledge(&mut self, from: u32, to: u32, acked: &mut impl FnMut(&T)) {
         for at in from..to {
             let unit = &mut self.ring[at as usize];
@@ -257,7 +257,7 @@ impl<T> Arq<T> {
         }
     }
 
-    /// Puts bytes `start..end` of unit `at` to what is to be sent again; true when some were not
+    /// Adds bytes `start..end` of unit `at` to the pending retransmissions; true when some were not
     /// there.
     fn repeat(&mut self, at: u32, start: u32, end: u32) -> bool {
         let (sn, base) = (self.sn, self.base);

@@ -1,5 +1,5 @@
-//! Concatenation as LTE does it: SDUs follow each other in the data field of one PDU, whose ends
-//! may lie inside SDUs; extension bits and length indicators say where one ends (TS 36.322 sections
+//! Concatenation in LTE: SDUs follow each other in the data field of one PDU, whose ends may lie
+//! inside SDUs; extension bits and length indicators mark the boundaries (TS 36.322 sections
 //! 5.1.2.1 and 6.2.2.4 to 6.2.2.6).
 
 use super::HeaderBytes;
@@ -17,23 +17,23 @@ impl Indicators {
         Self { bits }
     }
 
-    /// Bits of one with its extension bit.
+    /// Bits of an indicator with its extension bit.
     pub(super) const fn bits_each(self) -> u32 {
         self.bits as u32 + 1
     }
 
-    /// Header bytes of `count`, padding included.
+    /// Header bytes of `count` indicators, padding included.
     pub(super) const fn bytes(self, count: u32) -> u32 {
         (count * self.bits_each()).div_ceil(8)
     }
 
-    /// The greatest length that one can hold: a longer piece is the last of its PDU.
+    /// The greatest length that an indicator can hold: a longer piece is the last of its PDU.
     pub(super) const fn max_len(self) -> u32 {
         (1 << self.bits) - 1
     }
 }
 
-/// What is put into a PDU: grows piece by piece.
+/// A PDU in the making; grows piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
     indicators: Indicators,
@@ -47,8 +47,8 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// Nothing yet, in a PDU of up to `grant` bytes with `fixed` bytes of header before the
-    /// indicators and up to `max_data` bytes.
+    /// An empty PDU of up to `grant` bytes, with `fixed` header bytes before the indicators and up
+    /// to `max_data` bytes of data.
     pub(super) const fn new(indicators: Indicators, fixed: u32, grant: u32, max_data: u32) -> Self {
         Self { indicators, fixed, grant, max_data, count: 0, data: 0, closed: false }
     }
@@ -58,7 +58,7 @@ impl Filling {
         self.fixed + self.indicators.bytes(self.count.saturating_sub(1))
     }
 
-    /// Bytes that the next piece may have.
+    /// Most bytes of the next piece.
     pub(super) const fn room(&self) -> u32 {
         if self.closed {
             return 0;
@@ -69,15 +69,15 @@ impl Filling {
         if by_grant < by_field { by_grant } else { by_field }
     }
 
-    /// A piece of `len` bytes is in.
+    /// Adds a piece of `len` bytes.
     pub(super) const fn add(&mut self, len: u32) {
         self.count += 1;
         self.data += len;
         self.closed = len > self.indicators.max_len();
     }
 
-    /// Fills it from `source`, of whose head `left` bytes remain (0: it is not begun), and appends
-    /// the parts to `parts`.
+    /// Fills it from `source`, whose head has `left` unsent bytes (0: not started), and appends the
+    /// parts to `parts`.
     pub(super) fn fill(
         &mut self,
         source: &mut impl SduSource,
@@ -117,7 +117,7 @@ pub(super) struct LteUm {
     /// VT(US): SN of the next PDU.
     next: u32,
     sn: SnSpace,
-    /// Bytes of the source's head that are not sent; 0 when none of them is.
+    /// Unsent bytes of the source's head; 0 when it has not been started.
     pub(super) left: u32,
     /// Bytes of the header before the indicators: 1 or 2.
     fixed: u8,

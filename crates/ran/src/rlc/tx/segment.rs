@@ -1,11 +1,12 @@
-//! Segmentation as NR does it: one SDU, or one segment of one, in each PDU (TS 38.322 sections
-//! 5.2.2.1 and 5.2.3.1).
+//! Segmentation in NR: one SDU, or one segment of one, per PDU (TS 38.322 sections 5.2.2.1 and
+//! 5.2.3.1).
 
 use super::HeaderBytes;
 use crate::pdu::{Part, PduHeader, SduHandle, SduSource, SegmentInfo, TbContent};
 use crate::rlc::sn::SnSpace;
 
-/// The farthest place at which a segment can start: SO has 16 bits.
+/// The largest offset at which a segment can start: SO has 16 bits.
+/// 5. What is left must start at an offset that SO can hold.
 const MAX_SO: u32 = 65_535;
 
 /// Bytes `start..end` of an SDU of `size`.
@@ -47,12 +48,12 @@ pub(super) fn cut(
 /// Transmitting side of a UM entity of NR.
 #[derive(Clone, Debug)]
 pub(super) struct NrUm {
-    /// TX_Next: SN of the next SDU that is segmented.
+    /// TX_Next: SN of the next segmented SDU.
     next: u32,
     sn: SnSpace,
-    /// Bytes of the source's head that are not sent; 0 when none of them is.
+    /// Unsent bytes of the source's head; 0 when it has not been started.
     pub(super) left: u32,
-    /// Bytes of the header of a segment's SN and SI: 1 or 2.
+    /// Header bytes for a segment's SN and SI: 1 or 2.
     fixed: u8,
     /// Bytes that the layer below puts before each PDU.
     below: u8,

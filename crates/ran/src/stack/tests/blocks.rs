@@ -1,4 +1,4 @@
-//! A MAC that deals in resource blocks.
+//! A MAC that allocates resource blocks.
 
 use super::*;
 use crate::carrier::{AllocationType, CarrierConfig};
@@ -10,7 +10,10 @@ use crate::rlc::RlcModeConfig;
 use crate::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_base::{Ratio, Rng};
 
-/// An LTE cell of 25 blocks where a tenth of the blocks must be sent again.
+/// An LTE cell of 25 blocks in which a tenth of the transport blocks must be sent again.
+/// 2. What fills a slot without a list fills it with one too.
+/// 3. When none can fail, slots in which every UE has one small SDU take a shorter path. An SDU of
+///    300 B must be segmented, which TM cannot do.
 fn lossy(mode: RlcModeConfig) -> StackConfig {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0, 1])]);
     config.mac.slot = poll(1_000, 0);

@@ -1,4 +1,4 @@
-//! What a stack refuses to be.
+//! Configurations that a stack refuses.
 
 use super::*;
 use alloc::boxed::Box;

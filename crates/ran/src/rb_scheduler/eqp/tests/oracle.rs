@@ -1,11 +1,11 @@
-//! Equations (1) to (4) of A21 by trying everything: every number of SDUs of every bearer, and
+//! Equations (1) to (4) of A21 by exhaustive search: every number of SDUs of every bearer, and
 //! every UE for the short unit.
 
 use super::super::quanta::INFLATION_ONE;
 use super::*;
 
-/// The best of all selections: SDUs that leave whole, and the sum of the quanta of their slices in
-/// whole blocks, which decides between equal numbers.
+/// The best of all selections: SDUs that leave whole, and as the tie-break the sum of their slices'
+/// quanta in whole blocks.
 pub(super) type Best = (i64, i64);
 
 /// Tries all selections under these quanta, credited for the slot.
@@ -16,7 +16,7 @@ pub(super) fn best(demand: &RbDemand, quanta: &Quanta) -> Best {
     search.best
 }
 
-/// All selections inside a UE: number of SDUs, and the blocks that they seem to need.
+/// All selections inside a UE: number of SDUs, and the blocks they seem to need.
 fn options(demand: &RbDemand, index: usize, quanta: &Quanta) -> Vec<(i64, u16)> {
     let ue = &demand.ues[index];
     let factor = quanta.inflation(usize::from(ue.slice));
@@ -47,7 +47,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Adds every selection of UE `index` and those after it to what has been selected.
+    /// Adds every selection of UE `index` and those after it to the selection so far.
     fn descend(&mut self, index: usize, so_far: Best, free: RbUnits, spent: &mut [u16]) {
         let Some(options) = self.options.get(index) else {
             self.best = self.best.max(so_far);

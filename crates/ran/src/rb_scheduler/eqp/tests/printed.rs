@@ -1,8 +1,8 @@
-//! Algorithm 5 of A21 line by line, and cells in which it misses the most SDUs.
+//! Algorithm 5 of A21 line by line, and cells in which it does not find the most SDUs.
 //!
-//! Where the print is silent: `pkt_size` is the bytes of one SDU, turned into blocks together with
-//! those that its UE has in the permutation already, and rounded up to groups by `adjust_rbgs`, as
-//! the text of section IV-B says.
+//! The print leaves one thing open: here `pkt_size` is the bytes of one SDU, converted to blocks
+//! together with those that its UE already has in the permutation, and rounded up to groups by
+//! `adjust_rbgs`, as the text of section IV-B says.
 
 use super::*;
 use alloc::collections::BTreeMap;
@@ -12,13 +12,13 @@ use alloc::collections::BTreeMap;
 enum Memo {
     /// The whole permutation, as line 31 prints it.
     Whole,
-    /// What was added from this state on: the kindest reading.
+    /// What was added from this state on: the most favourable reading.
     Added,
     /// No memo: every state is searched again.
     None,
 }
 
-/// Queue and place of a selected SDU.
+/// Queue and index of a selected SDU.
 type Packet = (usize, usize);
 
 struct Printed<'a> {
@@ -31,7 +31,7 @@ struct Printed<'a> {
 }
 
 impl Printed<'_> {
-    /// Capacity in blocks that is left once `packet` has joined `out`.
+    /// Capacity in blocks left once `packet` has joined `out`.
     fn adjust_rbgs(&self, capacity: i64, out: &[Packet], packet: Packet) -> i64 {
         let ue = self.queues[packet.0].0;
         let own = out.iter().filter(|(q, _)| self.queues[*q].0 == ue);
@@ -100,6 +100,8 @@ fn ours(queues: &[(usize, Vec<u32>)], rbs: u16) -> usize {
 }
 
 /// Queues that are alone in their UE or share it with another.
+/// 10. What "4th queue, 2 blocks left" adds is memoised on a visit when UE 1 had no group yet: one
+///     SDU for a group. Once the 3rd queue has a group of UE 1, half of it free, it is two.
 fn queues<const N: usize>(of: [(usize, &[u32]); N]) -> Vec<(usize, Vec<u32>)> {
     of.map(|(ue, sdus)| (ue, sdus.to_vec())).to_vec()
 }
