@@ -133,6 +133,14 @@ impl CarrierConfig {
         ensure(known, "slot.period", &slot, bound, "TS 36.211 section 4.1, TS 38.211 section 4.3.2")
     }
 
+    /// Width in Hz of all its resource blocks, where slots last `slot`: twelve subcarriers each (TS
+    /// 36.211 section 6.2.3, TS 38.211 section 4.4.4.1). None where there is no such slot.
+    #[must_use]
+    pub fn bandwidth(&self, slot: Duration) -> Option<u64> {
+        let numerology = (0..=4).filter_map(nr::Numerology::new).find(|n| n.slot() == slot)?;
+        Some(u64::from(self.n_prb) * 12_000 * u64::from(numerology.subcarrier_khz()))
+    }
+
     /// Slots after which both patterns begin again.
     fn period(&self) -> usize {
         self.offered.len().max(1) * self.tdd.len().max(1)

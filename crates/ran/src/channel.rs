@@ -5,9 +5,10 @@
 //! of an experiment meets the same channel, and [`Channel::peek`] can tell a clairvoyant method
 //! what a later slot will offer.
 //!
-//! Six kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace),
-//! [`markov`] (chance) and [`mcs`], which answers a MAC that deals in resource blocks alone. To
-//! such a MAC the kinds with a CQI answer the MCS of their map.
+//! Seven kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace),
+//! [`markov`] (chance), and two that answer a MAC that deals in resource blocks alone, [`mcs`] and
+//! [`umi`] (a walk through a street). To such a MAC the kinds with a CQI answer the MCS of their
+//! map.
 //!
 //! To add one: its file, with a configuration that implements [`ChannelSettings`], a channel that
 //! implements [`ChannelModel`], and `DOC`; then its `pub mod` and its line in the list of kinds.
@@ -21,10 +22,12 @@ mod quality;
 pub mod rows;
 mod share;
 mod timeline;
+pub mod umi;
 
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration, Instant, Packet, choice, kinds};
 use justfull_phy::CqiToMcs;
@@ -32,6 +35,7 @@ use justfull_phy::cqi::to_mcs;
 
 pub use markov::Fit;
 pub use timeline::{AtEnd, RowLength};
+pub use umi::{Building, OutdoorToIndoor};
 
 choice! {
     /// What the amounts of a channel count: the MAC's unit.
@@ -78,6 +82,11 @@ pub(crate) trait ChannelSettings {
     fn needs_carrier(&self) -> bool {
         false
     }
+
+    /// It tells the share of blocks that fail ([`ChannelModel::block_error`]).
+    fn errors_follow_sinr(&self) -> bool {
+        false
+    }
 }
 
 /// A kind of channel in being. All answers but for [`Self::advance`] are functions of the
@@ -102,6 +111,13 @@ pub(crate) trait ChannelModel {
         None
     }
 
+    /// A transmission at `at` of a block at `mcs` adds its SINR to `combined`: the share of such
+    /// blocks that are not decoded from that; none where the settings of HARQ say it.
+    fn block_error(&self, at: Instant, mcs: u8, combined: &mut f64) -> Option<f64> {
+        let _ = (at, mcs, combined);
+        None
+    }
+
     /// Slot `slot_index` is pulled at `now`; neither ever falls.
     fn advance(&mut self, slot_index: u64, now: Instant) {
         let _ = (slot_index, now);
@@ -115,13 +131,16 @@ pub struct ChannelContext {
     pub key: u64,
     /// Nominal length of a slot, above 0, at most 1 s.
     pub slot: Duration,
+    /// Width in Hz of all the carrier's resource blocks; none where the MAC deals in packets or
+    /// bytes.
+    pub bandwidth: Option<u64>,
 }
 
 kinds! {
     $ each;
 
     /// Which channel a cell or UE has; `kind` names it in a scenario file.
-    #[derive(Clone, Debug, PartialEq, Eq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub enum ChannelConfig = Constant;
 
     /// One of the channels, chosen at start; closed for speed.
@@ -134,6 +153,7 @@ kinds! {
     "cqi_rows" CqiRows = cqi_rows::{CqiRows, CqiRowsConfig};
     "markov" Markov = markov::{Markov, MarkovConfig};
     "mcs" Mcs = mcs::{McsRows, McsConfig};
+    "umi" Umi = umi::{Umi in Box, UmiConfig};
 }
 
 impl ChannelConfig {
@@ -153,6 +173,12 @@ impl ChannelConfig {
     #[must_use]
     pub fn needs_carrier(&self) -> bool {
         each!(config self, c => c.needs_carrier())
+    }
+
+    /// Its SINR says how often a block fails, and not a setting of HARQ.
+    #[must_use]
+    pub fn errors_follow_sinr(&self) -> bool {
+        each!(config self, c => c.errors_follow_sinr())
     }
 }
 
@@ -244,6 +270,20 @@ impl Channel {
             return each!(&self.kind, kind => kind.mcs(slot_index, at));
         };
         self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(map, cqi))
+    }
+
+    /// A transmission in slot `slot_index`, at `now`, of a block at `mcs` adds its SINR to
+    /// `combined`, a ratio, 0 before the first: the share of such blocks that are not decoded from
+    /// all of it, 0 to 1. None for kinds without a SINR. Neither `slot_index` nor `now` may fall.
+    pub fn block_error(
+        &mut self,
+        slot_index: u64,
+        now: Instant,
+        mcs: u8,
+        combined: &mut f64,
+    ) -> Option<f64> {
+        self.advance(slot_index, now);
+        each!(&self.kind, kind => kind.block_error(now, mcs, combined))
     }
 
     /// What the amounts count.

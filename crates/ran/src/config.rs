@@ -344,15 +344,23 @@ impl StackConfig {
 }
 
 impl StackConfig {
+    /// The cell's channel, and those of UEs that have their own with the UE's index.
+    pub(crate) fn channels(&self) -> impl Iterator<Item = (Option<usize>, &ChannelConfig)> {
+        let own = self.ues.iter().enumerate().map(|(i, ue)| (Some(i), ue.channel.as_ref()));
+        let all = core::iter::once((None, Some(&self.channel))).chain(own);
+        all.filter_map(|(ue, channel)| Some((ue, channel?)))
+    }
+
     /// What needs a carrier, and what does not go with one.
     fn validate_blocks(&self) -> Result<(), ConfigError> {
         const WHY: &str = "only a MAC that deals in resource blocks has these";
-        let own = self.ues.iter().filter_map(|ue| ue.channel.as_ref());
-        let mut channels = core::iter::once(&self.channel).chain(own);
+        let mut channels = self.channels();
         let Some(carrier) = &self.mac.carrier else {
-            if let Some(channel) = channels.find(|channel| channel.needs_carrier()) {
+            if let Some((ue, channel)) = channels.find(|(_, channel)| channel.needs_carrier()) {
+                let of_ue = ue.map_or_else(String::new, |ue| alloc::format!("ue[{ue}]."));
+                let field = of_ue + "channel.kind";
                 let allowed = "another kind, or with mac.carrier";
-                return ensure(false, "channel.kind", &channel.name(), allowed, WHY);
+                return ensure(false, &field, &channel.name(), allowed, WHY);
             }
             let sliced = self.slices.len();
             ensure(sliced == 0, "slice", &sliced, "none, or with mac.carrier", WHY)?;
@@ -362,10 +370,18 @@ impl StackConfig {
         carrier.validate().map_err(|e| e.within("mac.carrier"))?;
         carrier.check_slot(self.mac.slot.period).map_err(|e| e.within("mac"))?;
         self.mac.harq.validate().map_err(|e| e.within("mac.harq"))?;
+        let follows = self.channels().any(|(_, channel)| channel.errors_follow_sinr());
+        ensure(
+            !follows || self.mac.harq.bler.0 == 0.0,
+            "mac.harq.bler",
+            &self.mac.harq.bler,
+            "0 with a channel whose SINR says how often a block fails",
+            "channel umi: the share of block errors follows the SINR and the MCS",
+        )?;
         self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
         self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
         ensure(
-            channels.all(|channel| match channel.map() {
+            channels.all(|(_, channel)| match channel.map() {
                 Some(map) => map.mcs_table() == carrier.table(),
                 None => channel.needs_carrier(),
             }),

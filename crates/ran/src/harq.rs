@@ -8,9 +8,14 @@
 //! on as many resource blocks; after `transmissions` in all it is lost.
 //!
 //! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4
-//! transmissions, combining 0.1. Known weaknesses: the error rate is a setting: it follows neither
-//! MCS nor distance. Deviations: a process is not modelled as a resource; with a round trip of at
-//! most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
+//! transmissions, combining 0.1. Known weaknesses: without a SINR the error rate is a setting that
+//! follows neither MCS nor distance. Deviations: a process is not modelled as a resource; with a
+//! round trip of at most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
+//!
+//! Where the UE's channel has a SINR ([`umi`](crate::channel::umi)), that and the MCS say how often
+//! a block fails, in place of `bler` and `combining`, and an old measurement costs what the SINR
+//! has lost since. Such a block draws once what it needs, so that it fails with the share that the
+//! channel states for all it has been sent with.
 
 use crate::pdu::TbContent;
 use alloc::collections::VecDeque;
@@ -23,9 +28,10 @@ params! {
     /// Settings of HARQ.
     #[derive(Clone, Debug, PartialEq)]
     pub struct HarqConfig: "TS 36.321 and 38.321 section 5.3.2" {
-        /// Share of first transmissions that are not decoded.
+        /// Share of first transmissions that are not decoded; 0 with a channel whose SINR says it.
         bler: Ratio = Ratio(0.0), within(Ratio(0.0), Ratio(1.0));
-        /// Factor of that share from one transmission to the next.
+        /// Factor of that share from one transmission to the next; not with a channel that has a
+        /// SINR, where transmissions add up.
         combining: Ratio = Ratio(0.1), within(Ratio(0.0), Ratio(1.0));
         /// From a transmission to the next of the same block.
         round_trip: u8 as "slots" = 8, within(1, 16);
@@ -41,10 +47,10 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
     title: "HARQ: transport blocks that are sent again",
     text: "A block that is not decoded is sent again a round trip later, before all new data and \
            on as many resource blocks, which count as used; each time it is less likely to fail. \
-           After its last transmission it is lost.",
+           After its last transmission it is lost. With channel umi the SINR says how often.",
     sources: "TS 36.321 and 38.321 section 5.3.2",
-    deviations: "the error rate is a setting, which follows neither MCS nor distance; the number \
-                 of processes does not limit",
+    deviations: "the error rate is a setting, which follows neither MCS nor distance, but with \
+                 channel umi; the number of processes does not limit",
     params: HarqConfig::params,
 };
 
@@ -53,10 +59,15 @@ pub(crate) const DOC: MethodDoc = MethodDoc {
 pub(crate) struct Block {
     pub(crate) ue: u32,
     pub(crate) n_prb: u16,
+    pub(crate) mcs: u8,
     /// Transmissions so far.
     pub(crate) sent: u8,
     /// Its MCS was above what the channel bore at its first transmission.
     stale: bool,
+    /// What its transmissions brought together, where the channel has a SINR.
+    pub(crate) sinr: f64,
+    /// It is decoded once the share of blocks that fail is no more than this.
+    luck: f64,
     /// What it holds by bearer; only the first `bearers` are in use, the others keep their memory.
     contents: Vec<(u8, TbContent)>,
     bearers: usize,
@@ -84,8 +95,20 @@ impl Block {
         self.ue = ue;
         self.sent = 0;
         self.stale = false;
+        self.sinr = 0.0;
         self.bearers = 0;
     }
+}
+
+/// What a transmission meets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reception {
+    /// The channel bears its MCS.
+    Borne,
+    /// Its MCS is above what the channel bears.
+    Stale,
+    /// This share of blocks is not decoded from all that has been sent of them.
+    Error(f64),
 }
 
 /// How a transmission ended.
@@ -125,7 +148,8 @@ impl Harq {
         self.spare.push(block);
     }
 
-    /// Every transmission is decoded, but for those at an MCS above what the channel bears.
+    /// Every transmission is decoded, but for those at an MCS above what the channel bears, and
+    /// where the channel has a SINR.
     pub(crate) fn never_fails(&self) -> bool {
         self.config.bler.0 <= 0.0
     }
@@ -140,26 +164,39 @@ impl Harq {
         self.waiting.pop_front().map(|(_, block)| block)
     }
 
-    /// `block` is sent in slot `k`: how it ends. `stale`: its MCS is above what the channel bears,
-    /// and a first transmission cannot be decoded. What is to be sent again must be handed to
-    /// [`Self::keep`].
-    pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, stale: bool) -> Outcome {
+    /// `block` is sent in slot `k`: how it ends. A first transmission that is stale cannot be
+    /// decoded. What is to be sent again must be handed to [`Self::keep`].
+    pub(crate) fn transmit(&mut self, k: u64, block: &mut Block, met: Reception) -> Outcome {
         block.sent += 1;
-        block.stale |= stale;
-        if self.never_fails() && !block.stale {
-            return Outcome::Decoded;
-        }
-        let first = if block.stale { 1.0 } else { self.config.bler.0 };
-        let error = (1..block.sent).fold(first, |rate, _| rate * self.config.combining.0);
-        // A hash of (slot, UE) instead of the next draw: one UE's luck moves no other's.
-        let draw = mix(self.key ^ mix(k).wrapping_add(u64::from(block.ue)));
-        if (draw >> 11) as f64 / (1u64 << 53) as f64 >= error {
+        block.stale |= met == Reception::Stale;
+        let is_decoded = match met {
+            Reception::Error(share) => {
+                if block.sent == 1 {
+                    block.luck = self.draw(k, block.ue);
+                }
+                block.luck >= share
+            }
+            _ if self.never_fails() && !block.stale => true,
+            _ => {
+                let first = if block.stale { 1.0 } else { self.config.bler.0 };
+                let error = (1..block.sent).fold(first, |rate, _| rate * self.config.combining.0);
+                self.draw(k, block.ue) >= error
+            }
+        };
+        if is_decoded {
             Outcome::Decoded
         } else if block.sent < self.config.transmissions {
             Outcome::Again
         } else {
             Outcome::Lost
         }
+    }
+
+    /// From 0 to below 1, for `ue` in slot `k`: a hash instead of the next draw, so that one UE's
+    /// luck moves no other's.
+    fn draw(&self, k: u64, ue: u32) -> f64 {
+        let draw = mix(self.key ^ mix(k).wrapping_add(u64::from(ue)));
+        (draw >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// `block`, sent in slot `k`, waits for its next transmission.

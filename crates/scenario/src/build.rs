@@ -330,6 +330,7 @@ fn channel(
             ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
         }
         ChannelFile::Mcs(c) => ChannelConfig::Mcs(c.clone()),
+        ChannelFile::Umi(c) => ChannelConfig::Umi(c.clone()),
         ChannelFile::McsTrace(t) => {
             ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)
         }

@@ -8,7 +8,7 @@ use super::sweep::SweepFile;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
     AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig,
-    RowLength, RowsConfig,
+    RowLength, RowsConfig, UmiConfig,
 };
 use justfull_ran::{
     MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
@@ -161,6 +161,7 @@ kinds_config! {
     "trace" Trace = TraceFile;
     "cqi_trace" CqiTrace = CqiTraceFile;
     "mcs" Mcs = McsConfig;
+    "umi" Umi = UmiConfig;
     "mcs_trace" McsTrace = McsTraceFile;
 }
 

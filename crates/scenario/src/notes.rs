@@ -108,7 +108,10 @@ fn unit(channel: &ChannelFile) -> Option<CapacityUnit> {
         ChannelFile::Markov(c) => Some(c.unit),
         ChannelFile::Trace(c) => Some(c.unit),
         ChannelFile::CqiTrace(c) => Some(c.quality.unit),
-        ChannelFile::Pattern(_) | ChannelFile::Mcs(_) | ChannelFile::McsTrace(_) => None,
+        ChannelFile::Pattern(_)
+        | ChannelFile::Mcs(_)
+        | ChannelFile::McsTrace(_)
+        | ChannelFile::Umi(_) => None,
     }
 }
 

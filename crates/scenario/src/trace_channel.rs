@@ -242,9 +242,11 @@ mod tests {
 
     /// Bytes or packets that a channel of `rows` offers in `slots` slots of length `slot`.
     fn offered(rows: &RowsConfig, slot: Duration, slots: u64) -> u64 {
-        let mut channel =
-            Channel::new(&ChannelConfig::Rows(rows.clone()), &ChannelContext { key: 1, slot })
-                .expect("a channel");
+        let mut channel = Channel::new(
+            &ChannelConfig::Rows(rows.clone()),
+            &ChannelContext { key: 1, slot, bandwidth: None },
+        )
+        .expect("a channel");
         (0..slots).map(|k| channel.capacity(k, Instant::ZERO + slot.times(k))).sum()
     }
 

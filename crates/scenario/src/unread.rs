@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 const NO_CARRIER: &str = "only a MAC with a carrier has it";
 const HEADERS: &str = "with a carrier the headers of MAC, RLC and PDCP count themselves";
+const SINR: &str = "with channel umi the SINRs of a block's transmissions add up";
 const UNIT: &str = "with a carrier everything is counted in bytes";
 
 /// The keys of a setting that a world does not read, and the reason.
@@ -25,8 +26,21 @@ pub(super) fn in_tree(tree: &Table) -> Vec<Unread> {
         let ues = tree.get("ue").and_then(Value::as_array).map_or(0, Vec::len);
         all.extend((0..ues).map(|i| (keys(&format!("ue.{i}.channel.unit")), UNIT)));
     }
+    if hears_sinr(tree) {
+        all.push((keys("mac.harq.combining"), SINR));
+    }
     all.retain(|(keys, _)| get(tree, keys).is_some());
     all
+}
+
+/// All channels of `tree` have a SINR.
+fn hears_sinr(tree: &Table) -> bool {
+    let umi = |table: Option<&Value>| {
+        table.and_then(Value::as_table).and_then(|t| t.get("kind")?.as_str()) == Some("umi")
+    };
+    let ues = tree.get("ue").and_then(Value::as_array);
+    let own = ues.into_iter().flatten().filter_map(|ue| ue.as_table()?.get("channel"));
+    umi(tree.get("channel")) && own.map(Some).all(umi)
 }
 
 /// Why no method's world reads what stands at `path`; none when one does. `unread` has each

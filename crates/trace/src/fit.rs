@@ -356,7 +356,7 @@ pub fn synthesise(
     )?;
     let mut channel = Channel::new(
         &ChannelConfig::Markov(config.clone()),
-        &ChannelContext { key: stream_key(seed, "trace"), slot: step },
+        &ChannelContext { key: stream_key(seed, "trace"), slot: step, bandwidth: None },
     )?;
     let worth = match config.unit {
         CapacityUnit::Packets => config.packet_bytes.0,

@@ -422,8 +422,10 @@ pub(crate) fn capacity_of_cqi(
         unit: CapacityUnit::Bytes,
         ..quality.clone()
     };
-    let channel =
-        Channel::new(&ChannelConfig::CqiRows(rows), &ChannelContext { key: 0, slot: interval });
+    let channel = Channel::new(
+        &ChannelConfig::CqiRows(rows),
+        &ChannelContext { key: 0, slot: interval, bandwidth: None },
+    );
     let channel = channel.map_err(|e| ConfigError {
         field: if e.field == "slot" { "interval".into() } else { e.field },
         ..e

@@ -11,7 +11,8 @@ const TICK: Duration = Duration::from_millis(10);
 const SUBFRAME: Duration = Duration::from_millis(1);
 
 fn build(config: ChannelConfig, slot: Duration) -> Channel {
-    Channel::new(&config, &ChannelContext { key: 1, slot }).expect("a valid channel")
+    Channel::new(&config, &ChannelContext { key: 1, slot, bandwidth: None })
+        .expect("a valid channel")
 }
 
 /// The first `n` capacities, pulled on time.
@@ -214,7 +215,9 @@ fn shipped_chains_have_the_stated_statistics_and_those_are_the_traces() {
 fn a_chain_is_the_same_for_every_method_whenever_it_is_asked() {
     let config = ChannelConfig::Markov(MarkovConfig::default());
     let second = Duration::from_secs(1);
-    let mut seldom = Channel::new(&config, &ChannelContext { key: 42, slot: TICK }).expect("valid");
+    let mut seldom =
+        Channel::new(&config, &ChannelContext { key: 42, slot: TICK, bandwidth: None })
+            .expect("valid");
     let mut often = seldom.clone();
     let every_tick = run(&mut often, TICK, 20_000);
     let every_second: Vec<u64> =
@@ -225,7 +228,8 @@ fn a_chain_is_the_same_for_every_method_whenever_it_is_asked() {
             .zip(every_tick.chunks(100))
             .all(|(one, all)| all.iter().all(|a| a == one))
     );
-    let mut other = Channel::new(&config, &ChannelContext { key: 43, slot: TICK }).expect("valid");
+    let mut other = Channel::new(&config, &ChannelContext { key: 43, slot: TICK, bandwidth: None })
+        .expect("valid");
     assert_ne!(run(&mut other, TICK, 20_000), every_tick);
 }
 
@@ -234,7 +238,7 @@ fn first_states_of_many_keys_are_drawn_from_the_stationary_distribution() {
     let config =
         ChannelConfig::Markov(MarkovConfig { fit: Fit::TrainLike, ..MarkovConfig::default() });
     let first = |key| {
-        Channel::new(&config, &ChannelContext { key, slot: TICK })
+        Channel::new(&config, &ChannelContext { key, slot: TICK, bandwidth: None })
             .map_or(0, |c| c.peek(0, Instant::ZERO))
     };
     let sum: u64 = (0..20_000).map(first).sum();
@@ -323,9 +327,10 @@ fn impossible_settings_are_refused_by_name() {
         (markov(|c| (c.fit, c.matrix) = (Fit::Custom, vec![vec![0; 15]; 15])), "matrix[0]"),
         (markov(|c| (c.fit, c.matrix) = (Fit::Custom, vec![vec![1_000_001; 15]; 15])), "matrix[0]"),
     ] {
-        let refused = Channel::new(&config, &ChannelContext { key: 1, slot: TICK })
-            .map(|_| ())
-            .map_err(|e| e.field);
+        let refused =
+            Channel::new(&config, &ChannelContext { key: 1, slot: TICK, bandwidth: None })
+                .map(|_| ())
+                .map_err(|e| e.field);
         assert_eq!(refused, Err(String::from(field)), "{config:?}");
     }
 }
@@ -333,9 +338,12 @@ fn impossible_settings_are_refused_by_name() {
 #[test]
 fn a_slot_of_no_length_or_above_a_second_is_refused() {
     for slot in [Duration::ZERO, Duration::from_nanos(1_000_000_001)] {
-        let refused = Channel::new(&ChannelConfig::default(), &ChannelContext { key: 1, slot })
-            .map(|_| ())
-            .map_err(|e| e.field);
+        let refused = Channel::new(
+            &ChannelConfig::default(),
+            &ChannelContext { key: 1, slot, bandwidth: None },
+        )
+        .map(|_| ())
+        .map_err(|e| e.field);
         assert_eq!(refused, Err(String::from("slot")));
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Cell {
     pub(crate) reported: Option<Channel>,
     /// UEs have channels of their own.
     pub(crate) per_ue_channels: bool,
+    /// A channel tells the share of blocks that fail.
+    pub(crate) errors_follow_sinr: bool,
     /// Unit of grants.
     pub(crate) unit: CapacityUnit,
     /// RLC backlog of all bearers.
@@ -61,6 +63,12 @@ impl Cell {
             return shared;
         }
         self.ues[ue as usize].channel.as_mut().map_or(shared, |c| c.capacity(slot.k, slot.now))
+    }
+
+    /// The channel of `ue`.
+    #[inline]
+    pub(super) fn channel_of(&mut self, ue: u32) -> &mut Channel {
+        self.ues[ue as usize].channel.as_deref_mut().unwrap_or(&mut self.channel)
     }
 
     /// `bearer` is told of `offer` when the slot is over.

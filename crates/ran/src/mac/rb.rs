@@ -12,7 +12,7 @@ use crate::bearer::{BearerId, Egress, Exit, InFlight, Link, Offer, Slot, Upward}
 use crate::carrier::{Carrier, CarrierConfig, SlotShape};
 use crate::channel::Channel;
 use crate::config::StackConfig;
-use crate::harq::{Block, Harq, Outcome};
+use crate::harq::{Block, Harq, Outcome, Reception};
 use crate::pdu::{StatusPdu, TbContent};
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
@@ -144,7 +144,7 @@ impl Rb {
                 continue;
             }
             let mut block = air.harq.open(ue.ue);
-            block.n_prb = rbs;
+            (block.n_prb, block.mcs) = (rbs, demand.mcs[i]);
             let mut bytes = 0;
             for j in ue.drbs.start as usize..ue.drbs.end as usize {
                 let id = BearerId { ue: ue.ue, drb: demand.drbs[j].drb };
@@ -302,8 +302,13 @@ impl Knowledge {
 
 /// The MCS that the channel of `ue` bears in `slot`.
 fn channel_mcs(cell: &mut Cell, ue: u32, slot: Slot) -> Option<u8> {
-    let own = cell.ues[ue as usize].channel.as_deref_mut();
-    own.unwrap_or(&mut cell.channel).next_mcs(slot.k, slot.now)
+    cell.channel_of(ue).next_mcs(slot.k, slot.now)
+}
+
+/// What a transmission of `block` in `slot` meets, where the UE's channel has a SINR.
+fn heard(cell: &mut Cell, slot: Slot, block: &mut Block) -> Option<Reception> {
+    let channel = cell.channel_of(block.ue);
+    channel.block_error(slot.k, slot.now, block.mcs, &mut block.sinr).map(Reception::Error)
 }
 
 /// Lists what waits: the UEs that the slot can carry anything to, their bearers, and the first SDUs
@@ -421,7 +426,9 @@ impl Air {
         if let Some(meter) = &mut cell.meter {
             meter.give(block.ue, block.n_prb.into(), block.sent > 0);
         }
-        let outcome = self.harq.transmit(slot.k, &mut block, stale);
+        let met = if cell.errors_follow_sinr { heard(cell, slot, &mut block) } else { None };
+        let settled = if stale { Reception::Stale } else { Reception::Borne };
+        let outcome = self.harq.transmit(slot.k, &mut block, met.unwrap_or(settled));
         if outcome == Outcome::Again {
             return self.harq.keep(slot.k, block);
         }

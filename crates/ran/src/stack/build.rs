@@ -20,7 +20,9 @@ fn ue_key(config: &StackConfig, index: usize) -> u64 {
 
 /// What a channel with this `key` must know of `config`'s cell.
 fn channel_context(config: &StackConfig, key: u64) -> ChannelContext {
-    ChannelContext { key, slot: config.mac.slot.period }
+    let slot = config.mac.slot.period;
+    let bandwidth = config.mac.carrier.as_ref().and_then(|carrier| carrier.bandwidth(slot));
+    ChannelContext { key, slot, bandwidth }
 }
 
 /// The UPF's queues, a set for each UE.
@@ -69,6 +71,7 @@ impl Stack {
                 channel,
                 reported,
                 per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
+                errors_follow_sinr: config.channels().any(|(_, c)| c.errors_follow_sinr()),
                 unit,
                 backlog: RlcView::default(),
                 wants_reports: false,

@@ -6,8 +6,8 @@ use justfull_queue::aqm::codel::Variant;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig,
-    McsConfig, PatternConfig, RowLength, RowsConfig,
+    AtEnd, Building, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig,
+    McsConfig, OutdoorToIndoor, PatternConfig, RowLength, RowsConfig, UmiConfig,
 };
 use justfull_ran::config::{Phase, Skew};
 use justfull_ran::limiter::{
@@ -406,7 +406,34 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
         ue.slice = rng.below(slices) as u16;
         ue.channel = rng.chance(0.4).then(|| mcs(rng));
     }
+    let own = config.ues.iter().filter_map(|ue| ue.channel.as_ref());
+    if std::iter::once(&config.channel).chain(own).any(ChannelConfig::errors_follow_sinr) {
+        config.mac.harq.bler = Ratio(0.0);
+    }
     config
+}
+
+/// A walk between buildings, from a UE in sight to one that hears nothing.
+fn street(rng: &mut Rng, map: CqiToMcs) -> ChannelConfig {
+    let mut place = |most: u64| (rng.below(2 * most) as f64 - most as f64) / 2.0;
+    let (start, walk) = ([place(300), place(300), 1.5], vec![[place(300), place(300)]]);
+    let buildings = (0..6).map(|n| {
+        let ([x, y], n) = ([place(200), place(200)], f64::from(n));
+        // The gNB is over the roofs.
+        Building { x: [x, x + 10.0 + n], y: [y, y + 20.0 - n], height: 4.0 + n }
+    });
+    ChannelConfig::Umi(UmiConfig {
+        ue: start,
+        buildings: buildings.collect(),
+        walk,
+        speed: 1.0 + 40.0 * rng.unit(),
+        gnb_gain: pick(rng, &[18.0, 0.0]),
+        shadowing: rng.chance(0.7),
+        outdoor_to_indoor: pick(rng, &OutdoorToIndoor::ALL),
+        step: micros(rng, 50, 50_000),
+        map,
+        ..UmiConfig::default()
+    })
 }
 
 /// A channel that tells the MCS, or a CQI that leads to the carrier's table.
@@ -426,7 +453,8 @@ fn quality(rng: &mut Rng, lte: bool, mcs_table: u8) -> ChannelConfig {
             return ChannelConfig::Mcs(McsConfig { mcs, row, at_end: AtEnd::Loop });
         }
     };
-    match rng.below(4) {
+    match rng.below(5) {
+        4 if !lte => street(rng, map),
         0 => {
             let cqi = (0..1 + rng.below(9)).map(|_| rng.below(16) as u8).chain([5]).collect();
             ChannelConfig::CqiRows(CqiRowsConfig {

@@ -24,6 +24,7 @@ impl Rb {
         if differs
             || cell.wants_reports
             || !air.harq.never_fails()
+            || cell.errors_follow_sinr
             || air.active.len() > units.full().into()
         {
             return None;

@@ -45,7 +45,7 @@ impl Rb {
         let mut used = 0;
         if rbs > 0 {
             let mut block = air.harq.open(ue);
-            block.n_prb = rbs;
+            (block.n_prb, block.mcs) = (rbs, mcs);
             let bytes = air.pull_block(slot, id, tbs[usize::from(rbs)], &mut block, cell, exit);
             if bytes > 0 {
                 used = rbs;

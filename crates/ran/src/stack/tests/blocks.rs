@@ -1,8 +1,8 @@
 //! A MAC that allocates resource blocks.
 
 use super::*;
-use crate::carrier::{AllocationType, CarrierConfig};
-use crate::channel::McsConfig;
+use crate::carrier::{AllocationType, CarrierConfig, CarrierKind};
+use crate::channel::{McsConfig, UmiConfig};
 use crate::harq::HarqConfig;
 use crate::limiter::LastPollConfig;
 use crate::rb_scheduler::{ProportionalFairConfig, RbSchedulerConfig};
@@ -117,4 +117,45 @@ fn a_second_block_that_carries_less_than_the_first_alone_leaves_nothing() {
     bench.run_to(60_000);
     let conserved = bench.stack.conserved();
     assert_eq!((conserved.entered, conserved.delivered), (50, 50));
+}
+
+/// What a UE that walks away at 30 m/s gets of an NR cell whose reports are `cqi_delay` slots old:
+/// deliveries and drops, UM without repetition by the RLC.
+fn walked(cqi_delay: u8, transmissions: u8) -> (usize, usize) {
+    let mut config = bytes(1, vec![ue(&[0])]);
+    config.mac.slot = poll(125, 0);
+    let (kind, n_prb) = (CarrierKind::Nr, 132);
+    config.mac.carrier = Some(CarrierConfig { kind, n_prb, ..CarrierConfig::default() });
+    config.mac.harq.transmissions = transmissions;
+    config.mac.cqi_delay = cqi_delay;
+    config.rlc.mode = RlcModeConfig::Um(UmConfig::default());
+    config.channel = ChannelConfig::Umi(UmiConfig {
+        ue: [100.0, 0.0, 1.5],
+        walk: vec![[1_600.0, 0.0]],
+        speed: 300.0,
+        gnb_gain: 0.0,
+        shadowing: false,
+        ..UmiConfig::default()
+    });
+    let mut bench = Bench::new(&config);
+    for slot in 0..40_000 {
+        bench.send(slot * 125, 0, 400, 1);
+        bench.run_to(slot * 125 + 124);
+    }
+    bench.run_to(6_000_000);
+    let conserved = bench.stack.conserved();
+    assert_eq!(conserved.entered, 40_000);
+    assert_eq!(conserved.entered, conserved.delivered + bench.log.drops.len() as u64);
+    (bench.log.deliveries.len(), bench.log.drops.len())
+}
+
+#[test]
+fn errors_follow_the_sinr_and_late_reports_make_more_of_them() {
+    let (fresh, late) = (walked(0, 1).1, walked(255, 1).1);
+    // Fresh reports cost what CQIs promise at most, a tenth of the blocks.
+    assert!((40..4_000).contains(&fresh), "{fresh} of 40 000 lost");
+    assert!(late > fresh * 5 / 4, "{late} lost with late reports, {fresh} with fresh ones");
+    // A second transmission at the same SINR brings 3 dB, three widths of the curve.
+    let repeated = walked(0, 2).1;
+    assert!(repeated <= fresh / 100, "{repeated} lost after two transmissions, {fresh} after one");
 }

@@ -1,6 +1,8 @@
 //! Configurations that a stack refuses.
 
 use super::*;
+use crate::channel::{Building, UmiConfig};
+use crate::{CarrierConfig, CarrierKind};
 use alloc::boxed::Box;
 
 fn assert_refused(cases: &[(&str, Change<'_>)]) {
@@ -92,4 +94,35 @@ fn layers_that_cannot_work_together_are_refused_by_the_name_of_the_field() {
         }),
         ("upf.poll.period", &|c| (c.sdap.pacer, c.sdap.poll) = (usp(), polled())),
     ]);
+}
+
+#[test]
+fn a_street_without_a_carrier_and_with_errors_by_a_setting_is_refused() {
+    let umi = || ChannelConfig::Umi(UmiConfig::default());
+    let carried = |c: &mut StackConfig| {
+        c.mac.slot = poll(125, 0);
+        let carrier = CarrierConfig { kind: CarrierKind::Nr, ..CarrierConfig::default() };
+        (c.mac.carrier, c.channel) = (Some(carrier), umi());
+    };
+    assert_refused(&[
+        ("channel.kind", &|c| c.channel = umi()),
+        ("ue[1].channel.kind", &|c| c.ue_mut(1).channel = Some(umi())),
+        ("mac.harq.bler", &|c| {
+            carried(c);
+            c.mac.harq.bler = Ratio(0.1);
+        }),
+        ("channel", &|c| {
+            carried(c);
+            c.mac.carrier = Some(CarrierConfig { mcs_table: 2, ..c.mac.carrier.clone().unwrap() });
+        }),
+        ("ue[1].channel.buildings[0].x", &|c| {
+            carried(c);
+            let flat = Building { x: [5.0, 5.0], y: [0.0, 1.0], height: 9.0 };
+            let street = UmiConfig { buildings: vec![flat], ..UmiConfig::default() };
+            c.ue_mut(1).channel = Some(ChannelConfig::Umi(street));
+        }),
+    ]);
+    let mut config = packets(4, vec![ue(&[0])]);
+    carried(&mut config);
+    assert!(Stack::new(&config).is_ok());
 }
