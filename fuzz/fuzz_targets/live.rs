@@ -146,6 +146,7 @@ fn config(choice: u8) -> WorldConfig {
             start: Duration::ZERO,
             stop: None,
             extra_delay: extra,
+            proxied: None,
             delay_budget: None,
         }],
         core_rate: BitRate(if choice & 16 != 0 { 10_000_000 } else { 0 }),
@@ -161,6 +162,7 @@ fn config(choice: u8) -> WorldConfig {
         warmup: Duration::ZERO,
         series_bins: 10,
         entity_backlog: choice & 32 != 0,
+        proxy: Default::default(),
     }
 }
 

@@ -55,6 +55,15 @@ fn choose(
     let job = scenario.jobs().into_iter().next();
     let job = job.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
     let config = scenario.world(&job).map_err(|e| Failure::usage(&e))?;
+    if let Some(control) = &config.proxy.control {
+        return Err(Failure::Usage(format!(
+            "{}: field `proxy.control` (method {}): found {}, allowed is nothing live: the proxy is \
+             simulated only, and `live --proxy` is not there yet",
+            file.display(),
+            job.method,
+            control.name()
+        )));
+    }
     Ok(Chosen { scenario, job, config })
 }
 

@@ -101,6 +101,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
             start: Duration::ZERO,
             stop: None,
             extra_delay: Duration::ZERO,
+            proxied: None,
             delay_budget: None,
         }],
         core_rate: BitRate(0),
@@ -116,6 +117,7 @@ fn config(rules: Vec<PacketDetectionRule>) -> WorldConfig {
         warmup: Duration::ZERO,
         series_bins: 10,
         entity_backlog: false,
+        proxy: Default::default(),
     }
 }
 

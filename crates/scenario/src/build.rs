@@ -87,6 +87,7 @@ pub(super) fn world(
             limit: file.uplink.limit,
             grants: file.uplink.grants.clone(),
         },
+        proxy: file.proxy.clone(),
         duration: file.duration,
         warmup: file.warmup,
         series_bins: file.series_bins,
@@ -174,6 +175,7 @@ fn flows(
                     start: flow.start,
                     stop: flow.stop,
                     extra_delay: flow.extra_delay,
+                    proxied: flow.proxied,
                     delay_budget,
                 });
             }

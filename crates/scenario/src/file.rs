@@ -15,7 +15,7 @@ use justfull_ran::{
     UpfConfig,
 };
 use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
-use justfull_sim::{GrantConfig, Interval, PingConfig, UplinkConfig};
+use justfull_sim::{GrantConfig, Interval, PingConfig, ProxyConfig, UplinkConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{Column, Gaps, Idle, MissingCqi, Repeated};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,9 @@ table! {
         /// From the UE back to the servers.
         #[serde(default)]
         uplink: UplinkFile = Default::default();
+        /// A proxy that splits TCP connections in front of the UPF; with a control only.
+        #[serde(default, skip_serializing_if = "is_default")]
+        proxy: ProxyConfig = Default::default();
         /// What the cell can carry.
         channel: ChannelFile;
         /// User plane function.
@@ -364,6 +367,9 @@ table! {
         /// One-way delay between server and UPF on top of the core's.
         #[serde(default)]
         extra_delay: Duration = Default::default();
+        /// A proxy splits it, where there is one; left out: if it is a TCP transfer to the UE.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proxied: Option<bool> = None, stated("false but for a TCP transfer to the UE");
         /// A TCP transfer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tcp: Option<TcpFile> = None;

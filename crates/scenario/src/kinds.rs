@@ -4,8 +4,18 @@
 use toml::{Table, Value};
 
 /// Keys of the tables that have a `kind`.
-const HOLDERS: [&str; 9] =
-    ["aqm", "carrier", "cc", "channel", "discipline", "limiter", "mode", "pacer", "scheduler"];
+const HOLDERS: [&str; 10] = [
+    "aqm",
+    "carrier",
+    "cc",
+    "channel",
+    "control",
+    "discipline",
+    "limiter",
+    "mode",
+    "pacer",
+    "scheduler",
+];
 
 /// True when the table `key` has a `kind`.
 pub(super) fn holds(key: &str) -> bool {

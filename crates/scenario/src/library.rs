@@ -64,6 +64,8 @@ pub fn algorithms() -> Vec<&'static MethodDoc> {
     docs.push(&justfull_tcp::config::DOC);
     docs.push(&justfull_tcp::receiver::DOC);
     docs.push(&justfull_sim::uplink::DOC);
+    docs.push(&justfull_sim::PROXY_DOC);
+    docs.extend(justfull_rapid::DOCS);
     docs.extend(justfull_sim::traffic::DOCS);
     docs
 }

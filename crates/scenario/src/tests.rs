@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod proxy;
+
 /// Every kind of setting has a say about `mtu`.
 const LAYERS: &str = r#"
 title = "layers"

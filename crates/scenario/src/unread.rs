@@ -8,6 +8,10 @@ use toml::{Table, Value};
 const NO_CARRIER: &str = "only a MAC with a carrier has it";
 const HEADERS: &str = "with a carrier the headers of MAC, RLC and PDCP count themselves";
 const SINR: &str = "with channel umi the SINRs of a block's transmissions add up";
+const NO_PROXY: &str =
+    "without proxy.control there is no proxy; the methods Split, EqualShare and RAPID name one";
+const NO_CONTROL: &str = "without a control nobody asks for reports";
+const CONTROLLED: &str = "the proxy's control sets the window";
 const UNIT: &str = "with a carrier everything is counted in bytes";
 
 /// The keys of a setting that a world does not read, and the reason.
@@ -29,6 +33,12 @@ pub(super) fn in_tree(tree: &Table) -> Vec<Unread> {
     if hears_sinr(tree) {
         all.push((keys("mac.harq.combining"), SINR));
     }
+    let control = get(tree, &keys("proxy.control.kind")).and_then(Value::as_str);
+    all.push(match control {
+        None => (keys("proxy"), NO_PROXY),
+        Some("none") => (keys("proxy.report"), NO_CONTROL),
+        Some(_) => (keys("proxy.radio.cc"), CONTROLLED),
+    });
     all.retain(|(keys, _)| get(tree, keys).is_some());
     all
 }

@@ -49,6 +49,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         start,
         stop: None,
         extra_delay: Duration::ZERO,
+        proxied: None,
         delay_budget: None,
     };
     let receiver =
@@ -104,6 +105,7 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
         warmup: Duration::from_secs(5),
         series_bins: 1000,
         entity_backlog: false,
+        proxy: Default::default(),
     }
 }
 

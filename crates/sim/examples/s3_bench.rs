@@ -65,6 +65,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
         start: Duration::ZERO,
         stop: None,
         extra_delay: Duration::ZERO,
+        proxied: None,
         delay_budget: None,
     };
     let carrier = CarrierConfig {
@@ -110,6 +111,7 @@ fn s3(ues: u32, duration: Duration) -> WorldConfig {
         warmup: duration.scaled(1.0 / 12.0),
         series_bins: 1000,
         entity_backlog: false,
+        proxy: Default::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::applications::Applications;
 use crate::links::{Arrival, Links};
 use crate::monitor::Sent;
+use crate::proxy::Ledger;
 use crate::receivers::Receivers;
 use crate::senders::Senders;
 use crate::tap::Listener;
@@ -15,6 +16,8 @@ use justfull_tcp::Ack;
 pub(crate) enum End {
     /// Number of the TCP flow to a UE.
     Download(u32),
+    /// Number of the TCP flow from the proxy to a UE, number of the flow at the proxy.
+    Proxied(u32, u32),
     /// Number of the TCP flow from a UE.
     Upload(u32),
     /// Number of the TCP flow, number of the page.
@@ -30,6 +33,8 @@ pub(crate) struct Hosts {
     pub(crate) senders: Senders,
     pub(crate) receivers: Receivers,
     pub(crate) applications: Applications,
+    /// By the number of the flow at the proxy.
+    pub(crate) ledgers: Vec<Ledger>,
 }
 
 impl Hosts {
@@ -62,6 +67,7 @@ impl Hosts {
         links.monitor.calls += 1;
         match self.ends[arrival.flow as usize] {
             End::Source(i) => self.applications.receive(now, i, arrival, links),
+            End::Proxied(i, proxied) => self.take_proxied(now, (i, proxied), arrival, links),
             End::Upload(i) => {
                 let ack = links.monitor.take_ack(arrival.payload);
                 self.acknowledge(now, i, &ack, links);
@@ -83,7 +89,26 @@ impl Hosts {
         self.senders.acknowledge(now, i, ack, links);
     }
 
-    /// The segment of `handle` reaches receiver `i`.
+    /// A segment of the radio leg of a proxied flow reaches its UE.
+    fn take_proxied<T: Listener>(
+        &mut self,
+        now: Instant,
+        (i, proxied): (u32, u32),
+        arrival: &Arrival,
+        links: &mut Links<T>,
+    ) {
+        let segment = links.monitor.segments.peek(arrival.payload).segment;
+        let new = self.take_segment(now, i, arrival.payload, arrival.ce, links);
+        let ledger = &mut self.ledgers[proxied as usize];
+        if new > 0
+            && let Some(trip) = ledger.trip(now, &segment)
+        {
+            links.monitor.recorder.proxied(now, arrival.flow, &trip);
+        }
+        ledger.forget(self.receivers.delivered_bytes(i));
+    }
+
+    /// The segment of `handle` reaches receiver `i`. Returns the bytes that had not been there.
     #[inline(always)]
     fn take_segment<T: Listener>(
         &mut self,
@@ -92,9 +117,10 @@ impl Hosts {
         handle: u64,
         ce: bool,
         links: &mut Links<T>,
-    ) {
+    ) -> u64 {
         let Sent { segment, flow } = links.monitor.segments.take(handle);
         let new = self.receivers.receive(now, i, &segment, ce, links);
         links.monitor.received(now, flow, new);
+        new
     }
 }

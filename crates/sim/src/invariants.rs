@@ -48,6 +48,8 @@ pub(crate) struct Evidence {
     pub(crate) uplinks: Vec<Carried>,
     /// TCP flows; none in a live run, whose ends are the kernel's.
     pub(crate) tcp: Vec<TcpBytes>,
+    /// What contradicts itself in the proxy, in words.
+    pub(crate) proxy: Option<String>,
 }
 
 impl Evidence {
@@ -67,6 +69,7 @@ impl Evidence {
             downlink: Carried { goodput, most },
             uplinks: Vec::new(),
             tcp: Vec::new(),
+            proxy: None,
         }
     }
 
@@ -85,6 +88,7 @@ impl Evidence {
             .or_else(|| carries("on the radio", &self.downlink))
             .or_else(|| self.uplinks.iter().find_map(|c| carries("on a UE's uplink", c)))
             .or_else(|| self.tcp.iter().find_map(TcpBytes::broken))
+            .or_else(|| self.proxy.as_ref().map(|words| format!("proxy: {words}")))
             .or_else(|| result.broken_invariant())
     }
 }
@@ -152,12 +156,16 @@ impl FlowResult {
     fn broken(&self) -> Option<String> {
         let of = |what: &str| format!("{what} of flow {}", self.name);
         let none = Distribution::default();
-        let voip = self.voip.as_ref();
+        let (voip, proxy) = (self.voip.as_ref(), self.proxy.as_ref());
         let times = [
             ("delay", &self.delay),
             ("way to the UE", &self.to_ue),
             ("bound", &self.bound),
             ("round trip", &self.rtt),
+            ("residence in the proxy", proxy.map_or(&none, |proxy| &proxy.residence)),
+            ("round trip of the server leg", proxy.map_or(&none, |proxy| &proxy.server_rtt)),
+            ("round trip of the radio leg", proxy.map_or(&none, |proxy| &proxy.radio_rtt)),
+            ("way from server to UE", proxy.map_or(&none, |proxy| &proxy.server_to_ue)),
             ("one way", voip.map_or(&none, |voip| &voip.one_way)),
             ("frame completion", self.frames.as_ref().map_or(&none, |frames| &frames.completion)),
             ("page load", self.pages.as_ref().map_or(&none, |pages| &pages.load)),
@@ -366,6 +374,7 @@ mod tests {
             downlink: carried(down),
             uplinks: vec![carried(0), carried(up)],
             tcp: vec![tcp(7), tcp(received)],
+            proxy: None,
         };
         let broken = |evidence: Evidence| evidence.broken(&RunResult::default());
         assert_eq!(broken(evidence(None, 100, 100, 7)), None);

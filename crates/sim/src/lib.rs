@@ -19,6 +19,7 @@ mod links;
 pub mod live_recorder;
 mod monitor;
 mod node;
+mod proxy;
 mod radio;
 mod receivers;
 pub mod recorder;
@@ -36,6 +37,7 @@ pub mod wire;
 pub mod world;
 
 pub use dumbbell::{Dumbbell, DumbbellConfig, DumbbellFlow};
+pub use proxy::{DOC as PROXY_DOC, ProxyConfig, ReportConfig, Stop};
 pub use sources::Departures;
 pub use tap::Tap;
 pub use traffic::{FlowConfig, Interval, PingConfig, Traffic};

@@ -70,6 +70,12 @@ impl Receivers {
         new
     }
 
+    /// Receiver `i` tells its sender of its window.
+    pub(crate) fn update_window<L: AckLink>(&mut self, now: Instant, i: u32, links: &mut L) {
+        let ack = self.members[i as usize].receiver.window_update();
+        self.answer(now, i, Some(ack), links);
+    }
+
     #[inline(always)]
     fn answer<L: AckLink>(&mut self, now: Instant, i: u32, ack: Option<Ack>, links: &mut L) {
         let TcpReceiver { route, receiver } = &self.members[i as usize];

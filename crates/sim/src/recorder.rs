@@ -4,9 +4,10 @@ mod class;
 mod together;
 
 pub(crate) use self::class::ClassInfo;
-use self::class::{Class, Closed, Single};
+use self::class::{Class, Closed, ProxyTimes, Single};
 use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
+use crate::proxy::Trip;
 use crate::results::{
     CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS,
 };
@@ -273,13 +274,48 @@ impl Recorder {
         }
     }
 
-    /// A sender measured a round trip.
+    /// A sender measured a round trip: of a flow that a proxy splits, one of the radio leg.
     #[inline]
     pub(crate) fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
-        if now >= self.warmup
-            && let Some(times) = &mut self.class_of(flow).rtt
-        {
-            times.record(rtt);
+        if now >= self.warmup {
+            let single = &self.singles[flow as usize];
+            if let Some(times) = &mut self.classes[single.class as usize].rtt {
+                times.record(rtt + single.wired);
+            }
+        }
+    }
+
+    /// `flow` is split by a proxy; `wired` is the round trip to its server before the first sample.
+    pub(crate) fn split(&mut self, flow: u32, wired: Duration) {
+        self.singles[flow as usize].wired = wired;
+        self.class_of(flow).proxy.get_or_insert_with(|| Box::new(ProxyTimes::new()));
+    }
+
+    /// What is counted of `flow`, which a proxy splits, within the window.
+    fn proxy_times(&mut self, now: Instant, flow: u32) -> Option<&mut ProxyTimes> {
+        let counts = now >= self.warmup;
+        self.class_of(flow).proxy.as_deref_mut().filter(|_| counts)
+    }
+
+    /// The server of `flow`, which a proxy splits, measured a round trip.
+    pub(crate) fn wired_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
+        self.singles[flow as usize].wired = rtt;
+        if let Some(times) = self.proxy_times(now, flow) {
+            times.server_rtt.record(rtt);
+        }
+    }
+
+    /// The proxy that splits `flow` measured a round trip of the radio leg.
+    pub(crate) fn radio_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
+        if let Some(times) = self.proxy_times(now, flow) {
+            times.radio_rtt.record(rtt);
+        }
+    }
+
+    /// A segment of `flow`, which a proxy splits, has come to the UE by `trip`.
+    pub(crate) fn proxied(&mut self, now: Instant, flow: u32, trip: &Trip) {
+        if let Some(times) = self.proxy_times(now, flow) {
+            times.record(trip);
         }
     }
 
@@ -384,6 +420,7 @@ impl Recorder {
                 to_ue: class.to_ue.as_ref().map(Times::finish).unwrap_or_default(),
                 bound: class.bound.as_ref().map(Times::finish).unwrap_or_default(),
                 rtt: class.rtt.as_ref().map(Times::finish).unwrap_or_default(),
+                proxy: class.proxy.as_ref().map(|times| times.finish()),
                 rlc_packets_at_entry_mean: class.rlc_backlog_sum as f64
                     / class.sdap_entries.max(1) as f64,
                 ..class.result.clone()

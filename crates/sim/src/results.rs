@@ -133,7 +133,9 @@ pub struct FlowResult {
     pub delay_budget_ms: Option<f64>,
     /// Packets that were delivered after their budget, counted up to the UE; 0 without a budget.
     pub late_packets: u64,
-    /// Round-trip time samples of a TCP sender or of a ping.
+    /// Round-trip time samples of a TCP sender or of a ping. Of a flow that a proxy splits, each
+    /// sample of the radio leg and the last one of the server leg before it, together: the wait in
+    /// the proxy is left out.
     pub rtt: Distribution,
     /// Mean RLC backlog in packets, over all bearers, when this flow's packets entered SDAP (T20
     /// Fig. 5).
@@ -153,6 +155,8 @@ pub struct FlowResult {
     pub first_received_s: Option<f64>,
     /// Goodput within [`TogetherResult::until_s`], in Mbit/s.
     pub together_mbit_s: f64,
+    /// What a proxy that splits the flow does to it.
+    pub proxy: Option<ProxyResult>,
     /// Requests and replies of a ping.
     pub ping: Option<PingResult>,
     /// What a listener says of a call.
@@ -173,6 +177,20 @@ pub struct TogetherResult {
     /// Jain's index over the goodputs of all transfers, of whatever name; none for a single one or
     /// without any goodput.
     pub jain_index: Option<f64>,
+}
+
+/// A flow that a proxy splits in two connections, in the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ProxyResult {
+    /// From a segment's last byte being in order at the proxy until it left towards the UE for the
+    /// first time; of segments that came to the UE at their first sending.
+    pub residence: Distribution,
+    /// Round-trip time samples of the server: of the leg from it to the proxy.
+    pub server_rtt: Distribution,
+    /// Round-trip time samples of the proxy's sender: of the leg from it to the UE.
+    pub radio_rtt: Distribution,
+    /// From a server's sending of a segment's last byte until the UE has it, in order or not.
+    pub server_to_ue: Distribution,
 }
 
 /// A call, over packets that were sent in the measured window.

@@ -52,6 +52,11 @@ impl Senders {
         self.members.push(TcpSender { route, sender, size: None, started: true, completed: None });
     }
 
+    /// Adds a sender that sends what it is given by and by, `size` bytes in all or without end.
+    pub(crate) fn add_relay(&mut self, route: Route, sender: Sender, size: Option<u64>) {
+        self.members.push(TcpSender { route, sender, size, started: true, completed: None });
+    }
+
     /// The senders in order of their numbers.
     pub(crate) fn all(&self) -> &[TcpSender] {
         &self.members
@@ -83,6 +88,19 @@ impl Senders {
         links: &mut L,
     ) {
         self.members[i as usize].sender.write(bytes);
+        self.transmit(now, i, links);
+    }
+
+    /// Sets the window of sender `i`, whose control leaves that to its owner.
+    pub(crate) fn set_window<L: SegmentLink>(
+        &mut self,
+        now: Instant,
+        i: u32,
+        bytes: u64,
+        links: &mut L,
+    ) {
+        let taken = self.members[i as usize].sender.set_window(bytes);
+        debug_assert!(taken, "its control is `fixed`");
         self.transmit(now, i, links);
     }
 

@@ -276,6 +276,7 @@ mod tests {
             start: Duration::from_secs(1),
             stop: Some(Duration::from_secs(2)),
             extra_delay: Duration::ZERO,
+            proxied: None,
             delay_budget: None,
             dscp: justfull_base::Dscp::default(),
         };

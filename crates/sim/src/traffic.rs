@@ -289,6 +289,8 @@ pub struct FlowConfig {
     /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none
     /// when none is asked for.
     pub delay_budget: Option<Duration>,
+    /// A proxy splits it, where there is one; none: if it can.
+    pub proxied: Option<bool>,
 }
 
 impl FlowConfig {
@@ -300,6 +302,13 @@ impl FlowConfig {
         if let Some(stop) = self.stop {
             ensure(stop > self.start, "stop", &stop, "after start", "a flow lasts some time")?;
         }
+        ensure(
+            self.proxied != Some(true) || self.can_be_proxied(),
+            "proxied",
+            &true,
+            "false, or left out, but for a TCP transfer to the UE",
+            "a proxy splits these alone",
+        )?;
         match &*self.traffic {
             Traffic::Udp { payload, interval } => {
                 check_payload(*payload, mtu)?;
@@ -334,6 +343,17 @@ impl FlowConfig {
                 sender.validate().map_err(|e| e.within("tcp"))
             }
         }
+    }
+
+    /// It is what a proxy can split.
+    fn can_be_proxied(&self) -> bool {
+        matches!(&*self.traffic, Traffic::Tcp { .. }) && self.traffic.protocol() == Protocol::Tcp
+    }
+
+    /// A proxy splits it, where there is one: a TCP transfer to the UE that does not say otherwise.
+    #[must_use]
+    pub fn goes_by_proxy(&self) -> bool {
+        self.proxied.unwrap_or(true) && self.can_be_proxied()
     }
 
     /// Addresses and ports of its packets on `connection`: each connection of a page has a server

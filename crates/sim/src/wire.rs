@@ -69,6 +69,11 @@ impl<T> Wire<T> {
         self.flight.is_empty()
     }
 
+    /// Items on their way, in order.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
+        self.flight.iter().map(|(_, item)| item)
+    }
+
     /// The item that has arrived by `now`.
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
@@ -104,6 +109,16 @@ impl<T> Wires<T> {
         let wire = &mut self.wires[number as usize];
         wire.push(now, bytes, item);
         self.next = self.next.min(wire.next());
+    }
+
+    /// Adds a wire beside the others, whose number is theirs plus one.
+    pub(crate) fn add(&mut self, wire: Wire<T>) {
+        self.wires.push(wire);
+    }
+
+    /// Items on their way.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
+        self.wires.iter().flat_map(Wire::items)
     }
 
     /// When the first item arrives; never when there is none.

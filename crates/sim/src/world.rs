@@ -6,6 +6,9 @@
 //!      ^                                                                     TCP receivers
 //!      +------------------------------ uplink --------------------------------------+
 //! ```
+//! With a proxy, the TCP senders of the flows that it splits are in it, and their servers behind it
+//! ([`proxy`](crate::proxy)).
+//!
 //! Nodes and links each have one instant at which they act next (`Node`); here is who is behind
 //! whom, and whose turn it is.
 
@@ -13,9 +16,11 @@ use crate::cell::Cell;
 use crate::hosts::Hosts;
 use crate::links::Links;
 use crate::node::Node;
+use crate::proxy::Proxy;
 use crate::radio::Radio;
 use crate::results::RunResult;
 use crate::tap::{Listener, Tap};
+use crate::uplink::Up;
 use justfull_base::{ConfigError, Duration, Instant};
 
 mod build;
@@ -23,6 +28,7 @@ mod config;
 mod finish;
 
 use build::Plan;
+pub(crate) use build::tcp;
 pub use config::WorldConfig;
 pub(crate) use config::{MOST_NAMES, classes, protocol_name, validate};
 
@@ -44,6 +50,7 @@ pub struct World<T = ()> {
     cell: Cell,
     hosts: Hosts,
     links: Links<T>,
+    proxy: Option<Box<Proxy>>,
 }
 
 impl World {
@@ -113,8 +120,10 @@ impl<T: Listener> World<T> {
     /// [`World::act_after_cell`].
     #[inline]
     fn step(&mut self, end: Instant) -> Instant {
-        let Self { cell, hosts, links, .. } = self;
-        let before = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let Self { cell, hosts, links, proxy, .. } = self;
+        let proxied = proxy.as_ref().map_or(Instant::NEVER, |proxy| proxy.next());
+        let hosted = links.uplink.next().min(hosts.senders.next()).min(hosts.applications.next());
+        let before = hosted.min(proxied);
         let reached = links.core.next().min(cell.next());
         let after = links.air.next().min(hosts.receivers.next());
         let others = before.min(after);
@@ -133,16 +142,18 @@ impl<T: Listener> World<T> {
         others
     }
 
-    /// The first of uplink, senders and applications that is due at `now` acts.
+    /// The first of uplink, senders, applications and proxy that is due at `now` acts.
     #[inline]
     fn act_before_cell(&mut self, now: Instant) {
-        let Self { hosts, links, .. } = self;
+        let Self { cell, hosts, links, proxy, .. } = self;
         if links.uplink.next() == now {
             self.reach_servers(now);
         } else if hosts.senders.next() == now {
             hosts.senders.act(now, links);
-        } else {
+        } else if hosts.applications.next() == now {
             hosts.applications.act(now, links);
+        } else if let Some(proxy) = proxy {
+            proxy.act(now, cell, hosts, links);
         }
     }
 
@@ -160,9 +171,25 @@ impl<T: Listener> World<T> {
     /// What UEs have sent reaches the servers.
     #[inline]
     fn reach_servers(&mut self, now: Instant) {
+        if self.proxy.is_some() {
+            return self.reach_servers_or_proxy(now);
+        }
         while let Some(item) = self.links.uplink.pop(now) {
             self.links.monitor.calls += 1;
             self.hosts.reach_server(now, item, &mut self.links);
+        }
+    }
+
+    /// Likewise, where some of it is for the proxy.
+    #[inline(never)]
+    fn reach_servers_or_proxy(&mut self, now: Instant) {
+        let Self { hosts, links, proxy, .. } = self;
+        while let Some(item) = links.uplink.pop(now) {
+            links.monitor.calls += 1;
+            hosts.reach_server(now, item, links);
+            if let (Some(proxy), Up::Ack(i, ack)) = (&mut *proxy, &item) {
+                proxy.acknowledged(now, *i, ack, hosts, links);
+            }
         }
     }
 

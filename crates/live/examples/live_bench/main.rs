@@ -83,6 +83,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
             start: Duration::ZERO,
             stop: None,
             extra_delay: Duration::ZERO,
+            proxied: None,
             delay_budget: None,
         }],
         core_rate: BitRate(0),
@@ -98,6 +99,7 @@ fn config(slot: Duration, rate: BitRate, duration: Duration, traffic: Traffic) -
         warmup: Duration::ZERO,
         series_bins: 100,
         entity_backlog: false,
+        proxy: Default::default(),
     }
 }
 

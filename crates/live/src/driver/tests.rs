@@ -166,6 +166,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
         start: Duration::ZERO,
         stop: None,
         extra_delay: Duration::ZERO,
+        proxied: None,
         delay_budget: None,
     };
     WorldConfig {
@@ -217,6 +218,7 @@ fn config(slot: Duration, per_slot: u64, rlc: QueueConfig, flows: Vec<Traffic>) 
         warmup: Duration::ZERO,
         series_bins: 10,
         entity_backlog: false,
+        proxy: Default::default(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What is counted of each flow name and of each flow.
 
 use crate::app_stats::AppStats;
-use crate::results::FlowResult;
+use crate::proxy::Trip;
+use crate::results::{FlowResult, ProxyResult};
 use crate::times::Times;
 use justfull_base::Duration;
 
@@ -27,6 +28,8 @@ pub(super) struct Class {
     pub(super) to_ue: Option<Times>,
     pub(super) bound: Option<Times>,
     pub(super) rtt: Option<Times>,
+    /// None without a flow that a proxy splits.
+    pub(super) proxy: Option<Box<ProxyTimes>>,
     pub(super) app: AppStats,
     /// Sum in ns and number of the differences between delays of neighbours.
     pub(super) variation: (u64, u64),
@@ -47,6 +50,7 @@ impl Class {
             to_ue: None,
             bound: info.low_latency.then(Times::new),
             rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
+            proxy: None,
             app: info.app,
             variation: (0, 0),
             budget: info
@@ -72,6 +76,41 @@ impl Class {
     }
 }
 
+/// Times of flows that a proxy splits.
+pub(super) struct ProxyTimes {
+    residence: Times,
+    pub(super) server_rtt: Times,
+    pub(super) radio_rtt: Times,
+    server_to_ue: Times,
+}
+
+impl ProxyTimes {
+    pub(super) fn new() -> Self {
+        Self {
+            residence: Times::new(),
+            server_rtt: Times::new(),
+            radio_rtt: Times::new(),
+            server_to_ue: Times::new(),
+        }
+    }
+
+    pub(super) fn record(&mut self, trip: &Trip) {
+        if let Some(residence) = trip.residence {
+            self.residence.record(residence);
+        }
+        self.server_to_ue.record(trip.server_to_ue);
+    }
+
+    pub(super) fn finish(&self) -> ProxyResult {
+        ProxyResult {
+            residence: self.residence.finish(),
+            server_rtt: self.server_rtt.finish(),
+            radio_rtt: self.radio_rtt.finish(),
+            server_to_ue: self.server_to_ue.finish(),
+        }
+    }
+}
+
 /// Flows of a class that are over: how many, the sum of their goodputs in bytes, and the sum of the
 /// squares.
 #[derive(Clone, Copy, Default)]
@@ -93,10 +132,19 @@ pub(super) struct Single {
     pub(super) left: u64,
     /// It is a transfer: one of those that share what there is.
     pub(super) transfer: bool,
+    /// Last round trip of its server leg; none but of a flow that a proxy splits.
+    pub(super) wired: Duration,
 }
 
 impl Single {
     pub(super) fn new(class: u32) -> Self {
-        Self { class, goodput_bytes: 0, last_delay: 0, left: u64::MAX, transfer: false }
+        Self {
+            class,
+            goodput_bytes: 0,
+            last_delay: 0,
+            left: u64::MAX,
+            transfer: false,
+            wired: Duration::ZERO,
+        }
     }
 }

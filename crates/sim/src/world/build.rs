@@ -7,6 +7,7 @@ use crate::cell::Cell;
 use crate::hosts::{End, Hosts};
 use crate::links::Links;
 use crate::monitor::Monitor;
+use crate::proxy::Proxy;
 use crate::receivers::Receivers;
 use crate::recorder::Recorder;
 use crate::route::Route;
@@ -14,11 +15,11 @@ use crate::senders::Senders;
 use crate::sources::Source;
 use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
-use crate::uplink::Uplink;
+use crate::uplink::{Up, Uplink, UplinkConfig};
 use crate::wire::{Wire, Wires};
 use justfull_base::packet::Protocol;
 use justfull_base::rng::stream_key;
-use justfull_base::{BitRate, ConfigError, Duration, Instant};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
 use justfull_ran::Stack;
 use justfull_tcp::{CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 
@@ -87,7 +88,12 @@ impl<T: Listener> World<T> {
             senders: Senders::new(tcp),
             receivers: Receivers::new(tcp),
             applications: Applications::new(applications),
+            ledgers: Vec::new(),
         };
+        let mut proxy = Proxy::new(config, &delays)?;
+        if proxy.as_ref().is_some_and(|proxy| proxy.wants_reports()) {
+            stack.start_reports();
+        }
         for (i, flow) in config.flows.iter().enumerate() {
             let route = Route {
                 flow: hosts.ends.len() as u32,
@@ -100,21 +106,45 @@ impl<T: Listener> World<T> {
             if let Traffic::Tcp { size, .. } | Traffic::Upload { size, .. } = &*flow.traffic {
                 recorder.transfer(route.flow, size.map(|size| size.0));
             }
-            add_flow(&mut hosts, route, flow, seed).map_err(|e| e.within(&format!("flow[{i}]")))?;
+            let within = |e: ConfigError| e.within(&format!("flow[{i}]"));
+            match &mut proxy {
+                Some(proxy) if flow.goes_by_proxy() => {
+                    let rtt = proxy.add(&mut hosts, route, flow, seed).map_err(within)?;
+                    recorder.split(route.flow, rtt);
+                }
+                _ => add_flow(&mut hosts, route, flow, seed).map_err(within)?,
+            }
         }
-        Ok(Self {
-            plan: Plan::of(config),
-            cell: Cell { stack, backlogs: config.entity_backlog.then(backlogs) },
-            hosts,
-            links: Links {
-                core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
-                air: Wire::new(BitRate(0), config.air_delay),
-                air_delay: config.air_delay,
-                uplink: Uplink::new(&config.uplink, config.stack.ues.len(), &delays, warmup, seed),
-                monitor: Monitor::new(recorder, tap, flows),
-            },
-        })
+        let links = Links {
+            core: core(config, &delays, proxy.is_some()),
+            air: Wire::new(BitRate(0), config.air_delay),
+            air_delay: config.air_delay,
+            uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay)),
+            monitor: Monitor::new(recorder, tap, flows),
+        };
+        let cell = Cell { stack, backlogs: config.entity_backlog.then(backlogs) };
+        Ok(Self { plan: Plan::of(config), cell, hosts, links, proxy })
     }
+}
+
+/// Wires from servers at `delays` to the UPF and, behind them, one from the proxy.
+fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet> {
+    let ways = delays.iter().map(|d| config.core_delay + *d);
+    let mut core = Wires::new(config.core_rate, ways);
+    if proxy {
+        core.add(Wire::new(BitRate(0), Duration::ZERO));
+    }
+    core
+}
+
+/// The ways back to servers at `delays` and, with the proxy at `wan` before them, one to it.
+fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> Uplink<Up> {
+    let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
+    let warmup = Instant::ZERO + config.warmup;
+    let Some(wan) = wan else { return Uplink::new(&config.uplink, ues, delays, warmup, seed) };
+    let to_proxy = UplinkConfig { delay: config.uplink.delay - wan, ..config.uplink.clone() };
+    let beyond: Vec<Duration> = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]).collect();
+    Uplink::new(&to_proxy, ues, &beyond, warmup, seed)
 }
 
 fn add_flow(
@@ -152,7 +182,7 @@ fn add_flow(
 }
 
 /// The two ends of a TCP connection.
-fn tcp(
+pub(crate) fn tcp(
     route: Route,
     sender: &SenderConfig,
     receiver: &ReceiverConfig,

@@ -1,6 +1,7 @@
 //! Settings of a run, their bounds, and the names under which its flows are counted.
 
 use crate::app_stats::AppStats;
+use crate::proxy::ProxyConfig;
 use crate::recorder::ClassInfo;
 use crate::traffic::FlowConfig;
 use crate::uplink::UplinkConfig;
@@ -29,6 +30,8 @@ pub struct WorldConfig {
     pub air_delay: Duration,
     /// The UEs' ways back.
     pub uplink: UplinkConfig,
+    /// The proxy, if its settings name a control.
+    pub proxy: ProxyConfig,
     /// Simulated time; above 0, at most a day.
     pub duration: Duration,
     /// Start of the measured window; below `duration`.
@@ -65,6 +68,17 @@ pub(crate) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
         let known = (flow.ue as usize) < config.stack.ues.len();
         ensure(known, &format!("{at}.ue"), &flow.ue, "a UE of the cell", "counted from 0")?;
         flow.validate(config.stack.mtu).map_err(|e| e.within(&at))?;
+    }
+    validate_proxy(config).map_err(|e| e.within("proxy"))
+}
+
+/// Checks the settings of the proxy, and that it fits the world where there is one.
+fn validate_proxy(config: &WorldConfig) -> Result<(), ConfigError> {
+    config.proxy.validate()?;
+    let proxied = config.flows.iter().filter(|flow| flow.goes_by_proxy());
+    let mss = proxied.filter_map(|flow| flow.traffic.sender()).map(|sender| sender.mss).max();
+    if let Some(mss) = mss.filter(|_| config.proxy.is_there()) {
+        config.proxy.fits((config.core_delay, config.uplink.delay), config.stack.mtu, mss)?;
     }
     Ok(())
 }

@@ -19,6 +19,12 @@ impl<T: Listener> World<T> {
             let recorder = &mut self.links.monitor.recorder;
             recorder.tcp_totals(flow.route.flow, retransmitted, timeouts, flow.completed);
         }
+        if let Some(proxy) = &self.proxy {
+            for (flow, retransmitted, timeouts) in proxy.totals() {
+                let recorder = &mut self.links.monitor.recorder;
+                recorder.tcp_totals(flow, retransmitted, timeouts, None);
+            }
+        }
         let end = Instant::ZERO + self.plan.duration;
         let entities = self.cell.backlogs.as_mut().map(|b| b.finish(end)).unwrap_or_default();
         let evidence = self.evidence();
@@ -52,7 +58,8 @@ impl<T: Listener> World<T> {
         let to_ue = |(flow, end): (usize, &End)| (!matches!(end, End::Upload(_))).then_some(flow);
         let downlink = self.hosts.ends.iter().enumerate().filter_map(to_ue);
         let of_radio = Evidence::of(&self.cell.stack, recorder, self.plan.mtu, downlink);
-        Evidence { uplinks: self.uploaded(), tcp: self.tcp_bytes(), ..of_radio }
+        let proxy = self.proxy.as_ref().and_then(|proxy| proxy.broken(&self.hosts));
+        Evidence { uplinks: self.uploaded(), tcp: self.tcp_bytes(), proxy, ..of_radio }
     }
 
     /// Goodput of each UE's uploads, where its uplink has a rate.
@@ -83,6 +90,10 @@ impl<T: Listener> World<T> {
                 under_way: under_way[number],
             }
         };
-        self.hosts.senders.all().iter().zip(self.hosts.receivers.all()).map(fate).collect()
+        let of_servers = self.proxy.iter().flat_map(|proxy| {
+            proxy.tcp_bytes(|flow| monitor.recorder.name_of(flow as usize).into())
+        });
+        let ends = self.hosts.senders.all().iter().zip(self.hosts.receivers.all());
+        ends.map(fate).chain(of_servers).collect()
     }
 }

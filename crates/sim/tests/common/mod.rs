@@ -77,6 +77,7 @@ fn flow(name: &str, protocol: Protocol, traffic: Traffic) -> FlowConfig {
         start: Duration::ZERO,
         stop: None,
         extra_delay: Duration::ZERO,
+        proxied: None,
         delay_budget: None,
     }
 }
@@ -134,6 +135,7 @@ pub(crate) fn world(stack: StackConfig, flows: Vec<FlowConfig>, duration: Durati
         warmup: Duration::from_nanos(duration.as_nanos() / 5),
         series_bins: 100,
         entity_backlog: false,
+        proxy: Default::default(),
     }
 }
 

@@ -1,0 +1,356 @@
+//! A proxy in front of the UPF that splits TCP connections (R22 section 3).
+//!
+//! ```text
+//! server's sender -> wires -> receiver | buffer | sender -> UPF ... UE's receiver
+//!        ^                       |                  ^               |
+//!        +-------- wires --------+                  +--- uplink ----+
+//! ```
+//! The server leg is a TCP connection between the server and the proxy, over wires of its own that
+//! lose nothing; the radio leg is one between the proxy and the UE, and to the rest of the world
+//! the flow itself. What is in order on the server leg is written to the radio leg at once, and
+//! leaves the buffer when the UE acknowledges it. Under a control a flow fills no more of it than twice
+//! its two windows: what came faster than the radio takes it would wait here for good. [`wan`] keeps the window that the server is
+//! offered, [`steering`] asks the control for it and for the window of the radio leg.
+
+mod config;
+mod ledger;
+mod reports;
+mod steering;
+mod wan;
+
+pub use config::{DOC, ProxyConfig, ReportConfig, Stop};
+pub(crate) use ledger::{Ledger, Trip};
+
+use crate::cell::Cell;
+use crate::hosts::{End, Hosts};
+use crate::invariants::TcpBytes;
+use crate::links::Links;
+use crate::monitor::Monitor;
+use crate::node::Node;
+use crate::receivers::Receivers;
+use crate::route::Route;
+use crate::senders::Senders;
+use crate::tap::Listener;
+use crate::traffic::{FlowConfig, Traffic};
+use crate::world::{WorldConfig, tcp};
+use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_rapid::ControlConfig;
+use justfull_tcp::cc::fixed::FixedConfig;
+use justfull_tcp::{Ack, CcConfig, ReceiverConfig, SenderConfig, Window};
+use steering::Steering;
+use wan::{Down, Wan};
+
+/// A flow that goes through the proxy.
+struct Flow {
+    /// Number of the flow of packets.
+    flow: u32,
+    /// Number of the sender of its radio leg.
+    radio: u32,
+    mss: u32,
+    /// What the server sends in all; none without end.
+    size: Option<u64>,
+}
+
+/// See the module's page.
+pub(crate) struct Proxy {
+    /// The ends of server legs: at the servers and here. They have the numbers of the flows.
+    servers: Senders,
+    receivers: Receivers,
+    wan: Wan,
+    flows: Vec<Flow>,
+    /// Number of the flow by that of the sender of its radio leg.
+    by_radio: Vec<Option<u32>>,
+    /// None without a control.
+    steering: Option<Steering>,
+    radio: SenderConfig,
+    /// Number of the wire from here to the UPF, and from UEs to here.
+    wire: u32,
+    core_delay: Duration,
+    wan_delay: Duration,
+}
+
+impl Proxy {
+    /// The proxy of `config`'s world, whose servers are at `delays` beyond the core's, without
+    /// flows; none where there is none.
+    ///
+    /// # Errors
+    /// The first setting of the proxy that is out of bounds or does not fit the world.
+    pub(crate) fn new(
+        config: &WorldConfig,
+        delays: &[Duration],
+    ) -> Result<Option<Box<Self>>, ConfigError> {
+        let proxy = &config.proxy;
+        let Some(control) = &proxy.control else { return Ok(None) };
+        let flows = config.flows.iter().filter(|flow| flow.goes_by_proxy()).count();
+        if flows == 0 {
+            return Ok(None);
+        }
+        let wan = proxy.wan_delay.unwrap_or(config.core_delay);
+        let mut radio = proxy.radio.clone();
+        let steering = match control {
+            ControlConfig::None(_) => None,
+            ControlConfig::EqualShare(_) | ControlConfig::Rapid(_) => {
+                radio.cc = CcConfig::Fixed(FixedConfig::default());
+                let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
+                Some(Steering::new(control, &proxy.report, ues, seed)?)
+            }
+        };
+        Ok(Some(Box::new(Self {
+            servers: Senders::new(flows),
+            receivers: Receivers::new(flows),
+            wan: Wan::new(config.core_rate, [config.core_delay, wan], delays, proxy.buffer.0),
+            flows: Vec::with_capacity(flows),
+            by_radio: Vec::new(),
+            steering,
+            radio,
+            wire: delays.len() as u32,
+            core_delay: config.core_delay,
+            wan_delay: wan,
+        })))
+    }
+
+    /// From the proxy to a server at no extra distance.
+    pub(crate) const fn wan_delay(&self) -> Duration {
+        self.wan_delay
+    }
+
+    /// Whether it steers windows: then the cell must report.
+    pub(crate) fn wants_reports(&self) -> bool {
+        self.steering.is_some()
+    }
+
+    /// Adds `flow`, whose packets go by `route` where nothing splits it, with its radio leg and its
+    /// UE in `hosts`. Returns its round trip through an empty wired network.
+    ///
+    /// # Errors
+    /// A setting that is out of bounds.
+    pub(crate) fn add(
+        &mut self,
+        hosts: &mut Hosts,
+        route: Route,
+        flow: &FlowConfig,
+        seed: u64,
+    ) -> Result<Duration, ConfigError> {
+        let Traffic::Tcp { sender, receiver, size } = &*flow.traffic else {
+            unreachable!("`goes_by_proxy` says which flows are TCP transfers to UEs")
+        };
+        let (number, start) = (self.flows.len() as u32, Instant::ZERO + flow.start);
+        let radio = hosts.receivers.all().len() as u32;
+        let mss = sender.mss.min(self.radio.mss);
+        let leg = SenderConfig { mss, ..self.radio.clone() };
+        let window = match &mut self.steering {
+            None => u64::MAX,
+            Some(steering) => {
+                steering.add(route.ue, mss, start);
+                u64::from(leg.initial_window) * u64::from(mss)
+            }
+        };
+        // The wires say what the server is offered. A held acknowledgement holds a part of the
+        // window: a control that counts in segments has each of them acknowledged.
+        let own = ReceiverConfig {
+            window: Window::Fixed(Bytes(1 << 30)),
+            delayed_ack: receiver.delayed_ack && self.steering.is_none(),
+            ..(**receiver).clone()
+        };
+        let wired = Route { tracked: false, ..route };
+        let (mut at_server, at_proxy) = tcp(wired, sender, &own, seed)?;
+        at_server.on_ack(Instant::ZERO, &self.wan.open(window));
+        self.servers.add(wired, at_server, size.map(|size| size.0), start);
+        self.receivers.add(wired, at_proxy);
+        let by_radio = Route { wire: self.wire, stop: Instant::NEVER, ..route };
+        let (relay, at_ue) =
+            tcp(by_radio, &leg, receiver, seed).map_err(|e| e.within("proxy.radio"))?;
+        hosts.ends.push(End::Proxied(radio, number));
+        hosts.senders.add_relay(by_radio, relay, size.map(|size| size.0));
+        hosts.receivers.add(by_radio, at_ue);
+        hosts.ledgers.push(Ledger::new());
+        self.by_radio.resize(radio as usize + 1, None);
+        self.by_radio[radio as usize] = Some(number);
+        self.flows.push(Flow { flow: route.flow, radio, mss, size: size.map(|size| size.0) });
+        let extra = flow.extra_delay;
+        Ok(self.core_delay + extra + self.wan_delay + extra)
+    }
+
+    /// When it acts next.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        let steering = self.steering.as_ref().map_or(Instant::NEVER, Steering::next);
+        self.wan.next().min(self.servers.next()).min(self.receivers.next()).min(steering)
+    }
+
+    /// Does what is due at `now`, its own next instant.
+    pub(crate) fn act<T: Listener>(
+        &mut self,
+        now: Instant,
+        cell: &mut Cell,
+        hosts: &mut Hosts,
+        links: &mut Links<T>,
+    ) {
+        if let Some(steering) = &mut self.steering {
+            steering.act(now, &mut cell.stack);
+            self.follow(now, hosts, links);
+        }
+        while let Some(up) = self.wan.at_server(now) {
+            links.monitor.calls += 1;
+            self.reach_server(now, up.i, &up.ack, &mut links.monitor);
+        }
+        while self.servers.next() <= now {
+            self.servers.act(now, &mut self.wan);
+        }
+        while let Some(down) = self.wan.down.pop(now) {
+            links.monitor.calls += 1;
+            self.arrive(now, &down, hosts, links);
+        }
+        while self.receivers.next() <= now {
+            self.receivers.act(now, &mut self.wan);
+        }
+    }
+
+    /// `ack` reaches the server of flow `i`.
+    fn reach_server<T: Listener>(&mut self, now: Instant, i: u32, ack: &Ack, to: &mut Monitor<T>) {
+        let server = &self.servers.all()[i as usize];
+        // Of one that acknowledges nothing new, as a window update, the timestamp is an old one.
+        if ack.cumulative > server.sender.acked_bytes() {
+            to.recorder.wired_rtt(now, server.route.flow, now.since(ack.ts_echo));
+        }
+        self.servers.acknowledge(now, i, ack, &mut self.wan);
+    }
+
+    /// A segment comes from its server.
+    fn arrive<T: Listener>(
+        &mut self,
+        now: Instant,
+        down: &Down,
+        hosts: &mut Hosts,
+        links: &mut Links<T>,
+    ) {
+        let Down { i, segment, echo } = down;
+        let before = self.receivers.delivered_bytes(*i);
+        self.receivers.receive(now, *i, segment, false, &mut self.wan);
+        let arrived = self.receivers.delivered_bytes(*i);
+        if arrived > before {
+            hosts.ledgers[*i as usize].enter(now, arrived, segment.sent_at);
+            hosts.senders.write(now, self.flows[*i as usize].radio, arrived - before, links);
+        }
+        if let Some(steering) = &mut self.steering {
+            steering.arrived(now, *i, arrived - before, echo.map(|at| now.since(at)));
+            self.follow(now, hosts, links);
+        }
+    }
+
+    /// `ack` has reached the sender of the radio leg with this number.
+    pub(crate) fn acknowledged<T: Listener>(
+        &mut self,
+        now: Instant,
+        radio: u32,
+        ack: &Ack,
+        hosts: &mut Hosts,
+        links: &mut Links<T>,
+    ) {
+        let Some(i) = self.by_radio.get(radio as usize).copied().flatten() else { return };
+        let (flow, offer) = (&self.flows[i as usize], &mut self.wan.offers[i as usize]);
+        let rtt = now.since(ack.ts_echo);
+        links.monitor.recorder.radio_rtt(now, flow.flow, rtt);
+        let acked = hosts.senders.all()[radio as usize].sender.acked_bytes();
+        let new = acked - offer.freed;
+        if new == 0 {
+            return;
+        }
+        offer.freed = acked;
+        if let Some(steering) = &mut self.steering {
+            let server = &self.servers.all()[i as usize].sender;
+            let stopped = server.is_closed() && server.all_acked() && server.acked_bytes() == acked;
+            let over = flow.size == Some(acked) || stopped;
+            steering.delivered(now, i, new, rtt, over);
+            self.follow(now, hosts, links);
+        }
+        self.tell_server(now, i);
+    }
+
+    /// Puts new windows of the control in force.
+    fn follow<T: Listener>(&mut self, now: Instant, hosts: &mut Hosts, links: &mut Links<T>) {
+        let Some(steering) = &mut self.steering else { return };
+        let mut changed = false;
+        while let Some((i, windows)) = steering.change() {
+            changed = true;
+            let offer = &mut self.wan.offers[i as usize];
+            offer.window = if windows.reading { windows.server } else { 0 };
+            offer.room = 2 * windows.server.saturating_add(windows.radio);
+            let radio = self.flows[i as usize].radio;
+            hosts.senders.set_window(now, radio, windows.radio, links);
+            tell(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
+        }
+        if changed {
+            steering.assert_load(now);
+        }
+    }
+
+    /// Tells the server of flow `i` of its window, where that is news.
+    fn tell_server(&mut self, now: Instant, i: u32) {
+        tell(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
+    }
+
+    /// Retransmissions and timeouts of server legs, by flow of packets.
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (u32, u64, u64)> {
+        self.servers.all().iter().map(|server| {
+            let stats = server.sender.stats();
+            (server.route.flow, stats.segments_retransmitted, stats.timeouts)
+        })
+    }
+
+    /// The fate of what servers gave to the network.
+    pub(crate) fn tcp_bytes(&self, name: impl Fn(u32) -> String) -> Vec<TcpBytes> {
+        let mut under_way = vec![0; self.flows.len()];
+        for down in self.wan.down.items() {
+            under_way[down.i as usize] += u64::from(down.segment.len);
+        }
+        let ends = self.servers.all().iter().zip(self.receivers.all()).zip(under_way);
+        let fate = |((server, end), under_way): ((&_, &_), _)| {
+            let (server, end): (&crate::senders::TcpSender, &crate::receivers::TcpReceiver) =
+                (server, end);
+            TcpBytes {
+                name: format!("{}, from its server to the proxy", name(server.route.flow)),
+                sent: server.sender.stats().bytes_sent,
+                received: end.receiver.stats().bytes,
+                dropped: 0,
+                under_way,
+            }
+        };
+        ends.map(fate).collect()
+    }
+
+    /// What contradicts itself in the proxy, in words: each byte is on the server leg, here, on the
+    /// radio leg or at the UE, in this order, and no more are here than the buffer holds; or the
+    /// control's allocation exceeded the cell.
+    pub(crate) fn broken(&self, hosts: &Hosts) -> Option<String> {
+        let broken = |(i, flow): (usize, &Flow)| {
+            let first = |stats: &justfull_tcp::sender::SenderStats| {
+                stats.bytes_sent - stats.bytes_retransmitted
+            };
+            let sent = first(self.servers.all()[i].sender.stats());
+            let arrived = self.receivers.all()[i].receiver.delivered_bytes();
+            let relay = &hosts.senders.all()[flow.radio as usize].sender;
+            let (left, acked) = (first(relay.stats()), relay.acked_bytes());
+            let at_ue = hosts.receivers.all()[flow.radio as usize].receiver.received_bytes();
+            let written = left + relay.unsent_bytes();
+            let in_order = sent >= arrived && arrived >= left && left >= at_ue && at_ue >= acked;
+            let kept = arrived - acked <= self.wan.buffer();
+            (!(in_order && written == arrived && kept)).then(|| {
+                format!(
+                    "bytes sent >= at the proxy >= sent on >= at the UE >= acknowledged, and no \
+                     more in the proxy than its buffer, flow {}: {sent}, {arrived}, {left}, \
+                     {at_ue}, {acked}, written {written}",
+                    flow.flow
+                )
+            })
+        };
+        let bytes = self.flows.iter().enumerate().find_map(broken);
+        bytes.or_else(|| self.steering.as_ref().and_then(Steering::broken))
+    }
+}
+
+fn tell(now: Instant, i: u32, mss: u32, receivers: &mut Receivers, wan: &mut Wan) {
+    if wan.has_news(i, receivers.delivered_bytes(i), mss.into()) {
+        receivers.update_window(now, i, wan);
+    }
+}

@@ -1,0 +1,256 @@
+//! The proxy's control: reports and samples in, windows out.
+//!
+//! The radio carries IP packets, TCP's windows count payload. So the control is told of segments
+//! with their headers, and its windows are made windows of as many segments without.
+
+use super::config::ReportConfig;
+use super::reports::ReportChannel;
+use justfull_base::{ConfigError, Duration, Instant};
+use justfull_ran::Stack;
+use justfull_rapid::{
+    CellId, Config, Control, ControlConfig, FlowId, Load, Opening, Sample, UeId, Windows,
+};
+use justfull_tcp::segment::HEADER_BYTES;
+
+/// Gain of the smoothed round trip of the server leg, as RFC 6298's.
+const GAIN: u64 = 8;
+/// What rounding may add to a sum of shares.
+const ROUNDING: f64 = 1e-9;
+
+/// A flow as the control knows it.
+struct Flow {
+    ue: u32,
+    mss: u32,
+    /// None before it starts and after it is over.
+    id: Option<FlowId>,
+    /// Since the last sample.
+    sampled_at: Instant,
+    arrived: u64,
+    delivered: u64,
+    wired_least: Option<Duration>,
+    radio_least: Option<Duration>,
+    /// Smoothed round trip of the server leg.
+    wired: Option<Duration>,
+}
+
+impl Flow {
+    /// Bytes of a full segment on the IP layer.
+    const fn packet(&self) -> u32 {
+        self.mss + HEADER_BYTES
+    }
+
+    /// Bytes on the IP layer of `payload` in full segments.
+    fn with_headers(&self, payload: u64) -> u64 {
+        payload * u64::from(self.packet()) / u64::from(self.mss)
+    }
+
+    /// Payload in `bytes` of full segments on the IP layer.
+    fn payload(&self, bytes: u64) -> u64 {
+        (u128::from(bytes) * u128::from(self.mss) / u128::from(self.packet())) as u64
+    }
+}
+
+/// See the module's page.
+pub(crate) struct Steering {
+    control: Control,
+    cell: CellId,
+    /// By the UE's number; none for one without proxied flows.
+    ues: Vec<Option<UeId>>,
+    flows: Vec<Flow>,
+    /// Number of the flow by the index of its handle.
+    by_id: Vec<u32>,
+    /// Flows that are still to start, the next one last.
+    starts: Vec<(Instant, u32)>,
+    reports: ReportChannel,
+    /// The sum of allocations is bounded by the cell.
+    bounded: bool,
+    broken: Option<String>,
+}
+
+impl Steering {
+    /// The control of `config` in a cell of `ues` UEs.
+    ///
+    /// # Errors
+    /// A setting of the control that is out of bounds.
+    pub(crate) fn new(
+        config: &ControlConfig,
+        reports: &ReportConfig,
+        ues: usize,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        let within = |e: ConfigError| e.within("proxy.control");
+        let mut control = Control::new(config).map_err(within)?;
+        let cell = control.add_cell();
+        let bounded = match config {
+            ControlConfig::Rapid(config) => *config == Config::default(),
+            ControlConfig::EqualShare(_) => true,
+            ControlConfig::None(_) => false,
+        };
+        Ok(Self {
+            control,
+            cell,
+            ues: vec![None; ues],
+            flows: Vec::new(),
+            by_id: Vec::new(),
+            starts: Vec::new(),
+            reports: ReportChannel::new(reports, seed),
+            bounded,
+            broken: None,
+        })
+    }
+
+    /// The next flow, which starts at `start`.
+    pub(crate) fn add(&mut self, ue: u32, mss: u32, start: Instant) {
+        let number = self.flows.len() as u32;
+        if self.ues[ue as usize].is_none() {
+            self.ues[ue as usize] = self.control.add_ue(Instant::ZERO, self.cell).ok();
+        }
+        // The next one last; at one instant the first of the scenario first.
+        let at = self.starts.partition_point(|(other, _)| *other > start);
+        self.starts.insert(at, (start, number));
+        self.flows.push(Flow {
+            ue,
+            mss,
+            id: None,
+            sampled_at: start,
+            arrived: 0,
+            delivered: 0,
+            wired_least: None,
+            radio_least: None,
+            wired: None,
+        });
+    }
+
+    /// When it acts next.
+    pub(crate) fn next(&self) -> Instant {
+        let start = self.starts.last().map_or(Instant::NEVER, |(at, _)| *at);
+        let timer = self.control.next_timer().unwrap_or(Instant::NEVER);
+        self.reports.next().min(start).min(timer)
+    }
+
+    /// Asks `stack` for reports, hears those that arrive, opens flows and serves the control's
+    /// timers, as is due at `now`.
+    pub(crate) fn act(&mut self, now: Instant, stack: &mut Stack) {
+        let Self { reports, ues, .. } = self;
+        if reports.asks(now) {
+            stack.reports(now, |ue, report| {
+                if ues[ue as usize].is_some() {
+                    reports.send(now, ue, report);
+                }
+            });
+        }
+        while let Some((ue, report)) = self.reports.receive(now) {
+            if let Some(ue) = self.ues[ue as usize] {
+                // Late and absurd reports change nothing: the control says which it takes.
+                let _ = self.control.on_report(now, ue, &report);
+            }
+        }
+        while let Some(&(at, i)) = self.starts.last()
+            && at <= now
+        {
+            self.starts.pop();
+            self.open(now, i);
+        }
+        if self.control.next_timer().is_some_and(|at| at <= now) {
+            self.control.on_timer(now);
+        }
+    }
+
+    fn open(&mut self, now: Instant, i: u32) {
+        let flow = &mut self.flows[i as usize];
+        let opening = Opening { mss: flow.packet(), wired_rtt: None, radio_rtt: None };
+        let Some(ue) = self.ues[flow.ue as usize] else { return };
+        let Ok(id) = self.control.open(now, ue, &opening) else { return };
+        if id.index() >= self.by_id.len() {
+            self.by_id.resize(id.index() + 1, 0);
+        }
+        self.by_id[id.index()] = i;
+        flow.id = Some(id);
+    }
+
+    /// `bytes` of flow `i` have come from its server, with a round trip of the server leg.
+    pub(crate) fn arrived(&mut self, now: Instant, i: u32, bytes: u64, rtt: Option<Duration>) {
+        let flow = &mut self.flows[i as usize];
+        flow.arrived += bytes;
+        flow.wired_least = least(flow.wired_least, rtt);
+        self.sample(now, i);
+    }
+
+    /// The UE has acknowledged `bytes` of flow `i` after `rtt` on the radio leg; `over` when no more
+    /// will come.
+    pub(crate) fn delivered(
+        &mut self,
+        now: Instant,
+        i: u32,
+        bytes: u64,
+        rtt: Duration,
+        over: bool,
+    ) {
+        let flow = &mut self.flows[i as usize];
+        flow.delivered += bytes;
+        flow.radio_least = least(flow.radio_least, Some(rtt));
+        self.sample(now, i);
+        if over && let Some(id) = self.flows[i as usize].id.take() {
+            let _ = self.control.close(now, id);
+        }
+    }
+
+    /// Gives the control a sample of flow `i` where a round trip has passed since the last.
+    fn sample(&mut self, now: Instant, i: u32) {
+        let flow = &mut self.flows[i as usize];
+        let Some(id) = flow.id else { return };
+        if flow.wired.is_some_and(|rtt| now.since(flow.sampled_at) < rtt) {
+            return;
+        }
+        if let Some(least) = flow.wired_least.take() {
+            let smoothed = |old: Duration| {
+                let (old, new) = (old.as_nanos(), least.as_nanos());
+                Duration::from_nanos(old - old / GAIN + new / GAIN)
+            };
+            flow.wired = Some(flow.wired.map_or(least, smoothed));
+        }
+        let sample = Sample {
+            arrived: flow.with_headers(flow.arrived),
+            delivered: flow.with_headers(flow.delivered),
+            wired_rtt: flow.wired,
+            radio_rtt: flow.radio_least.take(),
+        };
+        (flow.arrived, flow.delivered, flow.sampled_at) = (0, 0, now);
+        let _ = self.control.on_sample(now, id, &sample);
+    }
+
+    /// A flow whose windows have changed; none when there is no more.
+    pub(crate) fn change(&mut self) -> Option<(u32, Windows)> {
+        let (id, windows) = self.control.poll_change()?;
+        let i = self.by_id[id.index()];
+        let flow = &self.flows[i as usize];
+        let (server, radio) = (flow.payload(windows.server), flow.payload(windows.radio));
+        Some((i, Windows { server, radio, ..windows }))
+    }
+
+    /// Notes an allocation that exceeds the cell by more than its floors.
+    pub(crate) fn assert_load(&mut self, now: Instant) {
+        if !self.bounded || self.broken.is_some() {
+            return;
+        }
+        let Load { rates, floors } = self.control.load(self.cell);
+        if rates > 1.0 + floors + ROUNDING {
+            self.broken = Some(format!(
+                "flows of the proxy may use at most the cell and their floors, at {now:?}: \
+                 {rates} > 1 + {floors}"
+            ));
+        }
+    }
+
+    /// The first allocation that exceeded the cell, in words.
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.broken.clone()
+    }
+}
+
+fn least(old: Option<Duration>, new: Option<Duration>) -> Option<Duration> {
+    match (old, new) {
+        (Some(old), Some(new)) => Some(old.min(new)),
+        (old, new) => old.or(new),
+    }
+}
