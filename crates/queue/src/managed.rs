@@ -9,6 +9,7 @@
 //! packet is committed (it departs) or aborted (it returns to the head of its lane).
 
 mod known;
+mod pour;
 
 use crate::aqm::none::NoAqm;
 use crate::aqm::{AnyAqm, Aqm, AqmConfig, QueueView, Scan, Verdict, becomes_mark};
@@ -452,7 +453,7 @@ impl ManagedQueue {
 }
 
 /// A queue's limit and counts, without its packets.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Account {
     counters: Counters,
     limit: Limit,

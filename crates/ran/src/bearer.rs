@@ -122,9 +122,24 @@ impl Bearer {
         }
     }
 
+    /// Takes up to `most` SDUs of `queue`, one of SDAP's, at once where no limiter or AQM has to be
+    /// asked about them and there is room. Returns how many.
+    #[inline(always)]
+    pub(crate) fn pour_from<P: Probe>(
+        &mut self,
+        queue: &mut ManagedQueue,
+        now: Instant,
+        most: u32,
+        probe: &mut P,
+    ) -> u32 {
+        if !self.limiter.is_unlimited() {
+            return 0;
+        }
+        queue.pour(&mut self.queue, now, most.into(), probe).packets as u32
+    }
+
     /// Takes the next SDU that the limiter admits from `queue`, one of SDAP's, and returns its
     /// size. SDUs that the AQM of `queue` drops on the way are gone.
-    /// 17. The AQM may have dropped the SDU that the limiter admitted and offered a larger one.
     #[inline(always)]
     pub(crate) fn take_from<P: Probe>(
         &mut self,
@@ -146,7 +161,7 @@ impl Bearer {
             return Err(Refusal::Limited);
         }
         let sdu = queue.reserve(now, probe).ok_or(Refusal::Empty)?;
-        // The AQM may have dropped the SDU that was asked about and offered a larger one.
+        // The AQM may have dropped the SDU that the limiter admitted and offered a larger one.
         if !self.limiter.admits(now, &sdu, &view) {
             queue.abort(sdu);
             return Err(Refusal::Limited);

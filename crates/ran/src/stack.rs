@@ -30,6 +30,7 @@ use justfull_queue::Pass;
 mod build;
 mod counts;
 mod forecast;
+mod pour;
 mod reports;
 
 pub use crate::bearer::Egress;
@@ -358,12 +359,15 @@ impl Stack {
         if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);
         }
+        let mut sent = self.pour_sdap(now, ue_index, driver);
         let Self { ues, cell, service, held, .. } = self;
         let sdap = &mut ues[ue_index as usize].sdap;
+        if sent > 0 && !sdap.is_busy() {
+            return;
+        }
         let radio = &mut cell.ues[ue_index as usize];
         sdap.begin_poll();
         // A queue that is refused costs the others nothing of the batch.
-        let mut sent = 0;
         while sent < self.sdap_batch {
             let Some(i) = sdap.pick() else { break };
             let queue = sdap.queues.at(i);
