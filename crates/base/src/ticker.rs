@@ -181,10 +181,6 @@ impl Ticker {
 
     /// The first tick with number `from` or later that happens at or after `t` (strictly after `t`
     /// with `strictly`), and its number.
-    /// 19. A busy layer asks for the tick after its last one: nothing was skipped, so no search.
-    /// 20. A tick with a nominal time before `t` may still come late: up to one period later, and
-    ///     one more for the skew between the nominal period, which bounds the lateness, and the
-    ///     real one.
     #[must_use]
     #[inline]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {

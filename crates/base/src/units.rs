@@ -66,7 +66,6 @@ impl Dscp {
 
 impl BitRate {
     /// Time to send `bytes` at this rate, rounded up to a nanosecond; [`Duration::MAX`] at rate 0.
-    /// 13. Below 2 GB, 64 bits are enough and the division is several times faster.
     #[must_use]
     #[inline]
     pub fn time_for_ceil(self, bytes: u64) -> Duration {

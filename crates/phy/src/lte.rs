@@ -79,8 +79,6 @@ pub fn tbs_bits(i_tbs: u8, n_prb: u16) -> Option<u32> {
 ///
 /// None above 55 resource blocks, where the standard has a separate table that this crate does not
 /// carry.
-/// 16. The table itself breaks the pattern twice: (6, 1) is too large, and I_TBS 26 was enlarged
-///     over 27 so that MCS 28 of 64QAM reaches the peak rate.
 #[must_use]
 pub fn tbs_bits_two_layers(i_tbs: u8, n_prb: u16) -> Option<u32> {
     tbs_bits(i_tbs, n_prb.checked_mul(2)?)

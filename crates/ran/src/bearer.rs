@@ -323,7 +323,6 @@ impl Bearer {
     }
 
     /// True when it has SDUs or RLC retransmissions to send.
-    /// 27. The queue counts a partly sent SDU as backlog; only acknowledged mode holds more.
     pub(crate) fn wants_to_send(&self) -> bool {
         // An SDU that is partly sent counts as backlog of the queue; only acknowledged mode keeps
         // more.

@@ -174,7 +174,6 @@ impl RbDemand<'_> {
 
     /// Fewest resource blocks that carry everything of UE `index`, or as much of it as the slot
     /// can: 0 if its channel carries nothing.
-    /// 35. A small backlog, such as a call's, fits one block.
     #[must_use]
     pub fn rbs_needed(&self, index: usize) -> u16 {
         let backlog =

@@ -138,7 +138,6 @@ impl Stack {
 
     /// A packet arrives from the data network at `now`. The driver sets its flow, size, ECN bits,
     /// protocol, payload handle and tracked flag; the rest is set here.
-    /// 19. The UPF is polled: otherwise it is unpaced (`check_polls`) and packets pass through.
     pub fn input<D: Probe + Egress>(&mut self, now: Instant, mut packet: Packet, driver: &mut D) {
         self.advance(now, !self.clocks.top_down, driver);
         let flow = self.flows[packet.flow as usize];
@@ -354,7 +353,6 @@ impl Stack {
 
     /// One poll of one UE's SDAP: the scheduler chooses among its queues, and the bearer's limiter
     /// decides whether more may enter.
-    /// 31. A refused queue uses none of the batch.
     fn serve_sdap<D: Probe + Egress>(&mut self, now: Instant, ue_index: u32, driver: &mut D) {
         if self.cell.wants_reports || self.clairvoyant.is_some() {
             self.prepare_limiters(now, ue_index);
@@ -450,7 +448,6 @@ impl Stack {
 
     /// Reports the last slot to the limiters of the UE's bearers that were idle in it; that report
     /// stands for all idle slots.
-    /// 36. An uplink slot offered nothing that a limiter could judge.
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
         let Cell { ues, channel, unit, .. } = &mut self.cell;
@@ -470,7 +467,6 @@ impl Stack {
     }
 
     /// One slot: the MAC pulls from the bearers with something to send.
-    /// 38. An SDAP that is not polled acts right after the slot.
     fn slot_tick<D: Probe + Egress>(&mut self, driver: &mut D) {
         let Some((k, now)) = self.clocks.take_slot() else { return };
         let slot = Slot { k, now, length: self.slot };

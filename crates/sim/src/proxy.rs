@@ -8,9 +8,10 @@
 //! The server leg is a TCP connection between the server and the proxy, over wires of its own that
 //! lose nothing; the radio leg is one between the proxy and the UE, and to the rest of the world
 //! the flow itself. What is in order on the server leg is written to the radio leg at once, and
-//! leaves the buffer when the UE acknowledges it. Under a control a flow fills no more of it than twice
-//! its two windows: what came faster than the radio takes it would wait here for good. [`wan`] keeps the window that the server is
-//! offered, [`steering`] asks the control for it and for the window of the radio leg.
+//! leaves the buffer when the UE acknowledges it. Under a control a flow fills no more of it than
+//! twice its two windows: what came faster than the radio takes it would wait here for good.
+//! [`wan`] keeps the window that the server is offered, [`steering`] asks the control for it and
+//! for the window of the radio leg.
 
 mod config;
 mod ledger;

@@ -148,7 +148,6 @@ mod tests {
     }
 
     /// Counts its calls, and returns what no default does.
-    /// 6. Eleven seconds without a smaller RTT: BBR holds data back to measure it again.
     #[derive(Clone, Debug, Default)]
     struct Own {
         told: [u32; 6],

@@ -45,7 +45,6 @@ impl Pacer {
     }
 
     /// Forgets what was sent, e.g. when the rate was unknown until now.
-    /// 8. A segment takes a millisecond; a burst has two.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }

@@ -84,9 +84,6 @@ mod tests {
     /// Feeds acknowledgements of one segment each, the first leaving `pipe` segments in flight, to
     /// a sender that always has data. Returns pairs: the pipe before sending, and the segments
     /// sent.
-    /// 7. Segment 0 of 20 is lost and two new ones have left: the third duplicate finds 18 in
-    ///    flight. 17 acknowledgements.
-    /// 9. Bytes delivered but not used may be sent later (RFC 6937 section 4).
     fn run(prr: &mut Prr, mut pipe: u64, acks: usize, safe: bool) -> Vec<(u64, u64)> {
         let step = |i: usize| {
             pipe -= u64::from(i > 0);

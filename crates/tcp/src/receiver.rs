@@ -273,9 +273,6 @@ impl Receiver {
 
     /// A segment arrives; `ce`: with congestion experienced. Returns an acknowledgement or delays
     /// it.
-    /// 45. RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts. So
-    ///     does a repeated one whose acknowledgement was lost; otherwise the sender would time its
-    ///     own silence.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
             return Some(self.acknowledge(None));
@@ -360,9 +357,6 @@ impl Receiver {
 
     /// Stores a segment beyond a gap. If all of it had arrived before, returns it for an immediate
     /// acknowledgement.
-    /// 48. The first range that ends at or after the new one's start: usually the last, which the
-    ///     segment extends.
-    /// 49. Room for a window's worth of gaps, so that later losses do not allocate.
     fn insert(&mut self, segment: &Segment) -> Option<SackBlock> {
         self.stats.out_of_order += 1;
         let new = SackBlock { start: segment.seq, end: segment.end() };
@@ -405,7 +399,6 @@ impl Receiver {
     }
 
     /// Merges the ranges after `at` that the range at `at` now reaches.
-    /// 51. The overlap was counted twice.
     fn merge_following(&mut self, at: usize, merged: &mut SackBlock) {
         while let Some(following) = self.ranges.get(at + 1).copied() {
             if following.start > merged.end {

@@ -17,8 +17,6 @@ pub(crate) struct RttEstimator {
     /// Largest `deviation` of this round, never below the floor.
     round_max: u64,
     /// The variance term in use.
-    /// 8. RFC 6298 (2.3) with beta = 1/4. A fall of the RTT counts for an eighth: it does not
-    ///    endanger the timer, and would otherwise raise the timeout just when the queue drains.
     variance: u64,
     min: Duration,
     floor: u64,

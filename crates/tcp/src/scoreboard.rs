@@ -232,7 +232,6 @@ impl Scoreboard {
 
     /// Processes the cumulative acknowledgement of all bytes below `cumulative`. A partly
     /// acknowledged segment stays until the rest is acknowledged.
-    /// 31. The most common case: sent once, neither sacked nor lost.
     pub(crate) fn acknowledge(&mut self, cumulative: u64, delivery: &mut Delivery) {
         while self.first < self.next {
             let record = self.slot(self.first);
@@ -290,7 +289,6 @@ impl Scoreboard {
 
     /// Like [`Self::acknowledge`], for an acknowledgement that delivers `run`. Returns what it
     /// collects.
-    /// 34. Never retransmitted, so they left in the order of their serials.
     #[inline(always)]
     pub(crate) fn acknowledge_plain(&mut self, run: &PlainRun) -> Delivery {
         let mut delivery = Delivery::new(self.una, run.sent_at);
@@ -307,8 +305,6 @@ impl Scoreboard {
     }
 
     /// Processes the SACK blocks of one acknowledgement.
-    /// 36. The first block usually extends a known one: start after what is known.
-    /// 38. No segment is longer than the MSS, so at least this many lie before it.
     pub(crate) fn sack(&mut self, blocks: &[SackBlock], delivery: &mut Delivery) {
         for block in blocks {
             if block.end > self.una && block.end <= self.nxt && !self.known.contains(block) {
@@ -455,7 +451,6 @@ impl Scoreboard {
     }
 
     /// There was no loss: removes all marks and judges again from what is sacked.
-    /// 45. A copy lost again counts as an original again, below what has been retransmitted.
     pub(crate) fn unmark_lost(&mut self) {
         self.pipe = 0;
         self.lost_outstanding = 0;

@@ -338,8 +338,6 @@ impl Sender {
     }
 
     /// The state for plots.
-    /// 63. Linux doubles the rate below half of ssthresh, so that the last round of slow start is
-    ///     already gentle.
     #[must_use]
     pub fn snapshot(&self) -> SenderSnapshot {
         SenderSnapshot {

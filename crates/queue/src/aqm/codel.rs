@@ -262,8 +262,6 @@ impl CoDel {
     }
 
     /// The control law's verdict on a packet that leaves `lane` with `bytes_behind` left there.
-    /// 41. An empty queue cannot be above the target (RFC 8289 section 5.6). The next packet is
-    ///     below it or starts a new interval; both leave the dropping state.
     fn control(
         &mut self,
         now: Instant,
@@ -365,17 +363,6 @@ mod tests {
 
     /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms, with 50 packets behind
     /// it.
-    /// 44. RFC 8289 section 5.6: `bytes() <= maxpacket_`. The released program has no such
-    ///     exemption.
-    /// 47. Enters at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on; after each drop
-    ///     the next packet is delivered.
-    /// 48. Marked packets are delivered, so the control law sees fewer; the threshold marks the
-    ///     rest.
-    /// 49. Each drop of the released program takes two packets, the second unseen: at 100 and 200
-    ///     ms.
-    /// 50. Deviation (e): a queue that runs empty without a drop does not restart the interval.
-    /// 51. RFC 8289 enters at the last rate, 9 - 2. Deviation (e): the released program does not
-    ///     enter.
     fn ask(codel: &mut CoDel, ms: u64, waited: u64, ecn: Ecn) -> Verdict {
         let packet = Packet { size: MTU as u32, ecn, ..Packet::default() };
         let view = QueueView {

@@ -150,7 +150,6 @@ impl FqCoDel {
     }
 
     /// Allocates all lanes and both lists at the first packet; an unused queue stays small.
-    /// 17. A lane is served only while it has credits, so with these back it has some again.
     fn materialise(&mut self) {
         if self.lanes.is_empty() {
             let number = usize::from(self.number);
@@ -230,7 +229,6 @@ impl Discipline for FqCoDel {
     }
 
     /// RFC 8290 section 4.2, the first part of a dequeue, including lanes without packets.
-    /// 20. At most a hundred packets wait; flows come, go and return in changing lanes.
     fn advance(&mut self) -> Option<Lane> {
         loop {
             let is_new = !self.new.is_empty();

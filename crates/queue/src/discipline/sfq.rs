@@ -290,7 +290,6 @@ impl Sfq {
     }
 
     /// Moves the active `lane` to just before the lane that has the turn.
-    /// 28. Refunds what the delivery cost, but never more than one turn's worth.
     fn move_before_current(&mut self, lane: Lane) {
         if lane == self.current {
             return;

@@ -97,7 +97,6 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 
     /// Drops the discipline's victims until a packet of `size` bytes may enter `lane`; false when
     /// that packet is itself the victim.
-    /// 8. No number of victims helps a packet that even an empty queue would refuse.
     #[cold]
     fn make_room<P: Probe>(&mut self, now: Instant, lane: Lane, size: u32, probe: &mut P) -> bool {
         // No number of victims helps a packet that an empty queue would not admit.

@@ -97,7 +97,6 @@ impl<D: Probe + Egress> Upward<'_, '_, D> {
     }
 
     /// `sdu` will never be complete.
-    /// 13. An SDU that has not left completely is reported as lost when its last byte leaves.
     pub(crate) fn lose(&mut self, sdu: SduHandle, reason: DropReason) {
         // What has not left whole yet is told when its last byte has.
         if let Some(packet) = self.sdus.lose(sdu) {

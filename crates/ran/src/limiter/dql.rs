@@ -229,8 +229,6 @@ mod tests {
         }
 
         /// A slot of 10 ms that carries `capacity`; returns the limit after it.
-        /// 21. The 1500 that were left and 500 more leave: 500 both entered and left, and 1000 were
-        ///     over before.
         fn slot(&mut self, capacity: u64) -> u64 {
             self.slots += 1;
             self.starved += u64::from(self.backlog < capacity);

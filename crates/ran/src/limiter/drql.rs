@@ -103,7 +103,6 @@ impl Drql {
     }
 
     /// The current limit, in the unit of grants.
-    /// 14. If the limit shrank to what remains, the queue is still at its limit.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit

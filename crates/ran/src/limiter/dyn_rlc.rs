@@ -83,8 +83,6 @@ impl DynRlc {
     }
 
     /// The current limit, in packets.
-    /// 14. Keeps the phase, so that one report for many idle slots has the same effect as a report
-    ///     for each.
     #[must_use]
     pub fn limit(&self) -> u32 {
         self.limit

@@ -115,8 +115,6 @@ impl EBdp5g {
     ///
     /// # Errors
     /// The field that is out of bounds.
-    /// 24. Line 9 is strict: the largest whole size below the bound, which is sometimes itself
-    ///     whole.
     pub fn new(config: &EBdp5gConfig, context: &LimiterContext) -> Result<Self, ConfigError> {
         config.validate()?;
         let c = config;

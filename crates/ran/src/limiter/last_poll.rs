@@ -237,9 +237,6 @@ impl LastPoll {
 
     /// What the queue must hold now, because waiting for the next poll would leave too much unused
     /// on average.
-    /// 30. A late pull is due now.
-    /// 31. An idle slot shows what the cell could carry, not what the bearer would have got, and
-    ///     one report stands for many.
     fn due(&self, now: Instant, backlog: u64) -> u64 {
         let since = now.since(self.pulled_at).as_nanos();
         // Where a pull is late, it is due now.

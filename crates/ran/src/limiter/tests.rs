@@ -155,10 +155,6 @@ fn bearers() -> Vec<(String, Bearer)> {
 }
 
 /// Capacity of a slot that carries `packets` full packets.
-/// 8. In each hundred slots something leaves, whatever the capacity, even with empty slots among
-///    them.
-/// 9. Fill, drop everything behind the limiter's back (as an AQM would), and go on: no stale count
-///    remains.
 fn carries(unit: CapacityUnit, packets: u64) -> u64 {
     context(unit).amount(packets)
 }

@@ -22,8 +22,6 @@ const FEW: u64 = 16;
 pub(crate) struct Bytes {
     turns: Turns,
     /// Header bytes that each bearer with data costs per slot.
-    /// 5. The last bearer, often the only one, gets the rest without the division.
-    /// 6. If the bearer has used anything in this slot, it has already paid for its header.
     overhead: u64,
 }
 

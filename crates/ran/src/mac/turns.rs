@@ -63,7 +63,6 @@ impl Turns {
 
     /// Serves `slot` by `serve`, which returns what it used, and offers what is left to the bearers
     /// that still wait.
-    /// 8. If UEs differ, what was left is counted at the cell's own capacity.
     #[inline]
     pub(super) fn serve(
         &mut self,

@@ -78,7 +78,6 @@ pub struct Usp {
 }
 
 /// Divisor of T20's program, and length of its T in moving polls.
-/// 17. Exactly one slot after its start the period still runs; what was passed on in it counts.
 const RELEASED_TICKS: u64 = 10;
 
 impl Usp {

@@ -130,7 +130,6 @@ fn half_of_the_sn_space_is_ahead_and_half_behind() {
 }
 
 /// The procedure of section 5.2.2, with a map of COUNTs.
-/// 5. How far behind the newest, and milliseconds to the next step; SNs of 12 bits wrap.
 struct Model {
     stored: BTreeMap<u64, u64>,
     delivered: Vec<u64>,

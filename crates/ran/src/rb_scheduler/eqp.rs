@@ -215,7 +215,6 @@ impl Eqp {
     }
 
     /// Algorithm 4, lines 2 and 3: gives the knapsack the needs of every UE's SDUs.
-    /// 29. The knapsack prefers UEs added last.
     fn weigh(&mut self, demand: &RbDemand) {
         self.chains.begin(demand);
         self.knapsack.begin(demand.units);
@@ -348,7 +347,6 @@ impl Eqp {
 
     /// Divides the transport block of the UE at `index`: first the most whole SDUs, then the rest
     /// to one bearer after another.
-    /// 35. A UE that got nothing keeps the turn.
     fn divide(&self, demand: &RbDemand, index: usize, out: &mut RbAllocation) {
         let ue = &demand.ues[index];
         let least = self.chains.least(ue);
@@ -432,7 +430,6 @@ impl<'a> Sizes<'a> {
     }
 
     /// Fewest blocks that carry `bytes`; none when all are not enough.
-    /// 42. The product is at most the number of blocks, in units of 2^-32.
     #[inline]
     fn rbs(&self, bytes: u64) -> Option<u16> {
         if bytes > self.all {

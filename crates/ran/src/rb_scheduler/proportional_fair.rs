@@ -62,10 +62,6 @@ pub struct ProportionalFair {
     /// By UE number; grows to the highest number served.
     means: Vec<Mean>,
     /// Bits of `r / T` and index of each UE; kept for its memory.
-    /// 12. A mean below one byte per second says nothing of the past: only the current rate counts
-    ///     for such UEs.
-    /// 13. Positive floats sort like their bits.
-    /// 14. A heap is built in one pass, and only the UEs that are served are popped.
     order: Vec<(u64, Reverse<u32>)>,
 }
 

@@ -20,7 +20,6 @@ fn all() -> Vec<(&'static str, CheckedRbScheduler)> {
 }
 
 /// True when no block stays free while something waits.
-/// 4. A partition serves a slice only if its share covers a unit.
 fn is_work_conserving(name: &str) -> bool {
     matches!(name, "round_robin" | "proportional_fair")
 }
@@ -100,8 +99,6 @@ proptest! {
 
 /// Serves random cells with `scheduler` and with a clone that gets no list for a sole UE with much
 /// to send.
-/// 6. Nothing is left that somebody could have used: a limiter is told the same of such a slot.
-/// 7. Both are in the same state afterwards.
 fn assert_a_sole_ue_gets_what_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(6, "sole");
     let mut twin = scheduler.clone();
@@ -145,7 +142,6 @@ fn a_sole_ue_gets_without_a_list_what_it_would_get_with_one() {
 
 /// Serves random cells of UEs that need one block each with `scheduler`, and with a clone that sees
 /// no demand.
-/// 9. Both are in the same state afterwards.
 fn assert_each_gets_the_unit_that_its_demand_would_get<S: RbScheduler + Clone>(mut scheduler: S) {
     let mut rng = Rng::stream(7, "one each");
     let mut twin = scheduler.clone();
@@ -243,7 +239,6 @@ fn round_robin_gives_units_in_turn_and_goes_on_where_it_ended() {
 }
 
 /// Blocks that each slice of `parts` gets when all have much to send.
-/// 12. One UE carries ten times the other's bytes in a block: both get half of the slots.
 fn partition(parts: &[f64], rbs: u16, size: u16) -> Vec<u16> {
     let ues =
         (0..parts.len()).map(|i| Ue::new(i as u32, i as u16, 88, vec![vec![100_000]])).collect();
@@ -405,7 +400,6 @@ fn ues_in_disorder_are_the_callers_fault() {
 }
 
 /// A user's own scheduler that gives a sole UE a fixed grant, and records its calls.
-/// 15. UE 0 carries 100 B in a block, UE 1 `ratio` times as many: who comes first?
 #[derive(Default)]
 struct Own {
     sole: Option<RbUnits>,

@@ -40,8 +40,6 @@ pub struct Drr {
     credit: Vec<u64>,
     turn: usize,
     /// The queue that has the turn has had its credit for it.
-    /// 7. Terminates: an eligible queue gains at least 64 bytes a round, and a packet has at most
-    ///    65 535.
     credited: bool,
 }
 

@@ -5,8 +5,6 @@ use justfull_base::SlotForecast;
 
 impl Stack {
     /// The pull that a packet leaving SDAP at `now` meets, and the SDAP polls before it.
-    /// 2. Top-down, a poll at the instant of the pull is in time for it.
-    /// 4. At one instant SDAP comes before the UPF bottom-up, and after it top-down.
     pub(super) fn forecast(&self, now: Instant) -> SlotForecast {
         let Clocks { sdap, mac, top_down, .. } = &self.clocks;
         let (k, next_pull) = mac.first(now, !top_down);

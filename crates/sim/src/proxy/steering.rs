@@ -176,8 +176,8 @@ impl Steering {
         self.sample(now, i);
     }
 
-    /// The UE has acknowledged `bytes` of flow `i` after `rtt` on the radio leg; `over` when no more
-    /// will come.
+    /// The UE has acknowledged `bytes` of flow `i` after `rtt` on the radio leg; `over` when no
+    /// more will come.
     pub(crate) fn delivered(
         &mut self,
         now: Instant,

@@ -17,8 +17,8 @@ pub(crate) struct Down {
     /// Number of the flow at the proxy.
     pub(crate) i: u32,
     pub(crate) segment: Segment,
-    /// Its timestamp echo reply (RFC 7323): when the acknowledgement left that had come last to the
-    /// server; none before the first.
+    /// Its timestamp echo reply (RFC 7323): when the acknowledgement left that had come last to
+    /// the server; none before the first.
     pub(crate) echo: Option<Instant>,
 }
 

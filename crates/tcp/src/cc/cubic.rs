@@ -180,7 +180,6 @@ impl Cubic {
 
     /// Adds `acked` segments, or what HyStart allows of them, up to the threshold. Returns how many
     /// are left for congestion avoidance.
-    /// 21. Section 4.7: a flow that did not regain its last maximum gives up a share.
     fn slow_start(&mut self, mut acked: f64, growth: Growth) -> f64 {
         if let Some(limit) = self.hystart.limit() {
             acked = acked.min(f64::from(limit));

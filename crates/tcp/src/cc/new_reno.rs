@@ -67,9 +67,6 @@ impl NewReno {
     ///
     /// # Errors
     /// The first setting outside its bounds.
-    /// 10. RFC 3465 section 2.1: one byte short of the window it does not grow; bytes beyond the
-    ///     window are kept.
-    /// 14. The application does not use the window, so the window stays.
     pub fn new(config: &NewRenoConfig, birth: &Birth) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {

@@ -42,7 +42,6 @@ impl Autotune {
 
     /// All below `next` has arrived, in segments of `len` bytes, under a window of `window`.
     /// Returns the new window if it should grow.
-    /// 8. If saturated, it is still far above the maximum that caps it.
     pub(super) fn on_arrival(
         &mut self,
         now: Instant,

@@ -21,7 +21,6 @@ pub(super) struct Retransmissions {
     /// In flight, in order of sending.
     sent: VecDeque<Latest>,
     /// Serials of those found lost, to be sent again.
-    /// 5. So that later losses do not allocate.
     lost: VecDeque<u64>,
 }
 
@@ -149,10 +148,6 @@ impl Scoreboard {
 
     /// Timeout under RACK (RFC 8985 section 6.3): the lowest segment is lost, and so is everything
     /// older than `patience`. Returns the bytes newly marked.
-    /// 16. A sacked segment is no longer in flight, though it stays at the front until the receiver
-    ///     acknowledges it.
-    /// 17. The lowest first, then all that is lost from there on. Only the queue knows what is lost
-    ///     beyond the edge.
     pub(crate) fn mark_lost_at_timeout(&mut self, now: Instant, patience: Duration) -> u64 {
         let by = Judgement { now, latest: Latest::new(Instant::NEVER, u64::MAX - 1), patience };
         let mut lost = self.detect_losses_by_time(&by).lost;

@@ -163,7 +163,6 @@ impl Pair {
     }
 
     /// Everything was spurious: only what is sacked counts.
-    /// 10. The holes are filled from the top: each block now spans all above it.
     fn forgive(&mut self) {
         self.board.unmark_lost();
         for s in &mut self.plain.segments {

@@ -37,11 +37,6 @@ impl Sender {
     }
 
     /// Processes any acknowledgement, by the general path.
-    /// 5. A copy acknowledged sooner than any round trip is taken for its original, and so is one
-    ///    sent after the echoed timestamp.
-    /// 6. An acknowledgement that sacks has an older echo. Under a long queue, originals given up
-    ///    still arrive many smallest RTTs after their copies left, so a copy counts only after
-    ///    about the current RTT.
     #[inline(never)]
     pub(super) fn take_any(&mut self, now: Instant, ack: &Ack) {
         let mut progress = self.take_scoreboard(now, ack);
@@ -139,11 +134,6 @@ impl Sender {
 
     /// Timestamps time every acknowledgement that advances (RFC 7323 section 4.1), even of
     /// retransmissions. One that only sacks is timed by the segment it sacks.
-    /// 9. An ECN reduction lasts until the segment with CWR, the first beyond the point, is
-    ///    acknowledged. Until then the receiver keeps echoing the same mark (RFC 3168 section
-    ///    6.1.2).
-    /// 10. A window already being reduced for ECN is not reduced again (RFC 3168 section 6.1.2).
-    /// 11. The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
     #[inline(always)]
     pub(super) fn take_rtt(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
         progress.round_start = progress.advanced && self.board.una() > self.round.end;

@@ -60,9 +60,6 @@ impl Sender {
 
     /// Steps 2 and 3 for an acknowledgement that `advanced` or at least delivered something
     /// (`new`).
-    /// 10. 2A: all is acknowledged. Without new data to send, the two cases cannot be told apart.
-    /// 11. 3A: data sent later has arrived and data sent before has not. 3B: originals still
-    ///     arrive.
     #[inline]
     pub(super) fn judge_by_next_acks(&mut self, now: Instant, advanced: bool, new: bool) {
         if self.f_rto != FRto::Off {

@@ -36,8 +36,6 @@ impl Sender {
 
     /// True when the oldest segment timed out again, with no acknowledgement that advanced since
     /// the timer sent it.
-    /// 4. A repeated timeout keeps the first stamp: whichever copy arrives, an older echo means the
-    ///    original.
     pub(super) fn repeated_timeout(&self) -> bool {
         self.state == RecoveryState::Loss && self.rtt.has_backed_off_twice()
     }

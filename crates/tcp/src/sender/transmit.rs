@@ -115,8 +115,6 @@ impl Sender {
     }
 
     /// True when the pacer holds the next segment back; stores until when.
-    /// 8. The timer now measures this copy: with seconds of queue it would otherwise fire before
-    ///    the copy can arrive.
     fn is_paced(&mut self, now: Instant) -> bool {
         if !self.setup.paced {
             return false;

@@ -46,7 +46,6 @@ impl Chains {
     }
 
     /// Adds a row: the row `before` merged with `prefix`.
-    /// 8. More SDUs never need fewer bytes, so what does not fit is at the end.
     fn merge(&mut self, before: (u32, u32), most: u32) {
         let (from, start) = (before.0 as usize, self.rows.len());
         let length = before.1 as usize - from;

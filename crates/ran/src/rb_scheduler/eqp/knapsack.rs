@@ -131,7 +131,6 @@ impl Knapsack {
     /// Adds a UE to the last slice. It needs `least[m]` bytes for `m` SDUs, and `blocks` of those
     /// bytes; none beyond the slot. Of choices with the same units only the one with the most SDUs
     /// is kept.
-    /// 21. A later choice that needs no more units overwrites the one before.
     pub(super) fn add_ue(&mut self, least: &[u32], blocks: impl Fn(u32) -> Option<u16>) {
         let start = self.choices.len();
         let Some(slice) = self.slices.last_mut() else { return };
@@ -203,8 +202,6 @@ impl Knapsack {
     }
 
     /// The row that the row of UE `ue` of `slice` builds on.
-    /// 28. The padding in front is written here, once.
-    /// 29. Nothing reads beyond what the slice may take.
     fn row_before(&self, slice: &Slice, ue: u32) -> &[i16] {
         self.row(if ue == slice.ues.start { 0 } else { ue })
     }
@@ -237,7 +234,6 @@ impl Knapsack {
     }
 
     /// Chooses for the UEs of `slice`, which gets `units` full units in `layer`.
-    /// 31. The same number in fewer units leaves more to others.
     fn pick(&mut self, slice: &Slice, mut layer: usize, units: u16) {
         let mut units = units;
         let last = self.row(slice.ues.end);
@@ -256,7 +252,6 @@ impl Knapsack {
 
     /// The choice of `ue` that leads to its row's value for `units` units in `layer`: SDUs, full
     /// units, and whether it uses the short one; none when the value does not need this UE.
-    /// 34. Beside the short unit, only what was impossible without it.
     fn choice_of(
         &self,
         slice: &Slice,
@@ -336,7 +331,6 @@ impl Knapsack {
     }
 
     /// Finds the steps that led to the best value, last slice first, and picks inside those slices.
-    /// 37. The fewest units that reach what `step` does, together with the slices before this one.
     fn pick_across(&mut self, width: usize) {
         let stride = width * self.layers;
         let (mut layer, mut units) = (self.layers - 1, width - 1);
@@ -415,7 +409,6 @@ fn relax_beside_short(new: &mut [i16], old: &[i16], needed: usize, choices: &[Ch
 
 /// Writes the needed part of `new`: the values of `upon`, or of itself, raised by `choices` on
 /// `from`, `N` units at a time.
-/// 42. Later chunks need more still.
 #[inline]
 fn raise_lanes<const N: usize>(
     new: &mut [i16],

@@ -39,7 +39,6 @@ impl Quanta {
 
     /// Algorithm 4, line 1: credits every slice its share of the `rbs` blocks of a slot in which a
     /// UE needs `least` blocks to send anything.
-    /// 7. A lower limit would let nobody borrow enough to send anything.
     pub(super) fn credit(&mut self, rbs: u16, least: u16) {
         let rbs = i64::from(rbs);
         // A lower limit would let nobody borrow what it takes to send at all.
@@ -126,8 +125,6 @@ impl Quanta {
     }
 
     /// Takes `amount` off the highest quanta, levelling them, but none below `floor`.
-    /// 18. At the price `above` the first `n` become equal to the next; stop when the amount is
-    ///     used up before that.
     fn lower_highest(&mut self, amount: i64, floor: i64) {
         let Self { quanta, order, .. } = self;
         if amount == 0 {

@@ -58,9 +58,6 @@ fn value(scheduler: &Eqp, quanta: &Quanta) -> i64 {
 }
 
 /// Slots until the one SDU of each of four queues is complete, summed over the four.
-/// 6. A unit smaller than in the previous slot makes the limit smaller; quanta return to it as they
-///    are used.
-/// 8. The remainder goes to the first of the equal ones.
 fn four_queues(scheduler: &mut dyn RbScheduler) -> usize {
     let ues = (0..4).map(|i| Ue::new(i, i as u16, 100, vec![vec![400]])).collect();
     let mut cell = Cell::new(4, 1, ues);

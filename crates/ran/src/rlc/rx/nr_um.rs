@@ -105,8 +105,6 @@ impl NrUm {
     }
 
     /// True when the segment continues what arrived in order, and nothing else is held.
-    /// 14. RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is outside
-    ///     the window is ahead of it.
     #[inline]
     fn continues(&self, sn: u32, part: &Part) -> bool {
         sn == self.next
@@ -183,7 +181,6 @@ impl NrUm {
     }
 
     /// Adds the segment to its SDU; true unless it is a duplicate or a contradiction.
-    /// 19. Another SDU under the same SN: so much was lost that the SNs wrapped.
     fn store(&mut self, at: u32, part: &Part, sink: &mut impl SduSink) -> bool {
         let ring = self.ring.get_or_insert_default();
         let Some(sdu) = ring.hold(at) else { return false };

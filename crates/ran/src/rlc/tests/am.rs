@@ -26,8 +26,6 @@ impl Bearer {
     }
 
     /// A report of the receiver, and the SDUs it acknowledges.
-    /// 3. SDU 0 in four segments of 25 bytes, the second of them lost; SDUs 1 to 3 and the start of
-    ///    SDU 4 are lost.
     fn report(&mut self, now: Instant) -> (StatusPdu, Vec<u64>) {
         let status = self.rx.status(now, u32::MAX).expect("a report is due").clone();
         let mut acked = Vec::new();
@@ -165,7 +163,6 @@ fn sdus_in_the_part_of_a_pdu_that_came_are_delivered_at_once_in_lte() {
 }
 
 /// The SDUs given up because of the last report or timeout.
-/// 7. NR repeats the last SDU; LTE the PDU, which has both.
 fn given_up(tx: &RlcTx) -> Vec<u64> {
     let mut list = Vec::new();
     tx.given_up(|sdu| list.push(sdu.0));

@@ -240,7 +240,6 @@ fn named(status: &StatusPdu, base: u64, mask: u64, oracle: &Oracle) -> Vec<(u64,
 
 /// Segments of SDUs 0, 1, 2, ... some of them lost, late or duplicated, and the waits between them.
 /// None is later than 30 SDUs, so that it lies within half of the smallest SN space.
-/// 12. Now and then, a step back to something lost.
 fn traffic(count: u64) -> impl Strategy<Value = Vec<(Segment, u64)>> {
     let cuts = prop::collection::vec(prop::collection::vec(1..9u32, 2..5), count as usize);
     cuts.prop_flat_map(move |cuts| {

@@ -218,7 +218,6 @@ const PATIENCE: usize = 400_000;
 
 /// Everything sent arrives, is delivered once (in order in LTE, and above PDCP) and acknowledged
 /// once, and nothing remains.
-/// 8. The last grants are large, so that SDUs beyond the reach of SO get through.
 fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed: u64) {
     let mut world = World::new(mode, sizes, air, seed);
     let all: Vec<u64> = (0..sizes.len() as u64).collect();

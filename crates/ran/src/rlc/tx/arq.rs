@@ -215,7 +215,6 @@ impl<T> Arq<T> {
 
     /// True when it acknowledges nothing unsent, and its NACKs ascend and are below ACK_SN. TS
     /// 38.322 v17 clause 5.6.1.
-    /// 26. The next NACK must not precede this position: SN, then byte.
     fn is_sound(&self, status: &StatusPdu, acked_to: u32) -> bool {
         if acked_to as usize > self.ring.len() || !self.sn.contains(status.ack_sn) {
             return false;

@@ -6,7 +6,6 @@ use crate::pdu::{Part, PduHeader, SduHandle, SduSource, SegmentInfo, TbContent};
 use crate::rlc::sn::SnSpace;
 
 /// The largest offset at which a segment can start: SO has 16 bits.
-/// 5. What is left must start at an offset that SO can hold.
 const MAX_SO: u32 = 65_535;
 
 /// Bytes `start..end` of an SDU of `size`.

@@ -11,9 +11,6 @@ use crate::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_base::{Ratio, Rng};
 
 /// An LTE cell of 25 blocks in which a tenth of the transport blocks must be sent again.
-/// 2. What fills a slot without a list fills it with one too.
-/// 3. When none can fail, slots in which every UE has one small SDU take a shorter path. An SDU of
-///    300 B must be segmented, which TM cannot do.
 fn lossy(mode: RlcModeConfig) -> StackConfig {
     let mut config = bytes(1, vec![ue(&[0]), ue(&[0, 1])]);
     config.mac.slot = poll(1_000, 0);

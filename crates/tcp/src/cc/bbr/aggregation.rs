@@ -63,7 +63,6 @@ impl Bbr {
     }
 
     /// Segments to add to cwnd, once the pipe has been full.
-    /// 9. 15 ms at 1 MB/s are 15 kB: the rate has just caught up, so a new epoch begins.
     pub(super) fn aggregation_segments(&self, bandwidth: u64) -> u64 {
         if !self.ack_aggregation || !self.full_pipe.reached {
             return 0;

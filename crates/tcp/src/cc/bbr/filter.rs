@@ -21,8 +21,6 @@ impl WindowedMax {
     }
 
     /// Adds `value` of `round`; samples more than `window` rounds old expire.
-    /// 5. A quarter of the window has passed without a second best: take it from the second
-    ///    quarter.
     pub(super) fn update(&mut self, window: u64, round: u64, value: u64) {
         let new = Sample { round, value };
         let best = &mut self.best;

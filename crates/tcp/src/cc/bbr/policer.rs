@@ -118,9 +118,6 @@ impl Bbr {
     }
 
     /// Counts a timeout as a loss that ends a round.
-    /// 12. A new interval begins where the last one ended.
-    /// 13. A first rate has no earlier one to agree with, even within 500 B/s of zero.
-    /// 14. The timeout ends a round.
     pub(super) fn sample_policer_at_timeout(&mut self, event: &Congestion) {
         self.take_point(&Point {
             now: event.now,

@@ -72,8 +72,6 @@ mod tests {
     }
 
     /// An RTT of 50 ms measured at 1 s, by a flow that has filled the pipe.
-    /// 5. Exactly ten seconds are not too long. An acknowledgement that may have been delayed does
-    ///    not count.
     fn measured() -> Bbr {
         let mut bbr = control(&BbrConfig::default());
         (bbr.min_rtt, bbr.min_rtt_at) = (Some(Duration::from_millis(50)), at(1000));

@@ -76,7 +76,6 @@ mod tests {
 
     /// The window, and whether it is settled, when `state` follows `previous`: 3 segments of 40 are
     /// lost, one is acknowledged, 20 are in flight.
-    /// 8. Recovery begins with nothing in flight: the window is what is acknowledged.
     fn after(
         previous: RecoveryState,
         state: RecoveryState,

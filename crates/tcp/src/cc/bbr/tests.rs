@@ -7,10 +7,6 @@ pub(super) fn control(config: &BbrConfig) -> Bbr {
 
 /// A path with no queue below its capacity: one acknowledgement per segment, at `rate` bytes per
 /// second.
-/// 1. Fourteen segments are acknowledged together, about every 10 ms.
-/// 3. So old that any sample replaces it.
-/// 4. A sample equal to the maximum replaces it, so that it does not age.
-/// 5. Twice 34.5 segments, rounded up, plus three bursts of one, made even: 74.
 struct Path {
     now: Instant,
     delivered: u64,

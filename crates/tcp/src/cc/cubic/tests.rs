@@ -129,13 +129,6 @@ fn hystart_plus_plus_grows_at_a_quarter_after_a_rise_and_by_eight_segments_at_mo
         }
     }
     // Eight and seven whole segments, then quarters from the eighth sample of the second round on.
-    // 5. Two segments add twice as much; 200 on a window of 100 add no more than the whole share.
-    // 6. The target is between the window and half more than it (section 4.2).
-    // 9. An estimate above the curve but below the window does not lower the window.
-    // 10. When both are equal the window follows the curve.
-    // 11. In slow start more than half of the window must be used; later all of it.
-    // 12. An acknowledgement train longer than half the smallest RTT of 50 ms, from 16 segments on.
-    // 13. A flow exactly at the last maximum has regained it.
     assert_eq!(c.cwnd(), (18 + 8 + 7) * MSS + MSS / 4);
 }
 

@@ -75,7 +75,6 @@ impl Pair {
     }
 
     /// Runs the earliest event: a segment or an acknowledgement arrives, or a timer fires.
-    /// 4. BBR, which paces and samples, never takes the fast path.
     fn step(&mut self) {
         let first = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
         let due = [

@@ -100,8 +100,6 @@ fn ours(queues: &[(usize, Vec<u32>)], rbs: u16) -> usize {
 }
 
 /// Queues that are alone in their UE or share it with another.
-/// 10. What "4th queue, 2 blocks left" adds is memoised on a visit when UE 1 had no group yet: one
-///     SDU for a group. Once the 3rd queue has a group of UE 1, half of it free, it is two.
 fn queues<const N: usize>(of: [(usize, &[u32]); N]) -> Vec<(usize, Vec<u32>)> {
     of.map(|(ue, sdus)| (ue, sdus.to_vec())).to_vec()
 }
