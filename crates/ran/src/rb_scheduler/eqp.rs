@@ -272,7 +272,7 @@ impl Eqp {
             let Some(needed) = sizes.rbs(u64::from(least[sdus])) else { continue };
             let (plain, beside) =
                 (needed.div_ceil(size), needed.saturating_sub(free.short()).div_ceil(size));
-            let short = picked.short && free.short() > 0 && beside < plain;
+            let short = picked.short && beside < plain;
             let full = if short { beside } else { plain };
             let rbs = full * size + if short { free.short() } else { 0 };
             if full <= free.full() && rbs <= budget {

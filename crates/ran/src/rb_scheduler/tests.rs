@@ -274,6 +274,18 @@ fn a_fixed_partition_gives_whole_groups_and_the_short_one_to_the_first_slice_tha
 }
 
 #[test]
+fn a_fixed_partition_withholds_blocks_only_while_somebody_needs_more() {
+    let mut scheduler =
+        FixedPartition::new(&FixedPartitionConfig {}, &shares(&[0.5, 0.5])).expect("sound");
+    let mut out = RbAllocation::default();
+    for (bytes, given, withheld) in [(500, 5, 0), (501, 5, 5), (100, 1, 0)] {
+        let mut cell = Cell::new(10, 1, vec![Ue::new(0, 0, 100, vec![vec![bytes]])]);
+        step(&mut scheduler, &mut cell, &mut out);
+        assert_eq!((out.grant(0).rbs, out.withheld()), (given, withheld), "{bytes} B");
+    }
+}
+
+#[test]
 fn proportional_fair_serves_the_ue_that_has_had_least_of_what_it_could_have() {
     // One UE carries ten times the bytes of the other in a block: both get half of the slots.
     let ue = |i, per_rb| Ue::new(i, 0, per_rb, vec![vec![10_000_000]]);
@@ -458,6 +470,25 @@ fn a_users_own_scheduler_hears_everything_through_the_check_and_has_defaults() {
     }
 }
 
+#[cfg(debug_assertions)]
+#[test]
+fn those_that_can_be_compared_have_a_twin_of_their_kind() {
+    for config in RbSchedulerConfig::all() {
+        let inner = AnyRbScheduler::new(&config, &[Ratio(1.0)]).expect("defaults are sound");
+        let twin = CheckedRbScheduler::new(inner).twin();
+        let same = match (&config, &twin) {
+            (RbSchedulerConfig::RoundRobin(_), Some(AnyRbScheduler::RoundRobin(_)))
+            | (RbSchedulerConfig::ProportionalFair(_), Some(AnyRbScheduler::ProportionalFair(_)))
+            | (RbSchedulerConfig::FixedPartition(_), Some(AnyRbScheduler::FixedPartition(_))) => {
+                true
+            }
+            (RbSchedulerConfig::Eqp(_), None) => true,
+            _ => false,
+        };
+        assert!(same, "{config:?}");
+    }
+}
+
 #[test]
 fn a_sole_ue_that_is_given_what_is_not_there_is_stopped() {
     for given in [units(8, 2), units(5, 1), units(7, 2).without(1), units(3, 2)] {
@@ -502,6 +533,10 @@ fn a_mean_rate_decays_with_time_and_gains_what_was_sent_over_the_window() {
     serve(&mut scheduler, 100, 0, 1000);
     assert_eq!([first(&mut scheduler, at(100), 99), first(&mut scheduler, at(100), 101)], [0, 1]);
     assert_eq!([first(&mut scheduler, at(150), 99), first(&mut scheduler, at(150), 101)], [0, 1]);
+    // A byte in 100 ms is a mean of 10 B/s.
+    let mut sparse = ProportionalFair::new(&config, &[Ratio(1.0)]).expect("sound");
+    serve(&mut sparse, 0, 0, 1);
+    assert_eq!([first(&mut sparse, at(0), 9), first(&mut sparse, at(0), 11)], [0, 1]);
     // Another 1000 B at once double the mean.
     serve(&mut scheduler, 100, 0, 1000);
     assert_eq!([first(&mut scheduler, at(100), 49), first(&mut scheduler, at(100), 51)], [0, 1]);

@@ -120,3 +120,18 @@ fn push_prefix(to: &mut Vec<u32>, sdus: &[u32], most: u32) {
     }
     to.truncate(start + fits);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_that_of_all_tables() {
+        let chains = Chains {
+            rows: Vec::with_capacity(3),
+            spans: Vec::with_capacity(5),
+            prefix: Vec::with_capacity(7),
+        };
+        assert_eq!(chains.memory(), 3 * 4 + 5 * 8 + 7 * 4);
+    }
+}

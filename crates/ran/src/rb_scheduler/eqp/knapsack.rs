@@ -288,7 +288,7 @@ impl Knapsack {
                 let mut reached = 0;
                 for (units, (&sdus, &plain)) in (0..).zip(of(layer).iter().zip(of(0))) {
                     // Beside the short unit only what could not be had without it.
-                    if sdus > reached && (layer == 0 || sdus > plain || units > slice.most) {
+                    if sdus > reached && (layer == 0 || sdus > plain) {
                         let value = f64::from(sdus) * (SDU + slice.quantum);
                         steps.push(Step { value, units, short: layer == 1 });
                         reached = sdus;
@@ -444,5 +444,23 @@ fn raise(best: &mut [f64], from: &[f64], value: f64) {
     for (best, &from) in best.iter_mut().zip(from) {
         let raised = from + value;
         *best = if raised > *best { raised } else { *best };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_that_of_all_tables() {
+        let knapsack = Knapsack {
+            rows: Vec::with_capacity(3),
+            values: Vec::with_capacity(5),
+            choices: Vec::with_capacity(7),
+            steps: Vec::with_capacity(11),
+            spans: Vec::with_capacity(13),
+            ..Knapsack::default()
+        };
+        assert_eq!(knapsack.memory(), 3 * 2 + 5 * 8 + 7 * 6 + 11 * 16 + 13 * (8 + 4));
     }
 }

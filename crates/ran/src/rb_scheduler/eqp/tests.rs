@@ -192,6 +192,10 @@ fn inflation_follows_the_three_formulas() {
         quanta.inflation(0) as f64 / quanta::INFLATION_ONE as f64
     };
     let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
+    for inflation in [EqpInflation::Added, EqpInflation::Clamped] {
+        let none = factor(inflation, 0);
+        assert_eq!(none.to_bits(), 1f64.to_bits(), "without debt SDUs are as large as they are");
+    }
     for debt in [0, 50, 80, 100, 150] {
         let x = f64::from(debt.min(100)) / 100.0;
         let printed = 5.0 * x * x * x * x * x;
@@ -354,7 +358,12 @@ fn what_is_done_beyond_whole_sdus_is_counted_and_tables_are_kept() {
         assert_eq!(out.withheld(), now);
     }
     let memory = scheduler.memory();
-    assert!(memory > 0);
+    let members = size_of::<u32>() * scheduler.members.capacity();
+    let parts = [scheduler.chains.memory(), scheduler.knapsack.memory(), members];
+    assert!(
+        parts.iter().all(|&bytes| bytes > 0) && memory == parts.iter().sum::<usize>(),
+        "{parts:?}"
+    );
     let mut cell = Cell::new(10, 1, vec![Ue::new(0, 0, 100, vec![vec![100_000]])]);
     serve(&mut scheduler, &mut cell, &mut out);
     assert_eq!(scheduler.memory(), memory);
@@ -401,6 +410,53 @@ fn the_short_last_group_finishes_an_sdu_that_two_groups_do_not() {
     let mut out = RbAllocation::default();
     let whole = serve(&mut eqp(EqpConfig::default(), &[1.0]), &mut cell, &mut out);
     assert_eq!((whole, out.grant(0).rbs, out.grant(1).rbs), (2, 3, 2));
+}
+
+/// Blocks that UEs of these slices, with an SDU each of so many blocks, are given of a slot with
+/// `rbs` blocks in groups of `size`; the last that comes is how many SDUs leave whole.
+fn given(of: &[f64], ues: &[(u16, u32)], (rbs, size): (u16, u16)) -> (Vec<u16>, usize) {
+    let ues =
+        (0..).zip(ues).map(|(i, &(slice, sdu))| Ue::new(i, slice, 100, vec![vec![100 * sdu]]));
+    let (mut cell, mut out) = (Cell::new(rbs, size, ues.collect()), RbAllocation::default());
+    let whole = serve(&mut eqp(EqpConfig::default(), of), &mut cell, &mut out);
+    (out.grants().iter().map(|grant| grant.rbs).collect(), whole)
+}
+
+#[test]
+fn of_as_many_sdus_those_in_the_fewest_units_leave_whole() {
+    // The rest is for the UE whose turn it is, or for the slice that comes first.
+    assert_eq!(given(&[1.0], &[(0, 3), (0, 1)], (3, 1)), (vec![2, 1], 1));
+    assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], (3, 1)), (vec![2, 1], 1));
+}
+
+#[test]
+fn the_short_group_is_for_what_could_not_be_had_without_it() {
+    assert_eq!(given(&[1.0], &[(0, 1)], (5, 2)), (vec![2], 1));
+    // Two groups each way: for the SDU of 3 blocks, or for one of them and the SDU of 1 block.
+    assert_eq!(given(&[0.5, 0.5], &[(0, 3), (1, 1)], (5, 2)), (vec![3, 2], 2));
+}
+
+#[test]
+fn wide_slots_are_worked_on_in_several_parts() {
+    // The knapsack hears of the last UE first: the best pair is found before the others come.
+    let ues = [(0, 145), (0, 140), (0, 130), (0, 120)];
+    let (rbs, whole) = given(&[1.0], &ues, (250, 1));
+    assert_eq!((rbs, whole), (vec![0, 0, 130, 120], 2));
+    let ues = [(0, 120), (0, 130), (0, 140), (0, 145)];
+    let (rbs, whole) = given(&[1.0], &ues, (250, 1));
+    assert_eq!((rbs, whole), (vec![120, 130, 0, 0], 2));
+}
+
+#[test]
+fn the_short_group_that_only_the_debt_of_a_slice_seemed_to_need_stays_free() {
+    // Both UEs have an SDU of one group. With 57.5 of 100 blocks of debt that of slice 0 seems to
+    // need 262 B: a group, and the last block.
+    let mut scheduler = eqp(EqpConfig::default(), &[0.5, 0.5]);
+    scheduler.quanta.charge(0, 60);
+    let ues = (0..2).map(|i| Ue::new(i, i as u16, 100, vec![vec![200]])).collect();
+    let mut out = RbAllocation::default();
+    let whole = serve(&mut scheduler, &mut Cell::new(5, 2, ues), &mut out);
+    assert_eq!((whole, out.grant(0).rbs, out.grant(1).rbs), (2, 2, 2));
 }
 
 #[test]
