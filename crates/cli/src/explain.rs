@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::args::Cli;
-use crate::terminal::print;
+use crate::terminal::{print, print_exact};
 use clap::CommandFactory;
 use justfull_report::{export, reference};
 use justfull_scenario::{library, near, schema};
@@ -25,11 +25,11 @@ pub(crate) fn show(name: &str) -> Result<(), Failure> {
     let names: Vec<&str> = library::SCENARIOS.iter().map(|(n, _)| *n).collect();
     let text = library::scenario(name)
         .ok_or_else(|| unknown(name, &names, "a scenario of `justfull list`"))?;
-    print(text)
+    print_exact(text)
 }
 
 pub(crate) fn schema() -> Result<(), Failure> {
-    print(&format!("{:#}\n", schema::schema()))
+    print_exact(&format!("{:#}\n", schema::schema()))
 }
 
 fn unknown(name: &str, known: &[&str], otherwise: &str) -> Failure {

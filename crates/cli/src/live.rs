@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::args::{LiveArgs, PaceArgs, ParityArgs, ScenarioArgs, command};
 use crate::compare::{self, load};
 use crate::results;
-use crate::terminal::{print, say};
+use crate::terminal::{print, print_exact, say};
 use justfull_base::{Duration, Instant};
 use justfull_lab::model::{Comparison, Group};
 use justfull_lab::parity::{self, Parity};
@@ -389,11 +389,11 @@ pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
     for method in methods {
         let chosen = choose(&args.file, (&args.scenario, &args.pace), method)?;
         let (parity, outcome) = compared(&chosen, args, &stop)?;
-        print(&if args.json {
-            json_line(&chosen, &parity, (&outcome, args.allow_late))?
+        if args.json {
+            print_exact(&json_line(&chosen, &parity, (&outcome, args.allow_late))?)?;
         } else {
-            page(&chosen, &parity, (&outcome, args.allow_late))
-        })?;
+            print(&page(&chosen, &parity, (&outcome, args.allow_late)))?;
+        }
         match judged(&outcome, args.allow_late) {
             Ok(()) => {
                 missed += parity.missed();

@@ -21,9 +21,10 @@ mod validate;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
+use justfull_report::table::printable;
 use std::fmt::Display;
 use std::process::ExitCode;
-use terminal::{print, say};
+use terminal::{print_exact, say};
 
 /// The program's version, with the commit that it was built from where that is known.
 pub(crate) const VERSION: &str = env!("JUSTFULL_VERSION");
@@ -59,7 +60,7 @@ impl Failure {
 /// anything.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    if error.use_stderr() && text.chars().any(|c| c.is_control() && c != '\n') {
+    if error.use_stderr() && printable(&text) != text {
         say(text.trim_end());
     } else {
         // A closed pipe is no error.
@@ -93,7 +94,7 @@ fn main() -> ExitCode {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "justfull", &mut script);
-            print(&String::from_utf8_lossy(&script))
+            print_exact(&String::from_utf8_lossy(&script))
         }
         Command::Man { out } => explain::man(out),
         Command::Reference { out } => explain::reference(out),

@@ -1,11 +1,17 @@
 //! Standard output and standard error.
 
 use crate::Failure;
-use justfull_report::table::printable;
+use justfull_report::table::{printable, printable_in_colour};
 use std::io::Write;
 
-/// Writes to standard output; a closed pipe is no error.
+/// Writes text for people to standard output. What names and files put into it reaches no terminal
+/// as a command.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_exact(&printable_in_colour(text))
+}
+
+/// Writes what programs read to standard output, as it is; a closed pipe is no error.
+pub(crate) fn print_exact(text: &str) -> Result<(), Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::Usage(format!("standard output: {e}")))

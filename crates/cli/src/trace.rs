@@ -2,7 +2,7 @@
 //! pictures.
 
 use crate::Failure;
-use crate::terminal::{print, say};
+use crate::terminal::{print, print_exact, say};
 use clap::{Args, Subcommand};
 use justfull_report::{export, figure, table};
 use justfull_trace::fit::{self, Over};
@@ -267,7 +267,8 @@ fn inform(args: &InfoArgs) -> Result<(), Failure> {
         );
     }
     if args.json {
-        return print(&infos.iter().map(|info| format!("{}\n", info.json())).collect::<String>());
+        let lines = infos.iter().map(|info| format!("{}\n", info.json()));
+        return print_exact(&lines.collect::<String>());
     }
     for (file, info) in args.files.iter().zip(&infos) {
         tell(file, &info.notes);

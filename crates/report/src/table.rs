@@ -8,7 +8,7 @@ mod traces;
 
 pub use methods::{methods, rest, wide};
 pub use parity::parity;
-pub use terminal::{notes, printable, terminal};
+pub use terminal::{notes, printable, printable_in_colour, terminal};
 pub use traces::traces;
 
 use comfy_table::Table;
@@ -242,6 +242,48 @@ mod tests {
         assert!(!plain.contains('\u{1b}'), "{plain}");
         assert!(plain.contains("Vanilla") && plain.contains("± "), "{plain}");
         assert!(terminal(&grid, Style { colour: true, width: None }).contains('\u{1b}'));
+    }
+
+    /// A character of each kind that a terminal obeys: C0, DEL, C1, separators, directions.
+    const COMMANDS: &str = "\r\u{1b}\u{7f}\u{9b}\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
+
+    #[test]
+    fn what_commands_a_terminal_is_printed_as_an_escape_and_the_rest_as_it_is() {
+        let harmless = "Größe 漢字 עברית – 5 µs\n e\u{301} \u{200d}";
+        assert_eq!(printable(harmless), harmless);
+        let shown = printable(COMMANDS);
+        let escapes: String = COMMANDS.chars().map(|c| c.escape_default().to_string()).collect();
+        assert_eq!((shown.as_ref(), shown.is_ascii()), (escapes.as_str(), true));
+        for (text, expected) in [
+            ("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"),
+            ("\u{1b}[mx\u{202e}", "\u{1b}[mx\\u{202e}"),
+            ("a\u{1b}[2J\u{1b}[", "a\\u{1b}[2J\\u{1b}["),
+            ("\u{7}\u{1b}]0;x\u{7}", "\\u{7}\\u{1b}]0;x\\u{7}"),
+        ] {
+            assert_eq!(printable_in_colour(text), expected);
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_table_commands_a_terminal() {
+        let grid = Grid {
+            header: vec![COMMANDS.into(), COMMANDS.into(), COMMANDS.into(), COMMANDS.into()],
+            rows: vec![Row {
+                cells: vec![COMMANDS.into(); 4],
+                kind: RowKind::Method,
+                note: COMMANDS.into(),
+            }],
+            numbers_from: 1,
+            notes: vec![COMMANDS.into()],
+        };
+        for width in [None, Some(30)] {
+            let style = Style { colour: false, width };
+            let text = terminal(&grid, style) + &notes([&grid], style);
+            let left: Vec<char> =
+                text.chars().filter(|c| *c != '\n' && COMMANDS.contains(*c)).collect();
+            assert_eq!(left, [], "{text}");
+            assert_eq!(text.contains("Too narrow for"), width.is_some());
+        }
     }
 
     #[test]

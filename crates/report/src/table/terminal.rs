@@ -7,16 +7,43 @@ use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, TableStyle,
 };
 
-/// `text` with its control characters as escapes, but for line feeds: what names and files hold
-/// reaches no terminal as a command.
+/// Whether `c` is a command to a terminal, or makes it show another order than is stored: control
+/// characters, separators of lines and paragraphs, and marks of direction (Unicode Standard Annex
+/// #9, sections 2.1 to 2.6).
+const fn commands(c: char) -> bool {
+    matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` with what commands a terminal as escapes, but for line feeds: what names and files hold
+/// is shown as it is stored, and changes nothing else on the screen.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let commands = |c: char| c.is_control() && c != '\n';
-    if !text.contains(commands) {
+    let hidden = |c: char| commands(c) && c != '\n';
+    if !text.contains(hidden) {
         return Cow::Borrowed(text);
     }
-    let one = |c: char| if commands(c) { c.escape_default().to_string() } else { c.to_string() };
+    let one = |c: char| if hidden(c) { c.escape_default().to_string() } else { c.to_string() };
     Cow::Owned(text.chars().map(one).collect())
+}
+
+/// As [`printable`], but leaves the colours and weights of [`terminal`] (`ESC [` digits and
+/// semicolons `m`).
+#[must_use]
+pub fn printable_in_colour(text: &str) -> Cow<'_, str> {
+    let Some((before, rest)) = text.split_once('\u{1b}') else { return printable(text) };
+    let mut shown = printable(before).into_owned();
+    for part in rest.split('\u{1b}') {
+        let end = part.strip_prefix('[').and_then(|codes| {
+            let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+            codes[end..].starts_with('m').then_some(end + 2)
+        });
+        let (colour, plain) = part.split_at(end.unwrap_or(0));
+        shown.push_str(if end.is_some() { "\u{1b}" } else { "\\u{1b}" });
+        shown.push_str(colour);
+        shown.push_str(&printable(plain));
+    }
+    Cow::Owned(shown)
 }
 
 /// Columns of a table of words where no terminal says how wide it is.
@@ -89,7 +116,9 @@ pub fn terminal(grid: &Grid, style: Style) -> String {
     if columns < grid.header.len() {
         lines.push("Too narrow for:".into());
         lines.extend(
-            grid.header[columns..].iter().map(|name| format!("  {}", name.replace('\n', " "))),
+            grid.header[columns..]
+                .iter()
+                .map(|name| format!("  {}", printable(&name.replace('\n', " ")))),
         );
     }
     lines.join("\n")
@@ -140,9 +169,8 @@ fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> 
             below += 1;
         }
         table.add_row(row.cells.iter().take(columns).enumerate().map(|(i, text)| {
-            // A name may hold what would move the cursor.
-            let cell =
-                Cell::new(text.replace(char::is_control, "\u{fffd}")).set_alignment(align(i));
+            // A name may hold what would move the cursor; a character for each keeps the width.
+            let cell = Cell::new(text.replace(commands, "\u{fffd}")).set_alignment(align(i));
             if style.colour { paint(cell, row.kind, Some(i) == verdict_column) } else { cell }
         }));
         below += 1;
