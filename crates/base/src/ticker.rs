@@ -184,8 +184,7 @@ impl Ticker {
     #[must_use]
     #[inline]
     pub fn first(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
-        // A busy layer asks for the tick after its last one: no need to work out how many were
-        // skipped.
+        // A busy layer asks for the tick after its last one: nothing was skipped, so no search.
         match self.at(from) {
             Some(at) if at > t || (!strictly && at == t) => (from, at),
             _ => self.search(from, t, strictly),
@@ -194,9 +193,9 @@ impl Ticker {
 
     fn search(&self, from: u64, t: Instant, strictly: bool) -> (u64, Instant) {
         let lag = fraction(t.since(Instant::ZERO + self.phase).as_nanos()) / self.period_ns;
-        // Ticks meant to be before `t` are over, but a late one may still come: up to a period
-        // later, and one more for the skew between the nominal period, which bounds the
-        // lateness, and the real one.
+        // A tick with a nominal time before `t` may still come late: up to one period later, and
+        // one more for the skew between the nominal period, which bounds the lateness, and the real
+        // one.
         let back = if matches!(self.lateness, Lateness::Uniform { .. }) { 2 } else { 0 };
         let mut k = whole(lag).saturating_sub(back).max(from);
         loop {

@@ -73,7 +73,7 @@ impl BitRate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // Up to 2 GB at once, 64 bits are enough and the division is several times faster.
+        // Below 2 GB, 64 bits are enough and the division is several times faster.
         if let Some(nanobits) = bytes.checked_mul(NANOBITS) {
             return Duration::from_nanos(nanobits.div_ceil(self.0));
         }

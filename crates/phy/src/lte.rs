@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn sizes_rise_with_either_index_but_for_the_odd_cell_and_the_step_back_to_256qam() {
-        // (6, 1) is too large by the table's own pattern, and I_TBS 26 was enlarged over 27 so that
-        // MCS 28 of 64QAM reaches the peak rate.
+        // The table itself breaks the pattern twice: (6, 1) is too large, and I_TBS 26 was enlarged
+        // over 27 so that MCS 28 of 64QAM reaches the peak rate.
         for i_tbs in 0..=MAX_I_TBS {
             for n_prb in 1..=MAX_PRBS {
                 let here = tbs_bits(i_tbs, n_prb);

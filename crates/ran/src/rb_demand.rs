@@ -179,7 +179,7 @@ impl RbDemand<'_> {
         let backlog =
             self.drbs_of(index).iter().fold(0, |sum: u64, drb| sum.saturating_add(drb.backlog));
         let (ue, all) = (&self.ues[index], self.units.rbs());
-        // A small backlog, as of a call, in one block.
+        // A small backlog, such as a call's, fits one block.
         if all > 0
             && (1..=u64::from(ue.tbs[1])).contains(&backlog)
             && ue.tbs[1] <= ue.tbs[usize::from(all.min(2))]

@@ -218,7 +218,7 @@ mod tests {
             assert_eq!(control.pacing_rate().is_some(), paces);
             assert_eq!((control.ssthresh(), control.in_slow_start()), (u64::MAX, true));
             assert_eq!(control.phase(), if paces { "startup" } else { "slow_start" });
-            // Eleven seconds without a smaller RTT: BBR holds data back to measure it anew.
+            // Eleven seconds without a smaller RTT: BBR holds data back to measure it again.
             for seconds in [1, 12] {
                 let now = Instant::ZERO + Duration::from_secs(seconds);
                 control.on_ack_with(|| AckSample { now, ..crate::testing::sample(1) });

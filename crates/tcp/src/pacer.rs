@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_late_burst_is_credited_with_at_most_half_of_its_time() {
-        // A segment takes a millisecond; bursts have two.
+        // A segment takes a millisecond; a burst has two.
         let rate = BitRate(1448 * 8_000);
         let released = |late_us: u64| {
             let mut pacer = Pacer::default();

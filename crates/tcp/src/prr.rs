@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn rfc_6937_section_3_1_a_single_loss_spreads_the_reduction_over_the_round() {
-        // Segment 0 of 20 is lost, two new ones have left: the third duplicate finds 18 in flight.
-        // 17 acknowledgements.
+        // Segment 0 of 20 is lost and two new ones have left: the third duplicate finds 18 in
+        // flight. 17 acknowledgements.
         for bound in [Bound::Crb, Bound::Ssrb, Bound::SafeAck] {
             let trace = run(&mut prr(bound, 10, 20, 18), 18, 17, false);
             let sent: Vec<u64> = trace.iter().map(|t| t.1).collect();
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_a_stall_kept_back_is_banked() {
-        // Delivered and not made use of: the sum may leave later (RFC 6937 section 4).
+        // Bytes delivered but not used may be sent later (RFC 6937 section 4).
         let mut prr = prr(Bound::Crb, 10, 20, 8);
         for _ in 0..4 {
             prr.on_ack(MSS, 4 * MSS, false);

@@ -288,9 +288,9 @@ impl Receiver {
             self.stats.ce_marks += 1;
             self.stats.ce_bytes += u64::from(segment.len);
         }
-        // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts, and so
-        // does one that is sent again since that acknowledgement was lost (the sender would
-        // else time its own silence).
+        // RFC 7323 section 4.3 (2): the first segment since the last acknowledgement counts. So
+        // does a repeated one whose acknowledgement was lost; otherwise the sender would time its
+        // own silence.
         if segment.seq <= self.last_ack && segment.sent_at >= self.ts_recent {
             self.ts_recent = segment.sent_at;
         }
@@ -360,8 +360,8 @@ impl Receiver {
     fn insert(&mut self, segment: &Segment) -> Option<SackBlock> {
         self.stats.out_of_order += 1;
         let new = SackBlock { start: segment.seq, end: segment.end() };
-        // The first range that ends at or after the new one's start: usually the last, which it
-        // continues.
+        // The first range that ends at or after the new one's start: usually the last, which the
+        // segment extends.
         let count = self.ranges.len();
         let at = match self.ranges.back() {
             Some(last) if last.end < new.start => count,
@@ -386,8 +386,7 @@ impl Receiver {
             }
             _ => {
                 if self.ranges.capacity() == 0 {
-                    // Room for a window's worth of gaps, so that a later episode of losses does not
-                    // allocate.
+                    // Room for a window's worth of gaps, so that later losses do not allocate.
                     self.ranges.reserve(FIRST_RANGES);
                 }
                 self.ranges.insert(at, new);
@@ -404,7 +403,7 @@ impl Receiver {
             if following.start > merged.end {
                 break;
             }
-            // What both held was counted twice.
+            // The overlap was counted twice.
             self.beyond -= merged.end.min(following.end) - following.start;
             merged.end = merged.end.max(following.end);
             self.ranges.remove(at + 1);

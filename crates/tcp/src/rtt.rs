@@ -54,9 +54,8 @@ impl RttEstimator {
             return;
         }
         let error = rtt.abs_diff(self.srtt);
-        // RFC 6298 (2.3) with beta = 1/4; a fall of the RTT counts for an eighth, since it does not
-        // endanger the timer (a fall would otherwise raise the timeout just when the queue
-        // drains).
+        // RFC 6298 (2.3) with beta = 1/4. A fall of the RTT counts for an eighth: it does not
+        // endanger the timer, and would otherwise raise the timeout just when the queue drains.
         if rtt < self.srtt && 4 * error > self.deviation {
             self.deviation = self.deviation - self.deviation / 32 + error / 8;
         } else {

@@ -336,8 +336,8 @@ impl Aqm for CoDel {
         if config.variant == Variant::Rfc8289 && unfinished == Unfinished::Entry {
             state.enter(&config, now);
         }
-        // An empty queue cannot be above the target (RFC 8289 section 5.6); the next packet will
-        // find itself below or start a new interval, and either leaves the dropping state.
+        // An empty queue cannot be above the target (RFC 8289 section 5.6). The next packet is
+        // below it or starts a new interval; both leave the dropping state.
         state.first_above_time = None;
         state.dropping = false;
     }
@@ -389,7 +389,8 @@ mod tests {
 
     #[test]
     fn exactly_one_mtu_behind_the_packet_is_exempt_and_a_byte_more_is_not() {
-        // RFC 8289 section 5.6: `bytes() <= maxpacket_`; the released program knows no exemption.
+        // RFC 8289 section 5.6: `bytes() <= maxpacket_`. The released program has no such
+        // exemption.
         let config = CoDelConfig::default();
         let above = |config: &CoDelConfig, behind| {
             let mut state = LaneState::default();
@@ -452,18 +453,18 @@ mod tests {
             steps.iter().filter(|ms| ask(codel, **ms, 50, ecn) == Verdict::Signal).count()
         };
         let steps = [0, 100, 100, 150, 200, 200, 250, 280];
-        // An entry at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on: each is followed
-        // by the packet that is delivered.
+        // Enters at 100 ms, drops at 200 ms and from 200 + 100 / sqrt(2) ms on; after each drop the
+        // next packet is delivered.
         assert_eq!(signals(&mut rfc, &steps, Ecn::NotEct), 3);
         assert_eq!(rfc.stats(), Stats { entries: 1, signals: 3, threshold_marks: 0 });
-        // Marked packets are delivered, so that the control law has fewer to look at; the threshold
-        // marks the rest.
+        // Marked packets are delivered, so the control law sees fewer; the threshold marks the
+        // rest.
         let mut marking = codel(Variant::Rfc8289);
         marking.config.ce_threshold = Duration::from_millis(1);
         assert_eq!(signals(&mut marking, &steps, Ecn::Ect0), 8);
         assert_eq!(marking.stats(), Stats { entries: 1, signals: 3, threshold_marks: 5 });
-        // Each drop of the released program takes two, the second without being looked at: at 100
-        // and 200 ms.
+        // Each drop of the released program takes two packets, the second unseen: at 100 and 200
+        // ms.
         let mut released = codel(Variant::T20Released);
         assert_eq!(signals(&mut released, &[0, 100, 100, 100, 150, 200, 200, 200], Ecn::NotEct), 4);
         assert_eq!(released.stats(), Stats { entries: 1, signals: 4, threshold_marks: 0 });
@@ -475,8 +476,7 @@ mod tests {
             let mut codel = codel(variant);
             assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
             codel.on_empty(at(60), 0);
-            // Deviation (e): there a queue that runs empty without a drop does not restart the
-            // interval.
+            // Deviation (e): a queue that runs empty without a drop does not restart the interval.
             let expected =
                 if variant == Variant::Rfc8289 { Verdict::Pass } else { Verdict::Signal };
             assert_eq!(ask(&mut codel, 110, 50, Ecn::NotEct), expected, "{variant:?}");
@@ -491,8 +491,8 @@ mod tests {
             assert_eq!(ask(&mut codel, 0, 50, Ecn::NotEct), Verdict::Pass);
             assert_eq!(ask(&mut codel, 100, 50, Ecn::NotEct), Verdict::Signal);
             codel.on_empty(at(100), 0);
-            // RFC 8289: entered with the last rate, 9 - 2. Deviation (e): the released program does
-            // not enter.
+            // RFC 8289 enters at the last rate, 9 - 2. Deviation (e): the released program does not
+            // enter.
             let count = if variant == Variant::Rfc8289 { 7 } else { 9 };
             let state = codel.lane_0;
             assert_eq!(

@@ -98,7 +98,7 @@ impl<D: Probe + Egress> Upward<'_, '_, D> {
 
     /// `sdu` will never be complete.
     pub(crate) fn lose(&mut self, sdu: SduHandle, reason: DropReason) {
-        // What has not left whole yet is told when its last byte has.
+        // An SDU that has not left completely is reported as lost when its last byte leaves.
         if let Some(packet) = self.sdus.lose(sdu) {
             self.exit.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
         }

@@ -83,7 +83,7 @@ impl Turns {
         }
         let capacity = match budget {
             SlotBudget::Shared(_) => shared,
-            // Where UEs differ, what was left is counted at the cell's own capacity.
+            // If UEs differ, what was left is counted at the cell's own capacity.
             SlotBudget::PerUe(left) => used + (left * shared as f64) as u64,
         };
         SlotUse { capacity, used }

@@ -259,7 +259,7 @@ mod tests {
         let mut p = usp(UspVariant::Published);
         p.occupancy = 3;
         p.on_poll(at(10), &poll(4, 50, 9));
-        // Exactly a slot after its start the period goes on; what was passed on in it counts.
+        // Exactly one slot after its start the period still runs; what was passed on in it counts.
         assert_eq!((p.counted, p.period_start), (4, at(0)));
         p.occupancy(at(10));
         assert_eq!((p.ticks, p.doubled, p.occupancy), (1, true, 6));

@@ -187,7 +187,7 @@ proptest! {
     fn it_does_what_the_standard_says_step_by_step(
         sn_bits in prop_oneof![Just(12_u8), Just(18)],
         t in 0..30u64,
-        // How far behind the newest, and milliseconds to the next step; SNs of 12 bits go round.
+        // How far behind the newest, and milliseconds to the next step; SNs of 12 bits wrap.
         steps in prop::collection::vec((0..40u64, 0..4u64, 1..60u64), 1..600),
     ) {
         let config = PdcpConfig { sn_bits, t_reordering: Duration::from_millis(t),

@@ -90,13 +90,13 @@ impl RbScheduler for ProportionalFair {
         let all = usize::from(units.rbs());
         self.order.clear();
         for (index, ue) in demand.ues.iter().enumerate() {
-            // A mean below one byte per second says nothing of the past: such UEs go by their rate
-            // alone.
+            // A mean below one byte per second says nothing of the past: only the current rate
+            // counts for such UEs.
             let metric = f64::from(ue.tbs[all]) / self.mean(ue.ue, demand.now).max(1.0);
-            // Positive numbers and their bits have one order.
+            // Positive floats sort like their bits.
             self.order.push((metric.to_bits(), Reverse(index as u32)));
         }
-        // A heap is made in one pass, and only those who are served are taken from it.
+        // A heap is built in one pass, and only the UEs that are served are popped.
         let mut heap = BinaryHeap::from(core::mem::take(&mut self.order));
         while units.count() > 0 {
             let Some((_, Reverse(index))) = heap.pop() else { break };

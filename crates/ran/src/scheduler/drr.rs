@@ -69,7 +69,8 @@ impl SdapScheduler for Drr {
         if !candidates.iter().any(|c| c.eligible) {
             return None;
         }
-        // Ends: an eligible queue gains at least 64 bytes a round, and a packet has at most 65 535.
+        // Terminates: an eligible queue gains at least 64 bytes a round, and a packet has at most
+        // 65 535.
         loop {
             let c = &candidates[self.turn];
             if c.eligible {

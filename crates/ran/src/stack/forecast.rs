@@ -31,7 +31,7 @@ impl Stack {
         let mut poll = sdap.first(now, strictly).1;
         let mut need = 0;
         let mut counted_pull = None;
-        // At one instant SDAP is before the UPF bottom-up and after it top-down.
+        // At one instant SDAP comes before the UPF bottom-up, and after it top-down.
         while poll < next_upf || (strictly && poll == next_upf) {
             let forecast = self.forecast(poll);
             let wanted = crate::limiter::clairvoyant_wanted(context, &forecast);

@@ -255,7 +255,7 @@ impl Bbr {
 
 /// `bytes` over `time`, per second, rounded down.
 fn bytes_per_second(bytes: u64, time: Duration) -> u64 {
-    // 2^33 x 10^9 is below 2^63: eight gigabytes in one sample are beyond any window.
+    // 2^33 x 10^9 is below 2^63, and no window delivers eight gigabytes in one sample.
     bytes.min(1 << 33) * 1_000_000_000 / time.as_nanos().max(1)
 }
 

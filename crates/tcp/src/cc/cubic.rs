@@ -229,7 +229,7 @@ impl CongestionController for Cubic {
         }
         self.before = self.curve;
         let curve = &mut self.curve;
-        // Section 4.7: the flow gives up a share when it did not regain its last maximum.
+        // Section 4.7: a flow that did not regain its last maximum gives up a share.
         curve.w_max = if self.fast_convergence && curve.cwnd < curve.w_max {
             curve.cwnd * (1.0 + self.beta) / 2.0
         } else {

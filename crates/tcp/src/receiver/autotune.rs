@@ -71,7 +71,7 @@ impl Autotune {
             return None;
         }
         let mut wanted = 2 * copied + SLACK * len;
-        // Saturated it is far above the maximum that it is cut to.
+        // If saturated, it is still far above the maximum that caps it.
         if let Some(rise) = wanted.saturating_mul(copied - self.space).checked_div(self.space) {
             wanted = wanted.saturating_add(rise.saturating_mul(2));
         }

@@ -71,7 +71,8 @@ impl Sender {
     fn step_f_rto(&mut self, now: Instant, advanced: bool, new: bool) {
         match self.f_rto {
             FRto::First if advanced => {
-                // 2A: all is acknowledged. Without new data to send, nothing can be told apart.
+                // 2A: all is acknowledged. Without new data to send, the two cases cannot be told
+                // apart.
                 let point = self.board.nxt();
                 let possible = self.unsent_bytes() > 0 && self.window_end > point;
                 let go_on = self.board.una() < self.recovery_point && possible;
@@ -80,8 +81,8 @@ impl Sender {
             }
             FRto::Second { point, .. } if advanced || new => {
                 self.f_rto = FRto::Off;
-                // 3A: what was sent after is there and what was sent before is not. 3B: originals
-                // still arrive.
+                // 3A: data sent later has arrived and data sent before has not. 3B: originals still
+                // arrive.
                 if self.board.fack() <= point && self.state == RecoveryState::Loss {
                     self.undo(now, 0);
                 }

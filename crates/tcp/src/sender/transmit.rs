@@ -168,8 +168,8 @@ impl Sender {
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);
         if self.board.is_front(serial) {
-            // The timer measures this copy now: with seconds of queue it would otherwise fire
-            // before it can arrive.
+            // The timer now measures this copy: with seconds of queue it would otherwise fire
+            // before the copy can arrive.
             self.rto_deadline = now + self.rtt.rto();
             if self.unjudged && self.first_retransmission.is_none() {
                 self.first_retransmission = Some(now);

@@ -41,7 +41,7 @@ impl Quanta {
     /// UE needs `least` blocks to send anything.
     pub(super) fn credit(&mut self, rbs: u16, least: u16) {
         let rbs = i64::from(rbs);
-        // A lower limit would let nobody borrow what it takes to send at all.
+        // A lower limit would let nobody borrow enough to send anything.
         self.limit_rbs = i64::from(self.config.quantum_limit).max(i64::from(least));
         for (quantum, share) in self.quanta.iter_mut().zip(&self.shares) {
             *quantum += match self.config.credit {
@@ -133,8 +133,8 @@ impl Quanta {
         order.clear();
         order.extend(0..quanta.len() as u32);
         order.sort_unstable_by_key(|&i| (core::cmp::Reverse(quanta[i as usize]), i));
-        // The first `n` can be made equal to the next at the price `above`; stop where the amount
-        // ends before.
+        // At the price `above` the first `n` become equal to the next; stop when the amount is used
+        // up before that.
         let (mut above, mut sum, mut n) = (0, 0, 0_u32);
         while let Some(&slice) = order.get(n as usize) {
             sum += quanta[slice as usize];

@@ -131,7 +131,7 @@ impl NrUm {
         if !self.sn.contains(sn) {
             return false;
         }
-        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is not in the
+        // RX_Next_Highest - UM_Window_Size <= SN < RX_Next_Reassembly is stale; what is outside the
         // window is ahead of it.
         let behind = self.sn.distance(sn, self.highest);
         let is_ahead = behind == 0 || behind > self.sn.window();
@@ -184,7 +184,7 @@ impl NrUm {
     fn store(&mut self, at: u32, part: &Part, sink: &mut impl SduSink) -> bool {
         let ring = self.ring.get_or_insert_default();
         let Some(sdu) = ring.hold(at) else { return false };
-        // Another SDU under the same SN: so much was lost that the numbers went round.
+        // Another SDU under the same SN: so much was lost that the SNs wrapped.
         if !sdu.runs.is_empty() && sdu.handle != part.sdu {
             sink.abandon(sdu.handle);
             sdu.runs.clear();

@@ -98,8 +98,8 @@ fn a_lost_sdu_is_reported_and_sent_again_in_smaller_pieces() {
 #[test]
 fn a_report_names_the_bytes_that_miss() {
     let mut bearer = Bearer::new(&nr_am(), &[100; 6]);
-    // SDU 0 in four segments of 25 bytes, of which the second is lost; SDUs 1 to 3 and the start of
-    // SDU 4 are lost.
+    // SDU 0 in four segments of 25 bytes, the second of them lost; SDUs 1 to 3 and the start of SDU
+    // 4 are lost.
     let made: Vec<TbContent> =
         [27, 29, 29, 29, 306, 52, 300].iter().map(|&grant| bearer.pull(ms(0), grant)).collect();
     for i in [0, 2, 3, 6] {
@@ -184,7 +184,7 @@ fn an_unanswered_poll_is_repeated_until_the_threshold_says_so() {
             let again = bearer.pull(ms(45 * k), 1000);
             assert_eq!(polls(&again), [true], "the last one carries the poll");
         }
-        // In NR the last SDU is repeated; in LTE the PDU, which has both.
+        // NR repeats the last SDU; LTE the PDU, which has both.
         let last = if config.generation == Generation::Nr { vec![1] } else { vec![0, 1] };
         assert_eq!(
             reached,

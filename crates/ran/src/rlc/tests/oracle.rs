@@ -314,7 +314,7 @@ proptest! {
         traffic in traffic(90),
         t in prop_oneof![Just(7_u64), Just(80)],
         sn_bits in prop_oneof![Just(12_u8), Just(18)],
-        // A step back to what was lost, now and then.
+        // Now and then, a step back to something lost.
         again in prop::collection::vec(0..1000usize, 300),
     ) {
         let config = AmConfig { sn_bits, t_reassembly: Duration::from_millis(t), ..nr_am() };

@@ -223,7 +223,7 @@ fn survives(mode: &RlcModeConfig, sizes: &[u32], grants: &[u32], air: Air, seed:
     let all: Vec<u64> = (0..sizes.len() as u64).collect();
     for k in 0.. {
         assert!(k < PATIENCE, "{} of {} acknowledged", world.acked.len(), all.len());
-        // The last grants are large, so that the SDUs beyond the reach of SO get through.
+        // The last grants are large, so that SDUs beyond the reach of SO get through.
         let grant = if k > 2000 { 70_000 } else { grants[k % grants.len()] };
         world.step(grant);
         if world.acked.len() == all.len() {

@@ -219,7 +219,7 @@ impl<T> Arq<T> {
         if acked_to as usize > self.ring.len() || !self.sn.contains(status.ack_sn) {
             return false;
         }
-        // What comes next must not be before this place: SN, then byte.
+        // The next NACK must not precede this position: SN, then byte.
         let mut least = (0, 0);
         status.nacks.iter().all(|nack| {
             let first = self.sn.distance(self.base, nack.sn);

@@ -39,7 +39,7 @@ pub(super) fn cut(
     if rest <= room && (start, end) != (0, size) {
         return Some((header, end));
     }
-    // What is left for later must start at a place that SO can name.
+    // What is left must start at an offset that SO can hold.
     let len = room.min(rest - 1).min(MAX_SO.saturating_sub(start));
     (len > 0).then_some((header, start + len))
 }

@@ -100,7 +100,7 @@ mod tests {
         let mut bbr = measured();
         assert_eq!(acked(&mut bbr, 1_000_000, 10_000), (10_000, [10_000, 0]));
         assert_eq!(acked(&mut bbr, 1_004_000, 5000), (15_000, [11_000, 0]));
-        // 15 ms at 1 MB/s are 15 kB: the rate has just caught up, and a new epoch begins.
+        // 15 ms at 1 MB/s are 15 kB: the rate has just caught up, so a new epoch begins.
         assert_eq!(acked(&mut bbr, 1_015_000, 3000), (3000, [11_000, 0]));
         assert_eq!(acked(&mut bbr, 1_016_000, 12_000), (15_000, [14_000, 0]));
         // No more than the window.

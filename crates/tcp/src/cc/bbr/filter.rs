@@ -41,7 +41,8 @@ impl WindowedMax {
                 *best = [best[1], best[2], new];
             }
         } else if best[1].round == best[0].round && age > window / 4 {
-            // A quarter has passed without a second best: take one from the second quarter.
+            // A quarter of the window has passed without a second best: take it from the second
+            // quarter.
             best[1] = new;
             best[2] = new;
         } else if best[2].round == best[1].round && age > window / 2 {

@@ -189,7 +189,7 @@ mod tests {
             let end = point(1_000_000 + us, 9000 + delivered, 800 + lost, new_losses);
             policer.sample(&end, false);
             assert!(!policer.used, "one interval is not enough");
-            // A new interval begins where the last one has ended.
+            // A new interval begins where the last one ended.
             if policer.since == end.now {
                 let state = (policer.rounds, policer.delivered, policer.lost);
                 assert_eq!(state, (0, 9000 + delivered, 800 + lost));
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(ended(4, 1000, 25_600, 5000, true), (25_600_000, true));
         assert_eq!(ended(4, 999, 25_600, 5000, true), (0, false), "less than a millisecond");
         assert_eq!(ended(4, 10_000, 0, 5000, true), (0, false), "nothing was delivered");
-        // A first rate within 500 B/s of none agrees with nothing.
+        // A first rate has no earlier one to agree with, even within 500 B/s of zero.
         assert_eq!(ended(4, 1_000_000, 256, 256, true), (256, true));
     }
 
@@ -274,7 +274,7 @@ mod tests {
             let mut event = testing::timeout(7000, false);
             event.lost_total = 300;
             bbr.on_congestion(&event);
-            // It ends a round.
+            // The timeout ends a round.
             assert!(bbr.round_start && bbr.policer.rounds == u32::from(bbr.policer.sampling));
         };
         assert_eq!(begun(true, &acked(0)), None);

@@ -98,7 +98,7 @@ mod tests {
             [kept(2000, 49, true), kept(2000, 50, false), kept(2000, 51, false)],
             [false, true, true]
         );
-        // Exactly ten seconds are not too long; an acknowledgement that may have been delayed does
+        // Exactly ten seconds are not too long. An acknowledgement that may have been delayed does
         // not count.
         assert_eq!(
             [kept(11_000, 51, false), kept(11_001, 51, false), kept(11_001, 51, true)],

@@ -118,7 +118,7 @@ mod tests {
         sample.in_flight = 0;
         assert!(!bbr.recover_or_restore(&sample));
         assert_eq!(bbr.cwnd, MSS);
-        // Recovery that begins with nothing in flight: what is acknowledged.
+        // Recovery begins with nothing in flight: the window is what is acknowledged.
         bbr.conservation.previous = Open;
         sample.acked = 3 * MSS;
         assert!(bbr.recover_or_restore(&sample));

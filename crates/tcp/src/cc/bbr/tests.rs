@@ -143,7 +143,7 @@ fn aggregated_acknowledgements_raise_the_window_only_when_the_switch_is_on() {
         let mut path = Path::new(2_000_000, 50);
         for i in 0..8000u64 {
             let mut sample = path.sample(100_000);
-            // Fourteen segments are acknowledged together, once in about 10 ms.
+            // Fourteen segments are acknowledged together, about every 10 ms.
             sample.now = Instant::from_nanos(sample.now.as_nanos() / 10_000_000 * 10_000_000);
             sample.acked = MSS;
             bbr.on_ack(&sample);
@@ -250,7 +250,7 @@ fn a_sample_that_the_application_limited_counts_only_where_it_is_not_lower() {
         [(true, 49_999, 1_000_000), (true, 60_000, 1_200_000), (false, 49_999, 999_980)]
     {
         let mut bbr = measured(Mode::ProbeBw);
-        // So old that any sample takes its place.
+        // So old that any sample replaces it.
         bbr.round = 50;
         bbr.next_round = u64::MAX;
         bbr.update_bandwidth(&AckSample {
@@ -261,7 +261,7 @@ fn a_sample_that_the_application_limited_counts_only_where_it_is_not_lower() {
         });
         assert_eq!(bbr.bandwidth.get(), expected);
     }
-    // Equal to the maximum, it takes its place and keeps it from ageing.
+    // A sample equal to the maximum replaces it, so that it does not age.
     let mut bbr = measured(Mode::ProbeBw);
     (bbr.round, bbr.next_round) = (9, u64::MAX);
     bbr.update_bandwidth(&AckSample {
@@ -314,7 +314,7 @@ fn the_window_grows_by_what_is_acknowledged_up_to_its_target_once_the_pipe_was_f
         bbr.update_cwnd(&AckSample { delivered, ..testing::sample(2 * MSS) }, 1_000_000);
         bbr.cwnd
     };
-    // Twice 34.5 segments, in whole ones, and three bursts of one, made even: 74.
+    // Twice 34.5 segments, rounded up, plus three bursts of one, made even: 74.
     assert_eq!([grown(true, 70 * MSS, 0), grown(true, 73 * MSS, 0)], [72 * MSS, 74 * MSS]);
     assert_eq!(grown(true, 90 * MSS, 0), 74 * MSS);
     let late = 10 * MSS;

@@ -184,10 +184,10 @@ fn an_acknowledged_segment_moves_the_window_by_its_share_of_the_way_to_the_curve
     // = 2 s.
     let mut c = avoiding(100.0);
     assert!(near(acked(&mut c, 3500, 500, MSS), 100.0 + 0.4 / 100.0));
-    // Two segments, twice the share; 200 of a window of 100 no more than all of it.
+    // Two segments add twice as much; 200 on a window of 100 add no more than the whole share.
     assert!(near(acked(&mut avoiding(100.0), 3500, 500, 2 * MSS), 100.0 + 0.4 / 100.0 * 2.0));
     assert!(near(acked(&mut avoiding(100.0), 3500, 500, 200 * MSS), 100.4));
-    // The target is at least the window and at most half more (section 4.2).
+    // The target is between the window and half more than it (section 4.2).
     assert!(near(acked(&mut avoiding(100.0), 1000, 100, MSS), 100.0));
     assert!(near(acked(&mut avoiding(100.0), 61_000, 500, 100 * MSS), 150.0));
 }
@@ -202,11 +202,11 @@ fn w_est_grows_by_alpha_for_each_window_and_as_reno_from_the_window_before_the_r
         let cwnd = acked(&mut c, 1000, 50, 10 * MSS);
         assert!(near(c.curve.w_est, w_est + expected * 0.1) && near(cwnd, c.curve.w_est));
     }
-    // An estimate above the curve and below the window does not lower it.
+    // An estimate above the curve but below the window does not lower the window.
     let mut c = avoiding(100.0);
     c.curve.w_est = 98.0;
     assert!(near(acked(&mut c, 1000, 5000, 10 * MSS), 100.0));
-    // Where both are equal the window follows the curve.
+    // When both are equal the window follows the curve.
     let mut c = avoiding(100.0);
     (c.curve.w_est, c.alpha) = (c.window_at(2.0), 0.0);
     assert!(near(acked(&mut c, 3000, 1000, 100 * MSS), 100.4));
@@ -255,7 +255,7 @@ fn the_window_grows_only_in_use_and_out_of_recovery_or_after_a_timeout() {
             (sample.window_limited, sample.max_in_flight) = (false, in_flight)
         }
     };
-    // Half of the window is not enough in slow start, and nothing but all of it later.
+    // In slow start more than half of the window must be used; later all of it.
     assert!(!grows(&unused(5 * MSS)) && grows(&unused(5 * MSS + 1)));
     let mut c = avoiding(100.0);
     let mut sample = testing::sample(MSS);
@@ -266,7 +266,7 @@ fn the_window_grows_only_in_use_and_out_of_recovery_or_after_a_timeout() {
 
 #[test]
 fn hystart_ends_slow_start_where_the_window_is_and_begins_anew_after_a_reduction() {
-    // A train of acknowledgements longer than half the smallest RTT of 50 ms, from 16 segments on.
+    // An acknowledgement train longer than half the smallest RTT of 50 ms, from 16 segments on.
     let mut c = control(&CubicConfig::default());
     c.curve.cwnd = 20.0;
     for ms in 0..=25 {
@@ -301,7 +301,7 @@ fn a_reduction_remembers_the_window_and_leaves_two_segments_of_threshold_at_leas
         near(curve.cwnd_prior, 120.0) && near(curve.w_max, 120.0) && near(curve.ssthresh, 84.0)
     );
     assert!(near(curve.cwnd, 84.0) && curve.epoch.is_none() && c.cwnd() == 84 * MSS);
-    // Just at the last maximum the flow has regained it.
+    // A flow exactly at the last maximum has regained it.
     let mut c = avoiding(100.0);
     c.on_congestion(&testing::loss(100 * MSS));
     assert!(near(c.curve.w_max, 100.0));

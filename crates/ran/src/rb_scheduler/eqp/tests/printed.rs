@@ -106,9 +106,8 @@ fn queues<const N: usize>(of: [(usize, &[u32]); N]) -> Vec<(usize, Vec<u32>)> {
 
 #[test]
 fn the_printed_memo_forgets_the_groups_of_a_ue_and_misses_the_most_sdus() {
-    // What "4th queue, 2 blocks left" adds is remembered from a visit on which UE 1 had no group
-    // yet: one SDU for a group. Once the 3rd queue has a group of UE 1, half of which is free,
-    // it is two.
+    // What "4th queue, 2 blocks left" adds is memoised on a visit when UE 1 had no group yet: one
+    // SDU for a group. Once the 3rd queue has a group of UE 1, half of it free, it is two.
     let shared = queues([(0, &[100]), (0, &[300]), (1, &[100]), (1, &[100, 100])]);
     assert_eq!(printed(&shared, 4, Memo::None), 3, "without the memo the recursion finds the best");
     assert_eq!(
