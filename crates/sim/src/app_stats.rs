@@ -1,12 +1,12 @@
-//! What the kinds of traffic count beyond packets: pings, calls, frames, pages.
+//! What the kinds of traffic count besides packets: pings, calls, frames, pages.
 
 use crate::results::{FlowResult, PingResult};
 use crate::traffic::{FrameCount, PageCount, PingCount, Traffic, VoipCount};
 use justfull_base::{Duration, Instant};
 
-/// What is counted of the flows of one name; the first flow's kind decides.
+/// Counts for the flows of one name; the first flow's kind decides which.
 pub(crate) enum AppStats {
-    /// Nothing more than packets.
+    /// Packets only.
     Plain,
     Ping(PingCount),
     Voip(Box<VoipCount>),
@@ -14,15 +14,15 @@ pub(crate) enum AppStats {
     Page(Box<PageCount>),
 }
 
-/// What a kind of traffic counts beyond its packets. It is measured if what it is about was sent
-/// within the measured window.
+/// What a kind of traffic counts besides its packets. It counts if the item was sent within the
+/// measured window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AppEvent {
     /// An echo request, a frame, or a request for a page went out.
     Sent,
-    /// A datagram arrived, a reply came back, a frame or a page was complete, after that time.
+    /// After this time, a datagram arrived, a reply came back, or a frame or page was complete.
     Completed(Duration),
-    /// A datagram was dropped, or a frame cannot become complete.
+    /// A datagram was dropped, or a frame can no longer become complete.
     Lost,
 }
 
@@ -58,8 +58,8 @@ impl AppStats {
         }
     }
 
-    /// True when the loss of the datagram with payload handle `sent` counts, which is its time of
-    /// sending then.
+    /// True when the loss of the datagram with payload handle `sent` counts; the handle is then its
+    /// time of sending.
     pub(crate) fn counts_datagrams(&self) -> bool {
         matches!(self, Self::Ping(_) | Self::Voip(_))
     }
@@ -78,7 +78,7 @@ impl AppStats {
     }
 }
 
-/// The instant of sending that a datagram's payload handle holds.
+/// The time of sending stored in a datagram's payload handle.
 pub(crate) fn sent_at(handle: u64) -> Instant {
     Instant::from_nanos(handle)
 }

@@ -1,4 +1,4 @@
-//! Applications: sources of datagrams at servers and what answers them at UEs; browsers.
+//! Applications: datagram sources at servers, their peers at UEs, and browsers.
 
 use crate::app_stats::{AppEvent, sent_at};
 use crate::calendar::Calendar;
@@ -11,18 +11,18 @@ use crate::traffic::{Browser, FrameProgress, PageConfig, Request, Wish};
 use crate::uplink::Up;
 use justfull_base::{Instant, Packet, Rng};
 
-/// Whose timer it is.
+/// The owner of a timer.
 #[derive(Clone, Copy)]
 enum Timed {
     Source(u32),
     Page(u32),
 }
 
-/// A browser, its connections and the requests that it is about to send.
+/// A browser, its connections and the requests it is about to send.
 struct Page {
     browser: Browser,
     route: Route,
-    /// Number of its first connection among the TCP flows; the others follow.
+    /// Number of its first connection among the TCP flows; the others follow it.
     first: u32,
     request: u32,
     timer: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Applications {
 }
 
 impl Applications {
-    /// None yet, of `members` to come.
+    /// An empty set with room for `members`.
     pub(crate) fn new(members: usize) -> Self {
         Self {
             sources: Vec::with_capacity(members),
@@ -55,7 +55,7 @@ impl Applications {
         self.timers.next()
     }
 
-    /// Adds `source`, which sends first at `first`; returns its number.
+    /// Adds `source`, which first sends at `first`; returns its number.
     pub(crate) fn add_source(&mut self, source: Source, first: Instant) -> u32 {
         let number = self.sources.len() as u32;
         self.add_timer(Timed::Source(number), first);
@@ -63,7 +63,7 @@ impl Applications {
         number
     }
 
-    /// Adds the browser of `config` from `start` on, whose first connection is TCP flow `first`;
+    /// Adds the browser of `config` from `start` on, with TCP flow `first` as its first connection;
     /// returns its number.
     pub(crate) fn add_page(
         &mut self,
@@ -157,8 +157,8 @@ impl Applications {
         }
     }
 
-    /// TCP flow `i`, a connection of `page`, may have brought something new: it has `delivered`
-    /// bytes in order.
+    /// TCP flow `i`, a connection of `page`, may have received new data: it has `delivered` bytes
+    /// in order.
     pub(crate) fn page_received<T: Listener>(
         &mut self,
         now: Instant,

@@ -1,6 +1,6 @@
-//! What packets stand for while they are on their way.
+//! Storage for what packets refer to while they are in transit.
 
-/// Items on their way, by the handle in `Packet::payload`.
+/// Items in transit, by the handle in `Packet::payload`.
 pub(crate) struct Arena<T> {
     slots: Vec<T>,
     free: Vec<u32>,
@@ -19,7 +19,7 @@ impl<T: Copy> Arena<T> {
             u64::from(i)
         } else {
             self.slots.push(item);
-            // So that giving a handle back never allocates.
+            // So that returning a handle never allocates.
             self.free.reserve(self.slots.capacity());
             (self.slots.len() - 1) as u64
         }
@@ -31,14 +31,14 @@ impl<T: Copy> Arena<T> {
         self.slots[handle as usize]
     }
 
-    /// The items that were put and not taken; for the end of a run.
+    /// The items put and not taken; for the end of a run.
     pub(crate) fn live(&self) -> impl Iterator<Item = &T> {
         let mut free = vec![false; self.slots.len()];
         self.free.iter().for_each(|&i| free[i as usize] = true);
         self.slots.iter().zip(free).filter(|(_, free)| !free).map(|(item, _)| item)
     }
 
-    /// The item of `handle`, which stays.
+    /// The item of `handle`, without removing it.
     #[inline]
     pub(crate) fn peek(&self, handle: u64) -> &T {
         &self.slots[handle as usize]

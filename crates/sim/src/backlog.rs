@@ -1,9 +1,9 @@
-//! Backlog of each queue entity over time: the mean and the standard deviation weighted by time, as
-//! E19 plots them.
+//! Backlog of each queue over time: mean and standard deviation weighted by time, as E19 plots
+//! them.
 //!
 //! An entity is a QFI's queue in the UPF or in SDAP, or a bearer's queue in the RLC. N(t) is
 //! constant between events, so the moments over the measured window are sums of N dt and N^2 dt.
-//! Off by default: it costs time at each event.
+//! Off by default, because it costs time at each event.
 
 use crate::results::EntityResult;
 use justfull_base::{Event, Instant, Layer, Packet, Probe};
@@ -19,14 +19,14 @@ struct Entity {
     number: u8,
     packets: u64,
     bytes: u64,
-    /// From when on the present backlog has not been added to the sums.
+    /// The time up to which the current backlog is in the sums.
     since: Instant,
     /// Integrals over the window of N, N^2 (packets), B, B^2 (bytes), in seconds.
     sums: [f64; 4],
 }
 
 impl Entity {
-    /// Adds the present backlog up to `now`; what lies before `warmup` is not measured.
+    /// Adds the current backlog up to `now`; time before `warmup` is not measured.
     fn settle(&mut self, now: Instant, warmup: Instant) {
         let from = self.since.max(warmup);
         self.since = now;
@@ -64,7 +64,7 @@ pub(crate) struct Backlogs {
     entities: Vec<Entity>,
     /// Index of a UE's first entity of a layer, by layer and UE.
     first: [Vec<u32>; 3],
-    /// Place of a QFI among its UE's queues and of its bearer among the bearers, by UE and QFI.
+    /// Index of a QFI among its UE's queues, and of its bearer among the bearers; by UE and QFI.
     place: Vec<[(u8, u8); 64]>,
 }
 
@@ -108,7 +108,7 @@ impl Backlogs {
         all
     }
 
-    /// `packet` enters a queue of `layer` or leaves it.
+    /// `packet` enters or leaves a queue of `layer`.
     fn change(&mut self, now: Instant, layer: Layer, packet: &Packet, enters: bool) {
         let (queue, bearer) = self.place[packet.ue as usize][usize::from(packet.qfi.get())];
         let place = if layer == Layer::Rlc { bearer } else { queue };
@@ -149,8 +149,8 @@ impl Probe for Backlogs {
     }
 }
 
-/// A driver with backlogs that listen too. A type of its own, so that worlds that measure no
-/// backlogs pay nothing.
+/// A driver that also updates the backlogs. A separate type, so that worlds without them pay
+/// nothing.
 pub(crate) struct Measured<'a, D> {
     pub(crate) driver: &'a mut D,
     pub(crate) backlogs: &'a mut Backlogs,

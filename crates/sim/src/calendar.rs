@@ -1,11 +1,11 @@
-//! A queue of timers for many members that are called often: a calendar queue (R. Brown, "Calendar
-//! queues: a fast O(1) priority queue implementation for the simulation event set problem", 1988).
+//! A timer queue for many members that fire often: a calendar queue (R. Brown, "Calendar queues: a
+//! fast O(1) priority queue implementation for the simulation event set problem", 1988).
 //!
-//! Time is cut into days of a fixed length. An entry of a later day is hung into that day's chain,
-//! which takes the same time however many there are; a day is sorted when it begins. A heap keeps
-//! what is armed for the present day itself, and another what is beyond the last day. Members are
-//! called in the order of (instant, number), as by a heap of all of them. Deviations from the
-//! source: the length of a day does not follow the number of entries.
+//! Time is divided into days of a fixed length. An entry for a later day goes into that day's chain
+//! in constant time; a day is sorted when it begins. One heap holds entries armed for the current
+//! day itself, another those beyond the last day. Members fire in the order of (instant, number),
+//! as with one heap for all. Deviations from the source: the length of a day does not follow the
+//! number of entries.
 
 use justfull_base::Instant;
 use std::cmp::Reverse;
@@ -23,24 +23,23 @@ const NIL: u32 = u32::MAX;
 struct Entry {
     at: Instant,
     member: u32,
-    /// The next of the same day, or of the free ones.
+    /// The next entry of the same day, or the next free one.
     next: u32,
 }
 
-/// Lazy timers of many members, as [`Timers`](crate::timers::Timers). Memory: 24 B a member, 4 KiB
-/// for the days.
+/// Lazy timers of many members, like [`Timers`](crate::timers::Timers). Memory: 24 B a member, 4
+/// KiB for the days.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// The present day; the entries of it, and those that are due before it, are in `today` and
-    /// `near`.
+    /// The current day; its entries, and any due earlier, are in `today` and `near`.
     day: u64,
-    /// Entries of the present day that were armed before it, the latest first.
+    /// Entries of the current day armed before it, latest first.
     today: Vec<(Instant, u32)>,
-    /// Entries that were armed on the present day for itself, or for an earlier one.
+    /// Entries armed during the current day for this day or an earlier one.
     near: BinaryHeap<Reverse<(Instant, u32)>>,
     /// First entry of each of the days after it.
     days: Box<[u32; DAYS]>,
-    /// A bit for each of them that has an entry.
+    /// One bit for each day that has an entry.
     busy: [u64; WORDS],
     entries: Vec<Entry>,
     free: u32,
@@ -85,7 +84,7 @@ impl Calendar {
         self.next
     }
 
-    /// The member whose entry is due. Its entry is gone: arm it again.
+    /// The member whose entry is due. Its entry is removed: arm it again.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
         if self.next > now {
             return None;
@@ -107,7 +106,7 @@ impl Calendar {
         Some(i)
     }
 
-    /// Nothing is left of the present day.
+    /// True when nothing is left of the current day.
     fn is_over(&self) -> bool {
         self.today.is_empty() && self.near.is_empty()
     }
@@ -136,7 +135,7 @@ impl Calendar {
         }
     }
 
-    /// Puts `entry` in a free place and answers which.
+    /// Puts `entry` in a free slot and returns its index.
     fn keep(&mut self, entry: Entry) -> u32 {
         let place = self.free;
         if let Some(free) = self.entries.get_mut(place as usize) {
@@ -148,7 +147,7 @@ impl Calendar {
         (self.entries.len() - 1) as u32
     }
 
-    /// The next day that has an entry becomes the present one, if there is any.
+    /// Advances to the next day that has an entry, if any.
     fn turn_page(&mut self) {
         let far = self.far.peek().map(|Reverse((at, _))| day_of(*at));
         let Some(day) = self.first_busy().or(far) else { return };
@@ -170,11 +169,11 @@ impl Calendar {
         }
     }
 
-    /// The first day after the present one with an entry in its chain.
+    /// The first day after the current one with an entry in its chain.
     fn first_busy(&self) -> Option<u64> {
         let start = (self.day + 1) as usize % DAYS;
         let from_start = u64::MAX << (start % 64);
-        // The word with the first day comes twice: its later days first, its earlier ones last.
+        // The word of the first day comes twice: its later days first, its earlier ones last.
         let place = (0..=WORDS).find_map(|n| {
             let word = (start / 64 + n) % WORDS;
             let mask = if n == 0 { from_start } else { u64::MAX };
@@ -191,8 +190,8 @@ mod tests {
     use crate::timers::Timers;
     use justfull_base::{Duration, Rng};
 
-    /// Calls `members` members by a calendar and by a heap, each again after a random time up to
-    /// `most`, and now and then one that wants to be called earlier than it said.
+    /// Runs `members` members on a calendar and on a heap. Each is called again after a random time
+    /// up to `most`, and now and then one wants to be called earlier than it said.
     fn assert_as_a_heap(members: u32, most: Duration, calls: u32) {
         let mut rng = Rng::stream(1, "calendar");
         let (mut calendar, mut heap) =

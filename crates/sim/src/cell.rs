@@ -1,5 +1,4 @@
-//! The cell: UPF, SDAP, RLC and MAC, with the backlogs of its queues where a scenario asks for
-//! them.
+//! The cell: UPF, SDAP, RLC and MAC, and the backlogs of its queues if the scenario asks for them.
 
 use crate::backlog::{Backlogs, Measured};
 use justfull_base::{Instant, Packet, Probe};
@@ -30,8 +29,8 @@ impl Cell {
         self.stack.next_wake()
     }
 
-    /// Acts at `now`, its next instant, and goes on until it delivers or `until` comes. Returns the
-    /// last instant at which it acted, and at how many it did.
+    /// Acts at `now`, its next instant, and continues until it delivers something or reaches
+    /// `until`. Returns the last instant at which it acted, and the number of instants.
     #[inline]
     pub(crate) fn wake_before<L: Probe + Egress>(
         &mut self,

@@ -1,5 +1,5 @@
-//! A dumbbell: TCP flows over one bottleneck, without a cell. The world in which congestion
-//! controls are compared with published formulas (`justfull validate`).
+//! A dumbbell: TCP flows over one bottleneck, without a cell. `justfull validate` uses it to
+//! compare congestion controls with published formulas.
 //!
 //! ```text
 //! sender 0 -- access link --+                                            +-- receiver 0
@@ -7,9 +7,9 @@
 //!      ^                                                                        |
 //!      +------------------ acknowledgements, delayed by the flow's RTT ---------+
 //! ```
-//! All propagation is on the way back. A sender knows nothing of its packets but when their
-//! acknowledgements come, so it makes no difference to it where on the loop the delay lies; the
-//! receiver's clock is merely set back by the delay of the way there.
+//! All propagation delay is on the return path. A sender learns of its packets only through
+//! acknowledgements, so where on the loop the delay lies makes no difference to it; the receiver's
+//! clock is merely earlier by the forward delay.
 //!
 //! At one instant components act in the order acknowledgements, senders, access links, bottleneck,
 //! receivers, samples.
@@ -33,39 +33,39 @@ use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
 
-/// Told of what happens in a dumbbell. Each method does nothing unless it is written. A dumbbell
-/// calls it behind a reference, so that it is compiled once, here.
+/// Observes a dumbbell. All methods default to doing nothing. It is called through a reference, so
+/// that the dumbbell is compiled only once, here.
 pub trait Observer {
     /// `flow` sends `segment`.
     #[inline]
     fn sent(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
 
-    /// `ack` has reached the sender of `flow`, which has taken it and not yet sent anything in
-    /// answer.
+    /// `ack` has reached the sender of `flow`, which has processed it and not yet sent anything in
+    /// response.
     #[inline]
     fn acknowledged(&mut self, _now: Instant, _flow: u32, _ack: &Ack, _sender: &Sender) {}
 
-    /// `segment` of `flow` was lost, on the wire or because the queue was full.
+    /// `segment` of `flow` was lost, on the wire or to the full queue.
     #[inline]
     fn lost(&mut self, _now: Instant, _flow: u32, _segment: &Segment) {}
 
-    /// Every [`DumbbellConfig::sample_every`], for each flow: its sender, and the bytes delivered
-    /// in order to its receiver.
+    /// Called every [`DumbbellConfig::sample_every`] for each flow, with its sender and the bytes
+    /// delivered in order to its receiver.
     #[inline]
     fn sampled(&mut self, _now: Instant, _flow: u32, _sender: &Sender, _delivered: u64) {}
 }
 
-/// Hears nothing.
+/// Ignores everything.
 impl Observer for () {}
 
-/// What became of a flow.
+/// The outcome of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
     /// Payload bytes delivered in order to the receiver.
     pub delivered: u64,
-    /// When all of a flow of limited size was acknowledged.
+    /// When the last byte of a flow of limited size was acknowledged.
     pub completed: Option<Instant>,
-    /// Packets that the full queue dropped.
+    /// Packets dropped by the full queue.
     pub queue_drops: u64,
     /// Packets lost on the wire.
     pub wire_losses: u64,
@@ -73,26 +73,26 @@ pub struct FlowOutcome {
     pub stats: SenderStats,
 }
 
-/// What a run gives.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// When it ended: at the configured duration, or when the last flow of limited size was done
-    /// if all are.
+    /// When it ended: at the configured duration, or when all flows, each of limited size, were
+    /// complete.
     pub ended: Instant,
-    /// The flows in order of configuration.
+    /// The flows, in the order of the configuration.
     pub flows: Vec<FlowOutcome>,
-    /// Packets that the bottleneck carried, those lost behind it included.
+    /// Packets that the bottleneck carried, including those lost behind it.
     pub carried: u64,
-    /// Times that a component was called.
+    /// Number of component calls.
     pub component_calls: u64,
 }
 
-/// One flow's two ends and the link of its server.
+/// Both ends of a flow, and its server's link.
 struct Flow {
     sender: Sender,
     receiver: Receiver,
     access: Option<Wire<Segment>>,
-    /// Number of its way back in [`Dumbbell::back`].
+    /// Index of its return path in [`Dumbbell::back`].
     way: u32,
     size: Option<u64>,
     started: bool,
@@ -102,17 +102,17 @@ struct Flow {
     wire_losses: u64,
 }
 
-/// The bottleneck: the queue, the packet that is being sent, and the segments that they stand for,
-/// in the same order.
+/// The bottleneck: the queue, the packet in transmission, and the segments of both, in the same
+/// order.
 struct Bottleneck {
     rate: BitRate,
     queue: ManagedQueue,
     segments: VecDeque<Segment>,
-    /// The flow whose packet is being sent.
+    /// The flow whose packet is in transmission.
     sending: u32,
-    /// When the packet that is being sent has left; never while idle.
+    /// When the packet in transmission has left; never while idle.
     done: Instant,
-    /// Size of the last packet and the time that it took, as in [`Wire`].
+    /// Size and transmission time of the last packet, as in [`Wire`].
     last: (u32, Duration),
 }
 
@@ -121,12 +121,12 @@ pub struct Dumbbell {
     config: DumbbellConfig,
     flows: Vec<Flow>,
     link: Bottleneck,
-    /// One way back for each distinct RTT.
+    /// One return path for each distinct RTT.
     back: Vec<Wire<(u32, Ack)>>,
     sender_timers: Timers,
     receiver_timers: Timers,
     sample_at: Instant,
-    /// Flows that are not complete; one without a size never is.
+    /// Flows that are not complete; a flow without a size never is.
     open: usize,
     carried: u64,
     calls: u64,
@@ -207,8 +207,8 @@ impl Dumbbell {
         self.finish(now)
     }
 
-    /// Lets the component that is due first act; the instant at which it did, beyond `end` when the
-    /// run is over.
+    /// Lets the component that is due first act. Returns the instant, which is beyond `end` when
+    /// the run is over.
     #[inline]
     fn step(&mut self, end: Instant, observer: &mut dyn Observer) -> Instant {
         let acks = self.back.iter().map(Wire::next).min().unwrap_or(Instant::NEVER);
@@ -297,7 +297,7 @@ impl Dumbbell {
         }
     }
 
-    /// A packet has left the bottleneck: it is lost, or its receiver takes it.
+    /// A packet has left the bottleneck: it is lost, or reaches its receiver.
     #[inline]
     fn depart(&mut self, now: Instant, observer: &mut dyn Observer) {
         let Some((i, segment)) = self.link.depart(now) else { return };
@@ -355,7 +355,7 @@ impl Dumbbell {
 }
 
 impl Bottleneck {
-    /// True when the queue takes `segment` of `flow`.
+    /// True when the queue admits `segment` of `flow`.
     #[inline]
     fn offer(&mut self, now: Instant, flow: u32, segment: &Segment) -> bool {
         let size = segment.len + HEADER_BYTES;
@@ -371,7 +371,7 @@ impl Bottleneck {
         admitted
     }
 
-    /// The packet that has been sent by `now`; the next one is started.
+    /// The packet whose transmission ended by `now`; starts the next one.
     #[inline]
     fn depart(&mut self, now: Instant) -> Option<(u32, Segment)> {
         let flow = self.sending;

@@ -1,4 +1,4 @@
-//! What is behind the radio: the air, or, without a delay on it, the UEs themselves.
+//! What follows the radio: the air, or, if that has no delay, the UEs themselves.
 
 use crate::hosts::Hosts;
 use crate::links::{Arrival, Links};
@@ -6,7 +6,7 @@ use crate::tap::Listener;
 use justfull_base::{Event, Instant, Packet, Probe};
 use justfull_ran::Egress;
 
-/// Takes what the radio delivers and hears what happens in the cell.
+/// Takes what the radio delivers and receives the cell's events.
 pub(crate) struct Radio<'a, T> {
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) links: &'a mut Links<T>,

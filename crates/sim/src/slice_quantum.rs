@@ -3,11 +3,11 @@
 use crate::results::SliceResult;
 use std::collections::BTreeMap;
 
-/// Cells for each block: percentiles are good to a hundredth of one.
+/// Cells per block: percentiles are accurate to a hundredth of one.
 const CELLS: f64 = 100.0;
 
-/// The quantum of one slice over slots. Memory: a cell for each hundredth of a block that it stood
-/// at, so at most 200 times the limit of the quantum, and none under a scheduler that lends
+/// The quantum of one slice over slots. Memory: one cell for each hundredth of a block that
+/// occurred, so at most 200 times the limit of the quantum; none under a scheduler that lends
 /// nothing.
 pub(crate) struct SliceQuantum {
     cells: BTreeMap<i64, u64>,
@@ -36,8 +36,7 @@ impl SliceQuantum {
         self.greatest = self.greatest.max(rbs);
     }
 
-    /// The value that `share` of the slots do not exceed, never beyond the least and the greatest,
-    /// which are exact.
+    /// The value that `share` of the slots do not exceed, within the exact minimum and maximum.
     fn quantile(&self, share: f64) -> f64 {
         let rank = ((share * self.slots as f64).ceil() as u64).max(1);
         let mut below = 0;

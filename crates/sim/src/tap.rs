@@ -1,23 +1,23 @@
-//! What else may listen to a run besides the recorder: writers of packet records, of captures, of
+//! Additional listeners to a run, besides the recorder: writers of packet records, of captures, of
 //! measurements over time.
 //!
-//! A [`World`](crate::World) is compiled twice, here and nowhere else: for `()`, where every call
-//! to a tap is gone before code is made, and for any [`Tap`] behind a reference, whose calls cost
-//! little beside what a tap does with them. Were it generic over taps, each crate that runs one
-//! would compile the whole stack again.
+//! A [`World`](crate::World) is compiled twice, and only here: for `()`, where every call to a tap
+//! disappears at compile time, and for any [`Tap`] behind a reference, whose calls cost little
+//! beside the tap's own work. If it were generic over taps, every crate that runs one would
+//! recompile the stack.
 
 use justfull_base::{Event, Instant, Packet};
 use justfull_tcp::{Ack, Segment};
 
-/// A listener to one run. Every method does nothing unless it is written.
+/// A listener to one run. All methods default to doing nothing.
 pub trait Tap {
-    /// `event` happened in the stack. `segment` is what its packet carries where that is TCP; the
-    /// payload handle of any other packet is the instant at which it was sent, in ns.
+    /// `event` happened in the stack. `segment` is the content of its packet if that is TCP; the
+    /// payload handle of any other packet is its time of sending, in ns.
     fn on_event(&mut self, _now: Instant, _event: &Event, _segment: Option<&Segment>) {}
 
     /// The UE has `packet` whole and in order at the slot of `now`; its last byte left the RLC at
-    /// `left`. Told only where the MAC deals in resource blocks: elsewhere a packet that leaves
-    /// the RLC is delivered. The air's own delay comes on top.
+    /// `left`. Called only when the MAC allocates resource blocks; otherwise a packet that leaves
+    /// the RLC is delivered. The delay of the air comes on top.
     fn delivered(&mut self, _now: Instant, _left: Instant, _packet: &Packet) {}
 
     /// `bytes` of new payload reached the receiver of `flow`.
@@ -32,7 +32,7 @@ pub trait Tap {
 
 /// What a world is compiled for.
 pub trait Listener: Tap {
-    /// False promises that nothing is heard: the calls are then left out.
+    /// False if the listener ignores everything; the calls are then left out.
     const ACTIVE: bool;
 }
 
@@ -68,7 +68,7 @@ impl Listener for &mut (dyn Tap + '_) {
     const ACTIVE: bool = true;
 }
 
-/// The packet that `event` is about; none for a slot and a slice.
+/// The packet that `event` is about; none for slots and slices.
 #[must_use]
 pub fn packet_of(event: &Event) -> Option<&Packet> {
     match event {

@@ -1,4 +1,4 @@
-//! A queue of timers for the members of a bank.
+//! A timer queue for the members of a group.
 
 use justfull_base::Instant;
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
     armed: Vec<Instant>,
-    /// The earliest entry: what the event loop asks before each step.
+    /// The earliest entry; the event loop reads it before each step.
     next: Instant,
 }
 
@@ -35,7 +35,7 @@ impl Timers {
         self.next
     }
 
-    /// The member whose entry is due. Its entry is gone: arm it again.
+    /// The member whose entry is due. Its entry is removed: arm it again.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<u32> {
         if self.next > now {
             return None;

@@ -1,19 +1,19 @@
-//! Times that are counted for their percentiles.
+//! Distributions of times, for their percentiles.
 
 use crate::results::Distribution;
 use hdrhistogram::Histogram;
 use justfull_base::Duration;
 
-/// Greatest time that a histogram tells apart, in microseconds: an hour.
+/// Largest time that a histogram distinguishes, in microseconds: an hour.
 const HIGHEST_US: u64 = 3_600_000_000;
 /// Points of a CDF.
 const CDF_POINTS: usize = 200;
 
-/// Cells of one microsecond at the start; each octave beyond has half as many.
+/// Cells of one microsecond at the start; each octave after that has half as many.
 const FIRST_CELLS: u64 = 2048;
 
-/// The cell that counts times of `us` microseconds: those of a [`Histogram`] of three digits, whose
-/// percentiles it is to give.
+/// The cell for times of `us` microseconds: that of a [`Histogram`] of three digits, which later
+/// computes the percentiles.
 #[inline]
 fn cell_of(us: u64) -> usize {
     let us = us.min(HIGHEST_US);
@@ -21,29 +21,29 @@ fn cell_of(us: u64) -> usize {
     (u64::from(octave) * (FIRST_CELLS / 2) + (us >> octave)) as usize
 }
 
-/// The shortest time that `cell` counts, in microseconds.
+/// The shortest time in `cell`, in microseconds.
 fn shortest_of(cell: usize) -> u64 {
     let half = FIRST_CELLS / 2;
     let octave = (cell as u64 / half).saturating_sub(1);
     (cell as u64 - octave * half) << octave
 }
 
-/// Cells that are made at a time: memory follows the octave of the greatest time.
+/// Cells allocated at a time, so that memory follows the octave of the greatest time.
 const CELLS_AT_A_TIME: usize = FIRST_CELLS as usize / 2;
 
-/// Times that are listed one by one before they are counted in cells.
+/// Times listed one by one before they are counted in cells.
 const MOST_LISTED: usize = 1_024;
 
-/// Times with exact moments and extremes, and percentiles good to 0.1 %. Memory: 2 B each for the
-/// first 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest
+/// Times with exact moments and extremes, and percentiles accurate to 0.1 %. Memory: 2 B each for
+/// the first 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest
 /// beyond, at most 90 kB.
 ///
-/// Counts here, in the library's cells, and asks the library at the end: five times are counted per
-/// packet, and [`Histogram::record`] keeps totals and extremes of its own at each.
+/// It counts here, in the library's cells, and uses the library only at the end: five times are
+/// counted per packet, and [`Histogram::record`] updates totals and extremes each time.
 pub(crate) struct Times {
     /// The cells of the first times; empty once `cells` is not.
     listed: Vec<u16>,
-    /// How many times are in each cell.
+    /// Number of times in each cell.
     cells: Vec<u32>,
     sum_ns: u128,
     squares_ms: f64,
@@ -72,15 +72,15 @@ impl Times {
             None => self.count_beyond(cell),
         }
         self.sum_ns += u128::from(ns);
-        // Signed, since that conversion is one instruction and times end at 2^63 ns.
+        // Signed, since that conversion is one instruction and times stay below 2^63 ns.
         let ms = ns.cast_signed() as f64 * 1e-6;
         self.squares_ms += ms * ms;
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Lists one of the first times in `cell`, or counts the first one there, for which memory must
-    /// be made, as for all up to the end of its octave and perhaps beyond.
+    /// Lists one of the first times in `cell`, or counts the first one there. The latter allocates,
+    /// up to the end of its octave and perhaps beyond.
     #[cold]
     fn count_beyond(&mut self, cell: usize) {
         self.listed.push(cell as u16);
@@ -89,7 +89,7 @@ impl Times {
         }
         let listed = std::mem::take(&mut self.listed);
         let all = cell_of(HIGHEST_US) + 1;
-        // At least twice as many as before, so that few are copied.
+        // At least doubles, so that little is copied.
         let wanted = cells_to(&listed).next_multiple_of(CELLS_AT_A_TIME);
         let cells = wanted.max(2 * self.cells.len()).min(all);
         self.cells.reserve_exact(cells - self.cells.len());
@@ -99,14 +99,14 @@ impl Times {
         }
     }
 
-    /// Number of values in cells for which `counts` holds.
+    /// Number of values in the cells that satisfy `counts`.
     fn count(&self, counts: impl Fn(usize) -> bool) -> u64 {
         let listed = self.listed.iter().filter(|cell| counts(usize::from(**cell))).count() as u64;
         let cells = self.cells.iter().enumerate().filter(|(cell, _)| counts(*cell));
         listed + cells.map(|(_, count)| u64::from(*count)).sum::<u64>()
     }
 
-    /// The library's histogram of what was counted, no larger than that takes: a run has dozens.
+    /// The library's histogram of the counts, no larger than needed: a run has dozens.
     fn histogram(&self) -> Histogram<u32> {
         let highest = shortest_of(self.cells.len().max(cells_to(&self.listed))).max(2);
         let mut histogram =
@@ -120,7 +120,7 @@ impl Times {
         histogram
     }
 
-    /// Number of values that are certainly above `ms`: by more than a cell of the histogram.
+    /// Number of values certainly above `ms`, by more than a cell of the histogram.
     pub(crate) fn above(&self, ms: f64) -> u64 {
         let last = cell_of((ms * 1e3) as u64);
         self.count(|cell| cell > last)
@@ -142,8 +142,8 @@ impl Times {
         let mean_ms = self.sum_ns as f64 / n * 1e-6;
         let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
         let (min_ms, max_ms) = (self.min_ns as f64 * 1e-6, self.max_ns as f64 * 1e-6);
-        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide. Least and
-        // greatest value are exact, and no percentile lies beyond them.
+        // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide. Minimum
+        // and maximum are exact, and percentiles are clamped to them.
         let within = |us: u64| (us as f64 * 1e-3).clamp(min_ms, max_ms);
         let at = |share: f64| within(histogram.value_at_quantile(share));
         Distribution {
@@ -169,8 +169,8 @@ fn cells_to(listed: &[u16]) -> usize {
     listed.iter().max().map_or(0, |cell| usize::from(*cell) + 1)
 }
 
-/// At most [`CDF_POINTS`] points, evenly over the shares, the ends of cells in milliseconds as `ms`
-/// says.
+/// At most [`CDF_POINTS`] points, evenly spaced over the shares; `ms` converts the ends of cells to
+/// milliseconds.
 fn cdf(histogram: &Histogram<u32>, ms: impl Fn(u64) -> f64) -> Vec<(f64, f64)> {
     let mut points = Vec::with_capacity(CDF_POINTS);
     let (mut below, mut last) = (0u64, 0.0);
@@ -236,8 +236,8 @@ mod tests {
         assert!((found.max_ms / 7.2e6 - 1.0).abs() < 1e-12, "{}", found.max_ms);
     }
 
-    /// W4: the end of a cell was told as a percentile, above the greatest value and, rounded to
-    /// microseconds, below the least.
+    /// W4: the end of a cell was reported as a percentile, above the maximum and, rounded to
+    /// microseconds, below the minimum.
     #[test]
     fn no_percentile_and_no_point_of_the_cdf_lies_beyond_the_extremes() {
         for ns in [999, 1_999, 2_000_999, 39_501_234, 7_200_000_000_000] {

@@ -1,25 +1,24 @@
-//! The way from the UEs back to the servers: each UE's queue and access to the uplink, then a wire
-//! of fixed delay.
+//! The path from the UEs back to the servers: each UE's queue and its access to the uplink, then a
+//! wire of fixed delay.
 //!
-//! Acknowledgements, replies, requests and uploads of a UE share one queue, in order, bounded in
-//! bytes: what finds no room is dropped. Three ways of access, in the words of TS 38.321:
+//! Acknowledgements, replies, requests and uploads of a UE share one queue, in order and bounded in
+//! bytes; what does not fit is dropped. There are three modes of access, in the terms of TS 38.321:
 //!
-//! - *none* (default): the uplink is no bottleneck, a packet is on the wire at once.
+//! - *none* (default): the uplink is no bottleneck; a packet is on the wire at once.
 //! - *rate*: each UE sends at a constant rate.
-//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant; new data
-//!   triggers a scheduling request (clause 5.4.4), sent at the next occasion of its own
-//!   (`sr_period`, `sr_offset`); `grant_delay` later, which is the base station's time to answer
-//!   and k2 (TS 38.214 clause 6.1.2.1), the PUSCH carries `grant` bytes and a buffer status report
-//!   (clause 5.4.5) where something is left. The report brings the next grant `bsr_delay` later;
-//!   from then on every PUSCH reports again, so that grants follow each other every `period` until
-//!   the buffer is empty. With `configured = true` (clause 5.8.2, configured grant) there is a
-//!   PUSCH every `period` without being asked for.
+//! - *grants*: a UE sends only what it is granted. With an empty buffer it has no grant. New data
+//!   triggers a scheduling request (clause 5.4.4), sent at the UE's next occasion (`sr_period`,
+//!   `sr_offset`). After `grant_delay`, the base station's response time plus k2 (TS 38.214 clause
+//!   6.1.2.1), the PUSCH carries `grant` bytes and, if something is left, a buffer status report
+//!   (clause 5.4.5). The report brings the next grant `bsr_delay` later; from then on every PUSCH
+//!   reports again, so grants follow every `period` until the buffer is empty. With `configured =
+//!   true` (clause 5.8.2, configured grant) there is a PUSCH every `period` without requests.
 //!
 //! So the wait of a lone packet is uniform from `grant_delay` to `grant_delay + sr_period` with
-//! scheduling requests, and from 0 to `period` with configured grants, and a full buffer leaves at
+//! scheduling requests, and from 0 to `period` with configured grants; a full buffer drains at
 //! `grant` / `period`. Packets are segmented to fill grants. Not modelled: HARQ retransmissions,
-//! power headroom, more than one logical channel (no prioritisation among QoS flows), and
-//! UEs that compete for uplink resources. The grant delay stands for all processing.
+//! power headroom, more than one logical channel (no prioritisation among QoS flows), and UEs that
+//! compete for uplink resources. The grant delay stands for all processing.
 
 mod docs;
 
@@ -40,12 +39,11 @@ use std::collections::VecDeque;
 pub(crate) enum Up {
     /// An acknowledgement for the sender of this number.
     Ack(u32, Ack),
-    /// The reply to an echo request of the source of this number, which had been sent at that
-    /// instant.
+    /// The reply to an echo request that the source of this number sent at this instant.
     Reply(u32, Instant),
     /// A segment for the receiver of this number, by its handle in the world's arena.
     Segment(u32, u64),
-    /// A request for that many bytes on the connection of this number.
+    /// A request for this many bytes on the connection of this number.
     Request(u32, u64),
 }
 
@@ -86,14 +84,14 @@ pub struct UplinkConfig {
     pub rate: BitRate,
     /// One-way delay from UE to server.
     pub delay: Duration,
-    /// What a UE's queue holds at most.
+    /// Maximum bytes in a UE's queue.
     pub limit: Bytes,
     /// Grants; a rate and grants exclude each other.
     pub grants: Option<GrantConfig>,
 }
 
 impl UplinkConfig {
-    /// What a UE's queue holds at most unless something else is said.
+    /// Default maximum bytes in a UE's queue.
     pub const LIMIT: Bytes = Bytes(4_000_000);
 
     /// Checks every bound; `mtu` is that of the cell.
@@ -115,7 +113,7 @@ impl UplinkConfig {
     }
 }
 
-/// A packet that waits at its UE.
+/// A packet waiting at its UE.
 #[derive(Clone, Copy, Debug)]
 struct Waiting<T> {
     entered: Instant,
@@ -128,11 +126,11 @@ struct Waiting<T> {
 #[derive(Clone, Debug)]
 struct Buffer<T> {
     queue: VecDeque<Waiting<T>>,
-    /// Bytes in the queue, without what has been sent of the first packet.
+    /// Bytes in the queue, without the sent part of the first packet.
     bytes: u64,
-    /// What has been sent of the first packet.
+    /// Bytes already sent of the first packet.
     head_sent: u32,
-    /// It may send at an instant that is armed.
+    /// An instant at which it may send is armed.
     armed: bool,
     /// The next PUSCH is the first after a scheduling request.
     requested: bool,
@@ -149,7 +147,7 @@ struct Counts {
     dropped_bytes: u64,
 }
 
-/// All UEs' ways back. `T` is what a driver knows of a packet.
+/// The return paths of all UEs. `T` is the driver's data for a packet.
 pub struct Uplink<T> {
     rate: BitRate,
     limit: u64,
@@ -164,8 +162,7 @@ pub struct Uplink<T> {
 }
 
 impl<T: Copy> Uplink<T> {
-    /// The ways back of `ues` UEs to servers whose distance is `delays` on top of the configured
-    /// delay.
+    /// The return paths of `ues` UEs to servers with `delays` on top of the configured delay.
     #[must_use]
     pub fn new(
         config: &UplinkConfig,
@@ -208,7 +205,7 @@ impl<T: Copy> Uplink<T> {
     }
 
     /// UE `ue` sends `item` of `size` bytes to the servers behind wire `wire`. False when its queue
-    /// is full: it is dropped.
+    /// is full and drops it.
     #[inline(always)]
     pub fn push(&mut self, now: Instant, (ue, wire): (u32, u32), size: u32, item: T) -> bool {
         self.counts.entered += 1;
@@ -244,7 +241,7 @@ impl<T: Copy> Uplink<T> {
         true
     }
 
-    /// What has reached its server by `now`.
+    /// An item that has reached its server by `now`.
     #[inline(always)]
     pub fn pop(&mut self, now: Instant) -> Option<T> {
         while let Some(ue) = self.opportunities.pop(now) {
@@ -255,7 +252,7 @@ impl<T: Copy> Uplink<T> {
         item
     }
 
-    /// A UE's opportunity: what it carries goes on the wire, and the next is found if something is
+    /// A UE's opportunity: puts what it carries on the wire, and finds the next if something is
     /// left.
     fn transmit(&mut self, now: Instant, ue: u32) {
         let buffer = &mut self.buffers[ue as usize];
@@ -292,7 +289,7 @@ impl<T: Copy> Uplink<T> {
         self.opportunities.arm(ue, now + after);
     }
 
-    /// What became of all packets.
+    /// The fate of all packets.
     #[must_use]
     pub fn finish(&self) -> UplinkResult {
         let Counts { entered, delivered, dropped, dropped_bytes } = self.counts;
@@ -309,7 +306,7 @@ impl<T: Copy> Uplink<T> {
     }
 }
 
-/// The first occasion at or after `now` of those that are `period` apart from `offset` on.
+/// The first occasion at or after `now`; occasions are `period` apart from `offset` on.
 fn occasion(now: Instant, offset: Duration, period: Duration) -> Instant {
     let since = now.since(Instant::ZERO + offset).as_nanos();
     Instant::ZERO + offset + period.times(since.div_ceil(period.as_nanos()))

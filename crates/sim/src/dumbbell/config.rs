@@ -1,4 +1,4 @@
-//! What a user sets of a dumbbell.
+//! Settings of a dumbbell.
 
 use super::Loss;
 use justfull_base::error::ensure;
@@ -17,7 +17,7 @@ pub struct DumbbellFlow {
     pub rtt: Duration,
     /// When it starts.
     pub start: Duration,
-    /// Payload bytes that it sends; none: without end.
+    /// Payload bytes to send; none for an endless flow.
     pub size: Option<Bytes>,
     /// Rate of its server's link; 0 for no serialisation.
     pub access_rate: BitRate,
@@ -30,21 +30,21 @@ pub struct DumbbellConfig {
     pub flows: Vec<DumbbellFlow>,
     /// Rate of the bottleneck; above 0.
     pub rate: BitRate,
-    /// What the queue before the bottleneck holds, the packet that is being sent not counted.
+    /// The limit of the queue before the bottleneck, without the packet in transmission.
     pub limit: Limit,
-    /// Which packets are lost behind the bottleneck; each flow is counted by itself.
+    /// Packets lost behind the bottleneck, counted per flow.
     pub loss: Loss,
     /// Simulated time; above 0, at most a day. A run ends earlier when all flows have a size and
     /// are complete.
     pub duration: Duration,
-    /// Time between samples, the first after one of it; 0 for none.
+    /// Time between samples, the first after one interval; 0 for none.
     pub sample_every: Duration,
-    /// Seed of random losses and of controls that draw.
+    /// Seed for random losses, and for controls that draw random numbers.
     pub seed: u64,
 }
 
 impl DumbbellFlow {
-    /// A flow without end that starts at 0, with `rtt` and defaults for all else.
+    /// An endless flow that starts at 0, with `rtt` and defaults for the rest.
     #[must_use]
     pub fn greedy(sender: SenderConfig, receiver: ReceiverConfig, rtt: Duration) -> Self {
         Self { sender, receiver, rtt, start: Duration::ZERO, size: None, access_rate: BitRate(0) }
@@ -55,7 +55,7 @@ impl DumbbellConfig {
     /// Checks every bound.
     ///
     /// # Errors
-    /// The first field outside its bound.
+    /// The first field outside its bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let day = Duration::from_secs(86_400);
         let ok = !self.duration.is_zero() && self.duration <= day;
@@ -88,7 +88,7 @@ impl DumbbellConfig {
         Ok(())
     }
 
-    /// When the first sample is taken; never without samples.
+    /// Time of the first sample; never without samples.
     pub(super) fn first_sample(&self) -> Instant {
         if self.sample_every.is_zero() { Instant::NEVER } else { Instant::ZERO + self.sample_every }
     }

@@ -14,7 +14,7 @@ pub enum Loss {
     Every(u64),
     /// Each packet with this probability, independently; 0 to 1.
     Random(f64),
-    /// The packets with these numbers, rising.
+    /// The packets with these numbers, in ascending order.
     Listed(Vec<u64>),
 }
 
@@ -22,7 +22,7 @@ impl Loss {
     /// Checks the bounds.
     ///
     /// # Errors
-    /// A period of 0, a probability outside 0 to 1, or a list that does not rise.
+    /// A period of 0, a probability outside 0 to 1, or a list that does not ascend.
     pub fn validate(&self) -> Result<(), ConfigError> {
         match self {
             Self::Never => Ok(()),
@@ -51,7 +51,7 @@ impl Loss {
     }
 }
 
-/// Where a flow stands in its losses.
+/// Loss state of a flow.
 pub(super) struct LossState {
     rule: Rule,
     sent: u64,
@@ -61,7 +61,7 @@ enum Rule {
     Never,
     Every(u64),
     Random(f64, Rng),
-    /// The numbers that are left, the next one last.
+    /// The remaining numbers, the next one last.
     Listed(Vec<u64>),
 }
 

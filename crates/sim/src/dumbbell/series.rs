@@ -1,4 +1,4 @@
-//! An observer that keeps each flow's samples.
+//! An observer that stores each flow's samples.
 
 use super::Observer;
 use justfull_base::{BitRate, Duration, Instant};
@@ -9,7 +9,7 @@ use justfull_tcp::{RecoveryState, Sender};
 pub struct Sample {
     /// When.
     pub at: Instant,
-    /// Congestion window in force, bytes.
+    /// Current congestion window, bytes.
     pub cwnd: u64,
     /// Slow-start threshold, bytes; `u64::MAX` when there is none.
     pub ssthresh: u64,
@@ -23,7 +23,7 @@ pub struct Sample {
     pub recovery: RecoveryState,
     /// Name of the control's phase.
     pub phase: &'static str,
-    /// Payload bytes delivered in order since the start: differences over time are the delivery
+    /// Payload bytes delivered in order since the start; differences over time give the delivery
     /// rate.
     pub delivered: u64,
 }

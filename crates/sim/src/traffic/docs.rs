@@ -1,4 +1,4 @@
-//! What each kind of traffic is and which settings it has, for users.
+//! User documentation of each kind of traffic and its settings.
 
 use justfull_base::doc::MethodDoc;
 
@@ -70,5 +70,5 @@ const PAGE: MethodDoc = MethodDoc {
     params: super::PageConfig::params,
 };
 
-/// Every kind of traffic with a configuration of its own, in the order of scenario files.
+/// Every kind of traffic that has its own configuration, in the order of scenario files.
 pub const DOCS: &[&MethodDoc] = &[&PING, &CBR, &ON_OFF, &VOIP, &VIDEO, &PAGE];

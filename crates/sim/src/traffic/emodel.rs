@@ -1,10 +1,10 @@
-//! The E-model: what a call is worth to a listener, by ITU-T G.107 (06/2015).
+//! The E-model: the quality of a call for a listener, by ITU-T G.107 (06/2015).
 //!
-//! R = Ro - Is - Id - Ie,eff + A (equation 1) with every parameter but delay and loss at its
+//! R = Ro - Is - Id - Ie,eff + A (equation 1), with every parameter except delay and loss at its
 //! default of table 2: wideband is not modelled, the advantage factor A is 0, and losses are random
 //! (BurstR = 1). Id is the sum of talker echo (TELR 65 dB), listener echo (WEPL 110 dB) and pure
-//! delay; Ie,eff follows from loss by equation 29 with a codec's Ie and Bpl of G.113 appendix I.
-//! Annex B turns R into a mean opinion score.
+//! delay. Ie,eff follows from loss by equation 29 with a codec's Ie and Bpl of G.113 appendix I.
+//! Annex B converts R to a mean opinion score.
 
 /// Send loudness rating, dB.
 const SLR: f64 = 8.0;
@@ -38,9 +38,9 @@ pub(crate) struct Codec {
     pub(crate) bpl: f64,
 }
 
-/// The transmission rating of a call whose mouth-to-ear delay is `delay_ms` and of whose packets
-/// the share `loss` (0 to 1) is lost or too late: 0 to 100, the range of R (clause 7.1 with annex
-/// B, whose score ends at both).
+/// The transmission rating of a call with mouth-to-ear delay `delay_ms` and a share `loss` (0 to 1)
+/// of lost or late packets: 0 to 100, the range of R (clause 7.1 with annex B, whose score is
+/// defined up to both ends).
 pub(crate) fn rating(delay_ms: f64, loss: f64, codec: Codec) -> f64 {
     let no = noise();
     let ro = 15.0 - 1.5 * (SLR + no);
@@ -78,7 +78,7 @@ fn noise() -> f64 {
     power_sum(&[NC, nos, nor, NFOR + RLR])
 }
 
-/// Is, impairments that come with the voice: equations 8 to 16.
+/// Is, impairments that accompany the voice: equations 8 to 16.
 fn simultaneous(ro: f64, no: f64, t: f64) -> f64 {
     let x = OLR + 0.2 * (64.0 + no - RLR);
     let loud = 20.0 * (rounded(x / 8.0, 8.0) - x / 8.0);
@@ -95,7 +95,7 @@ fn simultaneous(ro: f64, no: f64, t: f64) -> f64 {
     loud + sidetone + quantisation
 }
 
-/// Id, what delay costs: equations 17 to 28, with the one-way delay `t` on all ways.
+/// Id, impairments by delay: equations 17 to 28, with the one-way delay `t` on all paths.
 fn delayed(ro: f64, no: f64, t: f64) -> f64 {
     let terv = TELR - 40.0 * libm::log10((1.0 + t / 10.0) / (1.0 + t / 150.0))
         + 6.0 * libm::exp(-0.3 * t * t);

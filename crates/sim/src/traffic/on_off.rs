@@ -1,8 +1,8 @@
 //! On-off sources: datagrams at a constant rate while on, nothing while off.
 //!
-//! Times on and off are constant or exponential (a Markov-modulated source, with which talk spurts
-//! are usually described). A source starts in the stationary state of its law, so that several
-//! sources of one scenario are not in step.
+//! On and off times are constant or exponential (a Markov-modulated source, the usual model of talk
+//! spurts). A source starts in its stationary state, so that several sources of one scenario are
+//! not in step.
 
 use crate::traffic::{Interval, check_payload};
 use justfull_base::bounds::key;
@@ -13,7 +13,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-/// A length of time by some law.
+/// A length of time, constant or random.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", untagged)]
 pub enum Span {
@@ -164,7 +164,7 @@ table! {
 }
 
 impl OnOffConfig {
-    /// What is sent while on.
+    /// What it sends while on.
     #[must_use]
     pub const fn cbr(&self) -> CbrConfig {
         CbrConfig { rate: self.rate, payload: self.payload }
@@ -189,12 +189,11 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// A gate in its stationary state at `start`, and when it is first open.
+    /// A gate in its stationary state at `start`, and the instant when it is first open.
     pub(crate) fn new(on: Span, off: Span, start: Instant, rng: &mut Rng) -> (Self, Instant) {
         let cycle = on.mean() + off.mean();
         let at = cycle.scaled(rng.unit());
-        // What is left of a constant time follows from where it began; an exponential one has no
-        // memory.
+        // The rest of a constant time depends on when it began; an exponential one has no memory.
         let left = |span: Span, passed: Duration, rng: &mut Rng| match span {
             Span::Constant(length) => length - passed,
             Span::Exponential { .. } => span.draw(rng),
@@ -208,8 +207,7 @@ impl Gate {
         (Self { on, off, closes }, opens)
     }
 
-    /// When a datagram that is due at `at` may be sent: at once while open, else when the gate has
-    /// opened again.
+    /// When a datagram due at `at` may be sent: at once while open, else when the gate opens again.
     pub(crate) fn pass(&mut self, mut at: Instant, rng: &mut Rng) -> Instant {
         while at >= self.closes {
             let opens = self.closes + self.off.draw(rng).max(Duration::from_nanos(1));

@@ -2,17 +2,17 @@
 //! connections.
 //!
 //! The HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance evaluation, annex
-//! A; the laws of ns-3's 3gpp-http application): truncated lognormal object sizes, a truncated
-//! Pareto number of embedded objects, exponential parsing and reading times. The defaults are its
-//! numbers: about 56 kB a page, small today; a page of 2024 (HTTP Archive, median for desktops) is
-//! `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
+//! A; the distributions of ns-3's 3gpp-http application): truncated lognormal object sizes, a
+//! truncated Pareto number of embedded objects, exponential parsing and reading times. The defaults
+//! are its numbers: about 56 kB a page, small today. A page of 2024 (HTTP Archive, median for
+//! desktops) is `main = "18kB"`, `embedded = "37kB"`, `objects = 70`.
 //!
-//! The browser asks for the main object on its first connection and, once it is there and parsed,
-//! for the embedded ones, each connection with one request at a time. A page is loaded when its
-//! last object is there. Connections persist over pages, so there are no handshakes, and a
-//! congestion window lives on where the control does not restart it after idling. A request is
-//! one packet on the uplink; where its queue has no room, it is asked again after 1 s (RFC 6298's
-//! first timeout).
+//! The browser requests the main object on its first connection and, once that has arrived and is
+//! parsed, the embedded ones, one request at a time on each connection. A page is loaded when its
+//! last object has arrived. Connections persist over pages, so there are no handshakes, and the
+//! congestion window survives unless the control restarts it after idling. A request is one packet
+//! on the uplink; if the queue there has no room, it is sent again after 1 s (RFC 6298's first
+//! timeout).
 
 use crate::results::PageResult;
 use crate::times::Times;
@@ -23,7 +23,7 @@ use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng, table};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};
 
-/// After this time a request is repeated for which there was no room.
+/// A request that found no room is repeated after this time.
 pub(crate) const RETRY: Duration = Duration::from_secs(1);
 
 /// Most connections of a page.
@@ -35,7 +35,7 @@ pub(crate) const MOST_CONNECTIONS: u32 = 32;
 pub enum ObjectSize {
     /// Always the same.
     Constant(Bytes),
-    /// Lognormal, drawn again until within its bounds.
+    /// Lognormal, redrawn until it is within its bounds.
     Lognormal(Lognormal),
 }
 
@@ -55,7 +55,7 @@ table! {
     }
 }
 
-/// The lognormal law of sizes in the model's words, at most 2 MB.
+/// The model's lognormal distribution of sizes, at most 2 MB.
 fn lognormal(mean: u64, sd: u64, min: u64) -> ObjectSize {
     let [mean, sd, min, max] = [mean, sd, min, 2_000_000].map(Bytes);
     ObjectSize::Lognormal(Lognormal { mean, sd, min, max })
@@ -156,8 +156,8 @@ impl ObjectSize {
 pub enum ObjectCount {
     /// Always the same.
     Constant(u32),
-    /// Pareto with shape `pareto` from `least` on, what is beyond `most` counts as `most`; it is
-    /// rounded, and then `least` is taken off.
+    /// Pareto with shape `pareto` from `least` on; values beyond `most` count as `most`. The result
+    /// is rounded, then `least` is subtracted.
     Pareto(ParetoCount),
 }
 
@@ -243,36 +243,36 @@ impl PageConfig {
     }
 }
 
-/// What a browser does now.
+/// What a browser is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing until the next page.
     Reading,
-    /// The main object is asked for.
+    /// The main object is requested.
     Main,
-    /// The main object is there.
+    /// The main object has arrived.
     Parsing,
-    /// Embedded objects are asked for.
+    /// Embedded objects are requested.
     Embedded,
 }
 
 /// One connection of a browser.
 #[derive(Clone, Copy, Debug, Default)]
 struct Connection {
-    /// Bytes asked for since the start.
+    /// Bytes requested since the start.
     asked: u64,
-    /// An object is on its way.
+    /// An object is in transit.
     busy: bool,
 }
 
-/// A request to be sent: on which connection, for how many bytes.
+/// A request to send: its connection and number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) connection: u32,
     pub(crate) bytes: u64,
 }
 
-/// A user who loads one page after the other.
+/// A user who loads one page after another.
 #[derive(Clone, Debug)]
 pub(crate) struct Browser {
     config: PageConfig,
@@ -280,23 +280,23 @@ pub(crate) struct Browser {
     stop: Instant,
     phase: Phase,
     began: Instant,
-    /// Embedded objects that have not been asked for.
+    /// Embedded objects not yet requested.
     left: u32,
     connections: Vec<Connection>,
     refused: Vec<Request>,
 }
 
-/// What a browser wants.
+/// What a browser asks of the driver.
 #[derive(Debug, Default)]
 pub(crate) struct Wish {
-    /// To be called at that instant.
+    /// To be called at this instant.
     pub(crate) wake: Option<Instant>,
-    /// The page that was begun then is loaded.
+    /// The page begun at this instant is loaded.
     pub(crate) loaded: Option<Instant>,
 }
 
 impl Browser {
-    /// A browser and when it loads its first page: at random within one mean parsing time after
+    /// A browser, and when it loads its first page: at random within one mean parsing time after
     /// `start`.
     pub(crate) fn new(
         config: &PageConfig,
@@ -319,7 +319,7 @@ impl Browser {
         (browser, first)
     }
 
-    /// Its timer has fired; requests are put in `out`. True when a page was begun.
+    /// Its timer has fired; appends requests to `out`. True when a page was begun.
     pub(crate) fn wake(&mut self, now: Instant, out: &mut Vec<Request>) -> bool {
         out.append(&mut self.refused);
         match self.phase {
@@ -355,7 +355,7 @@ impl Browser {
         }
     }
 
-    /// There was no room for `request`: it is sent again at the instant that is answered.
+    /// `request` found no room; returns the instant at which to send it again.
     pub(crate) fn refused(&mut self, now: Instant, request: Request) -> Instant {
         self.refused.push(request);
         now + RETRY
@@ -395,7 +395,7 @@ impl Browser {
     }
 }
 
-/// What is counted of the browsers of one name, over pages that were begun in the measured window.
+/// Counts for the browsers of one name, over pages begun in the measured window.
 pub(crate) struct PageCount {
     pub(crate) begun: u64,
     pub(crate) load: Times,
@@ -428,7 +428,7 @@ mod tests {
         let objects = mean(&mut |rng| u64::from(config.objects.draw(rng)));
         assert!((main / 10_700.0 - 1.0).abs() < 0.05, "main object: {main} B");
         assert!((embedded / 8_100.0 - 1.0).abs() < 0.15, "embedded object: {embedded} B");
-        // 2^1.1 (2^-0.1 - 55^-0.1) / 0.1: the mean that 3GPP states, with what is beyond 55 counted
+        // 2^1.1 (2^-0.1 - 55^-0.1) / 0.1: the mean that 3GPP states, with values beyond 55 counted
         // as 55.
         assert!((objects / 5.64 - 1.0).abs() < 0.03, "embedded objects: {objects}");
     }

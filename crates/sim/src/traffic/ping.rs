@@ -1,8 +1,8 @@
-//! Ping: an ICMP echo request every interval from the data network, which the UE answers at once.
+//! Ping: an ICMP echo request every interval from the data network; the UE replies at once.
 //!
-//! The request goes down the chain as any packet of its flow, the reply comes back over the uplink,
-//! and both have the same size, as RFC 792 demands ("the data received in the echo message must be
-//! returned"). With empty queues the round trip is the floor that E19 calls the sum of the
+//! The request goes down the chain like any packet of its flow, and the reply comes back over the
+//! uplink. Both have the same size, as RFC 792 requires ("the data received in the echo message
+//! must be returned"). With empty queues the round trip is the floor that E19 calls the sum of the
 //! configured ways: core delay, the wait for each poll and for the slot, air delay, uplink delay.
 //! Requests are sent whether or not earlier ones were answered, as `ping -i` does.
 
@@ -43,7 +43,7 @@ impl PingConfig {
     }
 }
 
-/// What is counted of the pings of one name, over requests that were sent in the measured window.
+/// Counts for the pings of one name, over requests sent in the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PingCount {
     pub(crate) requests: u64,

@@ -1,10 +1,10 @@
-//! Frames of a rendered video, as cloud gaming sends them: a burst of datagrams for each frame.
+//! Frames of a rendered video, as in cloud gaming: a burst of datagrams for each frame.
 //!
-//! TR 38.838 section 5.1 (single eye buffer, cloud gaming): frames at a fixed rate, sizes of a
-//! truncated Gaussian law whose standard deviation is 10.5 % of the mean and which lies within 50 %
-//! and 150 % of it, arrivals with a jitter of a truncated Gaussian law of 2 ms within 4 ms. 30
-//! Mbit/s and 60 frames a second is its baseline, 15 ms its delay budget. A frame is cut into full
-//! datagrams and is complete when the last of them has reached the UE.
+//! TR 38.838 section 5.1 (single eye buffer, cloud gaming): frames at a fixed rate. Sizes are
+//! truncated Gaussian, with a standard deviation of 10.5 % of the mean and within 50 % and 150 % of
+//! it; arrivals have a truncated Gaussian jitter of 2 ms, within 4 ms. Its baseline is 30 Mbit/s
+//! and 60 frames a second, its delay budget 15 ms. A frame is cut into full datagrams and is
+//! complete when the last of them has reached the UE.
 
 use crate::results::FrameResult;
 use crate::times::Times;
@@ -62,7 +62,7 @@ impl VideoConfig {
     }
 }
 
-/// A frame on its way.
+/// A frame in transit.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     sent: Instant,
@@ -74,18 +74,18 @@ struct Frame {
 #[derive(Clone, Debug)]
 pub(crate) struct Video {
     config: VideoConfig,
-    /// When the present frame would be sent without jitter.
+    /// When the current frame would be sent without jitter.
     nominal: Instant,
     /// Number of the first frame in `flight`.
     first: u64,
     flight: VecDeque<Frame>,
 }
 
-/// What a datagram told of its frame.
+/// What a datagram means for its frame.
 pub(crate) enum Progress {
     /// More is to come.
     Incomplete,
-    /// It was the frame's last, which had been sent then.
+    /// It completed the frame, which was sent at this instant.
     Complete(Instant),
 }
 
@@ -94,15 +94,14 @@ impl Video {
         Self { config: config.clone(), nominal: start, first: 0, flight: VecDeque::new() }
     }
 
-    /// Frames are sent at the rate and with the jitter of the settings: when the one after the
-    /// present one is.
+    /// When the frame after the current one is sent, at the configured rate and jitter.
     pub(crate) fn next(&mut self, now: Instant, skew: f64, rng: &mut Rng) -> Instant {
         self.nominal += self.config.period().scaled(skew);
         let jitter = rng.normal().clamp(-2.0, 2.0) + 2.0;
         (self.nominal + self.config.jitter_sd.scaled(jitter)).max(now + Duration::from_nanos(1))
     }
 
-    /// Sends a frame: `push` is given each datagram's size on the IP layer and the number of the
+    /// Sends a frame: calls `push` with each datagram's size on the IP layer and the number of the
     /// frame.
     pub(crate) fn send(&mut self, now: Instant, rng: &mut Rng, mut push: impl FnMut(u32, u64)) {
         let share = (1.0 + self.config.size_sd.0 * rng.normal()).clamp(0.5, 1.5);
@@ -117,10 +116,10 @@ impl Video {
         }
     }
 
-    /// `payload` bytes of frame `number` have arrived. The way keeps a flow's order, so frames
-    /// before it that are not complete never will be: `broken` is told when each of them had
-    /// been sent. Where PDCP delivers out of order, a frame that a later one has overtaken
-    /// counts as broken too, and what still comes of it is ignored.
+    /// `payload` bytes of frame `number` have arrived. The path keeps a flow's order, so earlier
+    /// incomplete frames will never be complete: `broken` gets the time of sending of each. If PDCP
+    /// delivers out of order, a frame overtaken by a later one also counts as broken, and what
+    /// still arrives of it is ignored.
     pub(crate) fn arrived(
         &mut self,
         number: u64,
@@ -146,7 +145,7 @@ impl Video {
     }
 }
 
-/// What is counted of the videos of one name, over frames that were sent in the measured window.
+/// Counts for the videos of one name, over frames sent in the measured window.
 pub(crate) struct FrameCount {
     budget: Duration,
     pub(crate) sent: u64,

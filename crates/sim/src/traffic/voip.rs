@@ -1,11 +1,11 @@
-//! Telephony by G.711: 160 B of voice each 20 ms, with RTP (12 B), UDP (8 B) and IPv4 (20 B)
+//! Telephony with G.711: 160 B of voice every 20 ms, with RTP (12 B), UDP (8 B) and IPv4 (20 B)
 //! headers 200 B on the IP layer.
 //!
-//! The call is judged as a listener would: packets wait in a de-jitter buffer of fixed length, so
+//! The call is judged as a listener would. Packets wait in a de-jitter buffer of fixed length, so
 //! that all that arrive in time are played at one delay, that of the fastest packet plus the
-//! buffer; what comes later counts as lost. Mouth-to-ear delay is that plus one packet's 20 ms of
-//! voice; loss and delay go into the E-model (`emodel.rs`). The ways beyond the server and
-//! beyond the UE are not in it: `extra_delay` of the flow can stand for them.
+//! buffer; later packets count as lost. Mouth-to-ear delay is that plus one packet's 20 ms of
+//! voice. Loss and delay go into the E-model (`emodel.rs`). The paths beyond the server and beyond
+//! the UE are not included: use `extra_delay` of the flow for them.
 
 use crate::results::VoipResult;
 use crate::times::Times;
@@ -57,13 +57,13 @@ impl VoipConfig {
         }
     }
 
-    /// G.113 appendix I: G.711 without and with concealment under random losses.
+    /// G.113 appendix I: G.711 with and without concealment under random losses.
     const fn codec(&self) -> Codec {
         Codec { ie: 0.0, bpl: if self.concealment { 25.1 } else { 4.3 } }
     }
 }
 
-/// What is counted of the calls of one name, over packets that were sent in the measured window.
+/// Counts for the calls of one name, over packets sent in the measured window.
 pub(crate) struct VoipCount {
     config: VoipConfig,
     pub(crate) one_way: Times,
@@ -75,7 +75,7 @@ impl VoipCount {
         Self { config: config.clone(), one_way: Times::new(), lost: 0 }
     }
 
-    /// What a listener says; none when nothing arrived.
+    /// The call's quality for a listener; none when nothing arrived.
     pub(crate) fn finish(&self) -> Option<VoipResult> {
         let one_way = self.one_way.finish();
         if one_way.count == 0 {

@@ -1,8 +1,8 @@
-//! What the uplink is and which settings it has, for users.
+//! User documentation of the uplink and its settings.
 
 use justfull_base::doc::MethodDoc;
 
-/// What grants are.
+/// Describes grants.
 pub const DOC: MethodDoc = MethodDoc {
     name: "grants",
     kind: "uplink",

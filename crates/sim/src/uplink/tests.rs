@@ -19,7 +19,7 @@ fn requests() -> GrantConfig {
     GrantConfig { sr_offset: Some(ms(3)), ..GrantConfig::default() }
 }
 
-/// Instants, in ms, at which packets reach their servers.
+/// Times, in ms, at which packets reach their servers.
 fn arrivals(uplink: &mut Uplink<Up>) -> Vec<f64> {
     let mut found = Vec::new();
     while uplink.next() < Instant::NEVER {
