@@ -1,9 +1,9 @@
-//! Where packets are while the chain deals with their metadata: a fixed number of buffers of one
-//! size.
+//! Packet buffers: a fixed number of one size, which hold the packets while the chain handles their
+//! metadata.
 //!
-//! The buffers are one allocation of `buffers * stride` bytes, made at the start (the kernel gives
-//! pages as they are first used); with the list of free ones and the lengths, 8 bytes a buffer,
-//! that is all the memory that packets ever take.
+//! The buffers are one allocation of `buffers * stride` bytes, made at the start (the kernel
+//! provides pages at first use). With the free list and the lengths, 8 bytes a buffer, that is all
+//! the memory that packets ever take.
 
 /// Buffers for packets, by the handle in [`justfull_base::Packet::payload`].
 pub struct Arena {
@@ -15,8 +15,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// `buffers` buffers for packets of up to `mtu` bytes, with one byte to spare at least, so that
-    /// a longer packet shows.
+    /// `buffers` buffers for packets of up to `mtu` bytes, with at least one spare byte, so that a
+    /// longer packet is detected.
     #[must_use]
     pub fn new(buffers: u32, mtu: u32) -> Self {
         let (count, stride) = (buffers as usize, (mtu as usize + 1).next_multiple_of(64));
@@ -57,7 +57,7 @@ impl Arena {
         &mut self.bytes[start..start + self.lengths[handle as usize] as usize]
     }
 
-    /// The packet in buffer `handle`, to be looked at.
+    /// The packet in buffer `handle`, read-only.
     #[inline]
     #[must_use]
     pub fn bytes(&self, handle: u64) -> &[u8] {
@@ -65,7 +65,7 @@ impl Arena {
         &self.bytes[start..start + self.lengths[handle as usize] as usize]
     }
 
-    /// Buffer `handle` is free again.
+    /// Frees buffer `handle`.
     #[inline]
     pub fn give_back(&mut self, handle: u64) {
         debug_assert!(self.free.len() < self.lengths.len(), "a buffer is given back once");
@@ -84,13 +84,13 @@ impl Arena {
         self.lengths.len() - self.free.len()
     }
 
-    /// Most buffers that were ever in use at a time.
+    /// Most buffers ever in use at once.
     #[must_use]
     pub fn most_used(&self) -> usize {
         self.lengths.len() - self.least_free
     }
 
-    /// Bytes of memory that it holds.
+    /// Bytes of memory it holds.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.bytes.len() + 8 * self.lengths.len()

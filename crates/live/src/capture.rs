@@ -1,21 +1,20 @@
-//! What a recorder of packets sees of a live run, without the driver ever waiting for it.
+//! Captures packets of a live run without ever making the driver wait.
 //!
-//! The driver copies the beginning of a datagram and what became of it into a ring of a fixed
-//! number of frames; a thread of the recorder takes them out. When the ring is full the frame is
-//! lost and counted: the run goes on as if nobody looked. The ring is made at once, [`ring_bytes`]
-//! in all. Its reader asks from time to time and is never woken, so that the driver makes no system
-//! call.
+//! The driver copies the beginning of a datagram and its fate into a ring with a fixed number of
+//! frames; a recorder thread takes them out. When the ring is full the frame is lost and counted,
+//! and the run continues undisturbed. The ring is allocated at once, [`ring_bytes`] in all. Its
+//! reader polls and is never woken, so the driver makes no system call.
 
 use crate::arena::Arena;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet};
 use serde::Serialize;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
-/// Bytes of a datagram that are kept: an IPv6 header with a fragment header, a TCP header with all
-/// its options, and a little more.
+/// Bytes kept of a datagram: an IPv6 header with a fragment header, a TCP header with all options,
+/// and a little more.
 pub const SNAPLEN: usize = 128;
 
-/// Frames in a ring by default: at 1 Gbit/s of full packets about 0.2 s.
+/// Default frames in a ring: about 0.2 s of full packets at 1 Gbit/s.
 pub const FRAMES: usize = 65_536;
 
 /// Where a frame was seen.
@@ -25,16 +24,16 @@ pub enum Place {
     Upf,
     /// Leaving SDAP, or dropped there.
     Sdap,
-    /// As the MAC takes its last byte, or dropped by the RLC.
+    /// Its last byte taken by the MAC, or dropped by the RLC.
     Rlc,
-    /// Reaching the UE, at the instant that is due after the air's delay.
+    /// Reaching the UE, at the end of the air's delay.
     Air,
     /// Reaching the server, or dropped by the UE's queue.
     Uplink,
 }
 
 impl Place {
-    /// All, in the order of interfaces.
+    /// All places, in the order of interfaces.
     pub const ALL: [Self; 5] = [Self::Upf, Self::Sdap, Self::Rlc, Self::Air, Self::Uplink];
 
     const fn of(layer: Layer) -> Self {
@@ -46,7 +45,7 @@ impl Place {
     }
 }
 
-/// What happened there.
+/// What happened to it there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It left the layer after this time.
@@ -59,7 +58,7 @@ pub enum Fate {
     Dropped(DropReason, Duration),
 }
 
-/// Of a packet on its way down: who it is in the stack.
+/// The identity of a downlink packet in the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Number of the packet.
@@ -70,7 +69,7 @@ pub struct Identity {
     pub qfi: u8,
 }
 
-/// A datagram somewhere.
+/// A datagram at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// When.
@@ -79,9 +78,9 @@ pub struct Frame {
     pub place: Place,
     /// What happened to it.
     pub fate: Fate,
-    /// Whose it is; none on the uplink.
+    /// Its identity; none on the uplink.
     pub identity: Option<Identity>,
-    /// The UE at its end; none for one that has reached the server.
+    /// The UE at its end; none once it has reached the server.
     pub ue: Option<u32>,
     /// Length of the datagram.
     pub original: u32,
@@ -97,7 +96,7 @@ impl Frame {
     }
 }
 
-/// Memory of a ring of `frames`, in bytes: each has a place of its own with a number of 8 bytes.
+/// Memory of a ring of `frames`, in bytes: each has a slot with a sequence number of 8 bytes.
 #[must_use]
 pub const fn ring_bytes(frames: usize) -> usize {
     frames * (size_of::<Frame>() + 8)
@@ -112,7 +111,7 @@ pub fn ring(frames: usize) -> (Recorder, Frames) {
     (Recorder { into, report, from_upf: None }, Frames { out })
 }
 
-/// What became of what was seen.
+/// Counts of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CaptureReport {
     /// Frames that were put into the ring.
@@ -129,10 +128,10 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Gives `take` all frames that wait. False when the run is over and none will come.
+    /// Calls `take` with all waiting frames. False when the run is over and no more will come.
     ///
     /// # Errors
-    /// The first of `take`.
+    /// The first error of `take`.
     pub fn drain<E>(&self, mut take: impl FnMut(&Frame) -> Result<(), E>) -> Result<bool, E> {
         loop {
             match self.out.try_recv() {
@@ -148,7 +147,7 @@ impl Frames {
 pub struct Recorder {
     into: SyncSender<Frame>,
     report: CaptureReport,
-    /// The last packet that left a UPF's queue: it enters SDAP next.
+    /// The last packet that left a UPF queue; it enters SDAP next.
     from_upf: Option<u64>,
 }
 
@@ -170,7 +169,7 @@ impl Recorder {
         bytes[..kept].copy_from_slice(&datagram[..kept]);
         let original = datagram.len() as u32;
         let frame = Frame { at, place, fate, identity, ue, original, kept: kept as u8, bytes };
-        // A recorder that has gone loses all that comes.
+        // If the recorder has gone, every frame is lost.
         if self.into.try_send(frame).is_ok() {
             self.report.frames += 1;
         } else {
@@ -187,7 +186,7 @@ impl Recorder {
         );
     }
 
-    /// `event` happened in the stack; its packet's buffer still holds it.
+    /// `event` happened in the stack; the buffer of its packet still holds it.
     pub(crate) fn heard(&mut self, now: Instant, event: &Event, arena: &Arena) {
         match event {
             Event::Enqueued { layer: Layer::Sdap, packet, .. } => {
@@ -221,8 +220,8 @@ impl Recorder {
         }
     }
 
-    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left
-    /// it as it came.
+    /// A packet enters SDAP. A UPF that passes everything emits no event, so this records that the
+    /// packet left it at once.
     fn passed_upf(&mut self, now: Instant, packet: &Packet, arena: &Arena) {
         if self.from_upf.take() != Some(packet.id) {
             self.put_packet((now, Place::Upf, Fate::Left(Duration::ZERO)), packet, arena);

@@ -1,13 +1,14 @@
-//! The clock of a live run: absolute sleeps on `CLOCK_MONOTONIC`, with real-time priority where the
+//! The clock of a live run: absolute sleeps on `CLOCK_MONOTONIC`, with real-time priority if the
 //! kernel allows it.
 //!
-//! Sleeping to an absolute instant (clock_nanosleep(2), `TIMER_ABSTIME`) adds up no error. With
-//! `SCHED_FIFO` the thread runs as soon as its timer fires, whatever else is runnable; without the
-//! privilege for it (`CAP_SYS_NICE` or `RLIMIT_RTPRIO`) the timer slack of 50 us is taken away
-//! (prctl(2), `PR_SET_TIMERSLACK`), and other load makes wake-ups late by milliseconds.
-//! The priority is not inherited by processes that the thread starts (`SCHED_RESET_ON_FORK`).
+//! Sleeping until an absolute instant (clock_nanosleep(2), `TIMER_ABSTIME`) accumulates no error.
+//! With `SCHED_FIFO` the thread runs as soon as its timer fires, whatever else is runnable. Without
+//! the privilege (`CAP_SYS_NICE` or `RLIMIT_RTPRIO`) the timer slack of 50 us is removed (prctl(2),
+//! `PR_SET_TIMERSLACK`), and other load makes wake-ups late by milliseconds. Processes that the
+//! thread starts do not inherit the priority (`SCHED_RESET_ON_FORK`).
 //!
-//! `CLOCK_MONOTONIC` goes on while a process is stopped, so a stop shows as one very late wake-up.
+//! `CLOCK_MONOTONIC` continues while a process is stopped, so a stop appears as one very late
+//! wake-up.
 
 use crate::LiveError;
 use justfull_base::{Duration, Instant};
@@ -18,16 +19,16 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use serde::Serialize;
 
-/// Priority of the stack's thread among `SCHED_FIFO` threads: above the least, below the kernel's
+/// Priority of the stack's thread among `SCHED_FIFO` threads: above the lowest, below the kernel's
 /// interrupt threads (50).
 pub const PRIORITY: i32 = 10;
 
-/// Something that tells the time of a run and waits.
+/// The time of a run, and how to wait.
 pub trait Clock {
     /// Now.
     fn now(&mut self) -> Instant;
 
-    /// Waits until `due` or until a signal comes, and tells the time then.
+    /// Waits until `due` or a signal, and returns the time then.
     fn sleep_until(&mut self, due: Instant) -> Instant;
 }
 
@@ -41,7 +42,7 @@ pub enum Priority {
     Normal(String),
 }
 
-/// The kernel's monotonic clock, counted from its making.
+/// The kernel's monotonic clock, counted from its creation.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotClock {
     /// `CLOCK_MONOTONIC` at the start of the run, in ns.
@@ -67,7 +68,7 @@ fn monotonic() -> nix::Result<u64> {
 impl Clock for SlotClock {
     #[inline]
     fn now(&mut self) -> Instant {
-        // It was read at the start; it does not fail later.
+        // It could be read at the start; it does not fail later.
         Instant::from_nanos(monotonic().map_or(0, |ns| ns - self.start))
     }
 
@@ -75,20 +76,20 @@ impl Clock for SlotClock {
         let at = self.start.saturating_add(due.as_nanos());
         let (seconds, nanos) = (at / 1_000_000_000, at % 1_000_000_000);
         let request = TimeSpec::new(seconds.cast_signed(), nanos.cast_signed());
-        // Ends early on a signal, which is for the caller to look at; it fails for nothing else.
+        // Ends early on a signal, which the caller handles; it fails for nothing else.
         let _woken =
             clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &request);
         self.now()
     }
 }
 
-/// Now on the machine's clock, for what no slot depends on: applications, deadlines, outages.
+/// The machine's clock, for everything that no slot depends on: applications, deadlines, outages.
 #[expect(clippy::disallowed_methods, reason = "applications live on the machine's clock")]
 pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// Gives this thread real-time priority `level`, or else the finest timers there are without it.
+/// Gives this thread real-time priority `level`, or else the finest timers available without it.
 pub fn raise_priority(level: i32) -> Priority {
     let parameters = libc::sched_param { sched_priority: level };
     // SAFETY: `parameters` outlives the call, which reads it; 0 names the calling thread.
@@ -107,8 +108,8 @@ pub fn raise_priority(level: i32) -> Priority {
     }
 }
 
-/// Time between the wake-ups of a run whose slots are `slot` apart: the least multiple of it that
-/// is at least `least`.
+/// Time between the wake-ups of a run with slots of `slot`: the smallest multiple that is at least
+/// `least`.
 #[must_use]
 pub fn wake_period(slot: Duration, least: Duration) -> Duration {
     let slots = least.as_nanos().div_ceil(slot.as_nanos().max(1)).max(1);

@@ -4,21 +4,21 @@
 //! server's port -> core link -> Stack -> air -> UE's port
 //! server's port <------------- uplink <-------- UE's port
 //! ```
-//! At a wake-up ([`Live::turn`]) all that waits at the interfaces is read, the links and the stack
-//! do what is due up to now, and what has come through is written. Wake-ups are at slots; where
-//! slots are shorter than [`LiveOptions::wake`], at every n-th, whose packets the stack still
-//! serves slot by slot. In between the interfaces are read every [`LiveOptions::read`].
+//! Each wake-up ([`Live::turn`]) reads everything that waits at the interfaces, lets the links and
+//! the stack do what is due, and writes what has come through. Wake-ups are at slots. If slots are
+//! shorter than [`LiveOptions::wake`], they are at every n-th slot; the stack still serves the
+//! packets slot by slot. In between, the interfaces are read every [`LiveOptions::read`].
 //!
-//! Interfaces do not say when a datagram came, only that it was between two readings: it is stamped
-//! with the middle of that time, so that delays are right on average and to half of
-//! [`LiveOptions::read`] each. After a late wake-up all missed slots are handled at once, and what
-//! is read then is stamped half a reading period before it: packets never use slots that passed
-//! before they may have come. Beyond [`CATCH_UP`] the rest of a gap is taken out of the run: for
-//! the stack it has not been.
+//! Interfaces do not report when a datagram arrived, only that it was between two readings. It is
+//! stamped with the middle of that time, so delays are right on average and each is accurate to
+//! half of [`LiveOptions::read`]. After a late wake-up all missed slots are handled at once, and
+//! what is read then is stamped half a reading period earlier: packets never use slots that passed
+//! before they may have arrived. The rest of a gap beyond [`CATCH_UP`] is cut out of the run: for
+//! the stack it never happened.
 //!
-//! What ends a link's delay wakes the loop too, so that a real datagram leaves when it should, or
-//! up to a quarter of a reading period later when there are many. Goodput counts the payload that
-//! reached the UEs; a segment that a sender repeats without need counts again.
+//! The end of a link's delay wakes the loop too, so that a real datagram leaves on time, or up to a
+//! quarter of a reading period later when there are many. Goodput counts the payload that reached
+//! the UEs; a segment repeated needlessly counts again.
 
 use crate::arena::Arena;
 use crate::capture::Recorder;
@@ -49,29 +49,29 @@ pub use side::Counts;
 pub use sojourn::Sojourns;
 use waiting::Waiting;
 
-/// The longest gap that is caught up: stalls of tens of milliseconds happen on any machine, and a
-/// stack that has missed more than this has been stopped.
+/// The longest gap that is caught up. Stalls of tens of milliseconds happen on any machine; a
+/// longer gap means that the process was stopped.
 pub const CATCH_UP: Duration = Duration::from_millis(100);
 
-/// Most datagrams that are read from one interface at one wake-up; the rest waits for the next.
+/// Most datagrams read from one interface per wake-up; the rest waits for the next.
 const READ_AT_ONCE: usize = 8_192;
 
 /// Time between two views of the run.
 const VIEW_PERIOD: Duration = Duration::from_millis(100);
 
-/// What a live run needs beyond the scenario.
+/// Settings of a live run beyond the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveOptions {
     /// Packet buffers, at least 1: each takes the MTU, rounded up to 64 B, and 8 B.
     pub buffers: u32,
-    /// Flows that are told apart at a time, at least 1: about 250 B each. When there are more, the
-    /// least recently used make way.
+    /// Flows tracked at a time, at least 1: about 250 B each. Beyond that the least recently used
+    /// are forgotten.
     pub flows: u32,
-    /// Least time between wake-ups for slots.
+    /// Minimum time between wake-ups for slots.
     pub wake: Duration,
-    /// Time between readings of the interfaces, where wake-ups for slots are further apart.
+    /// Time between readings of the interfaces, if wake-ups for slots are further apart.
     pub read: Duration,
-    /// End the run as soon as it is settled that it will be beyond this.
+    /// End the run as soon as it is certain to exceed this.
     pub give_up: Option<Limit>,
 }
 
@@ -86,11 +86,11 @@ impl Default for LiveOptions {
 pub struct UePort<P> {
     /// The interface.
     pub port: P,
-    /// The UE's addresses. Without any, it takes whatever no other UE's addresses match.
+    /// The UE's addresses. Without any, it takes everything that no other UE's addresses match.
     pub addresses: Vec<IpAddr>,
 }
 
-/// The interfaces that a run joins.
+/// The interfaces that a run connects.
 pub struct Ends<P> {
     /// One for each UE of the scenario, in its order.
     pub ues: Vec<UePort<P>>,
@@ -98,28 +98,28 @@ pub struct Ends<P> {
     pub server: P,
 }
 
-/// The run at an instant, for whoever watches it.
+/// The run at one instant, for observers.
 #[derive(Clone, Debug)]
 pub struct View {
     /// Packets waiting in UPF, SDAP and RLC.
     pub backlog_packets: [u64; 3],
-    /// What was counted since the start of the run.
+    /// Counts since the start of the run.
     pub counts: Counts,
     /// From the server to the UEs, without what is queued.
     pub down: Account,
-    /// From the UEs to the server, likewise.
+    /// From the UEs to the server, without what is queued.
     pub up: Account,
-    /// Flows that have appeared; one that comes again after it was aged out counts again.
+    /// Flows that have appeared; one that returns after it was aged out counts again.
     pub flows: u64,
-    /// Flows that gave their place in a full table of flows to another.
+    /// Flows that lost their place in the full flow table to another.
     pub aged_flows: u64,
-    /// Packets of flows that found no place in it.
+    /// Packets of flows that got no place in it.
     pub shared_packets: u64,
     /// Lateness so far.
     pub lateness: crate::lateness::LatenessReport,
 }
 
-/// Told of the run ten times a second, on the loop's own thread: it must not wait.
+/// Observes the run ten times a second, on the loop's own thread: it must not block.
 pub trait Watch {
     /// The run at `now`.
     fn saw(&mut self, now: Instant, view: &View);
@@ -137,17 +137,17 @@ pub struct Live<P> {
     ues: Vec<P>,
     waiting: Waiting,
     ue_of: BTreeMap<[u8; 16], u32>,
-    /// The UE for all other addresses.
+    /// The UE that takes all other addresses.
     any_ue: Option<u32>,
     /// All UEs are behind the first one's interface.
     behind_one: bool,
     flows: FlowTable,
     fragments_down: FragmentPorts,
     fragments_up: FragmentPorts,
-    /// One wire between server and UPF for each of these delays on top of the core's.
+    /// One wire between server and UPF for each of these delays, on top of the core's.
     delays: Vec<Duration>,
     core: Wires<Packet>,
-    /// Packets on their way up, by their buffers.
+    /// Packets on their way up, by buffer.
     uplink: Uplink<u64>,
     down: Account,
     up: Account,
@@ -157,14 +157,14 @@ pub struct Live<P> {
     read: Duration,
     give_up: Option<Limit>,
     end: Instant,
-    /// The instant up to which everything has been done.
+    /// Everything has been done up to this instant.
     done: Instant,
     fault: Option<LiveError>,
 }
 
 impl<P: Port> Live<P> {
-    /// A run of `config` between `ends`. The flows of `config` only say under which names real ones
-    /// are counted.
+    /// A run of `config` between `ends`. The flows of `config` only define the names under which
+    /// real ones are counted.
     ///
     /// # Errors
     /// A field of the scenario out of bounds; ports or addresses that do not fit its UEs.
@@ -241,8 +241,8 @@ impl<P: Port> Live<P> {
         })
     }
 
-    /// All UEs are behind the first one's interface: what comes from there belongs to the UE that
-    /// has its source address, else to the first.
+    /// Puts all UEs behind the first one's interface: a packet from there belongs to the UE with
+    /// its source address, else to the first.
     #[must_use]
     pub fn behind_one(self) -> Self {
         Self { behind_one: true, ..self }
@@ -255,16 +255,15 @@ impl<P: Port> Live<P> {
         self
     }
 
-    /// Does all that is due up to `now`, which is not before the `now` of the last turn.
+    /// Does everything that is due up to `now`, which is not before the `now` of the last turn.
     ///
     /// # Errors
-    /// An interface has gone. What came before it is accounted for.
+    /// An interface has gone. Everything before that is accounted for.
     pub fn turn(&mut self, now: Instant) -> Result<(), LiveError> {
         self.pass(now, true)
     }
 
-    /// Reads, lets the stack serve its slots if `slots`, and writes what has come to the end of its
-    /// way.
+    /// Reads, lets the stack serve its slots if `slots`, and writes what has reached its end.
     fn pass(&mut self, now: Instant, slots: bool) -> Result<(), LiveError> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
@@ -273,8 +272,8 @@ impl<P: Port> Live<P> {
         if slots {
             self.advance(now);
         }
-        // The kernel answers a segment within the write that brings it: what it sends then is
-        // stamped exactly.
+        // The kernel replies to a segment within the write that delivers it, so what it sends then
+        // has an exact stamp.
         if self.write_ues(now)? {
             self.read_ues(now)?;
         }
@@ -354,7 +353,7 @@ impl<P: Port> Live<P> {
         Ok(())
     }
 
-    /// The core's wires and the stack, up to `now`.
+    /// Advances the core's wires and the stack to `now`.
     fn advance(&mut self, now: Instant) {
         while self.core.next() <= now {
             let next = self.core.next();
@@ -402,8 +401,8 @@ impl<P: Port> Live<P> {
         let read = self.read.as_nanos();
         let reads = slots.since(self.done).as_nanos() * 2 > read * 3;
         let (at, for_slots) = if reads { (self.done + self.read, false) } else { (slots, true) };
-        // Something ends a link's delay: it is written then, but for many at once only four times a
-        // reading.
+        // A link's delay ends and its packet is written then; with many at once, only four times
+        // per reading period.
         let ends = self.side.air.next().min(self.uplink.next());
         let ends = ends.max(self.done + Duration::from_nanos(read.div_ceil(4)));
         if ends < at { (ends, false) } else { (at, for_slots) }
@@ -422,7 +421,8 @@ impl<P: Port> Live<P> {
     ) -> (RunResult, LiveReport) {
         let limit = self.give_up.unwrap_or(Limit::LATE);
         let mut lateness = Lateness::held_to(limit, wake_period(self.slot, self.wake));
-        // What lies between the clock's time and the run's: all before the start, and stops.
+        // The difference between the clock's time and the run's: the time before the start, and
+        // stops.
         let mut outside = clock.now().since(Instant::ZERO);
         let (mut stops, mut stopped) = (0, Duration::ZERO);
         let mut view_at = Instant::ZERO + VIEW_PERIOD;
@@ -488,7 +488,7 @@ impl<P: Port> Live<P> {
         }
     }
 
-    /// The results of what has been done so far.
+    /// The results so far.
     ///
     /// # Panics
     /// When packets are not accounted for: a bug, not an outcome.
@@ -536,10 +536,10 @@ impl<P: Port> Live<P> {
     }
 }
 
-/// What a reading gave.
+/// The result of a reading.
 enum Read {
     Nothing,
-    /// A datagram that goes no further.
+    /// A datagram that goes no further; it is counted.
     Accounted,
     Packet(u64, Datagram),
 }
@@ -581,7 +581,7 @@ fn receive<P: Port>(
     }
 }
 
-/// Writes the packet in buffer `handle` to `port` and frees the buffer, whatever comes of it.
+/// Writes the packet in buffer `handle` to `port` and frees the buffer, whatever the outcome.
 fn send<P: Port>(
     port: &mut P,
     arena: &mut Arena,

@@ -1,13 +1,13 @@
-//! What can go wrong between us and the machine.
+//! Errors at the boundary to the machine.
 
 use std::fmt;
 
-/// One clear sentence about what could not be done, and what is needed for it.
+/// One clear sentence about what could not be done, and what it needs.
 #[derive(Debug)]
 pub struct LiveError {
     /// What was being done, with the name of the thing: "open /dev/net/tun".
     pub doing: String,
-    /// What the machine answered, or what is missing.
+    /// The machine's error, or what is missing.
     pub reason: String,
 }
 

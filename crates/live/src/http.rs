@@ -1,11 +1,10 @@
-//! A small HTTP server that no client can hold up.
+//! A small HTTP server that no client can block.
 //!
-//! One thread serves all connections by poll(2) and waits for none of them. What a client can take
-//! from it is bounded: a head of [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time,
-//! [`PATIENCE`] to send a request and as long again to take the answer. Bodies are never read into
-//! memory, and a connection carries one request (RFC 9112, section 9.6: `Connection: close`). When
-//! all connections are in use, a new client takes the place of the one that has kept the server
-//! waiting longest.
+//! One thread serves all connections with poll(2) and waits for none of them. What a client can use
+//! is bounded: a head of [`HEAD_BYTES`], [`CONNECTIONS`] connections at a time, [`PATIENCE`] to
+//! send a request and as long again to read the response. Bodies are never read into memory, and a
+//! connection carries one request (RFC 9112, section 9.6: `Connection: close`). When all
+//! connections are in use, a new client replaces the one that has kept the server waiting longest.
 
 use crate::clock::now;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -21,21 +20,21 @@ use std::time::{Duration, Instant};
 
 /// Bytes that a request line and its fields may take together.
 pub const HEAD_BYTES: usize = 8 * 1024;
-/// Connections that are served at a time.
+/// Connections served at a time.
 pub const CONNECTIONS: usize = 32;
-/// Time in which a request must have come, and time in which its answer must have been taken.
+/// Time limit for receiving a request, and for sending its response.
 pub const PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes after a request that are read and thrown away, so that the client sees its answer before
+/// Bytes after a request that are read and discarded, so that the client sees its response before
 /// the connection is reset.
 const DRAINED: usize = 64 * 1024;
-/// How often the thread looks at deadlines and at whether it is to end.
+/// How often the thread checks deadlines and whether to end.
 const LOOK: Duration = Duration::from_millis(100);
 /// Longest wait for the thread when a server is dropped.
 const END: Duration = Duration::from_secs(1);
-/// Connections that are accepted before others are served again.
+/// Connections accepted before others are served again.
 const ACCEPTED_AT_ONCE: usize = 64;
 
-/// How a request may change what it asks about.
+/// The method of a request, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET`.
@@ -58,17 +57,17 @@ pub struct Request<'a> {
 /// What the bytes of a connection are so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head<'a> {
-    /// The beginning of a head.
+    /// An incomplete head.
     Part,
-    /// A whole head.
+    /// A complete head.
     Whole(Request<'a>),
-    /// No HTTP/1.
+    /// Not HTTP/1.
     Malformed,
     /// More than [`HEAD_BYTES`] without an end.
     TooLong,
 }
 
-/// Reads the head of a request (RFC 9112, sections 2 and 3). Fields are not looked at.
+/// Parses the head of a request (RFC 9112, sections 2 and 3). Ignores its fields.
 #[must_use]
 pub fn head(bytes: &[u8]) -> Head<'_> {
     // Empty lines before a request are ignored (section 2.2).
@@ -109,7 +108,7 @@ fn request(line: &[u8]) -> Option<Request<'_>> {
     sound.then_some(Request { method, path })
 }
 
-/// What is sent back.
+/// A response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Status code and reason, e.g. `200 OK`.
@@ -152,11 +151,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `address`; `page` gives the body for a path, of which it says the media type, or
-    /// none where there is no such page.
+    /// Listens on `address`. `page` returns the body for a path with its media type, or none if
+    /// there is no such page.
     ///
     /// # Errors
-    /// The address cannot be listened at, or there can be no thread.
+    /// The address cannot be bound, or the thread cannot be started.
     pub fn start(
         address: SocketAddr,
         page: impl FnMut(&str) -> Option<(&'static str, String)> + Send + 'static,
@@ -175,7 +174,7 @@ impl Server {
         Ok(Self { stop, ended, address })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -185,13 +184,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The channel closes when the thread has ended. A thread that does not end by then ends
+        // The channel closes when the thread has ended. A thread that has not ended by then ends
         // with the process.
         let _ended = self.ended.recv_timeout(END);
     }
 }
 
-/// What a connection is at.
+/// The state of a connection.
 #[derive(Debug)]
 enum Stage {
     Reading(Vec<u8>),
@@ -199,7 +198,7 @@ enum Stage {
         bytes: Vec<u8>,
         written: usize,
     },
-    /// What else the client sends is thrown away, up to this many bytes.
+    /// Discards what else the client sends, up to this many bytes.
     Draining(usize),
 }
 
@@ -210,18 +209,18 @@ struct Connection {
     deadline: Instant,
 }
 
-/// What came of a try to go on.
+/// The result of trying to proceed.
 enum Step {
     /// Nothing more can be done now.
     Waits,
-    /// The stage is another.
+    /// The next stage.
     Next(Stage),
     /// The connection is over.
     Over,
 }
 
 impl Connection {
-    /// Goes on as far as it can without waiting; false when the connection is over.
+    /// Proceeds as far as possible without waiting; false when the connection is over.
     fn go_on(&mut self, page: &mut impl FnMut(&str) -> Option<(&'static str, String)>) -> bool {
         loop {
             let stream = &mut self.stream;
@@ -267,7 +266,7 @@ fn read(
     }
 }
 
-/// The answer to a head that is no part, and whether its body is sent.
+/// The response to a complete or invalid head, and whether to send its body.
 fn answer(
     head: Head<'_>,
     page: &mut impl FnMut(&str) -> Option<(&'static str, String)>,
@@ -303,7 +302,7 @@ fn write(stream: &mut TcpStream, bytes: &[u8], written: &mut usize) -> Step {
             Err(error) => return waits_or_over(&error),
         }
     }
-    // Closed with input unread, the connection would be reset, and the client might lose its answer
+    // Closing with unread input would reset the connection, and the client might lose its response
     // (RFC 9112, section 9.6).
     match stream.shutdown(Shutdown::Write) {
         Ok(()) => Step::Next(Stage::Draining(DRAINED)),
@@ -325,7 +324,7 @@ fn drain(stream: &mut TcpStream, left: &mut usize) -> Step {
 
 fn waits_or_over(error: &io::Error) -> Step {
     match error.kind() {
-        // An interrupted call is made again when poll says that there is something.
+        // An interrupted call is repeated when poll reports readiness.
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Step::Waits,
         _ => Step::Over,
     }
@@ -345,7 +344,7 @@ fn serve(
     }
 }
 
-/// Waits until something can be done, [`LOOK`] at most.
+/// Waits until something can be done, at most [`LOOK`].
 fn wait(listener: &TcpListener, accepts: bool, open: &VecDeque<Connection>) {
     let incoming = if accepts { PollFlags::POLLIN } else { PollFlags::empty() };
     let mut watched = Vec::with_capacity(1 + CONNECTIONS);
@@ -353,13 +352,13 @@ fn wait(listener: &TcpListener, accepts: bool, open: &VecDeque<Connection>) {
     watched.extend(open.iter().map(|c| PollFd::new(c.stream.as_fd(), c.interest())));
     let limit = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::ZERO);
     if poll(&mut watched, limit).is_err() {
-        // Interrupted, or short of memory: the next round is not to come at once.
+        // Interrupted, or out of memory: do not start the next round at once.
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Takes new connections and serves them as far as that goes at once. False when the machine has no
-/// room for more.
+/// Accepts new connections and serves them as far as possible. False when the machine has no
+/// resources for more.
 fn accept(
     listener: &TcpListener,
     open: &mut VecDeque<Connection>,
@@ -392,8 +391,8 @@ fn accept(
     true
 }
 
-/// Closes the connection that has been open longest, one that has its answer or no request before
-/// one that takes its answer.
+/// Closes the connection that has been open longest; prefers one that has its response or no
+/// request over one that is reading its response.
 fn make_room(open: &mut VecDeque<Connection>) {
     if open.len() < CONNECTIONS {
         return;

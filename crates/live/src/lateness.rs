@@ -1,11 +1,10 @@
 //! How late the clock is.
 //!
-//! A wake-up is late by the time from the instant it was due to the instant at which we run. A slot
-//! is *missed* when it is handled after the next wake-up was due: its packets then leave with those
-//! of its successor. A run is late when 1 % of its slots were missed, or when the 99th percentile
-//! of lateness exceeds a quarter of the wake-up period: beyond that, the clock and not the scenario
-//! shapes the delays of a slot. For a comparison of distributions a run must keep a narrower
-//! [`Limit`].
+//! The lateness of a wake-up is the time from when it was due to when we run. A slot is *missed*
+//! when it is handled after the next wake-up was due: its packets then leave with those of its
+//! successor. A run is late when 1 % of its slots were missed, or when the 99th percentile of
+//! lateness exceeds a quarter of the wake-up period: beyond that the clock, not the scenario,
+//! shapes the delays of a slot. To compare distributions a run must keep a narrower [`Limit`].
 
 use crate::clock::Clock;
 use hdrhistogram::Histogram;
@@ -13,27 +12,27 @@ use justfull_base::{Duration, Instant};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a run's lateness is held to.
+/// Limits on a run's lateness.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// Share of missed slots that is too much.
+    /// Share of missed slots that is too high.
     pub missed: f64,
-    /// Most that the 99th percentile of lateness may be, in wake-up periods.
+    /// Maximum of the 99th percentile of lateness, in wake-up periods.
     pub p99: f64,
 }
 
 impl Limit {
-    /// A run beyond it is late.
+    /// A run that exceeds it is late.
     pub const LATE: Self = Self { missed: 0.01, p99: 0.25 };
-    /// Of a run whose distributions of delay are compared with others: what misses a slot moves a
+    /// For a run whose delay distributions are compared with others: each missed slot moves a
     /// packet by a step.
     pub const COMPARABLE: Self = Self { missed: 0.001, p99: 0.1 };
 }
 
-/// Greatest lateness that the histogram tells apart: an hour.
+/// Greatest lateness that the histogram distinguishes: an hour.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 
-/// What a clock's lateness came to.
+/// Summary of a clock's lateness.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatenessReport {
     /// Time between wake-ups.
@@ -50,7 +49,7 @@ pub struct LatenessReport {
     pub max_us: f64,
     /// Slots that were due.
     pub slots: u64,
-    /// Slots that were handled after the next wake-up was due, or never.
+    /// Slots handled after the next wake-up was due, or never.
     pub missed: u64,
     /// The rule above.
     pub late: bool,
@@ -77,20 +76,20 @@ pub struct Lateness {
     times: Histogram<u64>,
     slots: u64,
     missed: u64,
-    /// What [`Self::is_settled`] tells of, and the wake-ups that were later than its percentile
-    /// may be.
+    /// The limit for [`Self::is_settled`], and the number of wake-ups later than its percentile
+    /// allows.
     limit: Limit,
     slow: u64,
 }
 
 impl Lateness {
-    /// Of wake-ups that are `period` apart.
+    /// For wake-ups that are `period` apart.
     #[must_use]
     pub fn new(period: Duration) -> Self {
         Self::held_to(Limit::LATE, period)
     }
 
-    /// The same for a run that is held to `limit`.
+    /// The same for a run held to `limit`.
     #[must_use]
     pub fn held_to(limit: Limit, period: Duration) -> Self {
         let times =
@@ -119,15 +118,15 @@ impl Lateness {
         self.missed += missed;
     }
 
-    /// True when a run of `slots` slots in all, woken `wakes` times for them, will be beyond its
-    /// limit whatever is still to come.
+    /// True when a run of `slots` slots in all, woken `wakes` times for them, will exceed its limit
+    /// whatever still happens.
     #[must_use]
     pub fn is_settled(&self, slots: u64, wakes: u64) -> bool {
         self.missed as f64 >= slots as f64 * self.limit.missed
             || self.slow as f64 > wakes as f64 * 0.01
     }
 
-    /// What it came to so far.
+    /// The summary so far.
     #[must_use]
     pub fn report(&self) -> LatenessReport {
         let us = |share| self.times.value_at_quantile(share) as f64 * 1e-3;
@@ -146,8 +145,8 @@ impl Lateness {
     }
 }
 
-/// Slots of `slot`, the first of them at `first` and `count` in all, that were done at `done` and
-/// missed their wake-up: one is due every `period`, and one was at `due`, which is not before
+/// Of `count` slots of length `slot`, the first at `first`, all done at `done`: how many missed
+/// their wake-up. A wake-up is due every `period`; one was due at `due`, which is not before
 /// `first`.
 #[must_use]
 pub(crate) fn missed(
@@ -169,8 +168,8 @@ pub(crate) fn missed(
     (last.since(first).as_nanos() / slot.as_nanos() + 1).min(count)
 }
 
-/// A loop that does nothing but wake every `period` for `length`, or until `stop`: what the
-/// machine's timers are good for.
+/// A loop that only wakes every `period` for `length`, or until `stop`: shows how good the
+/// machine's timers are.
 pub fn bare_loop<C: Clock>(
     clock: &mut C,
     period: Duration,

@@ -6,9 +6,9 @@
 //!   ...                             |
 //! ```
 //!
-//! Each side is a namespace of its own with one TUN device and its loopback interface; there is no
-//! other way between two sides, and none to the rest of the machine. What was made is gone when
-//! [`Network`] is dropped; what a killed process left is removed by [`sweep`].
+//! Each side is its own namespace with one TUN device and a loopback interface; there is no other
+//! path between two sides, and none to the rest of the machine. Dropping [`Network`] removes
+//! everything it created; [`sweep`] removes what a killed process left.
 
 mod attach;
 mod cgroup;
@@ -51,12 +51,12 @@ pub const LINK: &str = "jf0";
 pub const DEFAULT_MTU: u32 = 1500;
 /// The least MTU that IPv6 allows (RFC 8200, section 5), bytes.
 pub const MIN_MTU: u32 = 1280;
-/// The greatest that a TUN device takes, bytes: an IPv4 datagram's greatest length.
+/// The largest MTU of a TUN device, bytes: an IPv4 datagram's maximum length.
 pub const MAX_MTU: u32 = 65_535;
-/// Packets that wait between the kernel and this process. The kernel's 500 overflow at the first
-/// stall of the slot loop: at 1 Gbit/s 5000 packets of 1500 bytes last 60 ms.
+/// Packets queued between the kernel and this process. The kernel's default of 500 overflows at the
+/// first stall of the slot loop; 5000 packets of 1500 bytes last 60 ms at 1 Gbit/s.
 pub const DEFAULT_QUEUE_PACKETS: u32 = 5000;
-/// As many UEs have an address in 10.45.0.0/16 without its first and last.
+/// The number of UEs with an address in 10.45.0.0/16, without its first and last.
 pub const MAX_UES: usize = 65_534;
 /// `TCP_CA_NAME_MAX` less the closing zero, bytes.
 const LONGEST_CONGESTION: usize = 15;
@@ -118,11 +118,11 @@ impl FromStr for Side {
 /// What to build.
 #[derive(Debug, Clone)]
 pub struct NetworkConfig {
-    /// A UE each.
+    /// One per UE.
     pub ues: Vec<UeNetwork>,
     /// MTU of every TUN device, bytes: [`MIN_MTU`] to [`MAX_MTU`].
     pub mtu: u32,
-    /// Packets that a TUN device holds for this process; 1 or more.
+    /// Packets that a TUN device holds for this process; at least 1.
     pub queue_packets: u32,
 }
 
@@ -137,7 +137,7 @@ pub struct UeNetwork {
 }
 
 impl NetworkConfig {
-    /// `ues` UEs without a congestion control of their own, and the defaults of this module.
+    /// `ues` UEs without a congestion control of their own, and this module's defaults.
     #[must_use]
     pub fn new(ues: usize) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl NetworkConfig {
         if self.queue_packets == 0 {
             return refuse("a TUN device that holds no packet; 1 or more are allowed".into());
         }
-        // Whether the kernel has it is seen when the route is made: it may load a module then.
+        // Only making the route shows whether the kernel has it: it may load a module then.
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
         for name in self.ues.iter().flat_map(|ue| [&ue.down, &ue.up]).flatten() {
             if !(1..=LONGEST_CONGESTION).contains(&name.len()) || !name.bytes().all(allowed) {
@@ -179,7 +179,8 @@ struct End {
     tun: Option<Tun>,
 }
 
-/// The namespaces of a run. Dropping it ends every command in them and removes all that was made.
+/// The namespaces of a run. Dropping it ends every command in them and removes everything that was
+/// created.
 #[derive(Debug)]
 pub struct Network {
     // The order is that of removal after `drop`: interfaces and namespaces, then the note that
@@ -191,11 +192,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// Builds it. What was made before an error is removed again.
+    /// Builds it. After an error everything created so far is removed.
     ///
     /// # Errors
-    /// A value of `config` that is not allowed; a capability that is missing, by name; what the
-    /// kernel refuses.
+    /// An invalid value in `config`; a missing capability, by name; what the kernel refuses.
     pub fn build(config: &NetworkConfig) -> Result<Self, LiveError> {
         config.validate()?;
         let folder = RunFolder::create()?;
@@ -207,13 +207,13 @@ impl Network {
         Ok(network)
     }
 
-    /// How many UEs it has.
+    /// Number of UEs.
     #[must_use]
     pub fn ues(&self) -> usize {
         self.ues.len()
     }
 
-    /// The TUN device of a side, once. None for a side that is not there.
+    /// The TUN device of a side, once. None for a side that does not exist.
     pub fn take_tun(&mut self, side: Side) -> Option<Tun> {
         match side {
             Side::Server => self.server.tun.take(),
@@ -222,8 +222,8 @@ impl Network {
     }
 
     /// Starts a command on a side, with `environment` added to that of this process. There the
-    /// names `server`, `ue` (the first UE) and `ue0`, `ue1` ... stand for the sides' addresses,
-    /// and `JUSTFULL_SIDE` tells the side. It has the normal scheduling policy, whatever the
+    /// names `server`, `ue` (the first UE) and `ue0`, `ue1` ... resolve to the sides' addresses,
+    /// and `JUSTFULL_SIDE` names the side. It has the normal scheduling policy, whatever the
     /// caller's is.
     ///
     /// # Errors
@@ -257,10 +257,10 @@ impl Network {
         self.run(side, &argv, &[])
     }
 
-    /// Does `work` in the namespace of a side, on a thread of its own that ends with it.
+    /// Runs `work` in the namespace of a side, on a thread that ends with it.
     ///
     /// # Errors
-    /// There is no such side, or what `work` returns.
+    /// There is no such side, or the error of `work`.
     pub fn inside<T: Send>(
         &self,
         side: Side,
@@ -270,9 +270,9 @@ impl Network {
         end.namespace.enter(work).map_err(|error| LiveError::new(format!("work on {side}"), error))
     }
 
-    /// Ends all commands on all sides, and what they started, wherever it went: first by SIGTERM,
-    /// then by SIGKILL. Returns how many processes there were. Dropping the network does the
-    /// same without telling.
+    /// Ends all commands on all sides and everything they started, wherever it went: first by
+    /// SIGTERM, then by SIGKILL. Returns the number of processes. Dropping the network does the
+    /// same silently.
     ///
     /// # Errors
     /// Processes that do not end within some seconds.
@@ -301,13 +301,13 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // A process that SIGKILL does not end waits for a device; its namespace loses its only way
-        // out all the same.
+        // A process that SIGKILL does not end is waiting for a device; its namespace still loses
+        // its only path out.
         let _ended = self.end_commands();
     }
 }
 
-/// Threads that build: the kernel makes a namespace wait more than work.
+/// Threads that build: making a namespace is mostly waiting for the kernel.
 const BUILDERS: usize = 8;
 
 /// The ends of all sides, the server's first.
@@ -341,7 +341,7 @@ fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, LiveError> {
     built.into_iter().map(|(_, end)| end).collect()
 }
 
-/// Builds a side in a new namespace, in which the calling thread is left.
+/// Builds a side in a new namespace, and leaves the calling thread in it.
 fn build_end(side: Side, config: &NetworkConfig) -> Result<End, LiveError> {
     let failed = |what: String, error: &io::Error, capability| {
         LiveError::new(what, privilege::with_capability(error, capability))
@@ -359,15 +359,15 @@ fn build_end(side: Side, config: &NetworkConfig) -> Result<End, LiveError> {
     Ok(End { namespace, tun: Some(tun) })
 }
 
-/// Links, addresses and routes of a side, in whose namespace the calling thread is.
+/// Configures links, addresses and routes of the side whose namespace the calling thread is in.
 fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<()> {
     let mut netlink = Netlink::open()?;
     let link = netlink::index_of(name)?;
     netlink.up(netlink::index_of(&LinkName::new("lo").map_err(io::Error::other)?)?)?;
     netlink.shape(link, config.mtu, config.queue_packets)?;
     netlink.up(link)?;
-    // Each connection must find the path as the first one did, without what the kernel remembers of
-    // ended ones.
+    // Each connection must find the path as the first one did, without the kernel's metrics of
+    // earlier ones.
     fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
     for own in side.addresses() {
         netlink.add_address(link, own)?;
@@ -407,7 +407,7 @@ fn route(
 }
 
 /// The file that commands see as `/etc/hosts`: the sides' names first, since the first line wins.
-/// None on a machine without.
+/// None on a machine without one.
 fn write_hosts(folder: &RunFolder, ues: usize) -> Result<Option<PathBuf>, LiveError> {
     let Ok(existing) = fs::read_to_string(Path::new(command::HOSTS)) else { return Ok(None) };
     let mut text = String::new();

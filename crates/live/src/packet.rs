@@ -1,13 +1,13 @@
-//! What the chain has to know of a real IP datagram, and the one thing that it writes into it.
+//! What the chain needs to know of a real IP datagram, and the one thing that it writes into it.
 //!
 //! Sources: IPv4 (RFC 791, RFC 1122 section 3.2.1.2 for the checksum), IPv6 and its extension
 //! headers (RFC 8200), ECN (RFC 3168 section 5), the incremental change of a checksum (RFC 1624
-//! equation 3). Headers are read by `etherparse`.
+//! equation 3). `etherparse` reads the headers.
 //!
 //! The 5-tuple is that of TS 23.501's packet filters. Later fragments carry no ports: they take
-//! those of the first fragment of their datagram, which is remembered among the last [`FRAGMENTED`]
-//! ones; where it has not been seen the ports are 0. Datagrams with a bad header are not forwarded
-//! (RFC 1812 section 5.2.2); each has a [`Malformed`] reason.
+//! those of their datagram's first fragment, remembered for the last [`FRAGMENTED`] datagrams; if
+//! it was not seen the ports are 0. Datagrams with a bad header are not forwarded (RFC 1812 section
+//! 5.2.2); each has a [`Malformed`] reason.
 
 use etherparse::err::ip::{HeaderError, HeadersError, SliceError};
 use etherparse::{IpNumber, IpSlice, Ipv4Slice, Ipv6ExtensionSlice, Ipv6Slice};
@@ -65,15 +65,15 @@ impl Malformed {
 pub struct Datagram {
     /// Addresses, ports and protocol.
     pub tuple: FiveTuple,
-    /// Length by the IP header in bytes: what follows it in the buffer is padding.
+    /// Length by the IP header in bytes; the rest of the buffer is padding.
     pub size: u32,
-    /// Bytes of transport payload; of a fragment that is not the first, all after the IP headers.
+    /// Bytes of transport payload; for a later fragment, everything after the IP headers.
     pub payload: u32,
     /// ECN codepoint.
     pub ecn: Ecn,
     /// Differentiated services codepoint.
     pub dscp: Dscp,
-    /// Where it belongs when it is a fragment.
+    /// Its place if it is a fragment.
     pub fragment: Option<Fragment>,
 }
 
@@ -86,10 +86,10 @@ pub struct Fragment {
     pub first: bool,
 }
 
-/// Reads the headers of `bytes`, which may be followed by padding.
+/// Parses the headers of `bytes`, which may be followed by padding.
 ///
 /// # Errors
-/// Why it is not to be forwarded.
+/// Why it must not be forwarded.
 pub fn parse(bytes: &[u8]) -> Result<Datagram, Malformed> {
     match IpSlice::from_slice(bytes).map_err(|e| reason(&e))? {
         IpSlice::Ipv4(slice) => parse_v4(&slice),
@@ -141,8 +141,8 @@ fn parse_v6(slice: &Ipv6Slice<'_>, read: usize) -> Result<Datagram, Malformed> {
         _ => None,
     });
     let content = slice.payload();
-    // A payload length of 0 is that of a jumbogram (RFC 2675) or of an empty datagram: what was
-    // read counts.
+    // A payload length of 0 means a jumbogram (RFC 2675) or an empty datagram: use the length that
+    // was read.
     let size = match header.payload_length() {
         0 => read as u32,
         length => 40 + u32::from(length),
@@ -163,7 +163,7 @@ fn parse_v6(slice: &Ipv6Slice<'_>, read: usize) -> Result<Datagram, Malformed> {
 }
 
 impl Datagram {
-    /// Adds what the transport header says; `content` is what follows the IP headers.
+    /// Adds the fields of the transport header; `content` is what follows the IP headers.
     fn with_transport(mut self, number: IpNumber, content: &[u8]) -> Result<Self, Malformed> {
         self.tuple.protocol = match number {
             IpNumber::TCP => Protocol::Tcp,
@@ -187,7 +187,7 @@ impl Datagram {
                 Protocol::Udp | Protocol::Icmp => 8,
                 Protocol::Other => 0,
             };
-            // ICMPv6 and ICMP messages have at least 8 and 4 bytes; their rest is their own affair.
+            // ICMPv6 and ICMP messages have at least 8 and 4 bytes; the rest is not checked.
             let least = if self.tuple.protocol == Protocol::Udp { 8 } else { 4.min(header) };
             if content.len() < least {
                 return Err(Malformed::Transport);
@@ -198,8 +198,8 @@ impl Datagram {
                 self.tuple.source_port = u16::from_be_bytes([*a, *b]);
                 self.tuple.destination_port = u16::from_be_bytes([*c, *d]);
             }
-            // Echo requests and replies of RFC 792 and RFC 4443; their identifier stands at the end
-            // that answers.
+            // Echo requests and replies of RFC 792 and RFC 4443; their identifier is used as the
+            // replying end's port.
             if let (Protocol::Icmp, [kind, _, _, _, a, b, ..]) = (self.tuple.protocol, content) {
                 let id = u16::from_be_bytes([*a, *b]);
                 match kind {
@@ -214,7 +214,7 @@ impl Datagram {
     }
 }
 
-/// Writes congestion experienced into the headers of the IP datagram `bytes`, which [`parse`] has
+/// Sets congestion experienced in the headers of the IP datagram `bytes`, which [`parse`] has
 /// accepted.
 ///
 /// The IPv4 header checksum HC becomes ~(~HC + ~m + m') for the changed 16-bit word m (RFC 1624
@@ -269,7 +269,7 @@ const fn ecn_of(bits: u8) -> Ecn {
     }
 }
 
-/// Which datagram a fragment belongs to (RFC 791 section 3.2, RFC 8200 section 4.5).
+/// Identifies the datagram that a fragment belongs to (RFC 791 section 3.2, RFC 8200 section 4.5).
 type Whole = ([u8; 16], [u8; 16], u32, Protocol);
 
 /// A fragmented datagram and its ports.
@@ -289,8 +289,7 @@ impl FragmentPorts {
         Self { ring: vec![None; FRAGMENTED], next: 0 }
     }
 
-    /// Remembers the ports of `datagram` when it is a first fragment, and gives it those of its
-    /// first when it is a later one.
+    /// Remembers the ports of a first fragment; gives a later fragment those of its first.
     #[inline]
     pub fn complete(&mut self, datagram: &mut Datagram) {
         if let Some(fragment) = datagram.fragment {

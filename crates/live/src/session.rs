@@ -1,4 +1,4 @@
-//! A live run from building the network to removing it.
+//! A live run, from building the network to removing it.
 
 use std::ffi::OsString;
 use std::process::ExitStatus;
@@ -21,7 +21,7 @@ use crate::net::{
 use crate::report::LiveReport;
 use crate::{LiveError, Port};
 
-/// How often the command is looked at.
+/// How often the command is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What runs beside the stack.
@@ -29,21 +29,21 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Session {
     /// Commands for a shell on the servers' side, started first.
     pub serve: Vec<OsString>,
-    /// What is run, and where. The run ends with it.
+    /// The command to run, and where. The run ends with it.
     pub command: Option<(Side, Command)>,
-    /// The scenario's own flows are sent too.
+    /// True to send the scenario's own flows too.
     pub own_flows: bool,
-    /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'; none:
-    /// that of the first flow of the UE in the scenario, as far as it has one.
+    /// Congestion control of the kernel's TCP senders on the servers' side and on the UEs'. None:
+    /// that of the UE's first flow in the scenario, if it has one.
     pub congestion_control: Option<String>,
-    /// Two existing Ethernet interfaces of this namespace, the servers' and the UEs', in place of
-    /// a network of its own; a command then runs in this namespace too. A UE of several has
-    /// the addresses of [`Side::addresses`]; the first takes all that no other has, so that a
-    /// sole UE takes everything.
+    /// Two existing Ethernet interfaces of this namespace, the servers' and the UEs', instead of a
+    /// network of its own; a command then runs in this namespace too. With several UEs each has
+    /// the addresses of [`Side::addresses`]; the first takes everything that no other has, so
+    /// a sole UE takes everything.
     pub attach: Option<[String; 2]>,
 }
 
-/// What is run inside a namespace.
+/// A command inside a namespace.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// A program and its arguments.
@@ -52,26 +52,26 @@ pub enum Command {
     Shell,
 }
 
-/// What came of it.
+/// The outcome of a session.
 #[derive(Debug)]
 pub struct Outcome {
-    /// As a simulated run's.
+    /// The same as for a simulated run.
     pub result: RunResult,
     /// Timing and accounts.
     pub report: LiveReport,
     /// How the command ended; none without one, or when the run ended before it.
     pub status: Option<ExitStatus>,
-    /// The run was asked to end by a signal.
+    /// A signal asked the run to end.
     pub interrupted: bool,
     /// What the scenario's own flows did.
     pub applications: Vec<ApplicationReport>,
-    /// Runs of killed processes that were removed first.
+    /// Runs of killed processes that were cleaned up first.
     pub swept: usize,
 }
 
 impl Session {
-    /// Runs `config` live until its command has ended, its time is over or a signal comes. What was
-    /// made is removed.
+    /// Runs `config` live until its command has ended, its time is over or a signal arrives.
+    /// Everything created is removed.
     ///
     /// # Errors
     /// What is missing on this machine, a command that cannot be started, a scenario whose flows
@@ -88,7 +88,7 @@ impl Session {
         self.run_recorded(config, options, watch, None)
     }
 
-    /// As [`Session::run`], with `recorder` told of every packet.
+    /// Like [`Session::run`]; `recorder` sees every packet.
     ///
     /// # Errors
     /// As for [`Session::run`].
@@ -108,7 +108,7 @@ impl Session {
         if self.own_flows {
             Applications::check(&config.flows)?;
         }
-        // Alone in the process, as a user namespace wants it.
+        // With one thread, as a user namespace requires.
         privilege()?;
         let swept = sweep()?.runs;
         let stop = Stop::listen()?;
@@ -117,8 +117,8 @@ impl Session {
         let settings =
             NetworkConfig { ues: networks, mtu: config.stack.mtu, ..NetworkConfig::new(0) };
         let mut network = Network::build(&settings)?;
-        // Held here and lent to the driver: what runs beside it must be told to end before its
-        // interface goes.
+        // Owned here and lent to the driver: what runs beside it must be ended before its interface
+        // goes.
         let mut devices = devices(&mut network)?;
         let live = Live::new(config, options, ends(&mut devices))?;
         let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
@@ -212,14 +212,13 @@ impl Session {
         let status = wait(command.as_mut(), stop, over)?;
         let ended_servers = ended(&mut servers)?;
         let applications = applications.finish();
-        // By SIGTERM first: dropped, they would be killed before they could print what they
-        // measured.
+        // By SIGTERM first: if dropped, they would be killed before they could print their results.
         network.end_commands()?;
         Ok(Beside { status, applications, ended_servers })
     }
 }
 
-/// What came of all that ran beside the stack.
+/// The outcome of everything that ran beside the stack.
 struct Beside {
     status: Option<ExitStatus>,
     applications: Vec<ApplicationReport>,
@@ -238,8 +237,8 @@ fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, Live
     Ok(found)
 }
 
-/// Runs `live` on a thread of its own, and `beside` on this one, which is told of second 0 and sets
-/// its flag when the run is to end.
+/// Runs `live` on a separate thread and `beside` on this one; `beside` gets second 0 and sets its
+/// flag when the run should end.
 fn drive<P: Port + Send, W: Watch + Send, T>(
     live: Live<P>,
     watch: &mut W,
@@ -257,14 +256,14 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
             run
         });
         let beside = beside(begin, &over);
-        // An error of its own did not tell the driver.
+        // On its own error it has not told the driver.
         over.store(true, Ordering::Relaxed);
         let driven = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((driven?, beside?))
     })
 }
 
-/// Waits for the end of the command, a signal, or the end of the run, and ends the run. The
+/// Waits for the end of the command, a signal, or the end of the run, and ends the run. Returns the
 /// command's status if it has one.
 fn wait(
     mut command: Option<&mut Running>,
@@ -303,7 +302,7 @@ fn devices(network: &mut Network) -> Result<Vec<Tun>, LiveError> {
     sides.map(take).collect()
 }
 
-/// The TUN devices as the driver wants them.
+/// The TUN devices in the form that the driver takes.
 fn ends(devices: &mut [Tun]) -> Ends<&mut Tun> {
     let [server, ues @ ..] = devices else { unreachable!("a network has a server's side") };
     let end = |(ue, port)| UePort { port, addresses: Side::Ue(ue).addresses().to_vec() };

@@ -1,8 +1,7 @@
-//! Echo requests (RFC 792): the server asks, the kernel of the UE's namespace answers.
+//! Echo requests (RFC 792): the server sends, the kernel of the UE's namespace replies.
 //!
-//! A raw socket, since a socket for pings alone needs a range of groups that a new namespace does
-//! not allow. It sees every ICMP message of its namespace, so answers are told apart by their
-//! identifier.
+//! A raw socket, since a ping socket needs a range of groups that a new namespace does not allow.
+//! It sees every ICMP message of its namespace, so replies are matched by their identifier.
 
 use std::io::{self, Read};
 
@@ -37,8 +36,8 @@ impl Echo {
         socket.send(&message).map(|sent| sent.saturating_sub(HEADER_BYTES))
     }
 
-    /// Waits for a message, up to the socket's timeout: the payload bytes of an answer to a request
-    /// of this flow, 0 for all else.
+    /// Waits for a message, up to the socket's timeout. Returns the payload bytes of a reply to a
+    /// request of this flow, 0 for anything else.
     pub(super) fn receive(&self, socket: &Socket, buffer: &mut [u8]) -> io::Result<u64> {
         match (&*socket).read(buffer) {
             Ok(length) => Ok(answer(&buffer[..length], self.id)),
@@ -48,7 +47,7 @@ impl Echo {
     }
 }
 
-/// Payload bytes of `datagram` if it is an answer to requests of `id`.
+/// Payload bytes of `datagram` if it is a reply to requests of `id`.
 fn answer(datagram: &[u8], id: u16) -> u64 {
     let Ok(ip) = Ipv4Slice::from_slice(datagram) else { return 0 };
     match Icmpv4Slice::from_slice(ip.payload().payload) {

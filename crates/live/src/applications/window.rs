@@ -1,4 +1,4 @@
-//! The receive window that a scenario names, on the kernel's sockets.
+//! Sets the scenario's receive window on the kernel's sockets.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -9,7 +9,7 @@ use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::SockRef;
 
-/// Bytes of a window that stays as it is; none for one that grows, which is the kernel's own way.
+/// Bytes of a fixed window; none for one that grows, which the kernel does by itself.
 pub(super) fn fixed(window: &Window) -> Option<u32> {
     match *window {
         Window::Fixed(bytes) => Some(u32::try_from(bytes.0).unwrap_or(u32::MAX)),
@@ -17,8 +17,8 @@ pub(super) fn fixed(window: &Window) -> Option<u32> {
     }
 }
 
-/// Has `socket` offer no more than `window` bytes. The kernel's buffer tuning raises the limit
-/// again as data comes, so this is for every read (tcp(7), `TCP_WINDOW_CLAMP`).
+/// Limits the window that `socket` advertises to `window` bytes. The kernel's buffer tuning raises
+/// the limit again as data arrives, so call this at every read (tcp(7), `TCP_WINDOW_CLAMP`).
 pub(super) fn clamp(socket: &impl AsRawFd, window: u32) -> io::Result<()> {
     let value = libc::c_int::try_from(window).unwrap_or(libc::c_int::MAX);
     let (bytes, option) = (size_of_val(&value) as libc::socklen_t, libc::TCP_WINDOW_CLAMP);
@@ -36,9 +36,9 @@ pub(super) fn clamp(socket: &impl AsRawFd, window: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives `socket` room to keep `window` bytes that are not acknowledged: the simulator's senders
-/// are limited by the window, not by a buffer of the kernel's (`tcp_wmem`). Without the right to go
-/// beyond the machine's limit it stays there.
+/// Lets `socket` hold `window` unacknowledged bytes: the simulator's senders are limited by the
+/// window, not by a buffer of the kernel's (`tcp_wmem`). Without the right to exceed the machine's
+/// limit, the buffer stays at that limit.
 pub(super) fn make_room(socket: &impl AsFd, window: u32) -> io::Result<()> {
     let bytes = usize::try_from(window).unwrap_or(usize::MAX);
     match setsockopt(socket, sockopt::SndBufForce, &bytes) {
@@ -62,7 +62,7 @@ mod tests {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         clamp(&socket, 100_000).expect("the kernel takes it");
         make_room(&socket, 50_000).expect("the kernel takes it");
-        // The kernel takes twice as much, for its own use.
+        // The kernel doubles the value for its own overhead.
         assert_eq!(socket.send_buffer_size().expect("it tells"), 100_000);
     }
 }

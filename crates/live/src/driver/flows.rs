@@ -1,4 +1,4 @@
-//! The flows of a live run: opened on the stack as their first packets appear, and closed when
+//! The flows of a live run: opened on the stack when their first packets appear, and closed when
 //! others need their place.
 
 use justfull_base::{Dscp, Duration};
@@ -23,20 +23,19 @@ pub(super) struct Flow {
 /// The end of the list, and the beginning of an empty one.
 const NONE: u32 = u32::MAX;
 
-/// Flows that are looked at, from the least recently used on, for one without a packet on its way.
+/// Flows examined, from the least recently used on, to find one without a packet in transit.
 const TRIES: usize = 32;
 
 /// A flow with its place in the list.
 struct Entry {
     key: Key,
     flow: Flow,
-    /// The neighbours that were used after and before it.
+    /// The neighbours used after and before it.
     newer: u32,
     older: u32,
 }
 
-/// How many packets of each flow are on their way through the chain, by the flow's number on the
-/// stack.
+/// Number of packets of each flow in transit through the chain, by the flow's number on the stack.
 #[derive(Default)]
 pub(super) struct OnTheirWay(Vec<u32>);
 
@@ -60,10 +59,10 @@ impl OnTheirWay {
     }
 }
 
-/// Flows by 5-tuple and codepoint, up to a number, so that memory is bounded. When the table is
-/// full, the flow whose last packet came longest ago gives its place, and its number on the stack,
-/// to the new one; but no flow does whose packets are still on their way, for they carry its
-/// number. When there is none to give way, new flows share one for each UE and QFI.
+/// Flows by 5-tuple and codepoint, up to a maximum, so that memory is bounded. When the table is
+/// full, the least recently used flow gives its place, and its number on the stack, to the new one.
+/// A flow with packets in transit is kept, for they carry its number. If all have some, new flows
+/// share one flow per UE and QFI.
 pub(super) struct FlowTable {
     known: BTreeMap<Key, u32>,
     entries: Vec<Entry>,
@@ -72,14 +71,14 @@ pub(super) struct FlowTable {
     shared: BTreeMap<(u32, Option<u8>), Flow>,
     most: usize,
     opened: u64,
-    /// Flows that gave their place to another.
+    /// Flows that lost their place to another.
     pub(super) aged: u64,
-    /// Packets of flows that found no place.
+    /// Packets of flows that got no place.
     pub(super) shared_packets: u64,
 }
 
 impl FlowTable {
-    /// At most `most` flows of their own.
+    /// A table of at most `most` flows.
     pub(super) fn new(most: u32) -> Self {
         Self {
             known: BTreeMap::new(),
@@ -99,8 +98,8 @@ impl FlowTable {
         self.opened
     }
 
-    /// The link of the flow to which a packet of `tuple`, on its way up, belongs; the first where
-    /// there is none.
+    /// The link of the flow that a packet of `tuple`, on its way up, belongs to; the first if there
+    /// is none.
     pub(super) fn pipe_up(&self, tuple: &FiveTuple) -> u32 {
         let down = FiveTuple {
             source: tuple.destination,
@@ -115,7 +114,7 @@ impl FlowTable {
             .map_or(0, |(_, entry)| self.entries[*entry as usize].flow.pipe)
     }
 
-    /// The flow of `key` to `ue`, opened if need be. `delays` are those of the links.
+    /// The flow of `key` to `ue`, opened if necessary. `delays` are those of the links.
     #[inline]
     pub(super) fn find(
         &mut self,
@@ -182,9 +181,9 @@ impl FlowTable {
         flow
     }
 
-    /// The least recently used flow of which no packet is on its way. Those that have some count as
-    /// used: it is their turn again when all others have been looked at, so that a search is
-    /// short however many there are.
+    /// The least recently used flow without packets in transit. Those examined that have some count
+    /// as used, so they come up again only after all others, and a search is short however many
+    /// there are.
     fn idle(&mut self, on_their_way: &OnTheirWay) -> Option<u32> {
         for _ in 0..TRIES.min(self.entries.len()) {
             let oldest = self.oldest;

@@ -1,4 +1,4 @@
-//! What listens to the stack of a live run.
+//! The listener to the stack of a live run.
 
 use super::flows::OnTheirWay;
 use super::sojourn::Sojourns;
@@ -17,7 +17,7 @@ pub(super) struct Arrival {
     pub(super) ue: u32,
 }
 
-/// What happened since the start of the run, the warm-up included.
+/// Counts since the start of the run, warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Slots.
@@ -32,7 +32,7 @@ pub struct Counts {
     pub drops: [[u64; DropReason::ALL.len()]; 3],
     /// Packets marked, by layer.
     pub marks: [u64; 3],
-    /// Times in each layer of the packets that left it.
+    /// Sojourn times in each layer, for packets that left it.
     pub sojourn: [Sojourns; 3],
 }
 
@@ -61,7 +61,7 @@ impl Side {
     }
 }
 
-/// The buffer in a payload handle: the half below the number of payload bytes.
+/// The buffer in a payload handle: its lower half; the upper half is the number of payload bytes.
 const fn buffer_of(packet: &Packet) -> u64 {
     packet.payload & 0xffff_ffff
 }
@@ -115,7 +115,7 @@ impl Egress for Side {
 }
 
 impl Side {
-    /// `packet` is on its way over the air's own delay.
+    /// `packet` begins the delay of the air.
     #[inline]
     fn send(&mut self, now: Instant, packet: &Packet) {
         self.record.goodput(now, packet.flow, packet.payload >> 32);

@@ -1,13 +1,13 @@
-//! Sojourn times of a layer, counted coarsely enough to be looked at while a run goes on.
+//! Sojourn times of a layer, with cells coarse enough to read during a run.
 
 use justfull_base::Duration;
 
-/// Cells of an octave: percentiles are good to an eighth.
+/// Cells per octave: percentiles are accurate to an eighth.
 const OCTAVE: u64 = 8;
-/// Cells up to 2^26 us, a minute; what is longer counts as that.
+/// Cells up to 2^26 us, a minute; longer times count as that.
 const CELLS: usize = 200;
 
-/// How many packets stayed how long, since the start of the run.
+/// The distribution of sojourn times since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sojourns {
     cells: [u64; CELLS],
@@ -43,7 +43,7 @@ impl Sojourns {
         self.sum_ns += time.as_nanos();
     }
 
-    /// What has been counted since `earlier`, a state of the same count.
+    /// The counts since `earlier`, a previous state of the same counter.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut rest = *self;

@@ -1,16 +1,16 @@
-//! Which of many interfaces have a datagram to read (epoll(7)).
+//! Finds out which of many interfaces have a datagram to read (epoll(7)).
 
 use crate::Port;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::io;
 
-/// As few interfaces are all read: that takes no more system calls than to ask first.
+/// Up to this many interfaces are all read: that takes no more system calls than asking first.
 const FEW: usize = 4;
 
-/// Knows which of a run's interfaces to read.
+/// Tells which of a run's interfaces to read.
 pub(super) struct Waiting {
-    /// None where all are read.
+    /// None when all are read.
     epoll: Option<Epoll>,
     /// One for each interface.
     events: Vec<EpollEvent>,
@@ -37,8 +37,8 @@ impl Waiting {
         Ok(Self { epoll: Some(epoll), events, found: Vec::with_capacity(ports.len()) })
     }
 
-    /// The interfaces that may have something to read, in their order. Those that have gone are
-    /// among them. Does not wait and does not allocate.
+    /// The interfaces that may have something to read, in order, including those that have gone.
+    /// Neither waits nor allocates.
     pub(super) fn look(&mut self) -> io::Result<&[u32]> {
         if let Some(epoll) = &self.epoll {
             let count = match epoll.wait(&mut self.events, EpollTimeout::ZERO) {

@@ -11,7 +11,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// What comes back until the server closes.
+/// The response up to the server's close.
 fn ask(server: &Server, request: &[u8]) -> String {
     let mut stream = connect(server);
     stream.write_all(request).expect("sent");
@@ -67,11 +67,11 @@ fn pages_are_served_and_all_else_is_refused() {
 #[test]
 fn f1_a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
     let server = server();
-    // More than there are places: the last comes all the same.
+    // More than the server holds: the last is still served.
     let mut idle: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| connect(&server)).collect();
     assert!(ask(&server, b"GET /page HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200"));
     for stream in &mut idle {
-        // Closed, with a reset or without: both are an end, and a wait that is too long is none.
+        // Closed, with or without a reset: both count as an end; a timeout does not.
         let read = stream.read(&mut [0; 10]).map_err(|error| error.kind());
         assert!(matches!(read, Ok(0) | Err(io::ErrorKind::ConnectionReset)), "{read:?}");
     }
@@ -81,7 +81,7 @@ fn f1_a_client_that_says_nothing_is_let_go_and_holds_nobody_up() {
 fn f1_a_head_without_end_is_refused_and_a_client_that_does_not_read_is_let_go() {
     let server = server();
     let mut endless = connect(&server);
-    // The server closes after the answer, so that the rest may find nobody.
+    // The server closes after the response, so the rest may find nobody.
     let line = vec![b'a'; 100 * HEAD_BYTES];
     let _refused = endless.write_all(&line);
     let mut deaf = connect(&server);

@@ -1,22 +1,20 @@
-//! Two existing Ethernet interfaces with this process between them, as a bridge would be
-//! (packet(7)).
+//! Puts this process between two existing Ethernet interfaces, like a bridge (packet(7)).
 //!
-//! IP datagrams come out of [`Attached::receive`] and go into the other interface's
-//! [`Attached::send`] under the Ethernet header that they came with, which is remembered by source
-//! and destination. All other frames (ARP above all) are passed on at once.
+//! [`Attached::receive`] returns IP datagrams; the other interface's [`Attached::send`] sends them
+//! under the Ethernet header that they came with, which is remembered by source and destination.
+//! All other frames (mainly ARP) are forwarded at once.
 //!
-//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` tells, and it is
-//! filled in here. What the kernel has put together from several frames cannot be a unit of a
-//! queue: an error that says how to turn that off.
+//! A frame from a sender on this machine has no checksum yet; `PACKET_VNET_HDR` says so, and it is
+//! filled in here. A frame that the kernel merged from several cannot be a unit of a queue: the
+//! error says how to turn that off.
 //!
-//! An interface that goes down is waited for, for half a minute: what is sent to it meanwhile is
-//! refused.
+//! When an interface goes down, it is waited for up to half a minute; what is sent to it meanwhile
+//! is refused.
 //!
-//! Behind the UEs' interface there may be several UEs ([`Attachment`]); a datagram belongs to the
-//! one that has its address.
+//! Several UEs may be behind the UEs' interface ([`Attachment`]); a datagram belongs to the one
+//! with its address.
 //!
-//! Known weaknesses: a VLAN's tag is lost; an interface that has an address of its own answers
-//! beside us.
+//! Known weaknesses: a VLAN tag is lost; an interface with its own address also replies itself.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -41,8 +39,8 @@ use super::tun::is_full;
 use crate::clock::now;
 use crate::{LiveError, Outages, Port};
 
-/// `struct virtio_net_hdr` before each frame: flags, kind of segments, four numbers of 16 bits in
-/// the machine's order.
+/// `struct virtio_net_hdr` before each frame: flags, segmentation type, four 16-bit numbers in
+/// native byte order.
 const OFFLOAD_BYTES: usize = 10;
 /// Two addresses and a type.
 const ETHERNET_BYTES: usize = 14;
@@ -50,17 +48,16 @@ const ETHERNET_BYTES: usize = 14;
 const NEEDS_CHECKSUM: u8 = 1;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const ETHERTYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// The socket's buffer, bytes of the kernel's count: some 2000 frames.
+/// The socket's buffer, in bytes as the kernel counts them: some 2000 frames.
 const RECEIVE_BUFFER: usize = 8 << 20;
-/// Pairs of addresses in a [`Headers`]' younger half.
+/// Pairs of addresses in the younger half of [`Headers`].
 const PAIRS: usize = 16_384;
 
 type Header = [u8; ETHERNET_BYTES];
 /// Source and destination as in the datagram.
 type Pair = [u8; 32];
 
-/// Ethernet headers by pair of addresses: of the last 16 384 pairs at least, of twice as many at
-/// most.
+/// Ethernet headers by pair of addresses: at least the last 16 384 pairs, at most twice as many.
 #[derive(Debug, Default)]
 struct Headers {
     young: BTreeMap<Pair, Header>,
@@ -89,22 +86,22 @@ pub struct Attached {
     name: LinkName,
     own: Arc<OwnedFd>,
     other: Arc<OwnedFd>,
-    /// Of datagrams that came in here.
+    /// Headers of datagrams received here.
     came: Arc<Mutex<Headers>>,
-    /// Of datagrams that came in at the other.
+    /// Headers of datagrams received at the other interface.
     to_go: Arc<Mutex<Headers>>,
     frame: Vec<u8>,
     unknown: u64,
-    /// Its number when it was attached.
+    /// Its index when it was attached.
     index: i32,
     watch: Watch,
 }
 
 /// Takes everything that arrives at two Ethernet interfaces of the calling thread's namespace. They
-/// should have no address, and belong to no bridge.
+/// should have no address and belong to no bridge.
 ///
 /// # Errors
-/// There is no such interface, it is no Ethernet, twice the same, or `CAP_NET_RAW` is missing.
+/// There is no such interface, it is not Ethernet, both are the same, or `CAP_NET_RAW` is missing.
 pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveError> {
     if first == second {
         return Err(LiveError::new(
@@ -140,7 +137,7 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), LiveError> {
         if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;
     let index = i32::try_from(index).map_err(|error| refuse(error.to_string()))?;
     let opened = || -> io::Result<OwnedFd> {
-        // Without a protocol nothing is received before the socket knows its interface.
+        // Without a protocol nothing is received until the socket is bound to its interface.
         let socket = socket(
             AddressFamily::Packet,
             SockType::Raw,
@@ -163,7 +160,7 @@ fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), LiveError> {
         Ok(socket)
     };
     let socket = opened().map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
-        // A user namespace is of no help: the interface is outside of it.
+        // A user namespace does not help: the interface is outside it.
         Some(Errno::EPERM) => refuse(format!("{error}; needs CAP_NET_RAW (run as root)")),
         _ => refuse(with_capability(&error, "CAP_NET_RAW")),
     })?;
@@ -211,8 +208,8 @@ impl Attached {
         self.name.as_str()
     }
 
-    /// Datagrams that were to be sent and had not come from the other interface lately: they were
-    /// dropped.
+    /// Datagrams dropped because their pair of addresses had not been seen at the other interface
+    /// lately.
     #[must_use]
     pub const fn unknown(&self) -> u64 {
         self.unknown
@@ -228,8 +225,8 @@ impl Attached {
         }
     }
 
-    /// True unless it is down and waited for. What the kernel does with the socket then is undone
-    /// by the kernel when it is up again.
+    /// True unless it is down and being waited for. The kernel reverts its changes to the socket
+    /// when the interface is up again.
     fn is_up(&mut self) -> io::Result<bool> {
         let (socket, name, index) = (&self.own, &self.name, self.index);
         let up = self.watch.is_up(now(), || link::state(socket, name, index));
@@ -238,7 +235,7 @@ impl Attached {
         })
     }
 
-    /// Reads one frame behind its offload header; its length, or none.
+    /// Reads one frame after its offload header; its length, or none.
     fn read(&mut self) -> io::Result<Option<usize>> {
         match recv(
             self.own.as_raw_fd(),
@@ -297,8 +294,8 @@ impl Port for Attached {
                 continue;
             };
             self.came.lock().unwrap_or_else(PoisonError::into_inner).learn(pair, header);
-            // What does not fit is cut, as read(2) of a TUN device cuts it: the reader sees by its
-            // header that it is not whole.
+            // What does not fit is cut, as read(2) of a TUN device does; the reader sees from the
+            // header that it is incomplete.
             let kept = datagram_bytes.min(buffer.len());
             buffer[..kept].copy_from_slice(&datagram[..kept]);
             return Ok(Some(kept));
@@ -356,7 +353,7 @@ pub enum Attachment {
 }
 
 impl Attachment {
-    /// A port for each of `ues` UEs behind `interface`.
+    /// One port for each of `ues` UEs behind `interface`.
     #[must_use]
     pub fn share(interface: Attached, ues: usize) -> Vec<Self> {
         let whole = Arc::new(Mutex::new(interface));
@@ -395,7 +392,8 @@ impl Port for Attachment {
     }
 }
 
-/// The addresses of an IP datagram, and its length without the frame's padding; None for all else.
+/// The addresses of an IP datagram, and its length without the frame's padding; none for anything
+/// else.
 fn addresses(header: &Header, datagram: &[u8]) -> Option<(Pair, usize)> {
     let kind = [header[12], header[13]];
     let version = datagram.first()? >> 4;
@@ -407,7 +405,7 @@ fn addresses(header: &Header, datagram: &[u8]) -> Option<(Pair, usize)> {
         4 => usize::from(u16::from_be_bytes([datagram[2], datagram[3]])),
         _ => 40 + usize::from(u16::from_be_bytes([datagram[4], datagram[5]])),
     };
-    // A length that cannot be is left to whoever reads the datagram.
+    // The reader of the datagram handles an impossible length.
     let whole = datagram.len();
     Some((pair, if (20..=whole).contains(&told) { told } else { whole }))
 }
@@ -423,7 +421,7 @@ fn pair_of(datagram: &[u8]) -> Option<Pair> {
     Some(pair)
 }
 
-/// Fills in the checksum that the sender's kernel left to its interface: the field holds the
+/// Fills in the checksum that the sender's kernel left to its interface; the field holds the
 /// pseudo-header's sum so far (RFC 1071; virtio 1.2, section 5.1.6.2).
 fn complete_checksum(frame: &mut [u8]) {
     let (offload, ethernet) = frame.split_at_mut(OFFLOAD_BYTES);
@@ -443,7 +441,7 @@ fn complete_checksum(frame: &mut [u8]) {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    // In UDP zero says "no checksum"; the same sum in its other form stands for it (RFC 768).
+    // In UDP zero means "no checksum"; the same sum in its other form replaces it (RFC 768).
     let complement = !(sum as u16);
     let field = if complement == 0 { 0xffff } else { complement };
     covered[offset..offset + 2].copy_from_slice(&field.to_be_bytes());

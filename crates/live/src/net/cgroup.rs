@@ -1,6 +1,6 @@
-//! A control group of version 2 around a run's commands (cgroups(7)): whatever a command starts is
-//! in it, whatever name, session, environment or namespace that takes. Only a process with the
-//! right to move others between groups can leave it.
+//! A cgroup v2 around a run's commands (cgroups(7)): everything that a command starts is in it,
+//! whatever its name, session, environment or namespace. Only a process with the right to move
+//! others between groups can leave it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,15 +14,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::errno::Errno;
 use nix::libc;
 
-/// A group that has no limits of its own. It is removed when this value is dropped, if it is empty
-/// then.
+/// A group without limits. Dropping this value removes it if it is empty.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     path: PathBuf,
     procs: File,
 }
 
-/// Where the group of `run` would be: beneath that of this process.
+/// The place for the group of `run`: beneath that of this process.
 pub(super) fn place(run: &str) -> Result<PathBuf, String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
     let groups = read("/proc/self/cgroup")?;
@@ -35,15 +34,14 @@ pub(super) fn place(run: &str) -> Result<PathBuf, String> {
     let below = below
         .filter(|below| !below.contains(".."))
         .ok_or("the own cgroup is not beneath the mounted one")?;
-    // Processes have the same numbers in each process namespace of the machine, and all may share
-    // the groups.
+    // Every process namespace of the machine has the same numbers, and all may share the groups.
     let namespace = fs::metadata("/proc/self/ns/pid").map_err(|error| error.to_string())?.ino();
     Ok(Path::new(mount)
         .join(below.trim_start_matches('/'))
         .join(format!("justfull-{namespace}-{run}")))
 }
 
-/// Root and place of a mounted cgroup2 file system, from its line of mountinfo (proc(5)).
+/// Root and mount point of a cgroup2 file system, from its line of mountinfo (proc(5)).
 fn mounted(line: &str) -> Option<(&str, &str)> {
     let (mount, system) = line.split_once(" - ")?;
     let mut fields = mount.split(' ').skip(3);
@@ -52,7 +50,7 @@ fn mounted(line: &str) -> Option<(&str, &str)> {
 }
 
 impl Cgroup {
-    /// Makes the group at `path`.
+    /// Creates the group at `path`.
     pub(super) fn create(path: PathBuf) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{}: {error}", path.display());
         fs::create_dir(&path).map_err(failed)?;
@@ -69,12 +67,12 @@ impl Cgroup {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What a child between `fork` and `exec` calls [`enter`] with.
+    /// The descriptor that a child passes to [`enter`] between `fork` and `exec`.
     pub(super) fn raw(&self) -> i32 {
         self.procs.as_raw_fd()
     }
@@ -94,11 +92,10 @@ pub(super) fn enter(procs: i32) -> nix::Result<()> {
     Errno::result(written).map(drop)
 }
 
-/// The processes in the group at `path` and in groups beneath it; none where there is no such
-/// group.
+/// The processes in the group at `path` and in groups beneath it; empty if there is no such group.
 pub(super) fn processes(path: &Path) -> Vec<u32> {
     let listed = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
-    // One of another process namespace shows as 0.
+    // A process of another process namespace appears as 0.
     let mut found: Vec<u32> =
         listed.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect();
     found.extend(beneath(path).iter().flat_map(|group| processes(group)));
@@ -131,7 +128,7 @@ fn beneath(path: &Path) -> Vec<PathBuf> {
     folders.map(|entry| entry.path()).collect()
 }
 
-/// Tries to contain a command: where, or why not.
+/// Tries to contain a command. Returns where, or why not.
 pub(super) fn attempt() -> Result<String, String> {
     static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
     let number = ATTEMPTS.fetch_add(1, Ordering::Relaxed);

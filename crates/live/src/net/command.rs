@@ -23,11 +23,11 @@ use super::proc::RUN_VARIABLE;
 use super::state::RunFolder;
 use crate::LiveError;
 
-/// Where the names `server` and `ue0` are looked up.
+/// Where the names `server` and `ue0` are resolved.
 pub(super) const HOSTS: &str = "/etc/hosts";
 
-/// A command that was started inside a namespace. It stays with the thread that started it, for it
-/// is killed when that thread ends (`PR_SET_PDEATHSIG`); dropping the value kills it too.
+/// A command started inside a namespace. It must stay with the thread that started it, because it
+/// is killed when that thread ends (`PR_SET_PDEATHSIG`); dropping the value also kills it.
 ///
 /// It is in the process group of this process, so that a terminal's Ctrl-C reaches both and a shell
 /// gets the terminal.
@@ -39,7 +39,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// The number of its process.
+    /// Its process number.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -48,7 +48,7 @@ impl Running {
     /// Its exit status, once it has ended; does not wait.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not return it.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, LiveError> {
         self.child
             .try_wait()
@@ -58,12 +58,12 @@ impl Running {
     /// Waits until it ends.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not return its status.
     pub fn wait(&mut self) -> Result<ExitStatus, LiveError> {
         self.child.wait().map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
     }
 
-    /// A status as a shell tells it: the code, or 128 + the number of the signal that ended the
+    /// A status as a shell reports it: the code, or 128 + the number of the signal that ended the
     /// command.
     #[must_use]
     pub fn exit_code(status: ExitStatus) -> u8 {
@@ -74,16 +74,16 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended, and then there is nothing to kill.
+        // It may have ended already, and then there is nothing to kill.
         let _ended = self.child.kill();
         let _status = self.child.wait();
         take_terminal_back();
     }
 }
 
-/// Starts `argv` in `namespace`, or without one where this process is, and in the control group of
-/// `run`. Its children carry the run's name in their environment. In a namespace it sees `hosts` as
-/// `/etc/hosts`.
+/// Starts `argv` in `namespace` (or, without one, where this process is) and in the control group
+/// of `run`. Its children carry the run's name in their environment. In a namespace it sees `hosts`
+/// as `/etc/hosts`.
 pub(super) fn start(
     namespace: Option<&Namespace>,
     side: &str,
@@ -111,7 +111,7 @@ pub(super) fn start(
     unsafe {
         command.pre_exec(move || {
             stay_with(parent)?;
-            // Without the right to move itself there it is known by its environment and its
+            // If it may not move itself there, it is identified by its environment and its
             // namespace.
             let _contained = group.map(cgroup::enter);
             if let Some(namespace) = namespace {
@@ -124,11 +124,11 @@ pub(super) fn start(
     Ok(Running { child, what, _on_this_thread: PhantomData })
 }
 
-/// Ends with its parent, and has the normal priority.
+/// Makes the process end with its parent, and sets the normal priority.
 fn stay_with(parent: Pid) -> nix::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     if getppid() != parent {
-        // Killed between `fork` and here: nobody waits for the command.
+        // The parent was killed between `fork` and here: nobody waits for the command.
         return Err(Errno::ESRCH);
     }
     normal_priority()
@@ -149,7 +149,7 @@ fn enter(
     Ok(())
 }
 
-/// The slot loop may have real-time priority; what it measures must not.
+/// The slot loop may have real-time priority; the programs it measures must not.
 fn normal_priority() -> nix::Result<()> {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the call reads one `sched_param`, which lives until it returns; 0 means the calling
@@ -168,7 +168,7 @@ fn take_terminal_back() {
     blocked.add(Signal::SIGTTOU);
     let mut before = SigSet::empty();
     if pthread_sigmask(SigmaskHow::SIG_BLOCK, Some(&blocked), Some(&mut before)).is_ok() {
-        // Fails when the terminal is not the one that controls us: then there is nothing to take.
+        // Fails when the terminal does not control us: then there is nothing to take.
         let _not_ours = tcsetpgrp(&terminal, getpgrp());
         let _same = pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
     }

@@ -1,4 +1,4 @@
-//! Commands where this process is, for a stack between interfaces that were there before.
+//! Commands in this process's own namespace, for a stack between existing interfaces.
 
 use std::ffi::OsString;
 
@@ -6,9 +6,9 @@ use super::command::{self, Running};
 use super::state::RunFolder;
 use crate::LiveError;
 
-/// Starts commands and ends them, with what they started, as a [`Network`](super::Network) does.
-/// Where they have no control group, they are known by their environment alone: one that empties it
-/// and leaves its parent is not found.
+/// Starts and ends commands, with everything they started, like a [`Network`](super::Network).
+/// Without a control group they are identified by their environment alone: a process that empties
+/// it and leaves its parent is not found.
 #[derive(Debug)]
 pub struct Host {
     folder: RunFolder,

@@ -1,8 +1,8 @@
-//! A network namespace that is held by a descriptor and has no name.
+//! A network namespace held by a descriptor, without a name.
 //!
-//! Nothing of it is in the file system, so that it ends by itself with the last process and the
-//! last descriptor in it: a process killed by SIGKILL leaves a namespace only if a command that it
-//! started lives on, and those are found by [`sweep`](super::sweep).
+//! Nothing of it is in the file system, so it ends by itself with the last process and the last
+//! descriptor in it. A process killed by SIGKILL leaves a namespace only if a command that it
+//! started lives on; [`sweep`](super::sweep) finds those.
 
 use std::fs::File;
 use std::io;
@@ -16,12 +16,12 @@ use nix::libc;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
-/// What tells one network namespace from all others.
+/// Identity of a network namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NamespaceId {
-    /// Inode of `/proc/PID/ns/net`. The kernel gives it out again when the namespace has ended.
+    /// Inode of `/proc/PID/ns/net`. The kernel reuses it when the namespace has ended.
     pub(super) inode: u64,
-    /// `SO_NETNS_COOKIE`: never given out again.
+    /// `SO_NETNS_COOKIE`: never reused.
     pub(super) cookie: u64,
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// Makes a namespace with a loopback interface that is down.
+    /// Creates a namespace with a loopback interface that is down.
     pub(super) fn create() -> io::Result<Self> {
         in_thread(Self::enter_new)
     }
 
-    /// The same, and the calling thread is in it from now on.
+    /// The same, and moves the calling thread into it.
     pub(super) fn enter_new() -> io::Result<Self> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         Self::of_this_thread(File::open("/proc/thread-self/ns/net")?)
     }
 
-    /// Opens the namespace that a path of `/proc` leads to, and reads its number inside.
+    /// Opens the namespace behind a path of `/proc`, and reads its cookie inside.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         in_thread(|| {
@@ -59,12 +59,12 @@ impl Namespace {
         Ok(Self { file, id })
     }
 
-    /// What tells it from all others.
+    /// Its identity.
     pub(super) const fn id(&self) -> NamespaceId {
         self.id
     }
 
-    /// Runs `work` inside, on a thread of its own: the calling thread never leaves its namespace.
+    /// Runs `work` inside, on a separate thread: the calling thread never leaves its namespace.
     pub(super) fn enter<T: Send>(
         &self,
         work: impl FnOnce() -> io::Result<T> + Send,

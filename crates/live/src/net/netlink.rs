@@ -23,11 +23,10 @@ use nix::sys::socket::{
     MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, recv, sendto, socket,
 };
 
-/// An answer to one request is an error code and the head of the request.
+/// A response to a request is an error code and the head of the request.
 const ANSWER_BYTES: usize = 4096;
 
-/// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero), as the kernel takes
-/// it.
+/// The name of an interface: 1 to 15 bytes (`IFNAMSIZ` less the closing zero).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinkName {
     bytes: [u8; libc::IFNAMSIZ],
@@ -35,7 +34,7 @@ pub(super) struct LinkName {
 }
 
 impl LinkName {
-    /// Takes `name` if the kernel would.
+    /// Accepts `name` if the kernel would.
     pub(super) fn new(name: &str) -> Result<Self, String> {
         let fits = (1..libc::IFNAMSIZ).contains(&name.len());
         if !fits || name.bytes().any(|byte| byte == 0 || byte == b'/' || byte.is_ascii_whitespace())
@@ -65,7 +64,7 @@ impl fmt::Debug for LinkName {
     }
 }
 
-/// A socket on which one request at a time is made and answered.
+/// A socket for one request and response at a time.
 #[derive(Debug)]
 pub(super) struct Netlink {
     socket: OwnedFd,
@@ -90,8 +89,8 @@ impl Netlink {
     }
 
     /// Sets MTU in bytes and the device queue's length in packets, and keeps the kernel from giving
-    /// the link an IPv6 address of its own: with no link-local address there is no router
-    /// solicitation and no duplicate address detection on a link whose packets are counted.
+    /// the link an IPv6 address. Without a link-local address there is no router solicitation and
+    /// no duplicate address detection on a link whose packets are counted.
     pub(super) fn shape(&mut self, link: u32, mtu: u32, queue_packets: u32) -> io::Result<()> {
         let quiet = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
         let attributes = vec![
@@ -132,9 +131,9 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    /// Sends what goes to `prefix` out of a link, from `source`. TCP senders to there use the
-    /// congestion control `congestion` unless the socket names its own (`RTAX_CC_ALGO`; the
-    /// socket option wins over the route).
+    /// Routes `prefix` out of a link, from `source`. TCP senders on this route use the congestion
+    /// control `congestion` unless the socket names its own (`RTAX_CC_ALGO`; the socket option wins
+    /// over the route).
     pub(super) fn add_route(
         &mut self,
         link: u32,
@@ -192,7 +191,7 @@ impl Netlink {
     }
 }
 
-/// The addresses whose first `length` bits are those of `address`.
+/// The addresses that share the first `length` bits of `address`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prefix {
     address: IpAddr,
@@ -211,7 +210,7 @@ impl Prefix {
     }
 }
 
-/// The kernel's number of the interface `name` in the calling thread's namespace.
+/// The kernel's index of the interface `name` in the calling thread's namespace.
 pub(super) fn index_of(name: &LinkName) -> io::Result<u32> {
     Ok(if_nametoindex(name.as_str())?)
 }

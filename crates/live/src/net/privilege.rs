@@ -1,4 +1,4 @@
-//! What the kernel lets this process do, and what that needs.
+//! What the kernel allows this process to do, and what is needed for it.
 
 use std::fs;
 use std::io;
@@ -19,21 +19,21 @@ use crate::LiveError;
 const CAP_NET_ADMIN: u64 = 1 << 12;
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 
-/// With what right the network is built.
+/// The privilege with which the network is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
     /// The process has `CAP_NET_ADMIN` and `CAP_SYS_ADMIN`.
     Own,
-    /// It has them inside a user namespace only, where there is no real-time priority.
+    /// It has them only inside a user namespace, which has no real-time priority.
     UserNamespace,
 }
 
-/// Finds the right to build a network: the process's own, or that of a new user namespace, which it
-/// enters. To be called while the process has one thread: the kernel lets no other enter a user
+/// Finds the privilege to build a network: the process's own, or that of a new user namespace,
+/// which it enters. Call it while the process has one thread: the kernel lets no other enter a user
 /// namespace.
 ///
 /// # Errors
-/// Neither is to be had; says which capabilities are missing and what forbids a user namespace.
+/// Neither is available; says which capabilities are missing and what forbids a user namespace.
 pub fn privilege() -> Result<Privilege, LiveError> {
     let needed = CAP_NET_ADMIN | CAP_SYS_ADMIN;
     if effective()? & needed == needed {
@@ -73,18 +73,18 @@ fn effective() -> Result<u64, LiveError> {
     u64::from_str_radix(bits.trim(), 16).map_err(|error| refuse(error.to_string()))
 }
 
-/// One thing that a live run needs or likes to have.
+/// One thing that a live run needs or can use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capability {
     /// What it is: "real-time priority".
     pub name: &'static str,
-    /// A run cannot do without.
+    /// True when a run cannot do without it.
     pub required: bool,
-    /// What there is, or why there is none and what would help.
+    /// What is available, or why it is not and what would help.
     pub found: Result<String, String>,
 }
 
-/// Tries everything that a run needs, in a namespace that is gone afterwards.
+/// Tries everything that a run needs, in a temporary namespace.
 #[must_use]
 pub fn capabilities() -> Vec<Capability> {
     let namespace = Namespace::create();
@@ -153,14 +153,14 @@ fn real_time() -> Result<String, String> {
     }
 }
 
-/// The congestion controls that the kernel has loaded; empty when it does not tell.
+/// The congestion controls that the kernel has loaded; empty when unknown.
 pub(super) fn congestion_controls() -> Vec<String> {
     let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap_or_default();
     list.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// `error`, and the capability that is missing if it is a refusal.
+/// `error`, with the missing capability if it is a refusal.
 pub(super) fn with_capability(error: &io::Error, capability: &str) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EPERM) => format!("{error}; needs {capability}, or a user namespace"),

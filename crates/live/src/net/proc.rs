@@ -1,4 +1,4 @@
-//! What `/proc` says about processes (proc(5)).
+//! Information about processes from `/proc` (proc(5)).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,35 +12,35 @@ use nix::unistd::Pid;
 use super::cgroup;
 use super::namespace::{Namespace, NamespaceId};
 
-/// How often it is looked whether a process that was sent a signal has gone.
+/// How often to check whether a signalled process has gone.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How often SIGKILL is repeated: a process may have forked between being found and being killed.
 const KILL_ROUNDS: u32 = 300;
-/// The variable by which a command's offspring is known in whatever namespace it went to.
+/// The variable that identifies a command's descendants, whatever namespace they went to.
 pub(super) const RUN_VARIABLE: &str = "JUSTFULL_RUN";
 
-/// When a process was started, in clock ticks since the machine was: with its number, a name that
-/// is not given twice. None when there is no such process, or only its status is left.
+/// When a process was started, in clock ticks since boot; with its number, a name that is never
+/// reused. None when there is no such process, or only its status is left.
 pub(super) fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is a name in brackets, in which there may be blanks and brackets.
+    // The second field is a name in brackets, which may itself contain blanks and brackets.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
     let state = fields.next()?;
     let start = fields.nth(18)?.parse().ok()?;
     (state != "Z" && state != "X").then_some(start)
 }
 
-/// How to know the processes of a run.
+/// How to identify the processes of a run.
 #[derive(Debug)]
 pub(super) struct Mark<'a> {
-    /// The run's name, in [`RUN_VARIABLE`] of every command that it started and of what those
-    /// start.
+    /// The run's name, in [`RUN_VARIABLE`] of every command that it started and of their
+    /// descendants.
     pub(super) run: &'a str,
     /// The run's namespaces.
     pub(super) namespaces: &'a [NamespaceId],
-    /// The control group of its commands, where there is one.
+    /// The control group of its commands, if there is one.
     pub(super) cgroup: Option<&'a Path>,
-    /// The run holds its namespaces no more, and their inodes may be others' by now: compare
+    /// The run no longer holds its namespaces, and their inodes may have been reused: compare
     /// cookies as well.
     pub(super) stale: bool,
 }
@@ -70,7 +70,7 @@ impl Mark<'_> {
     }
 }
 
-/// The processes that carry the mark and are not this one, in no order.
+/// The processes that carry the mark, except this one, in no order.
 pub(super) fn marked(mark: &Mark<'_>) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -79,15 +79,15 @@ pub(super) fn marked(mark: &Mark<'_>) -> Vec<u32> {
         .collect()
 }
 
-/// Ends all processes that carry the mark: SIGTERM, SIGHUP for those that are there after half of
-/// `grace`, SIGKILL after the whole. Returns how many there were, and those that nothing ended
-/// within three seconds (a process in uninterruptible sleep).
+/// Ends all processes that carry the mark: SIGTERM; SIGHUP to those left after half of `grace`;
+/// SIGKILL after all of it. Returns how many there were, and those that nothing ended within three
+/// seconds (a process in uninterruptible sleep).
 pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) {
     let mut left = marked(mark);
     let found = left.len();
     if !grace.is_zero() {
         signal_all(&left, Signal::SIGTERM);
-        // A stopped process sees no signal before it is continued.
+        // A stopped process sees no signal until it is continued.
         signal_all(&left, Signal::SIGCONT);
         let rounds = grace.as_millis() / LOOK_EVERY.as_millis();
         for round in 0..rounds {
@@ -95,8 +95,8 @@ pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) 
                 break;
             }
             if round == rounds / 2 {
-                // A shell with a terminal ignores SIGTERM. Not at once: most that answer SIGTERM do
-                // not answer this.
+                // A shell with a terminal ignores SIGTERM. Not sent at once: most programs that
+                // handle SIGTERM do not handle this.
                 signal_all(&left, Signal::SIGHUP);
             }
             thread::sleep(LOOK_EVERY);
@@ -117,7 +117,7 @@ pub(super) fn end_marked(mark: &Mark<'_>, grace: Duration) -> (usize, Vec<u32>) 
 
 fn signal_all(pids: &[u32], signal: Signal) {
     for pid in pids {
-        // That it has gone by itself is what is wanted.
+        // If it has ended by itself, all is well.
         let _gone = kill(Pid::from_raw(pid.cast_signed()), signal);
     }
 }

@@ -1,9 +1,9 @@
-//! What a run leaves in the file system, and the broom for what a killed one left.
+//! A run's files, and the cleanup of what a killed run left.
 //!
-//! A run has one folder `PID-START-N`: number and start time of its process, so that nobody takes
-//! another process that got the same number for the owner; N tells runs of one process apart. In it
-//! are the inodes and cookies of its namespaces and the files that its commands see. Namespaces and
-//! TUN devices have no name and need no broom.
+//! A run has one folder `PID-START-N`: number and start time of its process, so that a process with
+//! a reused number is not taken for the owner; N distinguishes runs of one process. It holds the
+//! inodes and cookies of the run's namespaces and the files that its commands see. Namespaces and
+//! TUN devices have no name and need no cleanup.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -22,20 +22,20 @@ use crate::LiveError;
 const NAMESPACES: &str = "namespaces";
 const CGROUP: &str = "cgroup";
 
-/// What a command may take to end by itself.
+/// Time for a command to end by itself.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// What [`sweep`] removed.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
-    /// Runs whose process was no more.
+    /// Runs whose process had gone.
     pub runs: usize,
-    /// Processes that those had left.
+    /// Processes left by those.
     pub processes: usize,
 }
 
-/// The folder of one run, and the control group of its commands where there can be one; removed
-/// when this value is dropped.
+/// The folder of one run, and the control group of its commands if possible; removed when this
+/// value is dropped.
 #[derive(Debug)]
 pub(super) struct RunFolder {
     path: PathBuf,
@@ -59,8 +59,7 @@ impl RunFolder {
             path.map_err(|error| LiveError::new(format!("make the folder of run {name}"), error))?;
         let mut folder = Self { path, name, cgroup: None };
         if let Ok(place) = cgroup::place(&folder.name) {
-            // Noted before it is made, so that a run that is killed in between leaves nothing that
-            // is not known.
+            // Noted before it is created, so that a run killed in between leaves nothing unknown.
             folder.write(CGROUP, &place.to_string_lossy())?;
             folder.cgroup = Cgroup::create(place).ok();
         }
@@ -90,14 +89,14 @@ impl RunFolder {
         &self.name
     }
 
-    /// Notes what the namespaces of the run are, for the broom.
+    /// Notes the identities of the run's namespaces, for cleanup.
     pub(super) fn note(&self, namespaces: &[NamespaceId]) -> Result<(), LiveError> {
         let lines: String =
             namespaces.iter().map(|id| format!("{} {}\n", id.inode, id.cookie)).collect();
         self.write(NAMESPACES, &lines).map(drop)
     }
 
-    /// Writes a file that everybody may read, and returns its path.
+    /// Writes a world-readable file, and returns its path.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, LiveError> {
         let path = self.path.join(name);
         let written = fs::write(&path, text)
@@ -111,7 +110,7 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         // Before the note of it.
         self.cgroup = None;
-        // What is left is found by the next sweep.
+        // The next sweep finds what is left.
         let _left = fs::remove_dir_all(&self.path);
         if let Some(home) = self.path.parent() {
             remove_if_empty(home);
@@ -120,10 +119,10 @@ impl Drop for RunFolder {
 }
 
 /// Removes what killed runs of this user left: processes in their namespaces, and files. Runs whose
-/// process lives, and all that does not carry our mark, stay untouched.
+/// process is alive, and everything without our mark, are not touched.
 ///
 /// # Errors
-/// The folder of runs cannot be made or read, or a process cannot be ended.
+/// The folder of runs cannot be created or read, or a process cannot be ended.
 pub fn sweep() -> Result<Swept, LiveError> {
     let home = home()?;
     let swept = sweep_home(&home);
@@ -148,12 +147,11 @@ fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
     Ok(swept)
 }
 
-/// How often the folder of runs is made again when another run, which ended meanwhile, took it
-/// along.
+/// How often to recreate the folder of runs when another run, ending meanwhile, removed it.
 const ROUNDS: u32 = 100;
 
-/// Does `work` in the folder of runs, which is there when it begins. Each run that ends takes the
-/// empty folder along: then it is made and `work` is done again.
+/// Runs `work` in the folder of runs, which exists when it begins. Each run that ends removes the
+/// folder if it is empty; it is then recreated and `work` repeated.
 fn in_home<T>(home: &Path, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let gone = |done: &io::Result<T>| {
         matches!(done,
@@ -170,7 +168,7 @@ fn in_home<T>(home: &Path, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<
 }
 
 fn remove_if_empty(home: &Path) {
-    // The runs of others keep it.
+    // Other runs keep it.
     let _used = fs::remove_dir(home);
 }
 
@@ -186,8 +184,8 @@ fn owner_is_dead(name: &str) -> Option<bool> {
 }
 
 /// Ends what run `name` left and removes its folder. Returns how many processes there were, and
-/// whether the folder was still there: a run that ended by itself after the folders were listed
-/// took its own along.
+/// whether the folder was still there: a run that ended by itself after the folders were listed has
+/// removed its own.
 fn remove(path: &Path, name: &str) -> Result<(usize, bool), LiveError> {
     let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
     let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
@@ -217,8 +215,8 @@ fn parse(line: &str) -> Option<NamespaceId> {
     Some(NamespaceId { inode: inode.parse().ok()?, cookie: cookie.parse().ok()? })
 }
 
-/// The folder of runs: the first of the usual places that can be ours alone. The first two are
-/// emptied when the machine starts.
+/// The folder of runs: the first of the usual places that can belong to us alone. The first two are
+/// emptied at boot.
 fn home() -> Result<PathBuf, LiveError> {
     let session =
         std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
@@ -235,11 +233,11 @@ fn home() -> Result<PathBuf, LiveError> {
     Err(LiveError::new("make a folder for what a run must not leave behind", refused.join("; ")))
 }
 
-/// The number of this user outside of a user namespace of our own, in which it is 0 for everybody.
+/// The number of this user outside any user namespace of our own, in which everybody is 0.
 fn user_outside() -> u32 {
     let user = geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    // Each line: first number inside, first number outside, how many.
+    // Each line: first number inside, first number outside, count.
     let outside = map.lines().find_map(|line| {
         let mut numbers = line.split_ascii_whitespace().map(|number| number.parse::<u32>().ok());
         let (inside, outside, count) = (numbers.next()??, numbers.next()??, numbers.next()??);
@@ -248,7 +246,7 @@ fn user_outside() -> u32 {
     outside.unwrap_or(user)
 }
 
-/// Makes a folder into which nobody else writes, or finds that it is one.
+/// Creates a folder that nobody else can write to, or checks that it is one.
 fn own(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

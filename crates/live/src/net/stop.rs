@@ -1,9 +1,8 @@
-//! Being asked to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
+//! Requests to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! The first of them asks to end in order. The third ends the process at once, whatever it is
-//! doing: an end in order may wait for something that never comes, such as a capture into a pipe
-//! that nobody reads. SIGHUP stays ignored in a process that was started so, by `nohup` for
-//! example.
+//! The first asks for an orderly end. The third ends the process at once, whatever it is doing: an
+//! orderly end may wait for something that never comes, such as a capture into a pipe that nobody
+//! reads. SIGHUP stays ignored in a process started that way, for example by `nohup`.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -14,16 +13,16 @@ use signal_hook::low_level::{emulate_default_handler, register};
 
 use crate::LiveError;
 
-/// So many signals end the process at once.
+/// This many signals end the process at once.
 const ENOUGH: usize = 3;
 
-/// How many listen.
+/// Number of listeners.
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
-/// Signals since the first of them began to.
+/// Signals since the first of them began to listen.
 static HEARD: AtomicUsize = AtomicUsize::new(0);
 
-/// While one lives, a request to end is noted and does nothing else, so that whoever looks at it
-/// can end in order. All that live at a time hear of the same signals.
+/// While one exists, a request to end is only noted, so that whoever checks it can end in order.
+/// All that exist at a time see the same signals.
 #[derive(Debug)]
 pub struct Stop(());
 
@@ -44,7 +43,7 @@ impl Stop {
         Ok(Self(()))
     }
 
-    /// True once one of the signals has come.
+    /// True once one of the signals has arrived.
     #[must_use]
     pub fn requested(&self) -> bool {
         HEARD.load(Ordering::SeqCst) > 0
@@ -66,7 +65,7 @@ fn handle_signals() -> Result<(), String> {
         let act = move || {
             let before = HEARD.fetch_add(1, Ordering::SeqCst);
             if LISTENERS.load(Ordering::SeqCst) == 0 || before + 1 >= ENOUGH {
-                // It fails for no signal of these.
+                // It does not fail for any of these signals.
                 let _ended = emulate_default_handler(signal);
             }
         };
@@ -77,8 +76,8 @@ fn handle_signals() -> Result<(), String> {
     Ok(())
 }
 
-/// The signals that this process ignores, a bit each from signal 1 on (proc(5), `SigIgn`); none
-/// when the kernel does not tell.
+/// The signals that this process ignores, one bit each from signal 1 on (proc(5), `SigIgn`); none
+/// when unknown.
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

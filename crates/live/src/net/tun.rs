@@ -1,7 +1,7 @@
-//! A TUN device: IP datagrams of at most the MTU, one `read` each.
+//! A TUN device: IP datagrams of at most the MTU, one per `read`.
 //!
 //! Without `IFF_VNET_HDR` the kernel cuts segments and fills in checksums before `read` returns,
-//! and takes datagrams with any checksum from `write` as they would come from a wire. `IFF_NO_PI`:
+//! and accepts datagrams with any checksum from `write`, as if they came from a wire. `IFF_NO_PI`:
 //! no header before the datagram.
 
 use std::fs::{File, OpenOptions};
@@ -15,7 +15,7 @@ use nix::libc;
 use super::netlink::LinkName;
 use crate::Port;
 
-/// The kernel's door to TUN and TAP devices.
+/// The kernel's device for TUN and TAP.
 pub(super) const DEVICE: &str = "/dev/net/tun";
 
 nix::ioctl_write_ptr_bad!(
@@ -29,8 +29,8 @@ nix::ioctl_write_int_bad!(
     nix::request_code_write!(b'T', 203, size_of::<libc::c_int>())
 );
 
-/// One end of a TUN device. Once this value is dropped the interface loses what is sent to it, and
-/// it goes with its namespace.
+/// One end of a TUN device. Once this value is dropped the interface discards what is sent to it;
+/// it ends with its namespace.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
@@ -38,7 +38,7 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the interface `name` in the namespace of the calling thread. It is down and has no
+    /// Creates the interface `name` in the namespace of the calling thread. It is down and has no
     /// address.
     pub(super) fn create(name: LinkName) -> io::Result<Self> {
         let file = OpenOptions::new()
@@ -126,7 +126,7 @@ impl AsFd for Tun {
     }
 }
 
-/// The kernel has no room or no memory for a packet just now.
+/// True when the kernel currently has no room or no memory for a packet.
 pub(super) fn is_full(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || matches!(error.raw_os_error().map(Errno::from_raw), Some(Errno::ENOBUFS | Errno::ENOMEM))

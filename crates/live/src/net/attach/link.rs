@@ -1,4 +1,4 @@
-//! Whether an interface is up: one that goes down is waited for.
+//! Watches whether an interface is up, and waits for one that goes down.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,9 +9,9 @@ use nix::libc;
 use super::super::netlink::LinkName;
 use crate::Outages;
 
-/// How long an interface that is down is waited for.
+/// How long to wait for an interface that is down.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// How often one is looked at meanwhile.
+/// How often to check meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 
 nix::ioctl_readwrite_bad!(get_index, libc::SIOCGIFINDEX, libc::ifreq);
@@ -22,7 +22,7 @@ nix::ioctl_readwrite_bad!(get_flags, libc::SIOCGIFFLAGS, libc::ifreq);
 pub(super) enum State {
     Up,
     Down,
-    /// There is none of this name, or it is another.
+    /// There is no interface of this name, or it is a different one.
     Gone,
 }
 
@@ -52,16 +52,16 @@ pub(super) fn state(socket: &OwnedFd, name: &LinkName, index: i32) -> State {
     }
 }
 
-/// What is known of the times that an interface was down.
+/// The times when an interface was down, as far as known.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Since when it is down, and when to look again.
+    /// Since when it is down, and when to check again.
     down: Option<(Instant, Instant)>,
     past: Outages,
 }
 
 impl Watch {
-    /// It is down, as far as is known.
+    /// True while it is down, as far as known.
     pub(super) fn is_down(&self) -> bool {
         self.down.is_some()
     }
@@ -71,7 +71,7 @@ impl Watch {
         self.down.get_or_insert((now, now));
     }
 
-    /// True when it is up at `now`. `state` is asked when it is time to look again.
+    /// True when it is up at `now`. Calls `state` when it is time to check again.
     ///
     /// # Errors
     /// It has gone, or has been down for too long.
@@ -106,7 +106,7 @@ impl Watch {
     /// How often and how long it has been down up to `now`.
     pub(super) fn outages(&self, now: Instant) -> Outages {
         let time = self.down.map(|(since, _)| now.saturating_duration_since(since));
-        // A doubt that was settled at once is none.
+        // A suspicion that was cleared at once does not count.
         let time = time.filter(|time| !time.is_zero()).map(|time| time.as_nanos() as u64);
         Outages {
             count: self.past.count + u64::from(time.is_some()),
