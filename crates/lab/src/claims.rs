@@ -35,10 +35,12 @@ pub struct ClaimsFile {
     pub seeds: u32,
     /// Seeds of a short run.
     pub seeds_short: u32,
-    /// Simulated time.
-    pub duration: String,
-    /// Start of the measured window.
-    pub warmup: String,
+    /// Simulated time; left out, each scenario's own.
+    #[serde(default)]
+    pub duration: Option<String>,
+    /// Start of the measured window; left out, each scenario's own.
+    #[serde(default)]
+    pub warmup: Option<String>,
     /// Points of the sweep; left out, those of each scenario's own sweep.
     #[serde(default)]
     pub intervals: Vec<String>,
@@ -122,6 +124,9 @@ pub struct Claim {
     /// The flow that it is about, where not all that the metric counts.
     #[serde(default)]
     pub flow: Option<String>,
+    /// The flow of `base`, where it is another.
+    #[serde(default)]
+    pub base_flow: Option<String>,
     /// The index of the slice that it is about, for metrics of slices.
     #[serde(default)]
     pub slice: Option<u32>,
@@ -324,6 +329,7 @@ pub fn select<'a>(
 fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     let source = match file.variant.as_str() {
         "as-released" => "the authors' program as it was run again",
+        "sound" => "the scenarios' own settings",
         _ => "the paper's text",
     };
     let mut notes = vec![format!("variant {}: {source}", file.variant)];
@@ -381,10 +387,10 @@ impl ClaimsFile {
             Setting::new(path, value).expect("a constant path is sound")
         };
         let text_value = |text: &str| toml::Value::String(text.into());
-        let mut base = vec![
-            set("duration", text_value(&self.duration)),
-            set("warmup", text_value(&self.warmup)),
-        ];
+        let times = [("duration", &self.duration), ("warmup", &self.warmup)].into_iter();
+        let mut base: Vec<Setting> = times
+            .filter_map(|(path, time)| Some(set(path, text_value(time.as_deref()?))))
+            .collect();
         if trace != OWN_CHANNEL {
             let channel = self.traces.get(trace).cloned().unwrap_or(toml::Value::Boolean(false));
             base.push(set("channel", channel));

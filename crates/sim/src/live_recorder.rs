@@ -12,7 +12,7 @@ use crate::app_stats::AppStats;
 use crate::backlog::Backlogs;
 use crate::invariants::Evidence;
 use crate::recorder::{ClassInfo, Recorder, conservation};
-use crate::results::{RunResult, UplinkResult};
+use crate::results::{ReportsResult, RunResult, UplinkResult};
 use crate::world::{MOST_NAMES, WorldConfig, classes, protocol_name, validate};
 use justfull_base::packet::Protocol;
 use justfull_base::{ConfigError, Dscp, Duration, Event, Instant, Packet, Probe};
@@ -290,6 +290,7 @@ impl LiveRecorder {
             uplink,
             cell: self.recorder.cell(stack.slot_unit()),
             together: self.recorder.together(),
+            reports: ReportsResult::default(),
             slices: self.recorder.slices(&self.shares),
             series: self.recorder.series(),
             conservation: conservation(&stack.conserved()),

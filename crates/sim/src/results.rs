@@ -27,6 +27,8 @@ pub struct RunResult {
     pub cell: CellResult,
     /// The time in which all transfers ran.
     pub together: TogetherResult,
+    /// What the cell reported to a proxy.
+    pub reports: ReportsResult,
     /// Per slice; empty unless the scheduler of resource blocks lets slices lend each other
     /// blocks.
     pub slices: Vec<SliceResult>,
@@ -191,6 +193,15 @@ pub struct ProxyResult {
     pub radio_rtt: Distribution,
     /// From a server's sending of a segment's last byte until the UE has it, in order or not.
     pub server_to_ue: Distribution,
+}
+
+/// Reports of the radio over the whole run; all 0 where nobody asked for any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReportsResult {
+    /// UEs that were reported on.
+    pub ues: u32,
+    /// Reports about them that were sent, with those that got lost.
+    pub sent: u64,
 }
 
 /// A call, over packets that were sent in the measured window.

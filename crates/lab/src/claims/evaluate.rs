@@ -89,14 +89,16 @@ impl Runs {
         let wanted = claim.intervals.as_deref().unwrap_or(&all);
         let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
         let under = claim.under.as_deref().filter(|_| switch.is_empty()).unwrap_or(switch);
-        let values_of = |metric: Metric, scenario: &str, method: &str| -> Option<Vec<Value>> {
+        let values_of = |metric: Metric, scenario: &str, method: &str, flow: Option<&str>| {
             let case: Case = (scenario.into(), claim.trace.clone(), under.into());
             let runs = self.by_case.get(&case)?;
             let own =
                 runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
-            own.map(|(job, run)| Some((job.point, job.seed, claim.value(metric, run)?))).collect()
+            own.map(|(job, run)| Some((job.point, job.seed, claim.value(metric, run, flow)?)))
+                .collect::<Option<Vec<Value>>>()
         };
-        let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method);
+        let (own, of_base) = (claim.flow.as_deref(), claim.base_flow.as_deref());
+        let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method, own);
         let in_band = |ours: &[Summary]| {
             let near = claim.band.is_some_and(|[low, high]| {
                 // A sign without an interval is none: it takes three values.
@@ -121,8 +123,8 @@ impl Runs {
             }
             Kind::Ratio => {
                 let over = values(&claim.scenario, &claim.method)?;
-                let base =
-                    values(claim.base_scenario.as_deref().unwrap_or(&claim.scenario), &claim.base)?;
+                let scenario = claim.base_scenario.as_deref().unwrap_or(&claim.scenario);
+                let base = values_of(claim.metric, scenario, &claim.base, of_base.or(own))?;
                 let ours =
                     vec![Summary::of(&ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean)))?];
                 Some(Finding { meets: in_band(&ours), ours })
@@ -138,7 +140,7 @@ impl Runs {
             }
             Kind::Dominates => {
                 let [ours, rival] = claim.order.as_slice() else { return None };
-                let of = |metric, method: &String| values_of(metric, &claim.scenario, method);
+                let of = |metric, method: &String| values_of(metric, &claim.scenario, method, own);
                 contest(|metric| Some((of(metric, ours)?, of(metric, rival)?)))
             }
             Kind::Trend => {
@@ -208,13 +210,13 @@ fn ratios(over: &[Value], base: &[Value], rule: Rule) -> Vec<f64> {
 
 impl Claim {
     /// What a run says of it.
-    fn value(&self, metric: Metric, run: &RunResult) -> Option<f64> {
+    fn value(&self, metric: Metric, run: &RunResult, flow: Option<&str>) -> Option<f64> {
         if let Some(index) = self.slice {
             let slices = run.slices.iter().filter(|slice| slice.slice == index).cloned().collect();
             return metric.of(&RunResult { slices, ..RunResult::default() });
         }
-        let Some(name) = &self.flow else { return metric.of(run) };
-        let flows = run.flows.iter().filter(|flow| flow.name == *name).cloned().collect();
+        let Some(name) = flow else { return metric.of(run) };
+        let flows = run.flows.iter().filter(|flow| flow.name == name).cloned().collect();
         metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
     }
 
@@ -228,6 +230,14 @@ impl Claim {
             (Kind::Range, _) => format!("{method}: {what} ({on})"),
             (Kind::Ratio, Some(base)) => {
                 format!("{method}: {what}, {} / {base} ({})", self.scenario, self.trace)
+            }
+            (Kind::Ratio, None) if self.base_flow.is_some() => {
+                let [flow, base] =
+                    [&self.flow, &self.base_flow].map(|f| f.as_deref().unwrap_or(""));
+                format!(
+                    "{method}: {what}, {flow} / {base} ({}, {}{under})",
+                    self.trace, self.scenario
+                )
             }
             (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),
             (Kind::Order, _) => format!("{}: {what} ({on})", self.order.join(" < ")),

@@ -5,8 +5,8 @@ use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, SwitchValue, Verd
 use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
-    CellResult, Conservation, Distribution, FlowResult, LayerResult, RunResult, Series,
-    TogetherResult, UplinkResult,
+    CellResult, Conservation, Distribution, FlowResult, LayerResult, ReportsResult, RunResult,
+    Series, TogetherResult, UplinkResult,
 };
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
@@ -106,6 +106,7 @@ fn run(
             starved_slots: 210,
         },
         together: TogetherResult { until_s: 200.0, jain_index: None },
+        reports: ReportsResult::default(),
         slices: Vec::new(),
         series,
         conservation: Conservation {

@@ -113,11 +113,15 @@ pub enum Metric {
     JainInFlight,
     /// Packets that found the RLC's queue full.
     RlcOverflow,
+    /// Rate of the reports of the radio to a proxy, of each UE, in Mbit/s.
+    ReportRate,
+    /// That rate in percent of the goodput while all transfers ran.
+    ReportShare,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 47] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -163,6 +167,8 @@ impl Metric {
         Self::JainTogether,
         Self::JainInFlight,
         Self::RlcOverflow,
+        Self::ReportRate,
+        Self::ReportShare,
     ];
 
     /// What one method must not be worse in to dominate another.
@@ -230,6 +236,8 @@ impl Metric {
             Self::JainTogether => "jain_together",
             Self::JainInFlight => "jain_in_flight",
             Self::RlcOverflow => "rlc_overflow_packets",
+            Self::ReportRate => "report_mbit_s",
+            Self::ReportShare => "report_percent",
         }
     }
 
@@ -287,7 +295,9 @@ impl Metric {
             | Self::QuantumMedianDistance
             | Self::QuantumMost
             | Self::JainTogether
-            | Self::RlcOverflow => Scope::Cell,
+            | Self::RlcOverflow
+            | Self::ReportRate
+            | Self::ReportShare => Scope::Cell,
         }
     }
 
@@ -380,7 +390,9 @@ impl Metric {
             | Self::QuantumMedianDistance
             | Self::QuantumMost
             | Self::JainTogether
-            | Self::RlcOverflow => self.of_cell(run),
+            | Self::RlcOverflow
+            | Self::ReportRate
+            | Self::ReportShare => self.of_cell(run),
         };
         value.filter(|v| v.is_finite())
     }
@@ -411,6 +423,8 @@ impl Metric {
             }
             Self::JainTogether => run.together.jain_index,
             Self::RlcOverflow => layer(run, "rlc").map(transfers::overflow),
+            Self::ReportRate => transfers::report_mbit_s(run),
+            Self::ReportShare => transfers::report_percent(run),
             _ => None,
         }
     }

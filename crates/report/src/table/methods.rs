@@ -47,6 +47,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::Unused
         | Metric::ToUe
         | Metric::Mos
+        | Metric::ReportRate
+        | Metric::ReportShare
         | Metric::PageLoad
         | Metric::Completion
         | Metric::CompletionSpread

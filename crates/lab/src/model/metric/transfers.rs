@@ -2,7 +2,7 @@
 
 use crate::stats::jain;
 use justfull_base::DropReason;
-use justfull_sim::results::{FlowResult, LayerResult};
+use justfull_sim::results::{FlowResult, LayerResult, RunResult};
 
 /// When the first and the last sized transfer of `flows` was whole at its receiver, in s; none
 /// unless all are. A flow without an end is passed over.
@@ -29,10 +29,28 @@ pub(super) fn overflow(layer: &LayerResult) -> f64 {
     dropped.map(|(_, n)| *n as f64).sum()
 }
 
+/// A report of the radio about one UE with TCP and IP headers, in bytes (R22 section 4.4: "around
+/// 170 bytes").
+const REPORT: f64 = 170.0;
+
+/// Rate of the reports about each UE, in Mbit/s; none where nobody asked for any.
+pub(super) fn report_mbit_s(run: &RunResult) -> Option<f64> {
+    let per_ue = run.reports.sent as f64 / f64::from(run.reports.ues.max(1));
+    (per_ue > 0.0).then(|| per_ue * REPORT * 8e-6 / run.duration_s)
+}
+
+/// That rate in percent of the goodput of all transfers while all ran.
+pub(super) fn report_percent(run: &RunResult) -> Option<f64> {
+    let goodput: f64 = run.flows.iter().map(|flow| flow.together_mbit_s).sum();
+    report_mbit_s(run).filter(|_| goodput > 0.0).map(|rate| 100.0 * rate / goodput)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::model::metric::Metric;
-    use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, TogetherResult};
+    use justfull_sim::results::{
+        Distribution, FlowResult, LayerResult, ReportsResult, RunResult, TogetherResult,
+    };
 
     fn flow(name: &str, ends: Option<(f64, f64)>, mbit_s: f64, rtt: [f64; 3]) -> FlowResult {
         let [min_ms, mean_ms, p95_ms] = rtt;
@@ -92,5 +110,15 @@ mod tests {
         // 1200 and 400: 1600^2 / (2 (1200^2 + 400^2)).
         assert_eq!(Metric::JainInFlight.of(&run), Some(0.8));
         assert_eq!(Metric::RlcOverflow.of(&run), Some(7.0), "no other drop counts");
+    }
+
+    #[test]
+    fn a_report_of_170_bytes_each_millisecond_is_1_36_mbit_s() {
+        let mut run = run();
+        assert_eq!(Metric::ReportRate.of(&run), None, "nobody asked");
+        (run.duration_s, run.reports) = (4.0, ReportsResult { ues: 2, sent: 8_000 });
+        assert_eq!(Metric::ReportRate.of(&run).map(|r| (r * 1e3).round()), Some(1360.0));
+        // Of 500 Mbit/s.
+        assert_eq!(Metric::ReportShare.of(&run).map(|r| (r * 1e3).round()), Some(272.0));
     }
 }

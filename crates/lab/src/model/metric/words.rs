@@ -52,6 +52,8 @@ impl Metric {
             Self::JainTogether => "fairness of all transfers while all ran",
             Self::JainInFlight => "equality of the bytes in flight",
             Self::RlcOverflow => "packets that found the RLC full",
+            Self::ReportRate => "rate of the reports of a UE",
+            Self::ReportShare => "reports of a UE, of the goodput",
         }
     }
 
@@ -81,7 +83,7 @@ impl Metric {
             | Self::JainTogether
             | Self::JainInFlight => "",
             Self::PageLoad | Self::Completion | Self::CompletionSpread => "s",
-            Self::Goodput | Self::Together => "Mbit/s",
+            Self::Goodput | Self::Together | Self::ReportRate => "Mbit/s",
             Self::Drops
             | Self::DropsOfAll
             | Self::Late
@@ -91,7 +93,8 @@ impl Metric {
             | Self::Within4
             | Self::Within50
             | Self::Unused
-            | Self::RttGrowth => "%",
+            | Self::RttGrowth
+            | Self::ReportShare => "%",
             Self::Backlog
             | Self::SdapBacklog
             | Self::RlcBacklog
@@ -221,6 +224,12 @@ impl Metric {
                 "Jain's index over what the bulk flows had in flight: goodput while all ran times mean round-trip time."
             }
             Self::RlcOverflow => "Packets dropped because the RLC's queue was full.",
+            Self::ReportRate => {
+                "What the reports of the radio about one UE take on their way to a proxy, at R22's 170 B each."
+            }
+            Self::ReportShare => {
+                "That rate, in percent of the goodput of all transfers while all ran."
+            }
             Self::QuantumMost => {
                 "Most resource blocks that any slice had lent or borrowed after a slot."
             }
