@@ -193,6 +193,10 @@ fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
             ("one_way", f.voip.as_ref().map(|v| &v.one_way)),
             ("frame", f.frames.as_ref().map(|v| &v.completion)),
             ("page", f.pages.as_ref().map(|p| &p.load)),
+            ("proxy_residence", f.proxy.as_ref().map(|p| &p.residence)),
+            ("server_rtt", f.proxy.as_ref().map(|p| &p.server_rtt)),
+            ("radio_rtt", f.proxy.as_ref().map(|p| &p.radio_rtt)),
+            ("server_to_ue", f.proxy.as_ref().map(|p| &p.server_to_ue)),
         ];
         of_all.into_iter().chain(of_some).filter_map(|(what, d)| Some((what, f.name.as_str(), d?)))
     });

@@ -72,7 +72,7 @@ fn bad_settings_of_a_proxy_are_one_error_that_names_the_field() {
         parse(CELL, all).err().map(|e| e.to_string()).unwrap_or_default()
     };
     for (setting, field, allowed) in [
-        ("proxy.report.period=0s", "proxy.report.period", "10us to 1min"),
+        ("proxy.report.period=0s", "proxy.report.period", "10us to 60s"),
         ("proxy.report.loss=1.5", "proxy.report.loss", "0 to 1"),
         ("proxy.buffer=1447B", "proxy.buffer", "at least one MSS, 1448B"),
         ("proxy.wan_delay=11ms", "proxy.wan_delay", "at most uplink.delay, 10ms"),

@@ -3,11 +3,20 @@
 use super::table::{Column, Runs};
 use crate::export::value::Value;
 use justfull_lab::model::metric::{Metric, pdv};
-use justfull_sim::results::{Distribution, FlowResult, RunResult};
+use justfull_sim::results::{Distribution, FlowResult, ProxyResult, RunResult};
 
 /// One number of a distribution, absent when it has no values.
 fn ms(d: &Distribution, pick: fn(&Distribution) -> f64) -> Value {
     if d.count == 0 { Value::Absent } else { Value::Real(pick(d)) }
+}
+
+/// One number of what a proxy does to a flow, absent where none splits it.
+fn leg(
+    flow: &FlowResult,
+    of: fn(&ProxyResult) -> &Distribution,
+    pick: fn(&Distribution) -> f64,
+) -> Value {
+    flow.proxy.as_ref().map_or(Value::Absent, |proxy| ms(of(proxy), pick))
 }
 
 /// Packets after their budget in percent of those delivered.
@@ -25,7 +34,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 115] = in_runs![
+pub static COLUMNS: [Column<Runs>; 137] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -264,7 +273,9 @@ pub static COLUMNS: [Column<Runs>; 115] = in_runs![
     column!(
         "rtt_count",
         "values",
-        "Round-trip time samples of a TCP sender or of a ping: number of values.",
+        "Round-trip time samples of a TCP sender or of a ping; where a proxy splits a flow, each of the \
+         radio leg and the last of the server leg together, without the wait in the proxy: number of \
+         values.",
         |r| { Value::Whole(r.flow.rtt.count) }
     ),
     column!(
@@ -308,6 +319,138 @@ pub static COLUMNS: [Column<Runs>; 115] = in_runs![
         "ms",
         "Round-trip time samples of a TCP sender or of a ping: greatest value.",
         |r| ms(&r.flow.rtt, |d| d.max_ms)
+    ),
+    column!(
+        "proxy_residence_ms_mean",
+        "ms",
+        "From a segment being in order at the proxy that splits the flow until it left for the UE: mean.",
+        |r| leg(r.flow, |p| &p.residence, |d| d.mean_ms)
+    ),
+    column!(
+        "proxy_residence_ms_p50",
+        "ms",
+        "From a segment being in order at the proxy that splits the flow until it left for the UE: median.",
+        |r| leg(r.flow, |p| &p.residence, |d| d.p50_ms)
+    ),
+    column!(
+        "proxy_residence_ms_p95",
+        "ms",
+        "From a segment being in order at the proxy that splits the flow until it left for the UE: 95th percentile.",
+        |r| leg(r.flow, |p| &p.residence, |d| d.p95_ms)
+    ),
+    column!(
+        "proxy_residence_ms_p99",
+        "ms",
+        "From a segment being in order at the proxy that splits the flow until it left for the UE: 99th percentile.",
+        |r| leg(r.flow, |p| &p.residence, |d| d.p99_ms)
+    ),
+    column!(
+        "proxy_residence_ms_max",
+        "ms",
+        "From a segment being in order at the proxy that splits the flow until it left for the UE: greatest value.",
+        |r| leg(r.flow, |p| &p.residence, |d| d.max_ms)
+    ),
+    column!(
+        "server_rtt_ms_mean",
+        "ms",
+        "Round-trip time samples of the server leg of a flow that a proxy splits: mean.",
+        |r| leg(r.flow, |p| &p.server_rtt, |d| d.mean_ms)
+    ),
+    column!(
+        "server_rtt_ms_min",
+        "ms",
+        "Round-trip time samples of the server leg of a flow that a proxy splits: least value.",
+        |r| leg(r.flow, |p| &p.server_rtt, |d| d.min_ms)
+    ),
+    column!(
+        "server_rtt_ms_p50",
+        "ms",
+        "Round-trip time samples of the server leg of a flow that a proxy splits: median.",
+        |r| leg(r.flow, |p| &p.server_rtt, |d| d.p50_ms)
+    ),
+    column!(
+        "server_rtt_ms_p95",
+        "ms",
+        "Round-trip time samples of the server leg of a flow that a proxy splits: 95th percentile.",
+        |r| leg(r.flow, |p| &p.server_rtt, |d| d.p95_ms)
+    ),
+    column!(
+        "server_rtt_ms_p99",
+        "ms",
+        "Round-trip time samples of the server leg of a flow that a proxy splits: 99th percentile.",
+        |r| leg(r.flow, |p| &p.server_rtt, |d| d.p99_ms)
+    ),
+    column!(
+        "server_rtt_ms_max",
+        "ms",
+        "Round-trip time samples of the server leg of a flow that a proxy splits: greatest value.",
+        |r| leg(r.flow, |p| &p.server_rtt, |d| d.max_ms)
+    ),
+    column!(
+        "radio_rtt_ms_mean",
+        "ms",
+        "Round-trip time samples of the radio leg of a flow that a proxy splits: mean.",
+        |r| leg(r.flow, |p| &p.radio_rtt, |d| d.mean_ms)
+    ),
+    column!(
+        "radio_rtt_ms_min",
+        "ms",
+        "Round-trip time samples of the radio leg of a flow that a proxy splits: least value.",
+        |r| leg(r.flow, |p| &p.radio_rtt, |d| d.min_ms)
+    ),
+    column!(
+        "radio_rtt_ms_p50",
+        "ms",
+        "Round-trip time samples of the radio leg of a flow that a proxy splits: median.",
+        |r| leg(r.flow, |p| &p.radio_rtt, |d| d.p50_ms)
+    ),
+    column!(
+        "radio_rtt_ms_p95",
+        "ms",
+        "Round-trip time samples of the radio leg of a flow that a proxy splits: 95th percentile.",
+        |r| leg(r.flow, |p| &p.radio_rtt, |d| d.p95_ms)
+    ),
+    column!(
+        "radio_rtt_ms_p99",
+        "ms",
+        "Round-trip time samples of the radio leg of a flow that a proxy splits: 99th percentile.",
+        |r| leg(r.flow, |p| &p.radio_rtt, |d| d.p99_ms)
+    ),
+    column!(
+        "radio_rtt_ms_max",
+        "ms",
+        "Round-trip time samples of the radio leg of a flow that a proxy splits: greatest value.",
+        |r| leg(r.flow, |p| &p.radio_rtt, |d| d.max_ms)
+    ),
+    column!(
+        "server_to_ue_ms_mean",
+        "ms",
+        "From a server's sending of a segment until the UE has it, of a flow that a proxy splits: mean.",
+        |r| leg(r.flow, |p| &p.server_to_ue, |d| d.mean_ms)
+    ),
+    column!(
+        "server_to_ue_ms_p50",
+        "ms",
+        "From a server's sending of a segment until the UE has it, of a flow that a proxy splits: median.",
+        |r| leg(r.flow, |p| &p.server_to_ue, |d| d.p50_ms)
+    ),
+    column!(
+        "server_to_ue_ms_p95",
+        "ms",
+        "From a server's sending of a segment until the UE has it, of a flow that a proxy splits: 95th percentile.",
+        |r| leg(r.flow, |p| &p.server_to_ue, |d| d.p95_ms)
+    ),
+    column!(
+        "server_to_ue_ms_p99",
+        "ms",
+        "From a server's sending of a segment until the UE has it, of a flow that a proxy splits: 99th percentile.",
+        |r| leg(r.flow, |p| &p.server_to_ue, |d| d.p99_ms)
+    ),
+    column!(
+        "server_to_ue_ms_max",
+        "ms",
+        "From a server's sending of a segment until the UE has it, of a flow that a proxy splits: greatest value.",
+        |r| leg(r.flow, |p| &p.server_to_ue, |d| d.max_ms)
     ),
     column!(
         "rlc_at_entry_packets_mean",
