@@ -5,12 +5,15 @@ use crate::draws::{self, pick};
 use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
+use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_sim::results::{FlowResult, RunResult};
 use justfull_sim::tap::Tap;
 use justfull_sim::traffic::{
     CbrConfig, ObjectSize, OnOffConfig, PageConfig, PingConfig, Span, VideoConfig, VoipConfig,
 };
-use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, WorldConfig};
+use justfull_sim::{
+    FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, WorldConfig,
+};
 use justfull_tcp::{ReceiverConfig, Segment};
 use std::fmt;
 use std::sync::Arc;
@@ -116,7 +119,43 @@ fn draw(seed: u64) -> WorldConfig {
     config.warmup = ms(pick(&mut rng, &[0, 300, 600]));
     config.entity_backlog = rng.chance(0.5);
     config.series_bins = pick(&mut rng, &[1, 100, 7_777]);
+    split(&mut Rng::stream(seed, "swarm.proxy"), &mut config);
     config
+}
+
+/// Puts a proxy in two of five worlds, with any control, whose reports get lost, late and wrong.
+fn split(rng: &mut Rng, config: &mut WorldConfig) {
+    if !rng.chance(0.4) {
+        return;
+    }
+    let control = match rng.below(6) {
+        0 => ControlConfig::None(NoneConfig {}),
+        1 => ControlConfig::EqualShare(EqualShareConfig::default()),
+        2 => {
+            let preset = Config::preset(pick(rng, &Config::PRESETS)).expect("it is listed");
+            ControlConfig::Rapid(preset)
+        }
+        _ => ControlConfig::Rapid(Config::default()),
+    };
+    let at = |rng: &mut Rng| ms(rng.below(1_500));
+    let report = ReportConfig {
+        period: draws::micros(rng, 10, 20_000),
+        delay: ms(pick(rng, &[0, 0, 5, 200])),
+        jitter: ms(pick(rng, &[0, 0, 3, 300])),
+        loss: pick(rng, &[0.0, 0.0, 0.1, 0.9, 1.0]),
+        stops: (0..rng.below(3)).map(|_| Stop { from: at(rng), lasts: at(rng) }).collect(),
+        factor: pick(rng, &[1.0, 1.0, 0.5, 2.0, 30.0]),
+    };
+    config.proxy = ProxyConfig {
+        control: Some(control),
+        wan_delay: Some(config.uplink.delay.scaled(pick(rng, &[0.0, 0.3, 1.0]))),
+        buffer: Bytes(pick(rng, &[3_000, 100_000, 10_000_000])),
+        radio: wires::sender(rng),
+        report,
+    };
+    for flow in config.flows.iter_mut().filter(|_| rng.chance(0.2)) {
+        flow.proxied = Some(false);
+    }
 }
 
 /// What every run is checked for at its end is not repeated here.
@@ -195,6 +234,9 @@ impl World for Whole {
             w.0.duration > ms(1) && w.0.duration > w.0.warmup
         }),
         ("warmup", |w| reductions::set(&mut w.0.warmup, Duration::ZERO)),
+        ("proxy", |w| w.0.proxy.control.take().is_some()),
+        ("proxy-reports", |w| reductions::set(&mut w.0.proxy.report, ReportConfig::default())),
+        ("proxy-radio", |w| reductions::set(&mut w.0.proxy.radio, Default::default())),
         ("grants", |w| w.0.uplink.grants.take().is_some()),
         ("uplink-rate", |w| reductions::set(&mut w.0.uplink.rate, BitRate(0))),
         ("core-rate", |w| reductions::set(&mut w.0.core_rate, BitRate(0))),
@@ -288,4 +330,8 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     let scheduler = |w: &WorldConfig| name(format!("{:?}", w.stack.mac.scheduler));
     assert_eq!(count(&scheduler), 4, "schedulers of resource blocks");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.mode))), 3, "modes of the RLC");
+    let proxy = |w: &WorldConfig| w.proxy.control.as_ref().map(ControlConfig::name);
+    assert_eq!(count(&|w| format!("{:?}", proxy(w))), 4, "controls of the proxy, or none");
+    let splits = worlds.iter().filter(|w| w.flows.iter().any(FlowConfig::goes_by_proxy));
+    assert!(splits.filter(|w| w.proxy.is_there()).count() > 50, "worlds with proxied flows");
 }
