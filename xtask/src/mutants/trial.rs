@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::{Failure, Outcome, process};
+use crate::{Failure, Outcome};
 
 /// Virtual memory of a test. One that takes more is a mutant that never ends.
 const MEMORY_KB: u32 = 4_000_000;
@@ -28,18 +28,17 @@ pub(super) struct Program {
 pub(super) struct Test<'a> {
     program: &'a Program,
     name: String,
+    /// Of the processor: on a busy machine the clock says little.
     time: Duration,
     /// Functions, each named by its first mutant.
     reached: BTreeSet<usize>,
 }
 
 impl Program {
-    fn command(&self, limits: &str) -> Command {
+    /// Runs the program, which the shell's `script` calls `$0`.
+    fn command(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
-        command
-            .arg("-c")
-            .arg(format!("ulimit -c 0; {limits}exec \"$0\" --exact \"$@\""))
-            .arg(&self.path);
+        command.arg("-c").arg(format!("ulimit -c 0; {script}")).arg(&self.path);
         // What fails need not be made smaller.
         command
             .current_dir(&self.folder)
@@ -55,7 +54,8 @@ impl Program {
     }
 
     fn names(&self) -> Outcome<Vec<String>> {
-        let output = self.run(self.command("").args(["--list", "--format", "terse"]))?;
+        let script = "exec \"$0\" \"$@\"";
+        let output = self.run(self.command(script).args(["--list", "--format", "terse"]))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test").map(str::to_owned)).collect())
     }
@@ -63,9 +63,10 @@ impl Program {
     /// Runs the test `name` without a mutant.
     fn test(&self, name: &str, record: &Path) -> Outcome<Test<'_>> {
         let _ = std::fs::remove_file(record);
-        let start = process::clock();
-        let output = self.run(self.command("").arg(name).env("REACHED", record))?;
-        let time = start.elapsed();
+        let script = "\"$0\" --exact \"$@\"; code=$?; times; exit $code";
+        let output = self.run(self.command(script).arg(name).env("REACHED", record))?;
+        let time = time_of_children(&String::from_utf8_lossy(&output.stdout))
+            .ok_or_else(|| Failure::Environment("the shell's `times` tells no times".to_owned()))?;
         if !output.status.success() {
             return Err(Failure::Check(format!("{name} fails without a mutant")));
         }
@@ -76,13 +77,24 @@ impl Program {
     }
 }
 
+/// The processor time of the children of a shell, in the last line that its `times` writes: minutes
+/// and seconds as user and as system, such as `0m1.25s 0m0.5s`.
+fn time_of_children(output: &str) -> Option<Duration> {
+    let times = output.lines().next_back()?.split(' ').map(|time| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    });
+    Duration::try_from_secs_f64(times.sum::<Option<f64>>()?).ok()
+}
+
 /// Runs `tests` of one program on `mutant`, 0 for none; false where one fails or they take too
 /// much.
 fn pass(tests: &[&Test], mutant: usize) -> Outcome<bool> {
     let Some(Test { program, .. }) = tests.first() else { return Ok(true) };
     let time: Duration = tests.iter().map(|test| test.time).sum();
     let seconds = (GRACE + TIMES * time).as_secs();
-    let mut command = program.command(&format!("ulimit -t {seconds}; ulimit -v {MEMORY_KB}; "));
+    let script = format!("ulimit -t {seconds}; ulimit -v {MEMORY_KB}; exec \"$0\" --exact \"$@\"");
+    let mut command = program.command(&script);
     command.arg("--test-threads=1").args(tests.iter().map(|test| &test.name));
     Ok(program.run(command.env("MUTANT", mutant.to_string()))?.status.success())
 }
@@ -177,10 +189,17 @@ mod tests {
     /// A program that passes only without a mutant, ends by a signal on mutant 2, and reaches
     /// function 1.
     const PROGRAM: &str = "#!/bin/sh\n\
-        [ \"$2\" = --list ] && echo 'a::b: test' && exit\n\
+        [ \"$1\" = --list ] && echo 'a::b: test' && exit\n\
         [ -n \"$REACHED\" ] && echo 1 >> \"$REACHED\" && exit\n\
         [ \"$MUTANT\" = 2 ] && kill -XCPU $$\n\
         exit \"$MUTANT\"\n";
+
+    #[test]
+    fn the_time_of_a_test_is_that_of_the_processor() {
+        let output = "test result: ok\n0m0.000000s 0m0.010000s\n1m2.500000s 0m0.250000s\n";
+        assert_eq!(time_of_children(output), Some(Duration::from_millis(62_750)));
+        assert_eq!(time_of_children("test result: ok\n"), None);
+    }
 
     #[test]
     fn a_mutant_that_no_test_reaches_or_fails_on_survives() {

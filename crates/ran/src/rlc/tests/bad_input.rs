@@ -58,6 +58,29 @@ fn pdus_of_another_mode_are_discarded() {
 }
 
 #[test]
+fn a_report_is_no_bad_input_of_the_receiving_side() {
+    for mode in all_modes() {
+        let mut rx = RlcRx::new(&mode).expect("valid");
+        let mut content = TbContent::default();
+        content.push_status(3).copy_from(&StatusPdu::default());
+        assert_eq!(receive(&mut rx, ms(0), &content), (vec![], vec![]));
+        assert_eq!(rx.discarded(), 0, "{mode:?}");
+    }
+}
+
+#[test]
+fn segments_in_transparent_mode_are_discarded() {
+    let mut rx = RlcRx::new(&RlcModeConfig::Tm(mode::TmConfig {})).expect("valid");
+    for (offset, last) in [(0, false), (4, true), (4, false)] {
+        let mut content = TbContent::default();
+        let part = Part { sdu: SduHandle(1), offset, len: 4, last };
+        content.push_single(PduHeader::Tm, 0, part);
+        assert_eq!(receive(&mut rx, ms(0), &content), (vec![], vec![]));
+    }
+    assert_eq!(rx.discarded(), 3);
+}
+
+#[test]
 fn headers_that_contradict_their_parts_are_discarded() {
     let part = |offset, len, last| Part { sdu: SduHandle(1), offset, len, last };
     let um = |si, so| PduHeader::NrUm { si, sn: 0, so };

@@ -71,6 +71,29 @@ fn what_waits_of_a_segmented_head_is_told_with_its_header() {
 }
 
 #[test]
+fn whole_sdus_are_forgotten_in_tm_and_in_um_of_nr_while_none_is_begun() {
+    let nr = um(Generation::Nr, 12);
+    for (config, forgets) in [
+        (RlcModeConfig::Tm(mode::TmConfig {}), true),
+        (nr.clone(), true),
+        (um(Generation::Lte, 10), false),
+        (RlcModeConfig::Am(nr_am()), false),
+        (RlcModeConfig::Am(lte_am()), false),
+    ] {
+        let tx = RlcTx::new(&config).expect("valid");
+        assert_eq!(tx.forgets_whole(), forgets, "{config:?}");
+        let mut sizes = vec![7];
+        tx.next_sizes(8, &mut sizes);
+        assert_eq!(sizes, [7], "{config:?}: nothing waits");
+    }
+    let (mut tx, mut queue) = (RlcTx::new(&nr).expect("valid"), Queue::of(&[100]));
+    for (grant, forgets) in [(42, false), (64, true)] {
+        pull(&mut tx, ms(0), grant, &mut queue);
+        assert_eq!(tx.forgets_whole(), forgets);
+    }
+}
+
+#[test]
 fn lte_concatenates_and_nr_does_not() {
     let sizes = [40, 40, 40, 40];
     let nr = &blocks(&um(Generation::Nr, 12), &sizes, &[164])[0];
