@@ -473,6 +473,10 @@ mod tests {
         assert_eq!(told(&mut l, 1, 1_000, 1_000, 20), 65);
         assert_eq!(told(&mut l, 1, 0, 0, 20), 65, "nothing was offered");
         assert_eq!(told(&mut l, 3, 1_000, 0, 0), 365, "three idle slots");
+        let pulled_at = l.pulled_at + Duration::from_micros(1_600);
+        let mut late = l.clone();
+        late.on_slot(&SlotReport { pulled_at, granted: 1_000, ..SlotReport::default() });
+        assert_eq!(late.idle.to_bits(), 5.65f32.to_bits(), "and the nearest number of slots");
         l.on_admitted(l.pulled_at, 375, &RlcView::default());
         assert_eq!(l.idle.to_bits(), 3.65f32.to_bits());
         l.on_admitted(l.pulled_at, 376, &RlcView::default());
