@@ -1,8 +1,8 @@
 //! How the flows of a UE share its capacity (equations 4 and 11 to 13).
 //!
-//! An equal share for each active flow; slow flows get what they need of it and release the rest,
-//! in equal parts, to the others. Called whenever one of these changes, so that at any time the
-//! allocations of a UE add up to its capacity at most, but for floors.
+//! Each active flow gets an equal share. A slow flow keeps what it needs of it and releases the
+//! rest, in equal parts, to the others. Called whenever one of these changes, so at any time the
+//! allocations of a UE sum to at most its capacity, floors excepted.
 
 use crate::config::{ActiveFlows, Cap, Config, Released};
 use crate::control::Control;
@@ -15,13 +15,13 @@ use justfull_base::{Duration, Instant};
 const SHORTEST_TURN: f64 = 0.01;
 
 impl Control {
-    /// Shares the capacity of the UE at `index` out anew, after a change of its flows.
+    /// Reallocates the capacity of the UE at `index` after a change of its flows.
     pub(crate) fn allocate(&mut self, now: Instant, index: u32) {
         self.ues[index].together = None;
         self.share_out(now, index);
     }
 
-    /// Shares the capacity of the UE at `index` out anew, if anything changed.
+    /// Reallocates the capacity of the UE at `index` if anything changed.
     pub(crate) fn share_out(&mut self, now: Instant, index: u32) {
         let rules = &self.rules;
         let ue = &mut self.ues[index];
@@ -58,7 +58,7 @@ impl Control {
             let flow = &mut self.flows[key];
             if in_turn && flow.is_active() {
                 let floor = flow.floor_rate(rules);
-                // One reads in any case.
+                // At least one reads.
                 if !stopped && readers > 0 && floor > budget {
                     (stopped, ue.next_turn) = (true, position as u32);
                 }
@@ -92,7 +92,7 @@ fn divisor(active: u32, rules: &Config) -> u32 {
     if rules.active == ActiveFlows::PowerOfTwo { active.next_power_of_two() } else { active }
 }
 
-/// What a slow flow is given where the equal share is `share`.
+/// The allocation of a slow flow when the equal share is `share`.
 fn slow_amount(flow: &Flow, share: f64, rules: &Config) -> f64 {
     if rules.cap == Cap::Share { flow.want.min(share) } else { flow.want }
 }
@@ -108,7 +108,7 @@ fn releases(flow: &Flow, share: f64, rules: &Config) -> f64 {
     }
 }
 
-/// Equation 4, or 10, or 13; none for a flow whose round trip is needed and not known.
+/// Equation 4, or 10, or 13; none for a flow whose round trip is needed but unknown.
 fn amount(
     flow: &Flow,
     share: f64,

@@ -1,21 +1,21 @@
-//! What a whole cell could carry to one UE: modulation and coding scheme to transport block size to
-//! rate (R22 section 3.3, equation 3).
+//! What a whole cell could carry to one UE: from modulation and coding scheme to transport block
+//! size to rate (R22 section 3.3, equation 3).
 //!
-//! Deviation: the expected blocks are taken as a share of the carrier, and that share of the whole
-//! carrier's transport block is the capacity. The tables round the size of a part differently, by
-//! some per cent for a handful of blocks, but a scheduler gives a UE all blocks of some slots as
+//! Deviation: the expected blocks are taken as a share of the carrier, and the capacity is that
+//! share of the whole carrier's transport block. The tables round the size of a part differently,
+//! by some per cent for a handful of blocks. But a scheduler gives a UE all blocks of some slots as
 //! well as some blocks of all, and shares that add up to 1 keep their sum.
 
 use justfull_base::feedback::{CellKind, RanReport};
 use justfull_phy::{lte, nr};
 
-/// More of anything than a cell has: bytes or blocks in one slot.
+/// More bytes or blocks than a cell has in one slot.
 const MOST_PER_SLOT: u64 = 1 << 40;
 /// Longest slot and longest period in nanoseconds: 1 s and 1 h.
 const LONGEST_SLOT: u64 = 1_000_000_000;
 const LONGEST_PERIOD: u64 = 3_600_000_000_000;
 
-/// Name of a field of `report` that is outside its bounds, or contradicts another.
+/// The name of a field of `report` that is outside its bounds or contradicts another.
 pub(crate) fn absurd(report: &RanReport) -> Option<&'static str> {
     let slot = report.slot.as_nanos();
     let slots = u64::from(report.slots);
@@ -49,7 +49,7 @@ pub(crate) fn absurd(report: &RanReport) -> Option<&'static str> {
     .find_map(|(ok, field)| (!ok).then_some(field))
 }
 
-/// Bytes per second that the whole cell of a sane `report` carries to its UE at `mcs`; none for a
+/// Bytes per second that the whole cell of a valid `report` carries to its UE at `mcs`; none for a
 /// scheme that the table does not have, such as the reserved ones of retransmissions.
 pub(crate) fn whole_cell(report: &RanReport, mcs: Option<u8>) -> Option<f64> {
     let per_slot = report.offered as f64 / f64::from(report.slots);

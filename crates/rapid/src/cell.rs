@@ -1,21 +1,20 @@
 //! How UEs share a cell (equations 1 and 2), so that together they never get more than all of it.
 //!
-//! A UE may expect its own blocks and its part of the free ones: those divided by M, the number of
-//! UEs with traffic. What the paper leaves out: a UE that does not send because its share is small
-//! would never have a larger one. So a hungry UE, one with a flow that is not slow, may expect at
-//! least one M-th of the cell; a UE above an M-th leaves room for the hungry ones at its next
-//! allocation; and no UE gets what another still has. Two reports after a UE begins, it has its
-//! part.
+//! A UE may expect its own blocks and its part of the free ones, which are divided by M, the number
+//! of UEs with traffic. The paper leaves one thing out: a UE that sends little because its share is
+//! small would never get a larger one. So a hungry UE, one with a flow that is not slow, may expect
+//! at least one M-th of the cell; a UE above an M-th leaves room for the hungry ones at its next
+//! allocation; and no UE gets what another still has. A new UE has its part after two reports.
 
 /// A whole cell. Shares are whole numbers, so that their sum is exact.
 const WHOLE: u64 = 1 << 32;
 
-/// What its cell counts of a UE.
+/// What the cell accounts for a UE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// It has traffic.
+    /// True when it has traffic.
     pub(crate) active: bool,
-    /// It has a flow that is not slow.
+    /// True when it has a flow that is not slow.
     pub(crate) hungry: bool,
     share: u64,
 }
@@ -29,28 +28,29 @@ impl Claim {
     }
 }
 
-/// Shares of the cell's blocks that reports tell a UE, 0 to 1.
+/// Shares of the cell's blocks that a UE's reports show, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Expected {
     /// Its own.
     pub(crate) own: f64,
-    /// Nobody's.
+    /// Used by nobody.
     pub(crate) free: f64,
-    /// UEs that were given blocks.
+    /// UEs that got blocks.
     pub(crate) active_ues: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     granted: u64,
-    /// Of this, what UEs have that are not hungry.
+    /// The part of this held by UEs that are not hungry.
     granted_still: u64,
     active: u32,
     hungry: u32,
 }
 
 impl Cell {
-    /// Replaces the claim `old` of a UE that is now `active` and `hungry`; none expected: no share.
+    /// Replaces the claim `old` of a UE that is now `active` and `hungry`. Without an expectation
+    /// it gets no share.
     pub(crate) fn claim(
         &mut self,
         old: Claim,
@@ -81,7 +81,7 @@ impl Cell {
         }
     }
 
-    /// The share of an active UE that is not counted at the moment.
+    /// The share of an active UE whose own claim is not counted at the moment.
     fn share(&self, hungry: bool, expected: Expected) -> u64 {
         let with_traffic = (self.active + 1).max(expected.active_ues);
         let part = WHOLE / u64::from(with_traffic);

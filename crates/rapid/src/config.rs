@@ -245,7 +245,7 @@ impl Config {
     /// The presets by name: the default, the paper's text, and the authors' two programs.
     pub const PRESETS: [&str; 4] = ["sound", "as-published", "as-released", "as-released-linux"];
 
-    /// The preset `name`.
+    /// The preset called `name`.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         match name {
@@ -257,7 +257,7 @@ impl Config {
         }
     }
 
-    /// The equations as R22 prints them, and where it is silent the default.
+    /// The equations as R22 prints them; what the paper leaves open is the default.
     #[must_use]
     pub fn as_published() -> Self {
         Self {

@@ -15,9 +15,9 @@ use justfull_base::{ConfigError, Instant};
 /// What the flows of a cell may use, as shares of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Load {
-    /// Sum over flows that read of their rate, divided by what the whole cell carries to their UE.
+    /// Sum over reading flows of their rate, divided by what the whole cell carries to their UE.
     pub rates: f64,
-    /// Likewise, of the rate of their least window. [`Load::rates`] is at most 1 plus this where
+    /// The same for the rate of their minimum window. [`Load::rates`] is at most 1 plus this when
     /// free blocks are divided.
     pub floors: f64,
 }
@@ -26,7 +26,7 @@ pub struct Load {
 #[derive(Clone, Debug)]
 pub struct Control {
     pub(crate) rules: Config,
-    /// Nothing is controlled.
+    /// True when nothing is controlled.
     unlimited: bool,
     pub(crate) cells: Vec<Cell>,
     pub(crate) ues: Slab<Ue>,
@@ -37,10 +37,10 @@ pub struct Control {
 }
 
 impl Control {
-    /// The control that `config` describes, without cells.
+    /// The control of `config`, without cells.
     ///
     /// # Errors
-    /// The first setting outside its bound.
+    /// The first setting outside its bounds.
     pub fn new(config: &ControlConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let rules = match config {
@@ -60,7 +60,7 @@ impl Control {
         })
     }
 
-    /// A new cell. Cells are few and stay.
+    /// Adds a cell. Cells are few and are never removed.
     ///
     /// # Panics
     /// With 2^32 cells.
@@ -69,7 +69,7 @@ impl Control {
         CellId(u32::try_from(self.cells.len() - 1).expect("fewer than 2^32 cells"))
     }
 
-    /// A new UE in `cell`, of which nothing is known yet.
+    /// Adds a UE to `cell`; nothing is known of it yet.
     ///
     /// # Errors
     /// [`Refused::UnknownCell`].
@@ -81,7 +81,7 @@ impl Control {
         Ok(UeId(self.ues.insert(Ue::new(cell.0))))
     }
 
-    /// Closes the UE's flows and forgets it; its share of the cell is free.
+    /// Closes the UE's flows and forgets it; its share of the cell becomes free.
     ///
     /// # Errors
     /// [`Refused::UnknownUe`].
@@ -121,7 +121,7 @@ impl Control {
         Ok(FlowId(key))
     }
 
-    /// What happened to a flow in the last round trip of its wired leg.
+    /// Reports what happened to a flow in the last round trip of its wired leg.
     ///
     /// # Errors
     /// [`Refused::UnknownFlow`].
@@ -212,7 +212,7 @@ impl Control {
         Ok(())
     }
 
-    /// When [`Control::on_timer`] is due; none while nothing can change by time alone.
+    /// When [`Control::on_timer`] is due; none while time alone changes nothing.
     #[must_use]
     pub fn next_timer(&self) -> Option<Instant> {
         self.timers.next()
@@ -253,8 +253,8 @@ impl Control {
         }
     }
 
-    /// A flow whose windows changed since they were last told, and its windows; none when there is
-    /// no more. Drain it after every event.
+    /// A flow whose windows changed since they were last returned, and its windows; none when there
+    /// are no more. Drain it after every event.
     pub fn poll_change(&mut self) -> Option<(FlowId, Windows)> {
         while let Some(index) = self.changes.pop() {
             let Some(key) = self.flows.key(index) else { continue };
@@ -280,7 +280,7 @@ impl Control {
         self.ues.key(self.flows[key].ue).map(UeId)
     }
 
-    /// How long ago the last good report about `ue` arrived; none without one that counts.
+    /// Time since the last good report about `ue` arrived; none without one that counts.
     #[must_use]
     pub fn report_age(&self, now: Instant, ue: UeId) -> Option<justfull_base::Duration> {
         let index = self.ues.find(ue.0)?;
@@ -288,8 +288,8 @@ impl Control {
         radio.known.then(|| radio.age(now))
     }
 
-    /// What the flows of `cell` may use, by the reports and round trips known; flows of which these
-    /// are not known are left out. Goes through all of the cell's flows.
+    /// What the flows of `cell` may use, by the known reports and round trips; flows without these
+    /// are left out. Walks all flows of the cell.
     #[must_use]
     pub fn load(&self, cell: CellId) -> Load {
         let mut load = Load::default();
@@ -304,14 +304,14 @@ impl Control {
         load
     }
 
-    /// Time that goes back stands still.
+    /// A time that goes back counts as standing still.
     fn at(&mut self, now: Instant) -> Instant {
         self.now = self.now.max(now);
         self.now
     }
 }
 
-/// Flows to be told of their windows, each once.
+/// Flows with windows to return, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
     list: Vec<u32>,
@@ -319,7 +319,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Puts the flow at `index` on the list when it has news.
+    /// Puts the flow at `index` on the list if its windows changed.
     pub(crate) fn note(&mut self, index: u32, flow: &Flow) {
         if flow.told == Some(flow.windows) {
             return;

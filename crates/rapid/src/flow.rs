@@ -3,7 +3,7 @@
 use crate::config::{ActiveFlows, AllocateIn, Config, Periods, RadioRtt, RadioWindow, WindowRtt};
 use justfull_base::{Duration, Instant};
 
-/// Longest round trip that is believed, in seconds.
+/// Longest round trip accepted, in seconds.
 const LONGEST_RTT: f64 = 10.0;
 /// Largest window of TCP (RFC 7323 section 2.3).
 const LARGEST_WINDOW: f64 = (1 << 30) as f64;
@@ -14,37 +14,38 @@ const LARGEST_MSS: u32 = 65_535;
 /// What is known of a flow when it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// Payload bytes of a full segment, 1 to 65 535; others count as the nearest of these.
+    /// Payload bytes of a full segment, 1 to 65 535; other values are clamped.
     pub mss: u32,
-    /// Round trip of the wired leg, from its handshake; none or 0 when not known.
+    /// Round trip of the wired leg, from its handshake; none or 0 when unknown.
     pub wired_rtt: Option<Duration>,
     /// Round trip of the radio leg, likewise.
     pub radio_rtt: Option<Duration>,
 }
 
-/// What happened to a flow since its last sample, which is due once per round trip of the wired
-/// leg. A sample that comes within half a round trip of the last is added to the next.
+/// What happened to a flow since its last sample, due once per round trip of the wired leg. A
+/// sample within half a round trip of the last is added to the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Bytes that came from the server.
     pub arrived: u64,
     /// Bytes that the UE acknowledged.
     pub delivered: u64,
-    /// Smoothed round trip of the wired leg; none or 0 when not known.
+    /// Smoothed round trip of the wired leg; none or 0 when unknown.
     pub wired_rtt: Option<Duration>,
-    /// Least round trip of the radio leg since the last sample; none or 0 without a measurement.
+    /// Smallest round trip of the radio leg since the last sample; none or 0 without a
+    /// measurement.
     pub radio_rtt: Option<Duration>,
 }
 
 /// What a flow may have in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// Receive window for the server in bytes.
+    /// Receive window advertised to the server, in bytes.
     pub server: u64,
     /// Congestion window towards the UE in bytes.
     pub radio: u64,
     /// False while this flow waits for its turn: read nothing from the server, so that its window
-    /// closes. `server` then says what the window will be.
+    /// closes. `server` is then the window for later.
     pub reading: bool,
 }
 
@@ -53,16 +54,16 @@ impl Windows {
     pub const UNLIMITED: Self = Self { server: u64::MAX, radio: u64::MAX, reading: true };
 }
 
-/// How a flow uses what it is given.
+/// How a flow uses its allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// In its first period: it gets the equal share.
+    /// In its first period: gets the equal share.
     New,
-    /// It used its window: it gets the equal share and a part of what slow flows released.
+    /// It used its window: gets the equal share and a part of what slow flows released.
     Fast,
-    /// It did not: it gets what it needs.
+    /// It did not: gets what it needs.
     Slow,
-    /// Without data for a while: it gets the floor and has no share.
+    /// Without data for a while: gets the floor and has no share.
     Idle,
 }
 
@@ -77,7 +78,7 @@ pub struct FlowView {
     pub windows: Windows,
 }
 
-/// What a sample asks for.
+/// What a sample requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Nothing,
@@ -87,7 +88,7 @@ pub(crate) enum Outcome {
     Allocate,
 }
 
-/// Round trips are in seconds, 0 while not known; amounts in bytes per second or bytes of window
+/// Round trips are in seconds, 0 while unknown; amounts in bytes per second or bytes of window
 /// ([`AllocateIn`]).
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
@@ -96,24 +97,24 @@ pub(crate) struct Flow {
     pub(crate) position: u32,
     mss: u32,
     pub(crate) category: Category,
-    /// What was last told, and what is to be told next.
+    /// The windows last returned; a difference is to be returned next.
     pub(crate) told: Option<Windows>,
     pub(crate) windows: Windows,
-    /// The server's window before it is rounded, and what rounding has left over.
+    /// The server's window before rounding, and what rounding has left over.
     exact: f64,
     carry: f64,
-    /// Allocation; none while it is not known.
+    /// Allocation; none while unknown.
     amount: Option<f64>,
     /// What it asked for when it was found slow.
     pub(crate) want: f64,
     /// Equation 11 as printed.
     pub(crate) released: f64,
     demand: Option<f64>,
-    /// Least server window since the last sample, and between the two before.
+    /// Smallest server window since the last sample, and between the two before it.
     low: [u64; 2],
     arrived: u64,
     sampled_at: Instant,
-    /// Last data from the server, last data on either leg.
+    /// Last data from the server, and last data on either leg.
     arrived_at: Instant,
     active_at: Instant,
     /// Round trips of this period so far, and its length.
@@ -125,7 +126,7 @@ pub(crate) struct Flow {
     wired_least: f64,
     radio_least: f64,
     radio_smoothed: f64,
-    /// Least of this period.
+    /// Smallest of this period.
     radio_period: f64,
 }
 
@@ -182,7 +183,7 @@ impl Flow {
         self.category == Category::Slow
     }
 
-    /// Takes round trips; true when what the windows are made of changed.
+    /// Takes round trips; true when something changed that the windows depend on.
     pub(crate) fn measure(&mut self, wired: Option<Duration>, radio: Option<Duration>) -> bool {
         let seconds = |rtt: Option<Duration>| {
             rtt.map(|d| d.as_secs_f64().min(LONGEST_RTT)).filter(|&s| s > 0.0)
@@ -207,7 +208,7 @@ impl Flow {
             || (radio <= 0.0 && self.radio_least > 0.0)
     }
 
-    /// Takes a sample whose round trips are measured.
+    /// Takes a sample whose round trips are already measured.
     pub(crate) fn sample(&mut self, now: Instant, sample: &Sample, rules: &Config) -> Outcome {
         self.arrived = self.arrived.saturating_add(sample.arrived);
         if sample.arrived > 0 {
@@ -247,7 +248,8 @@ impl Flow {
         self.demand = Some(self.demand.map_or(rate, |demand| old * demand + (1.0 - old) * rate));
     }
 
-    /// Begins a sample; returns the least window that what arrived by now was sent under.
+    /// Begins a sample. Returns the smallest window under which the data that arrived by now was
+    /// sent.
     fn start_sample(&mut self, now: Instant) -> u64 {
         let low = self.low[0].min(self.low[1]);
         self.low = [self.windows.server, self.low[0]];
@@ -256,7 +258,7 @@ impl Flow {
         low
     }
 
-    /// Keeps what rounding left over of the last round trip; true when there is any.
+    /// Keeps what rounding left over of the last round trip; true if there is any.
     fn carry_over(&mut self, rules: &Config) -> bool {
         if rules.unit.0 > 0 {
             return false;
@@ -266,7 +268,7 @@ impl Flow {
         left > 0.0
     }
 
-    /// The end of a period in which the flow last arrived at `rate` under a window of `low`.
+    /// Ends a period in which the flow last arrived at `rate` under a window of `low`.
     fn categorise(&mut self, now: Instant, rate: f64, low: u64, rules: &Config) -> Outcome {
         let before = (self.category, self.want.to_bits());
         let threshold = if self.is_slow() { rules.fast_threshold } else { rules.slow_threshold };
@@ -313,7 +315,7 @@ impl Flow {
         };
     }
 
-    /// Samples and periods begin anew: after a silence that was not the flow's rate.
+    /// Restarts samples and periods after a silence that was not the flow's own rate.
     pub(crate) fn resume(&mut self, now: Instant, rules: &Config) {
         self.start_sample(now);
         (self.arrived_at, self.active_at) = (now, now);
@@ -330,7 +332,7 @@ impl Flow {
         self.arrived_at.max(self.period_at) + Duration::from_secs_f64(patience)
     }
 
-    /// When the flow is idle if nothing happens to it.
+    /// When the flow becomes idle if nothing happens to it.
     pub(crate) fn idle_at(&self, rules: &Config) -> Instant {
         let counts =
             rules.active == ActiveFlows::NotIdle && self.windows.reading && self.is_active();
@@ -342,14 +344,14 @@ impl Flow {
         self.stall_at(rules).min(self.idle_at(rules))
     }
 
-    /// A sample in which nothing came, at the end of the period.
+    /// A sample without data, at the end of the period.
     pub(crate) fn stall(&mut self, now: Instant, rules: &Config) {
         self.average(0.0, rules);
         let low = self.start_sample(now);
         self.categorise(now, 0.0, low, rules);
     }
 
-    /// The round trip of equation 4; 0 while not known.
+    /// The round trip of equation 4; 0 while unknown.
     pub(crate) fn window_rtt(&self, rules: &Config) -> f64 {
         match rules.window_rtt {
             WindowRtt::Wired => self.wired_least,
@@ -364,18 +366,18 @@ impl Flow {
         self.wired_least
     }
 
-    /// Least window in bytes.
+    /// Minimum window in bytes.
     fn floor(&self, rules: &Config) -> f64 {
         (f64::from(rules.floor_segments) * f64::from(self.mss)).max(rules.floor.0 as f64)
     }
 
-    /// The rate of the least window; 0 while the round trip is not known.
+    /// The rate of the minimum window; 0 while the round trip is unknown.
     pub(crate) fn floor_rate(&self, rules: &Config) -> f64 {
         let rtt = self.window_rtt(rules);
         if rtt > 0.0 { self.floor(rules) / rtt } else { 0.0 }
     }
 
-    /// The allocation that a rate is to this flow; none when that takes a round trip nobody knows.
+    /// The allocation that corresponds to a rate; none when that needs an unknown round trip.
     pub(crate) fn amount_of(&self, rate: f64, rules: &Config) -> Option<f64> {
         match rules.allocate_in {
             AllocateIn::Rate => Some(rate),
@@ -383,7 +385,7 @@ impl Flow {
         }
     }
 
-    /// The rate in bytes per second that the server's window allows; none while not known.
+    /// The rate in bytes per second that the server's window allows; none while unknown.
     pub(crate) fn rate(&self, rules: &Config) -> Option<f64> {
         let rtt = self.window_rtt(rules);
         (rtt > 0.0).then(|| self.windows.server as f64 / rtt)

@@ -1,10 +1,10 @@
 //! RAPID (R22): from reports of the radio network and samples of TCP flows to two windows for each
-//! flow of a split proxy: the receive window offered to the server and the congestion window
+//! flow of a split proxy: the receive window advertised to the server and the congestion window
 //! towards the UE.
 //!
 //! [`Control`] is the whole interface. It has no clock, socket or thread: every event carries
 //! `now`, changed windows are drained with [`Control::poll_change`], and [`Control::next_timer`]
-//! says when to call [`Control::on_timer`]. One type runs all controls, so dispatch is static:
+//! returns when to call [`Control::on_timer`]. One type runs all controls, so dispatch is static:
 //! [`ControlConfig`] chooses between RAPID, an equal share for each flow, and no control.
 //!
 //! ```
@@ -45,31 +45,31 @@
 //! # The rule for late, missing and wrong reports
 //!
 //! A report with a field outside its bounds is refused, and so is one that is not newer than the
-//! last. Then the capacity of a UE depends only on how long ago its last good report arrived:
+//! last. Otherwise the capacity of a UE depends only on how long ago its last good report arrived:
 //!
 //! 1. *Hold* it for `hold`, or for `hold_reports` mean intervals between its reports if that is
 //!    longer: lost and delayed reports change nothing. 50 ms and 4 intervals: with half of the
 //!    reports lost, one gap in 16 is longer than 4 periods of the sender, none longer than 50 ms
 //!    when the period is 1 ms.
 //! 2. *Decay* towards `probe` times the delivery that the flows measure, with the time constant
-//!    `decay` (100 ms, the coherence time of shadowing at a walk, and a few round trips). Never
-//!    above the last report. The factor 1.25, as in BBR's probing, lets a flow that fills its
+//!    `decay` (100 ms, the coherence time of shadowing at walking speed, and a few round trips).
+//!    Never above the last report. The factor 1.25, as in BBR's probing, lets a flow that fills its
 //!    window keep its rate, and bounds the queue to a quarter of the bandwidth-delay product.
 //! 3. *Forget* it after `forget` (1 s): from then on the capacity is `probe` times the measured
 //!    delivery alone, as for a UE that never had a report, and the UE's share of the cell is free.
 //! 4. *Recover* with the first good report, at once.
 //!
 //! Reports that claim too much cannot fill the radio's queue: the radio leg's window is rate times
-//! round trip, and that round trip is bounded by `radio_rtt_max` times the least ever seen. A queue
-//! of one's own making therefore never feeds back into the window.
+//! round trip, and that round trip is bounded by `radio_rtt_max` times the smallest ever seen. So a
+//! queue of the flow's own making never feeds back into the window.
 //!
 //! # The contract
 //!
-//! - Time that goes back is taken as standing still.
+//! - Time that goes back counts as standing still.
 //! - An unknown cell, UE or flow, and a flow closed twice, are [`Refused`] and change nothing.
-//! - A round trip of 0 is one that is not known; one above 10 s counts as 10 s.
+//! - A round trip of 0 is unknown; one above 10 s counts as 10 s.
 //! - A server window is never below the floor (`floor_segments`, `floor`). When the floors of a
-//!   UE's flows together exceed its capacity, reading stops in turn ([`Windows::reading`]).
+//!   UE's flows together exceed its capacity, flows read in turn ([`Windows::reading`]).
 //! - Equal events give equal windows, on every machine.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What the machine refuses.
+//! Events that the machine refuses.
 
 use core::fmt;
 

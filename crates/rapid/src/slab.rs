@@ -1,4 +1,4 @@
-//! Handles and the arrays behind them: a closed entry's handle never names its successor.
+//! Handles and the arrays behind them: the handle of a closed entry never refers to its successor.
 
 use alloc::vec::Vec;
 
@@ -15,8 +15,8 @@ pub struct UeId(pub(crate) Key);
 pub struct FlowId(pub(crate) Key);
 
 impl FlowId {
-    /// A small number that no two open flows share, and that is used again after a close: an index
-    /// for the caller's own array.
+    /// A small number unique among open flows and reused after a close: an index for the caller's
+    /// own array.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0.index as usize
@@ -24,14 +24,14 @@ impl FlowId {
 }
 
 impl UeId {
-    /// A small number that no two UEs share, and that is used again after a removal.
+    /// A small number unique among UEs and reused after a removal.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0.index as usize
     }
 }
 
-/// Where an entry is, and which of the entries that were there.
+/// The position of an entry, and which of the entries that were there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) index: u32,
@@ -45,7 +45,7 @@ struct Slot<T> {
     value: T,
 }
 
-/// Values by handle; a removed one's place is used again.
+/// Values by handle; the slot of a removed one is reused.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
@@ -68,13 +68,13 @@ impl<T> Slab<T> {
         Key { index, generation: 0 }
     }
 
-    /// The index behind `key`, if its entry is still there.
+    /// The index of `key`, if its entry still exists.
     pub(crate) fn find(&self, key: Key) -> Option<u32> {
         let slot = self.slots.get(key.index as usize)?;
         (slot.live && slot.generation == key.generation).then_some(key.index)
     }
 
-    /// The handle of the entry at `index`, if one is there.
+    /// The handle of the entry at `index`, if it exists.
     pub(crate) fn key(&self, index: u32) -> Option<Key> {
         let slot = &self.slots[index as usize];
         slot.live.then_some(Key { index, generation: slot.generation })
@@ -87,12 +87,12 @@ impl<T> Slab<T> {
         self.free.push(index);
     }
 
-    /// Number of places, taken or free.
+    /// Number of slots, taken or free.
     pub(crate) fn places(&self) -> u32 {
         self.slots.len() as u32
     }
 
-    /// The entries that are there, in order of their places.
+    /// The existing entries, in order of their slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.slots).filter(|(_, slot)| slot.live).map(|(i, slot)| (i, &slot.value))
     }

@@ -1,7 +1,7 @@
-//! One timer for each UE: a heap whose entries may be out of date.
+//! One timer per UE: a heap with possibly stale entries.
 //!
-//! A timer that moves later is left to fire early and be set again; one that moves earlier gets a
-//! second entry. So events that only postpone a deadline, which are nearly all, cost nothing.
+//! A timer that moves later is left to fire early and is then set again; one that moves earlier
+//! gets a second entry. So events that only postpone a deadline, which nearly all do, cost nothing.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use justfull_base::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// When the timer of each UE fires; entries of the heap that say otherwise are out of date.
+    /// When the timer of each UE fires; heap entries that differ are stale.
     armed: Vec<Instant>,
 }
 
@@ -20,7 +20,7 @@ impl Timers {
         Self { heap: BinaryHeap::new(), armed: Vec::new() }
     }
 
-    /// Lets the timer of `ue` fire at `at` or before.
+    /// Makes the timer of `ue` fire at `at` or earlier.
     pub(crate) fn arm(&mut self, ue: u32, at: Instant) {
         let index = ue as usize;
         if index >= self.armed.len() {
@@ -56,7 +56,7 @@ impl Timers {
         Some(ue)
     }
 
-    /// Keeps a true entry at the top.
+    /// Drops stale entries from the top.
     fn prune(&mut self) {
         while let Some(&Reverse((at, ue))) = self.heap.peek() {
             if self.armed[ue as usize] == at {

@@ -1,4 +1,4 @@
-//! One UE: what reports and deliveries say of its capacity, and which flows share it.
+//! One UE: its capacity according to reports and deliveries, and the flows that share it.
 
 use crate::capacity;
 use crate::cell::{Cell, Claim, Expected};
@@ -8,14 +8,14 @@ use alloc::vec::Vec;
 use justfull_base::feedback::RanReport;
 use justfull_base::{Duration, Instant};
 
-/// Length of a measurement of delivery.
+/// Length of a delivery measurement.
 const DELIVERY: Duration = Duration::from_millis(100);
 /// Steps of a decay.
 const STEP: Duration = Duration::from_millis(10);
 /// Weight of a new interval between reports.
 const NEW_INTERVAL: f64 = 0.125;
 
-/// What the active flows of a UE are, together.
+/// Totals over the active flows of a UE.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Together {
     pub(crate) active: u32,
@@ -32,12 +32,11 @@ pub(crate) struct Ue {
     pub(crate) radio: Radio,
     pub(crate) delivery: Delivery,
     claim: Claim,
-    /// What its flows are, together; none after a change.
+    /// Totals over its flows; none after a change.
     pub(crate) together: Option<Together>,
-    /// The capacity that was shared out among them.
+    /// The capacity last allocated among them.
     pub(crate) shared: Option<f64>,
-    /// Position of the first flow that may read while reading goes in turn, and of the first
-    /// after.
+    /// Position of the first flow that may read while flows read in turn, and of the first after.
     pub(crate) turn: u32,
     pub(crate) next_turn: u32,
     /// When the turn ends; never while all read.
@@ -60,7 +59,7 @@ impl Ue {
         }
     }
 
-    /// Settles the UE's claim on its cell; returns its capacity in bytes per second, none while
+    /// Settles the UE's claim on its cell. Returns its capacity in bytes per second; none while
     /// nothing is known.
     pub(crate) fn capacity(
         &mut self,
@@ -85,8 +84,8 @@ impl Ue {
         Some(self.radio.stale.map_or(granted, |stale| stale.value.min(granted)))
     }
 
-    /// Lets an old report decay or be forgotten: true when the capacity changes, and when to come
-    /// back.
+    /// Lets an old report decay or be forgotten. Returns whether the capacity changed, and when to
+    /// call again.
     pub(crate) fn age(&mut self, now: Instant, rules: &Config) -> (bool, Instant) {
         let radio = &mut self.radio;
         if !radio.known {
@@ -110,17 +109,17 @@ impl Ue {
     }
 }
 
-/// A capacity that decays.
+/// A decaying capacity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stale {
     at: Instant,
     value: f64,
 }
 
-/// What reports say.
+/// State from reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Radio {
-    /// A report has come and is not forgotten.
+    /// A report has arrived and is not forgotten.
     pub(crate) known: bool,
     /// Bytes per second of the whole cell.
     pub(crate) whole: f64,
@@ -162,14 +161,14 @@ impl Radio {
         if self.known && report.at <= self.made {
             return Err(Refused::Late);
         }
-        // Retransmissions have reserved schemes: then the last of a new block holds.
+        // Retransmissions have reserved schemes; the scheme of the last new block then applies.
         let at = |mcs| capacity::whole_cell(report, mcs).map(|whole| (mcs, whole));
         let (mcs, whole) = at(report.mcs).or_else(|| at(self.mcs)).ok_or(Refused::Absurd("mcs"))?;
         let period = f64::from(report.slots) * report.slot.as_secs_f64();
         let smoothing = rules.smoothing.as_secs_f64();
         let new = if self.known { period / (period + smoothing) } else { 1.0 };
         let average = |old: &mut f64, value: f64| *old += new * (value - *old);
-        // A cell that offered nothing says nothing of who uses it.
+        // A cell that offered nothing shows nothing about its users.
         if report.offered > 0 {
             let of_offered = |blocks| blocks as f64 / report.offered as f64;
             average(&mut self.expected.own, of_offered(report.blocks));
@@ -189,7 +188,7 @@ impl Radio {
         Ok(())
     }
 
-    /// Bytes per second that the whole cell carries for the first time.
+    /// Bytes per second that the whole cell carries, without retransmissions.
     fn useful(&self, rules: &Config) -> f64 {
         if rules.deduct_repeats { self.whole * (1.0 - self.waste) } else { self.whole }
     }
@@ -204,7 +203,7 @@ impl Radio {
     }
 }
 
-/// What arrives at the UE.
+/// Measures what arrives at the UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     since: Option<Instant>,
@@ -227,7 +226,7 @@ impl Delivery {
         true
     }
 
-    /// The better of the last two measurements; none before the first, and none for nothing.
+    /// The better of the last two measurements; none before the first, and none when they are zero.
     fn rate(&self) -> Option<f64> {
         let rate = self.rates[0]?.max(self.rates[1].unwrap_or(0.0));
         Some(rate).filter(|&rate| rate > 0.0)

@@ -1,30 +1,30 @@
-//! What can be wrong with a trace file.
+//! Errors in trace files.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Longest piece of a file that a message quotes, in characters.
+/// Longest excerpt of a file in a message, in characters.
 const QUOTE: usize = 40;
 
 /// Why a trace could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TraceError {
-    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other place to look:
-    /// whoever needs the trace has not run, rather than failed.
+    /// The scenario's folder has no such file, and `JUSTFULL_DATA` names no other folder. What
+    /// needs the trace has not run, rather than failed.
     NoDataDir {
-        /// Name as the scenario has it.
+        /// Name in the scenario.
         name: PathBuf,
         /// Where it was looked for.
         scenario_dir: PathBuf,
     },
-    /// No such file, neither beside the scenario nor in the folder that `JUSTFULL_DATA` names.
+    /// No such file, neither beside the scenario nor in the folder named by `JUSTFULL_DATA`.
     NotFound {
-        /// Name as the scenario has it.
+        /// Name in the scenario.
         name: PathBuf,
         /// Where it was looked for.
         tried: Vec<PathBuf>,
     },
-    /// The file as a whole is no trace: a directory, unreadable, empty, a damaged archive.
+    /// The file as a whole is not a trace: a directory, unreadable, empty, a damaged archive.
     Unusable {
         /// File.
         path: PathBuf,
@@ -64,7 +64,7 @@ impl TraceError {
     }
 }
 
-/// A piece of a file for a message: in backticks, escaped and cut.
+/// An excerpt of a file for a message: in backticks, escaped and truncated.
 pub(super) fn quote(text: &str) -> String {
     let mut quoted: String = text.chars().take(QUOTE).flat_map(char::escape_debug).collect();
     if text.chars().nth(QUOTE).is_some() {

@@ -1,14 +1,14 @@
 //! A Markov chain fitted to a trace, and traces made by such a chain.
 //!
-//! The chain is that of the channel kind `markov`: a step every interval between CQI 1 to 15, with
+//! The chain is that of the channel kind `markov`: one step per interval between CQI 1 to 15, with
 //! the trace's own counts as weights (the maximum-likelihood estimate of a first-order chain,
-//! Anderson and Goodman 1957). A trace without CQI is first quantised: each interval takes the CQI
-//! whose transport blocks carry the amount nearest to it, on the fewest resource blocks whose
-//! highest rate reaches the trace's. So a fit is a channel that any scenario can name, and the loss
-//! by quantisation is told beside it.
+//! Anderson and Goodman 1957). A trace without CQI is quantised first: each interval gets the CQI
+//! whose transport blocks carry the nearest amount, on the fewest resource blocks whose highest
+//! rate reaches the trace's. So a fit is a channel that any scenario can use, and the quantisation
+//! loss is reported with it.
 //!
-//! Weaknesses: a chain forgets at a geometric pace and has no runs of minutes; silence becomes CQI
-//! 1, the lowest rate.
+//! Weaknesses: a chain forgets geometrically and has no runs of minutes; silence becomes CQI 1, the
+//! lowest rate.
 
 use super::info::Moments;
 use super::read::capacity_of_cqi;
@@ -23,14 +23,14 @@ use std::fmt::Write;
 
 /// States of the chain.
 const STATES: usize = 15;
-/// Largest weight that the channel takes.
+/// Largest weight that the channel accepts.
 const MOST: u64 = 1_000_000;
-/// Longest step at which a CQI is taken to hold.
+/// Longest step for which a CQI is assumed to hold.
 const LONGEST_STEP: Duration = Duration::from_secs(1);
-/// Steps after which a chain is taken to be stationary.
+/// Steps after which a chain is assumed to be stationary.
 const SETTLED: usize = 10_000;
 
-/// What a chain is fitted over.
+/// What a chain is fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// The trace's CQIs.
@@ -71,24 +71,23 @@ impl Statistics {
     }
 }
 
-/// A chain with what it was fitted to.
+/// A chain and what it was fitted to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// The channel.
     pub channel: MarkovConfig,
-    /// The trace as it was, over the chain's steps.
+    /// The trace itself, over the chain's steps.
     pub trace: Statistics,
-    /// The trace as the chain's states have it.
+    /// The trace quantised to the chain's states.
     pub quantised: Statistics,
-    /// The chain's own.
+    /// The chain's own statistics.
     pub chain: Statistics,
     /// Steps of the trace.
     pub steps: usize,
 }
 
-/// Fits a chain to `timeline` with a step every `step` (an interval when none is named); `quality`
-/// says how a CQI becomes a capacity, and for rates, when `sized` is false, the resource blocks are
-/// chosen.
+/// Fits a chain to `timeline` with a step every `step` (default: an interval). `quality` says how
+/// to convert a CQI to a capacity. For rates the resource blocks are chosen, unless `sized`.
 ///
 /// # Errors
 /// When the trace has no CQI but is to be fitted over it, is shorter than two steps, has a step
@@ -159,8 +158,8 @@ pub fn fit(
     })
 }
 
-/// The fewest resource blocks on which CQI 15 carries the trace's highest amount; the most that the
-/// map's tables have when it comes close.
+/// The fewest resource blocks on which CQI 15 carries the trace's highest amount; the most in the
+/// map's tables if that comes close.
 fn enough(timeline: &Timeline, quality: &CqiRowsConfig) -> Result<u16, ConfigError> {
     let highest = timeline.bytes().iter().copied().max().unwrap_or(0);
     let top = |n_prb: u16| {
@@ -189,7 +188,7 @@ fn enough(timeline: &Timeline, quality: &CqiRowsConfig) -> Result<u16, ConfigErr
     })
 }
 
-/// The CQI whose level is nearest to `bytes`; the lower of two.
+/// The CQI whose level is nearest to `bytes`; the lower one of a tie.
 fn nearest(levels: &[u32], bytes: u32) -> u8 {
     let distance = |cqi: &u8| levels[usize::from(*cqi) - 1].abs_diff(bytes);
     (1..=15).min_by_key(distance).unwrap_or(1)
@@ -212,7 +211,7 @@ fn weights(states: &[u8]) -> [[u32; STATES]; STATES] {
             out[home] = 1;
             continue;
         }
-        // A count never becomes 0, however large the others are.
+        // A count never rounds to 0, however large the others are.
         for (count, weight) in row.iter().zip(out) {
             *weight = if largest > MOST { (count * MOST).div_ceil(largest) } else { *count } as u32;
         }
@@ -232,8 +231,8 @@ fn stationary(matrix: &[[u32; STATES]; STATES], levels: &[u32], step: Duration) 
     let mut p = [0.0; STATES];
     p[7] = 1.0;
     for _ in 0..SETTLED {
-        // Half a step at rest keeps a periodic chain from oscillating and has the same stationary
-        // state.
+        // Mixing in half a step at rest keeps a periodic chain from oscillating and has the same
+        // stationary state.
         let next = forward(&p);
         p = std::array::from_fn(|i| (p[i] + next[i]) / 2.0);
     }
@@ -250,7 +249,7 @@ fn stationary(matrix: &[[u32; STATES]; STATES], levels: &[u32], step: Duration) 
 }
 
 impl Fitted {
-    /// The fit as a piece of a scenario, with its statistics as comments; `title` says what it was
+    /// The fit as a part of a scenario, with its statistics as comments; `title` names what it was
     /// fitted to.
     #[must_use]
     pub fn toml(&self, title: &str) -> String {
@@ -286,21 +285,21 @@ impl Fitted {
     }
 }
 
-/// `text` without what would end a comment.
+/// `text` without characters that would end a comment.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A file of a fit: a scenario's channel.
+/// A fit file: a scenario's channel.
 #[derive(serde::Deserialize)]
 struct FitFile {
     channel: ChannelConfig,
 }
 
-/// The chain that `text` holds: its table `channel`, of kind `markov`.
+/// The chain in `text`: its table `channel`, of kind `markov`.
 ///
 /// # Errors
-/// What is wrong, with line and column where TOML says so.
+/// What is wrong, with line and column if TOML gives them.
 pub fn parse_fit(text: &str) -> Result<MarkovConfig, String> {
     let file: FitFile = toml::from_str(text).map_err(|error| {
         let place =
@@ -321,7 +320,7 @@ pub fn parse_fit(text: &str) -> Result<MarkovConfig, String> {
     }
 }
 
-/// The shipped fit `name`; none when there is none of that name.
+/// The shipped fit `name`; none if there is no such fit.
 #[must_use]
 pub fn shipped_fit(name: &str) -> Option<MarkovConfig> {
     let fit = match name {

@@ -1,4 +1,4 @@
-//! The formats of trace files, and how one is told from another by what it holds.
+//! The formats of trace files, and how to detect them from content.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,11 +7,11 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileFormat {
-    /// Mahimahi (Netravali et al. 2015): a line for each chance to send one packet, its time in
+    /// Mahimahi (Netravali et al. 2015): one line per opportunity to send a packet, its time in
     /// whole ms.
     Mahimahi,
-    /// CellReplay (Sentosa et al. 2025), heavy delivery opportunities: as Mahimahi, for packets of
-    /// 1400 B.
+    /// CellReplay (Sentosa et al. 2025), heavy delivery opportunities: like Mahimahi, for packets
+    /// of 1400 B.
     Cellreplay,
     /// CellReplay, packet trains: a line for each train with its time, base delay and the arrivals
     /// of its packets, in ms.
@@ -23,7 +23,7 @@ pub enum FileFormat {
     T20,
     /// A column `cqi`, a row per interval.
     Cqi,
-    /// A column `bytes`, a row per interval that is stated elsewhere.
+    /// A column `bytes`, a row per interval; the interval is stated elsewhere.
     Bytes,
     /// justfull's own text: columns `start_UNIT`, `end_UNIT`, `bytes`, and `cqi` if known.
     Csv,
@@ -45,8 +45,8 @@ impl FileFormat {
         Self::Parquet,
     ];
 
-    /// Formats that can be written. A phone log and packet trains are measurements that a capacity
-    /// cannot become again.
+    /// Formats that can be written. Phone logs and packet trains are measurements; a capacity
+    /// cannot be converted back to them.
     pub const WRITTEN: [Self; 7] = [
         Self::Mahimahi,
         Self::Cellreplay,
@@ -73,8 +73,7 @@ impl FileFormat {
         }
     }
 
-    /// Size of the packets that the format counts unless something else is stated, in bytes; 1
-    /// where it counts bytes.
+    /// Default size of the packets that the format counts, in bytes; 1 if it counts bytes.
     ///
     /// Mahimahi's own constant is 1504 B, of which four are the header of the TUN device: a full IP
     /// packet.
@@ -106,10 +105,10 @@ impl FromStr for FileFormat {
     }
 }
 
-/// What the first bytes of a file, without gzip, say it is; none where they say nothing.
+/// The format according to the first bytes of a file, without gzip; none if they do not show it.
 ///
-/// A list of numbers is Mahimahi's: CellReplay's heavy opportunities look the same and must be
-/// named.
+/// A list of numbers is taken for Mahimahi's: CellReplay's heavy opportunities look the same and
+/// must be named.
 #[must_use]
 pub fn guess(head: &[u8]) -> Option<FileFormat> {
     if head.starts_with(b"PAR1") {

@@ -1,4 +1,4 @@
-//! What a trace is like: length, rates, outages, and how long it stays as it is.
+//! Summary of a trace: length, rates, outages, and coherence time.
 
 use super::read::Loaded;
 use super::timeline::Timeline;
@@ -6,17 +6,17 @@ use justfull_base::stats::quantile;
 use justfull_base::{ConfigError, Duration};
 use serde::Serialize;
 
-/// Shortest bin of rates unless one is named: below, one packet more or less is the whole news.
+/// Shortest default bin of rates: below it, single packets dominate.
 const SHORTEST_BIN: Duration = Duration::from_millis(100);
 /// Most lags at which the autocorrelation is computed.
 const MOST_LAGS: usize = 4096;
-/// Most products that autocorrelations add up: all lags of 131 072 bins, fewer of more bins, so
-/// that time stays linear in them.
+/// Maximum products summed for autocorrelations: all lags of 131 072 bins, fewer for more bins, so
+/// that time stays linear.
 const MOST_PRODUCTS: usize = 1 << 29;
-/// Percentiles that are told.
+/// Percentiles reported.
 const PERCENTILES: [u8; 7] = [1, 5, 25, 50, 75, 95, 99];
 
-/// What a trace is like. Rates are means over bins of `bin_ms`.
+/// Summary of a trace. Rates are means over bins of `bin_ms`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// Name of the file.
@@ -29,7 +29,7 @@ pub struct Info {
     pub interval_ms: f64,
     /// Number of intervals.
     pub intervals: usize,
-    /// What the whole can carry.
+    /// Bytes that the whole can carry.
     pub bytes: u64,
     /// Length of a bin.
     pub bin_ms: f64,
@@ -45,17 +45,17 @@ pub struct Info {
     pub outage_s: f64,
     /// Longest time in intervals that carry nothing.
     pub longest_outage_s: f64,
-    /// Time after which the autocorrelation of the bins' rates has fallen to 1/e; none when it
-    /// does not within half of the trace or within the lags that are looked at (a note says so
-    /// then), or when the rate never changes.
+    /// Time after which the autocorrelation of the bins' rates has fallen to 1/e. None when it
+    /// does not within half of the trace or within the examined lags (a note then says so), or
+    /// when the rate never changes.
     pub coherence_s: Option<f64>,
-    /// Channel quality, where the trace has it.
+    /// Channel quality, if the trace has it.
     pub cqi: Option<CqiInfo>,
-    /// What was repaired, estimated or skipped in reading.
+    /// What was repaired, estimated or skipped while reading.
     pub notes: Vec<String>,
 }
 
-/// What the channel quality of a trace is like, over its intervals.
+/// Summary of a trace's channel quality, over its intervals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CqiInfo {
     /// Mean.
@@ -68,7 +68,7 @@ pub struct CqiInfo {
     pub max: u8,
     /// Autocorrelation at one interval; none when it never changes.
     pub lag1: Option<f64>,
-    /// Intervals whose CQI is not that of the one before.
+    /// Intervals whose CQI differs from the one before.
     pub changes: usize,
 }
 
@@ -87,8 +87,8 @@ impl CqiInfo {
 }
 
 impl Info {
-    /// What `loaded`, called `file`, is like in bins of length `bin`: unless named, intervals or
-    /// 100 ms, whichever is longer.
+    /// Summary of `loaded`, called `file`, in bins of length `bin`; by default intervals or 100 ms,
+    /// whichever is longer.
     ///
     /// # Errors
     /// When `bin` is zero, above 1 h, or makes too many bins.
@@ -104,7 +104,7 @@ impl Info {
                  no more are looked at"
             ));
         }
-        // In their order they are no longer needed.
+        // Their order is no longer needed.
         rates.sort_unstable_by(f64::total_cmp);
         let at = |p: u8| quantile(&rates, f64::from(p) / 100.0).unwrap_or(0.0);
         let seconds = timeline.duration().as_secs_f64();
@@ -135,7 +135,7 @@ impl Info {
     }
 }
 
-/// The bin in which rates of `timeline` are told unless another is named.
+/// The default bin for rates of `timeline`.
 #[must_use]
 pub fn default_bin(timeline: &Timeline) -> Duration {
     timeline.interval().max(SHORTEST_BIN)
@@ -179,9 +179,8 @@ fn covariance<T: Copy + Into<f64>>(values: &[T], centre: f64, lag: usize) -> f64
     sum / values.len().max(1) as f64
 }
 
-/// Lag at which the autocorrelation falls to 1/e, linear between lags; and where it is not found,
-/// the lags that were looked at if those are fewer than half of the values. At most `products`
-/// products are added up.
+/// Lag at which the autocorrelation falls to 1/e, linear between lags. If not found, the number of
+/// lags examined, when that is less than half of the values. Sums at most `products` products.
 fn coherence(values: &[f64], products: usize) -> (Option<f64>, Option<usize>) {
     let level = (-1.0_f64).exp();
     let centre = mean(values);

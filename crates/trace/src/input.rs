@@ -1,4 +1,4 @@
-//! Files that a user names: read whole, never more than a limit, and only from where reading ends.
+//! Reads files named by the user: whole, up to a limit, and only regular ones.
 
 use justfull_base::Bytes;
 use std::fmt;
@@ -16,8 +16,7 @@ pub struct InputError {
     pub found: String,
     /// What is allowed.
     pub allowed: String,
-    /// The system's error, where it is one; [`io::ErrorKind::InvalidInput`] for a file that is
-    /// refused.
+    /// The system's error kind, or [`io::ErrorKind::InvalidInput`] for a refused file.
     pub kind: io::ErrorKind,
 }
 
@@ -39,21 +38,21 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// Opens `path`, following links, if a regular file stands there. A pipe or a device is refused
-/// before it is opened: opening one can wait for ever, and reading one need not end.
+/// Opens `path`, following links, if it is a regular file. A pipe or a device is refused before
+/// opening: opening one can block for ever, and reading one need not end.
 ///
 /// # Errors
-/// When there is no such file, it may not be read, or it is no regular file.
+/// When there is no such file, it may not be read, or it is not a regular file.
 pub fn open_regular(path: &Path) -> Result<File, InputError> {
     regular(&metadata(path).map_err(|e| InputError::system(&e))?)?;
     let file = File::open(path).map_err(|e| InputError::system(&e))?;
-    // What was looked at may have been exchanged since.
+    // The file may have been replaced since the check.
     regular(&file.metadata().map_err(|e| InputError::system(&e))?)?;
     Ok(file)
 }
 
-/// Reads the regular file at `path` whole. Memory is bounded by `limit` though the file may grow
-/// while it is read.
+/// Reads the whole regular file at `path`. Memory is bounded by `limit` even if the file grows
+/// meanwhile.
 ///
 /// # Errors
 /// As [`open_regular`], when the file holds more than `limit`, and when reading fails.
@@ -79,7 +78,7 @@ fn regular(found: &Metadata) -> Result<(), InputError> {
     }
 }
 
-/// What stands there in words; none for a regular file.
+/// What is there, in words; none for a regular file.
 fn kind(found: &Metadata) -> Option<&'static str> {
     if found.is_file() {
         return None;

@@ -1,15 +1,15 @@
 //! Trace files: measured capacities and channel qualities, read from comma-separated text.
 //!
 //! Three formats, each a header line and one row per line: `packets_per_10ms` (T20), `cqi` (phone
-//! logs) and `bytes` (any interval, stated in the scenario). Other columns are skipped, lines that
-//! begin with `#` are comments. Gzip, CRLF and a UTF-8 byte order mark are accepted; anything else
-//! that is not plainly right is one [`TraceError`] that names the file, the line, the column, what
-//! was found and what is allowed. Nothing is guessed: the one repair there is, for rows without a
-//! CQI, is chosen by the caller and reported in [`Trace::repair`].
+//! logs) and `bytes` (any interval, stated in the scenario). Other columns are skipped; lines that
+//! begin with `#` are comments. Gzip, CRLF and a UTF-8 byte order mark are accepted. Anything else
+//! that is not plainly right is one [`TraceError`] that names file, line, column, what was found
+//! and what is allowed. Nothing is guessed: the only repair, for rows without a CQI, is chosen by
+//! the caller and reported in [`Trace::repair`].
 //!
 //! Reading is streaming; memory holds the values and one block of the file. Time is linear in the
-//! bytes and lines of the file, of which there are at most [`MAX_BYTES`] and [`MAX_LINES`] without
-//! its gzip. Pipes and devices are refused: a pipe is read as standard input.
+//! bytes and lines of the file, limited to [`MAX_BYTES`] and [`MAX_LINES`] unpacked. Pipes and
+//! devices are refused: read a pipe as standard input.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -46,7 +46,7 @@ pub use write::Output;
 
 use unpack::{Limits, Unpacked};
 
-/// What a build without the feature `parquet` says.
+/// The message of a build without the feature `parquet`.
 const NO_PARQUET: &str = "this build has no Parquet; build with --features parquet";
 
 /// Most rows of a trace: a year of one-second rows, and a bound on memory (320 MB).
@@ -54,7 +54,7 @@ pub const MAX_ROWS: u64 = MAX_INTERVALS as u64;
 /// Longest line in bytes.
 pub const MAX_LINE: usize = 4096;
 
-/// What a row of the file says.
+/// The content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "format", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Format {
@@ -63,7 +63,7 @@ pub enum Format {
     /// Column `cqi` (also `CQI`): 0 to 15. An empty field or `-` means that the phone reported
     /// none.
     Cqi {
-        /// What becomes of rows without a CQI.
+        /// What to do with rows without a CQI.
         #[serde(default)]
         missing: MissingCqi,
     },
@@ -149,7 +149,7 @@ impl Values {
     }
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The rows; at least one value is above 0.
@@ -158,7 +158,7 @@ pub struct Trace {
     pub repair: Option<Repair>,
 }
 
-/// Rows without a CQI, and what became of them. Its text is the warning to print.
+/// Rows without a CQI, and how they were handled. Its text is the warning to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
     /// File.
@@ -169,7 +169,7 @@ pub struct Repair {
     pub of: u64,
     /// Line of the first of them, from 1.
     pub first_line: u64,
-    /// What became of them: `Hold` or `Skip`.
+    /// How they were handled: `Hold` or `Skip`.
     pub how: MissingCqi,
 }
 
@@ -195,17 +195,17 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Where relative names of trace files are looked up, in this order.
+/// Where to look up relative names of trace files, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePaths {
     /// Folder of the scenario file.
     pub scenario_dir: PathBuf,
-    /// Folder of data that are not part of the project (environment variable `JUSTFULL_DATA`).
+    /// Folder for data outside the project (environment variable `JUSTFULL_DATA`).
     pub data_dir: Option<PathBuf>,
 }
 
 impl TracePaths {
-    /// The file that `name` means. Absolute names stand for themselves.
+    /// The file called `name`. Absolute names are used unchanged.
     ///
     /// # Errors
     /// [`TraceError::NoDataDir`] when the scenario's folder has no such file and no data folder is
@@ -235,7 +235,7 @@ pub fn read(name: &Path, paths: &TracePaths, format: Format) -> Result<Trace, Tr
     read_from(open(&path)?, &path, format, MAX_ROWS)
 }
 
-/// Reads a trace that is in memory, plain or gzip; errors call it `<memory>`.
+/// Reads a trace from memory, plain or gzip; errors call it `<memory>`.
 ///
 /// # Errors
 /// When `bytes` are not a trace of `format`.
@@ -248,7 +248,7 @@ fn open(path: &Path) -> Result<File, TraceError> {
     open_regular(path).map_err(|e| TraceError::unusable(path, e.found, e.allowed))
 }
 
-/// Parses, gzip undone.
+/// Parses, unpacking gzip.
 fn read_from<R: Read>(
     reader: R,
     path: &Path,

@@ -1,4 +1,4 @@
-//! Lines of a stream, in place in one buffer: no allocation and no copy per line.
+//! Splits a stream into lines within one buffer: no allocation and no copy per line.
 
 use super::MAX_LINE;
 use super::unpack::{MAX_LINES, beyond};
@@ -11,7 +11,7 @@ const _: () = assert!(BUFFER > MAX_LINE + 2);
 /// The byte order mark that some programs put before UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What a stream holds next.
+/// The next item of a stream.
 #[derive(Debug)]
 pub(super) enum Next<'a> {
     /// A line, without its end (LF or CRLF).
@@ -22,25 +22,25 @@ pub(super) enum Next<'a> {
     End,
 }
 
-/// A stream cut into lines.
+/// A stream split into lines.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     reader: R,
     buffer: Box<[u8]>,
-    /// What is unread of the buffer.
+    /// Start of the unread part of the buffer.
     start: usize,
     end: usize,
     exhausted: bool,
-    /// No line has been handed out yet.
+    /// True before the first line.
     first: bool,
-    /// Lines that may still be handed out.
+    /// Lines that may still be returned.
     left: u64,
     most: u64,
     /// What was found at the ends of lines and before the first.
     marks: Marks,
 }
 
-/// Signs of another system that were skipped.
+/// Skipped signs of another system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     /// A byte order mark before the first line.
@@ -78,7 +78,7 @@ impl<R: Read> Lines<R> {
     /// The next line.
     ///
     /// # Errors
-    /// What the stream fails with, a damaged archive for one, and more lines than allowed.
+    /// The stream's error, such as a damaged archive, and more lines than allowed.
     #[inline]
     pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
         let mut searched = 0;
@@ -119,7 +119,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Moves what is unread to the front and reads on behind it.
+    /// Moves the unread part to the front and reads more after it.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);

@@ -41,7 +41,7 @@ fn next_line<'a, R: Read>(
     }
 }
 
-/// Where the value stands in a row.
+/// Position of the value in a row.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     index: usize,
@@ -53,11 +53,11 @@ struct Rows<'a> {
     path: &'a Path,
     format: Format,
     max_rows: u64,
-    /// Number of the line in hand.
+    /// Number of the current line.
     line: u64,
     /// Known once the header has been read.
     place: Option<Place>,
-    /// An empty line that is an error if a row follows.
+    /// An empty line, which is an error if a row follows.
     gap: Option<u64>,
     amounts: Vec<u64>,
     cqi: Vec<u8>,
@@ -104,8 +104,7 @@ impl<'a> Rows<'a> {
         self.malformed_at(self.line, found, allowed)
     }
 
-    /// Takes a line that is a row of one column and a right value; the short way for the commonest
-    /// line.
+    /// Takes a line with a single column and a valid value: a fast path for the most common line.
     #[inline]
     fn take_bare_number(&mut self, line: &[u8]) -> bool {
         let one_column = self.place.is_some_and(|place| place.fields == 1);
@@ -156,7 +155,7 @@ impl<'a> Rows<'a> {
         }
         let value = self.value(field)?;
         if self.cqi.is_empty() && self.holds() {
-            // Rows before the first report take it.
+            // Rows before the first report get its value.
             self.cqi.resize(self.missing as usize, value as u8);
         }
         self.push(value);

@@ -30,7 +30,7 @@ use justfull_ran::channel::{
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// Bytes of a file by which its format is told.
+/// Bytes of a file used to detect its format.
 const HEAD: u64 = 64 * 1024;
 
 choice! {
@@ -126,24 +126,23 @@ pub struct Repairs {
     pub idle: Idle,
 }
 
-/// How a file is to be read.
+/// How to read a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOptions {
-    /// Its format; told by what it holds when none is named.
+    /// Its format; detected from content by default.
     pub format: Option<FileFormat>,
-    /// Size of the packets that the file counts, 1 to 65 535 B; the format's own when none is
-    /// named.
+    /// Size of the packets that the file counts, 1 to 65 535 B; the format's own by default.
     pub packet: Option<Bytes>,
-    /// Length of a row in formats that do not say: `bytes` needs it, `cqi` has 1 s.
+    /// Length of a row in formats that do not state it: `bytes` needs it, `cqi` has 1 s.
     pub interval: Option<Duration>,
     /// Column of a phone log.
     pub column: Column,
-    /// Repairs of a phone log; for the format `cqi`, `gaps` says what becomes of rows without one.
+    /// Repairs of a phone log; for the format `cqi`, `gaps` says what to do with rows without one.
     pub repairs: Repairs,
-    /// How a CQI becomes a capacity: `map`, `n_prb`, `numerology` and `layers` count, the rest
-    /// does not.
+    /// How to convert a CQI to a capacity: uses `map`, `n_prb`, `numerology` and `layers` only.
     pub quality: CqiRowsConfig,
-    /// Most intervals, at most [`MAX_INTERVALS`]; bounds the memory that a hostile file can take.
+    /// Maximum number of intervals, at most [`MAX_INTERVALS`]; bounds the memory for a hostile
+    /// file.
     pub max_intervals: usize,
 }
 
@@ -170,11 +169,11 @@ by_name!(Gaps: "hold" => Hold, "zero" => Zero, "skip" => Skip, "error" => Error)
 by_name!(Idle: "cut" => Cut, "keep" => Keep);
 
 impl ReadOptions {
-    /// Sets how a CQI becomes a capacity, where it is named: the map from CQI to MCS, the resource
-    /// blocks, the layers.
+    /// Sets how to convert a CQI to a capacity, as far as given: the map from CQI to MCS, the
+    /// resource blocks, the layers.
     ///
     /// # Errors
-    /// When there is no such map, or the tables know no such number of resource blocks or layers.
+    /// When there is no such map, or the tables have no such number of resource blocks or layers.
     pub fn set_quality(
         &mut self,
         map: Option<&str>,
@@ -219,22 +218,22 @@ impl Default for ReadOptions {
 pub struct Loaded {
     /// The trace.
     pub timeline: Timeline,
-    /// Its format as named or told.
+    /// Its format, as given or detected.
     pub format: FileFormat,
-    /// What was repaired, estimated or skipped, a sentence each, with the line where it began.
+    /// What was repaired, estimated or skipped, one sentence each, with the line where it began.
     pub notes: Vec<String>,
 }
 
 /// Reads the file at `path`.
 ///
 /// # Errors
-/// When it cannot be read, its format cannot be told, or it is not a trace of that format (see
+/// When it cannot be read, its format cannot be detected, or it is not a trace of that format (see
 /// [`TraceError`]).
 pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, TraceError> {
     load_from(open(path)?, path, options)
 }
 
-/// Reads a trace from `reader`; `path` is what messages call it.
+/// Reads a trace from `reader`; messages call it `path`.
 ///
 /// # Errors
 /// As [`load`].
@@ -284,13 +283,13 @@ pub fn load_from<R: Read>(
     Ok(Loaded { timeline: parsed.timeline, format, notes })
 }
 
-/// What a reader made of a file.
+/// A reader's result.
 struct Parsed {
     timeline: Timeline,
     notes: Vec<String>,
 }
 
-/// A file that is being read.
+/// A file being read.
 struct Source<'a> {
     path: &'a Path,
     options: &'a ReadOptions,
@@ -340,7 +339,7 @@ impl Source<'_> {
         Ok(Parsed { timeline, notes })
     }
 
-    /// The timeline of CQIs: what the transport blocks that answer them carry.
+    /// The timeline of CQIs, by what their transport blocks carry.
     fn of_cqi(
         &self,
         interval: Duration,

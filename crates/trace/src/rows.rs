@@ -1,4 +1,4 @@
-//! What all readers of text share: rows with their place in the file, comments and gaps dealt with.
+//! Shared by all text readers: rows with their place in the file, with comments and gaps handled.
 
 use super::error::quote;
 use super::lines::{Lines, Marks, Next};
@@ -51,7 +51,8 @@ impl At<'_> {
     }
 }
 
-/// The number that `text` is in decimal digits, at least one and nothing else; none above 64 bits.
+/// The number that `text` holds in decimal digits, at least one and nothing else; none above 64
+/// bits.
 #[inline]
 pub(super) fn digits(text: &[u8]) -> Option<u64> {
     let add = |value: u64, &byte: &u8| {
@@ -61,15 +62,14 @@ pub(super) fn digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() { None } else { text.iter().try_fold(0, add) }
 }
 
-/// Whether `byte` stands in no text of numbers and names: a control character other than the
-/// tabulator.
+/// True for a byte that no text of numbers and names contains: a control character other than tab.
 pub(super) const fn is_control(byte: &u8) -> bool {
     byte.is_ascii_control() && *byte != b'\t'
 }
 
-/// Hands each line that is neither empty nor a comment to `take`, trimmed. Empty lines may only
-/// stand before the first row and after the last. `column` names what an error of the line itself
-/// is about.
+/// Calls `take` with each line that is neither empty nor a comment, trimmed. Empty lines are
+/// allowed only before the first row and after the last. `column` names the subject of an error
+/// about the line itself.
 pub(super) fn each<'p, R: Read>(
     reader: R,
     path: &'p Path,

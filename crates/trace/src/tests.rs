@@ -213,7 +213,7 @@ fn f6_lines_of_all_kinds_count_and_end_at_their_limit() {
     assert_eq!(lines("#\n#\n#\n#"), (3, Some(said.into())));
 }
 
-/// Hands out a byte or two at a time, and is interrupted in between.
+/// Returns a byte or two at a time, with interrupts in between.
 struct Trickle<'a> {
     bytes: &'a [u8],
     calls: usize,

@@ -1,5 +1,4 @@
-//! The one form of a trace in memory: bytes per interval, and the CQI of each interval where it is
-//! known.
+//! The one in-memory form of a trace: bytes per interval, and the CQI of each interval if known.
 
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, ConfigError, Duration};
@@ -9,11 +8,11 @@ pub const MAX_INTERVALS: usize = 40_000_000;
 
 /// Longest interval.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Longest timeline, so that an instant in it is far from the end of 63 bits of nanoseconds.
+/// Longest timeline; keeps every instant far below 63 bits of nanoseconds.
 const LONGEST_ALL: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// What a link could carry over time: whole bytes in intervals of one length, the first of which
-/// begins at zero.
+/// What a link could carry over time: whole bytes in intervals of one length, the first beginning
+/// at zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timeline {
     interval: Duration,
@@ -53,8 +52,8 @@ impl Timeline {
         Ok(Self { interval, bytes, cqi })
     }
 
-    /// A link of constant `rate`, for `duration`; what an interval cannot carry of a byte is
-    /// carried over.
+    /// A link of constant `rate`, for `duration`; fractions of a byte are carried over to the next
+    /// interval.
     ///
     /// # Errors
     /// As [`Timeline::new`], or when an interval would carry 4 GB.
@@ -86,27 +85,27 @@ impl Timeline {
         &self.bytes
     }
 
-    /// CQI of each interval, 0 (out of range or not reported) to 15; none where the trace has none.
+    /// CQI of each interval, 0 (out of range or not reported) to 15; none if the trace has none.
     #[must_use]
     pub fn cqi(&self) -> Option<&[u8]> {
         self.cqi.as_deref()
     }
 
-    /// Length of the whole.
+    /// Total length.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         Duration::from_nanos(self.interval.as_nanos() * self.bytes.len() as u64)
     }
 
-    /// Bytes that the whole can carry.
+    /// Total bytes that it can carry.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.bytes.iter().map(|&bytes| u64::from(bytes)).sum()
     }
 
     /// The same bytes in intervals of another length. Within an interval bytes pass evenly;
-    /// fractions of a byte are carried on, so that the total is kept. The last interval is
-    /// filled up with silence.
+    /// fractions of a byte are carried over, so the total is kept. The last interval is padded with
+    /// silence.
     ///
     /// # Errors
     /// As [`Timeline::new`], or when an interval would carry 4 GB.
@@ -134,7 +133,7 @@ impl Timeline {
         self.cut(from, to, self.interval)
     }
 
-    /// All amounts times `factor`; fractions of a byte are carried on.
+    /// All amounts times `factor`; fractions of a byte are carried over.
     ///
     /// # Errors
     /// When an interval would carry 4 GB.
@@ -198,8 +197,8 @@ impl Timeline {
         Ok(bins.collect())
     }
 
-    /// Packets of `size` bytes that are complete by the end of each interval: the rest of one is
-    /// carried to the next.
+    /// Packets of `size` bytes complete by the end of each interval; a partial one is carried to
+    /// the next.
     pub fn packets(&self, size: u64) -> impl Iterator<Item = u64> {
         let mut rest = 0;
         self.bytes.iter().map(move |&bytes| {
@@ -265,7 +264,7 @@ impl std::str::FromStr for Factor {
     }
 }
 
-/// Counts what has passed until instants that never fall.
+/// Counts what has passed up to non-decreasing instants.
 #[derive(Debug)]
 pub(crate) struct Meter<'a> {
     bytes: &'a [u32],
@@ -279,7 +278,7 @@ impl<'a> Meter<'a> {
         Self { bytes: &timeline.bytes, interval: timeline.interval.as_nanos(), index: 0, before: 0 }
     }
 
-    /// Whole bytes that have passed until `ns` after the start.
+    /// Whole bytes that have passed up to `ns` after the start.
     pub(crate) fn until(&mut self, ns: u64) -> u64 {
         let reached = (ns / self.interval) as usize;
         while self.index < reached.min(self.bytes.len()) {

@@ -1,8 +1,8 @@
-//! The bytes of a file without its gzip, never more of them than a stated limit.
+//! The bytes of a file without its gzip, up to a stated limit.
 //!
-//! A gzip archive holds up to a thousand times its own size, and may consist of members that hold
-//! nothing: 3 MB of it would keep a reader busy for a minute. The limits bound time and memory;
-//! beyond one, reading ends with an error that names it.
+//! A gzip archive can unpack to a thousand times its own size, and may consist of empty members: 3
+//! MB of those would keep a reader busy for a minute. The limits bound time and memory; beyond one,
+//! reading ends with an error that names it.
 
 use super::TraceError;
 use flate2::bufread::GzDecoder;
@@ -10,16 +10,16 @@ use std::fmt;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes of a trace file, both as it is stored and unpacked: the longest timeline fits in
-/// every text format with a line per interval.
+/// Maximum bytes of a trace file, both as stored and unpacked: the longest timeline fits in every
+/// text format with one line per interval.
 pub const MAX_BYTES: u64 = 1 << 31;
-/// Most lines of a trace file, comments and empty ones included: 20 minutes of 1 Gbit/s as a
+/// Maximum lines of a trace file, comments and empty ones included: 20 minutes of 1 Gbit/s as a
 /// Mahimahi trace.
 pub const MAX_LINES: u64 = 100_000_000;
-/// Most members of a gzip archive; BGZF, which has the most, needs 33 000 for [`MAX_BYTES`].
+/// Maximum members of a gzip archive; BGZF, which has the most, needs 33 000 for [`MAX_BYTES`].
 pub const MAX_MEMBERS: u32 = 100_000;
 
-/// What is allowed of one file.
+/// Limits for one file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Bytes, as stored and unpacked.
@@ -53,8 +53,8 @@ pub(super) fn beyond(most: u64, what: &'static str) -> io::Error {
     io::Error::other(BeyondLimit { most, what })
 }
 
-/// What `error` says of the file at `path`: a limit that it exceeds, or that it cannot be read on
-/// after `line` lines.
+/// What `error` means for the file at `path`: an exceeded limit, or that reading failed after
+/// `line` lines.
 pub(super) fn read_error(path: &Path, line: Option<u64>, error: &io::Error) -> TraceError {
     let limit = error.get_ref().and_then(|inner| inner.downcast_ref::<BeyondLimit>());
     if let Some(limit) = limit {
@@ -69,7 +69,7 @@ pub(super) fn read_error(path: &Path, line: Option<u64>, error: &io::Error) -> T
     TraceError::unusable(path, format!("a read error{place}: {error}"), allowed)
 }
 
-/// Passes on at most `left` bytes of `reader`, and the error of a limit instead of more.
+/// Passes on at most `left` bytes of `reader`, then the error of the limit.
 #[derive(Debug)]
 pub(super) struct Capped<R> {
     reader: R,
@@ -103,7 +103,7 @@ impl<R: Read> Read for Capped<R> {
     }
 }
 
-/// A file as it is stored, its first bytes looked at.
+/// A file as stored, after a look at its first bytes.
 type Stored<R> = Chain<Cursor<Vec<u8>>, Capped<R>>;
 
 /// A file without its gzip, if it had one.
@@ -113,7 +113,7 @@ pub(super) enum Unpacked<R: Read> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// Undoes gzip where the first two bytes announce it (RFC 1952 section 2.3.1).
+    /// Unpacks gzip if the first two bytes announce it (RFC 1952 section 2.3.1).
     ///
     /// # Errors
     /// When those bytes cannot be read.
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// What a reader of `bytes` hands out, the bytes that it took for that, and its error.
+    /// The output of a reader of `bytes`, the bytes it consumed, and its error.
     fn unpacked(bytes: &[u8], limits: Limits) -> (usize, usize, Option<String>) {
         let mut taken = 0;
         let path = Path::new("x.gz");

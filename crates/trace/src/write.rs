@@ -1,8 +1,8 @@
 //! Trace files of every format, written from one [`Timeline`].
 //!
-//! Bytes are conserved: what an interval cannot fill of a packet is carried to the next, and what
-//! is left at the end is told in a note. A Mahimahi trace ends at its last opportunity, so silence
-//! at the end is lost to it, and told.
+//! Bytes are conserved: a remainder that does not fill a packet is carried to the next interval,
+//! and a note reports what is left at the end. A Mahimahi trace ends at its last opportunity, so
+//! silence at the end is lost, and reported.
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -17,19 +17,19 @@ use justfull_base::{Bytes, ConfigError, Duration};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Size of the pieces in which text is handed on.
+/// Size of the pieces in which text is written.
 const PIECE: usize = 64 * 1024;
 /// Intervals of 10 ms in a row of T20's.
 const T20_INTERVALS: u64 = 100;
 
-/// A timeline that fits a format and waits to be written.
+/// A timeline that fits a format, ready to be written.
 #[derive(Debug)]
 pub struct Output<'a> {
     timeline: Cow<'a, Timeline>,
     format: FileFormat,
-    /// Bytes of what the format counts.
+    /// Bytes of the format's unit.
     unit: u64,
-    /// What the file will not hold, a sentence each.
+    /// What the file will not hold, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Output<'a> {
     /// Writes the file.
     ///
     /// # Errors
-    /// What `out` fails with.
+    /// The error of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.format {
             FileFormat::Mahimahi | FileFormat::Cellreplay => self.opportunities(out),
@@ -119,12 +119,12 @@ impl<'a> Output<'a> {
             FileFormat::Parquet => {
                 out.write_all(&parquet::file(&self.timeline).map_err(io::Error::other)?)
             }
-            // `new` refuses what is not written.
+            // `new` refuses formats that cannot be written.
             _ => self.csv(out),
         }
     }
 
-    /// A line per opportunity: the end of the millisecond in which it is complete.
+    /// One line per opportunity: the end of the millisecond in which it completes.
     fn opportunities(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut piece = Vec::with_capacity(PIECE + 32);
         let mut line = Vec::with_capacity(24);
@@ -143,7 +143,7 @@ impl<'a> Output<'a> {
         out.write_all(&piece)
     }
 
-    /// A number a line.
+    /// One number per line.
     fn lines(&self, out: &mut dyn Write, values: impl Iterator<Item = u64>) -> io::Result<()> {
         let mut piece = Vec::with_capacity(PIECE + 32);
         for value in values {
@@ -213,7 +213,7 @@ fn notes(timeline: &Timeline, format: FileFormat, unit: u64) -> Vec<String> {
     notes
 }
 
-/// Hands on what has gathered once it is enough.
+/// Writes the piece once it is large enough.
 fn hand_on(piece: &mut Vec<u8>, out: &mut dyn Write) -> io::Result<()> {
     if piece.len() >= PIECE {
         out.write_all(piece)?;

@@ -1,20 +1,20 @@
-//! A call of a library that may panic on what a file holds.
+//! Calls a library that may panic on the content of a file.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// A panic of this thread will be caught and told otherwise.
+    /// A panic of this thread will be caught and reported otherwise.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `call` returns, or none when it panics, of which nothing is printed. `call` must own all
-/// that it changes: what a panic leaves half changed is dropped with it.
+/// The result of `call`, or none if it panics; prints nothing then. `call` must own everything it
+/// changes, so that what a panic leaves half changed is dropped with it.
 pub(super) fn quietly<T>(call: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
-    // The hook is of the whole process: panics of other threads and of other code go to the hook
-    // that was there before.
+    // The hook belongs to the whole process: panics of other threads and of other code go to the
+    // previous hook.
     HOOK.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |panic| {

@@ -1,14 +1,14 @@
-//! CellReplay's packet trains: `time_ms base_delay_ms arrival_ms arrival_ms ...`, a line for each
+//! CellReplay's packet trains: `time_ms base_delay_ms arrival_ms arrival_ms ...`, one line per
 //! train.
 //!
 //! Source: Sentosa et al. 2025 and their program. Arrivals count from that of the train's first
-//! packet. A train says how fast a link without load answers, not what it could carry all the time,
-//! so the capacity given here is an estimate: the dispersion rate (n - 1) L / (t_n - t_1) of a
-//! train of n packets of L bytes (Dovrolis, Ramanathan and Moore 2004), in force until the next
-//! train; the last one lasts as long as the one before it. Arrivals are in whole milliseconds: a
-//! train that comes in at once counts as 1 ms, and one of a single packet takes the rate before it.
+//! packet. A train shows how fast an idle link responds, not what it could carry continuously, so
+//! the capacity here is an estimate: the dispersion rate (n - 1) L / (t_n - t_1) of a train of n
+//! packets of L bytes (Dovrolis, Ramanathan and Moore 2004), used until the next train; the last
+//! one lasts as long as the one before it. Arrivals are in whole milliseconds: a train that arrives
+//! all at once counts as 1 ms, and one of a single packet takes the previous rate.
 //!
-//! The base delay is no part of a capacity: its range is told in a note.
+//! The base delay is not part of a capacity; a note reports its range.
 
 use super::super::rows::{self, At, Tally};
 use super::super::{Duration, FileFormat, TraceError};
@@ -17,19 +17,19 @@ use std::io::Read;
 
 const COLUMN: &str = "train";
 
-/// Bytes in so many milliseconds.
+/// Bytes per number of milliseconds.
 type Rate = (u64, u64);
 
-/// What the trains said so far. A train's rate is in force until the next one, so the last train
-/// waits in `pending`.
+/// State of the trains so far. A train's rate applies until the next one, so the last train waits
+/// in `pending`.
 #[derive(Default)]
 struct Trains {
     first: u64,
     /// Time of the last train, and its own rate; none for a single packet.
     pending: Option<(u64, Option<Rate>)>,
-    /// The rate in force before it.
+    /// The rate used before it.
     held: Option<Rate>,
-    /// Lengths of spans before the first rate, which take that one.
+    /// Lengths of spans before the first rate, which get that rate.
     unrated: Vec<u32>,
     span: u64,
     bytes: Vec<u32>,
@@ -84,7 +84,7 @@ impl Trains {
         Ok(())
     }
 
-    /// Lays out the span of a train that has `rate` for itself.
+    /// Lays out the span of a train whose own rate is `rate`.
     fn lay(&mut self, span: u64, rate: Option<Rate>) {
         self.span = span;
         self.held = rate.or(self.held);
@@ -117,7 +117,7 @@ impl Trains {
     }
 }
 
-/// Appends whole bytes of each millisecond of a span, the rest carried on within it.
+/// Appends the whole bytes of each millisecond of a span, carrying remainders within it.
 fn fill(bytes: &mut Vec<u32>, span: u64, rate: Rate) {
     bytes.extend((1..=span).map(|k| (rate.0 * k / rate.1 - rate.0 * (k - 1) / rate.1) as u32));
 }

@@ -1,5 +1,5 @@
-//! justfull's own text: `start_UNIT,end_UNIT,bytes` and perhaps `cqi`, a row for each interval; and
-//! the check that rows make one timeline, which Parquet shares.
+//! justfull's own text format: `start_UNIT,end_UNIT,bytes` and perhaps `cqi`, one row per interval;
+//! and the check that rows form one timeline, shared with Parquet.
 
 use super::super::error::quote;
 use super::super::rows::{self, At};
@@ -11,19 +11,19 @@ use std::io::Read;
 pub(crate) const UNITS: [(&str, u64); 4] =
     [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
-/// Rows that follow each other and are equally long.
+/// Consecutive rows of equal length.
 #[derive(Debug, Default)]
 pub(super) struct Intervals {
     /// Length of the first row, in ns.
     length: u64,
-    /// Where the next row begins, in ns.
+    /// Where the next row must begin, in ns.
     next: u64,
     pub(super) bytes: Vec<u32>,
     pub(super) cqi: Vec<u8>,
 }
 
 impl Intervals {
-    /// Takes a row; `unit` is the length in ns of what `start` and `end` count.
+    /// Takes a row; `unit` is the length in ns of the unit of `start` and `end`.
     pub(super) fn take(
         &mut self,
         at: &At<'_>,
@@ -69,14 +69,14 @@ impl Intervals {
         Duration::from_nanos(self.length)
     }
 
-    /// The CQIs, where rows have them.
+    /// The CQIs, if rows have them.
     pub(super) fn cqi(&mut self) -> Option<Vec<u8>> {
         let cqi = std::mem::take(&mut self.cqi);
         (!cqi.is_empty()).then_some(cqi)
     }
 }
 
-/// Where the columns stand.
+/// Positions of the columns.
 #[derive(Clone, Copy, Debug)]
 struct Places {
     start: usize,

@@ -1,10 +1,10 @@
 //! Mahimahi's traces of delivery opportunities, and CellReplay's, which have the same form.
 //!
 //! Source: the manual page mm-link(1) and the traces' README. A line is a time in whole
-//! milliseconds at which one packet may pass; times do not fall; several lines may share one. After
-//! the last line the trace begins again, its clock set on by the last time. So a trace lasts until
-//! its last line, and interval k of a millisecond holds the opportunities of time k + 1. Those of
-//! time 0, which coincide with the end of the loop before, count to the first millisecond.
+//! milliseconds at which one packet may pass. Times do not decrease; several lines may share one.
+//! After the last line the trace begins again, its clock advanced by the last time. So a trace
+//! lasts until its last line. Interval k, of one millisecond, holds the opportunities at k + 1 ms;
+//! those at time 0 coincide with the end of the previous loop and count as the first millisecond.
 
 use super::super::error::quote;
 use super::super::rows::{self, At, digits};

@@ -1,17 +1,17 @@
-//! The sizes that the pages of a Parquet column announce, before anything is unpacked.
+//! Checks the sizes that the pages of a Parquet column announce, before anything is unpacked.
 //!
-//! The library allocates what a page's header announces, up to 2 GiB for a page of a few bytes. So
-//! headers are read here first: `PageHeader` of parquet-format in Thrift's compact protocol, of
-//! which the fields 2 (`uncompressed_page_size`) and 3 (`compressed_page_size`) count and all
-//! others are skipped.
+//! The library allocates what a page header announces, up to 2 GiB for a page of a few bytes. So
+//! headers are read here first: `PageHeader` of parquet-format in Thrift's compact protocol. Only
+//! the fields 2 (`uncompressed_page_size`) and 3 (`compressed_page_size`) matter; all others are
+//! skipped.
 
 /// Largest page when unpacked; writers aim at 1 MB.
 const MOST_PAGE: u64 = 64 << 20;
-/// Snappy's best is 64 bytes for a tag of three (its format description, section 2.2.2); shorter
-/// pages have some bytes more.
+/// Snappy's best ratio is 64 bytes for a tag of three (its format description, section 2.2.2);
+/// shorter pages have a few more bytes of overhead.
 const MOST_GROWTH: u64 = 22;
 const SOME_MORE: u64 = 64;
-/// Depth to which structures are nested in a header; parquet-format needs three.
+/// Maximum nesting of structures in a header; parquet-format needs three.
 const DEEPEST: u32 = 8;
 
 /// What is wrong with the pages of a column that fill `chunk`, if anything.
@@ -56,7 +56,7 @@ impl Compact<'_> {
         Some(first)
     }
 
-    /// A number of at most 64 bits, seven of them a byte.
+    /// A varint of at most 64 bits, seven per byte.
     fn number(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -69,7 +69,7 @@ impl Compact<'_> {
         None
     }
 
-    /// A signed number (zigzag) of 32 bits that is not negative.
+    /// A signed (zigzag) number of 32 bits that is not negative.
     fn size(&mut self) -> Option<u64> {
         let zigzag = self.number()?;
         (zigzag % 2 == 0 && zigzag <= u64::from(u32::MAX)).then_some(zigzag / 2)
@@ -94,7 +94,7 @@ impl Compact<'_> {
         Some(())
     }
 
-    /// Passes over a value of type `kind`.
+    /// Skips a value of type `kind`.
     fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
         match kind {
             // Booleans of fields are in their type.

@@ -1,8 +1,8 @@
 //! justfull's own columns in Parquet: `start_ns`, `end_ns`, `bytes` and perhaps `cqi`, all of 32 or
 //! 64 bits and without nulls.
 //!
-//! The library answers some damaged files with a panic: it trusts lengths and indices of the file.
-//! Such a panic is told as the damaged file that it is.
+//! The library panics on some damaged files, since it trusts lengths and indices of the file. Such
+//! a panic is reported as a damaged file.
 
 use super::super::rows::At;
 use super::super::unpack::read_error;
@@ -19,13 +19,13 @@ use bytes::Bytes;
 use std::fmt::Display;
 use std::io::Read;
 
-/// Largest file, in bytes: it is held in memory as a whole. A third of the longest timeline without
-/// any encoding, and all of it many times over as justfull writes it.
+/// Largest file in bytes; it is held in memory as a whole. A third of the longest timeline without
+/// any encoding, and many times all of it as justfull writes it.
 const MOST_BYTES: u64 = 1 << 28;
-/// Rows that are read at a time.
+/// Rows read at a time.
 const BATCH: usize = 1 << 16;
 
-/// The columns, and whether there may be none.
+/// The columns, and whether each is optional.
 const COLUMNS: [(&str, bool); 4] =
     [("start_ns", true), ("end_ns", true), ("bytes", true), ("cqi", false)];
 
@@ -62,7 +62,7 @@ fn read_whole(whole: Vec<u8>, source: &Source<'_>) -> Result<Parsed, TraceError>
     source.finish(rows.interval(), rows.bytes, cqi, Marks::default(), Vec::new())
 }
 
-/// Refuses what would take more memory or time than the file's own size warrants, or cannot be
+/// Refuses files that would take more memory or time than their size warrants, or that cannot be
 /// decoded.
 fn check(group: &RowGroupMetaData, file: &[u8], source: &Source<'_>) -> Result<(), TraceError> {
     source.ensure_length(u64::try_from(group.num_rows()).unwrap_or(u64::MAX))?;
@@ -140,7 +140,7 @@ fn take(
     Ok(())
 }
 
-/// Appends rows of the columns [`COLUMNS`], the last of which may be empty.
+/// Appends rows of the columns [`COLUMNS`]; the last may be empty.
 fn append(
     [starts, ends, amounts, cqis]: [&[i64]; 4],
     rows: &mut Intervals,
@@ -164,11 +164,11 @@ fn append(
     Ok(())
 }
 
-/// A column that is read in pieces.
+/// A column read in pieces.
 struct Column {
     reader: ColumnReader,
     name: &'static str,
-    /// The piece in hand, and what it is made from.
+    /// The current piece, and what it is built from.
     values: Vec<i64>,
     narrow: Vec<i32>,
     levels: Vec<i16>,
@@ -191,7 +191,7 @@ impl Column {
         Ok(Self { reader, name, values: Vec::new(), narrow: Vec::new(), levels: Vec::new() })
     }
 
-    /// Takes the next `count` values in hand.
+    /// Reads the next `count` values.
     fn fill(&mut self, count: usize, source: &Source<'_>) -> Result<(), TraceError> {
         let Self { reader, name, values, narrow, levels } = self;
         values.clear();

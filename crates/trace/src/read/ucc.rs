@@ -1,12 +1,12 @@
-//! Phone logs of University College Cork (Raca et al. 2018 for 4G, 2020 for 5G): a row about once a
+//! Phone logs of University College Cork (Raca et al. 2018 for 4G, 2020 for 5G): about one row per
 //! second.
 //!
 //! Columns are found by name: `Timestamp` (`2019.12.16_13.40.04`; also `t_s`, whole seconds, as in
 //! excerpts), `DL_bitrate` and `UL_bitrate` in kbit/s (also `dl_kbps`, `ul_kbps`), `CQI`, `State`.
-//! The logs are not gap-free: seconds are missing, seconds are there twice, fields are `-`, and in
-//! rows with state `I` the phone was idle, so that their rate says nothing of the link. [`Repairs`]
-//! says what becomes of each; what was repaired is told in notes. A rate is that of one phone's
-//! download: the link may have been able to carry more.
+//! The logs have faults: seconds are missing or appear twice, fields are `-`, and in rows with
+//! state `I` the phone was idle, so their rate says nothing about the link. [`Repairs`] decides how
+//! to handle each; notes report what was repaired. A rate is that of one phone's download: the link
+//! may have been able to carry more.
 
 use super::super::error::quote;
 use super::super::rows::{self, At, Tally};
@@ -14,9 +14,9 @@ use super::super::{Duration, TraceError};
 use super::{Column, Gaps, Idle, Parsed, Repairs, Repeated, Source};
 use std::io::Read;
 
-/// Longest gap that is filled, in seconds; more is another measurement.
+/// Longest gap that is filled, in seconds; a longer one starts another measurement.
 const LONGEST_GAP: u64 = 3600;
-/// Longest log in seconds, 46 days: a bound on memory (230 MB), since rows wait until all are
+/// Longest log in seconds, 46 days: a bound on memory (230 MB), since rows are kept until all are
 /// known.
 const LONGEST_LOG: u64 = 4_000_000;
 /// Largest rate in kbit/s, so that a second stays below 4 GB.
@@ -29,7 +29,7 @@ const TIME: [&str; 2] = ["timestamp", "t_s"];
 const CQI: &str = "cqi";
 const STATE: &str = "state";
 
-/// Where the columns stand.
+/// Positions of the columns.
 struct Places {
     time: usize,
     dated: bool,
@@ -76,7 +76,7 @@ struct Second {
     sum: u64,
 }
 
-/// The value and the CQI of each second of the result, where there are any.
+/// The value and the CQI of each second of the result, if present.
 type LaidOut = (Vec<Option<u32>>, Vec<Option<u8>>);
 
 /// What was found and repaired.
@@ -146,7 +146,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Puts a row behind those before it, or into the last of them.
+    /// Appends a row, or joins it to the last one.
     fn join(&mut self, at: &At<'_>, row: Second) -> Result<(), TraceError> {
         let Some(last) = self.seconds.last_mut() else {
             self.seconds.push(row);
@@ -199,7 +199,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// A value and a CQI for each second of the result, where there are any.
+    /// A value and a CQI for each second of the result, if present.
     fn laid_out(&mut self, source: &Source<'_>) -> Result<LaidOut, TraceError> {
         let (mut values, mut cqis) = (Vec::new(), Vec::new());
         let mut before: Option<Second> = None;
@@ -272,7 +272,7 @@ impl Log<'_> {
 fn filled<T: Copy + Default>(values: &[Option<T>], gaps: Gaps) -> Vec<T> {
     let mut held = match gaps {
         Gaps::Zero => T::default(),
-        // Seconds before the first value take that one.
+        // Seconds before the first value get that one.
         _ => values.iter().copied().flatten().next().unwrap_or_default(),
     };
     let take = |value: &Option<T>| {
@@ -318,7 +318,7 @@ pub(super) fn read<R: Read>(reader: R, source: &Source<'_>) -> Result<Parsed, Tr
     source.finish(second, bytes, cqi, marks, notes)
 }
 
-/// True for what the logging program writes where it knows nothing.
+/// True for what the logging program writes for unknown values.
 fn is_absent(field: &str) -> bool {
     field.is_empty() || field == "-"
 }
@@ -331,7 +331,7 @@ fn rate(at: &At<'_>, column: &'static str, field: &str) -> Result<Option<u32>, T
     }
 }
 
-/// A CQI of LTE or NR; 3G counts to 30, which is another quantity and taken as none.
+/// A CQI of LTE or NR; 3G counts to 30, a different quantity that is ignored.
 fn cqi(at: &At<'_>, field: &str) -> Result<Option<u8>, TraceError> {
     if is_absent(field) {
         return Ok(None);
@@ -365,8 +365,8 @@ fn time(at: &At<'_>, field: &str, dated: bool) -> Result<u64, TraceError> {
     })
 }
 
-/// Days since 1 March of the year 0 in the Gregorian calendar: years that begin in March end in the
-/// day that varies.
+/// Days since 1 March of the year 0 in the Gregorian calendar: if years begin in March, the varying
+/// day comes last.
 const fn days(year: u64, month: u64, day: u64) -> u64 {
     let (year, month) =
         if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };

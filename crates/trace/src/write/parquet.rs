@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use std::sync::Arc;
 
-/// The whole file: with steps instead of numbers it is far smaller than the timeline.
+/// The whole file: delta encoding makes it far smaller than the timeline.
 pub(super) fn file(timeline: &Timeline) -> Result<Vec<u8>, ParquetError> {
     let (interval, bytes) = (timeline.interval().as_nanos(), timeline.bytes());
     let cqi = timeline.cqi();
