@@ -1,7 +1,7 @@
-//! Runs of scenarios and what they found: results as data, statistics over seeds, claims of papers,
+//! Runs scenarios and evaluates them: results as data, statistics over seeds, claims of papers,
 //! validation of TCP.
 //!
-//! A door: it runs, sums up and judges. No algorithm lives here, and nothing is shown.
+//! A door: it runs, summarises and judges. No algorithm lives here, and nothing is displayed.
 #![forbid(unsafe_code)]
 
 pub mod claims;

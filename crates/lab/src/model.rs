@@ -1,4 +1,4 @@
-//! What a comparison found, as one value.
+//! The results of a comparison, as one value.
 
 pub mod breakdown;
 pub mod claims;
@@ -13,7 +13,7 @@ pub use claims::{ClaimRow, ClaimTable, Expected, SwitchValue, Verdict};
 use justfull_sim::results::RunResult;
 use serde::Serialize;
 
-/// Runs of several methods on the same scenarios, and all that is needed to run them again.
+/// Runs of several methods on the same scenarios, with everything needed to repeat them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// Heading.
@@ -28,12 +28,12 @@ pub struct Comparison {
     pub version: String,
     /// Command line that made it.
     pub command: String,
-    /// What a paper claims against what was found.
+    /// A paper's claims against the results.
     pub claims: Option<ClaimTable>,
-    /// Runs that were asked for and are not here, e.g. after an interruption.
+    /// Runs that were requested but are missing, e.g. after an interruption.
     pub missing: Vec<String>,
-    /// Runs whose results contradict themselves, each with the invariant that it breaks. Their
-    /// results are left out.
+    /// Runs whose results contradict themselves, each with the invariant it breaks. Their results
+    /// are left out.
     pub broken: Vec<String>,
 }
 
@@ -94,7 +94,7 @@ impl Comparison {
         families
     }
 
-    /// Seeds of all runs, rising, each once.
+    /// Seeds of all runs, ascending, each once.
     #[must_use]
     pub fn seeds(&self) -> Vec<u64> {
         let mut seeds: Vec<u64> =

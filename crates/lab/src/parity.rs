@@ -1,18 +1,17 @@
-//! One scenario simulated and live, side by side: whether the kernel's TCP behind real packets sees
-//! the cell that the simulator shows.
+//! One scenario simulated and live, side by side: does the kernel's TCP behind real packets see the
+//! cell that the simulator shows?
 //!
-//! Three figures are compared: of each flow the distribution of its delay by the distance of
-//! Kolmogorov and Smirnov, of each flow its goodput, of the cell its utilisation. A live run is one
-//! draw of chance and of a machine, so equal is not asked for; the bands were fixed before the
-//! first run.
+//! Three figures are compared: each flow's delay distribution, by the distance of Kolmogorov and
+//! Smirnov; each flow's goodput; the cell's utilisation. A live run is one draw of chance and of a
+//! machine, so they need not be equal; the bands were fixed before the first run.
 //!
-//! A distribution of few delays, and a goodput or a utilisation over a few round trips, are other
-//! draws each time: a run that is too short for a figure is said to be, and does not miss it.
+//! A distribution of few delays, and a goodput or a utilisation over a few round trips, differ with
+//! each draw. A run too short for a figure is reported as such, and does not miss it.
 //!
-//! Where a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms,
-//! and 50 us by which a machine is later than a model move whole steps of the distribution.
-//! [`Parity::explain`] tells such a miss from one of substance: it compares again, taking delays
-//! for equal that differ by no more than a given time.
+//! If a sender waits for the cell's slots, delays come in steps, as in T20 with slots of 10 ms. The
+//! 50 us by which a machine is later than a model then move whole steps of the distribution.
+//! [`Parity::explain`] separates such a miss from a substantial one: it compares again, with delays
+//! counted as equal that differ by no more than a given time.
 
 use crate::stats::cdf_share;
 use justfull_base::Duration;
@@ -25,10 +24,9 @@ pub const DELAY_DISTANCE: f64 = 0.10;
 pub const UTILISATION: f64 = 0.01;
 /// Greatest difference of goodputs, relative to the simulated one.
 pub const GOODPUT: f64 = 0.05;
-/// Delays that a flow must have for its distribution to be compared.
+/// Minimum number of delays of a flow to compare its distribution.
 pub const LEAST_PACKETS: u64 = 100;
-/// Measured time from which on a run is long enough for its figures to be compared: several teeth
-/// of CUBIC's saw.
+/// Minimum measured time for a run's figures to be compared: several teeth of CUBIC's saw.
 pub const LEAST_TIME: Duration = Duration::from_secs(10);
 
 /// One figure of both runs.
@@ -40,23 +38,23 @@ pub struct ParityRow {
     pub simulated: f64,
     /// Of the live run.
     pub live: f64,
-    /// How far they are apart, as `measure` counts it.
+    /// How far they are apart, in terms of `measure`.
     pub apart: f64,
     /// How `apart` and the band are counted.
     pub measure: Measure,
     /// The most that is allowed.
     pub band: f64,
-    /// Apart by no more than that.
+    /// True when they are no further apart than the band.
     pub met: bool,
-    /// The run was too short for this figure: it says nothing.
+    /// True when the run was too short for this figure, which then means nothing.
     pub too_short: bool,
-    /// Of a distribution that missed: how far apart they are when delays that differ by no more
-    /// than the time given to [`Parity::explain`] count as equal.
+    /// For a distribution that missed: the distance when delays count as equal that differ by no
+    /// more than the time given to [`Parity::explain`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart_to_time: Option<f64>,
 }
 
-/// How two figures are held against each other.
+/// How two figures are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -69,13 +67,13 @@ pub enum Measure {
 }
 
 impl ParityRow {
-    /// Missed, but not when small differences of delay count as none.
+    /// True when it missed, but not if small differences of delay are ignored.
     #[must_use]
     pub fn explained(&self) -> bool {
         !self.met && self.apart_to_time.is_some_and(|apart| apart <= self.band)
     }
 
-    /// Outside its band, in a run that was long enough, and nothing explains it.
+    /// True when it is outside its band, the run was long enough, and nothing explains it.
     #[must_use]
     pub fn missed(&self) -> bool {
         !self.met && !self.too_short && !self.explained()
@@ -90,8 +88,8 @@ pub struct Parity {
 }
 
 impl Parity {
-    /// Compares two runs of one scenario that were measured for `window`. A flow that only one of
-    /// them has is compared with nothing, and misses.
+    /// Compares two runs of one scenario measured for `window`. A flow that only one of them has is
+    /// compared with nothing, and misses.
     #[must_use]
     pub fn of(simulated: &RunResult, live: &RunResult, window: Duration) -> Self {
         let too_short = window < LEAST_TIME;
@@ -175,14 +173,13 @@ fn delay_of(flow: &str) -> String {
     format!("{flow}: delay, median ms")
 }
 
-/// Distance of Kolmogorov and Smirnov: the greatest difference of the shares at or below a value,
-/// or, with `slack` above 0, between the share of one at a value and that of the other at any value
-/// within `slack` of it.
+/// Distance of Kolmogorov and Smirnov: the greatest difference of the shares at or below a value.
+/// With `slack` above 0, of the share of one at a value and that of the other at any value within
+/// `slack` of it.
 fn distance(a: &[(f64, f64)], b: &[(f64, f64)], slack: f64) -> f64 {
     let above = |a: &[(f64, f64)], b: &[(f64, f64)]| {
         let gap = |&(x, _): &(f64, f64)| cdf_share(a, x) - cdf_share(b, x + slack);
-        // The share of `a` is greatest against that of `b` where `a` steps, or just below where `b`
-        // does.
+        // The share of `a` exceeds that of `b` most where `a` steps, or just below where `b` does.
         let below = |&(x, _): &(f64, f64)| {
             cdf_share(a, (x - slack).next_down()) - cdf_share(b, x.next_down())
         };

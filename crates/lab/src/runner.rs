@@ -1,5 +1,4 @@
-//! Making the runs of a scenario on several threads, with progress, and keeping what is finished
-//! when they are interrupted.
+//! Runs a scenario on several threads, with progress, and keeps finished runs when interrupted.
 
 use crate::model::{Comparison, Group};
 use justfull_base::Instant;
@@ -11,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Shared by all runs and whoever watches them.
+/// Shared by all runs and their observers.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Simulated milliseconds so far, over all runs.
@@ -37,7 +36,7 @@ impl<'a> Watched<'a> {
         Self { watch, reported_ms: 0, stop: Arc::default() }
     }
 
-    /// What ends this run alone soon when it is set.
+    /// A flag that ends only this run soon when it is set.
     #[must_use]
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
@@ -53,15 +52,15 @@ impl Progress for Watched<'_> {
     }
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It has a sound result.
     Done(Box<RunResult>),
-    /// It broke an invariant or an assertion of the simulator, with the values: a bug. Its result
-    /// is not to be used.
+    /// It broke an invariant or an assertion of the simulator: a bug, given with its values. Its
+    /// result must not be used.
     Broken(String),
-    /// It was ended before its time.
+    /// It was ended early.
     Cancelled,
 }
 
@@ -76,8 +75,8 @@ impl Outcome {
     }
 }
 
-/// Makes `runs` on `threads` threads. The outcomes stand in the order of the runs, whatever the
-/// threads did. A run that breaks ends no other.
+/// Executes `runs` on `threads` threads. The outcomes are in the order of the runs, whatever the
+/// threads did. A run that breaks does not end others.
 ///
 /// # Errors
 /// The first scenario error in the order of runs.
@@ -93,15 +92,16 @@ pub fn run_all(
     run_each(runs.len(), threads, watch, one)
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").into()
 }
 
-/// Makes one run; none when it was cancelled.
+/// Executes one run; none when it was cancelled.
 fn guarded<E>(one: impl FnOnce() -> Result<Option<RunResult>, E>) -> Result<Outcome, E> {
-    // What the run has changed goes with it: its world, and its files, which are not committed.
+    // Everything that the run has changed goes with it: its world, and its files, which are not
+    // committed.
     match catch_unwind(AssertUnwindSafe(one)) {
         Err(panic) => Ok(Outcome::Broken(words(&*panic))),
         Ok(made) => Ok(match made? {
@@ -112,7 +112,7 @@ fn guarded<E>(one: impl FnOnce() -> Result<Option<RunResult>, E>) -> Result<Outc
     }
 }
 
-/// Makes run 0 to `runs` - 1, each by `one`, as [`run_all`] does.
+/// Executes runs 0 to `runs` - 1, each by `one`, as [`run_all`] does.
 fn run_each<E: Send + Sync>(
     runs: usize,
     threads: usize,
@@ -142,12 +142,12 @@ fn run_each<E: Send + Sync>(
     results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(Outcome::Cancelled))).collect()
 }
 
-/// Runs a whole scenario and gathers the results by points of the sweep. `one` makes each run: it
-/// is given its index and its job, in the order of [`Scenario::jobs`], and returns none when it was
+/// Runs a whole scenario and groups the results by points of the sweep. `one` executes each run: it
+/// gets the run's index and job, in the order of [`Scenario::jobs`], and returns none when
 /// cancelled. A run that breaks an invariant is named instead, and the others go on.
 ///
 /// # Errors
-/// What is wrong with the scenario, or the first run that could not be made.
+/// What is wrong with the scenario, or the first run that failed.
 pub fn compare<E: From<ScenarioError> + Send + Sync>(
     scenario: &Scenario,
     threads: usize,

@@ -1,9 +1,8 @@
 //! Result files: tables as CSV and JSON lines, and everything in one `result.json`.
 //!
-//! Files hold numbers as they were found, in the shortest decimal form that reads back to the same
-//! number; a value that does not exist is an empty cell or `null`, never a zero. A folder of
-//! results, and each file that stands alone, is written beside its place and comes there as a whole
-//! ([`folder`], [`Sink`]).
+//! Files hold numbers as measured, in the shortest decimal form that reads back to the same number;
+//! a missing value is an empty cell or `null`, never a zero. A results folder, and each single
+//! file, is written beside its final place and moved there when complete ([`folder`], [`Sink`]).
 
 mod columns;
 mod disk;
@@ -41,13 +40,13 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Version of the layout of all result files; it rises when a column or key changes its meaning or
-/// goes.
+/// Version of the layout of all result files; increases when a column or key is removed or changes
+/// its meaning.
 pub const SCHEMA: u32 = 1;
 
 /// Writes `runs.csv`, `runs.jsonl`, `runs.parquet` (with the feature `parquet`), `series.csv`,
-/// `cdf.csv`, `result.json` and, where queues were measured, `entities.csv` into `folder`, and
-/// returns how many that are.
+/// `cdf.csv`, `result.json` and, if queues were measured, `entities.csv` into `folder`. Returns the
+/// number of files.
 ///
 /// # Errors
 /// Names the first file that could not be written.
@@ -185,7 +184,7 @@ pub fn entities_csv(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     csv_table(&ENTITY_COLUMNS, rows, out)
 }
 
-/// Every distribution of a run: what it is of, whose it is, the numbers.
+/// Every distribution of a run: its quantity, its flow or layer, the numbers.
 fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
     let flows = run.flows.iter().flat_map(|f| {
         let of_all = [("delay", Some(&f.delay)), ("bound", Some(&f.bound)), ("rtt", Some(&f.rtt))];

@@ -1,5 +1,5 @@
-//! Figures as SVG: text stays text, colours are safe for colour-blind readers, shapes carry the
-//! same news in print.
+//! Figures as SVG: text stays text, colours are safe for colour-blind readers, and shapes carry the
+//! same information in print.
 
 mod axis;
 mod backlog;
@@ -21,16 +21,17 @@ pub use png::png;
 use justfull_lab::model::{Comparison, Family, Group};
 use serde::Serialize;
 
-/// A figure with all that a page needs to show it.
+/// A figure with everything that a page needs to show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Figure {
-    /// Unique in a comparison, fit for a file name and an anchor.
+    /// Unique in a comparison, suitable for a file name and an anchor.
     pub id: String,
     /// Heading.
     pub title: String,
     /// What is shown and how to read it.
     pub caption: String,
-    /// The picture, a whole SVG document without a fixed size: it scales to the width it is given.
+    /// The picture: a complete SVG document without a fixed size, which scales to its container's
+    /// width.
     pub svg: String,
 }
 
@@ -81,14 +82,14 @@ pub fn all(comparison: &Comparison) -> Vec<Figure> {
 /// The picture `svg` as a PNG file.
 ///
 /// # Errors
-/// Always: this build draws none.
+/// Always: this build cannot draw PNG.
 #[cfg(not(feature = "png"))]
 pub fn png(_svg: &str) -> Result<Vec<u8>, String> {
     Err("this build has no PNG; build with --features png".into())
 }
 
-/// `text` with the characters escaped that mean something in SVG and HTML, in text and in
-/// attributes. Control characters, which neither may hold, are replaced.
+/// `text` with the special characters of SVG and HTML escaped, for text and attributes. Control
+/// characters, which neither allows, are replaced.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

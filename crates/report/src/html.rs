@@ -1,5 +1,5 @@
-//! The page of a comparison: one HTML file, with style and pictures inside, that loads nothing and
-//! runs nothing.
+//! The page of a comparison: one HTML file with style and pictures inside, without external
+//! resources or scripts.
 
 use crate::export::COLUMNS;
 use crate::figure::{self, Figure, Palette, escape};
@@ -42,7 +42,7 @@ pub fn html(comparison: &Comparison) -> String {
     )
 }
 
-/// `template` with each `{{name}}` replaced, in one pass: what is put in is not looked at again.
+/// `template` with each `{{name}}` replaced, in one pass: inserted text is not expanded again.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut parts = template.split("{{");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -63,7 +63,7 @@ fn list(class: &str, items: &[String]) -> String {
     format!("<ul class=\"{class}\">{items}</ul>")
 }
 
-/// A box with `runs` that must not be overlooked.
+/// A prominent box that lists `runs`.
 fn warning(heading: &str, runs: &[String]) -> String {
     if runs.is_empty() {
         return String::new();
@@ -110,7 +110,7 @@ fn contents(comparison: &Comparison, families: &[Family<'_>]) -> String {
 /// What the second table of a group holds.
 const MORE: &str = "Shares within TTIs, unused capacity, jitter, late packets, fairness";
 
-/// Tables and figures of one sweep: the tables first, then what spans the sweep, then each point,
+/// Tables and figures of one sweep: first the tables, then what spans the sweep, then each point,
 /// the first one open.
 fn family_section(family: &Family<'_>, number: usize, palette: &Palette) -> String {
     let mut out = format!("<section id=\"family-{number}\"><h2>{}</h2>\n", escape(family.label));
@@ -165,10 +165,9 @@ fn figure_html(figure: &Figure) -> String {
     )
 }
 
-/// A table inside a box that scrolls sideways where it does not fit, and says so there.
+/// A table in a box that scrolls sideways if necessary, and says so.
 fn grid(grid: &Grid) -> String {
-    // The name of a row stays in sight while the table scrolls: where it has two parts, they share
-    // a cell.
+    // The name of a row stays visible while the table scrolls; a name in two parts shares one cell.
     let labels = if grid.header.get(1).is_some_and(|name| name == "flow") { 2 } else { 1 };
     let class = |i: usize| if i >= grid.numbers_from { " class=\"n\"" } else { "" };
     let verdict_column = grid.header.iter().position(|name| name == "verdict");
@@ -320,7 +319,7 @@ mod tests {
         }
     }
 
-    /// W1: a run that breaks an invariant or a method that never acted is not overlooked.
+    /// W1: a run that breaks an invariant, and a method that never acted, must be noticed.
     #[test]
     fn w1_broken_runs_stand_above_all_tables_and_what_never_acted_beside_its_rows() {
         let mut comparison = example::comparison(2);

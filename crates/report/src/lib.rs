@@ -1,4 +1,4 @@
-//! What shows results: tables, figures, pages, and files of many formats.
+//! Presentation of results: tables, figures, pages, and files in many formats.
 //!
 //! A door: it writes down what the runs found. No algorithm lives here.
 #![forbid(unsafe_code)]

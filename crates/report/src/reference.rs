@@ -1,5 +1,5 @@
-//! Pages made from what the code says of itself: `justfull list`, `justfull explain`, and the
-//! reference of the documentation.
+//! Pages generated from the code's own descriptions: `justfull list`, `justfull explain`, and the
+//! reference documentation.
 
 use crate::export::records::{PACKET_COLUMNS, SLOT_COLUMNS};
 use crate::export::{CDF_COLUMNS, COLUMNS, Column, ENTITY_COLUMNS, SERIES_COLUMNS, Table};
@@ -63,13 +63,14 @@ fn line(out: &mut String, name: &str, text: &str) {
     let _ = writeln!(out, "  {name:<24} {text}");
 }
 
-/// The title of a method without its name, with which some begin.
+/// The title of a method without its name, with which some titles begin.
 fn told(method: &Method) -> &str {
     let rest = method.title.strip_prefix(&method.name).and_then(|rest| rest.strip_prefix(": "));
     rest.unwrap_or(&method.title)
 }
 
-/// What the method `name` sets, and what the algorithms of that name are; none when there are none.
+/// What the method `name` sets, and descriptions of the algorithms of that name; none if there are
+/// neither.
 #[must_use]
 pub fn explain(name: &str) -> Option<String> {
     let method = MethodLibrary::shipped().find(name).map(explain_method);
@@ -129,7 +130,7 @@ fn explain_method(method: &Method) -> String {
     out
 }
 
-/// A line for each setting of `method`; those of a variant have its name before them.
+/// One line for each setting of `method`; settings of a variant are prefixed with its name.
 fn settings_of(method: &Method) -> String {
     let mut out = String::new();
     let mut settings = |heading: &str, settings: &justfull_scenario::Settings| {

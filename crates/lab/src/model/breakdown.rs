@@ -1,4 +1,4 @@
-//! The results of a group flow by flow, and what is pooled from them.
+//! The results of a group by flow, and pooled.
 
 use super::metric::Metric;
 use super::subject::{Subject, had_packets};
@@ -7,19 +7,19 @@ use crate::stats::Summary;
 use justfull_sim::results::{FlowResult, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Several flows as one, or the flows of one name.
+/// Several flows pooled, or the flows of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What rows call it: `all low-latency`, `call`, `call x4` where four flows have the name.
+    /// Its name in rows: `all low-latency`, `call`, `call x4` if four flows have the name.
     pub label: String,
     /// Names of its flows.
     names: Vec<String>,
-    /// Belongs to the flows whose delay is asked for.
+    /// True for flows whose delay the scenario asks for.
     pub subject: bool,
 }
 
 impl Part {
-    /// True when flows of several names are one here.
+    /// True when it pools flows of several names.
     #[must_use]
     pub fn is_pool(&self) -> bool {
         self.names.len() > 1
@@ -40,7 +40,7 @@ impl MethodRuns<'_> {
         self.runs.len()
     }
 
-    /// `metric` of `part` over the runs that have it, none when no run has.
+    /// `metric` of `part` over the runs that have it; none when no run has.
     #[must_use]
     pub fn get(&self, metric: Metric, part: &Part) -> Option<Summary> {
         let value = |(run, by_name): &(&RunResult, BTreeMap<&str, &FlowResult>)| {
@@ -59,8 +59,8 @@ impl MethodRuns<'_> {
         )
     }
 
-    /// What never acted, in words: `limiter, pacer`, with the number of runs where it is not all;
-    /// empty when all acted.
+    /// What never acted, in words: `limiter, pacer`, with the number of runs unless it is all;
+    /// empty when everything acted.
     #[must_use]
     pub fn never_acted(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -79,12 +79,12 @@ impl MethodRuns<'_> {
     }
 }
 
-/// The parts that every method's rows show, and the runs by method.
+/// The parts shown for every method, and the runs by method.
 pub struct Breakdown<'a> {
     /// Which flows the scenario asks about.
     pub subject: Subject,
-    /// The flows asked about and then the others; before either, all of them as one where they
-    /// have several names.
+    /// The flows asked about, then the others; before each, all of them pooled if they have
+    /// several names.
     pub parts: Vec<Part>,
     /// Names of flows that had no packet in any run.
     pub silent: Vec<String>,
@@ -133,7 +133,7 @@ impl<'a> Breakdown<'a> {
     }
 }
 
-/// A part for each of `flows`, after one for all where there are several.
+/// One part for each of `flows`, after a pool of all if there are several.
 fn parts(
     flows: &[&FlowResult],
     sizes: &BTreeMap<&str, u32>,

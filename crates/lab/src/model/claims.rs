@@ -1,4 +1,4 @@
-//! What a paper reports against what was found.
+//! What a paper reports against the results here.
 
 use crate::stats::Summary;
 use serde::Serialize;
@@ -29,21 +29,21 @@ pub struct ClaimRow {
     pub paper: Expected,
     /// What the authors' program gave when it was run again.
     pub anchor: Expected,
-    /// What was found, one value for each point of the sweep; empty when the claim was not run.
+    /// The results here, one value for each point of the sweep; empty when the claim was not run.
     pub ours: Vec<Summary>,
-    /// Where `ours` must lie.
+    /// The allowed range of `ours`.
     pub band: Expected,
-    /// The band was changed after the first run.
+    /// True when the band was changed after the first run.
     pub changed: bool,
     /// The outcome.
     pub verdict: Verdict,
-    /// Why, where the numbers do not say it (e.g. `no trace`); may be empty.
+    /// The reason, if the numbers do not show it (e.g. `no trace`); may be empty.
     pub reason: String,
-    /// What was found with each switch that bears on the claim.
+    /// Results with each switch that affects the claim.
     pub switches: Vec<SwitchValue>,
 }
 
-/// A value that a paper or a band names.
+/// A value given by a paper or a band.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
@@ -56,14 +56,14 @@ pub enum Expected {
     Words(String),
 }
 
-/// What was found with one switch on.
+/// Results with one switch on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchValue {
     /// Name of the switch.
     pub name: String,
     /// One value for each point of the sweep.
     pub ours: Vec<Summary>,
-    /// With it the claim is met.
+    /// True when the claim is met with it.
     pub meets: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct SwitchValue {
 pub enum Verdict {
     /// Within the band.
     Met,
-    /// Outside the band, within it or at the anchor with a switch of the tree.
+    /// Outside the band, but within it or at the anchor with a switch of the tree.
     Explained,
     /// Outside the band.
     Missed,

@@ -1,4 +1,4 @@
-//! The numbers that a run yields: what each is called, means and is of.
+//! The metrics of a run: names, meanings and scopes.
 
 mod transfers;
 mod words;
@@ -171,7 +171,7 @@ impl Metric {
         Self::ReportShare,
     ];
 
-    /// What one method must not be worse in to dominate another.
+    /// The metrics in which one method must not be worse to dominate another.
     pub const CONTENDED: [Self; 6] = [
         Self::DelayMean,
         Self::DelayP95,
@@ -247,7 +247,7 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// Whose it is.
+    /// Which flows it is about.
     #[must_use]
     pub const fn scope(self) -> Scope {
         match self {
@@ -301,14 +301,14 @@ impl Metric {
         }
     }
 
-    /// The value in `run`, none when the run has no such flow or no such packet. The subject is
-    /// what the scenario asks for.
+    /// The value in `run`; none when the run has no such flow or no such packet. The subject is
+    /// what the scenario asks about.
     #[must_use]
     pub fn of(self, run: &RunResult) -> Option<f64> {
         self.about(Subject::asked(run), run)
     }
 
-    /// The value in `run` where the flows asked about are `subject`.
+    /// The value in `run` for the flows of `subject`.
     #[must_use]
     pub fn about(self, subject: Subject, run: &RunResult) -> Option<f64> {
         let flows: Vec<&FlowResult> = match self.scope() {
@@ -320,7 +320,7 @@ impl Metric {
         self.among(&flows, run)
     }
 
-    /// The value over `flows` of `run` alone, for metrics of flows; that of the cell for others.
+    /// The value over only `flows` of `run`, for metrics of flows; otherwise that of the cell.
     ///
     /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
     /// worst flow, goodputs add up.
@@ -430,7 +430,7 @@ impl Metric {
     }
 }
 
-/// Whose a metric is.
+/// What a metric is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The flows asked about.
@@ -457,8 +457,8 @@ fn mean_of(d: &Distribution) -> (u64, f64) {
     (d.count, d.mean_ms)
 }
 
-/// What `quantile` of `d` is beyond the least value (PDV, RFC 5481). Never below 0: a percentile is
-/// read from a histogram whose cells are coarser than the least value, which is exact.
+/// By how much `quantile` of `d` exceeds the minimum (PDV, RFC 5481). Never below 0: a percentile
+/// is read from a histogram with cells coarser than the exact minimum.
 #[must_use]
 pub fn pdv(d: &Distribution, quantile: f64) -> f64 {
     (quantile - d.min_ms).max(0.0)

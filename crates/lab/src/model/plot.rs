@@ -1,4 +1,4 @@
-//! Curves and points over axes of any quantity, as data that a figure is drawn from.
+//! Curves and points over axes of any quantity: the data for a figure.
 
 /// Frames of curves under one heading.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,11 +40,11 @@ pub enum Scale {
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stroke {
-    /// A coloured line: what was measured over time.
+    /// A coloured line: a measurement over time.
     Line,
     /// A coloured mark at each point: single measurements.
     Marks,
-    /// A grey line: what is published.
+    /// A grey line: a published curve.
     Published,
 }
 

@@ -1,4 +1,4 @@
-//! Which flows a figure speaks of: those whose delay the scenario asks for, or all.
+//! The flows that a result is about: those whose delay the scenario asks for, or all.
 
 use justfull_sim::results::{FlowResult, RunResult};
 
@@ -7,21 +7,21 @@ use justfull_sim::results::{FlowResult, RunResult};
 pub enum Subject {
     /// Those that the scenario marks as low-latency.
     LowLatency,
-    /// All flows: none is marked, or those that are had no packet.
+    /// All flows: none is marked, or the marked ones had no packets.
     #[default]
     All,
 }
 
 impl Subject {
-    /// What the scenario of `run` asks about, whether or not it had packets.
+    /// The flows that the scenario of `run` asks about, with or without packets.
     #[must_use]
     pub fn asked(run: &RunResult) -> Self {
         Self::when(run.flows.iter().any(|f| f.low_latency))
     }
 
-    /// What `runs` can tell about: all flows where no low-latency flow of any run had a packet, as
-    /// in a live run in which only other programs send. One answer for all runs, so that no
-    /// seed is judged by other flows than the next.
+    /// The subject for `runs`: all flows if no low-latency flow of any run had a packet, as in a
+    /// live run in which only other programs send. One result for all runs, so that every seed is
+    /// judged by the same flows.
     #[must_use]
     pub fn of(runs: &[RunResult]) -> Self {
         Self::when(runs.iter().flat_map(|run| &run.flows).any(|f| f.low_latency && had_packets(f)))

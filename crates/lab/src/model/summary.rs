@@ -1,4 +1,4 @@
-//! What a group of runs says about each method: the numbers behind every table, figure and claim.
+//! A group of runs summarised by method: the numbers behind every table, figure and claim.
 
 pub use super::metric::Metric;
 pub use super::subject::Subject;
@@ -36,7 +36,7 @@ impl MethodSummary {
 /// All methods of a group of runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupSummary {
-    /// The flows that delays and drops speak of.
+    /// The flows that delays and drops are about.
     pub subject: Subject,
     /// In order of appearance, the clairvoyant policy last.
     pub methods: Vec<MethodSummary>,
@@ -45,7 +45,7 @@ pub struct GroupSummary {
 }
 
 impl GroupSummary {
-    /// Sums `runs` up: one row for each method in order of appearance.
+    /// Summarises `runs`: one row for each method in order of appearance.
     #[must_use]
     pub fn of(runs: &[RunResult]) -> Self {
         let subject = Subject::of(runs);
@@ -68,11 +68,11 @@ impl GroupSummary {
     }
 }
 
-/// The method whose packets the bound is shown for: the one with the most packets that have one,
-/// the first of equals.
+/// The method whose packets the bound is shown for: the one with the most packets that have a
+/// bound; the first among equals.
 ///
-/// All methods meet the same arrivals, but a method that drops packets has the bound of those it
-/// delivered only, and drops are no random sample of the arrivals.
+/// All methods meet the same arrivals. But a method that drops packets only has the bound of those
+/// it delivered, and drops are no random sample of the arrivals.
 #[must_use]
 pub fn bound_method(runs: &[RunResult]) -> Option<String> {
     let subject = Subject::of(runs);

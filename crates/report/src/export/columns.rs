@@ -1,4 +1,4 @@
-//! What every column of the result files is called, means and holds: the one source of headers,
+//! Names, meanings and content of all columns of the result files: the one source of headers,
 //! reference and values.
 
 macro_rules! column {
@@ -7,7 +7,7 @@ macro_rules! column {
     };
 }
 
-/// A table of which each row belongs to a run: its columns after those that say to which.
+/// A table whose rows each belong to a run: its columns after those that identify the run.
 macro_rules! in_runs {
     ($($column:expr),* $(,)?) => {
         [

@@ -1,11 +1,11 @@
-//! The operations on the disk by which results are written, each relative to an open folder and
-//! none through a symbolic link.
+//! The disk operations that write results, each relative to an open folder and none through a
+//! symbolic link.
 //!
-//! Whoever owns a folder may plant links in it and exchange its parts at any moment. Nothing here
-//! follows a link, creates a file over another, or depends on a name that can be foreseen, so that
-//! a run as root does not write where its user did not say.
+//! The owner of a folder may plant links in it and exchange its parts at any moment. Nothing here
+//! follows a link, creates a file over another, or depends on a predictable name, so that a run as
+//! root does not write where its user did not say.
 //!
-//! Each operation is a step that tests let fail (`faults`).
+//! Each operation is a step that tests can make fail (`faults`).
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, StatxAttributes, StatxFlags};
 use std::ffi::{OsStr, OsString};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[cfg(test)]
 pub(crate) mod faults;
 
-/// Says that a step is about to be made, which only tests let fail.
+/// Announces a step; only tests make it fail.
 macro_rules! step {
     ($step:ident) => {{
         #[cfg(test)]
@@ -27,10 +27,10 @@ macro_rules! step {
     }};
 }
 
-/// Digits of the random part of a name.
+/// Hexadecimal digits in the random part of a name.
 const DIGITS: usize = 16;
 
-/// An open folder and where it is.
+/// An open folder and its path.
 pub(crate) struct Dir {
     fd: OwnedFd,
     /// Its path, absolute.
@@ -59,13 +59,13 @@ impl Dir {
         })
     }
 
-    /// Makes the folder `name`, which must not exist.
+    /// Creates the folder `name`, which must not exist.
     pub(crate) fn make_dir(&self, name: &OsStr) -> io::Result<()> {
         step!(MakeDir);
         Ok(rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777))?)
     }
 
-    /// Makes the file `name`, which must not exist, and opens it for writing.
+    /// Creates the file `name`, which must not exist, and opens it for writing.
     pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
         step!(Create);
         let flags =
@@ -73,10 +73,10 @@ impl Dir {
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?))
     }
 
-    /// Opens the lock file `name`, made if needed. It is never written to.
+    /// Opens the lock file `name`, creating it if necessary. It is never written to.
     pub(crate) fn lock_file(&self, name: &OsStr) -> io::Result<File> {
         step!(Create);
-        // A FIFO of that name must not hold the run up.
+        // A FIFO of that name must not block the run.
         let flags =
             OFlags::RDONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?))
@@ -92,7 +92,7 @@ impl Dir {
         Ok(file)
     }
 
-    /// What stands at `name`, a link itself and not what it names; none if nothing does.
+    /// What is at `name` (a link itself, not its target); none if nothing is.
     pub(crate) fn look(&self, name: &OsStr) -> io::Result<Option<rustix::fs::Stat>> {
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -101,7 +101,7 @@ impl Dir {
         }
     }
 
-    /// Whether another file system, or another part of one, is mounted at `name`: such a folder
+    /// True when another file system, or another part of one, is mounted at `name`: such a folder
     /// cannot be renamed.
     pub(crate) fn is_mounted(&self, name: &OsStr) -> bool {
         let found =
@@ -133,10 +133,10 @@ impl Dir {
         Ok(rustix::fs::fchmod(fd, Mode::from_raw_mode(mode & 0o7777))?)
     }
 
-    /// Exchanges two names at one instant.
+    /// Exchanges two names atomically.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`] where the file system cannot.
+    /// [`io::ErrorKind::Unsupported`] if the file system cannot do so.
     pub(crate) fn exchange(&self, a: &OsStr, b: &OsStr) -> io::Result<()> {
         step!(Exchange);
         use rustix::io::Errno;
@@ -148,7 +148,7 @@ impl Dir {
         }
     }
 
-    /// Renames `from` to `to`, where nothing may stand.
+    /// Renames `from` to `to`, which must not exist.
     pub(crate) fn rename_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         step!(Rename);
         use rustix::io::Errno;
@@ -160,7 +160,7 @@ impl Dir {
         }
     }
 
-    /// Renames the file `from` to `to`, in whose place it comes; a link at `to` is replaced and not
+    /// Renames the file `from` to `to`, replacing what is there; a link at `to` is replaced, not
     /// followed.
     pub(crate) fn rename_over(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         step!(Rename);
@@ -173,32 +173,32 @@ impl Dir {
         Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
 
-    /// Removes the folder `name` with all that is in it; links in it are removed and not followed.
+    /// Removes the folder `name` with everything in it; links in it are removed, not followed.
     pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
         step!(Remove);
         fs::remove_dir_all(self.path.join(name))
     }
 
-    /// Puts the names in this folder on the disk itself.
+    /// Syncs the names in this folder to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         step!(Sync);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.fd, ".", flags, Mode::empty()) {
             Ok(fd) => synced(rustix::fs::fsync(fd)),
-            // A folder that may be written but not read cannot be opened for this.
+            // A folder that is writable but not readable cannot be opened for this.
             Err(rustix::io::Errno::ACCESS) => Ok(()),
             Err(other) => Err(other.into()),
         }
     }
 }
 
-/// Puts the contents of `file` on the disk itself.
+/// Syncs the contents of `file` to the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
     step!(Sync);
     synced(rustix::fs::fsync(file))
 }
 
-/// Some file systems have nothing to put anywhere, and say so.
+/// Accepts the answer of file systems that have nothing to sync.
 fn synced(outcome: rustix::io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => Ok(()),
@@ -213,41 +213,41 @@ pub(crate) fn write(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
     file.write(bytes)
 }
 
-/// Longest part of a name that [`beside`] keeps: most file systems take names of 255 bytes.
+/// Longest part of a name that [`beside`] keeps: most file systems allow names of 255 bytes.
 pub(crate) const KEPT: usize = 200;
 
-/// What [`set_aside`] adds.
+/// Suffix added by [`set_aside`].
 const ASIDE: &str = ".old";
 
-/// `.NAME.RANDOM`: where `name` is written until it is whole. A name that would get too long is
-/// cut.
+/// `.NAME.RANDOM`: where `name` is written until it is complete. A name that would be too long is
+/// truncated.
 pub(crate) fn beside(name: &OsStr) -> OsString {
     let bytes = name.as_bytes();
     let mut made = OsString::from(".");
     made.push(OsStr::from_bytes(&bytes[..bytes.len().min(KEPT)]));
-    // A fresh key from the system for each name; clashes are refused by whoever makes the file.
+    // A fresh key from the system for each name; creating the file detects clashes.
     made.push(format!(".{:0DIGITS$x}", RandomState::new().build_hasher().finish()));
     made
 }
 
-/// `.NAME.RANDOM.old`: where what stood at `name` goes until its successor has its place.
+/// `.NAME.RANDOM.old`: where the previous `name` is kept until its successor is in place.
 pub(crate) fn set_aside(name: &OsStr) -> OsString {
     let mut made = beside(name);
     made.push(ASIDE);
     made
 }
 
-/// A name that [`beside`] or [`set_aside`] made.
+/// A name made by [`beside`] or [`set_aside`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Beside<'a> {
-    /// The name that it was made from.
+    /// The name it was made from.
     pub(crate) of: &'a OsStr,
-    /// It is what stood there before.
+    /// True for a previous version that was set aside.
     pub(crate) old: bool,
 }
 
 impl<'a> Beside<'a> {
-    /// Takes `found` apart, if it is such a name.
+    /// Parses `found`, if it is such a name.
     pub(crate) fn parse(found: &'a OsStr) -> Option<Self> {
         let bytes = found.as_bytes();
         let fresh = bytes.strip_suffix(ASIDE.as_bytes());

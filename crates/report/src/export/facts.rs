@@ -1,4 +1,4 @@
-//! What every file of one run says of the run, and what its writers must know of its flows.
+//! What every file of a run records about the run, and what its writers need to know of its flows.
 
 use super::SCHEMA;
 use justfull_base::packet::Protocol;
@@ -8,7 +8,7 @@ use justfull_ran::channel::CapacityUnit;
 use justfull_sim::{Traffic, WorldConfig};
 use serde::Serialize;
 
-/// Where a file comes from: enough to make it again.
+/// The origin of a file: enough to reproduce it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     /// Version of the layout, [`SCHEMA`].
@@ -28,8 +28,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Keys and values, the keys with the program's name before them, for media that keep pairs of
-    /// texts.
+    /// Keys and values for formats that store pairs of texts; the keys begin with the program's
+    /// name.
     #[must_use]
     pub fn pairs(&self) -> [(&'static str, String); 7] {
         [
@@ -44,7 +44,7 @@ impl Provenance {
     }
 }
 
-/// Which way payload goes.
+/// Direction of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// To the UE.
@@ -53,7 +53,7 @@ pub enum Way {
     Up,
 }
 
-/// One flow, as far as the writers need it.
+/// What the writers need to know of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFacts {
     /// Index of its name in [`RunFacts::classes`].
@@ -64,12 +64,12 @@ pub struct FlowFacts {
     pub dscp: Dscp,
     /// Data radio bearer of its QoS flow; 0 when no rule gives it one.
     pub drb: u8,
-    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP and for
+    /// Payload of a datagram in bytes and mean time between datagrams; none for TCP, and for
     /// frames, whose datagrams differ.
     pub datagrams: Option<(u32, Duration)>,
-    /// Which way its TCP payload goes; none for datagrams.
+    /// Direction of its TCP payload; none for datagrams.
     pub stream: Option<Way>,
-    /// The UE answers each datagram.
+    /// True when the UE replies to each datagram.
     pub answered: bool,
     /// The scenario asks for its delay.
     pub low_latency: bool,
@@ -89,12 +89,12 @@ pub enum SlotUnit {
     ResourceBlocks,
 }
 
-/// One run, as far as the writers need it.
+/// What the writers need to know of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFacts {
     /// Where the files come from.
     pub provenance: Provenance,
-    /// Names of flows in order of appearance; flows of one name are of one class.
+    /// Names of flows in order of appearance; flows of one name form a class.
     pub classes: Vec<String>,
     /// The flows by number.
     pub flows: Vec<FlowFacts>,
@@ -107,7 +107,7 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// The facts of the world of `config`, which `scenario_toml` resolved to at `point`.
+    /// The facts of the world of `config`; `scenario_toml` is its resolved scenario at `point`.
     #[must_use]
     pub fn new(config: &WorldConfig, scenario_toml: String, point: String) -> Self {
         let mut classes: Vec<String> = Vec::new();

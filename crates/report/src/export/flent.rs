@@ -1,7 +1,7 @@
-//! Data files of flent (version 4 of its format): what `flent -p` and its GUI open.
+//! Data files of flent (version 4 of its format), for `flent -p` and its GUI.
 //!
-//! The run stands as flent's test `tcp_download` (one TCP flow), `tcp_ndown` (several) or `ping`
-//! (none), so that flent's own plots of these tests apply. Time 0 of the simulation is the epoch.
+//! The run appears as flent's test `tcp_download` (one TCP flow), `tcp_ndown` (several) or `ping`
+//! (none), so that flent's own plots for these tests work. Time 0 of the simulation is the epoch.
 //!
 //! | series | what it is here |
 //! |---|---|
@@ -11,12 +11,12 @@
 //! | `Ping (ms) ICMP` | mean round-trip time of the first flow of pings, by when they were sent |
 //! | `VoIP::delay`, `jitter`, `loss` | of the first flow of datagrams without replies: see below |
 //!
-//! `VoIP::delay` is the mean one-way delay from server to UE, `jitter` the mean difference between
-//! the delays of neighbours, `loss` the number of datagrams lost; each of the datagrams that were
-//! sent in a step.
+//! `VoIP::delay` is the mean one-way delay from server to UE, `jitter` the mean delay difference of
+//! consecutive datagrams, `loss` the number of datagrams lost; each over the datagrams sent in a
+//! step.
 //!
-//! Single values, of every datagram, are in `raw_values`. The test parameter `voip_host` makes
-//! flent show its VoIP plots too.
+//! `raw_values` has the single values of every datagram. The test parameter `voip_host` makes flent
+//! show its VoIP plots too.
 
 use super::facts::{FlowFacts, RunFacts, Way};
 use super::measure::{FlowMeasure, Measurements, Trip};
@@ -28,19 +28,19 @@ use justfull_lab::stats::jain;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Length of flent's steps when none is asked for, as flent's own default.
+/// Default length of flent's steps, as in flent itself.
 pub const STEP: Duration = Duration::from_millis(200);
 
 /// Version of flent's data format.
 const FORMAT: u32 = 4;
-/// The version of flent whose format this is.
+/// The version of flent that has this format.
 const FLENT: &str = "2.3.0";
-/// What flent's file names end in.
+/// Extension of flent's files.
 const SUFFIX: &str = ".flent.gz";
 /// Time 0 of the simulation.
 const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
 
-/// A series: value by step, none where there is none.
+/// A series: one value per step, or none.
 type Series = Vec<Option<f64>>;
 
 /// The parts of a data file.
@@ -65,7 +65,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     justfull_lab::stats::mean(&values)
 }
 
-/// Middles of the steps in seconds, where their values are drawn.
+/// Middles of the steps in seconds, where values are plotted.
 fn middle(measured: &Measurements, step: usize) -> f64 {
     (step as f64 + 0.5) * measured.step().as_secs_f64()
 }
@@ -76,7 +76,7 @@ fn goodput(measured: &Measurements, flow: &FlowMeasure) -> Series {
     (0..measured.steps()).map(value).collect()
 }
 
-/// Goodput of the TCP flows whose payload goes `way`, which flent calls `title`.
+/// Goodput of the TCP flows whose payload goes `way`; flent calls them `title`.
 fn streams(data: &mut Data, measured: &Measurements, facts: &RunFacts, way: Way, title: &str) {
     let flows: Vec<&FlowMeasure> = facts
         .flows
@@ -130,7 +130,7 @@ fn raw(trips: &[Trip], value: impl Fn(usize) -> Option<f64>) -> Vec<Value> {
     trips.iter().enumerate().filter_map(point).collect()
 }
 
-/// Difference between the one-way delays of trip `i` and the one before it.
+/// Difference between the one-way delays of trip `i` and the previous one.
 fn variation(trips: &[Trip], i: usize) -> Option<f64> {
     let (before, own) = (trips.get(i.checked_sub(1)?)?.one_way()?, trips[i].one_way()?);
     Some((own.as_millis_f64() - before.as_millis_f64()).abs())
@@ -156,7 +156,7 @@ fn voip(data: &mut Data, measured: &Measurements, trips: &[Trip]) {
     );
 }
 
-/// The content of the data file that will stand at `path`.
+/// The content of the data file at `path`.
 fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     let mut data = Data::default();
     streams(&mut data, measured, facts, Way::Down, "TCP download");
@@ -220,11 +220,10 @@ fn content(path: &Path, measured: &Measurements, facts: &RunFacts) -> Value {
     })
 }
 
-/// Writes the data file of a run; its name should end in `.flent.gz`, by which flent knows its
-/// files.
+/// Writes the data file of a run; its name should end in `.flent.gz`, which flent expects.
 ///
 /// # Errors
-/// Names the file when the disk refuses; nothing is left behind then.
+/// Names the file when it cannot be written; nothing is left behind then.
 pub fn write(path: &Path, measured: &Measurements, facts: &RunFacts) -> Result<(), ExportError> {
     let content = content(path, measured, facts);
     write_whole(path, |out| {

@@ -1,11 +1,11 @@
-//! A folder of results: every file of one run, or nothing.
+//! A results folder: every file of one run, or nothing.
 //!
-//! The files are written into `.NAME.RANDOM` beside the folder, the manifest last, and everything
-//! is put on the disk itself; then the two folders are exchanged at one instant and the old one is
-//! removed. Whoever opens the folder at any moment finds the old results or the new ones; so does
-//! whoever comes after a crash. A lock beside the folder keeps a second writer out.
+//! The files are written into `.NAME.RANDOM` beside the folder, the manifest last, and synced to
+//! the disk; then the two folders are exchanged atomically and the old one is removed. Anyone who
+//! opens the folder at any moment, or after a crash, finds the old results or the new ones. A lock
+//! beside the folder keeps a second writer out.
 //!
-//! A live run cannot be made again: the files that the disk takes are kept, and the manifest names
+//! A live run cannot be reproduced: the files that fit the disk are kept, and the manifest names
 //! the others.
 
 mod inspect;
@@ -31,13 +31,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// How long a run waits for another that writes the same folder.
+/// How long a run waits for another that is writing the same folder.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The kind of runs whose results cannot be made again.
+/// The kind of runs whose results cannot be reproduced.
 const LIVE: &str = "live";
 
-/// Room for the manifest of such a run: taken before the run, given back when the manifest is
+/// Space for the manifest of such a run: reserved before the run, released when the manifest is
 /// written.
 const SPARE: &str = ".spare";
 /// Bytes of it.
@@ -60,23 +60,23 @@ impl std::error::Error for Refused {}
 
 const WRITABLE: &str = "a folder that can be written";
 
-/// What was done on the way, in words, for people.
+/// What was done along the way, in words for people.
 pub type Said = Vec<String>;
 
-/// Results that are being written. Dropped before [`ResultsFolder::publish`] they leave nothing.
+/// Results being written. Dropping this before [`ResultsFolder::publish`] leaves nothing behind.
 pub struct ResultsFolder {
-    /// The folder as the user has named it.
+    /// The folder as the user named it.
     shown: PathBuf,
     parent: Dir,
     name: OsString,
-    /// Folders above it that were made for it, the uppermost first.
+    /// Parent folders that were created for it, the uppermost first.
     made: Vec<PathBuf>,
     lock: Option<Lock>,
     subject: Subject,
-    /// Where the files are until they have their place, once there is one.
+    /// Where the files are until they are moved into place, if there are any yet.
     staging: Option<Staging>,
     files: Vec<Entry>,
-    /// Files that the disk did not take, and why; only of a live run.
+    /// Files that did not fit the disk, and why; live runs only.
     lost: Vec<(String, io::Error)>,
 }
 
@@ -88,13 +88,13 @@ struct Staging {
 }
 
 impl ResultsFolder {
-    /// Takes `path` for the results of `subject`: makes the folders above it, takes its lock,
-    /// cleans up behind killed runs, and looks whether what is there may be replaced: nothing,
-    /// an empty folder, or results of the same subject with nothing else beside them. With
-    /// `force` anything may. `waits` is told when another run writes there.
+    /// Claims `path` for the results of `subject`: creates its parents, takes its lock, cleans up
+    /// after killed runs, and checks whether what is there may be replaced: nothing, an empty
+    /// folder, or results of the same subject alone. With `force`, anything may. `waits` is called
+    /// when another run is writing there.
     ///
     /// # Errors
-    /// Says what is there and what may be; nothing has been made then.
+    /// Says what is there and what is allowed; nothing has been created then.
     pub fn open(
         path: &Path,
         subject: Subject,
@@ -114,11 +114,11 @@ impl ResultsFolder {
         Ok((folder, said))
     }
 
-    /// Takes a folder in `above` that did not exist: `name`, or `name-2`, `name-3` ... Cleans up
-    /// behind killed runs whose folders begin with `prefix`.
+    /// Claims a new folder in `above`: `name`, or `name-2`, `name-3` ... Cleans up after killed
+    /// runs whose folders begin with `prefix`.
     ///
     /// # Errors
-    /// `above` cannot be written.
+    /// `above` is not writable.
     pub fn create_new(
         above: &Path,
         prefix: &str,
@@ -141,7 +141,8 @@ impl ResultsFolder {
         unreachable!("names do not end")
     }
 
-    /// Makes what is above `path` and takes its lock; none when another holds it for `patience`.
+    /// Creates the parents of `path` and takes its lock; none when another run holds it for
+    /// `patience`.
     fn take(
         path: &Path,
         subject: Subject,
@@ -199,7 +200,7 @@ impl ResultsFolder {
         })
     }
 
-    /// Takes room for the manifest of results that cannot be made again.
+    /// Reserves space for the manifest of results that cannot be reproduced.
     fn reserve(&mut self) -> Result<(), Refused> {
         if self.subject.kind != LIVE {
             return Ok(());
@@ -208,7 +209,7 @@ impl ResultsFolder {
         self.refused(taken).map(drop)
     }
 
-    /// Looks whether what stands at the place may be replaced.
+    /// Checks whether the present folder may be replaced.
     fn admit(&mut self, force: bool) -> Result<(), Refused> {
         let found = |what: &str| format!("{}{what}", self.shown.display());
         let Some(there) = self.refused(self.parent.look(&self.name))? else { return Ok(()) };
@@ -252,7 +253,7 @@ impl ResultsFolder {
         Some(format!("which holds something else: {held}"))
     }
 
-    /// The place of the file or folder `name`, as the user sees it.
+    /// The path of the file or folder `name`, as the user sees it.
     fn at(&self, name: &str) -> PathBuf {
         self.shown.join(name)
     }
@@ -261,17 +262,17 @@ impl ResultsFolder {
         ExportError { path: if name.is_empty() { self.shown.clone() } else { self.at(name) }, what }
     }
 
-    /// The folder as the user has named it.
+    /// The folder as the user named it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shown
     }
 
-    /// Writes the file `name`, a path in the folder with parts joined by `/`, by `fill`. A file of
-    /// a live run that the disk does not take is left out.
+    /// Writes the file `name`, a path in the folder with parts joined by `/`, using `fill`. A file
+    /// of a live run that does not fit the disk is left out.
     ///
     /// # Errors
-    /// Names the file when the disk refuses; no results are left then.
+    /// Names the file when it cannot be written; no results are left then.
     pub fn write(
         &mut self,
         name: &str,
@@ -280,7 +281,7 @@ impl ResultsFolder {
         match self.write_hashed(name, fill) {
             Ok((bytes, sha256)) => self.files.push(Entry { path: name.into(), bytes, sha256 }),
             Err(what) if self.subject.kind == LIVE => {
-                // What was written of it is in the way of other files, and of nothing else.
+                // The partial file only takes space from other files.
                 let _ = self.remove(name);
                 self.lost.push((name.into(), what));
             }
@@ -289,7 +290,7 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Removes the file `path` that was written, or begun.
+    /// Removes the file `path`, complete or partial.
     fn remove(&mut self, path: &str) -> io::Result<()> {
         let (sub, name) = path.rsplit_once('/').unwrap_or(("", path));
         self.stage()?.sub(sub)?.remove_file(OsStr::new(name))
@@ -312,7 +313,7 @@ impl ResultsFolder {
         Ok((written.bytes, manifest::hex(&written.hash.finalize())))
     }
 
-    /// The folder that is written to, made when it is first needed.
+    /// The folder being written to, created when first needed.
     fn stage(&mut self) -> io::Result<&mut Staging> {
         if self.staging.is_none() {
             let name = disk::beside(&self.name);
@@ -321,7 +322,7 @@ impl ResultsFolder {
             let dir = match opened {
                 Ok(dir) => dir,
                 Err(what) => {
-                    // It is empty and nobody's.
+                    // It is empty and belongs to nobody.
                     let _ = self.parent.remove_tree(&name);
                     return Err(what);
                 }
@@ -331,12 +332,12 @@ impl ResultsFolder {
         Ok(self.staging.as_mut().expect("it was made"))
     }
 
-    /// Writes the manifest and puts the results in their place. Says what became of those that were
-    /// there.
+    /// Writes the manifest and moves the results into place. Says what happened to the previous
+    /// ones.
     ///
     /// # Errors
-    /// Names the file or folder that the disk refuses. At the place are then the earlier results,
-    /// or these, as a whole; of a live run also what the disk took of them, which the error says.
+    /// Names the file or folder that could not be written. The folder then holds either the earlier
+    /// results or these, complete; for a live run also those files that fit, which the error says.
     pub fn publish(mut self, origin: Origin) -> Result<Said, ExportError> {
         if self.subject.kind == LIVE {
             self.remove(SPARE).map_err(|what| self.error("", what))?;
@@ -370,8 +371,7 @@ impl ResultsFolder {
             None => Old::None,
             Some(there) => {
                 let state = State::of(&self.parent, &self.name)?;
-                // What its owner forbade to others must not be open to them afterwards; we must be
-                // able to write.
+                // What was private must stay private afterwards; we must be able to write.
                 self.stage()?.dir.set_mode(there.st_mode | 0o700)?;
                 Old::of(&state)
             }
@@ -397,15 +397,15 @@ impl ResultsFolder {
                 vec![format!("what was in {} is kept as {}", self.shown.display(), kept.display())]
             }
         };
-        // They have their place: there is nothing to remove any more but what they have replaced,
-        // and folders made for them stay.
+        // The results are in place: only what they replaced is still to be removed, and folders
+        // created for them stay.
         self.made.clear();
         let placed = self.parent.sync();
         self.discard();
         placed.map(|()| said)
     }
 
-    /// Puts `staged` where the old folder is, which becomes what [`ResultsFolder::discard`]
+    /// Moves `staged` to the place of the old folder, which [`ResultsFolder::discard`] then
     /// removes.
     fn swap(&mut self, staged: &OsStr) -> io::Result<()> {
         match self.parent.exchange(staged, &self.name) {
@@ -421,12 +421,12 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Puts `staged` in the place that was just left by what is now at `aside`, which returns when
-    /// that fails.
+    /// Moves `staged` to the place just left by what is now at `aside`; if that fails, moves
+    /// `aside` back.
     fn put(&mut self, staged: &OsStr, aside: &OsStr) -> io::Result<()> {
         let put = self.parent.rename_new(staged, &self.name);
         if put.is_err() {
-            // When this fails too, the next run for this place puts these results there.
+            // If this fails too, the next run for this folder moves these results into place.
             let back = self.parent.rename_new(aside, &self.name);
             if back.is_err() {
                 self.staging = None;
@@ -435,8 +435,8 @@ impl ResultsFolder {
         put
     }
 
-    /// Moves what was there to a name beside it, `NAME.old` or the next that is free, and puts
-    /// `staged` in its place.
+    /// Moves the previous folder to the next free of `NAME.old`, `NAME.old2` ..., and `staged` into
+    /// its place.
     fn keep(&mut self, staged: &OsStr) -> io::Result<PathBuf> {
         for n in 1.. {
             let mut kept = self.name.clone();
@@ -454,12 +454,12 @@ impl ResultsFolder {
         unreachable!("names do not end")
     }
 
-    /// Removes what stands beside the place, if anything does.
+    /// Removes what is left beside the folder, if anything.
     fn discard(&mut self) {
         if let Some(staging) = self.staging.take()
             && matches!(self.parent.look(&staging.name), Ok(Some(_)))
         {
-            // What cannot be removed now is removed by the next run for this place.
+            // The next run for this folder removes what cannot be removed now.
             let removed = self.parent.remove_tree(&staging.name);
             let _ = removed.or_else(|_| self.parent.remove_tree(&staging.name));
         }
@@ -476,14 +476,14 @@ impl Drop for ResultsFolder {
     }
 }
 
-/// What results replace.
+/// What the results replace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Old {
     None,
     Empty,
-    /// Results that can be made again, and nothing else.
+    /// Reproducible results, and nothing else.
     Run,
-    /// What cannot: it is kept under another name.
+    /// Anything else: it is kept under another name.
     Kept,
 }
 
@@ -502,7 +502,7 @@ impl Old {
 }
 
 impl Staging {
-    /// The folder `path` in it, made when it is first asked for.
+    /// The folder `path` in it, created when first needed.
     fn sub(&mut self, path: &str) -> io::Result<&Dir> {
         if path.is_empty() {
             return Ok(&self.dir);
@@ -519,7 +519,7 @@ impl Staging {
     }
 }
 
-/// A file whose bytes are counted and hashed as they are written.
+/// A file whose bytes are counted and hashed while being written.
 struct Hashed {
     file: File,
     hash: Sha256,
@@ -545,7 +545,7 @@ impl Write for Hashed {
     }
 }
 
-/// Makes `path` with all that is above it; collects what was made.
+/// Creates `path` with all its parents; collects what was created.
 fn make_all(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
@@ -555,17 +555,17 @@ fn make_all(path: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
     }
     match fs::create_dir(path) {
         Ok(()) => made.push(std::path::absolute(path)?),
-        // Another run has made it in the meantime.
+        // Another run has created it in the meantime.
         Err(what) if what.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         Err(what) => return Err(what),
     }
     Ok(())
 }
 
-/// Removes folders that were made, as far as they are empty.
+/// Removes created folders, as far as they are empty.
 fn unmake(made: &[PathBuf]) {
     for path in made.iter().rev() {
-        // One that another run uses by now is not empty, and stays.
+        // One already used by another run is not empty, and stays.
         let _ = fs::remove_dir(path);
     }
 }

@@ -1,12 +1,10 @@
-//! Measurements of flows of datagrams under the names of irtt's JSON (its json_format 1); times in
-//! ns.
+//! Measurements of datagram flows under the names of irtt's JSON (its json_format 1); times in ns.
 //!
-//! The server of the simulator is irtt's client: it sends, and `send` is the way down to the UE. A
-//! flow without replies (a call) has one-way delays only: its round trips have no `rtt`, and `lost`
+//! The simulator's server is irtt's client: it sends, and `send` is the direction down to the UE. A
+//! flow without replies (a call) has only one-way delays: its round trips have no `rtt`, and `lost`
 //! is about the way down. Time 0 of the simulation is the epoch, and both ends share its clock.
 //! What irtt measures of its own machine (timer error, time in the send call, time in the server)
-//! does not exist here: those statistics have n = 0. Under `justfull` stands where the file comes
-//! from.
+//! does not exist here: those statistics have n = 0. The file's origin is under `justfull`.
 
 use super::facts::{FlowFacts, RunFacts};
 use super::measure::{Measurements, Trip};
@@ -17,12 +15,12 @@ use std::path::Path;
 
 /// Version of the layout.
 const JSON_FORMAT: u32 = 1;
-/// Version of what irtt's ends say to each other.
+/// Version of the protocol between irtt's ends.
 const PROTOCOL_VERSION: u32 = 1;
-/// The version of irtt whose names these are.
+/// The version of irtt that has these names.
 const IRTT: &str = "0.9.1";
 
-/// Statistics of durations as irtt writes them.
+/// Statistics of durations in irtt's form.
 fn duration_stats(mut ns: Vec<f64>) -> Value {
     ns.sort_by(f64::total_cmp);
     let (Some(min), Some(max), Some(mean)) =
@@ -55,7 +53,8 @@ fn way_back(trip: &Trip) -> Option<Duration> {
     Some(trip.replied?.since(trip.arrived?))
 }
 
-/// `of` of trip `i` less that of the one before, in ns with its sign; none unless both have it.
+/// Signed difference of `of` between trip `i` and the previous one, in ns; none unless both have
+/// it.
 fn variation(trips: &[Trip], i: usize, of: fn(&Trip) -> Option<Duration>) -> Option<f64> {
     let before = of(trips.get(i.checked_sub(1)?)?)?;
     Some(of(&trips[i])?.as_nanos() as f64 - before.as_nanos() as f64)
@@ -117,7 +116,7 @@ fn stats(trips: &[Trip], payload: u32, one_way: bool, run: Duration) -> Value {
     let arrived = trips.iter().filter(|trip| trip.arrived.is_some()).count() as u64;
     let replied = trips.iter().filter(|trip| trip.replied.is_some()).count() as u64;
     let down = trips.iter().filter(|trip| trip.dropped).count() as u64;
-    // Of a flow without replies what came down is what was received.
+    // In a flow without replies, "received" is what arrived at the UE.
     let received = if one_way { arrived } else { replied };
     let end = |trip: &Trip| if one_way { trip.arrived } else { trip.replied };
     let none = || duration_stats(Vec::new());
@@ -205,8 +204,8 @@ fn content(flow: &FlowFacts, class: &str, trips: &[Trip], facts: &RunFacts) -> V
     })
 }
 
-/// The flow that is written: the first of datagrams that the scenario asks the delay of, or else
-/// the first of datagrams.
+/// The flow to write: the first datagram flow whose delay the scenario asks for, or else the first
+/// datagram flow.
 #[must_use]
 pub fn flow_of(facts: &RunFacts) -> Option<usize> {
     let datagrams = |(_, flow): &(usize, &FlowFacts)| flow.datagrams.is_some();
@@ -214,18 +213,18 @@ pub fn flow_of(facts: &RunFacts) -> Option<usize> {
     flows().find(|(_, flow)| flow.low_latency).or_else(|| flows().next()).map(|(i, _)| i)
 }
 
-/// The error of a run that irtt could not have measured.
+/// The error for a run that irtt could not have measured.
 pub(super) fn without_flow(path: &Path) -> ExportError {
     let what =
         std::io::Error::other("the run has no flow of datagrams, which is what irtt measures");
     ExportError { path: path.into(), what }
 }
 
-/// Writes the JSON of the flow that [`flow_of`] names.
+/// Writes the JSON of the flow returned by [`flow_of`].
 ///
 /// # Errors
-/// Names the file when the disk refuses; nothing is left behind then. A run without such a flow is
-/// an error too.
+/// Names the file when it cannot be written; nothing is left behind then. A run without such a flow
+/// is an error too.
 pub fn write(path: &Path, measured: &Measurements, facts: &RunFacts) -> Result<(), ExportError> {
     let i = flow_of(facts).ok_or_else(|| without_flow(path))?;
     let content =

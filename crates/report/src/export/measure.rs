@@ -1,5 +1,5 @@
-//! What flent and irtt measure, gathered while a run goes on: goodput and round-trip times of each
-//! flow by steps of time, and every datagram of the flows that send datagrams.
+//! What flent and irtt measure, collected during a run: goodput and round-trip times of each flow
+//! by time step, and every datagram of the datagram flows.
 //!
 //! Memory grows with the number of steps and of datagrams, not with TCP segments.
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Trip {
     /// When the server sent it.
     pub sent: Instant,
-    /// When it reached the UE; none when it was dropped or is still on its way.
+    /// When it reached the UE; none when it was dropped or is still in transit.
     pub arrived: Option<Instant>,
     /// When the UE's reply reached the server.
     pub replied: Option<Instant>,
@@ -43,7 +43,7 @@ pub struct StepRtt {
     pub sum: u64,
 }
 
-/// What was measured of one flow.
+/// Measurements of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowMeasure {
     /// New payload that reached the receiver, in bytes, by step.
@@ -60,16 +60,16 @@ pub struct Measurements {
     steps: usize,
     air_delay: Duration,
     flows: Vec<FlowMeasure>,
-    /// Flow sends datagrams, by number.
+    /// True for flows of datagrams, by number.
     datagrams: Vec<bool>,
     /// What leaves the RLC may still be lost on the air.
     by_air: bool,
-    /// Datagrams that wait: number of the trip by number of the packet.
+    /// Datagrams in the chain: index of the trip by number of the packet.
     waiting: BTreeMap<u64, usize>,
 }
 
 impl Measurements {
-    /// For the run of `facts`, in steps of `step`, which is above 0.
+    /// Measurements of the run of `facts`, in steps of `step`, which is above 0.
     #[must_use]
     pub fn new(facts: &RunFacts, step: Duration) -> Self {
         let steps = facts.duration.as_nanos().div_ceil(step.as_nanos()) as usize;
@@ -96,19 +96,19 @@ impl Measurements {
         self.steps
     }
 
-    /// What was measured of each flow.
+    /// Measurements of each flow.
     #[must_use]
     pub fn flows(&self) -> &[FlowMeasure] {
         &self.flows
     }
 
-    /// The step that `at` is in, where it is within the run.
+    /// The step that contains `at`, if it is within the run.
     fn step_at(&self, at: Instant) -> Option<usize> {
         let step = (at.as_nanos() / self.step.as_nanos()) as usize;
         (step < self.steps).then_some(step)
     }
 
-    /// The trip of `packet`, which is new or waits.
+    /// The trip of `packet`, which is new or in the chain.
     fn trip(&mut self, packet: &Packet) -> &mut Trip {
         let trips = &mut self.flows[packet.flow as usize].trips;
         let i = *self.waiting.entry(packet.id).or_insert_with(|| {
@@ -140,8 +140,8 @@ impl Measurements {
         }
     }
 
-    /// The UE has `packet` at the slot of `now`, where what leaves the RLC may still be lost on the
-    /// air.
+    /// The UE has `packet` at the slot of `now`; for runs in which packets may be lost after the
+    /// RLC.
     pub fn delivered(&mut self, now: Instant, packet: &Packet) {
         if self.datagrams[packet.flow as usize] {
             self.trip(packet).arrived = Some(now + self.air_delay);
@@ -170,7 +170,7 @@ impl Measurements {
 
     /// The reply to the datagram of `sent` reached the server of `flow`.
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
-        // Replies come back in the order of requests, so the one that is meant is among the last.
+        // Replies return in the order of requests, so the right one is among the last.
         let trips = &mut self.flows[flow as usize].trips;
         if let Some(trip) = trips.iter_mut().rev().find(|trip| trip.sent == sent) {
             trip.replied = Some(now);

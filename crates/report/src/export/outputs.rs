@@ -1,4 +1,4 @@
-//! The files that are written while a run goes on, and the tap that writes them.
+//! The files written during a run, and the tap that writes them.
 
 use super::facts::RunFacts;
 use super::measure::Measurements;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Files that are wanted of each run.
+/// The files requested for each run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// Records of packets and their format.
@@ -33,13 +33,13 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// No file is wanted.
+    /// True when no file is requested.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// All places with the option that asks for each.
+    /// All paths, each with the option that requests it.
     #[must_use]
     pub fn paths(&self) -> Vec<(&'static str, &Path)> {
         let all = [
@@ -52,7 +52,7 @@ impl Outputs {
         all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
     }
 
-    /// The files of one of several runs: `run` stands in each name before its endings.
+    /// The files of one of several runs: each name gets `run` before its extension.
     #[must_use]
     pub fn named(&self, run: &str) -> Self {
         let path = |path: &PathBuf| insert(path, run);
@@ -67,14 +67,14 @@ impl Outputs {
     }
 }
 
-/// `run` without what a file name should not have.
+/// `run` without characters that a file name should not have.
 #[must_use]
 pub fn as_file_name(run: &str) -> String {
     run.chars().map(|c| if c.is_alphanumeric() || "-_.@=".contains(c) { c } else { '_' }).collect()
 }
 
-/// `path` with `-run` before its first ending, so that `.flent.gz` stays whole. A name that begins
-/// with a dot has no ending.
+/// `path` with `-run` before its first extension, so that `.flent.gz` stays whole. A name that
+/// begins with a dot has no extension.
 fn insert(path: &Path, run: &str) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let at = name[1.min(name.len())..].find('.').map_or(name.len(), |at| at + 1);
@@ -82,7 +82,7 @@ fn insert(path: &Path, run: &str) -> PathBuf {
     path.with_file_name(OsString::from(format!("{stem}-{}{endings}", as_file_name(run))))
 }
 
-/// Writes the files of one run while it goes on.
+/// Writes the files of one run while it is in progress.
 pub struct OutputTap {
     outputs: Outputs,
     facts: RunFacts,
@@ -90,15 +90,15 @@ pub struct OutputTap {
     slots: Option<(SlotTap, RecordFile<SlotRecord>)>,
     capture: Option<Capture>,
     measured: Option<Measurements>,
-    /// The first failure, for whoever made the tap: a run that is ended does not give it back.
+    /// The first failure, for the creator of the tap: a run that is ended does not return it.
     failed: Arc<OnceLock<ExportError>>,
-    /// Told to end the run when a file cannot be written.
+    /// Set to end the run when a file cannot be written.
     stop: Arc<AtomicBool>,
 }
 
 impl OutputTap {
-    /// Opens the files of `outputs` for the run of `facts`. When one cannot be written on, `failed`
-    /// is filled and `stop` is set.
+    /// Opens the files of `outputs` for the run of `facts`. If writing one fails later, `failed` is
+    /// filled and `stop` is set.
     ///
     /// # Errors
     /// Names the first file that cannot be opened.
@@ -141,18 +141,18 @@ impl OutputTap {
         })
     }
 
-    /// Keeps the first failure and asks for the end of the run.
+    /// Keeps the first failure and asks the run to end.
     fn check(&mut self, path: impl Fn(&Outputs) -> Option<PathBuf>, outcome: io::Result<()>) {
         if let Err(what) = outcome {
             let path = path(&self.outputs).unwrap_or_default();
-            // Only the first failure is told; those after it follow from it.
+            // Only the first failure is reported; later ones follow from it.
             let _ = self.failed.set(ExportError { path, what });
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Writes what is left and puts all files in their places. A tap that is dropped instead leaves
-    /// no files.
+    /// Writes what is left and moves all files into place. A tap that is dropped instead leaves no
+    /// files.
     ///
     /// # Errors
     /// Names the first file that could not be written.

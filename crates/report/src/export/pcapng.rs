@@ -1,16 +1,16 @@
-//! Captures that Wireshark opens: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
+//! Captures for Wireshark: pcapng (draft-ietf-opsawg-pcapng), one interface for each layer.
 //!
-//! A packet stands once on the interface of each layer, at the instant at which it left that layer,
-//! downwards or by a drop; `air` has it when it reaches the UE or, where the MAC deals in resource
+//! A packet appears once on the interface of each layer, at the instant it left that layer,
+//! downwards or by a drop. `air` has it when it reaches the UE or, if the MAC allocates resource
 //! blocks, when it is lost on the way; `uplink` has acknowledgements and echo replies when they
 //! reach the server. The comment of a packet says what the layer did to it. Time 0 of the
 //! simulation is the epoch, so that equal runs give equal files.
 //!
-//! What is captured is raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it: addresses, ports,
+//! The captured data are raw IPv4 (LINKTYPE_RAW, 101) as the simulator has it. Addresses, ports,
 //! lengths, ECN bits, sequence and acknowledgement numbers, timestamps and SACK blocks are those of
-//! the flow; payloads are zeros and cut at [`SNAPLEN`], lengths and checksums are those of the
-//! whole packet. There is no handshake in the simulator, so none is in the file: sequence numbers
-//! start at 1, as after a SYN with 0.
+//! the flow; payloads are zeros cut at [`SNAPLEN`]; lengths and checksums are those of the whole
+//! packet. The simulator has no handshake, and neither has the file: sequence numbers start at 1,
+//! as after a SYN with 0.
 
 mod file;
 mod packet;
@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::Path;
 
-/// Interfaces by number, with what their packets have in common.
+/// Interfaces by number, with descriptions of their packets.
 pub const INTERFACES: [(&str, &str); 5] = [
     ("upf", "packets as they leave the UPF or are dropped there"),
     ("sdap", "packets as they leave SDAP or are dropped there"),
@@ -41,34 +41,34 @@ pub const INTERFACES: [(&str, &str); 5] = [
 const AIR: usize = 3;
 const UPLINK: usize = 4;
 
-/// A packet on its way through the air.
+/// A packet in transit over the air.
 struct Airborne {
     at: Instant,
     built: Built,
     comment: String,
 }
 
-/// A capture that is being written.
+/// A capture being written.
 pub struct Capture {
     file: PacketFile,
     flows: Vec<Addressed>,
     classes: Vec<String>,
     air_delay: Duration,
     airborne: VecDeque<Airborne>,
-    /// Where what leaves the RLC may still be lost on the air: what has left, by number of the
-    /// packet, until its fate is known.
+    /// For runs in which packets may be lost after the RLC: packets that have left it, by number,
+    /// until their fate is known.
     flying: Option<BTreeMap<u64, Built>>,
-    /// The last packet that left a UPF's queue: it enters SDAP next.
+    /// The last packet that left a UPF queue; it enters SDAP next.
     from_upf: Option<u64>,
     /// IPv4 identification of the next packet on the uplink.
     uplink_id: u16,
-    /// Numbers of the echo requests that are on their way, by flow and time of sending in ns.
+    /// Sequence numbers of echo requests in transit, by flow and time of sending in ns.
     echoes: BTreeMap<(u32, u64), u16>,
     /// Number of the next echo request, by flow.
     next_echo: Vec<u16>,
     /// Size of a datagram on the IP layer, by flow.
     sizes: Vec<u32>,
-    /// The flow is an upload.
+    /// True for uploads, by flow.
     uploads: Vec<bool>,
 }
 
@@ -147,12 +147,12 @@ impl Capture {
         format!("flow={class} packet={} ue={} qfi={}", packet.id, packet.ue, packet.qfi.get())
     }
 
-    /// Hears `event`; `segment` is what its packet carries where that is TCP. An upload's
-    /// acknowledgements, which carry none, are not captured, and neither are its segments,
-    /// which do not pass the stack.
+    /// Handles `event`; `segment` is the content of its packet if that is TCP. Acknowledgements of
+    /// uploads, which have none, are not captured, and neither are upload segments, which do not
+    /// pass the stack.
     ///
     /// # Errors
-    /// What the disk returned.
+    /// The error of the disk.
     pub fn hear(
         &mut self,
         now: Instant,
@@ -213,7 +213,7 @@ impl Capture {
         }
     }
 
-    /// `packet`, which left the RLC at `left` where that is not `now`, is on its way to the UE.
+    /// `packet` leaves for the UE; it left the RLC at `left`, if that is not `now`.
     fn take_off(
         &mut self,
         now: Instant,
@@ -231,10 +231,10 @@ impl Capture {
         self.land(now)
     }
 
-    /// Hears that the UE has `packet`, which left the RLC at `left`, whole and in order.
+    /// The UE has `packet` whole and in order; it left the RLC at `left`.
     ///
     /// # Errors
-    /// What the disk returned.
+    /// The error of the disk.
     pub fn delivered(&mut self, now: Instant, left: Instant, packet: &Packet) -> io::Result<()> {
         self.land(now)?;
         match self.flying.as_mut().and_then(|flying| flying.remove(&packet.id)) {
@@ -243,8 +243,8 @@ impl Capture {
         }
     }
 
-    /// A packet comes to SDAP: where the UPF lets all pass, it tells nothing, and the packet left
-    /// it as it came.
+    /// A packet enters SDAP. A UPF that passes everything emits no event, so this records that the
+    /// packet left it at once.
     fn passed_upf(
         &mut self,
         now: Instant,
@@ -259,10 +259,10 @@ impl Capture {
         self.put(Layer::Upf as usize, now, &built, &comment)
     }
 
-    /// Hears that `ack` reached the sender of `flow`.
+    /// `ack` reached the sender of `flow`.
     ///
     /// # Errors
-    /// What the disk returned.
+    /// The error of the disk.
     pub fn acknowledged(&mut self, now: Instant, flow: u32, ack: &Ack) -> io::Result<()> {
         self.land(now)?;
         if self.uploads[flow as usize] {
@@ -275,10 +275,10 @@ impl Capture {
         self.put(UPLINK, now, &built, &comment)
     }
 
-    /// Hears that the reply to the echo request that `flow` sent at `sent` reached the server.
+    /// The reply to the echo request that `flow` sent at `sent` reached the server.
     ///
     /// # Errors
-    /// What the disk returned.
+    /// The error of the disk.
     pub fn replied(&mut self, now: Instant, flow: u32, sent: Instant) -> io::Result<()> {
         self.land(now)?;
         let Some(number) = self.echoes.remove(&(flow, sent.as_nanos())) else { return Ok(()) };
@@ -293,11 +293,11 @@ impl Capture {
         self.uplink_id
     }
 
-    /// Writes what is left, with the counts of each interface at `end`, and puts the file in its
+    /// Writes what is left, with the counts of each interface at `end`, and moves the file into
     /// place.
     ///
     /// # Errors
-    /// Names the file when the disk refuses; nothing is left behind then.
+    /// Names the file when it cannot be written; nothing is left behind then.
     pub fn commit(mut self, end: Instant) -> Result<(), ExportError> {
         match self.land(end) {
             Ok(()) => self.file.commit(end),
@@ -306,12 +306,12 @@ impl Capture {
     }
 }
 
-/// True when a packet that is dropped for `reason` was not yet in the queue.
+/// True when a packet dropped for `reason` was not yet in the queue.
 const fn arriving(reason: DropReason) -> bool {
     matches!(reason, DropReason::Overflow | DropReason::AqmEnqueue | DropReason::NoRule)
 }
 
-/// A time in ms, exact to the nanosecond, as comments have it.
+/// A time in ms, exact to the nanosecond, as in comments.
 #[must_use]
 pub fn ms(time: Duration) -> String {
     let ns = time.as_nanos();

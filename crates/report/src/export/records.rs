@@ -1,13 +1,13 @@
-//! Records of single packets and slots, streamed while the run goes on: Parquet, CSV or JSON lines.
+//! Records of single packets and slots, streamed during the run: Parquet, CSV or JSON lines.
 //!
-//! A packet's record is written when the packet has left the chain (delivered or dropped), those
-//! still queued when the run ends come last; so memory holds the packets that wait, one row group
-//! and the records on their way to it, whatever the length of the run. A value that does not exist
-//! is a null, an empty cell, or a key left out; never a zero.
+//! A packet's record is written when the packet has left the chain (delivered or dropped); those
+//! still queued at the end of the run come last. So memory holds the packets in the chain, one row
+//! group and the records on their way to it, whatever the length of the run. A missing value is a
+//! null, an empty cell, or an absent key; never a zero.
 //!
-//! Each file says of itself which schema it has, which version of the program made it, seed, method
-//! and the resolved scenario: Parquet in its key-value metadata, CSV in a first line that starts
-//! with `#`, JSON lines in a first record whose only key is `justfull`.
+//! Each file records its schema, the version of the program, seed, method and the resolved
+//! scenario: Parquet in its key-value metadata, CSV in a first line that starts with `#`, JSON
+//! lines in a first record whose only key is `justfull`.
 
 #[cfg(feature = "parquet")]
 mod cells;

@@ -1,4 +1,4 @@
-//! The runs of a scenario, each with the files that are wanted of it.
+//! Runs a scenario and writes the files requested for each run.
 
 use super::facts::RunFacts;
 use super::outputs::{OutputTap, Outputs};
@@ -10,7 +10,7 @@ use justfull_sim::results::RunResult;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Why runs could not be made.
+/// Why runs failed.
 #[derive(Debug)]
 pub enum RunError {
     /// The scenario is wrong.
@@ -42,8 +42,7 @@ impl From<ExportError> for RunError {
     }
 }
 
-/// Makes the run of `job` and writes `outputs` of it. A run that is cancelled or broken leaves no
-/// files.
+/// Runs `job` and writes its `outputs`. A cancelled or broken run leaves no files.
 fn run_with(
     scenario: &Scenario,
     job: &Job,
@@ -68,7 +67,7 @@ fn run_with(
         }
         return Ok(Some(result));
     }
-    // What it could not write goes with it.
+    // Discards what it could not write.
     drop(tap);
     match Arc::into_inner(failed).and_then(OnceLock::into_inner) {
         Some(failed) => Err(failed.into()),
@@ -76,8 +75,8 @@ fn run_with(
     }
 }
 
-/// The files of each of `jobs`: as they are asked for where there is one, otherwise with the run's
-/// name in each.
+/// The files of each of `jobs`: as requested for a single job, otherwise with the run's name in
+/// each.
 #[must_use]
 pub fn outputs_of(
     outputs: &Outputs,
@@ -98,8 +97,8 @@ pub fn outputs_of(
     jobs.iter().map(|job| outputs.named(&run(job))).collect()
 }
 
-/// Runs a whole scenario, writes the files that `outputs` asks for of each run, in the order of
-/// [`Scenario::jobs`], and gathers the results by points of the sweep. A run that breaks an
+/// Runs a whole scenario, writes the files requested by `outputs` for each run, in the order of
+/// [`Scenario::jobs`], and groups the results by points of the sweep. A run that breaks an
 /// invariant is named instead, and the others go on.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Where a file goes: beside its place until it is whole.
+//! Writes a file beside its final place until it is complete.
 
 use super::disk::{self, Beside, Dir};
 use std::ffi::{OsStr, OsString};
@@ -29,25 +29,25 @@ impl std::error::Error for ExportError {
     }
 }
 
-/// A file that is being written. It stands as `.NAME.RANDOM` beside its place until
-/// [`Sink::commit`] renames it; one that is dropped before is removed, and what stood at `path`
-/// stays. What a killed process left is removed by the next that writes `path`. A link at `path` is
-/// replaced and not followed. A device or a pipe at `path` cannot be renamed over: it is written to
-/// as it is.
+/// A file being written. It is called `.NAME.RANDOM`, beside its final place, until
+/// [`Sink::commit`] renames it. If dropped before that it is removed, and the previous file at
+/// `path` stays. The next process that writes `path` removes what a killed one left. A link at
+/// `path` is replaced, not followed. A device or a pipe at `path` cannot be replaced by a rename:
+/// it is written to directly.
 pub struct Sink {
     out: Option<BufWriter<Disk>>,
     path: PathBuf,
     part: Option<Part>,
 }
 
-/// Where a file stands until it is whole.
+/// Where a file is until it is complete.
 struct Part {
     folder: Dir,
     name: OsString,
     to: OsString,
 }
 
-/// A file that is written by steps of [`disk`].
+/// A file written by steps of [`disk`].
 struct Disk(File);
 
 impl Write for Disk {
@@ -61,10 +61,10 @@ impl Write for Disk {
 }
 
 impl Sink {
-    /// Opens the place of `path`.
+    /// Opens a file for `path`.
     ///
     /// # Errors
-    /// Names the file when a folder is missing or may not be written.
+    /// Names the file when its folder is missing or not writable.
     pub fn create(path: &Path) -> Result<Self, ExportError> {
         let opened = match special(path) {
             Ok(Some(file)) => Ok((file, None)),
@@ -79,10 +79,10 @@ impl Sink {
         })
     }
 
-    /// Writes what is left and puts the file in its place.
+    /// Writes what is left and moves the file into place.
     ///
     /// # Errors
-    /// Names the file when the disk refuses; nothing is left behind then.
+    /// Names the file when it cannot be written; nothing is left behind then.
     pub fn commit(mut self) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
@@ -99,12 +99,11 @@ impl Sink {
         Ok(())
     }
 
-    /// Puts what is on the disk into its place though more should follow. `whole` is given its
-    /// length in bytes and says how many of them are to be kept.
+    /// Moves what is on the disk into place, though it is incomplete. `whole` gets its length in
+    /// bytes and returns how many of them to keep.
     ///
     /// # Errors
-    /// Names the file when the disk refuses that too, or when it is a device; nothing is left
-    /// behind then.
+    /// Names the file when that fails too, or when it is a device; nothing is left behind then.
     pub fn keep(mut self, whole: impl FnOnce(u64) -> u64) -> Result<(), ExportError> {
         let out = self.out.take();
         let attempt = || {
@@ -138,8 +137,8 @@ impl Part {
         loop {
             let part = disk::beside(name);
             let file = folder.create(&part)?;
-            // The lock says that the part is being written, and ends with this process. Where
-            // there are no locks, no part is removed by another.
+            // The lock shows that the part is being written, and ends with this process. Without
+            // locks, other processes remove no parts.
             let swept = matches!(file.try_lock(), Err(TryLockError::WouldBlock))
                 || file.metadata()?.nlink() == 0;
             if !swept {
@@ -151,8 +150,8 @@ impl Part {
     fn commit(&self, file: &File) -> io::Result<()> {
         disk::sync(file)?;
         self.folder.rename_over(&self.name, &self.to)?;
-        // The file is whole and in its place. Without this its name may be lost when the power
-        // fails: no reason to call it lost.
+        // The file is complete and in place. Without this a power failure may lose its name: no
+        // reason to report it as lost.
         let _ = self.folder.sync();
         Ok(())
     }
@@ -165,15 +164,15 @@ fn sweep(folder: &Dir, name: &OsStr) {
     for part in parts {
         let Ok(file) = folder.read(&part) else { continue };
         if file.try_lock().is_ok() {
-            // One that cannot be removed takes room, and does no other harm.
+            // One that cannot be removed takes space but does no other harm.
             let _ = folder.remove_file(&part);
         }
     }
 }
 
-/// Opens what stands at `path` and is to be written to as it is: a device, a pipe, or one of this
-/// process's own files, which `/dev/stdout` names. Links are followed when root or this user made
-/// them: of others they may lead anywhere.
+/// Opens what is at `path` if it must be written to directly: a device, a pipe, or one of this
+/// process's own files, as named by `/dev/stdout`. Follows links made by root or this user; others
+/// might lead anywhere.
 fn special(path: &Path) -> io::Result<Option<File>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     let mut flags = rustix::fs::OFlags::NOFOLLOW;
@@ -209,11 +208,11 @@ impl Write for Sink {
 impl Drop for Sink {
     fn drop(&mut self) {
         if let Some(out) = self.out.take() {
-            // What is still in the buffer belongs to a file that nobody wants.
+            // The rest of the buffer belongs to a file that is no longer wanted.
             drop(out.into_parts());
         }
         if let Some(part) = self.part.take() {
-            // A part that cannot be removed is harmless, and there is nobody left to hear of it.
+            // A part that cannot be removed is harmless, and nobody is left to be told.
             let _ = part
                 .folder
                 .remove_file(&part.name)
@@ -222,10 +221,10 @@ impl Drop for Sink {
     }
 }
 
-/// Writes `path` by `fill`; nothing is left behind on failure.
+/// Writes `path` using `fill`; nothing is left behind on failure.
 ///
 /// # Errors
-/// Names the file when a folder is missing or the disk refuses.
+/// Names the file when its folder is missing or it cannot be written.
 pub fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -310,8 +309,7 @@ mod tests {
         }
     }
 
-    /// F3: what stands under the names that could be foreseen, or at the place itself, is not
-    /// written through.
+    /// F3: nothing is written through links at predictable names or at the place itself.
     #[test]
     fn planted_links_are_replaced_and_not_followed() {
         let folder = tempfile::tempdir().expect("a folder can be made");

@@ -1,9 +1,8 @@
-//! The tables of a comparison as Parquet: the columns and names of the CSV files, with what each
-//! means, the resolved scenario, the command and the program's version in the file's metadata.
+//! The tables of a comparison as Parquet: columns and names of the CSV files; the file's metadata
+//! hold the meanings of columns, the resolved scenario, the command and the program's version.
 //!
-//! Text is UTF-8, yes and no are booleans, a column whose numbers are all whole is INT64 and any
-//! other DOUBLE; what does not exist is a null. Summaries are small: a table is one row group, put
-//! together in memory.
+//! Text is UTF-8, yes and no are booleans, a column of whole numbers is INT64 and any other DOUBLE;
+//! a missing value is a null. Summaries are small: a table is one row group, built in memory.
 
 use super::columns::{Column, Table};
 use super::records::plain;
@@ -83,7 +82,7 @@ fn properties<T: Table>(columns: &[Column<T>], comparison: &Comparison) -> Write
         .build()
 }
 
-/// What a column is stored as.
+/// The storage type of a column.
 fn physical(unit: &str, cells: &[Value]) -> Physical {
     let all = |kind: fn(&Value) -> bool| {
         let mut there = cells.iter().filter(|cell| **cell != Value::Absent).peekable();

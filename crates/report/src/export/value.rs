@@ -1,12 +1,12 @@
-//! Content of a cell of the result files.
+//! Content of a cell in the result files.
 
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// `text` as the content of a CSV cell. Spreadsheets take a cell for a formula when it begins with
-/// one of these characters, whoever chose the name in it: before such a text stands an apostrophe,
-/// by which they take it for text. Numbers stay as they are.
+/// `text` as the content of a CSV cell. Spreadsheets take a cell that begins with one of these
+/// characters for a formula, whoever chose the name in it; an apostrophe before such a text marks
+/// it as text. Numbers are unchanged.
 pub(super) fn csv_text(text: &str) -> Cow<'_, str> {
     let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
     if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number() {
@@ -19,13 +19,13 @@ pub(super) fn csv_text(text: &str) -> Cow<'_, str> {
 /// Content of one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// There is no such value.
+    /// Missing.
     Absent,
     /// Text.
     Text(String),
     /// A whole number.
     Whole(u64),
-    /// A measured number; one that is not finite is written as absent.
+    /// A measured number; one that is not finite is written as missing.
     Real(f64),
     /// Yes or no.
     Flag(bool),
@@ -77,7 +77,7 @@ impl Serialize for Value {
 mod tests {
     use super::*;
 
-    /// F8: a spreadsheet must not calculate what somebody has chosen as a name.
+    /// F8: a spreadsheet must not evaluate a name that somebody chose.
     #[test]
     fn no_cell_is_a_formula() {
         for name in [

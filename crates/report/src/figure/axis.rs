@@ -1,9 +1,9 @@
-//! Axes: their range, their ticks, and where a value stands.
+//! Axes: their range, their ticks, and the position of a value.
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
 
-/// One axis: its range, linear or logarithmic, and where its labels stand.
+/// One axis: its range, linear or logarithmic, and the positions of its labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) label: String,
@@ -47,8 +47,8 @@ impl Axis {
         }
     }
 
-    /// An axis around `values`, none below 0: as [`Self::around`], but values below `floor` are
-    /// taken as `floor`, so that a zero among large values does not force a linear axis.
+    /// An axis around `values`, none below 0. Like [`Self::around`], but values below `floor` count
+    /// as `floor`, so that a zero among large values does not force a linear axis.
     pub(super) fn around_from(label: &str, floor: f64, values: &[f64]) -> Self {
         match extent(values.iter().copied()) {
             Some((lo, hi)) if lo < floor && hi > 10.0 * floor => {
@@ -67,7 +67,7 @@ impl Axis {
         Self { label: label.into(), lo, hi, log: true, ticks, decimals: 0 }
     }
 
-    /// Leaves out labels above `most`, where the axis has room but the quantity has no values.
+    /// Omits labels above `most`, where the axis has room but the quantity has no values.
     pub(super) fn with_ticks_to(mut self, most: f64) -> Self {
         self.ticks.retain(|t| *t <= most + 1e-9);
         self
@@ -78,19 +78,19 @@ impl Axis {
         self.log
     }
 
-    /// No label text: for panels inside a grid, whose neighbours carry it.
+    /// Without label text: for panels inside a grid whose neighbours carry it.
     pub(super) fn unlabelled(mut self) -> Self {
         self.label.clear();
         self
     }
 
-    /// Where `value` stands, in the coordinate that is linear on the canvas; clamped to the axis.
+    /// The position of `value` in the coordinate that is linear on the canvas; clamped to the axis.
     fn place(&self, value: f64) -> f64 {
         let value = value.clamp(self.lo, self.hi);
         if self.log { value.log10() } else { value }
     }
 
-    /// `value` as its tick is labelled.
+    /// The tick label of `value`.
     pub(super) fn tick_text(&self, value: f64) -> String {
         let own = (-(value * 1.000_001).log10().floor()).max(0.0) as usize;
         let decimals = if self.log { own } else { self.decimals };
@@ -126,7 +126,7 @@ fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not far below `rough`.
+/// The smallest of 1, 2 and 5 times a power of ten that is not far below `rough`.
 fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|f| f * power >= rough * 0.7).unwrap_or(10.0);

@@ -31,10 +31,10 @@ fn track(run: &RunResult) -> Option<Track> {
             values.iter().enumerate().map(|(i, v)| ((i as f64 + at) * series.bin_s, v * scale));
         points.filter(|(t, v)| *t <= run.duration_s && v.is_finite()).collect()
     };
-    // A run that ended before its time has bins of which nothing is known.
+    // A run that ended early has bins about which nothing is known.
     let end = (backlog.len() as f64 * series.bin_s).min(run.duration_s);
     let backlog = thin(&timed(backlog, 0.5), MOST_POINTS);
-    // Resource blocks stand on no axis of packets.
+    // Resource blocks do not belong on an axis of packets.
     let blocks = run.cell.unit == "resource_blocks";
     let capacity = if blocks { Vec::new() } else { timed(&series.capacity_per_slot, 0.0) };
     let capacity = thin(&steps(&capacity, series.bin_s), MOST_POINTS);
@@ -53,7 +53,7 @@ fn steps(values: &[(f64, f64)], width: f64) -> Vec<(f64, f64)> {
     corners
 }
 
-/// At most `most` of `points`: of each stretch its lowest and its highest, so that no peak is lost.
+/// At most `most` of `points`: the lowest and highest of each stretch, so that no peak is lost.
 fn thin(points: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if points.len() <= most {
         return points.to_vec();

@@ -1,4 +1,4 @@
-//! How long packets stay in each layer and in all, as cumulative distributions (A21, Figs. 7 to
+//! Time that packets spend in each layer and in total, as cumulative distributions (A21, Figs. 7 to
 //! 10).
 
 use super::Figure;
@@ -12,7 +12,7 @@ use justfull_sim::results::{Distribution, RunResult};
 
 /// Most points of one line.
 const MOST_POINTS: usize = 160;
-/// Where a logarithmic axis starts at the latest, in ms: shorter stays are drawn there.
+/// A logarithmic axis starts here at the latest, in ms; shorter times are drawn there.
 const FLOOR_MS: f64 = 0.1;
 
 /// A panel: its name and one distribution for each method.
@@ -54,7 +54,8 @@ fn places(runs: &[RunResult], subject: Subject) -> Vec<Place> {
         .collect()
 }
 
-/// Logarithmic when the methods' medians and tails lie far apart, down to [`FLOOR_MS`] at least.
+/// Logarithmic when the methods' medians and tails are far apart; reaches down to [`FLOOR_MS`] at
+/// least.
 fn time_axis(place: &Place) -> Axis {
     let at = |p: f64| place.lines.iter().filter_map(move |(_, cdf)| cdf_quantile(cdf, p));
     let tail = at(0.999).fold(0.0, f64::max);

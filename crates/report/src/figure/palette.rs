@@ -1,4 +1,4 @@
-//! One colour and one shape for each method, the same in every figure; of a method that ships, the
+//! One colour and one shape for each method, the same in every figure; for a shipped method, the
 //! same in every report.
 
 use justfull_lab::model::Comparison;
@@ -31,7 +31,7 @@ pub(super) enum Shape {
     Star,
 }
 
-/// Seven shapes to eight colours, so that 56 methods differ in at least one; the star is the
+/// Seven shapes for eight colours, so that 56 methods differ in at least one; the star is the
 /// clairvoyant policy's.
 const SHAPES: [Shape; 7] = [
     Shape::Circle,
@@ -50,8 +50,8 @@ pub(super) struct Look {
     pub(super) shape: Shape,
 }
 
-/// Colour and shape by index of the methods that ship: those of one shipped scenario differ in
-/// colour as far as there are colours.
+/// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
+/// as far as there are enough.
 const SHIPPED: [(&str, usize, usize); 26] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 1),
@@ -94,8 +94,8 @@ impl Palette {
         Self::of_methods(comparison.groups.iter().flat_map(|group| method_names(&group.runs)))
     }
 
-    /// Methods that ship have their own look; each other takes, in order of appearance, the first
-    /// whose colour is free, or else the first that is free.
+    /// Shipped methods have their own look. Each other method takes, in order of appearance, the
+    /// first with a free colour, or else the first free one.
     fn of_methods(methods: impl IntoIterator<Item = String>) -> Self {
         let mut names: Vec<String> = Vec::new();
         for name in methods {

@@ -1,7 +1,7 @@
-//! What all figures are drawn with: a canvas, axes, panels with a frame, marks and a legend.
+//! The drawing tools of all figures: a canvas, axes, panels with a frame, marks and a legend.
 //!
-//! Pictures are 1280 units wide and shown at little more than half that or less: whole coordinates
-//! then look smooth.
+//! Pictures are 1280 units wide and shown at about half that or less, so whole coordinates look
+//! smooth.
 
 use super::axis::Axis;
 use super::palette::{Look, Shape};
@@ -32,13 +32,13 @@ pub(super) const BOUND: RGBColor = RGBColor(0x44, 0x44, 0x44);
 /// The capacity's colour; no method has it.
 pub(super) const CAPACITY: RGBColor = RGBColor(0xc0, 0x00, 0x20);
 const FONT: f64 = 28.0;
-/// Mean width of a character of the font, generously.
+/// Mean width of a character of the font, rounded up.
 const CHARACTER: f64 = 0.56 * FONT;
-/// What plotters divides font sizes by on their way into an SVG.
+/// The factor by which plotters divides font sizes in an SVG.
 const PLOTTERS_FONT: f64 = 1.24;
 const WRITES: &str = "drawing into a string does not fail";
 
-/// A number of rows, panels or steps as a number of the canvas.
+/// A number of rows, panels or steps as a canvas number.
 pub(super) fn count(n: usize) -> i32 {
     i32::try_from(n).expect("a figure has few parts")
 }
@@ -64,8 +64,8 @@ pub(super) fn picture(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
     svg
 }
 
-/// Makes the picture scale with its surroundings, tells its name to screen readers and drops
-/// needless attributes.
+/// Makes the picture scale with its container, gives its name to screen readers and drops needless
+/// attributes.
 pub(super) fn finish(svg: &str, title: &str) -> String {
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let view = svg
@@ -81,7 +81,8 @@ pub(super) fn finish(svg: &str, title: &str) -> String {
     )
 }
 
-/// Lines and polygons as paths with relative steps, which take half the room of lists of points.
+/// Converts lines and polygons to paths with relative steps, which take half the space of lists of
+/// points.
 fn relative(svg: &str) -> String {
     let mut parts = svg.split(" points=\"");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -224,7 +225,7 @@ impl Sheet<'_> {
         self.line(closed, WHITE, 2);
     }
 
-    /// A legend from `top` down, in as many rows as it takes.
+    /// A legend from `top` down, in as many rows as it needs.
     pub(super) fn legend(&self, top: i32, entries: &[(String, Glyph)]) {
         for ((text, glyph), (x, row)) in entries.iter().zip(legend_places(entries)) {
             let y = top + row * LINE + LINE / 2;
@@ -244,7 +245,7 @@ impl Sheet<'_> {
     }
 }
 
-/// What stands before a text in a legend.
+/// The symbol before a text in a legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Glyph {
     Mark(Look),
@@ -256,7 +257,7 @@ pub(super) enum Glyph {
 
 const GLYPH: i32 = 54;
 
-/// Width that `text` takes, rather too much than too little.
+/// Width of `text`, an overestimate rather than an underestimate.
 pub(super) fn text_width(text: &str) -> i32 {
     (text.chars().count() as f64 * CHARACTER) as i32
 }
@@ -292,8 +293,7 @@ pub(super) struct Panel<'a, 'b> {
 }
 
 impl<'a, 'b> Panel<'a, 'b> {
-    /// A panel in the rectangle from `corner` of `size`, with its axes drawn and `title` above the
-    /// frame.
+    /// A panel with corner `corner` and size `size`; draws its axes, and `title` above the frame.
     pub(super) fn new(
         sheet: &'a Sheet<'b>,
         corner: Pixel,
@@ -330,7 +330,7 @@ impl<'a, 'b> Panel<'a, 'b> {
         Self { sheet, x, y, across, down }
     }
 
-    /// Where the point stands on the sheet; outside the axes, on the frame.
+    /// The position of a point on the sheet; points outside the axes lie on the frame.
     pub(super) fn at(&self, x: f64, y: f64) -> Pixel {
         let across = self.x.map(&x, (self.across.start, self.across.end - 1));
         (across, self.y.map(&y, (self.down.end - 1, self.down.start)))

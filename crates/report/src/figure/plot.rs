@@ -24,7 +24,7 @@ fn axis(frame: &Frame, (label, scale): &(String, Scale), value: fn(&(f64, f64)) 
     }
 }
 
-/// At most [`MOST_POINTS`] of `points`, evenly by number, the last among them.
+/// At most [`MOST_POINTS`] of `points`, evenly by index, including the last.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let step = points.len().div_ceil(MOST_POINTS).max(1);
     let keep = |i: usize| i.is_multiple_of(step) || i + 1 == points.len();

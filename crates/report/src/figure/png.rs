@@ -1,7 +1,7 @@
-//! Figures as PNG, for media that show no SVG.
+//! Figures as PNG, for media without SVG.
 //!
-//! Text is drawn in DejaVu Sans, which is part of the program: a machine without fonts gives the
-//! same picture as any other.
+//! Text is drawn in DejaVu Sans, which is built in: a machine without fonts gives the same picture
+//! as any other.
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};

@@ -13,7 +13,7 @@ use justfull_sim::results::SliceResult;
 struct Row {
     name: String,
     slice: usize,
-    /// Least value, quartiles, greatest value: the mean of each over runs.
+    /// Minimum, quartiles, maximum: the mean of each over runs.
     five: [f64; 5],
 }
 
@@ -53,10 +53,10 @@ fn rows_of(group: &Group, rows: &mut Vec<Row>) {
     }
 }
 
-/// One box for each slice at each point of the sweep; none where slices lend nothing.
+/// One box for each slice at each point of the sweep; none if slices do not lend.
 pub(super) fn quantum_boxes(family: &Family<'_>, number: usize) -> Option<Figure> {
     const ROW: i32 = 62;
-    /// Room that a panel leaves for the labels of its vertical axis, which this one does not have.
+    /// Space that a panel leaves for the labels of its vertical axis; this one has none.
     const AXIS: i32 = 112;
     let mut rows = Vec::new();
     family.groups.iter().for_each(|(_, group)| rows_of(group, &mut rows));

@@ -1,4 +1,4 @@
-//! Mean delay against utilisation, and against the queue that packets found: one point for each
+//! Mean delay against utilisation, and against the queue that packets met: one point for each
 //! method and point of the sweep (T20, Figs. 5, 7, 8, 10, 11).
 
 use super::axis::Axis;
@@ -33,21 +33,22 @@ fn points(groups: &[GroupSummary], x: Metric) -> Vec<Point> {
     groups.iter().enumerate().flat_map(of_group).collect()
 }
 
-/// Radius of a mark: it grows along the sweep.
+/// Radius of a mark, growing along the sweep.
 fn radius(step: usize, steps: usize) -> i32 {
     if steps < 2 { 13 } else { 9 + count(8 * step / (steps - 1)) }
 }
 
-/// Where a logarithmic axis of packets starts: shorter queues are drawn there.
+/// Start of a logarithmic axis of packets; shorter queues are drawn there.
 const FLOOR_PACKETS: f64 = 0.1;
 
-/// Greatest value that `metric` can have: an interval is not drawn beyond it.
+/// Maximum possible value of `metric`: intervals are not drawn beyond it.
 fn most(metric: Metric) -> f64 {
     if metric == Metric::Utilisation { 1.0 } else { f64::INFINITY }
 }
 
 /// What an axis must show of `values`: the means, the upper ends of their intervals up to `most`,
-/// and the lower ends as far as half the mean, so that one wild interval does not squeeze all else.
+/// and the lower ends down to half the mean, so that one wild interval does not squeeze everything
+/// else.
 fn ends(values: impl Iterator<Item = Summary>, most: f64) -> Vec<f64> {
     values.flat_map(|s| [s.mean, s.low().max(s.mean * 0.5), s.high().min(most)]).collect()
 }
@@ -168,7 +169,7 @@ fn seeds_behind(points: &[Point]) -> String {
     format!("Each point is the mean over n = {seeds}{bars}")
 }
 
-/// Mean delay against utilisation, the two goods that policies trade.
+/// Mean delay against utilisation, the two goals that policies trade.
 pub(super) fn delay_against_utilisation(
     family: &Family<'_>,
     number: usize,

@@ -1,4 +1,4 @@
-//! The rate of traces over time and how it is distributed.
+//! The rate of traces over time, and its distribution.
 
 use super::Figure;
 use super::axis::Axis;
@@ -7,13 +7,13 @@ use super::panel::{Glyph, LINE, Panel, WIDTH, legend_height, picture};
 use justfull_base::{ConfigError, Duration};
 use justfull_trace::Timeline;
 
-/// Most points of a line: more than there are columns on the page.
+/// Most points of a line: more than the page has columns.
 const MOST_POINTS: u64 = 1000;
 /// Most traces of a figure, each with a colour of its own.
 const MOST_TRACES: usize = 8;
 
-/// Rate over time and its cumulative distribution, a line for each of `traces` by name, in bins of
-/// length `bin`, or longer ones where a line would have more than a thousand points.
+/// Rate over time and its cumulative distribution, one line for each of `traces`, in bins of length
+/// `bin`, or longer ones if a line would have more than a thousand points.
 ///
 /// # Errors
 /// When there is no trace, more than eight, or `bin` is zero or above 1 h.

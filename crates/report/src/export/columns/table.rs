@@ -1,5 +1,4 @@
-//! The tables of the result files: what their columns say of themselves, and what their rows are
-//! made from.
+//! The tables of the result files: descriptions of their columns, and the data for their rows.
 
 use crate::export::value::Value;
 use justfull_lab::model::Group;
@@ -7,7 +6,7 @@ use justfull_sim::results::{EntityResult, FlowResult, RunResult};
 
 /// A table of the result files.
 pub trait Table {
-    /// What one row is made from.
+    /// The data for one row.
     type Row<'a>;
 }
 
@@ -41,7 +40,7 @@ impl Table for Entities {
 
 /// One column of a table.
 pub struct Column<T: Table> {
-    /// Name, ending in the unit and, for one number of a distribution, in which.
+    /// Name, ending in the unit and, for one number of a distribution, in which number it is.
     pub name: &'static str,
     /// Unit or type.
     pub unit: &'static str,

@@ -1,9 +1,9 @@
-//! Columns of the files beside `runs.csv`.
+//! Columns of the files other than `runs.csv`.
 
 use super::table::{Cdfs, Column, Entities, SeriesOverTime, SeriesPoint};
 use crate::export::value::Value;
 
-/// One number of a bin, absent when the series is shorter.
+/// One number of a bin; absent if the series is shorter.
 fn bin(row: &SeriesPoint<'_>, values: &[f64]) -> Value {
     Value::real(values.get(row.bin).copied())
 }

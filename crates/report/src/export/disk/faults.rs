@@ -1,4 +1,4 @@
-//! Steps that fail, for tests: the k-th of a thread, once or from then on.
+//! Failing steps for tests: the k-th step of a thread, once or from then on.
 
 use std::cell::RefCell;
 use std::io;
@@ -19,9 +19,9 @@ pub(crate) enum Step {
 /// How steps fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// This step fails, the others do not.
+    /// Only this step fails.
     Once(usize),
-    /// This step and all after it fail: the process was killed before it.
+    /// This step and all later ones fail: the process was killed before it.
     From(usize),
 }
 
@@ -30,9 +30,9 @@ pub(crate) enum Fault {
 pub(crate) struct Plan {
     /// What fails.
     pub(crate) fault: Option<Fault>,
-    /// Most bytes that one write takes.
+    /// Most bytes accepted by one write.
     pub(crate) short: Option<usize>,
-    /// Names cannot be exchanged, as on file systems that do not know how.
+    /// Names cannot be exchanged, as on file systems without this operation.
     pub(crate) no_exchange: bool,
 }
 
@@ -47,7 +47,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Makes `work` under `plan`; returns its result, the steps that were made, and whether one failed.
+/// Runs `work` under `plan`. Returns its result, the steps taken, and whether one failed.
 pub(crate) fn under<R>(plan: Plan, work: impl FnOnce() -> R) -> (R, Vec<Step>, bool) {
     STATE.set(State { plan, ..State::default() });
     let result = work();
@@ -55,7 +55,7 @@ pub(crate) fn under<R>(plan: Plan, work: impl FnOnce() -> R) -> (R, Vec<Step>, b
     (result, state.steps, state.failed)
 }
 
-/// Counts a step and fails when it is to fail.
+/// Counts a step, and fails if the plan says so.
 pub(crate) fn before(step: Step) -> io::Result<()> {
     STATE.with_borrow_mut(|state| {
         let k = state.steps.len();
@@ -76,7 +76,7 @@ pub(crate) fn before(step: Step) -> io::Result<()> {
     })
 }
 
-/// What of `bytes` a write takes.
+/// The part of `bytes` that a write accepts.
 pub(crate) fn room(bytes: &[u8]) -> io::Result<&[u8]> {
     before(Step::Write)?;
     let most = STATE.with_borrow(|state| state.plan.short).unwrap_or(usize::MAX);

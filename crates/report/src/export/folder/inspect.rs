@@ -1,4 +1,4 @@
-//! What a folder holds: `justfull check DIR`, and what a new run may replace.
+//! What a folder holds: for `justfull check DIR`, and to decide what a new run may replace.
 
 use super::super::disk::{Beside, Dir};
 use super::lock::Lock;
@@ -10,19 +10,19 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Names of a list that are told; the others are counted.
+/// Number of names listed; the others are counted.
 const TOLD: usize = 3;
 
-/// What a folder is.
+/// The state of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// There is nothing in it.
     Empty,
-    /// Every file of one run, as it was written, and nothing else.
+    /// Every file of one run, unchanged, and nothing else.
     Complete(Box<Manifest>),
-    /// Files of the run are missing, the others are as they were written.
+    /// Some of the run's files are missing; the others are unchanged.
     Incomplete {
-        /// The manifest; without one the run was killed while it wrote.
+        /// The manifest; without one the run was killed while writing.
         manifest: Option<Box<Manifest>>,
         /// What is missing, in words.
         why: String,
@@ -34,12 +34,12 @@ pub enum State {
         /// Which, in words.
         why: String,
     },
-    /// Its manifest cannot be read, or is of a later version.
+    /// Its manifest cannot be read, or has a later version.
     Unreadable {
         /// Why, in words.
         why: String,
     },
-    /// Results of a version that wrote no manifest.
+    /// Results of a version without manifests.
     Older,
     /// No results of this program.
     Other {
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// What is in `folder` against what its manifest says.
+    /// Compares the content of `folder` with its manifest.
     fn against(folder: &Dir, manifest: Manifest) -> io::Result<Self> {
         let mut missing = manifest.missing.clone();
         let mut changed = Vec::new();
@@ -106,7 +106,7 @@ impl State {
         })
     }
 
-    /// The manifest, where there is one.
+    /// The manifest, if there is one.
     #[must_use]
     pub fn manifest(&self) -> Option<&Manifest> {
         match self {
@@ -145,7 +145,7 @@ impl State {
     }
 }
 
-/// A run in words.
+/// The run of `manifest`, in words.
 pub(super) fn of(manifest: &Manifest) -> String {
     format!(
         "run {} ({}, {})",
@@ -155,20 +155,20 @@ pub(super) fn of(manifest: &Manifest) -> String {
     )
 }
 
-/// The first few of `names`, and how many others there are.
+/// The first few of `names`, and how many more there are.
 fn told(names: &[String]) -> String {
     let (first, others) = names.split_at(names.len().min(TOLD));
-    // Whoever made the folder chose them: no name may steer a terminal.
+    // Whoever made the folder chose the names: none may control a terminal.
     let first: Vec<String> = first.iter().map(|name| name.escape_debug().to_string()).collect();
     let others =
         if others.is_empty() { String::new() } else { format!(" and {} others", others.len()) };
     format!("{}{others}", first.join(", "))
 }
 
-/// What stands at the path of an entry.
+/// What is at the path of an entry.
 enum Contents {
     Missing,
-    /// No regular file, or of another size.
+    /// Not a regular file, or of another size.
     Different,
     Sha256(String),
 }
@@ -202,7 +202,7 @@ fn contents(folder: &Dir, path: &Path, bytes: u64) -> io::Result<Contents> {
     }
 }
 
-/// What may be in each folder, by the path of the folder.
+/// What may be in each folder, by the folder's path.
 fn expected(manifest: &Manifest) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut expected = BTreeMap::from([("", BTreeSet::from([MANIFEST]))]);
     for entry in &manifest.files {
@@ -216,7 +216,7 @@ fn expected(manifest: &Manifest) -> BTreeMap<&str, BTreeSet<&str>> {
     expected
 }
 
-/// Collects what is in `folder`, whose path is `at`, and is not expected there.
+/// Collects unexpected entries of `folder`, whose path is `at`.
 fn foreign_files(
     folder: &Dir,
     at: &str,
@@ -241,18 +241,18 @@ fn foreign_files(
     Ok(())
 }
 
-/// What `justfull check` finds at a place of results.
+/// What `justfull check` finds at a results folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// What is in the folder; none if there is no folder.
     pub state: Option<State>,
-    /// A process writes it now.
+    /// A process is writing it now.
     pub in_use: bool,
     /// What killed runs left beside it: name and state.
     pub leftovers: Vec<(String, State)>,
 }
 
-/// Looks at the results at `path` and at what stands beside them.
+/// Inspects the results at `path` and what is beside them.
 ///
 /// # Errors
 /// They cannot be read.
@@ -267,14 +267,14 @@ pub fn inspect(path: &Path) -> io::Result<Inspection> {
         Some(_) => Some(State::of(&parent, name)?),
         None => None,
     };
-    // One that goes while we look belongs to a run that goes on.
+    // One that disappears meanwhile belongs to a run in progress.
     let state_of =
         |left: OsString| Some((left.display().to_string(), State::of(&parent, &left).ok()?));
     let leftovers = leftovers(&parent, name)?.into_iter().filter_map(state_of).collect();
     Ok(Inspection { state, in_use: Lock::is_held(&parent, name), leftovers })
 }
 
-/// Folders that runs for `name` have left in `parent`, or are writing, in order of their names.
+/// Folders in `parent` that runs for `name` have left or are writing, in order of their names.
 pub(super) fn leftovers(parent: &Dir, name: &OsStr) -> io::Result<Vec<OsString>> {
     let mut found = parent.names()?;
     found.retain(|left| {

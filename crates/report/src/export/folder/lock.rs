@@ -1,8 +1,8 @@
-//! `.NAME.lock`: who writes the folder `NAME`.
+//! `.NAME.lock`: shows who writes the folder `NAME`.
 //!
 //! The lock is the kernel's (`flock`) and ends with its process, however that ends. The file beside
-//! the folder only carries it: it is removed with the lock, and one that a killed process left is
-//! no lock.
+//! the folder only carries it: it is removed with the lock, and one left by a killed process is no
+//! lock.
 
 use super::super::disk::Dir;
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Time between two attempts.
 const STEP: Duration = Duration::from_millis(25);
 
-/// Held until it is dropped.
+/// Held until dropped.
 pub(super) struct Lock {
     file: File,
     name: OsString,
@@ -29,15 +29,15 @@ pub(super) fn file_name(name: &OsStr) -> OsString {
     file
 }
 
-/// The name whose lock file `file` is, if it is one.
+/// The name that `file` is the lock file of, if it is one.
 pub(super) fn of(file: &OsStr) -> Option<&OsStr> {
     let name = file.as_bytes().strip_prefix(b".")?.strip_suffix(b".lock")?;
     (!name.is_empty()).then(|| OsStr::from_bytes(name))
 }
 
 impl Lock {
-    /// Takes the lock of `name` in `folder`; none if another holds it for `patience` and longer.
-    /// `waits` is told once when it is held at first.
+    /// Takes the lock of `name` in `folder`; none if another holds it for `patience` or longer.
+    /// `waits` is called once if it is held at first.
     pub(super) fn take(
         folder: &Dir,
         name: &OsStr,
@@ -45,7 +45,7 @@ impl Lock {
         waits: &mut dyn FnMut(),
     ) -> io::Result<Option<Self>> {
         let name = file_name(name);
-        // Attempts are counted, not timed: a machine that stalls shortens nobody's patience.
+        // Counts attempts instead of time, so that a stalled machine does not shorten the wait.
         let attempts = patience.as_millis() / STEP.as_millis();
         for attempt in 0..=attempts {
             if let Some(lock) = Self::attempt(folder, &name)? {
@@ -69,8 +69,8 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(what)) => return Err(what),
             }
-            // Its last holder may have removed the file between our opening and our locking it:
-            // then it is nobody's lock.
+            // Its last holder may have removed the file between our open and our lock; then it is
+            // nobody's lock.
             let (ours, there) = (file.metadata()?, folder.look(name)?);
             if there.is_some_and(|there| (there.st_dev, there.st_ino) == (ours.dev(), ours.ino())) {
                 return Ok(Some(Self { file, name: name.to_owned() }));
@@ -78,14 +78,14 @@ impl Lock {
         }
     }
 
-    /// Removes the file, then lets go.
+    /// Removes the file, then releases the lock.
     pub(super) fn release(self, folder: &Dir) {
         // A file that cannot be removed is no lock once nobody holds it.
         let _ = folder.remove_file(&self.name).or_else(|_| folder.remove_file(&self.name));
         drop(self.file);
     }
 
-    /// Whether a process holds the lock of `name`.
+    /// True when a process holds the lock of `name`.
     pub(super) fn is_held(folder: &Dir, name: &OsStr) -> bool {
         let Ok(file) = folder.read(&file_name(name)) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

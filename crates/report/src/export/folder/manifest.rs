@@ -1,4 +1,4 @@
-//! `manifest.json`: what a folder of results is of, and what is in it.
+//! `manifest.json`: the origin of a results folder, and its content.
 
 use super::super::disk::Dir;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,19 @@ use std::path::{Component, Path};
 /// Name of the manifest in its folder.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Version of the layout of a folder: of the manifest and of where files stand. That of what is in
-/// the files is [`SCHEMA`](crate::export::SCHEMA).
+/// Version of the folder's layout: the manifest and the places of files. The version of the files'
+/// content is [`SCHEMA`](crate::export::SCHEMA).
 pub const FORMAT: u32 = 1;
 
-/// Largest manifest that is read; that of the demonstration has 30 kB.
+/// Largest manifest accepted; that of the demonstration has 30 kB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What results are of. Results replace those of the same subject without a question.
+/// The subject of results. Results of the same subject are replaced without asking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// The subcommand: `run`, `demo`, `reproduce`, `validate` or `live`.
     pub kind: String,
-    /// Names of the scenarios, or of what stands in their place: a paper, a TCP control.
+    /// Names of the scenarios, or of a paper or a TCP control.
     pub scenario: String,
 }
 
@@ -31,11 +31,11 @@ pub struct Subject {
 pub struct Origin {
     /// The command line.
     pub command: String,
-    /// Version of the program, with the commit that it was built from where that is known.
+    /// Version of the program, with the commit it was built from if known.
     pub version: String,
-    /// Seeds of all runs, rising.
+    /// Seeds of all runs, ascending.
     pub seeds: Vec<u64>,
-    /// The resolved scenario as TOML; empty where a command has none of its own.
+    /// The resolved scenario as TOML; empty if a command has none of its own.
     pub scenario_toml: String,
 }
 
@@ -50,7 +50,7 @@ pub struct Entry {
     pub sha256: String,
 }
 
-/// The contents of `manifest.json`, which is written last.
+/// The content of `manifest.json`, which is written last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT`] of the program that wrote it.
@@ -63,10 +63,9 @@ pub struct Manifest {
     /// How they were made.
     #[serde(flatten)]
     pub origin: Origin,
-    /// Every file but the manifest itself, in the order of writing.
+    /// Every file except the manifest itself, in the order of writing.
     pub files: Vec<Entry>,
-    /// Paths of the files that the disk did not take; of a live run only, since it cannot be made
-    /// again.
+    /// Paths of the files that did not fit the disk; only for live runs, which cannot be repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -84,7 +83,7 @@ impl Manifest {
     /// Reads the manifest of `folder`; none if there is none.
     ///
     /// # Errors
-    /// In words: it cannot be read, or is not one.
+    /// In words: it cannot be read, or is not a manifest.
     pub(super) fn read(folder: &Dir) -> Result<Option<Self>, String> {
         let name = OsStr::new(MANIFEST);
         let found = folder.look(name).map_err(|e| e.to_string())?;
@@ -112,8 +111,8 @@ impl Manifest {
         manifest.sound().map(|()| Some(manifest))
     }
 
-    /// A manifest may come from anyone: it names files in its folder only, each once, and its
-    /// identity is that of its contents.
+    /// A manifest is untrusted: it must name files in its folder only, each once, and its identity
+    /// must match its content.
     fn sound(&self) -> Result<(), String> {
         if self.run != identity(&self.subject, &self.origin) {
             return Err("its run is not the one that it describes".into());
@@ -130,7 +129,7 @@ impl Manifest {
     }
 }
 
-/// Whether `path` is one or more plain names joined by `/`, and not the manifest's.
+/// True when `path` is one or more plain names joined by `/`, and not the manifest's.
 fn is_inside(path: &str) -> bool {
     let plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     plain && path != MANIFEST && path.split('/').all(|part| !part.is_empty() && part != ".")

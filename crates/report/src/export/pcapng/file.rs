@@ -1,5 +1,5 @@
 //! The blocks of a pcapng file: a section with its interfaces, packets with a comment each, and
-//! counts at the end.
+//! statistics at the end.
 
 use crate::export::facts::Provenance;
 use crate::export::sink::{ExportError, Sink};
@@ -25,10 +25,10 @@ const IF_TSRESOL: u16 = 9;
 const ISB_IFRECV: u16 = 4;
 const ISB_IFDROP: u16 = 5;
 
-/// Longest value of an option, kept below what its 16-bit length can say.
+/// Longest value of an option; below the limit of its 16-bit length.
 const LONGEST_OPTION: usize = 60_000;
 
-/// One block that is being put together.
+/// A block under construction.
 #[derive(Default)]
 struct Block {
     bytes: Vec<u8>,
@@ -49,7 +49,7 @@ impl Block {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// `bytes`, filled up with zeros to a multiple of four.
+    /// `bytes`, padded with zeros to a multiple of four.
     fn padded(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
@@ -67,7 +67,7 @@ impl Block {
         self.u32(at.as_nanos() as u32);
     }
 
-    /// Ends the options and the block, and puts its length in both places.
+    /// Ends the options and the block, and fills in both of its length fields.
     fn end(&mut self, options: bool) -> &[u8] {
         if options {
             self.u32(0);
@@ -79,31 +79,30 @@ impl Block {
     }
 }
 
-/// A part of a packet, with its whole length.
+/// The captured part of a packet, with its full length.
 #[derive(Clone, Copy)]
 pub struct Kept<'a> {
-    /// Its first bytes, at most the file's length of a snapshot.
+    /// Its first bytes, up to the file's snapshot length.
     pub bytes: &'a [u8],
-    /// Length of the whole.
+    /// Full length.
     pub original: u32,
 }
 
-/// How far what has been handed to a [`Sink`] may be ahead of the disk, in bytes: more than its
-/// buffer.
+/// How far the data handed to a [`Sink`] may be ahead of the disk, in bytes: more than its buffer.
 const AHEAD: u64 = 1 << 18;
 
-/// A capture of raw IP packets (LINKTYPE_RAW) that is being written.
+/// A capture of raw IP packets (LINKTYPE_RAW) being written.
 pub struct PacketFile {
     sink: Sink,
     block: Block,
-    /// Where the last blocks end, in bytes from the start of the file.
+    /// Where the latest blocks end, in bytes from the start of the file.
     ends: VecDeque<u64>,
     /// Packets written and packets dropped, by interface.
     counts: Vec<(u64, u64)>,
 }
 
 impl PacketFile {
-    /// Opens `path` for what `provenance` describes. Each of `interfaces` has a name and a
+    /// Opens `path` for the data described by `provenance`. Each of `interfaces` has a name and a
     /// description; packets are cut at `snaplen`.
     ///
     /// # Errors
@@ -138,7 +137,7 @@ impl PacketFile {
         block.u32(BYTE_ORDER_MAGIC);
         block.u16(1);
         block.u16(0);
-        // The length of the section is not known.
+        // The length of the section is unknown.
         block.u32(u32::MAX);
         block.u32(u32::MAX);
         for (key, value) in provenance.pairs() {
@@ -164,10 +163,10 @@ impl PacketFile {
         Ok(())
     }
 
-    /// Writes a packet that was seen at `interface` at `at`.
+    /// Writes a packet seen at `interface` at `at`.
     ///
     /// # Errors
-    /// What the disk returned.
+    /// The error of the disk.
     ///
     /// # Panics
     /// When there is no such interface.
@@ -190,7 +189,7 @@ impl PacketFile {
         self.write()
     }
 
-    /// Writes the block that has been put together.
+    /// Writes the block under construction.
     fn write(&mut self) -> io::Result<()> {
         let bytes = self.block.end(true);
         let end = self.ends.back().map_or(0, |end| end + bytes.len() as u64);
@@ -209,16 +208,16 @@ impl PacketFile {
         self.counts[interface].1 += packets;
     }
 
-    /// The error of the file for what the disk answered.
+    /// The file's error for the disk's error `what`.
     #[must_use]
     pub fn failed(&self, what: io::Error) -> ExportError {
         self.sink.error(what)
     }
 
-    /// Writes the counts of each interface at `end`, and puts the file in its place.
+    /// Writes the counts of each interface at `end`, and moves the file into place.
     ///
     /// # Errors
-    /// Names the file when the disk refuses; nothing is left behind then.
+    /// Names the file when it cannot be written; nothing is left behind then.
     pub fn commit(mut self, end: Instant) -> Result<(), ExportError> {
         match self.statistics(end) {
             Ok(()) => self.sink.commit(),
@@ -226,11 +225,11 @@ impl PacketFile {
         }
     }
 
-    /// As [`PacketFile::commit`], for what cannot be captured again: when the disk refuses, the
-    /// blocks that it took whole stay.
+    /// Like [`PacketFile::commit`], for data that cannot be captured again: if writing fails, the
+    /// complete blocks on the disk stay.
     ///
     /// # Errors
-    /// Names the file when the disk refuses, and says whether something stays.
+    /// Names the file when it cannot be written, and says whether something stays.
     pub fn commit_or_keep(mut self, end: Instant) -> Result<(), ExportError> {
         match self.statistics(end).and_then(|()| self.sink.flush()) {
             Ok(()) => self.sink.commit(),
@@ -238,8 +237,8 @@ impl PacketFile {
         }
     }
 
-    /// Ends the file after the last block that is whole on the disk, which answered `what` to more.
-    /// Returns that as the file's error.
+    /// Ends the file after the last complete block on the disk, which failed with `what`. Returns
+    /// that as the file's error.
     #[must_use]
     pub fn keep(self, what: io::Error) -> ExportError {
         let Self { sink, ends, .. } = self;

@@ -5,7 +5,7 @@ use justfull_base::{Dscp, Ecn, Instant, Packet};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{Ack, Segment};
 
-/// Bytes of a packet that are kept: all headers with three SACK blocks, and little of the payload.
+/// Captured bytes of a packet: all headers with three SACK blocks, and little of the payload.
 pub const SNAPLEN: u32 = 96;
 
 /// What a packet from the server carries.
@@ -13,7 +13,7 @@ pub const SNAPLEN: u32 = 96;
 pub(super) enum Content<'a> {
     Tcp(&'a Segment),
     Udp,
-    /// An echo request of this number.
+    /// An echo request with this sequence number.
     Echo(u16),
 }
 
@@ -39,15 +39,15 @@ const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
 const OPTION_TIMESTAMPS: u8 = 8;
 
-/// Sequence number of a stream's first byte: a SYN with number 0 came before it.
+/// Sequence number of a stream's first byte, as after a SYN with number 0.
 const FIRST: u64 = 1;
-/// The server's own window, in which the UE sends nothing.
+/// The server's own window; the UE sends nothing in it.
 const SERVER_WINDOW: u16 = u16::MAX;
-/// Shift of the window of acknowledgements (RFC 7323 section 2): no handshake in the file tells it,
-/// so a reader shows the window in units of 128 bytes.
+/// Shift of the window of acknowledgements (RFC 7323 section 2). Without a handshake in the file a
+/// reader shows the window in units of 128 bytes.
 const WINDOW_SHIFT: u32 = 7;
 
-/// The part of a packet that is kept, and its whole length.
+/// The captured part of a packet, and its full length.
 pub(super) struct Built {
     bytes: [u8; MOST],
     kept: usize,
@@ -59,7 +59,7 @@ impl Built {
         &self.bytes[..self.kept]
     }
 
-    /// `headers` and zeros up to `original` bytes, or as many as are kept.
+    /// `headers` and zeros up to `original` bytes, or as many as are captured.
     fn new(headers: &[u8], original: u32) -> Self {
         let mut bytes = [0; MOST];
         let known = headers.len().min(MOST);
@@ -136,7 +136,7 @@ impl Addressed {
         Built::new(&headers[..IPV4_BYTES + used], packet.size)
     }
 
-    /// The reply to echo request `number`, `size` bytes long; `id` is that of its IP header.
+    /// The reply to echo request `number`, `size` bytes long, with `id` in its IP header.
     pub(super) fn reply(&self, number: u16, size: u32, id: u16) -> Built {
         let mut headers = [0; IPV4_BYTES + ICMP_BYTES];
         let (ip, rest) = headers.split_at_mut(IPV4_BYTES);
@@ -145,7 +145,7 @@ impl Addressed {
         Built::new(&headers, size)
     }
 
-    /// An acknowledgement from the UE to the server; `id` is that of its IP header.
+    /// An acknowledgement from the UE to the server, with `id` in its IP header.
     pub(super) fn acknowledgement(&self, now: Instant, ack: &Ack, id: u16) -> Built {
         let blocks = ack.sack_blocks();
         let sack = if blocks.is_empty() { 0 } else { 4 + 8 * blocks.len() };
@@ -212,7 +212,7 @@ fn ipv4_header(
     seal_ipv4(ip);
 }
 
-/// Puts the checksum of an IPv4 header into it.
+/// Fills in the checksum of an IPv4 header.
 fn seal_ipv4(ip: &mut [u8]) {
     put16(ip, 10, 0);
     let sum = checksum(words(ip));
@@ -228,7 +228,7 @@ fn echo(icmp: &mut [u8], kind: u8, identifier: u16, number: u16) {
     put16(icmp, 2, sum);
 }
 
-/// All of a TCP header but options and checksum; numbers are taken modulo 2^32.
+/// All of a TCP header except options and checksum; numbers are taken modulo 2^32.
 fn tcp_header(
     tcp: &mut [u8],
     ports: [u16; 2],
@@ -254,12 +254,12 @@ fn timestamps(options: &mut [u8], value: Instant, echo: Instant) {
     put32(options, 8, us(echo));
 }
 
-/// Puts the checksum over pseudo-header, `header` and a payload of zeros, which adds nothing, at
-/// `at`.
+/// Fills in at `at` the checksum over pseudo-header, `header` and a payload of zeros, which adds
+/// nothing.
 fn seal(header: &mut [u8], at: usize, length: usize, from: [u8; 4], to: [u8; 4], protocol: u8) {
     let pseudo = words(&from) + words(&to) + u32::from(protocol) + length as u32;
     let sum = checksum(pseudo + words(header));
-    // RFC 768: a sum of zero is sent as all ones, because zero says that there is none.
+    // RFC 768: a sum of zero is sent as all ones, because zero means no checksum.
     let sum = if protocol == PROTOCOL_UDP && sum == 0 { u16::MAX } else { sum };
     put16(header, at, sum);
 }

@@ -1,38 +1,37 @@
-//! The cells of one column of a row group, in the form that Parquet's encoders take.
+//! The cells of one column of a row group, in the form required by Parquet's encoders.
 
-/// The values that are there, one after another.
+/// The existing values, one after another.
 pub(super) enum Values {
     /// 32 bits.
     Four(Vec<i32>),
     /// 64 bits.
     Eight(Vec<i64>),
-    /// Numbers of names.
+    /// Indexes of names.
     Names(Vec<u32>),
     /// The same number in every row, of 64 bits.
     Same(i64),
-    /// The column's one name in every row, or no name in any.
+    /// The column's only name in every row, or no name in any.
     SameName,
 }
 
-/// What is kept of one column until its row group is written.
+/// The data of one column until its row group is written.
 pub(super) struct Cells {
     pub(super) values: Values,
-    /// For each row whether it has a value: Parquet's definition levels, 1 and 0. None where every
-    /// row has one.
+    /// Whether each row has a value: Parquet's definition levels, 1 and 0. None if every row has
+    /// one.
     pub(super) levels: Option<Vec<i16>>,
 }
 
-/// A value of a record that can be kept.
+/// A type of value that a cell can hold.
 pub(super) trait Cell: Copy {
-    /// Adds what `read` finds in `rows`.
+    /// Appends what `read` finds in `rows`.
     fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>);
 }
 
 impl Cell for u64 {
     fn append<R>(cells: &mut Cells, rows: &[R], read: impl Fn(&R) -> Option<Self>) {
         match &mut cells.values {
-            // The width of a column is chosen so that its values fit; a reader takes the bits as
-            // unsigned.
+            // The width of a column fits its values; a reader interprets the bits as unsigned.
             Values::Four(to) => {
                 put(to, &mut cells.levels, rows, |r| read(r).map(|n| (n as u32).cast_signed()))
             }
@@ -63,7 +62,7 @@ impl Cell for u32 {
     }
 }
 
-/// Adds what `read` finds in `rows`, without a branch for each cell.
+/// Appends what `read` finds in `rows`, without a branch per cell.
 fn put<R, T: Copy + Default>(
     to: &mut Vec<T>,
     levels: &mut Option<Vec<i16>>,
@@ -86,17 +85,17 @@ fn put<R, T: Copy + Default>(
 }
 
 impl Cells {
-    /// No rows yet of a column whose values are as `values`; `optional` if rows may lack one.
+    /// An empty column of the kind of `values`; `optional` if rows may lack a value.
     pub(super) fn new(values: Values, optional: bool) -> Self {
         Self { values, levels: optional.then(Vec::new) }
     }
 
-    /// Adds what `read` finds in `rows`.
+    /// Appends what `read` finds in `rows`.
     pub(super) fn append<R, T: Cell>(&mut self, rows: &[R], read: impl Fn(&R) -> Option<T>) {
         T::append(self, rows, read);
     }
 
-    /// Forgets all and keeps the room.
+    /// Empties it but keeps its memory.
     pub(super) fn clear(&mut self) {
         match &mut self.values {
             Values::Four(values) => values.clear(),

@@ -1,4 +1,4 @@
-//! What the columns of packet and slot records are called, mean and hold.
+//! Names, meanings and content of the columns of packet and slot records.
 
 #[cfg(feature = "parquet")]
 use super::cells::Cells;
@@ -7,7 +7,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::{DropReason, Layer};
 use std::fmt;
 
-/// How wide a whole number is in Parquet; both are signed there, because few readers know others.
+/// Width of a whole number in Parquet; both are signed there, because few readers support others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// 32 bits.
@@ -16,17 +16,17 @@ pub enum Width {
     Eight,
 }
 
-/// Where the content of a column comes from.
+/// The source of a column's content.
 pub enum Read<R> {
     /// A whole number, or none.
     Whole(Width, fn(&R) -> Option<u64>),
-    /// A number in a list of names, or none.
+    /// An index in a list of names, or none.
     Name(Names, fn(&R) -> Option<u32>),
-    /// The same in every record of a run.
+    /// The same value in every record of a run.
     Run(Fact),
 }
 
-/// What all records of a run share, so that the tables of several runs can be put together.
+/// What all records of a run share, so that the tables of several runs can be concatenated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// Name of the method.
@@ -38,7 +38,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Its text in the run of `provenance`; none where there is no such thing.
+    /// Its text in the run of `provenance`; none if it does not exist.
     pub(super) fn text(self, provenance: &Provenance) -> Option<String> {
         match self {
             Self::Method => Some(provenance.method.clone()),
@@ -61,7 +61,7 @@ pub enum Names {
     Reasons,
 }
 
-/// The names that a column may hold, by number; `classes` are those of the run.
+/// The names that a column may hold, by index; `classes` are those of the run.
 #[must_use]
 pub fn names_of(names: Names, classes: &[String]) -> Vec<String> {
     let owned = |list: &[&str]| list.iter().map(|name| (*name).to_string()).collect();
@@ -81,12 +81,12 @@ pub struct RecordColumn<R> {
     pub unit: &'static str,
     /// What it holds, one sentence.
     pub meaning: &'static str,
-    /// A record may lack it.
+    /// True when a record may lack it.
     pub optional: bool,
     /// Its content in one record.
     pub read: Read<R>,
-    /// Adds its content in many records: `read` in a loop of its own, so that the call is not made
-    /// for each cell.
+    /// Appends its content for many records: `read` inside a loop, so that it is not called
+    /// through a pointer for each cell.
     #[cfg(feature = "parquet")]
     pub(super) append: fn(&[R], &mut Cells),
 }
@@ -124,8 +124,8 @@ impl fmt::Debug for Stamp {
     }
 }
 
-/// What became of one packet. Instants are in ns of simulated time. Kept small: as many are kept as
-/// packets wait.
+/// The fate of one packet. Instants are in ns of simulated time. Kept small: there is one for each
+/// packet in the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketRecord {
     /// Number in order of entry.
@@ -152,7 +152,7 @@ pub struct PacketRecord {
     pub left_sdap: Stamp,
     /// The pull that took the last byte.
     pub left_rlc: Stamp,
-    /// Left the chain: it was delivered, or dropped.
+    /// Left the chain: delivered, or dropped.
     pub ended: Stamp,
     /// Where and why it was dropped.
     pub dropped: Option<(Layer, DropReason)>,
@@ -163,13 +163,13 @@ pub struct PacketRecord {
 const _: () = assert!(size_of::<PacketRecord>() == 72, "a record is nine words");
 
 impl PacketRecord {
-    /// The pull that took the last byte of a packet that was delivered.
+    /// The pull that took the last byte, for a delivered packet.
     #[must_use]
     pub fn delivered(&self) -> Option<u64> {
         self.left_rlc.get().filter(|_| self.dropped.is_none() && self.ended != Stamp::NONE)
     }
 
-    /// From that pull until the UE had the packet, the air's own delay left out.
+    /// From that pull until the UE had the packet, without the air's own delay.
     #[must_use]
     pub fn on_air(&self) -> Option<u64> {
         Some(self.ended.get()? - self.delivered()?)
@@ -181,7 +181,7 @@ impl PacketRecord {
 pub struct SlotRecord {
     /// The pull, in ns of simulated time.
     pub time: u64,
-    /// What the next two count.
+    /// The unit of the next two fields.
     pub unit: SlotUnit,
     /// What the cell could have carried.
     pub capacity: u64,

@@ -1,4 +1,4 @@
-//! A file of records of one kind in one of the formats.
+//! A file of records of one kind, in one of the formats.
 
 use super::columns::{Read, RecordColumn, names_of};
 #[cfg(feature = "parquet")]
@@ -12,14 +12,14 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Records that are handed to the writer at once.
+/// Records handed to the writer at once.
 const BLOCK: usize = 1 << 10;
 
-/// Blocks that may wait for the writer: what a run makes while a row group is encoded, so that
-/// neither waits for the other.
+/// Blocks that may wait for the writer: as many as a run makes while a row group is encoded, so
+/// that neither waits for the other.
 const WAITING: usize = 64;
 
-/// Form of a file of records.
+/// Format of a file of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Apache Parquet, in row groups, compressed by Snappy; with the feature `parquet`.
@@ -32,7 +32,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The formats with their names, which are the endings of their files.
+    /// The formats with their names, which are also their file extensions.
     pub const ALL: &'static [(Self, &'static str)] = &[
         #[cfg(feature = "parquet")]
         (Self::Parquet, "parquet"),
@@ -40,7 +40,7 @@ impl Format {
         (Self::JsonLines, "jsonl"),
     ];
 
-    /// The format that the ending of `path` names; `ndjson` is another name for JSON lines.
+    /// The format for the extension of `path`; `ndjson` is another name for JSON lines.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -56,28 +56,28 @@ enum Form {
     JsonLines(Sink),
 }
 
-/// The end of a file of records of kind `R` that does the work.
+/// The worker end of a file of records of kind `R`.
 struct Writer<R: 'static> {
     form: Form,
     columns: &'static [RecordColumn<R>],
-    /// Names by column; of a fact of the run its text alone; empty for whole numbers and what does
-    /// not exist.
+    /// Names by column; only the text for a fact of the run; empty for whole numbers and missing
+    /// values.
     names: Vec<Vec<String>>,
 }
 
-/// What the run tells the writer. A channel that is closed without `Finish` belongs to a file that
-/// nobody wants.
+/// Messages from the run to the writer. A channel closed without `Finish` belongs to a file that is
+/// no longer wanted.
 enum Message<R> {
     Block(Vec<R>),
     Finish,
 }
 
-/// A file of records of kind `R` that is being written, by a thread of its own: encoding takes
-/// about as long as the run that makes the records. What is written does not depend on when.
+/// A file of records of kind `R`, written by a separate thread: encoding takes about as long as the
+/// run that makes the records. Timing does not affect the content.
 pub struct RecordFile<R: 'static> {
     block: Vec<R>,
     to_writer: Option<SyncSender<Message<R>>>,
-    /// Blocks that were written, for use again.
+    /// Written blocks, for reuse.
     emptied: Receiver<Vec<R>>,
     writer: Option<JoinHandle<io::Result<Option<Sink>>>>,
 }
@@ -115,8 +115,8 @@ impl<R> Writer<R> {
         Ok(Self { form, columns, names })
     }
 
-    /// Writes what comes until it is told to finish; the sink of the whole file then, none when
-    /// nobody wants it any more.
+    /// Writes blocks until told to finish. Returns the sink of the complete file, or none if it is
+    /// no longer wanted.
     fn run(
         mut self,
         blocks: &Receiver<Message<R>>,
@@ -137,7 +137,7 @@ impl<R> Writer<R> {
                 Form::JsonLines(sink) => text::json_rows(sink, self.columns, &self.names, &block)?,
             }
             block.clear();
-            // A run that is over needs no more blocks.
+            // A finished run needs no more blocks.
             let _ = emptied.send(block);
         }
         Ok(None)
@@ -172,8 +172,8 @@ impl<R: Send> RecordFile<R> {
     /// Adds a record.
     ///
     /// # Errors
-    /// What the disk returned, perhaps to a record before this one: records are kept for a while
-    /// before they are written.
+    /// The error of the disk, perhaps for an earlier record: records are buffered before they are
+    /// written.
     #[inline]
     pub fn push(&mut self, record: R) -> io::Result<()> {
         self.block.push(record);
@@ -192,7 +192,7 @@ impl<R: Send> RecordFile<R> {
         if told { Ok(()) } else { self.join().map(drop) }
     }
 
-    /// What the writer ended with.
+    /// The writer's result.
     fn join(&mut self) -> io::Result<Option<Sink>> {
         self.to_writer = None;
         match self.writer.take().map(JoinHandle::join) {
@@ -202,10 +202,10 @@ impl<R: Send> RecordFile<R> {
         }
     }
 
-    /// Writes what is left and puts the file in its place.
+    /// Writes what is left and moves the file into place.
     ///
     /// # Errors
-    /// Names the file when the disk refuses; nothing is left behind then.
+    /// Names the file when it cannot be written; nothing is left behind then.
     pub fn commit(mut self, path: &Path) -> Result<(), ExportError> {
         let written =
             self.hand_on().and_then(|()| self.tell(Message::Finish)).and_then(|()| self.join());
@@ -220,8 +220,7 @@ impl<R> Drop for RecordFile<R> {
     fn drop(&mut self) {
         self.to_writer = None;
         if let Some(writer) = self.writer.take() {
-            // The half of a file is gone when its writer is; how that went interests nobody any
-            // more.
+            // The partial file goes with its writer, and its result no longer matters.
             let _ = writer.join();
         }
     }

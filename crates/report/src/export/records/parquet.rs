@@ -1,8 +1,8 @@
 //! Records as Apache Parquet (format version 2, github.com/apache/parquet-format).
 //!
-//! Instants and counters rise or repeat, so whole numbers are delta-encoded; names go through a
-//! dictionary. Snappy is on top: a quarter of the time of stronger codes, and every reader knows
-//! it.
+//! Instants and counters rise or repeat, so whole numbers are delta-encoded; names use a
+//! dictionary. Snappy compresses the result: it takes a quarter of the time of stronger codecs, and
+//! every reader supports it.
 
 use super::cells::{Cells, Values};
 use super::columns::{Fact, Read, RecordColumn, Width};
@@ -18,23 +18,23 @@ use parquet::schema::types::{ColumnPath, Type};
 use std::io;
 use std::sync::Arc;
 
-/// Rows of a row group: their cells are in memory until it is written.
+/// Rows of a row group; its cells are in memory until it is written.
 const GROUP: usize = 1 << 17;
 
-/// Names that are handed to the encoder at once.
+/// Names handed to the encoder at once.
 const NAMES: usize = 1 << 10;
 
-/// A Parquet file that is being written.
+/// A Parquet file being written.
 pub(super) struct Writer {
     file: SerializedFileWriter<Sink>,
-    /// By column, those of the row group that is being filled.
+    /// By column, the cells of the current row group.
     cells: Vec<Cells>,
     /// Names by column.
     names: Vec<Vec<ByteArray>>,
     rows: usize,
 }
 
-/// The disk's own words, where the error is the disk's.
+/// The disk's own message, if the error is the disk's.
 pub(in crate::export) fn plain(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
@@ -83,7 +83,7 @@ fn properties<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> Writer
         let named = matches!(column.read, Read::Name(..) | Read::Run(Fact::Method | Fact::Point));
         properties = properties.set_column_dictionary_enabled(path.clone(), named);
         if named {
-            // Least and greatest name say nothing, and cost a comparison for each row.
+            // Minimum and maximum of names carry no information, and cost a comparison per row.
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         } else {
             properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
@@ -92,7 +92,7 @@ fn properties<R>(columns: &[RecordColumn<R>], provenance: &Provenance) -> Writer
     properties.build()
 }
 
-/// The cells of `column` before the first row, in the run with `seed`.
+/// The empty cells of `column`, in the run with `seed`.
 fn empty<R>(column: &RecordColumn<R>, seed: u64) -> Cells {
     let values = match column.read {
         Read::Whole(Width::Four, _) => Values::Four(Vec::new()),
@@ -167,7 +167,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the last row group and the footer, and gives the sink back.
+    /// Writes the last row group and the footer, and returns the sink.
     pub(super) fn finish(mut self) -> io::Result<Sink> {
         if self.rows > 0 {
             self.write_group()?;
@@ -176,8 +176,8 @@ impl Writer {
     }
 }
 
-/// Writes the names that `numbers` stand for, a few at a time: the encoder takes each as an object
-/// of 32 bytes.
+/// Writes the names for `numbers`, a few at a time: the encoder takes each as an object of 32
+/// bytes.
 fn put_names(
     writer: &mut SerializedColumnWriter<'_>,
     mut numbers: &[u32],
@@ -213,8 +213,7 @@ fn put_same(
     Ok(rows)
 }
 
-/// Writes `name` into each of `rows` of a column that may be `optional`, or nothing where there is
-/// no name.
+/// Writes `name` into each of `rows` of a column that may be `optional`, or nothing without a name.
 fn put_same_name(
     writer: &mut SerializedColumnWriter<'_>,
     (name, optional): (Option<&ByteArray>, bool),

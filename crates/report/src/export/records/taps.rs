@@ -1,26 +1,26 @@
-//! From the events of a run to its records.
+//! Converts the events of a run to its records.
 
 use super::columns::{PacketRecord, SlotRecord, Stamp};
 use crate::export::facts::{RunFacts, SlotUnit};
 use justfull_base::{DropReason, Event, Instant, Layer, Packet};
 use std::collections::VecDeque;
 
-/// In the ring of places: no record waits under that number.
+/// In the ring of places: no record is waiting under this number.
 const NONE: u32 = u32::MAX;
 
-/// Follows every packet through the chain. Holds the records of the packets that wait, no others,
-/// and four bytes for each packet number from the oldest that waits to the newest: numbers rise by
-/// one, so that a ring finds a record without a search.
+/// Follows every packet through the chain. Holds records only for packets in the chain, and four
+/// bytes for each packet number from the oldest of them to the newest: numbers rise by one, so a
+/// ring finds a record without a search.
 pub struct PacketTap {
-    /// Number of the packet that the ring begins with.
+    /// Number of the packet at the start of the ring.
     first: u64,
-    /// Place of each packet's record, by number.
+    /// Slot of each packet's record, by packet number.
     places: VecDeque<u32>,
     records: Vec<PacketRecord>,
     free: Vec<u32>,
     /// Class and bearer by flow.
     flows: Vec<(u32, u8)>,
-    /// What leaves the RLC may still be lost on the air.
+    /// True when packets may be lost after the RLC.
     by_air: bool,
 }
 
@@ -54,8 +54,8 @@ impl PacketTap {
         }
     }
 
-    /// The record of `packet`, which is in `layer` or about to enter it; a UPF that lets all pass
-    /// tells nothing.
+    /// The record of `packet`, which is in `layer` or about to enter it; a UPF that passes
+    /// everything emits no events.
     fn record(&mut self, packet: &Packet, layer: Layer, matched: bool) -> &mut PacketRecord {
         if self.places.is_empty() {
             self.first = packet.id;
@@ -88,7 +88,7 @@ impl PacketTap {
         }
     }
 
-    /// The record of `packet`, which has left the chain; its place is free for the next.
+    /// The record of `packet`, which has left the chain; its slot is free for the next.
     fn take(&mut self, packet: &Packet) -> Option<&PacketRecord> {
         let place =
             std::mem::replace(self.places.get_mut((packet.id - self.first) as usize)?, NONE);
@@ -100,7 +100,7 @@ impl PacketTap {
         self.records.get(place as usize)
     }
 
-    /// Hears `event`; the record of the packet that it took out of the chain.
+    /// Handles `event`. Returns the record of the packet that it took out of the chain.
     pub fn hear(&mut self, now: Instant, event: &Event) -> Option<&PacketRecord> {
         let at = Stamp::at(now.as_nanos());
         match event {
@@ -134,13 +134,13 @@ impl PacketTap {
         }
     }
 
-    /// `packet` is delivered at `now`; its record.
+    /// `packet` is delivered at `now`; returns its record.
     pub fn end(&mut self, now: Instant, packet: &Packet) -> Option<&PacketRecord> {
         self.record(packet, Layer::Rlc, true).ended = Stamp::at(now.as_nanos());
         self.take(packet)
     }
 
-    /// The records of the packets that still wait, in order of entry.
+    /// The records of the packets still in the chain, in order of entry.
     pub fn rest(self) -> impl Iterator<Item = PacketRecord> {
         let Self { places, records, .. } = self;
         places.into_iter().filter(|place| *place != NONE).map(move |place| records[place as usize])
@@ -166,7 +166,7 @@ impl SlotTap {
         self.bytes[layer as usize] -= u64::from(packet.size);
     }
 
-    /// Hears `event`; its record when it is a slot.
+    /// Handles `event`. Returns its record if it is a slot.
     pub fn hear(&mut self, now: Instant, event: &Event) -> Option<SlotRecord> {
         match event {
             Event::Enqueued { layer, packet, .. } => {
@@ -184,8 +184,8 @@ impl SlotTap {
                     unit: self.unit,
                     capacity: *capacity,
                     used: *used,
-                    // The RLC's own count is of before the pull, and of the bytes of a cut SDU only
-                    // what is left.
+                    // The RLC's own count is from before the pull, and includes only the rest of a
+                    // cut SDU.
                     packets: [self.packets[0], self.packets[1], *rlc_packets],
                     bytes: [self.bytes[0], self.bytes[1], *rlc_bytes],
                 });

@@ -6,7 +6,7 @@ use crate::export::value::csv_text;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What a text file says of itself.
+/// The header of a text file.
 #[derive(Serialize)]
 struct Header<'a> {
     justfull: Inner<'a>,
@@ -53,7 +53,7 @@ pub(super) fn json_header<R>(
     writeln!(out, "{}", header(columns, provenance)?)
 }
 
-/// `text` as a cell, quoted where RFC 4180 asks for it.
+/// `text` as a cell, quoted if RFC 4180 requires it.
 fn quoted(text: &str) -> String {
     let text = csv_text(text).into_owned();
     if text.contains([',', '"', '\n', '\r']) {
