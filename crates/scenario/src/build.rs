@@ -2,7 +2,9 @@
 
 use super::Job;
 use super::error::{Locator, ScenarioError};
-use super::file::{ChannelFile, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile};
+use super::file::{
+    ChannelFile, ChannelSource, Direction, FlowFile, ScenarioFile, TcpFile, UdpFile, UeFile,
+};
 use super::trace_channel;
 use justfull_base::Duration;
 use justfull_base::packet::Protocol;
@@ -307,20 +309,16 @@ fn channel(
     field: &str,
     locator: &Locator,
 ) -> Result<ChannelConfig, ScenarioError> {
-    Ok(match file {
-        ChannelFile::Constant(c) => ChannelConfig::Constant(c.clone()),
-        ChannelFile::Pattern(c) => ChannelConfig::Pattern(c.clone()),
-        ChannelFile::Rows(c) => ChannelConfig::Rows(c.clone()),
-        ChannelFile::CqiRows(c) => ChannelConfig::CqiRows(c.clone()),
-        ChannelFile::Markov(c) => ChannelConfig::Markov(c.clone()),
-        ChannelFile::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
+    Ok(match file.source() {
+        ChannelSource::Here(channel) => channel,
+        ChannelSource::Trace(t) => ChannelConfig::Rows(trace_channel::rows(
             t,
             slot,
             traces,
             &format!("{field}.file"),
             locator,
         )?),
-        ChannelFile::CqiTrace(t) => {
+        ChannelSource::CqiTrace(t) => {
             let format = Format::Cqi { missing: t.missing };
             let field = format!("{field}.file");
             let Values::Cqi(cqi) =
@@ -331,9 +329,7 @@ fn channel(
             };
             ChannelConfig::CqiRows(CqiRowsConfig { cqi, ..t.quality.clone() })
         }
-        ChannelFile::Mcs(c) => ChannelConfig::Mcs(c.clone()),
-        ChannelFile::Umi(c) => ChannelConfig::Umi(c.clone()),
-        ChannelFile::McsTrace(t) => {
+        ChannelSource::McsTrace(t) => {
             ChannelConfig::Mcs(trace_channel::mcs(t, traces, &format!("{field}.file"), locator)?)
         }
     })

@@ -7,8 +7,8 @@ use super::method::Settings;
 use super::sweep::SweepFile;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
-    AtEnd, CapacityUnit, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig, PatternConfig,
-    RowLength, RowsConfig, UmiConfig,
+    AtEnd, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, MarkovConfig, McsConfig,
+    PatternConfig, RowLength, RowsConfig, UmiConfig,
 };
 use justfull_ran::{
     MacConfig, PacketDetectionRule, PdcpConfig, QosFlowConfig, RlcConfig, SdapConfig, TieOrder,
@@ -151,21 +151,56 @@ table! {
     }
 }
 
-kinds_config! {
-    serde;
-    /// What a cell, or one UE, can carry.
-    #[derive(Clone, Debug, PartialEq)]
-    pub enum ChannelFile(docs::channels());
+/// A channel of a scenario: the kinds of the stack, and those that a file fills.
+macro_rules! channels {
+    ($($name:literal $Variant:ident = $Settings:ty;)+) => {
+        kinds_config! {
+            serde;
+            /// What a cell, or one UE, can carry.
+            #[derive(Clone, Debug, PartialEq)]
+            pub enum ChannelFile(docs::channels());
+            $($name $Variant = $Settings;)+
+            "trace" Trace = TraceFile;
+            "cqi_trace" CqiTrace = CqiTraceFile;
+            "mcs_trace" McsTrace = McsTraceFile;
+        }
+
+        impl ChannelFile {
+            /// Where the channel of the stack comes from.
+            pub(crate) fn source(&self) -> ChannelSource<'_> {
+                match self {
+                    $(Self::$Variant(config) => {
+                        ChannelSource::Here(ChannelConfig::$Variant(config.clone()))
+                    })+
+                    Self::Trace(file) => ChannelSource::Trace(file),
+                    Self::CqiTrace(file) => ChannelSource::CqiTrace(file),
+                    Self::McsTrace(file) => ChannelSource::McsTrace(file),
+                }
+            }
+        }
+    };
+}
+
+/// Where a channel of the stack comes from.
+pub(crate) enum ChannelSource<'a> {
+    /// It stands in the scenario.
+    Here(ChannelConfig),
+    /// Its rows come from a file of capacities.
+    Trace(&'a TraceFile),
+    /// From one of channel qualities.
+    CqiTrace(&'a CqiTraceFile),
+    /// From one of packets, as MCSs.
+    McsTrace(&'a McsTraceFile),
+}
+
+channels! {
     "constant" Constant = ConstantConfig;
     "pattern" Pattern = PatternConfig;
     "rows" Rows = RowsConfig;
     "cqi_rows" CqiRows = CqiRowsConfig;
     "markov" Markov = MarkovConfig;
-    "trace" Trace = TraceFile;
-    "cqi_trace" CqiTrace = CqiTraceFile;
     "mcs" Mcs = McsConfig;
     "umi" Umi = UmiConfig;
-    "mcs_trace" McsTrace = McsTraceFile;
 }
 
 table! {

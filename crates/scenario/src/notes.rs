@@ -1,7 +1,7 @@
 //! What can be said of a scenario before a run: settings that are sound and have no effect.
 
 use super::error::Locator;
-use super::file::{ChannelFile, ScenarioFile};
+use super::file::{ChannelFile, ChannelSource, ScenarioFile};
 use super::resolve::Resolved;
 use super::unread::{self, Unread};
 use super::{Scenario, ScenarioError};
@@ -99,19 +99,13 @@ fn channel_unit(file: &ScenarioFile) -> Option<String> {
     ))
 }
 
-/// The unit that `channel` names; none for the kinds that name none.
+/// The unit that `channel` names; bytes, or none, for the kinds that name none.
 fn unit(channel: &ChannelFile) -> Option<CapacityUnit> {
-    match channel {
-        ChannelFile::Constant(c) => Some(c.unit),
-        ChannelFile::Rows(c) => Some(c.unit),
-        ChannelFile::CqiRows(c) => Some(c.unit),
-        ChannelFile::Markov(c) => Some(c.unit),
-        ChannelFile::Trace(c) => Some(c.unit),
-        ChannelFile::CqiTrace(c) => Some(c.quality.unit),
-        ChannelFile::Pattern(_)
-        | ChannelFile::Mcs(_)
-        | ChannelFile::McsTrace(_)
-        | ChannelFile::Umi(_) => None,
+    match channel.source() {
+        ChannelSource::Here(channel) => Some(channel.unit()),
+        ChannelSource::Trace(c) => Some(c.unit),
+        ChannelSource::CqiTrace(c) => Some(c.quality.unit),
+        ChannelSource::McsTrace(_) => None,
     }
 }
 
