@@ -88,6 +88,10 @@ pub enum Metric {
     /// Mean time from the pull of the last byte until the UE had the packet, of the subject flows,
     /// in ms.
     ToUe,
+    /// Mean time that the bulk flows wait in a proxy that splits them, in ms.
+    Residence,
+    /// Mean time from the server to the UE of the bulk flows that a proxy splits, in ms.
+    ServerToUe,
     /// Median of the round-trip time of the bulk flow where it is longest, in ms.
     RttP50,
     /// 95th percentile of that round-trip time, in ms.
@@ -121,7 +125,7 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 49] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -157,6 +161,8 @@ impl Metric {
         Self::QuantumMedianDistance,
         Self::QuantumMost,
         Self::ToUe,
+        Self::Residence,
+        Self::ServerToUe,
         Self::RttP50,
         Self::RttP95,
         Self::RttP99,
@@ -226,6 +232,8 @@ impl Metric {
             Self::QuantumMedianDistance => "quantum_rbs_p50_distance",
             Self::QuantumMost => "quantum_rbs_most",
             Self::ToUe => "to_ue_ms_mean",
+            Self::Residence => "proxy_residence_ms_mean",
+            Self::ServerToUe => "server_to_ue_ms_mean",
             Self::RttP50 => "rtt_ms_p50",
             Self::RttP95 => "rtt_ms_p95",
             Self::RttP99 => "rtt_ms_p99",
@@ -269,6 +277,8 @@ impl Metric {
             | Self::Within50
             | Self::ToUe => Scope::Subject,
             Self::Jain
+            | Self::Residence
+            | Self::ServerToUe
             | Self::Goodput
             | Self::Rtt
             | Self::RttP50
@@ -370,6 +380,12 @@ impl Metric {
             Self::Within4 => within(flows, 3),
             Self::Within50 => within(flows, 4),
             Self::ToUe => weighted(each(), |f| mean_of(&f.to_ue)),
+            Self::Residence => {
+                weighted(each(), |f| f.proxy.as_ref().map_or((0, 0.0), |p| mean_of(&p.residence)))
+            }
+            Self::ServerToUe => weighted(each(), |f| {
+                f.proxy.as_ref().map_or((0, 0.0), |p| mean_of(&p.server_to_ue))
+            }),
             Self::RttP50 => worst_rtt(flows, |d| d.p50_ms),
             Self::RttP95 => worst_rtt(flows, |d| d.p95_ms),
             Self::RttP99 => worst_rtt(flows, |d| d.p99_ms),

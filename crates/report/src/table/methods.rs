@@ -46,6 +46,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::PingRttLeast
         | Metric::Unused
         | Metric::ToUe
+        | Metric::Residence
+        | Metric::ServerToUe
         | Metric::Mos
         | Metric::ReportRate
         | Metric::ReportShare
@@ -58,7 +60,7 @@ const fn decimals(metric: Metric) -> usize {
 
 /// Columns of the table of methods, the most telling first: the metric, its name, and whether the
 /// interval is shown.
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 15] = [
     (Metric::DelayMean, "delay\nmean", true),
     (Metric::DelayP95, "delay\np95", false),
     (Metric::DelayP99, "delay\np99", false),
@@ -66,6 +68,8 @@ const COLUMNS: [Column; 13] = [
     (Metric::Goodput, "goodput", true),
     (Metric::Drops, "drops", false),
     (Metric::Rtt, "RTT\nmean", false),
+    (Metric::Residence, "in the\nproxy", false),
+    (Metric::ServerToUe, "server\nto UE", false),
     (Metric::PingRtt, "ping\nRTT", true),
     (Metric::Mos, "MOS", true),
     (Metric::FrameP95, "frame\np95", false),

@@ -40,6 +40,8 @@ impl Metric {
             Self::QuantumMedianDistance => "distance of the quantum's median from 0",
             Self::QuantumMost => "most blocks lent or borrowed",
             Self::ToUe => "mean time from the last byte's pull to the UE",
+            Self::Residence => "mean wait in the proxy",
+            Self::ServerToUe => "mean time from the server to the UE",
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
             Self::RttP50 => "median of the round-trip time",
@@ -73,6 +75,8 @@ impl Metric {
             | Self::PingRtt
             | Self::PingRttLeast
             | Self::ToUe
+            | Self::Residence
+            | Self::ServerToUe
             | Self::FrameP95
             | Self::RttP50
             | Self::RttP95
@@ -195,6 +199,14 @@ impl Metric {
             Self::ToUe => {
                 "From the pull of the last byte until the UE had the packet whole and in order: \
                  air, HARQ, reassembly; mean over packets."
+            }
+            Self::Residence => {
+                "From a segment being in order at the proxy that splits the bulk flows until it \
+                 left for the UE; mean over segments."
+            }
+            Self::ServerToUe => {
+                "From the server's sending of a segment until the UE has it, of the bulk flows \
+                 that a proxy splits; mean over segments."
             }
             Self::RttP50 => {
                 "Half of the bulk senders' samples were no longer; with several flows, the worst of them."
