@@ -29,6 +29,7 @@ use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::node::Node;
 use crate::receivers::Receivers;
+use crate::results::ReportsResult;
 use crate::route::Route;
 use crate::senders::Senders;
 use crate::tap::Listener;
@@ -289,6 +290,11 @@ impl Proxy {
     /// Tells the server of flow `i` of its window, where that is news.
     fn tell_server(&mut self, now: Instant, i: u32) {
         tell(now, i, self.flows[i as usize].mss, &mut self.receivers, &mut self.wan);
+    }
+
+    /// What the cell has reported; nothing where no control asks.
+    pub(crate) fn reports(&self) -> ReportsResult {
+        self.steering.as_ref().map(Steering::reports).unwrap_or_default()
     }
 
     /// Retransmissions and timeouts of server legs, by flow of packets.

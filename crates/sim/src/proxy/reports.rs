@@ -18,6 +18,8 @@ pub(crate) struct ReportChannel {
     arrivals: BinaryHeap<Reverse<(Instant, u64, u64)>>,
     reports: Arena<(u32, RanReport)>,
     made: u64,
+    /// Those that were sent, whether or not they arrive.
+    sent: u64,
 }
 
 impl ReportChannel {
@@ -32,6 +34,7 @@ impl ReportChannel {
             arrivals: BinaryHeap::new(),
             reports: Arena::new(0),
             made: 0,
+            sent: 0,
         }
     }
 
@@ -54,13 +57,22 @@ impl ReportChannel {
     pub(crate) fn send(&mut self, now: Instant, ue: u32, report: &RanReport) {
         // Each takes as many draws, so that a loss moves no later one's delay.
         let (lost, late) = (self.rng.chance(self.config.loss), self.rng.unit());
-        if lost || self.config.stops.iter().any(|stop| stop.covers(now)) {
+        if self.config.stops.iter().any(|stop| stop.covers(now)) {
+            return;
+        }
+        self.sent += 1;
+        if lost {
             return;
         }
         let at = now + self.config.delay + self.config.jitter.scaled(late);
         let handle = self.reports.put((ue, claimed(report, self.config.factor)));
         self.arrivals.push(Reverse((at, self.made, handle)));
         self.made += 1;
+    }
+
+    /// Reports that were sent, those that got lost among them.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// A report that has arrived by `now`, with its UE.
@@ -116,17 +128,19 @@ mod tests {
     fn run(config: &ReportConfig, seconds: u64) -> Vec<(Instant, Instant)> {
         let mut channel = ReportChannel::new(config, 1);
         let end = Instant::ZERO + Duration::from_secs(seconds);
-        let mut arrived = Vec::new();
+        let (mut arrived, mut sent) = (Vec::new(), 0);
         while channel.next() <= end {
             let now = channel.next();
             if channel.asks(now) {
                 (0..2).for_each(|ue| channel.send(now, ue, &report(now)));
+                sent += 2 * u64::from(!config.stops.iter().any(|stop| stop.covers(now)));
             }
             while let Some((ue, report)) = channel.receive(now) {
                 assert!(ue < 2);
                 arrived.push((report.at, now));
             }
         }
+        assert_eq!(channel.sent(), sent, "those that get lost count");
         arrived
     }
 

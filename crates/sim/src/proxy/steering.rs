@@ -5,6 +5,7 @@
 
 use super::config::ReportConfig;
 use super::reports::ReportChannel;
+use crate::results::ReportsResult;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_ran::Stack;
 use justfull_rapid::{
@@ -97,6 +98,12 @@ impl Steering {
             bounded,
             broken: None,
         })
+    }
+
+    /// What the cell has reported.
+    pub(crate) fn reports(&self) -> ReportsResult {
+        let ues = self.ues.iter().flatten().count() as u32;
+        ReportsResult { ues, sent: self.reports.sent() }
     }
 
     /// The next flow, which starts at `start`.

@@ -6,7 +6,7 @@ use crate::invariants::{Carried, Evidence, TcpBytes};
 use crate::monitor::Sent;
 use crate::receivers::TcpReceiver;
 use crate::recorder::conservation;
-use crate::results::{ReportsResult, RunResult};
+use crate::results::RunResult;
 use crate::senders::TcpSender;
 use crate::tap::Listener;
 use justfull_base::Instant;
@@ -41,7 +41,7 @@ impl<T: Listener> World<T> {
             uplink: self.links.uplink.finish(),
             cell: recorder.cell(self.cell.stack.slot_unit()),
             together: recorder.together(),
-            reports: ReportsResult::default(),
+            reports: self.proxy.as_ref().map(|proxy| proxy.reports()).unwrap_or_default(),
             slices: recorder.slices(&self.plan.shares),
             series: recorder.series(),
             conservation: conservation(&self.cell.stack.conserved()),
