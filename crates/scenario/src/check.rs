@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a scenario before its first run.
+//! Finds everything that can be wrong with a scenario before its first run.
 
 use super::error::{Locator, ScenarioError};
 use super::file::{self, ScenarioFile};
@@ -15,12 +15,12 @@ use toml::Value;
 const MOST_RUNS: u32 = 100_000;
 /// Mistakes after which the search ends.
 const MOST_MISTAKES: usize = 100;
-/// Methods that a message about a setting shows.
+/// Methods that a message about a setting lists.
 const SHOWN: usize = 3;
 
 impl Scenario {
-    /// Looks for all that is wrong with `text`, which stands in `file`: under each method, under
-    /// each variant unless one is asked for, and with each switch.
+    /// Finds everything that is wrong with `text`, the content of `file`: under each method, under
+    /// each variant unless one is given, and with each switch.
     ///
     /// # Errors
     /// Each mistake once, in the order of the file, at most a hundred.
@@ -33,10 +33,10 @@ impl Scenario {
         let mut found = Findings::new(MOST_MISTAKES);
         let scenario = Self::found(text, file, data_dir, overrides, &mut found);
         if let Some(scenario) = &scenario {
-            // Full is as good as done.
+            // A full list also ends the search.
             let _ = scenario.find_alternatives(&mut found);
         }
-        // Where they stand in the file; what stands nowhere in it comes last.
+        // In the order of the file; mistakes without a place in it come last.
         found.errors.sort_by_key(|error| (error.at.is_none(), error.at));
         match scenario.filter(|_| found.errors.is_empty()) {
             Some(scenario) => Ok(scenario),
@@ -44,8 +44,8 @@ impl Scenario {
         }
     }
 
-    /// Looks for what is wrong with what was asked for. Every method must be known and give a
-    /// world, so that a mistake is found before the first run.
+    /// Finds what is wrong with the request. Every method must be known and give a world, so that a
+    /// mistake is found before the first run.
     pub(super) fn find(&mut self, found: &mut Findings) -> Result<(), Full> {
         self.find_in_numbers(found)?;
         self.notes = self.find_under(self.variant(), found)?;
@@ -85,7 +85,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Looks for what is wrong with the methods at all points under `variant`. Returns what a user
+    /// Finds what is wrong with the methods at all points under `variant`. Returns what a user
     /// should know of a sound scenario.
     fn find_under(&self, variant: &str, found: &mut Findings) -> Result<Vec<String>, Full> {
         let before = found.errors.len();
@@ -124,8 +124,7 @@ impl Scenario {
         Ok(self.notes_on(seen))
     }
 
-    /// Looks for what is wrong with `case`; also returns its world if nothing is. None for a name
-    /// that nobody knows.
+    /// Finds what is wrong with `case`; returns its world if nothing is. None for an unknown name.
     fn find_in_case(
         &self,
         case: Case<'_>,
@@ -145,8 +144,7 @@ impl Scenario {
             Err(error) => Err(error.clone()),
         };
         let world = match built {
-            // A trace that only another variant reads, and that is not here, is not the scenario's
-            // fault.
+            // A missing trace that only another variant reads is not the scenario's fault.
             Err(error) if error.needs_data && case.variant != self.variant() => None,
             Ok(world) => Some(world).filter(|_| !wrong),
             Err(_) => {
@@ -165,7 +163,7 @@ impl Scenario {
         Job { method: case.method.unwrap_or_default().into(), point: 0, seed: self.first_seed() }
     }
 
-    /// The world of `file`, which was built once and found sound.
+    /// The world of `file`, which has been built before and found sound.
     pub(super) fn world_of(
         &self,
         file: &ScenarioFile,
@@ -178,7 +176,7 @@ impl Scenario {
         Ok(world)
     }
 
-    /// The user's setting `i` has no place under any method; `under` says why under each.
+    /// The user's setting `i` does not exist under any method; `under` says why under each.
     fn no_such_setting(&self, i: usize, under: &[(&str, ScenarioError)]) -> ScenarioError {
         let (_, error) = &under[0];
         let path = &self.overrides.set[i].path;
@@ -207,7 +205,7 @@ impl Scenario {
         }
     }
 
-    /// Who sets the swept path after the sweep.
+    /// Which later setting overrides the swept path.
     fn sweep_hidden_by(&self, locator: &Locator) -> Option<String> {
         let swept = self.base.sweep.as_ref()?.path.paths();
         let mut paths = swept.into_iter().map(|path| path.trim_start_matches('?').parse::<Path>());
@@ -217,7 +215,7 @@ impl Scenario {
         })
     }
 
-    /// Looks for what is wrong under the variants, unless one is asked for, and with the switches.
+    /// Finds what is wrong under the variants, unless one is given, and with the switches.
     fn find_alternatives(&self, found: &mut Findings) -> Result<(), Full> {
         let all = || [file::SOUND].into_iter().chain(self.variants.keys().map(String::as_str));
         let variants: Vec<&str> = match &self.overrides.variant {
@@ -230,8 +228,8 @@ impl Scenario {
         self.find_in_switches(&variants, found)
     }
 
-    /// Looks for what is wrong with each switch: it must go with some variant and method. What is
-    /// wrong without it, too, is not its fault.
+    /// Finds what is wrong with each switch: it must work with some variant and method. What is
+    /// wrong without it as well is not its fault.
     fn find_in_switches(&self, variants: &[&str], found: &mut Findings) -> Result<(), Full> {
         let sound = found.errors.is_empty();
         for switch in self.switches.keys() {
@@ -273,7 +271,7 @@ impl Scenario {
 /// Whether the values of a sweep make a difference.
 #[derive(Default)]
 struct SweepEffect {
-    /// The world at the first point of the method that is looked at.
+    /// The world at the first point of the current method.
     first: Option<WorldConfig>,
     /// Some world differs from its method's first, or cannot because a later setting hides the
     /// sweep.
@@ -298,8 +296,8 @@ impl SweepEffect {
     }
 }
 
-/// The deepest table on the way of `path` below the root, and what can be set in it; none where no
-/// table is there.
+/// The deepest existing table along `path` below the root, and what can be set in it; none if there
+/// is no table.
 fn deepest(file: &ScenarioFile, path: &Path) -> Option<String> {
     let tree = toml::Table::try_from(file).ok()?;
     let keys = path.keys();

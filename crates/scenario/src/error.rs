@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where.
+//! Mistakes in a scenario, and their places.
 
 use super::kinds;
 use super::tree::{self, MOST_PARTS, Setting};
@@ -13,35 +13,35 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::{Arc, OnceLock};
 use toml_edit::{Item, TableLike, Value};
 
-/// Most lines and commas of a file: the program takes some 500 bytes for a value while it reads.
+/// Most lines and commas of a file: parsing takes some 500 bytes per value.
 const MOST_VALUES: usize = 500_000;
 /// Most elements of a list.
 const MOST_ELEMENTS: usize = 100_000;
-/// Most characters of what was found that a message repeats.
+/// Most characters of a found value that a message repeats.
 const MOST_REPEATED: usize = 200;
 
-/// One thing that is wrong with a scenario.
+/// One mistake in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioError {
     /// The file.
     pub file: PathBuf,
-    /// Line and column from 1, where the value stands in the file.
+    /// Line and column of the value in the file, from 1.
     pub at: Option<(usize, usize)>,
-    /// Dotted path of the field; empty where none is at fault.
+    /// Dotted path of the field; empty when no field is at fault.
     pub field: String,
-    /// Who gave the field its value, e.g. `method DRQL` or `--set`; empty for the file's own.
+    /// Who set the field, e.g. `method DRQL` or `--set`; empty for the file itself.
     pub set_by: String,
     /// What was found.
     pub found: String,
-    /// What is allowed, and by whom.
+    /// What is allowed, and according to whom.
     pub allowed: String,
-    /// The method under which the bound was broken, where no setting names it; may be empty.
+    /// The method under which the bound was broken, if no setting names it; may be empty.
     pub method: String,
     /// The trace is missing because no folder of data was named: the scenario cannot be run here.
     pub needs_data: bool,
     /// Keys of the field; elements of arrays by index.
     pub(super) keys: Vec<String>,
-    /// The field is none that the scenario has there.
+    /// True when the scenario has no such field there.
     pub(super) nowhere: bool,
 }
 
@@ -61,7 +61,7 @@ impl ScenarioError {
         }
     }
 
-    /// True when `other` is the same mistake, perhaps met under another method.
+    /// True when `other` is the same mistake, perhaps under another method.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (&self.at, &self.field, &self.set_by, &self.found)
             == (&other.at, &other.field, &other.set_by, &other.found)
@@ -102,7 +102,7 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// `text` without what is beyond [`MOST_REPEATED`] characters.
+/// `text` truncated to [`MOST_REPEATED`] characters.
 fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST_REPEATED) {
         Some((end, _)) => Cow::Owned(format!("{}...", &text[..end])),
@@ -112,20 +112,21 @@ fn shortened(text: &str) -> Cow<'_, str> {
 
 impl std::error::Error for ScenarioError {}
 
-/// A setting that was put on top of the file.
+/// A setting applied on top of the file.
 #[derive(Clone, Debug)]
 struct Applied {
     /// Where it went; elements of arrays by index.
     keys: Vec<String>,
     set_by: String,
-    /// Keys of the place in the file that says so; leads nowhere for what is not written there.
+    /// Keys of the place in the file that contains it; leads nowhere for settings outside the
+    /// file.
     written_at: Vec<String>,
 }
 
 /// Who sets something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
-    /// The command, in the name of the file.
+    /// The command, on behalf of the file.
     Command,
     Variant,
     Method,
@@ -135,15 +136,15 @@ pub(super) enum By {
     User,
 }
 
-/// Keys that choose settings, or hold those that are chosen: no setting changes them.
+/// Keys that choose settings, or hold those to choose from: no setting changes them.
 const CHOICE: [&str; 4] = ["variant", "variants", "switches", "method"];
-/// Keys that say what is compared and how it is told; no world reads them.
+/// Keys that define what is compared and how it is presented; no world reads them.
 const COMPARISON: [&str; 6] = ["title", "description", "methods", "seed", "runs", "sweep"];
 /// Keys that all runs of a comparison share.
 const WINDOW: [&str; 3] = ["duration", "warmup", "series_bins"];
 
 impl By {
-    /// Why `key`, the first of a path, is not theirs to set: what was found, and what is allowed.
+    /// Why `key`, the first of a path, may not be set: what was found, and what is allowed.
     fn refusal(self, key: &str) -> Option<(&'static str, &'static str)> {
         if self != Self::Command && CHOICE.contains(&key) {
             return Some(("what chooses settings", "a setting of the scenario itself"));
@@ -161,13 +162,13 @@ impl By {
     }
 }
 
-/// Where settings come from, for messages.
+/// The origin of settings, for messages.
 pub(super) struct Origin<'a> {
     /// Who sets them.
     pub by: By,
     /// In words, e.g. `method DRQL`.
     pub set_by: &'a str,
-    /// Keys of the table of the file that holds them; empty for what is not written in the file.
+    /// Keys of the table in the file that holds them; empty for settings outside the file.
     pub table: &'a [&'a str],
 }
 
@@ -181,7 +182,7 @@ impl Origin<'_> {
     }
 }
 
-/// Knows where each key of a file stands, and which settings were put on top of it.
+/// Knows the position of each key in a file, and the settings applied on top of it.
 #[derive(Clone, Debug)]
 pub(super) struct Locator {
     source: Arc<Source>,
@@ -192,7 +193,7 @@ pub(super) struct Locator {
 struct Source {
     file: PathBuf,
     text: String,
-    /// The text with the place of each key, which only messages need.
+    /// The text with the position of each key; only messages need it.
     document: OnceLock<Option<toml_edit::Document<String>>>,
 }
 
@@ -208,7 +209,7 @@ impl Locator {
         Self { source: Arc::new(source), applied: Vec::new() }
     }
 
-    /// Reads the text as TOML, with bare names in full.
+    /// Parses the text as TOML, with bare names expanded.
     pub(super) fn parse(&self) -> Result<toml::Table, ScenarioError> {
         let text = &self.source.text;
         let refused = |found: String, allowed: String| {
@@ -252,7 +253,7 @@ impl Locator {
         })
     }
 
-    /// Puts `setting`, written `path`, into `tree`, and remembers whose it is.
+    /// Applies `setting`, written as `path`, to `tree`, and remembers its origin.
     pub(super) fn apply(
         &mut self,
         tree: &mut toml::Table,
@@ -284,12 +285,12 @@ impl Locator {
         })
     }
 
-    /// Who gave the field at `keys` its value; none for the file.
+    /// Who set the field at `keys`; none for the file.
     pub(super) fn set_by(&self, keys: &[String]) -> Option<&str> {
         self.setter(keys).map(|applied| applied.set_by.as_str())
     }
 
-    /// A path of a setting that is none.
+    /// The error for an invalid path of a setting.
     pub(super) fn no_path(&self, path: &str, error: &str, origin: &Origin<'_>) -> ScenarioError {
         let plain = error.strip_prefix("found ").unwrap_or(error);
         let (found, allowed) =
@@ -310,20 +311,20 @@ impl Locator {
         (line, column)
     }
 
-    /// Line and column of the longest part of `keys` that stands in the file.
+    /// Line and column of the longest prefix of `keys` that the file contains.
     fn locate(&self, keys: &[String]) -> Option<(usize, usize)> {
         let (span, _) = span_in_table(self.source.document()?.as_table(), keys)?;
         Some(self.line_column(span.start))
     }
 
-    /// Line and column of `keys`, when all of them stand in the file.
+    /// Line and column of `keys`, if the file contains all of them.
     fn locate_whole(&self, keys: &[String]) -> Option<(usize, usize)> {
         let (span, depth) = span_in_table(self.source.document()?.as_table(), keys)?;
         (depth == keys.len()).then(|| self.line_column(span.start))
     }
 
-    /// The last setting that gave the field at `keys` its value or, for a value that is not in the
-    /// file, made a table above it.
+    /// The last setting that set the field at `keys` or, for a value outside the file, created a
+    /// table above it.
     fn setter(&self, keys: &[String]) -> Option<&Applied> {
         let in_file = self.locate_whole(keys).is_some();
         let above = if in_file { keys } else { keys.split_last().map_or(keys, |(_, above)| above) };
@@ -334,7 +335,7 @@ impl Locator {
         })
     }
 
-    /// An error at a field that is known by its keys.
+    /// An error at a field given by its keys.
     pub(super) fn at_keys(&self, keys: &[String], found: &str, allowed: &str) -> ScenarioError {
         let setter = self.setter(keys);
         let at = match setter {
@@ -351,12 +352,12 @@ impl Locator {
         }
     }
 
-    /// An error at a field that is known by its path.
+    /// An error at a field given by its path.
     pub(super) fn plain(&self, field: &str, found: &str, allowed: &str) -> ScenarioError {
         self.at_keys(&field_keys(field), found, allowed)
     }
 
-    /// An error in what was asked for with an option of the command line.
+    /// An error in an option of the command line.
     pub(super) fn option(&self, option: &str, found: &str, allowed: &str) -> ScenarioError {
         let base = ScenarioError::unreadable(&self.source.file, found);
         ScenarioError { field: option.into(), allowed: allowed.into(), ..base }
@@ -368,7 +369,7 @@ impl Locator {
         ScenarioError { needs_data, ..self.plain(field, &error.to_string(), "") }
     }
 
-    /// A bound was broken when the world of a method was built; `field` is the file's.
+    /// A bound was broken while building the world of a method; `field` is the file's.
     pub(super) fn config(&self, field: &str, error: &ConfigError, method: &str) -> ScenarioError {
         let mut found =
             self.plain(field, &error.value, &format!("{} ({})", error.bound, error.source));
@@ -379,7 +380,7 @@ impl Locator {
     }
 }
 
-/// Where `keys` stand, and how many of them do.
+/// The position of `keys`, and how many of them exist.
 fn span_in_table(table: &dyn TableLike, keys: &[String]) -> Option<(Range<usize>, usize)> {
     let (first, rest) = keys.split_first()?;
     let (key, value) = table.get_key_value(first)?;

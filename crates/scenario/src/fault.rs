@@ -1,9 +1,9 @@
-//! Finds the field at fault when a scenario does not read.
+//! Finds the field at fault when a scenario does not parse.
 //!
 //! The reader's error names a path without indices, and stops at tables whose `kind` decides what
-//! else they hold. The rest is found by trial: what can be taken out without changing the error is
-//! taken out for good, halves of lists and tables first, so that the time is about linear in the
-//! size of the tree. The few values that are left show the field.
+//! else they hold. The rest is found by trial: whatever can be removed without changing the error
+//! is removed for good, halves of lists and tables first, so that the time is about linear in the
+//! size of the tree. The few values left show the field.
 
 use super::error::{Locator, ScenarioError};
 use super::tree::{get, get_mut, leaves, remove, tables};
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 use std::mem::take;
 use toml::Value;
 
-/// Stands for a value that nothing takes.
+/// A value that nothing accepts.
 const PROBE: &str = "?";
-/// What is allowed where the reader says no more.
+/// What is allowed if the reader does not say.
 const TABLE: &str = "a table";
-/// Names of a list that is told whole though some of them come near to what was found.
+/// Lists of up to this many names are shown whole, even if some are similar to what was found.
 const LISTED: usize = 12;
 
-/// The reader's error taken apart.
+/// The reader's error, parsed.
 #[derive(Clone, Debug, PartialEq)]
 struct Fault {
     message: String,
@@ -41,24 +41,23 @@ impl Fault {
     }
 }
 
-/// Reads a tree, for the error alone.
+/// Reads a tree, only for its error.
 type Read<'a> = &'a dyn Fn(toml::Table) -> Result<(), toml::de::Error>;
 
 /// Elements of a list by index, or entries of a table by key.
 type Parts = Vec<(String, Value)>;
 
-/// A tree that does not read, reduced to what the fault needs.
+/// A tree that does not parse, reduced to what the fault needs.
 struct Search<'a> {
     tree: toml::Table,
     fault: Fault,
     read: Read<'a>,
-    /// The original indices of the elements that are left, by the keys of their list.
+    /// The original indices of the remaining elements, by the keys of their list.
     left: BTreeMap<Vec<String>, Vec<String>>,
 }
 
 impl<'a> Search<'a> {
-    /// Reduces `tree`. Also returns the keys of the least part of it that is known to hold the
-    /// fault.
+    /// Reduces `tree`. Also returns the keys of the smallest part known to contain the fault.
     fn new(tree: &toml::Table, fault: Fault, read: Read<'a>) -> (Self, Vec<String>) {
         let mut search = Self { tree: tree.clone(), fault, read, left: BTreeMap::new() };
         let mut keys = Vec::new();
@@ -76,7 +75,7 @@ impl<'a> Search<'a> {
         (search, keys)
     }
 
-    /// What reading the tree after `change` returns; none when `change` is not possible.
+    /// The result of reading the tree after `change`; none when `change` is not possible.
     fn after(&self, change: impl FnOnce(&mut toml::Table) -> bool) -> Option<Result<(), Fault>> {
         let mut changed = self.tree.clone();
         change(&mut changed).then(|| (self.read)(changed).map_err(|e| Fault::of(&e)))
@@ -86,13 +85,13 @@ impl<'a> Search<'a> {
         after.as_ref().is_some_and(|outcome| outcome.as_ref() != Err(&self.fault))
     }
 
-    /// True when the fault stays with nothing but `parts` in the list or table at `keys`, which is
-    /// empty now.
+    /// True when the fault remains with only `parts` in the list or table at `keys`, which is empty
+    /// now.
     fn stays_with(&self, keys: &[String], parts: &[(String, Value)]) -> bool {
         !self.changes(&self.after(|tree| fill(tree, keys, parts.to_vec())))
     }
 
-    /// Takes all out of the table at `keys` but the entry at `key`, if the fault stays.
+    /// Removes everything from the table at `keys` except the entry `key`, if the fault remains.
     fn isolate(&mut self, keys: &[String], key: &str) {
         let mut parts = empty(&mut self.tree, keys);
         let alone = parts.iter().position(|(k, _)| k == key).map(|at| at..at + 1);
@@ -102,8 +101,8 @@ impl<'a> Search<'a> {
         fill(&mut self.tree, keys, parts);
     }
 
-    /// Takes out of the list or table at `keys` what the fault does not need: all of it, or else
-    /// halves, quarters and so on, from the end, so that the first of two equal mistakes stays.
+    /// Removes from the list or table at `keys` what the fault does not need: all of it, or else
+    /// halves, quarters and so on, from the end, so that the first of two equal mistakes remains.
     fn reduce(&mut self, keys: &[String]) {
         let mut parts = empty(&mut self.tree, keys);
         let mut size = parts.len();
@@ -125,7 +124,7 @@ impl<'a> Search<'a> {
         fill(&mut self.tree, keys, parts);
     }
 
-    /// Reduces the list or table at `keys` and all that is left below it.
+    /// Reduces the list or table at `keys` and everything left below it.
     fn reduce_below(&mut self, keys: &[String]) {
         self.reduce(keys);
         let inner = match get(&self.tree, keys) {
@@ -139,7 +138,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `keys` in the tree as it was before it was reduced.
+    /// `keys` in the tree before it was reduced.
     fn original(&self, keys: &[String]) -> Vec<String> {
         let original = |(n, key): (usize, &String)| {
             let index = self.left.get(&keys[..n]).zip(key.parse::<usize>().ok());
@@ -148,7 +147,7 @@ impl<'a> Search<'a> {
         keys.iter().enumerate().map(original).collect()
     }
 
-    /// The keys of the field that should be there, and what is allowed in it.
+    /// The keys of the missing field, and what is allowed in it.
     fn missing(&self, below: &[String], name: &str) -> (Vec<String>, String) {
         let generally = || "a value: the field is required".to_string();
         let with = |table: &[String]| {
@@ -173,7 +172,7 @@ impl<'a> Search<'a> {
         (with(below), generally())
     }
 
-    /// The keys of the field that nobody knows.
+    /// The keys of the unknown field.
     fn unknown(&self, below: &[String], name: &str) -> Vec<String> {
         let keys = tables(&self.tree, below).into_iter().map(|mut table| {
             table.push(name.to_string());
@@ -183,8 +182,7 @@ impl<'a> Search<'a> {
         keys.next().unwrap_or_else(|| below.to_vec())
     }
 
-    /// What the table that should stand at `keys` may hold, found out with one that holds nothing
-    /// that is known.
+    /// What the table expected at `keys` may hold, found by trying one without known content.
     fn table_at(&self, keys: &[String]) -> Option<String> {
         let probe = toml::Table::from_iter([(PROBE.to_string(), Value::Boolean(true))]);
         let after = self
@@ -198,9 +196,9 @@ impl<'a> Search<'a> {
         Some(format!("{TABLE} of {known}"))
     }
 
-    /// The keys of the value at fault at or below `below`. A field that is missed when it is gone
-    /// is at fault only where no other is, and a `kind` last of all: it is what makes its
-    /// neighbours right or wrong.
+    /// The keys of the value at fault at or below `below`. A field whose removal is itself an error
+    /// is at fault only if no other is, and a `kind` last of all: it decides whether its neighbours
+    /// are right.
     fn value(&self, below: &[String]) -> Vec<String> {
         let mut missed = Vec::new();
         for keys in leaves(&self.tree).into_iter().filter(|keys| keys.starts_with(below)) {
@@ -225,7 +223,7 @@ impl<'a> Search<'a> {
 }
 
 impl Locator {
-    /// The error that `error`, from reading `tree` with `read`, is in plain words.
+    /// `error`, from reading `tree` with `read`, in plain words.
     pub(super) fn fault(
         &self,
         tree: &toml::Table,
@@ -276,7 +274,7 @@ fn holder<'a>(tree: &'a mut toml::Table, keys: &[String]) -> Option<Holder<'a>> 
     }
 }
 
-/// Takes all out of the list or table at `keys`; nothing where there is none.
+/// Removes everything from the list or table at `keys`; nothing if there is none.
 fn empty(tree: &mut toml::Table, keys: &[String]) -> Parts {
     match holder(tree, keys) {
         Some(Holder::List(list)) => {
@@ -287,7 +285,7 @@ fn empty(tree: &mut toml::Table, keys: &[String]) -> Parts {
     }
 }
 
-/// Puts `parts` into the list or table at `keys`; false where there is none.
+/// Puts `parts` into the list or table at `keys`; false if there is none.
 fn fill(tree: &mut toml::Table, keys: &[String], parts: Parts) -> bool {
     match holder(tree, keys) {
         Some(Holder::List(list)) => list.extend(parts.into_iter().map(|(_, value)| value)),
@@ -297,8 +295,7 @@ fn fill(tree: &mut toml::Table, keys: &[String], parts: Parts) -> bool {
     true
 }
 
-/// The reader's list of names; where some of them come near to `name`, a long list gives way to
-/// those.
+/// The reader's list of names; if some are similar to `name`, a long list is replaced by those.
 fn suggesting(name: &str, allowed: &str) -> String {
     let known: Vec<&str> = allowed.split('`').skip(1).step_by(2).collect();
     let near: Vec<String> =
@@ -311,7 +308,7 @@ fn suggesting(name: &str, allowed: &str) -> String {
     }
 }
 
-/// The reader's "X, expected Y" as what was found and what is allowed, in plain words.
+/// Splits the reader's "X, expected Y" into what was found and what is allowed, in plain words.
 fn split(message: &str) -> (String, String) {
     let (found, allowed) = message
         .split_once(", expected ")
@@ -354,7 +351,7 @@ mod tests {
     use crate::ScenarioFile;
     use std::cell::Cell;
 
-    /// The field at fault in `text`, and how many values were read to find it for each that it has.
+    /// The field at fault in `text`, and the number of values read to find it per value in it.
     fn found(text: &str) -> (String, usize) {
         let tree: toml::Table = text.parse().expect("TOML");
         let values = Cell::new(0);

@@ -1,20 +1,20 @@
-//! Gathering mistakes: what is at fault leaves the tree, so that the next mistake comes to light.
+//! Collects mistakes: each one found is removed from the tree, so that the next appears.
 
 use super::error::ScenarioError;
 use super::tree::{get, get_mut, leaves, remove};
 use toml::{Table, Value};
 
 /// Attempts on one tree; each finds one mistake or makes room for the next. An attempt takes time
-/// by the size of the tree: a tree of more than [`LARGE`] values gets fewer.
+/// in proportion to the tree, so a tree of more than [`LARGE`] values gets fewer.
 const MOST_ATTEMPTS: usize = 200;
-/// Values of a tree that is attempted as often as may be.
+/// Maximum values of a tree that gets all attempts.
 const LARGE: usize = 1000;
 /// Tables of a flow that say what it sends.
 const TRAFFIC: [&str; 8] = ["tcp", "udp", "ping", "cbr", "on_off", "voip", "video", "page"];
-/// Parts of a scenario that others refer to: without them, what refers to them would seem wrong.
+/// Parts of a scenario that others refer to: without them, the references would seem wrong.
 const REFERRED_TO: [&str; 4] = ["ue", "slice", "mac", "pdcp"];
 
-/// There are as many mistakes as were asked for.
+/// The requested number of mistakes has been found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Full;
 
@@ -31,7 +31,7 @@ impl Findings {
         Self { most, errors: Vec::new() }
     }
 
-    /// Adds `error`, unless it is there.
+    /// Adds `error`, unless it is there already.
     ///
     /// # Errors
     /// When there is no room for another one.
@@ -42,8 +42,8 @@ impl Findings {
         if self.errors.len() >= self.most { Err(Full) } else { Ok(()) }
     }
 
-    /// Adds what `attempt` finds wrong with `tree`, one mistake after the other, and returns what
-    /// it makes of the tree without them; none when a mistake cannot be taken out alone.
+    /// Adds what `attempt` finds wrong with `tree`, one mistake after another. Returns the result
+    /// for the tree without them; none when a mistake cannot be removed alone.
     pub(super) fn of<T>(
         &mut self,
         tree: &mut Table,
@@ -57,8 +57,7 @@ impl Findings {
                 Err(error) => error,
             };
             let keys = error.keys.clone();
-            // What is missed now, or still at fault, where something was just taken out is not
-            // another mistake.
+            // A mistake at a place just repaired is not a new one.
             let again = removed.filter(|at| at.starts_with(&keys) || keys.starts_with(at));
             let from = match again {
                 Some(mut at) => {
@@ -77,8 +76,8 @@ impl Findings {
     }
 }
 
-/// Takes what stands at `keys` out of `tree`, or the least above it that can leave or be replaced,
-/// and returns its keys.
+/// Removes the value at `keys` from `tree`, or the smallest part above it that can be removed or
+/// replaced. Returns its keys.
 fn repair(tree: &mut Table, mut keys: Vec<String>) -> Option<Vec<String>> {
     let asked = keys.len();
     while !keys.is_empty() {
@@ -94,15 +93,14 @@ fn repair(tree: &mut Table, mut keys: Vec<String>) -> Option<Vec<String>> {
     None
 }
 
-/// Takes out a key of a table; an element of a list stays, since others are named by their index.
+/// Removes a key of a table; an element of a list stays, since others are named by their index.
 fn removed(tree: &mut Table, keys: &[String]) -> bool {
     let above = &keys[..keys.len() - 1];
     let of_table = above.is_empty() || get(tree, above).is_some_and(Value::is_table);
     of_table && remove(tree, keys)
 }
 
-/// Puts something sound in the place of what a scenario cannot do without. False for everything
-/// else.
+/// Replaces something that a scenario needs by a valid value. False for everything else.
 fn replace(tree: &mut Table, keys: &[String]) -> bool {
     let sound = |pairs: &[(&str, Value)]| {
         Value::Table(pairs.iter().map(|(key, value)| ((*key).to_string(), value.clone())).collect())

@@ -22,15 +22,15 @@ pub(super) fn holds(key: &str) -> bool {
     HOLDERS.contains(&key)
 }
 
-/// Puts tables in the place of all bare names in `tree`.
+/// Replaces all bare names in `tree` by tables.
 pub(super) fn expand(tree: &mut Table) {
     for (key, value) in tree.iter_mut() {
         expand_value(key, value);
     }
 }
 
-/// Puts a table in the place of `value`, which stands at `key`, if it is a bare name, and likewise
-/// of all below it.
+/// Replaces `value`, found at `key`, by a table if it is a bare name; does the same for everything
+/// below it.
 pub(super) fn expand_value(key: &str, value: &mut Value) {
     match value {
         Value::String(name) if holds(key) => {

@@ -41,8 +41,8 @@ impl Settings {
         Self(BTreeMap::from([(path.to_string(), value)]))
     }
 
-    /// Applies all to `tree`; `locator` remembers whose they are. Returns an error for each path
-    /// that leads nowhere.
+    /// Applies all to `tree`; `locator` remembers their origin. Returns an error for each path that
+    /// leads nowhere.
     pub(super) fn apply(
         &self,
         tree: &mut toml::Table,
@@ -83,7 +83,7 @@ table! {
 }
 
 impl Method {
-    /// True when it is called `name`; upper and lower case are one.
+    /// True when it is called `name`, ignoring case.
     fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
@@ -100,12 +100,12 @@ struct File {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodLibrary {
     methods: Vec<Method>,
-    /// How many of them, at the end, are a scenario's own.
+    /// How many of them, at the end, are the scenario's own.
     own: usize,
 }
 
 impl MethodLibrary {
-    /// The methods that ship.
+    /// The shipped methods.
     ///
     /// # Panics
     /// Never: the file is part of the program and tested.
@@ -115,7 +115,7 @@ impl MethodLibrary {
         Self { methods: file.method, own: 0 }
     }
 
-    /// The methods that the shipped scenario `text` has of its own.
+    /// The methods that the shipped scenario `text` defines itself.
     #[must_use]
     pub fn of_shipped(text: &str) -> Vec<Method> {
         let own = text.parse::<toml::Table>().ok().and_then(|mut tree| tree.remove("method"));
@@ -123,7 +123,7 @@ impl MethodLibrary {
         own.try_into::<File>().map(|file| file.method).unwrap_or_default()
     }
 
-    /// Adds the `[[method]]` tables in `own`; one of the same name replaces a shipped one.
+    /// Adds the `[[method]]` tables in `own`; one with the name of a shipped method replaces it.
     pub(super) fn with_own(
         mut self,
         own: &toml::Table,
@@ -147,13 +147,13 @@ impl MethodLibrary {
         Ok(self)
     }
 
-    /// The method called `name`; upper and lower case are one.
+    /// The method called `name`, ignoring case.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Method> {
         self.methods.iter().find(|m| m.is(name))
     }
 
-    /// Which `[[method]]` of the scenario is called `name`; none for a shipped one.
+    /// Index of the scenario's `[[method]]` called `name`; none for a shipped one.
     pub(super) fn index_in_file(&self, name: &str) -> Option<usize> {
         let own = &self.methods[self.methods.len() - self.own..];
         own.iter().position(|m| m.is(name))

@@ -1,21 +1,20 @@
-//! Names that come near to one that nobody knows.
+//! Finds known names similar to an unknown one.
 
 /// Most names that a message suggests.
 const MOST: usize = 3;
-/// Names that a message lists whole; a longer list says less than the names that come near.
+/// Lists up to this length are shown whole; a longer one is less helpful than similar names.
 const LISTED: usize = 12;
-/// Least likeness of a name that is suggested.
+/// Minimum similarity of a suggested name.
 const LIKE: f64 = 0.8;
 
-/// At most three of `known` that come near to `name`, the nearest first; upper and lower case are
-/// one.
+/// At most three of `known` that are similar to `name`, ignoring case, most similar first.
 #[must_use]
 pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     let wanted = plain(name);
     let like = |known: &str| {
         let known = plain(known);
-        // A part of a name is often all that one remembers of it.
+        // Often one remembers only a part of a name.
         let part = wanted.len() >= 3 && (known.contains(&wanted) || wanted.contains(&known));
         let likeness = strsim::jaro_winkler(&wanted, &known);
         if part && known.len() >= 3 { likeness.max(LIKE) } else { likeness }
@@ -27,8 +26,8 @@ pub fn near<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
     found.into_iter().take(MOST).map(|(_, known)| known).collect()
 }
 
-/// What is allowed where `name` stands: the list of `known`, or `otherwise` in words where it is
-/// long, and what comes near.
+/// What is allowed in place of `name`: the list of `known`, or `otherwise` in words if it is long,
+/// plus similar names.
 #[must_use]
 pub fn allowed(name: &str, known: &[&str], otherwise: &str) -> String {
     let mut text = match known.len() {

@@ -1,5 +1,5 @@
-//! What a scenario says under a method, a variant, a point of the sweep and switches: all settings
-//! in their order.
+//! A scenario under a method, a variant, a point of the sweep and switches: applies all settings in
+//! order.
 
 use super::error::{By, Locator, Origin, ScenarioError};
 use super::file::{self, ScenarioFile};
@@ -23,16 +23,16 @@ pub(super) struct Case<'a> {
 /// The scenario's tree under a case.
 pub(super) struct Resolved {
     pub tree: Table,
-    /// Knows whose each setting is.
+    /// Knows the origin of each setting.
     pub locator: Locator,
-    /// The user's settings for which there is no place here: index and why.
+    /// The user's settings that do not exist here: index and reason.
     pub homeless: Vec<(usize, ScenarioError)>,
-    /// What the tree reads as.
+    /// The parsed tree.
     pub file: Result<ScenarioFile, ScenarioError>,
 }
 
 impl Scenario {
-    /// The variant that was asked for.
+    /// The requested variant.
     pub(super) fn variant(&self) -> &str {
         self.overrides.variant.as_deref().unwrap_or(&self.base.variant)
     }
@@ -46,13 +46,13 @@ impl Scenario {
         Case { variant: self.variant(), method, point, switches: &self.overrides.switches }
     }
 
-    /// Reads the scenario of `job`; the locator knows whose each setting is.
+    /// Reads the scenario of `job`; the locator knows the origin of each setting.
     pub(super) fn of_job(&self, job: &Job) -> Result<(ScenarioFile, Locator), ScenarioError> {
         let points = self.points();
         self.read(self.case(Some(&job.method), points.get(job.point).and_then(Option::as_ref)))
     }
 
-    /// Reads the scenario under `case`, every setting applied.
+    /// Reads the scenario under `case` with every setting applied.
     pub(super) fn read(&self, case: Case<'_>) -> Result<(ScenarioFile, Locator), ScenarioError> {
         let (resolved, errors) = self.resolve(case)?;
         match errors.into_iter().next() {
@@ -61,10 +61,10 @@ impl Scenario {
         }
     }
 
-    /// Applies all settings of `case`; also returns what is wrong with the paths of its settings.
+    /// Applies all settings of `case`; also returns what is wrong with their paths.
     ///
     /// # Errors
-    /// A name that nobody knows.
+    /// An unknown name.
     pub(super) fn resolve(
         &self,
         case: Case<'_>,
@@ -73,8 +73,8 @@ impl Scenario {
         Ok((self.with_user(tree, locator), errors))
     }
 
-    /// True when nothing is wrong with `case`; none when that cannot be known for want of a trace.
-    /// Takes less time than to find out what is wrong.
+    /// True when nothing is wrong with `case`; none when a missing trace leaves it open. Faster
+    /// than finding out what is wrong.
     pub(super) fn is_sound(&self, case: Case<'_>) -> Option<bool> {
         let Ok((tree, locator, errors)) = self.applied(case) else { return Some(false) };
         let file = match &self.overrides.set[..] {
@@ -140,7 +140,7 @@ impl Scenario {
         Ok((tree, locator, errors))
     }
 
-    /// Applies the settings of `method`, and then those that it has under `variant`.
+    /// Applies the settings of `method`, and then its settings for `variant`.
     fn apply_method(
         &self,
         method: &Method,
@@ -161,7 +161,7 @@ impl Scenario {
         }
     }
 
-    /// Applies the user's settings, last of all, but those for which `tree` has no place.
+    /// Applies the user's settings, last of all, except those that do not exist in `tree`.
     fn with_user(&self, tree: Table, locator: Locator) -> Resolved {
         let mut left: Vec<usize> = (0..self.overrides.set.len()).collect();
         let mut homeless = Vec::new();
@@ -195,7 +195,7 @@ impl Scenario {
         }
     }
 
-    /// Which of the user's settings `left` it is for which `error` says that there is no place.
+    /// Which of the user's settings `left` does not exist, according to `error`.
     fn without_place(&self, error: &ScenarioError, tree: &Table, left: &[usize]) -> Option<usize> {
         let missing =
             error.keys.last().is_some_and(|key| key == "kind") && error.found == "nothing";
@@ -236,8 +236,8 @@ impl Scenario {
     }
 }
 
-/// Writes down the kind of each table on the way of `path` that is not in `tree`, so that what is
-/// set there joins the defaults that the scenario has there and not a table of no kind.
+/// Inserts the default kind of each table along `path` that is missing in `tree`, so that a setting
+/// there joins the scenario's defaults instead of a table without a kind.
 fn name_kinds(tree: &mut Table, path: &Path) {
     let keys = path.keys();
     for n in 1..keys.len() {
@@ -253,7 +253,7 @@ fn name_kinds(tree: &mut Table, path: &Path) {
         let kind = whole.as_ref().and_then(|whole| tree::get(whole, way)?.get("kind").cloned());
         let keys = way.iter().cloned().chain(["kind".to_string()]).collect();
         if let Some(value) = kind {
-            // A path that leads nowhere is told when it is applied itself.
+            // A path that leads nowhere is reported when it is applied itself.
             let _ = Setting { path: Path::of(keys), if_present: false, value }.apply(tree);
         }
     }

@@ -8,8 +8,8 @@ use justfull_base::doc::{MethodDoc, ParamDoc};
 use justfull_base::param::Form;
 use serde_json::{Map, Value, json};
 
-/// The schema. What only a run can check (rules between keys, sizes against the MTU) is in the
-/// descriptions; `justfull check` checks it.
+/// The schema. Rules between keys, and sizes against the MTU, appear only in descriptions;
+/// `justfull check` checks them.
 #[must_use]
 pub fn schema() -> Value {
     let mut params = ScenarioFile::params();
@@ -23,7 +23,7 @@ pub fn schema() -> Value {
     root
 }
 
-/// A table with `params` and no other key; with the kind that `doc` describes, if any.
+/// A table with `params` and no other key, and with the kind that `doc` describes, if any.
 fn table(params: &[ParamDoc], doc: Option<&MethodDoc>) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -69,12 +69,12 @@ fn property(param: &ParamDoc) -> Value {
     value
 }
 
-/// A whole number without a fraction, as a schema's reader would write it.
+/// A whole number without a fraction.
 fn number(at: f64) -> Value {
     if at.fract() == 0.0 && at.abs() < 9e15 { json!(at as i64) } else { json!(at) }
 }
 
-/// A default as data: numbers, lists and booleans as such, all else as text.
+/// A default as data: numbers, lists and booleans as such, anything else as text.
 fn written(default: &str) -> Value {
     serde_json::from_str(default).unwrap_or_else(|_| default.into())
 }
@@ -98,7 +98,7 @@ fn form(form: &Form) -> Value {
         Form::Bool => json!({ "type": "boolean" }),
         Form::Integer(least, most) => {
             let mut integer = json!({ "type": "integer", "minimum": least });
-            // TOML's integers have 64 bits with a sign.
+            // TOML's integers are signed and have 64 bits.
             if *most < i64::MAX as u64 {
                 integer["maximum"] = json!(most);
             }

@@ -1,4 +1,4 @@
-//! From a trace file to the rows of a channel.
+//! Converts a trace file to the rows of a channel.
 
 use super::error::{Locator, ScenarioError};
 use super::file::{AmountFormat, McsTraceFile, TraceFile};
@@ -13,13 +13,13 @@ use std::path::Path;
 
 /// T20's packets, and the time in which a row of its traces counts them.
 const T20: (Bytes, Duration) = (Bytes(1460), Duration::from_millis(10));
-/// Size of a packet where a trace in bytes is to be counted in packets and none is named: a full IP
+/// Size of a packet when a trace in bytes is counted in packets and no size is given: a full IP
 /// packet.
 const FULL_PACKET: u64 = 1500;
-/// Most rows by which the first row of MCSs can be longer.
+/// Maximum extra rows for the first row of MCSs.
 const MAX_LEAD: u16 = 3600;
 
-/// The rows of `file` for slots of nominal length `slot`; `field` names the file for messages.
+/// The rows of `file` for slots of nominal length `slot`; `field` names the file in messages.
 pub(super) fn rows(
     file: &TraceFile,
     slot: Duration,
@@ -47,9 +47,9 @@ pub(super) fn rows(
     })
 }
 
-/// The MCSs of `file`: for each row the least MCS of T20's map whose blocks of 25 PRBs hold as many
-/// packets as the row says, which is the inverse of the rule that made the rows. Where several CQIs
-/// made the same number, the least is taken.
+/// The MCSs of `file`: for each row the lowest MCS of T20's map whose blocks of 25 PRBs hold as
+/// many packets as the row states, the inverse of the rule that made the rows. If several CQIs give
+/// the same number, the lowest is taken.
 pub(super) fn mcs(
     file: &McsTraceFile,
     traces: &TracePaths,
@@ -90,7 +90,7 @@ pub(super) fn mcs(
     Ok(McsConfig { mcs, row: file.row, at_end: file.at_end })
 }
 
-/// Packets per 10 ms that T20's rule makes of `cqi`, and the MCS they went over.
+/// Packets per 10 ms that T20's rule gives for `cqi`, and the MCS on the way.
 fn t20_packets(cqi: u8) -> Option<(u64, u8)> {
     let mcs = cqi::to_mcs(CqiToMcs::Tmc, cqi)?;
     let bits = lte::tbs_bits(lte::mcs(lte::McsTable::Qam64, mcs)?.i_tbs, 25)?;
@@ -98,7 +98,7 @@ fn t20_packets(cqi: u8) -> Option<(u64, u8)> {
     Some((packets.clamp(1, 15), mcs))
 }
 
-/// Reads a file of one column, its first `rows` rows if so many are named.
+/// Reads a file of one column; only its first `rows` rows if given.
 pub(super) fn read(
     name: &Path,
     traces: &TracePaths,
@@ -132,7 +132,7 @@ fn ensure_rows(
     ))
 }
 
-/// What was repaired in `file`, a warning each.
+/// What was repaired in `file`, one warning each.
 pub(super) fn notes(
     file: &TraceFile,
     traces: &TracePaths,
@@ -195,7 +195,7 @@ fn load(
     }
 }
 
-/// The rows of a file that says itself how long each is.
+/// The rows of a file that states the length of its rows.
 fn of_timeline(
     file: &TraceFile,
     slot: Duration,
@@ -225,8 +225,8 @@ fn of_timeline(
     Ok(RowsConfig { amounts, row, interval, at_end: file.at_end, packet_bytes, unit: file.unit })
 }
 
-/// A channel looks up one row for each slot: intervals that are shorter than a slot, or no multiple
-/// of it, are gathered into slots first, so that no opportunity is skipped.
+/// A channel looks up one row per slot. Intervals shorter than a slot, or not a multiple of it, are
+/// first gathered into slots, so that no opportunity is skipped.
 fn in_slots(timeline: Timeline, slot: Duration) -> Result<Timeline, ConfigError> {
     if slot.is_zero() || timeline.interval().as_nanos().is_multiple_of(slot.as_nanos()) {
         return Ok(timeline);

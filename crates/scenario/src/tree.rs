@@ -4,8 +4,8 @@ use super::kinds;
 use std::fmt;
 use std::str::FromStr;
 
-/// Most parts of a path, and most levels of a file: trees are walked by recursion, and no scenario
-/// needs a quarter of it.
+/// Most parts of a path, and most levels of a file: trees are walked recursively, and no scenario
+/// needs a quarter of this.
 pub(super) const MOST_PARTS: usize = 64;
 
 /// A dotted path such as `flow.bulk.tcp.cc.kind`: tables by key, elements of an array of tables by
@@ -53,14 +53,14 @@ impl fmt::Display for Path {
     }
 }
 
-/// A path and the value it gets.
+/// A path and its new value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Where.
+    /// The path.
     pub path: Path,
-    /// Only where a value stands already; written as `?path`.
+    /// True to set it only if the path already has a value; written as `?path`.
     pub if_present: bool,
-    /// What.
+    /// The value.
     pub value: toml::Value,
 }
 
@@ -68,7 +68,7 @@ impl Setting {
     /// A setting from a path, perhaps with `?` before it, and a value.
     ///
     /// # Errors
-    /// When the path is none.
+    /// When the path is invalid.
     pub fn new(path: &str, mut value: toml::Value) -> Result<Self, String> {
         let (if_present, path) = path.strip_prefix('?').map_or((false, path), |rest| (true, rest));
         let path: Path = path.parse()?;
@@ -76,11 +76,11 @@ impl Setting {
         Ok(Self { path, if_present, value })
     }
 
-    /// Puts the value into `tree`; tables on the way are made, array elements are not.
+    /// Puts the value into `tree`; missing tables are created, array elements are not.
     ///
     /// # Errors
-    /// When the path leads through something that is no table, or to an array element that is not
-    /// there.
+    /// When the path leads through something that is not a table, or to an array element that does
+    /// not exist.
     pub fn apply(self, tree: &mut toml::Table) -> Result<(), String> {
         if self.if_present && get(tree, self.path.keys()).is_none() {
             return Ok(());
@@ -97,8 +97,8 @@ impl Setting {
 impl FromStr for Setting {
     type Err = String;
 
-    /// Reads `path=value`; a value that is no TOML value is a string, so `rlc.queue.limit=31
-    /// packets` needs no quotes.
+    /// Parses `path=value`; a value that is not TOML is a string, so `rlc.queue.limit=31 packets`
+    /// needs no quotes.
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, value) =
             text.split_once('=').ok_or_else(|| format!("found `{text}`, allowed is path=value"))?;
@@ -174,7 +174,7 @@ pub(super) fn get<'a>(tree: &'a toml::Table, keys: &[String]) -> Option<&'a toml
     })
 }
 
-/// The first of `keys` that no element of the array there is called, and the names that they have.
+/// The first of `keys` that no element of its array has as a name, and the names that exist.
 pub(super) fn names_on<'a>(
     tree: &'a toml::Table,
     keys: &'a [String],
@@ -185,7 +185,7 @@ pub(super) fn names_on<'a>(
     Some((&keys[lost], names))
 }
 
-/// The value at `keys`, to be changed.
+/// The value at `keys`, mutable.
 pub(super) fn get_mut<'a>(
     tree: &'a mut toml::Table,
     keys: &[String],
@@ -198,7 +198,7 @@ pub(super) fn get_mut<'a>(
     })
 }
 
-/// Takes the value at `keys` out of `tree`; true when one stood there.
+/// Removes the value at `keys` from `tree`; true when there was one.
 pub(super) fn remove(tree: &mut toml::Table, keys: &[String]) -> bool {
     let Some((last, above)) = keys.split_last() else { return false };
     if above.is_empty() {
@@ -211,7 +211,7 @@ pub(super) fn remove(tree: &mut toml::Table, keys: &[String]) -> bool {
     }
 }
 
-/// `keys` with the elements of arrays by index instead of by name, as far as they lead.
+/// `keys` with array elements by index instead of by name, as far as they exist.
 pub(super) fn indexed(tree: &toml::Table, keys: &[String]) -> Vec<String> {
     let mut way: Vec<String> = Vec::with_capacity(keys.len());
     for key in keys {
@@ -224,7 +224,7 @@ pub(super) fn indexed(tree: &toml::Table, keys: &[String]) -> Vec<String> {
     way
 }
 
-/// The first list in `tree` of more than `most` elements, and how many it has.
+/// The first list in `tree` of more than `most` elements, and its length.
 pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String>, usize)> {
     fn walk(
         value: &toml::Value,
@@ -259,7 +259,7 @@ pub(super) fn longer_list(tree: &toml::Table, most: usize) -> Option<(Vec<String
     within(tree, &mut Vec::new(), most)
 }
 
-/// True when values of `tree` stand more than `most` levels deep.
+/// True when values of `tree` are more than `most` levels deep.
 pub(super) fn deeper_than(tree: &toml::Table, most: usize) -> bool {
     fn walk(value: &toml::Value, left: usize) -> bool {
         match value {
@@ -290,7 +290,7 @@ pub(super) fn tables(tree: &toml::Table, below: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// Paths of all leaves of `tree`, arrays of plain values and empty tables among them; elements of
+/// Paths of all leaves of `tree`, including arrays of plain values and empty tables; elements of
 /// arrays of tables by index.
 pub(super) fn leaves(tree: &toml::Table) -> Vec<Vec<String>> {
     fn walk(value: &toml::Value, way: &mut Vec<String>, found: &mut Vec<Vec<String>>) {

@@ -1,4 +1,5 @@
-//! Pages of what a scenario file alone knows: channels from files, TCP and UDP flows, the uplink.
+//! Documentation of what only scenario files have: channels from files, TCP and UDP flows, the
+//! uplink.
 
 use super::{CqiTraceFile, McsTraceFile, TcpFile, TraceFile, UdpFile, UplinkFile};
 use justfull_base::doc::MethodDoc;
@@ -6,7 +7,7 @@ use justfull_base::doc::MethodDoc;
 /// Every page.
 pub const DOCS: &[&MethodDoc] = &[&TRACE, &CQI_TRACE, &MCS_TRACE, &TCP, &UDP, &UPLINK];
 
-/// The kinds of `channel`: those of the cell and those from files.
+/// The kinds of `channel`: the cell's own and those from files.
 pub(crate) fn channels() -> Vec<&'static MethodDoc> {
     justfull_ran::channel::DOCS.iter().copied().chain([&TRACE, &CQI_TRACE, &MCS_TRACE]).collect()
 }
