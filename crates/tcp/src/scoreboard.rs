@@ -240,7 +240,7 @@ impl Scoreboard {
                 break;
             }
             if record.flags == 0 {
-                // Sent once, not sacked and not lost, as most are.
+                // The most common case: sent once, neither sacked nor lost.
                 delivery.add(self.first, record);
                 self.pipe -= u64::from(record.len);
             } else if !record.has(SACKED) {
@@ -294,7 +294,7 @@ impl Scoreboard {
         let mut delivery = Delivery::new(self.una, run.sent_at);
         delivery.bytes = run.end - self.una;
         delivery.segments = (run.serial - self.first) as u32;
-        // Never retransmitted, they left in the order of their serials.
+        // Never retransmitted, so they left in the order of their serials.
         delivery.once = Latest::new(run.sent_at, run.serial - 1);
         self.pipe -= delivery.bytes;
         self.una = run.end;
@@ -317,7 +317,7 @@ impl Scoreboard {
     }
 
     fn sack_block(&mut self, block: &SackBlock, delivery: &mut Delivery) {
-        // The first block usually continues the one before: start behind what is known.
+        // The first block usually extends a known one: start after what is known.
         let known = self.known.iter().find(|k| k.start == block.start && k.end < block.end);
         let start = known.map_or(block.start, |k| k.end);
         let mut serial = self.locate(start.max(self.una));
@@ -340,7 +340,7 @@ impl Scoreboard {
         if self.first == self.next {
             return self.next;
         }
-        // No segment is longer than the MSS: at least this many lie before.
+        // No segment is longer than the MSS, so at least this many lie before it.
         let distance = offset.saturating_sub(self.slot(self.first).seq);
         let mut low = (self.first + distance.div_ceil(self.mss)).min(self.next);
         let mut high = self.next;
@@ -458,7 +458,7 @@ impl Scoreboard {
         self.runs_above = 0;
         self.edge = self.first;
         if self.again.is_some() {
-            // A copy lost again is an original once more, below what has been sent again.
+            // A copy lost again counts as an original again, below what has been retransmitted.
             self.high_rxt = self.first;
         }
         let mut left = false;

@@ -362,7 +362,7 @@ impl Sender {
         if srtt == 0 {
             return None;
         }
-        // Linux doubles while below half of ssthresh, so that the last round of slow start is
+        // Linux doubles the rate below half of ssthresh, so that the last round of slow start is
         // already gentle.
         let percent = if self.cc.cwnd() < self.cc.ssthresh() / 2 { 200 } else { 120 };
         let bits = u128::from(self.cwnd().min(1 << 40)) * 8 * 1_000_000_000 * percent / 100;

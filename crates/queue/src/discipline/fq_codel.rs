@@ -203,7 +203,7 @@ impl Discipline for FqCoDel {
         let state = &mut self.lanes[usize::from(lane)];
         self.pool.push_front(&mut state.list, queued);
         state.listed = true;
-        // A lane is only served while it has credits, so that with these back it has some again.
+        // A lane is served only while it has credits, so with these back it has some again.
         state.credits = state.credits.saturating_add_unsigned(queued.packet.size).min(self.quantum);
         self.move_to_front(lane);
     }
@@ -335,7 +335,7 @@ mod tests {
         );
         let mut places = None;
         for n in 0..200_000u32 {
-            // A hundred packets wait at most; flows come, go and come back in ever other lanes.
+            // At most a hundred packets wait; flows come, go and return in changing lanes.
             let p = queued(n.wrapping_mul(0x9e37_79b9) >> (n % 7), 40 + n % 1400);
             d.push_back(d.lane_of(&p.packet), p);
             while d.len() > (n as usize / 50) % 100 {

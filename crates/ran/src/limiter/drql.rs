@@ -154,7 +154,7 @@ impl Limiter for Drql {
         } else {
             self.restart_hold(now);
         }
-        // What remains still stands at the limit when the limit shrank to it.
+        // If the limit shrank to what remains, the queue is still at its limit.
         self.limit_reached = report.remaining >= self.limit;
     }
 

@@ -130,8 +130,8 @@ impl Limiter for DynRlc {
             if self.departed > 0 {
                 self.adjust();
             }
-            // In step with the first, so that one report for many idle slots leaves the same next
-            // one as a report for each.
+            // Keeps the phase, so that one report for many idle slots has the same effect as a
+            // report for each.
             let whole = report.pulled_at.since(due).as_nanos() / self.config.interval.as_nanos();
             self.next_adjustment = Some(due + self.config.interval.times(whole + 1));
         }

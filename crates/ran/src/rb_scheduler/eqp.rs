@@ -225,7 +225,7 @@ impl Eqp {
             }
             let factor = self.quanta.inflation(slice);
             self.knapsack.add_slice(self.quanta.budget(slice), self.quanta.whole(slice));
-            // The knapsack prefers those that it hears of last.
+            // The knapsack prefers UEs added last.
             for &index in self.members[members].iter().rev() {
                 let ue = &demand.ues[index as usize];
                 self.chains.build(demand, ue);
@@ -388,7 +388,7 @@ impl RbScheduler for Eqp {
                 self.divide(demand, index, out);
             }
         }
-        // The turn stays with who has had nothing.
+        // A UE that got nothing keeps the turn.
         for slice in 0..self.turns.len() {
             let first = self.members_of(slice).next().map(|at| self.members[at] as usize);
             if let Some(first) = first.filter(|&first| out.grant(first).units > 0) {
@@ -435,7 +435,7 @@ impl<'a> Sizes<'a> {
         if bytes > self.all {
             return None;
         }
-        // The product is at most the number of blocks in parts of 2^32.
+        // The product is at most the number of blocks, in units of 2^-32.
         let guess = ((bytes * self.per_byte) >> 32) as usize;
         let from =
             (guess + 1).saturating_sub(AROUND / 2).min(self.table.len().saturating_sub(AROUND));

@@ -27,7 +27,7 @@ pub(super) struct Retransmissions {
 impl Retransmissions {
     pub(super) fn push(&mut self, sent: Latest) {
         if self.sent.capacity() == 0 {
-            // So that a later episode of losses does not allocate.
+            // So that later losses do not allocate.
             self.sent.reserve(FIRST_ENTRIES);
             self.lost.reserve(FIRST_ENTRIES / 4);
         }
@@ -153,8 +153,8 @@ impl Scoreboard {
         let mut lost = self.detect_losses_by_time(&by).lost;
         if self.first < self.next {
             let front = self.slot(self.first);
-            // What is sacked is in flight no more, though it stays at the front while a receiver
-            // does not acknowledge it.
+            // A sacked segment is no longer in flight, though it stays at the front until the
+            // receiver acknowledges it.
             if !front.has(SACKED) {
                 if front.has(RETRANSMITTED) {
                     lost += self.lose_again(self.first);
@@ -164,8 +164,8 @@ impl Scoreboard {
                 }
             }
         }
-        // The lowest first, then all that is lost from there on; what is lost beyond the edge only
-        // the queue knows.
+        // The lowest first, then all that is lost from there on. Only the queue knows what is lost
+        // beyond the edge.
         let edge = self.edge;
         if let Some(again) = &mut self.again {
             again.lost.retain(|&serial| serial >= edge);

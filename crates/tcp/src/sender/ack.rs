@@ -74,8 +74,8 @@ impl Sender {
     }
 
     fn take_scoreboard(&mut self, now: Instant, ack: &Ack) -> Progress {
-        // A copy acknowledged sooner than any round trip is taken for its original; so is one that
-        // the echo is older than.
+        // A copy acknowledged sooner than any round trip is taken for its original, and so is one
+        // sent after the echoed timestamp.
         let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
         let mut delivery = Delivery::new(self.board.fack(), plausible.min(ack.ts_echo));
         let prior_in_flight = self.board.pipe();
@@ -83,9 +83,9 @@ impl Sender {
         let overtaken = self.board.overtaken();
         self.board.acknowledge(ack.cumulative, &mut delivery);
         if ack.sack_len > 0 {
-            // The echo of an acknowledgement that sacks is older. Under a long queue originals that
-            // were given up still arrive many smallest RTTs after their copies left, so
-            // that a copy is believed in only after about the RTT of now.
+            // An acknowledgement that sacks has an older echo. Under a long queue, originals given
+            // up still arrive many smallest RTTs after their copies left, so a copy counts only
+            // after about the current RTT.
             let srtt = self.rtt.srtt().as_nanos();
             delivery.sure_until = plausible.min(now - Duration::from_nanos(srtt - srtt / 8));
             self.take_sack(ack, &mut delivery);
@@ -157,8 +157,8 @@ impl Sender {
 
     fn change_state(&mut self, now: Instant, ack: &Ack, progress: &mut Progress) {
         // An ECN reduction lasts until the segment with CWR, the first beyond the point, is
-        // acknowledged: until then the receiver goes on echoing the same mark (RFC 3168
-        // section 6.1.2).
+        // acknowledged. Until then the receiver keeps echoing the same mark (RFC 3168 section
+        // 6.1.2).
         let beyond = u64::from(self.state == RecoveryState::Reducing);
         let done = self.board.una() >= self.recovery_point + beyond;
         if self.state != RecoveryState::Open && done {
@@ -200,7 +200,7 @@ impl Sender {
         self.tail.forget();
         self.first_retransmission = None;
         self.unjudged = true;
-        // A window that ECN is already reducing is not reduced again (RFC 3168 section 6.1.2).
+        // A window already being reduced for ECN is not reduced again (RFC 3168 section 6.1.2).
         if !was_reducing {
             self.start_reduction(now, CongestionCause::Loss);
         }
@@ -217,7 +217,7 @@ impl Sender {
     fn start_reduction(&mut self, now: Instant, cause: CongestionCause) {
         let event = self.congestion(now, cause);
         self.cc.on_congestion(&event);
-        // The first new segment after a reduction of any cause says so (RFC 3168 section 6.1.2).
+        // The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
         self.send_cwr = self.setup.ecn;
         let bound = self.setup.prr;
         if bound != crate::config::Prr::Off && !self.cc.owns_recovery() {

@@ -57,7 +57,7 @@ impl Chains {
                 *least = (*least).min(rest.saturating_add(bytes));
             }
         }
-        // More SDUs never need fewer bytes, so that what does not fit is at the end.
+        // More SDUs never need fewer bytes, so what does not fit is at the end.
         let fits = new.partition_point(|&bytes| bytes <= most);
         self.rows.truncate(start + fits);
     }

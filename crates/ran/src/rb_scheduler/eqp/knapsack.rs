@@ -137,7 +137,7 @@ impl Knapsack {
         let most = slice.most.max(slice.most_beside_short.unwrap_or(0));
         self.choices.resize(start + least.len(), Choice::default());
         let own = &mut self.choices[start..];
-        // A choice is overwritten by the next that needs no more units.
+        // A later choice that needs no more units overwrites the one before.
         let (mut kept, mut last) = (0, (u16::MAX, 0));
         for (sdus, &bytes) in (1..i16::MAX).zip(&least[1..]) {
             let Some(blocks) = blocks(bytes) else { break };
@@ -210,7 +210,7 @@ impl Knapsack {
         let (width, stride) = (self.width, 2 * self.width * self.layers);
         let needed = stride * (self.spans.len() + 1);
         if self.rows.len() < needed {
-            // The room in front is written here, once.
+            // The padding in front is written here, once.
             self.rows.resize(needed, UNREACHABLE);
             for layer in self.rows[..stride].chunks_exact_mut(2 * width) {
                 layer[width..].fill(0);
@@ -223,7 +223,7 @@ impl Knapsack {
                 let before = if ue == slice.ues.start { 0 } else { ue as usize };
                 let (old, new) = self.rows.split_at_mut((ue as usize + 1) * stride);
                 let (old, new) = (&old[before * stride..][..stride], &mut new[..stride]);
-                // Beyond what the slice may take nothing is looked at.
+                // Nothing reads beyond what the slice may take.
                 let needed = usize::from(slice.most.max(slice.most_beside_short.unwrap_or(0))) + 1;
                 relax(&mut new[width..2 * width], &old[..2 * width], needed, choices);
                 if self.layers == 2 {
@@ -237,7 +237,7 @@ impl Knapsack {
     fn pick(&mut self, slice: &Slice, mut layer: usize, units: u16) {
         let mut units = units;
         let last = self.row(slice.ues.end);
-        // The same number in fewer units leaves more to the others.
+        // The same number in fewer units leaves more to others.
         while units > 0 && last[self.at(layer, units - 1)] == last[self.at(layer, units)] {
             units -= 1;
         }
@@ -287,7 +287,7 @@ impl Knapsack {
                 let of = |layer| &row[self.at(layer, 0)..=self.at(layer, most)];
                 let mut reached = 0;
                 for (units, (&sdus, &plain)) in (0..).zip(of(layer).iter().zip(of(0))) {
-                    // Beside the short unit only what could not be had without it.
+                    // Beside the short unit, only what was impossible without it.
                     if sdus > reached && (layer == 0 || sdus > plain) {
                         let value = f64::from(sdus) * (SDU + slice.quantum);
                         steps.push(Step { value, units, short: layer == 1 });
@@ -340,7 +340,8 @@ impl Knapsack {
             let at = |step: Step| {
                 (layer - usize::from(step.short)) * width + units - usize::from(step.units)
             };
-            // The fewest units that reach what `step` does, with the slices before this one.
+            // The fewest units that reach what `step` does, together with the slices before this
+            // one.
             let fewest = |step: Step| {
                 let (first, at) = ((layer - usize::from(step.short)) * width, at(step));
                 usize::from(step.units) + row[first..at].partition_point(|&less| less < row[at])
@@ -426,7 +427,7 @@ fn raise_lanes<const N: usize>(
         let at = width + chunk * N;
         for choice in choices {
             let units = usize::from(units(choice));
-            // What follows needs more still.
+            // Later chunks need more still.
             if units >= (chunk + 1) * N {
                 break;
             }

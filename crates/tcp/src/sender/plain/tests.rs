@@ -145,7 +145,7 @@ proptest! {
 
 #[test]
 fn a_transfer_without_loss_takes_the_short_way() {
-    // BBR, which paces and samples, never does.
+    // BBR, which paces and samples, never takes the fast path.
     let mut pair = (0..).map(Pair::new).find(|pair| !pair.short.setup.paced).expect("many do not");
     pair.short.write(100_000);
     pair.general.write(100_000);
