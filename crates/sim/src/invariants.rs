@@ -1,9 +1,8 @@
-//! What must hold of every run, simulated and live: checked once when it ends, in release builds
-//! too.
+//! What must hold of every run, simulated and live: checked once at its end, in release builds too.
 //!
-//! A run that breaks one contradicts itself; whoever makes it tells its name and leaves its figures
-//! out. [`RunResult::broken_invariant`] checks what a result tells of itself, [`Evidence`] what
-//! only the driver of the run knows.
+//! A run that breaks an invariant contradicts itself; its driver names the invariant and leaves its
+//! figures out. [`RunResult::broken_invariant`] checks the result alone, [`Evidence`] what only the
+//! driver of the run knows.
 
 use crate::recorder::Recorder;
 use crate::results::{Distribution, FlowResult, RunResult, SliceResult, UplinkResult};
@@ -12,8 +11,8 @@ use justfull_ran::Stack;
 /// Relative error that sums of floating-point numbers may have.
 const ROUNDING: f64 = 1e-9;
 
-/// What became of the payload that a TCP sender gave to the network, over the whole run: `sent =
-/// received + dropped + under_way`, each retransmission counted again.
+/// The fate of the payload that a TCP sender gave to the network, over the whole run: `sent =
+/// received + dropped + under_way`, with each retransmission counted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpBytes {
     /// Name of the flow.
@@ -36,7 +35,7 @@ pub(crate) struct Carried {
     pub(crate) most: u64,
 }
 
-/// What the driver of a run knows besides its result.
+/// What the driver of a run knows beyond its result.
 pub(crate) struct Evidence {
     /// A queue of the chain that lost or doubled a packet, in words.
     pub(crate) chain: Option<String>,
@@ -44,16 +43,17 @@ pub(crate) struct Evidence {
     pub(crate) early: Option<String>,
     /// Goodput towards UEs against what the radio carried.
     pub(crate) downlink: Carried,
-    /// Goodput of each UE's uploads against its uplink, where that has a rate.
+    /// Goodput of each UE's uploads against its uplink, if that has a rate.
     pub(crate) uplinks: Vec<Carried>,
-    /// TCP flows; none in a live run, whose ends are the kernel's.
+    /// TCP flows; none in a live run, whose endpoints are the kernel's.
     pub(crate) tcp: Vec<TcpBytes>,
-    /// What contradicts itself in the proxy, in words.
+    /// A contradiction in the proxy, in words.
     pub(crate) proxy: Option<String>,
 }
 
 impl Evidence {
-    /// What `stack` and `recorder` know of a run whose flows to UEs are `downlink`, by number.
+    /// The evidence of `stack` and `recorder` for a run whose flows to UEs are `downlink`, by
+    /// number.
     pub(crate) fn of(
         stack: &Stack,
         recorder: &Recorder,
@@ -225,7 +225,7 @@ impl Distribution {
         [d.min_ms, d.p25_ms, d.p50_ms, d.p75_ms, d.p90_ms, d.p95_ms, d.p99_ms, d.p999_ms, d.max_ms]
     }
 
-    /// What it breaks, as the distribution of `what`.
+    /// What it breaks, as the distribution called `what`.
     fn broken(&self, what: &str) -> Option<String> {
         if self.count == 0 {
             let empty = *self == Self::default();
@@ -258,8 +258,8 @@ impl Distribution {
         })
     }
 
-    /// Where it is below `bound`, the bound of the same values; nothing is known where only some of
-    /// them have one.
+    /// Where it is below `bound`, the bound of the same values; unknown if only some of them have
+    /// one.
     fn below(&self, bound: &Self, flow: &str) -> Option<String> {
         if self.count != bound.count {
             return None;

@@ -33,7 +33,7 @@ impl Arrival {
     }
 }
 
-/// The links, and what listens to them.
+/// The links and their listeners.
 pub(crate) struct Links<T> {
     /// From servers to the UPF, one wire per distinct delay.
     pub(crate) core: Wires<Packet>,

@@ -1,4 +1,4 @@
-//! What hears of a packet at every step, and what packets stand for while they are on their way.
+//! Follows packets at every step, and stores what they refer to while in transit.
 
 use crate::arena::Arena;
 use crate::recorder::Recorder;
@@ -7,12 +7,12 @@ use justfull_base::packet::Protocol;
 use justfull_base::{Event, Instant, Packet, Probe};
 use justfull_tcp::{Ack, Segment};
 
-/// The recorder, the tap, and what the payload handles of packets stand for.
+/// The recorder, the tap, and the content behind the payload handles of packets.
 pub(crate) struct Monitor<T> {
     pub(crate) recorder: Recorder,
     pub(crate) tap: T,
     pub(crate) segments: Arena<Sent>,
-    /// Acknowledgements of uploads, on their way down.
+    /// Acknowledgements of uploads, in transit to the UEs.
     acks: Arena<Ack>,
     /// Payload bytes of dropped segments, by flow.
     pub(crate) lost: Vec<u64>,
@@ -30,7 +30,7 @@ pub(crate) struct Sent {
 /// Segments that a world makes room for at its start: more than 10 MB of them.
 const FIRST_SEGMENTS: usize = 16_384;
 
-/// In a payload handle: what is behind it is an acknowledgement, not a segment.
+/// Flag in a payload handle: it refers to an acknowledgement, not a segment.
 const ACK_HANDLE: u64 = 1 << 63;
 
 impl<T: Listener> Monitor<T> {
@@ -51,7 +51,7 @@ impl<T: Listener> Monitor<T> {
         self.acks.put(ack) | ACK_HANDLE
     }
 
-    /// The acknowledgement that `handle` stands for.
+    /// The acknowledgement behind `handle`.
     pub(crate) fn take_ack(&mut self, handle: u64) -> Ack {
         self.acks.take(handle & !ACK_HANDLE)
     }
@@ -72,7 +72,7 @@ impl<T: Listener> Monitor<T> {
         }
     }
 
-    /// The reply to what `flow` sent at `sent` came back.
+    /// The reply to the request that `flow` sent at `sent` came back.
     pub(crate) fn replied(&mut self, now: Instant, flow: u32, sent: Instant) {
         self.recorder.replied(now, flow, sent);
         if T::ACTIVE {

@@ -6,7 +6,7 @@ use crate::timers::Timers;
 use justfull_base::Instant;
 use justfull_tcp::{Ack, Receiver, Segment};
 
-/// What takes the acknowledgements of receivers.
+/// Takes the acknowledgements of receivers.
 pub(crate) trait AckLink {
     /// `ack` leaves receiver `i`, whose data comes by `route`.
     fn send_ack(&mut self, now: Instant, i: u32, route: &Route, ack: Ack);
@@ -70,7 +70,7 @@ impl Receivers {
         new
     }
 
-    /// Receiver `i` tells its sender of its window.
+    /// Receiver `i` advertises its window to its sender.
     pub(crate) fn update_window<L: AckLink>(&mut self, now: Instant, i: u32, links: &mut L) {
         let ack = self.members[i as usize].receiver.window_update();
         self.answer(now, i, Some(ack), links);

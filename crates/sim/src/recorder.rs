@@ -15,7 +15,7 @@ use crate::slice_quantum::SliceQuantum;
 use crate::times::Times;
 use justfull_base::{DropReason, Duration, Event, Instant, Layer, Packet, Probe};
 
-/// What is counted of one layer.
+/// Counts for one layer.
 struct LayerCount {
     low_latency: Times,
     other: Times,
@@ -49,7 +49,7 @@ pub(crate) struct Recorder {
     used: u64,
     /// From here on a packet that leaves the RLC reaches its UE in the window.
     reaches: Instant,
-    /// What the slots before the window have used whose packets reach their UEs in it.
+    /// What slots before the window have used for packets that reach their UEs in it.
     used_before: u64,
     /// A packet that left the RLC before its bound, with both instants, in words.
     beats_bound: Option<String>,
@@ -66,8 +66,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder of the window from `warmup` to `end`; `air_delay`, from the pull to the UE, is
-    /// part of delay budgets and of the way to the UE.
+    /// A recorder for the window from `warmup` to `end`. `air_delay`, from the pull to the UE, is
+    /// part of delay budgets and of the time to the UE.
     pub(crate) fn new(
         [warmup, end]: [Instant; 2],
         bins: usize,
@@ -110,20 +110,20 @@ impl Recorder {
         }
     }
 
-    /// Adds a class to which no flow belongs yet, and gives its number.
+    /// Adds a class without flows, and returns its number.
     pub(crate) fn add_class(&mut self, info: ClassInfo) -> u32 {
         self.classes.push(Class::new(info, self.air_delay));
         (self.classes.len() - 1) as u32
     }
 
-    /// The flow whose number comes next is one of `class`.
+    /// The next flow number belongs to `class`.
     pub(crate) fn open(&mut self, class: u32) {
         self.singles.push(Single::new(class));
         self.classes[class as usize].result.flows += 1;
     }
 
-    /// Flow `flow` is over, and its number stands for one of `class` from now on. What it did stays
-    /// in the results of its own class.
+    /// Flow `flow` has ended, and its number belongs to a new flow of `class` from now on. Its own
+    /// counts stay in the results of its class.
     pub(crate) fn reopen(&mut self, flow: u32, class: u32) {
         let before = std::mem::replace(&mut self.singles[flow as usize], Single::new(class));
         let closed = &mut self.classes[before.class as usize].closed;
@@ -208,7 +208,7 @@ impl Recorder {
         }
     }
 
-    /// Out of the way of every packet that is sound.
+    /// Kept out of the path of valid packets.
     #[cold]
     #[inline(never)]
     fn note_beaten_bound(&mut self, left: Instant, packet: &Packet, bound: Instant) {
@@ -226,8 +226,8 @@ impl Recorder {
         self.beats_bound.clone()
     }
 
-    /// Budgets and differences between neighbours are of the packet's way to the UE, the rest of
-    /// its way to the pull at `left`.
+    /// Budgets and IPDV cover the packet's path to the UE, everything else its path to the pull at
+    /// `left`.
     #[inline(always)]
     fn count_delivered(
         &mut self,
@@ -291,7 +291,7 @@ impl Recorder {
         self.class_of(flow).proxy.get_or_insert_with(|| Box::new(ProxyTimes::new()));
     }
 
-    /// What is counted of `flow`, which a proxy splits, within the window.
+    /// The counts of `flow`, which a proxy splits, within the window.
     fn proxy_times(&mut self, now: Instant, flow: u32) -> Option<&mut ProxyTimes> {
         let counts = now >= self.warmup;
         self.class_of(flow).proxy.as_deref_mut().filter(|_| counts)
@@ -319,7 +319,7 @@ impl Recorder {
         }
     }
 
-    /// Counts `event` of `flow`, about what was sent at `sent`.
+    /// Counts `event` of `flow` for what was sent at `sent`.
     pub(crate) fn app_event(&mut self, flow: u32, sent: Instant, event: AppEvent) {
         if sent >= self.warmup {
             self.class_of(flow).app.count(event);
@@ -343,7 +343,7 @@ impl Recorder {
         }
     }
 
-    /// Adds what a TCP flow's sender counted.
+    /// Adds the counts of a TCP flow's sender.
     pub(crate) fn tcp_totals(
         &mut self,
         flow: u32,
@@ -478,9 +478,9 @@ impl Recorder {
         self.singles[flow].goodput_bytes
     }
 
-    /// Most bytes that the radio can have brought to UEs in the window: what its slots used in it
-    /// and, of those before, what was on its way; and of an SDU that each of `bearers` had
-    /// begun, an `mtu`. A used unit carries at most `per_unit` bytes.
+    /// The most bytes that the radio can have brought to UEs in the window: what its slots used in
+    /// it, plus what earlier slots had in transit, plus one `mtu` for an SDU that each of `bearers`
+    /// had partly sent. A used unit carries at most `per_unit` bytes.
     pub(crate) fn most_carried(&self, per_unit: u64, bearers: u64, mtu: u32) -> u64 {
         let used = (self.used + self.used_before).saturating_mul(per_unit);
         used.saturating_add(self.held_before).saturating_add(bearers * u64::from(mtu))
@@ -526,7 +526,7 @@ impl Recorder {
     }
 }
 
-/// What the stack says of the fate of its packets, as results.
+/// The stack's counts of the fate of its packets, as results.
 pub(crate) fn conservation(c: &justfull_ran::stack::Conserved) -> Conservation {
     Conservation {
         entered: c.entered,
@@ -542,8 +542,8 @@ impl Probe for Recorder {
         match event {
             Event::Enqueued { layer, packet, .. } => {
                 self.layers[*layer as usize].backlog += 1;
-                // What a packet finds below it when it comes to SDAP: it is about to enter the RLC
-                // (T20 Fig. 5).
+                // What a packet finds below it at SDAP, as it is about to enter the RLC (T20 Fig.
+                // 5).
                 if *layer == Layer::Sdap && packet.entered >= self.warmup {
                     let below = self.layers[Layer::Rlc as usize].backlog;
                     let class = self.class(packet);

@@ -1,4 +1,4 @@
-//! What one run found, as plain data in the units of its names.
+//! The results of one run, as plain data in the units of their names.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct RunResult {
     pub layers: Vec<LayerResult>,
     /// Per queue, UPF, SDAP and RLC one after the other; empty unless the scenario asks for it.
     pub entities: Vec<EntityResult>,
-    /// The way back from the UEs.
+    /// The return path from the UEs.
     pub uplink: UplinkResult,
     /// The radio.
     pub cell: CellResult,
@@ -48,8 +48,7 @@ pub struct RunResult {
     pub broken: Option<String>,
 }
 
-/// The waits in milliseconds of which [`FlowResult::within_percent`] tells: A21 counts by TTIs of 1
-/// ms.
+/// The limits in milliseconds for [`FlowResult::within_percent`]: A21 counts in TTIs of 1 ms.
 pub const WITHIN_MS: [u64; 5] = [1, 2, 3, 4, 50];
 
 /// A distribution of times in milliseconds. All zero and empty when `count` is 0.
@@ -79,11 +78,11 @@ pub struct Distribution {
     pub p99_ms: f64,
     /// 99.9th percentile.
     pub p999_ms: f64,
-    /// Points (time in ms, share of values at or below it), at most 200, rising.
+    /// Points (time in ms, share of values at or below it), at most 200, ascending.
     pub cdf: Vec<(f64, f64)>,
 }
 
-/// What one flow saw in the measured window.
+/// Results of one flow in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowResult {
     /// Name in the scenario.
@@ -102,27 +101,27 @@ pub struct FlowResult {
     pub low_latency: bool,
     /// Packets that entered the UPF.
     pub entered_packets: u64,
-    /// Packets whose last byte left the RLC and, where the MAC deals in resource blocks, that the
-    /// UE has whole and in order.
+    /// Packets whose last byte left the RLC and, if the MAC allocates resource blocks, that the UE
+    /// has whole and in order.
     pub delivered_packets: u64,
     /// Packets dropped anywhere.
     pub dropped_packets: u64,
     /// Packets marked congestion experienced.
     pub marked_packets: u64,
     /// Payload bytes that reached the receiver for the first time within the window, in order or
-    /// not, per second, in Mbit/s. What waited at the receiver for an earlier segment counts
-    /// when it came, not when that segment closed the gap.
+    /// not, per second, in Mbit/s. Data that waited at the receiver for an earlier segment counts
+    /// when it arrived, not when the gap was closed.
     pub goodput_mbit_s: f64,
     /// UPF entry to the pull that took the last byte.
     pub delay: Distribution,
-    /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ's
-    /// rounds, what RLC waits for before it reassembles and PDCP before it delivers. Empty
-    /// unless the MAC deals in resource blocks.
+    /// From that pull until the UE had the packet whole and in order: the air's own delay, HARQ
+    /// rounds, and the waits of RLC for reassembly and of PDCP for reordering. Empty unless the
+    /// MAC allocates resource blocks.
     pub to_ue: Distribution,
     /// Packets whose delay was at most each of [`WITHIN_MS`], in percent of those delivered; zeros
     /// without any.
     pub within_percent: [f64; WITHIN_MS.len()],
-    /// The least delay any policy could have given the same packets (tracked flows only).
+    /// The smallest delay that any policy could have given the same packets (tracked flows only).
     pub bound: Distribution,
     /// Mean difference, without its sign, between the delays up to the UE of packets delivered one
     /// after the other within a flow (IPDV, RFC 5481 section 4.1; packets lost between two are
@@ -157,11 +156,11 @@ pub struct FlowResult {
     pub first_received_s: Option<f64>,
     /// Goodput within [`TogetherResult::until_s`], in Mbit/s.
     pub together_mbit_s: f64,
-    /// What a proxy that splits the flow does to it.
+    /// What a proxy does to the flow, if it splits it.
     pub proxy: Option<ProxyResult>,
     /// Requests and replies of a ping.
     pub ping: Option<PingResult>,
-    /// What a listener says of a call.
+    /// A listener's judgement of a call.
     pub voip: Option<VoipResult>,
     /// Frames of a video.
     pub frames: Option<FrameResult>,
@@ -195,7 +194,7 @@ pub struct ProxyResult {
     pub server_to_ue: Distribution,
 }
 
-/// Reports of the radio over the whole run; all 0 where nobody asked for any.
+/// Reports of the radio over the whole run; all 0 if nobody requested any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReportsResult {
     /// UEs that were reported on.
@@ -213,7 +212,7 @@ pub struct VoipResult {
     pub late: u64,
     /// Both, in percent of the packets sent.
     pub loss_percent: f64,
-    /// A packet's 20 ms, the fastest packet's way and the de-jitter buffer.
+    /// A packet's 20 ms, the delay of the fastest packet and the de-jitter buffer.
     pub mouth_to_ear_ms: f64,
     /// R of the E-model (ITU-T G.107), 0 to 100.
     pub rating: f64,
@@ -223,14 +222,14 @@ pub struct VoipResult {
     pub one_way: Distribution,
 }
 
-/// Frames of a video that were sent in the measured window; the rest was on its way at the end.
+/// Frames of a video sent in the measured window; the rest was in transit at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FrameResult {
     /// Frames sent.
     pub sent: u64,
-    /// Frames of which every datagram arrived.
+    /// Frames whose datagrams all arrived.
     pub completed: u64,
-    /// Frames of which a datagram was lost.
+    /// Frames that lost a datagram.
     pub broken: u64,
     /// Complete frames that took longer than their budget.
     pub late: u64,
@@ -238,19 +237,19 @@ pub struct FrameResult {
     pub completion: Distribution,
 }
 
-/// Pages that were begun in the measured window; the rest was on its way at the end.
+/// Pages begun in the measured window; the rest was in transit at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PageResult {
-    /// Pages asked for.
+    /// Pages requested.
     pub begun: u64,
-    /// Pages of which every object arrived.
+    /// Pages whose objects all arrived.
     pub loaded: u64,
     /// From the first request leaving the UE to the last object's last byte.
     pub load: Distribution,
 }
 
-/// What became of the packets that UEs sent over the whole run: `entered = delivered +
-/// overflow_drops + queued`, checked when the run ends.
+/// The fate of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops
+/// + queued`, checked when the run ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UplinkResult {
     /// Packets that UEs sent.
@@ -263,13 +262,12 @@ pub struct UplinkResult {
     pub overflow_bytes: u64,
     /// Packets that waited or were on the wire at the end.
     pub queued: u64,
-    /// From entry into the UE's queue to the PUSCH that took the last byte, of packets that
-    /// entered in the measured window; empty where the uplink is no bottleneck.
+    /// From entry into the UE's queue to the PUSCH that took the last byte, for packets that
+    /// entered in the measured window; empty if the uplink is no bottleneck.
     pub wait: Distribution,
 }
 
-/// Echo requests that were sent in the measured window and what became of them; the rest was on its
-/// way at the end.
+/// Echo requests sent in the measured window, and their fate; the rest was in transit at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PingResult {
     /// Requests sent.
@@ -297,7 +295,7 @@ pub struct EntityResult {
     pub bytes_sd: f64,
 }
 
-/// What one layer did in the measured window.
+/// Results of one layer in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerResult {
     /// `upf`, `sdap` or `rlc`.
@@ -314,7 +312,7 @@ pub struct LayerResult {
     pub backlog_packets_mean: f64,
 }
 
-/// What the radio did in the measured window.
+/// Results of the radio in the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CellResult {
     /// `packets` or `bytes`: the unit of the next two.
@@ -331,9 +329,9 @@ pub struct CellResult {
     pub starved_slots: u64,
 }
 
-/// What a slice had lent the others after each slot of the measured window (A21 section IV-B, its
-/// quantum): resource blocks, below 0 when it had borrowed. Percentiles are good to a hundredth of
-/// a block.
+/// What a slice had lent to others after each slot of the measured window (A21 section IV-B, its
+/// quantum), in resource blocks; below 0 when it had borrowed. Percentiles are accurate to a
+/// hundredth of a block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SliceResult {
     /// Index in the scenario.
@@ -346,7 +344,7 @@ pub struct SliceResult {
     pub quantum_mean: f64,
     /// Standard deviation over slots.
     pub quantum_sd: f64,
-    /// Least value: the greatest debt.
+    /// Minimum: the greatest debt.
     pub quantum_min: f64,
     /// 25th percentile.
     pub quantum_p25: f64,

@@ -6,7 +6,7 @@ use crate::timers::Timers;
 use justfull_base::Instant;
 use justfull_tcp::{Ack, Segment, Sender};
 
-/// What takes the segments of senders.
+/// Takes the segments of senders.
 pub(crate) trait SegmentLink {
     /// `segment` leaves sender `i`, whose data goes by `route`.
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment);
@@ -16,7 +16,7 @@ pub(crate) trait SegmentLink {
 pub(crate) struct TcpSender {
     pub(crate) route: Route,
     pub(crate) sender: Sender,
-    /// What it sends in all; none: without end, or what it is asked for.
+    /// Total bytes to send; none for endless data, or for data on request.
     size: Option<u64>,
     started: bool,
     /// When the last byte of `size` was acknowledged.
@@ -47,12 +47,12 @@ impl Senders {
         self.members.push(TcpSender { route, sender, size, started: false, completed: None });
     }
 
-    /// Adds a sender that sends what it is asked for.
+    /// Adds a sender that sends what is requested from it.
     pub(crate) fn add_server(&mut self, route: Route, sender: Sender) {
         self.members.push(TcpSender { route, sender, size: None, started: true, completed: None });
     }
 
-    /// Adds a sender that sends what it is given by and by, `size` bytes in all or without end.
+    /// Adds a sender that sends what it is given over time, `size` bytes in all or without end.
     pub(crate) fn add_relay(&mut self, route: Route, sender: Sender, size: Option<u64>) {
         self.members.push(TcpSender { route, sender, size, started: true, completed: None });
     }

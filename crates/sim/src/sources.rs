@@ -1,4 +1,4 @@
-//! Sources of datagrams: when each sends, and what becomes of a datagram at its UE.
+//! Sources of datagrams: when each sends, and what happens to a datagram at its UE.
 
 use crate::route::Route;
 use crate::traffic::{
@@ -8,7 +8,7 @@ use crate::traffic::{
 use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Duration, Instant, Rng};
 
-/// What a source's datagrams are.
+/// The kind of a source's datagrams.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// They are consumed.
@@ -56,7 +56,7 @@ impl Drawn {
     }
 }
 
-/// Least time between two datagrams of a source.
+/// Minimum time between two datagrams of a source.
 const LEAST_GAP: Duration = Duration::from_nanos(1);
 
 /// A source of datagrams at a server: a line of the cache, since a large cell has one for each UE.
@@ -70,7 +70,7 @@ pub(crate) struct Source {
     pub(crate) protocol: Protocol,
 }
 
-/// What the kinds differ in: payload, interval, times on and off.
+/// The differences between the kinds: payload, interval, on and off times.
 type Law = (Bytes, Interval, Option<(Span, Span)>);
 
 fn law(traffic: &Traffic) -> Option<Law> {
@@ -87,8 +87,8 @@ fn law(traffic: &Traffic) -> Option<Law> {
 
 impl Source {
     /// The source of `traffic` and the instant of its first datagram: a random time within one mean
-    /// interval after `start`, or, of a source that pauses, when its law says. Its clock is
-    /// skewed by up to 50 ppm, so that no source locks to a poll. None when `traffic` is no
+    /// interval after `start` or, for a source with pauses, when it is first on. Its clock is
+    /// skewed by up to 50 ppm, so that no source locks to a poll. None when `traffic` has no
     /// datagrams.
     pub(crate) fn new(
         route: Route,
@@ -130,13 +130,13 @@ impl Source {
         if self.protocol == Protocol::Icmp { ICMP_HEADER_BYTES } else { UDP_HEADER_BYTES }
     }
 
-    /// What a datagram of `size` bytes on the IP layer carries.
+    /// Payload of a datagram of `size` bytes on the IP layer.
     pub(crate) fn payload_of(&self, size: u32) -> u64 {
         u64::from(size - self.header())
     }
 
-    /// Sends what is due: `push` is given each datagram's size on the IP layer and its payload
-    /// handle, which is the instant of sending, or the number of the frame.
+    /// Sends what is due: calls `push` with each datagram's size on the IP layer and its payload
+    /// handle, which is the time of sending or the number of the frame.
     pub(crate) fn send(&mut self, now: Instant, mut push: impl FnMut(u32, u64)) {
         let size = self.payload + self.header();
         match &mut self.kind {
@@ -156,7 +156,7 @@ impl Source {
     }
 }
 
-/// When a flow's datagrams leave and what they carry, one after another: for a second driver, which
+/// When a flow's datagrams leave and what they carry, one after another: for a second driver that
 /// sends the same ones.
 #[derive(Clone, Debug)]
 pub struct Departures {
@@ -165,8 +165,8 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// The departures of `flow`, which is number `number` among the flows of packets of its world,
-    /// as that world draws them with `seed`. None for what is no datagrams.
+    /// The departures of `flow`, number `number` among the packet flows of its world, as that world
+    /// draws them with `seed`. None for flows without datagrams.
     #[must_use]
     pub fn new(flow: &FlowConfig, number: u32, seed: u64) -> Option<Self> {
         let stop = flow.stop.map_or(Instant::NEVER, |stop| Instant::ZERO + stop);
@@ -188,8 +188,8 @@ impl Departures {
         self.next
     }
 
-    /// The next departure: calls `push` with the payload bytes of each of its datagrams and says
-    /// when they leave.
+    /// The next departure: calls `push` with the payload bytes of each of its datagrams, and
+    /// returns when they leave.
     pub fn depart(&mut self, mut push: impl FnMut(u32)) -> Option<Instant> {
         let now = self.next?;
         let header = self.source.header();
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_video_keeps_its_frames_and_its_rate() {
         let (datagrams, bytes) = sent(&Traffic::Video(VideoConfig::default()));
-        // 62 500 B a frame: 45 datagrams, of which each has 28 B of headers.
+        // 62 500 B a frame: 45 datagrams with 28 B of headers each.
         close(datagrams, 12_000.0 * 45.1, 0.01);
         close(bytes - 28 * datagrams, 30e6 / 8.0 * 200.0, 0.01);
     }

@@ -1,4 +1,4 @@
-//! What flows through the world.
+//! The traffic of the world.
 
 mod docs;
 mod emodel;
@@ -171,7 +171,7 @@ pub enum Traffic {
     Cbr(CbrConfig),
     /// Datagrams at a constant rate by times.
     OnOff(OnOffConfig),
-    /// Echo requests that the UE answers.
+    /// Echo requests to which the UE replies.
     Ping(PingConfig),
     /// A G.711 call to the UE.
     Voip(VoipConfig),
@@ -210,7 +210,7 @@ impl Traffic {
         }
     }
 
-    /// Payload and mean interval of its datagrams, whose payload handle is the instant of sending;
+    /// Payload and mean interval of its datagrams, if their payload handle is the time of sending;
     /// none for TCP, and for frames, which are many datagrams at a time.
     #[must_use]
     pub fn datagrams(&self) -> Option<(Bytes, Duration)> {
@@ -278,7 +278,7 @@ pub struct FlowConfig {
     pub dscp: Dscp,
     /// What it sends; flows that send the same may share it.
     pub traffic: Arc<Traffic>,
-    /// Its delay is what the scenario asks for.
+    /// True when the scenario asks for its delay.
     pub low_latency: bool,
     /// When it starts. A source of datagrams starts within one mean interval after it, at random.
     pub start: Duration,
@@ -289,7 +289,7 @@ pub struct FlowConfig {
     /// Packet delay budget of its QoS flow (TS 23.501 section 5.7.3.4), between UPF and UE; none
     /// when none is asked for.
     pub delay_budget: Option<Duration>,
-    /// A proxy splits it, where there is one; none: if it can.
+    /// Whether a proxy, if there is one, splits it; none to split it if possible.
     pub proxied: Option<bool>,
 }
 
@@ -345,12 +345,13 @@ impl FlowConfig {
         }
     }
 
-    /// It is what a proxy can split.
+    /// True for what a proxy can split.
     fn can_be_proxied(&self) -> bool {
         matches!(&*self.traffic, Traffic::Tcp { .. }) && self.traffic.protocol() == Protocol::Tcp
     }
 
-    /// A proxy splits it, where there is one: a TCP transfer to the UE that does not say otherwise.
+    /// True when a proxy, if there is one, splits it: a TCP transfer to the UE, unless configured
+    /// otherwise.
     #[must_use]
     pub fn goes_by_proxy(&self) -> bool {
         self.proxied.unwrap_or(true) && self.can_be_proxied()

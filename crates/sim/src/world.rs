@@ -6,11 +6,11 @@
 //!      ^                                                                     TCP receivers
 //!      +------------------------------ uplink --------------------------------------+
 //! ```
-//! With a proxy, the TCP senders of the flows that it splits are in it, and their servers behind it
-//! ([`proxy`](crate::proxy)).
+//! With a proxy, the TCP senders of the flows that it splits are inside it, and their servers
+//! behind it ([`proxy`](crate::proxy)).
 //!
-//! Nodes and links each have one instant at which they act next (`Node`); here is who is behind
-//! whom, and whose turn it is.
+//! Each node and link has one instant at which it acts next (`Node`); this file defines how they
+//! are connected and in which order they act.
 
 use crate::cell::Cell;
 use crate::hosts::Hosts;
@@ -32,9 +32,9 @@ pub(crate) use build::tcp;
 pub use config::WorldConfig;
 pub(crate) use config::{MOST_NAMES, classes, protocol_name, validate};
 
-/// Hears how far a run is, and may end it.
+/// Follows the progress of a run, and may end it.
 pub trait Progress {
-    /// The run has reached `now`. False ends it: the run gives no result.
+    /// The run has reached `now`. Return false to end it without a result.
     fn advanced(&mut self, now: Instant) -> bool;
 }
 

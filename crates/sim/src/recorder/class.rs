@@ -1,4 +1,4 @@
-//! What is counted of each flow name and of each flow.
+//! Counts for each flow name and each flow.
 
 use crate::app_stats::AppStats;
 use crate::proxy::Trip;
@@ -20,11 +20,11 @@ pub(crate) struct ClassInfo {
     pub(crate) delay_budget: Option<Duration>,
 }
 
-/// What is counted of the flows of one name.
+/// Counts for the flows of one name.
 pub(super) struct Class {
     pub(super) result: FlowResult,
     pub(super) delay: Times,
-    /// From the pull of the last byte to the UE; none before the first packet that tells of it.
+    /// From the pull of the last byte to the UE; none before the first packet with this time.
     pub(super) to_ue: Option<Times>,
     pub(super) bound: Option<Times>,
     pub(super) rtt: Option<Times>,
@@ -120,7 +120,7 @@ pub(super) struct Closed {
     pub(super) squares: f64,
 }
 
-/// What is counted of one flow.
+/// Counts for one flow.
 #[derive(Clone, Copy)]
 pub(super) struct Single {
     /// Number of its class.
@@ -128,9 +128,9 @@ pub(super) struct Single {
     pub(super) goodput_bytes: u64,
     /// Delay in ns of the packet that was delivered last, plus one; 0 before the first.
     pub(super) last_delay: u64,
-    /// What its receiver still lacks of a transfer; beyond reach where that has no size.
+    /// Bytes that its receiver still lacks of a transfer; out of reach if that has no size.
     pub(super) left: u64,
-    /// It is a transfer: one of those that share what there is.
+    /// True for a transfer: one of those that share the capacity.
     pub(super) transfer: bool,
     /// Last round trip of its server leg; none but of a flow that a proxy splits.
     pub(super) wired: Duration,

@@ -23,7 +23,8 @@ use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
 use justfull_ran::Stack;
 use justfull_tcp::{CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 
-/// What a run needs of its settings once everything is built; not the settings of each UE and flow.
+/// What a run needs of its settings once everything is built, without the settings of each UE and
+/// flow.
 pub(super) struct Plan {
     pub(super) scenario: String,
     pub(super) method: String,
@@ -33,8 +34,8 @@ pub(super) struct Plan {
     pub(super) shares: Vec<f64>,
     pub(super) mtu: u32,
     pub(super) ues: usize,
-    /// Most bytes that the uplink can bring from a UE in the measured window, where it has a rate:
-    /// what is sent in it, and what was on the wire or half sent before.
+    /// The most bytes that the uplink can bring from a UE in the measured window, if it has a
+    /// rate: what is sent in it, plus what was on the wire or partly sent before.
     pub(super) uplink_most: Option<u64>,
 }
 
@@ -195,7 +196,7 @@ pub(crate) fn tcp(
     Ok((Sender::new(&sender)?, Receiver::new(receiver)?))
 }
 
-/// How many there are of what the world holds.
+/// Numbers of the world's members.
 struct Members {
     /// Flows of packets.
     flows: usize,

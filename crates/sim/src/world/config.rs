@@ -72,7 +72,7 @@ pub(crate) fn validate(config: &WorldConfig) -> Result<(), ConfigError> {
     validate_proxy(config).map_err(|e| e.within("proxy"))
 }
 
-/// Checks the settings of the proxy, and that it fits the world where there is one.
+/// Checks the settings of the proxy, if there is one, and that it fits the world.
 fn validate_proxy(config: &WorldConfig) -> Result<(), ConfigError> {
     config.proxy.validate()?;
     let proxied = config.flows.iter().filter(|flow| flow.goes_by_proxy());
