@@ -1,8 +1,7 @@
-//! Validation of the TCP controls: what formulas and papers say of them, what ours do, and the
-//! verdict.
+//! Validation of the TCP controls: what formulas and papers state, what ours do, and the verdict.
 //!
-//! The cases with their bands are data (`claims/validation`), committed before the first run; how
-//! each is measured is code, one file for each control. Everything runs in dumbbells
+//! The cases with their bands are data (`claims/validation`), committed before the first run; the
+//! measurements are code, one file for each control. Everything runs in dumbbells
 //! ([`justfull_sim::dumbbell`]) and gives the same bytes on every machine.
 
 mod bbr;
@@ -28,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The controls with cases, by name.
 pub const CONTROLS: [&str; 7] = ["new_reno", "cubic", "bbr", "vegas", "westwood", "yeah", "fixed"];
 
-/// How the cases of each are measured.
+/// The experiments that measure the cases of each.
 fn experiments(control: &str) -> Option<&'static [Experiment]> {
     Some(match control {
         "new_reno" => new_reno::EXPERIMENTS,
@@ -42,8 +41,8 @@ fn experiments(control: &str) -> Option<&'static [Experiment]> {
     })
 }
 
-/// What was measured for a case: one value for each seed, and what a formula gives where the case
-/// does not say it.
+/// The measurement for a case: one value for each seed, and the formula's value if the case does
+/// not state it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
     id: String,
@@ -51,14 +50,14 @@ pub(crate) struct Measured {
     ours: Vec<f64>,
 }
 
-/// What an experiment gives.
+/// The results of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Evidence {
     measured: Vec<Measured>,
     plots: Vec<Plot>,
 }
 
-/// Runs worlds and measures the cases that they bear on.
+/// Runs worlds and measures the cases they concern.
 type Experiment = fn() -> Evidence;
 
 /// A case with its outcome.
@@ -66,11 +65,11 @@ type Experiment = fn() -> Evidence;
 pub struct Row {
     /// The case.
     pub case: Case,
-    /// What is published, in the case's unit.
+    /// The published value, in the case's unit.
     pub published: f64,
     /// The band in the case's unit.
     pub band: [f64; 2],
-    /// Ours; with several seeds, its 95 % interval.
+    /// Our value; with several seeds, its 95 % interval.
     pub ours: Summary,
     /// Met when the whole interval lies in the band.
     pub verdict: Verdict,
@@ -79,7 +78,7 @@ pub struct Row {
 /// All cases of one control.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validation {
-    /// What the page says beside the table.
+    /// The text of the page beside the table.
     pub file: CaseFile,
     /// The cases in order of the file.
     pub rows: Vec<Row>,
@@ -98,7 +97,7 @@ impl Evidence {
         self.measured.push(Measured { id: id.into(), published: None, ours });
     }
 
-    /// Adds values with what the formula gives.
+    /// Adds values with the formula's value.
     fn formula(&mut self, id: &str, published: f64, ours: Vec<f64>) {
         self.measured.push(Measured { id: id.into(), published: Some(published), ours });
     }
@@ -136,7 +135,7 @@ pub fn validate(control: &str, threads: usize) -> Option<Validation> {
     Some(Validation { rows, plots: evidence.plots, file })
 }
 
-/// Runs `experiments` and puts together what they give, in their order.
+/// Runs `experiments` and joins their results, in order.
 fn run_all(experiments: &[Experiment], threads: usize) -> Evidence {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Evidence)>> = Mutex::new(Vec::new());
@@ -167,11 +166,11 @@ fn judge(case: &Case, measured: &[Measured]) -> Row {
     let published = case.published.or(found.published).expect("the file or the formula says it");
     let band = case.band_around(published);
     let ours = Summary::of(&found.ours).expect("an experiment measures something");
-    // Too few for an interval must all lie in the band.
+    // With too few values for an interval, all must lie in the band.
     let (low, high) =
         if ours.ci95.is_some() { (ours.low(), ours.high()) } else { (ours.min, ours.max) };
     let high = case.most.map_or(high, |most| high.min(most.max(ours.mean)));
-    // An undefined value has no least and no greatest.
+    // An undefined value has no minimum and no maximum.
     let inside = ours.mean.is_finite() && band[0] <= low && high <= band[1];
     let verdict = if inside { Verdict::Met } else { Verdict::Missed };
     Row { case: case.clone(), published, band, ours, verdict }

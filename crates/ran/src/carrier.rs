@@ -1,13 +1,13 @@
-//! The carrier of a MAC that deals in resource blocks: how many each slot offers, in what grains
-//! they are given out, and what n of them carry at each modulation and coding scheme.
+//! The carrier of a MAC that allocates resource blocks: how many each slot offers, in what units
+//! they are allocated, and what n of them carry at each modulation and coding scheme.
 //!
 //! Sources: TS 36.213 sections 7.1.6.1 (groups) and 7.1.7 (transport blocks); TS 38.214 sections
-//! 5.1.2.2 and 5.1.3; TS 38.213 section 11.1 (slot patterns). A21 section V-A: 25 resource blocks,
-//! of which two subframes of ten offer 17, since system information takes the others.
+//! 5.1.2.2 and 5.1.3; TS 38.213 section 11.1 (slot patterns). A21 section V-A: 25 resource blocks;
+//! two subframes of ten offer only 17, since system information takes the others.
 //!
 //! A slot of an NR block has 14 symbols less those of control, one front-loaded reference symbol
 //! with both CDM groups and no further overhead. A special slot carries the downlink symbols that
-//! the pattern leaves it.
+//! its pattern leaves.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -116,10 +116,10 @@ impl CarrierConfig {
         )
     }
 
-    /// Checks that there are slots of length `slot` on such a carrier.
+    /// Checks that such a carrier has slots of length `slot`.
     ///
     /// # Errors
-    /// `slot.period` where there are none.
+    /// `slot.period` if it has none.
     pub fn check_slot(&self, slot: Duration) -> Result<(), ConfigError> {
         let lte = self.is_lte();
         let slots: &[u8] = if lte { &[0] } else { &[0, 1, 2, 3] };
@@ -133,15 +133,15 @@ impl CarrierConfig {
         ensure(known, "slot.period", &slot, bound, "TS 36.211 section 4.1, TS 38.211 section 4.3.2")
     }
 
-    /// Width in Hz of all its resource blocks, where slots last `slot`: twelve subcarriers each (TS
-    /// 36.211 section 6.2.3, TS 38.211 section 4.4.4.1). None where there is no such slot.
+    /// Width in Hz of all its resource blocks in slots of length `slot`: twelve subcarriers each
+    /// (TS 36.211 section 6.2.3, TS 38.211 section 4.4.4.1). None if there is no such slot.
     #[must_use]
     pub fn bandwidth(&self, slot: Duration) -> Option<u64> {
         let numerology = (0..=4).filter_map(nr::Numerology::new).find(|n| n.slot() == slot)?;
         Some(u64::from(self.n_prb) * 12_000 * u64::from(numerology.subcarrier_khz()))
     }
 
-    /// Slots after which both patterns begin again.
+    /// Slots after which both patterns repeat.
     fn period(&self) -> usize {
         self.offered.len().max(1) * self.tdd.len().max(1)
     }
@@ -160,7 +160,7 @@ impl CarrierConfig {
         }
     }
 
-    /// Bits of a block of `n_prb` resource blocks and `symbols` symbols at `mcs`.
+    /// Bits of a transport block of `n_prb` resource blocks and `symbols` symbols at `mcs`.
     fn bits(&self, mcs: u8, n_prb: u16, symbols: u8) -> Option<u32> {
         match self.kind {
             CarrierKind::Lte => {
@@ -196,7 +196,7 @@ impl CarrierConfig {
         }
     }
 
-    /// Whose rules size its blocks, for reports.
+    /// The rules that size its transport blocks, for reports.
     const fn report_kind(&self) -> CellKind {
         let Self { mcs_table, layers, control_symbols, .. } = *self;
         match self.kind {
@@ -210,7 +210,7 @@ impl CarrierConfig {
         }
     }
 
-    /// The table that MCSs of the cell's channels index.
+    /// The MCS table of the cell's channels.
     #[must_use]
     pub const fn table(&self) -> cqi::McsTable {
         match self.kind {
@@ -245,12 +245,12 @@ pub struct SlotShape {
     pub special: bool,
 }
 
-/// A carrier in being: 30 kB of block sizes for 25 LTE blocks, at most 64 kB for 275 NR blocks with
-/// special slots.
+/// A built carrier: 30 kB of transport block sizes for 25 LTE blocks, at most 64 kB for 275 NR
+/// blocks with special slots.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     shapes: Vec<SlotShape>,
-    /// Bytes of a block by kind of slot, MCS and number of resource blocks.
+    /// Bytes of a transport block by kind of slot, MCS and number of resource blocks.
     bytes: Vec<u32>,
     n_prb: u16,
     group: u16,
@@ -275,7 +275,7 @@ impl Carrier {
             Vec::with_capacity(kinds.len() * MCS_ROWS * (usize::from(config.n_prb) + 1));
         for &symbols in kinds {
             for mcs in 0..MCS_ROWS as u8 {
-                // Zero where the table defines none: reserved indices carry nothing.
+                // Zero if the table defines none: reserved indices carry nothing.
                 bytes.extend(
                     (0..=config.n_prb).map(|n| config.bits(mcs, n, symbols).unwrap_or(0) / 8),
                 );
@@ -323,7 +323,7 @@ impl Carrier {
         shares.max().map_or(0, u64::from)
     }
 
-    /// Whose rules size its blocks, for reports.
+    /// The rules that size its transport blocks, for reports.
     #[must_use]
     pub const fn report_kind(&self) -> CellKind {
         self.kind
@@ -336,7 +336,7 @@ impl Carrier {
         if shape.special { (special, full) } else { (full, full) }
     }
 
-    /// Resource blocks of a group; the last group of a slot has what is left.
+    /// Resource blocks of a group; the last group of a slot has the rest.
     #[must_use]
     pub const fn group(&self) -> u16 {
         self.group
@@ -401,7 +401,7 @@ mod tests {
             let carrier = Carrier::new(&config, MS).expect("a carrier");
             for mcs in 0..=28 {
                 let sizes = carrier.sizes(carrier.shape(0), mcs);
-                // I_TBS 6 with one block is out of line in the standard itself.
+                // I_TBS 6 with one block breaks the pattern in the standard itself.
                 assert!(sizes[2..].windows(2).all(|w| w[0] <= w[1]), "{kind:?} {mcs}");
             }
         }

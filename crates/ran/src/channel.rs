@@ -1,14 +1,13 @@
 //! The channel: what the radio could carry in the slot that the MAC pulls now.
 //!
-//! A channel answers in the MAC's unit, whole packets (T20, E19) or bytes (A21, R22). It depends on
-//! its configuration, its key and the arguments alone, never on what was sent, so that every method
-//! of an experiment meets the same channel, and [`Channel::peek`] can tell a clairvoyant method
-//! what a later slot will offer.
+//! A channel returns amounts in the MAC's unit, whole packets (T20, E19) or bytes (A21, R22). It
+//! depends only on its configuration, its key and the arguments, never on what was sent, so every
+//! method of an experiment meets the same channel, and [`Channel::peek`] can show a clairvoyant
+//! method what a later slot will offer.
 //!
 //! Seven kinds: [`constant`], [`pattern`], [`rows`] (a capacity trace), [`cqi_rows`] (a CQI trace),
-//! [`markov`] (chance), and two that answer a MAC that deals in resource blocks alone, [`mcs`] and
-//! [`umi`] (a walk through a street). To such a MAC the kinds with a CQI answer the MCS of their
-//! map.
+//! [`markov`] (chance), and two only for a MAC that allocates resource blocks, [`mcs`] and [`umi`]
+//! (a walk through a street). For such a MAC the kinds with a CQI return the MCS of their map.
 //!
 //! To add one: its file, with a configuration that implements [`ChannelSettings`], a channel that
 //! implements [`ChannelModel`], and `DOC`; then its `pub mod` and its line in the list of kinds.
@@ -50,13 +49,13 @@ choice! {
 }
 
 impl CapacityUnit {
-    /// What `packet` counts as.
+    /// The amount that `packet` counts as.
     #[inline]
     pub(crate) fn amount(self, packet: &Packet) -> u64 {
         self.of_size(packet.size)
     }
 
-    /// What a packet of `size` bytes counts as.
+    /// The amount that a packet of `size` bytes counts as.
     #[inline]
     pub(crate) fn of_size(self, size: u32) -> u64 {
         match self {
@@ -66,39 +65,40 @@ impl CapacityUnit {
     }
 }
 
-/// What a kind of channel says of itself before there is one.
+/// Properties of a kind of channel, known from its configuration.
 pub(crate) trait ChannelSettings {
-    /// What its amounts count.
+    /// The unit of its amounts.
     fn unit(&self) -> CapacityUnit {
         CapacityUnit::Bytes
     }
 
-    /// From CQI to MCS; none for kinds without a CQI.
+    /// The map from CQI to MCS; none for kinds without a CQI.
     fn map(&self) -> Option<CqiToMcs> {
         None
     }
 
-    /// It answers a MAC that deals in resource blocks alone.
+    /// True for a kind that needs a MAC with resource blocks.
     fn needs_carrier(&self) -> bool {
         false
     }
 
-    /// It tells the share of blocks that fail ([`ChannelModel::block_error`]).
+    /// True when it returns the share of blocks that fail ([`ChannelModel::block_error`]).
     fn errors_follow_sinr(&self) -> bool {
         false
     }
 }
 
-/// A kind of channel in being. All answers but for [`Self::advance`] are functions of the
-/// configuration, the key and the arguments, which are never before those of the last advance.
+/// A running channel. All methods except [`Self::advance`] are functions of the configuration, the
+/// key and the arguments, which are never before those of the last advance.
 pub(crate) trait ChannelModel {
-    /// What slot `slot_index` offers when it is pulled at `at`; nothing where only an MCS is told.
+    /// What slot `slot_index` offers when it is pulled at `at`; nothing for kinds that only return
+    /// an MCS.
     fn amount(&self, slot_index: u64, at: Instant) -> u64 {
         let _ = (slot_index, at);
         0
     }
 
-    /// The CQI of slot `slot_index` when it is pulled at `at`, for kinds with a map; none where
+    /// The CQI of slot `slot_index` when it is pulled at `at`, for kinds with a map; none if
     /// nothing is carried.
     fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         let _ = (slot_index, at);
@@ -111,28 +111,27 @@ pub(crate) trait ChannelModel {
         None
     }
 
-    /// A transmission at `at` of a block at `mcs` adds its SINR to `combined`: the share of such
-    /// blocks that are not decoded from that; none where the settings of HARQ say it.
+    /// Adds to `combined` the SINR of a transmission at `at` of a block at `mcs`, and returns the
+    /// share of such blocks not decoded from that sum; none if the settings of HARQ decide it.
     fn block_error(&self, at: Instant, mcs: u8, combined: &mut f64) -> Option<f64> {
         let _ = (at, mcs, combined);
         None
     }
 
-    /// Slot `slot_index` is pulled at `now`; neither ever falls.
+    /// Slot `slot_index` is pulled at `now`; neither ever decreases.
     fn advance(&mut self, slot_index: u64, now: Instant) {
         let _ = (slot_index, now);
     }
 }
 
-/// What a channel must know of its cell.
+/// What a channel needs to know of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelContext {
-    /// Feeds the kinds that draw (see [`justfull_base::rng::stream_key`]).
+    /// The key for kinds that draw (see [`justfull_base::rng::stream_key`]).
     pub key: u64,
     /// Nominal length of a slot, above 0, at most 1 s.
     pub slot: Duration,
-    /// Width in Hz of all the carrier's resource blocks; none where the MAC deals in packets or
-    /// bytes.
+    /// Width in Hz of all the carrier's resource blocks; none if the MAC grants packets or bytes.
     pub bandwidth: Option<u64>,
 }
 
@@ -157,43 +156,43 @@ kinds! {
 }
 
 impl ChannelConfig {
-    /// What the amounts of this channel count.
+    /// The unit of this channel's amounts.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         each!(config self, c => c.unit())
     }
 
-    /// From CQI to MCS; none for kinds without a CQI.
+    /// The map from CQI to MCS; none for kinds without a CQI.
     #[must_use]
     pub fn map(&self) -> Option<CqiToMcs> {
         each!(config self, c => ChannelSettings::map(c))
     }
 
-    /// It answers a MAC with a carrier alone.
+    /// True for a kind that needs a MAC with a carrier.
     #[must_use]
     pub fn needs_carrier(&self) -> bool {
         each!(config self, c => c.needs_carrier())
     }
 
-    /// Its SINR says how often a block fails, and not a setting of HARQ.
+    /// True when its SINR, not a setting of HARQ, decides how often a block fails.
     #[must_use]
     pub fn errors_follow_sinr(&self) -> bool {
         each!(config self, c => c.errors_follow_sinr())
     }
 }
 
-/// Longest slot; far beyond any numerology, it leaves room for the coarse ticks of emulators (T20:
-/// 10 ms).
+/// Longest slot; far beyond any numerology, to allow for the coarse ticks of emulators (T20: 10
+/// ms).
 pub(crate) const MAX_SLOT: Duration = Duration::from_secs(1);
 /// Largest amount of one slot or row.
 const MAX_AMOUNT: u64 = u32::MAX as u64;
 
-/// A channel in being. A clone goes on as its original would; long tables are shared between
+/// A running channel. A clone continues as its original would; long tables are shared between
 /// clones.
 #[derive(Clone, Debug)]
 pub struct Channel {
     unit: CapacityUnit,
-    /// From CQI to MCS, for kinds with a CQI.
+    /// The map from CQI to MCS, for kinds with a CQI.
     map: Option<CqiToMcs>,
     kind: AnyChannel,
     last_pull: Instant,
@@ -230,7 +229,7 @@ impl Channel {
     }
 
     /// What slot number `slot_index`, pulled at `now`, could carry. Call once per slot; neither
-    /// argument may fall.
+    /// argument may decrease.
     #[inline]
     pub fn capacity(&mut self, slot_index: u64, now: Instant) -> u64 {
         self.advance(slot_index, now);
@@ -247,15 +246,15 @@ impl Channel {
         each!(&self.kind, kind => kind.amount(slot_index, at))
     }
 
-    /// The CQI behind slot `slot_index` when it is pulled at `at`, as [`Channel::peek`]; none for
+    /// The CQI behind slot `slot_index` when it is pulled at `at`, like [`Channel::peek`]; none for
     /// kinds without one and after the end of a trace that stops.
     #[must_use]
     pub fn cqi(&self, slot_index: u64, at: Instant) -> Option<u8> {
         each!(&self.kind, kind => kind.cqi(slot_index, at))
     }
 
-    /// Moves to slot `slot_index`, pulled at `now`, and answers its MCS; none where nothing can be
-    /// carried. Call once per slot; neither argument may fall. For a MAC with a carrier.
+    /// Moves to slot `slot_index`, pulled at `now`, and returns its MCS; none if nothing can be
+    /// carried. Call once per slot; neither argument may decrease. For a MAC with a carrier.
     #[inline]
     pub fn next_mcs(&mut self, slot_index: u64, now: Instant) -> Option<u8> {
         self.advance(slot_index, now);
@@ -272,9 +271,10 @@ impl Channel {
         self.cqi(slot_index, at).filter(|&cqi| cqi > 0).and_then(|cqi| to_mcs(map, cqi))
     }
 
-    /// A transmission in slot `slot_index`, at `now`, of a block at `mcs` adds its SINR to
-    /// `combined`, a ratio, 0 before the first: the share of such blocks that are not decoded from
-    /// all of it, 0 to 1. None for kinds without a SINR. Neither `slot_index` nor `now` may fall.
+    /// Adds to `combined`, a ratio that is 0 before the first transmission, the SINR of a
+    /// transmission in slot `slot_index`, at `now`, of a block at `mcs`. Returns the share of such
+    /// blocks not decoded from all of it, 0 to 1. None for kinds without a SINR. Neither
+    /// `slot_index` nor `now` may decrease.
     pub fn block_error(
         &mut self,
         slot_index: u64,
@@ -286,7 +286,7 @@ impl Channel {
         each!(&self.kind, kind => kind.block_error(now, mcs, combined))
     }
 
-    /// What the amounts count.
+    /// The unit of the amounts.
     #[must_use]
     pub const fn unit(&self) -> CapacityUnit {
         self.unit
@@ -299,9 +299,9 @@ fn narrow(amount: u64) -> u32 {
     amount as u32
 }
 
-/// What [`are_amounts`] asks for.
+/// What [`are_amounts`] requires.
 const AMOUNTS: &str = "at least one entry, one above 0, each at most 4294967295";
-/// Why.
+/// The reason.
 const AMOUNTS_SOURCE: &str =
     "a channel carries something at some time, and no slot or row carries 4 GB";
 

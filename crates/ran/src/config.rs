@@ -1,4 +1,4 @@
-//! Settings of the chain, as scenario files write them.
+//! Settings of the chain, in the form of scenario files.
 
 use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
@@ -29,7 +29,7 @@ use justfull_queue::QueueConfig;
 /// 36.331; 32 leaves room).
 pub const MAX_DRBS: u8 = 32;
 
-/// Greatest skew drawn for a poll whose skew is random, in parts per million.
+/// Maximum skew drawn for a poll with random skew, in parts per million.
 const RANDOM_SKEW_PPM: f64 = 50.0;
 
 /// When the first poll comes.
@@ -94,7 +94,7 @@ impl PollConfig {
             Skew::Ppm(ppm) => ppm,
         };
         let key = rng.next_u64();
-        // The ticker's own name for the skew is no field of a poll.
+        // A poll has no field with the ticker's own name for the skew.
         let named = |e: ConfigError| {
             if e.field == "skew_ppm" { ConfigError { field: "skew".into(), ..e } } else { e }
         };
@@ -243,13 +243,13 @@ pub struct UeConfig {
     pub qos_flows: Vec<QosFlowConfig>,
     /// Packet detection rules in order of precedence; the first match names the QFI.
     pub rules: Vec<PacketDetectionRule>,
-    /// The UE's own channel, where UEs differ; none to share the cell's.
+    /// The UE's own channel, if UEs differ; none to share the cell's.
     pub channel: Option<ChannelConfig>,
-    /// Index of its slice among the cell's; 0 where there are none.
+    /// Index of its slice in the cell; 0 without slices.
     pub slice: u16,
 }
 
-/// All of the chain.
+/// The whole chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackConfig {
     /// User plane function.
@@ -264,7 +264,7 @@ pub struct StackConfig {
     pub channel: ChannelConfig,
     /// Packet data convergence; with a carrier only.
     pub pdcp: PdcpConfig,
-    /// User equipments; at least one. Those that are the same may share their settings.
+    /// User equipments; at least one. Identical ones may share their settings.
     pub ues: Vec<Arc<UeConfig>>,
     /// Shares of the slices in the resource blocks, together at most 1; none for one slice with
     /// all of them.
@@ -275,13 +275,12 @@ pub struct StackConfig {
     pub mtu: u32,
     /// Seed of phases, skews, hashes and channels.
     pub seed: u64,
-    /// Prove for every packet that no policy could have delivered it earlier than the bound says
-    /// (costs time).
+    /// Assert for every packet that it was not delivered before its bound (costs time).
     pub assert_bound: bool,
 }
 
 impl StackConfig {
-    /// The settings of UE `index`, which from then on are its own.
+    /// The settings of UE `index`, which are no longer shared from then on.
     ///
     /// # Panics
     /// When there is no such UE.
@@ -289,14 +288,14 @@ impl StackConfig {
         Arc::make_mut(&mut self.ues[index])
     }
 
-    /// What grants, limiters and pacers count: the unit of the cell's channel, and always bytes
-    /// with a carrier. There the blocks carry bytes of SDUs whatever unit the channel names.
+    /// The unit of grants, limiters and pacers: that of the cell's channel, but always bytes with a
+    /// carrier, where transport blocks carry bytes of SDUs whatever unit the channel names.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }
     }
 
-    /// Checks what no single layer can check.
+    /// Checks what a single layer cannot check.
     ///
     /// # Errors
     /// The first field that is out of bounds.
@@ -344,14 +343,14 @@ impl StackConfig {
 }
 
 impl StackConfig {
-    /// The cell's channel, and those of UEs that have their own with the UE's index.
+    /// The cell's channel, and those of UEs with their own, with the UE's index.
     pub(crate) fn channels(&self) -> impl Iterator<Item = (Option<usize>, &ChannelConfig)> {
         let own = self.ues.iter().enumerate().map(|(i, ue)| (Some(i), ue.channel.as_ref()));
         let all = core::iter::once((None, Some(&self.channel))).chain(own);
         all.filter_map(|(ue, channel)| Some((ue, channel?)))
     }
 
-    /// What needs a carrier, and what does not go with one.
+    /// Checks what needs a carrier, and what is incompatible with one.
     fn validate_blocks(&self) -> Result<(), ConfigError> {
         const WHY: &str = "only a MAC that deals in resource blocks has these";
         let mut channels = self.channels();

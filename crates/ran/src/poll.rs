@@ -1,12 +1,12 @@
-//! The next tick of one layer, and the skipping of ticks at which there is nothing to do.
+//! The next tick of a layer; skips ticks with nothing to do.
 
 use justfull_base::{Instant, Ticker};
 
-/// A layer's poll: armed while there is something to do, silent otherwise.
+/// A layer's poll: armed while there is something to do, otherwise silent.
 #[derive(Clone, Debug)]
 pub(crate) struct Poll {
     ticker: Option<Ticker>,
-    /// The armed tick, or the least that may be armed next.
+    /// The armed tick, or the earliest that may be armed next.
     tick: u64,
     /// When the armed tick is due; never when none is armed.
     due: Instant,
@@ -23,7 +23,7 @@ impl Poll {
         self.ticker.is_none()
     }
 
-    /// Something is there to do from `now` on.
+    /// There is something to do from `now` on.
     #[inline]
     fn arm(&mut self, now: Instant, strictly: bool) {
         if self.due == Instant::NEVER
@@ -69,8 +69,8 @@ pub(crate) struct Clocks {
     pub(crate) upf: Poll,
     pub(crate) sdap: Poll,
     pub(crate) mac: Poll,
-    /// Order at one instant: arrival, UPF, SDAP, MAC; else the reverse, so that a layer's poll
-    /// misses what arrives at its very instant.
+    /// Order at one instant: arrival, UPF, SDAP, MAC; otherwise the reverse, so that a layer's
+    /// poll misses what arrives at the same instant.
     pub(crate) top_down: bool,
     /// The first instant at which one of them is due.
     next: Instant,
@@ -79,7 +79,7 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// None has begun but that of the slots.
+    /// Only the clock of the slots is running.
     pub(crate) fn new([upf, sdap, mac]: [Option<Ticker>; 3], top_down: bool) -> Self {
         let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
         mac.arm(Instant::ZERO, false);
@@ -139,13 +139,12 @@ impl Clocks {
         self.upf.due().min(self.sdap.due()).min(self.mac.due())
     }
 
-    /// The first slot after the first poll of SDAP after the first of the UPF after `entered`,
-    /// which no policy can beat.
+    /// The first slot after the first SDAP poll after the first UPF poll after `entered`; no policy
+    /// can beat it.
     pub(crate) fn bound(&self, entered: Instant) -> Instant {
         let strictly = !self.top_down;
         let at = self.sdap.first(self.upf.first(entered, strictly).1, strictly).1;
-        // A packet that meets no queue leaves in the slot that is served: no need to work out its
-        // number.
+        // A packet that meets no queue leaves in the current slot: no need to compute its number.
         let [before, served] = self.slots;
         let meets =
             if strictly { before <= at && at < served } else { before < at && at <= served };

@@ -22,13 +22,13 @@ pub const BOUND: &str = "bound";
 /// A table of text, ready for any medium.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
-    /// Headings; a line feed stands where a line may end.
+    /// Headings; a line feed marks a possible line break.
     pub header: Vec<String>,
     /// Rows with as many cells as there are headings.
     pub rows: Vec<Row>,
     /// Columns from this one on hold numbers and are aligned to the right.
     pub numbers_from: usize,
-    /// How to read it, a sentence each: what `±` is, what is pooled and how.
+    /// How to read it, one sentence each: what `±` is, what is pooled and how.
     pub notes: Vec<String>,
 }
 
@@ -39,8 +39,8 @@ pub struct Row {
     pub cells: Vec<String>,
     /// What the row is.
     pub kind: RowKind,
-    /// What must be known of the row, shown below it across the table, e.g. `never acted:
-    /// limiter`; may be empty.
+    /// A note on the row, shown below it across the table, e.g. `never acted: limiter`; may be
+    /// empty.
     pub note: String,
 }
 
@@ -59,7 +59,7 @@ pub enum RowKind {
     Method,
     /// Another of its rows.
     Part,
-    /// The bound or the clairvoyant policy: no rival, but what rivals are measured against.
+    /// The bound or the clairvoyant policy: not a rival, but a reference for rivals.
     Reference,
     /// A claim with its outcome.
     Claim(Verdict),
@@ -70,12 +70,12 @@ pub enum RowKind {
 pub struct Style {
     /// Colours and line-drawing characters; without, only plain text and ASCII rules.
     pub colour: bool,
-    /// Columns of the terminal; without, lines are as long as they need to be.
+    /// Columns of the terminal; without, lines are as long as necessary.
     pub width: Option<u16>,
 }
 
 impl Style {
-    /// The style for standard output: plain when it is no terminal or when `NO_COLOR` is set and
+    /// The style for standard output: plain when it is not a terminal or when `NO_COLOR` is set and
     /// not empty.
     #[must_use]
     pub fn detect() -> Self {
@@ -92,8 +92,8 @@ impl Style {
 const PLUS_MINUS: &str =
     "±: half width of the 95 % confidence interval of the mean over n seeds, by Student's t.";
 
-/// `mean ± half width` with `digits` after the point, a dash for none. What has too few values for
-/// an interval is listed.
+/// `mean ± half width` with `digits` after the point, a dash for none. With too few values for an
+/// interval, they are listed.
 fn with_interval(summary: Option<Summary>, digits: usize) -> String {
     match summary {
         None => "–".into(),
@@ -184,8 +184,8 @@ pub fn claims(table: &ClaimTable) -> Grid {
 /// Columns of a terminal below which a table of claims loses columns.
 const ALL_CLAIMS: u16 = 110;
 
-/// The table of claims for a terminal of `style`: a narrow one leaves the place in the paper, the
-/// authors' own program and the switches to the report and to Markdown.
+/// The table of claims for a terminal of `style`: a narrow one omits the place in the paper, the
+/// authors' own program and the switches, which the report and Markdown have.
 #[must_use]
 pub fn narrow(grid: &Grid, style: Style) -> Grid {
     if style.width.is_none_or(|width| width >= ALL_CLAIMS) {

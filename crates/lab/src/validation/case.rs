@@ -1,4 +1,4 @@
-//! What is to be measured, what is published of it, and how near ours must be.
+//! What to measure, the published value, and how near ours must be.
 
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ pub struct CaseFile {
     pub control: String,
     /// What is modelled.
     pub models: String,
-    /// Where formulas and ours cannot agree, and what is not modelled.
+    /// Limits of the comparison with formulas, and what is not modelled.
     pub limits: String,
     /// The cases.
     #[serde(rename = "case")]
@@ -36,12 +36,12 @@ pub struct Case {
     pub id: String,
     /// What is measured.
     pub what: String,
-    /// Who says what comes out.
+    /// Who states the expected value.
     pub source: String,
-    /// What comes out, where no formula of the experiment gives it.
+    /// The expected value, if no formula of the experiment gives it.
     #[serde(default)]
     pub published: Option<f64>,
-    /// How the table shows it, where it is not one number.
+    /// Its text in the table, if it is not a single number.
     #[serde(default)]
     pub published_text: Option<String>,
     /// Unit of the values.
@@ -54,14 +54,14 @@ pub struct Case {
     /// The same relative to what is published.
     #[serde(default)]
     pub ratio: Option<[f64; 2]>,
-    /// Greatest value that the quantity can have, such as 1 for a share: an interval does not
-    /// reach beyond it.
+    /// Maximum possible value of the quantity, such as 1 for a share: an interval does not reach
+    /// beyond it.
     #[serde(default)]
     pub most: Option<f64>,
-    /// The verdict that is known; a worse one fails.
+    /// The known verdict; a worse one fails.
     #[serde(default)]
     pub status: Status,
-    /// Why a known miss is one.
+    /// The reason for a known miss.
     #[serde(default)]
     pub why: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The worlds of the experiments, and the instruments that are read.
+//! The worlds of the experiments, and their instruments.
 
 use justfull_base::{BitRate, Bytes, Duration, Instant};
 use justfull_queue::Limit;
@@ -97,7 +97,7 @@ pub(super) struct Episode {
     pub(super) end: Option<(f64, f64)>,
 }
 
-/// What is seen of a run.
+/// Observations of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     /// Samples of all flows.

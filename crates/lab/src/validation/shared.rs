@@ -1,4 +1,4 @@
-//! Experiments that several controls share: two flows that meet.
+//! Experiments shared by several controls: two flows that meet.
 
 use super::scope::{Acks, delivered_between, flow, jain, link, run};
 use crate::model::plot::{Curve, Frame, Scale, Stroke};
@@ -8,7 +8,7 @@ use justfull_sim::DumbbellConfig;
 use justfull_sim::dumbbell::Sample;
 use justfull_tcp::CcConfig;
 
-/// Seeds of experiments that chance bears on.
+/// Seeds of experiments that depend on chance.
 pub(super) const SEEDS: u64 = 5;
 
 /// When the second flow starts, seconds: not at the same place of the first one's cycle in every

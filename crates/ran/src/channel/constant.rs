@@ -26,7 +26,7 @@ impl ChannelSettings for ConstantConfig {
     }
 }
 
-/// A constant channel in being.
+/// A running constant channel.
 #[derive(Clone, Debug)]
 pub struct Constant(u64);
 

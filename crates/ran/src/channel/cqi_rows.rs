@@ -53,7 +53,7 @@ impl ChannelSettings for CqiRowsConfig {
     }
 }
 
-/// A CQI trace in being.
+/// A running CQI trace.
 #[derive(Clone, Debug)]
 pub struct CqiRows {
     cqi: Arc<[u8]>,

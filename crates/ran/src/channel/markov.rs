@@ -82,7 +82,7 @@ quality_params! {
 }
 
 impl MarkovConfig {
-    /// The matrix in force.
+    /// The matrix in use.
     fn weights(&self) -> Result<Matrix, ConfigError> {
         const SOURCE: &str = "a chain over CQI 1 to 15 steps from each to one of them";
         let shipped = match self.fit {
@@ -124,7 +124,7 @@ impl ChannelSettings for MarkovConfig {
     }
 }
 
-/// A Markov channel in being.
+/// A running Markov channel.
 #[derive(Clone, Debug)]
 pub struct Markov {
     /// Running sums of each row of weights; shared between clones.
@@ -132,9 +132,9 @@ pub struct Markov {
     levels: Levels,
     key: u64,
     step: Duration,
-    /// Number of the step in force, counted from the start of the warm-up.
+    /// Number of the current step, counted from the start of the warm-up.
     at_step: u64,
-    /// State in force, CQI - 1.
+    /// Current state, CQI - 1.
     state: usize,
 }
 
@@ -177,7 +177,7 @@ impl Markov {
         WARM_UP + at.as_nanos() / self.step.as_nanos()
     }
 
-    /// The state in step number `step`, not before the one in force.
+    /// The state in step number `step`, not before the current one.
     #[inline]
     fn state_at(&self, step: u64) -> usize {
         debug_assert!(step >= self.at_step, "a chain does not run backwards");

@@ -1,13 +1,12 @@
-//! Modulation and coding schemes, row by row: the channel of a MAC that deals in resource blocks.
+//! Modulation and coding schemes, row by row: a channel for a MAC that allocates resource blocks.
 //!
 //! Source: A21 section V-C: an LTE cell whose MCS is fixed (28), or is set once a second from a
-//! phone's log. Controls the MCS of a UE's transport blocks; what n resource blocks then carry is
-//! the carrier's business ([`carrier`](crate::carrier)). An index that the carrier's table does not
+//! phone's log. Controls the MCS of a UE's transport blocks; the carrier determines what n resource
+//! blocks then carry ([`carrier`](crate::carrier)). An index that the carrier's table does not
 //! define carries nothing.
 //!
-//! Default: MCS 28, the highest of LTE's first table.
-//! Weakness: no errors of its own; the block error rate is a setting of HARQ that does not follow
-//! the MCS. Deviations: none.
+//! Default: MCS 28, the highest of LTE's first table. Weakness: no errors of its own; the block
+//! error rate is a setting of HARQ that does not follow the MCS. Deviations: none.
 
 use super::timeline::{AtEnd, RowLength, Timeline};
 use super::{ChannelContext, ChannelModel, ChannelSettings};
@@ -44,7 +43,7 @@ impl ChannelSettings for McsConfig {
     }
 }
 
-/// A row of modulation and coding schemes in being.
+/// Running rows of modulation and coding schemes.
 #[derive(Clone, Debug)]
 pub struct McsRows {
     mcs: Arc<[u8]>,

@@ -1,15 +1,14 @@
 //! A few slots' bytes, repeated for ever.
 //!
-//! Source: A21 section V; an LTE cell of 25 PRBs at MCS 28 whose subframes differ because two of
+//! Source: A21 section V: an LTE cell of 25 PRBs at MCS 28 whose subframes differ because two of
 //! ten carry system information. Controls the bytes of slot k: `bytes[k mod len]`.
 //!
 //! Default: ten subframes of A21, eight with 25 PRBs (TBS 18336 bit, 2292 B) and two with 17 of
-//! them (12576 bit, 1572 B). The paper prints 2289 and 1569 B, which is what is left after the MAC
-//! header of 3 B; overheads of MAC and RLC are the stack's business here. That the two are
-//! subframes 0 and 5 follows from the places of the synchronisation signals (TS 36.211 section
-//! 6.11), not from the paper.
+//! them (12576 bit, 1572 B). The paper prints 2289 and 1569 B, the rest after the MAC header of 3
+//! B; here the stack adds the overheads of MAC and RLC. That the two are subframes 0 and 5 follows
+//! from the places of the synchronisation signals (TS 36.211 section 6.11), not from the paper.
 //!
-//! Weakness: the pattern belongs to one length of slot; with another it is played at another speed.
+//! Weakness: the pattern fits one length of slot; with another it plays at another speed.
 //! Deviations: none.
 
 use super::{
@@ -38,7 +37,7 @@ impl ChannelSettings for PatternConfig {}
 #[derive(Clone, Debug)]
 pub struct Pattern {
     bytes: Arc<[u32]>,
-    /// The last slot pulled and its place in the pattern: that of the next needs no division.
+    /// The last slot pulled and its index in the pattern, so that the next needs no division.
     slot: u64,
     place: usize,
 }

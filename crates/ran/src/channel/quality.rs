@@ -14,7 +14,7 @@ const NR_DATA_SYMBOLS: u8 = 13;
 /// 38.211 section 7.4.1.1.2).
 const NR_DMRS_RES: u8 = 12;
 
-/// What two kinds of channel ask of the radio; the fields are those of [`quality_params`].
+/// What two kinds of channel need to know of the radio; the fields are those of [`quality_params`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QualityConfig {
     pub(super) map: CqiToMcs,
@@ -28,7 +28,7 @@ pub(super) struct QualityConfig {
     pub(super) max_packets: u64,
 }
 
-/// [`params!`](justfull_base::params) with the parameters of a radio after those that are given.
+/// [`params!`](justfull_base::params) with the parameters of a radio appended.
 macro_rules! quality_params {
     (
         $(#[$($attribute:tt)*])*
@@ -110,8 +110,8 @@ impl QualityConfig {
         if self.is_lte() { lte } else { nr::MAX_PRBS }
     }
 
-    /// Bits of the transport block of each CQI, and how often there is one. CQI 0 carries nothing
-    /// whatever the map answers it with (TS 36.213 Table 7.2.3-1: out of range).
+    /// Bits of the transport block of each CQI, and their period. CQI 0 carries nothing, whatever
+    /// the map gives for it (TS 36.213 Table 7.2.3-1: out of range).
     fn blocks(&self) -> Result<([u64; 16], Duration), ConfigError> {
         let mut bits = [0; 16];
         for (cqi, slot) in (0..).zip(&mut bits).skip(1) {
@@ -169,9 +169,9 @@ impl Levels {
     /// The levels of a valid `config` for slots of length `slot`.
     ///
     /// In packets: `clamp(floor(TBS interval / (period 8 packet_bytes)), min, max)` per interval,
-    /// shared among its slots; with slots as long as the interval that is the rule of T20's
-    /// program. In bytes: the transport blocks' bits to the last one, with whole bytes handed
-    /// out and the rest carried.
+    /// shared among its slots; with slots as long as the interval this is the rule of T20's
+    /// program. In bytes: all bits of the transport blocks, returned as whole bytes with the rest
+    /// carried over.
     pub(super) fn new(config: &QualityConfig, slot: Duration) -> Result<Self, ConfigError> {
         let (bits, period) = config.blocks()?;
         match config.unit {

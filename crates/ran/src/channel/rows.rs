@@ -1,21 +1,20 @@
 //! A capacity trace: an amount per interval, row by row.
 //!
-//! Source: T20 section V and the program behind it: one row per second, each the number of 1460 B
-//! packets that the MAC may take per 10 ms, in force for 100 ticks of the MAC. The same form holds
-//! any trace of bytes per interval.
+//! Source: T20 section V and its program: one row per second, each the number of 1460 B packets
+//! that the MAC may take per 10 ms, used for 100 ticks of the MAC. The same form holds any trace of
+//! bytes per interval.
 //!
-//! Slot k of row r gets its share of `amounts[r]`, `slot / interval` of it, with remainders carried
-//! from slot to slot so that the rate is kept whatever the length of a slot: over a row whose
-//! length is a multiple of both, the slots add up to the row exactly; elsewhere to within one unit.
-//! With slots as long as the interval (T20: 10 ms), a slot gets the row's amount itself. The
-//! *nominal* length of a slot counts: a MAC whose ticks come late serves less per second, as
-//! T20's program does.
+//! Slot k of row r gets its share of `amounts[r]`, `slot / interval` of it. Remainders are carried
+//! from slot to slot, so the rate is kept whatever the length of a slot: over a row whose length is
+//! a multiple of both, the slots add up to the row exactly; otherwise to within one unit. With
+//! slots as long as the interval (T20: 10 ms), a slot gets the row's amount itself. The *nominal*
+//! length of a slot counts: a MAC with late ticks serves less per second, as T20's program does.
 //!
 //! Defaults: T20's interval, packet size and row. At the end a trace begins again, which keeps its
 //! statistics (the program reads on beyond its array).
 //!
-//! Weakness: nothing is known of the channel within a row.
-//! Deviations: for slots of another length than the interval, which T20 does not have.
+//! Weakness: nothing is known of the channel within a row. Deviations: slots of another length than
+//! the interval, which T20 does not have.
 
 use super::share::Share;
 use super::timeline::{AtEnd, RowLength, Timeline};
@@ -62,7 +61,7 @@ impl ChannelSettings for RowsConfig {
     }
 }
 
-/// A capacity trace in being.
+/// A running capacity trace.
 #[derive(Clone, Debug)]
 pub struct Rows {
     amounts: Arc<[u32]>,

@@ -1,4 +1,4 @@
-//! How an amount that is stated per interval is shared among the slots in it, without loss.
+//! Shares an amount per interval among the slots in it, without loss.
 
 use justfull_base::Duration;
 
@@ -6,10 +6,10 @@ use justfull_base::Duration;
 ///
 /// Slot k gets `floor((k + 1) x) - floor(k x)` with `x = amount * slot / interval * factor`: the
 /// remainder that one slot cannot use is carried to the next, and n slots at one amount together
-/// get n x to within one unit. It is a function of the slot's number, so it needs no state and a
-/// later slot can be looked up. Where a row's length is a multiple of the interval and of the slot,
-/// remainders are zero at its ends and nothing is lost from row to row either; elsewhere
-/// a change of row moves less than one unit.
+/// get n x to within one unit. It is a function of the slot's number, so it needs no state and
+/// later slots can be looked up. If a row's length is a multiple of the interval and of the slot,
+/// remainders are zero at its ends and nothing is lost from row to row either; otherwise a change
+/// of row shifts less than one unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     /// `slot * factor / interval`, in lowest terms.
@@ -21,7 +21,7 @@ impl Share {
     /// Shares of slots of length `slot` in amounts per `interval`, times `factor` / `divisor`.
     ///
     /// `slot` is at most 1 s, `interval` at most 1 h, `factor` at most 65 535 and `divisor` at most
-    /// 8, so that no product below leaves 128 bits.
+    /// 8, so that every product below fits 128 bits.
     pub(super) fn new(slot: Duration, interval: Duration, factor: u64, divisor: u64) -> Self {
         let (mut numerator, mut denominator) =
             (slot.as_nanos() * factor, interval.as_nanos() * divisor);

@@ -1,4 +1,4 @@
-//! Which row of a trace is in force, and what follows the last.
+//! Which row of a trace is current, and what follows the last.
 
 use alloc::string::String;
 use alloc::vec;
@@ -6,7 +6,7 @@ use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param};
 use justfull_base::{ConfigError, Duration, Instant, choice};
 
-/// How long a row of a trace is in force.
+/// How long a row of a trace lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowLength {
     /// This long, by the time of the pull; written as a time ("1s").
@@ -51,7 +51,7 @@ impl Timeline {
         Self { row, at_end, rows: rows as u64 }
     }
 
-    /// The row in force for slot `slot_index` pulled at `at`; none after the end of a trace that
+    /// The current row for slot `slot_index` pulled at `at`; none after the end of a trace that
     /// stops.
     #[inline]
     pub(super) fn row(&self, slot_index: u64, at: Instant) -> Option<usize> {

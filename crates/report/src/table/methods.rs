@@ -1,4 +1,4 @@
-//! The table of a group: what each flow saw under each method, and what the cell did.
+//! The table of a group: results of each flow under each method, and of the cell.
 
 use super::{BOUND, Grid, PLUS_MINUS, Row, RowKind, with_interval};
 use justfull_lab::model::breakdown::{Breakdown, MethodRuns, Part};
@@ -93,13 +93,13 @@ const WIDE_COLUMNS: [Column; 9] = [
 
 type Column = (Metric, &'static str, bool);
 
-/// Names of the columns before those of metrics: the method, whose the row is, and the number of
+/// Names of the columns before those of metrics: the method, the flow of the row, and the number of
 /// seeds.
 const LABELS: [&str; 3] = ["method", "flow", "n"];
 
-/// The table of `runs`: a row for each flow name under each method in order of appearance, before
-/// them one for all of a kind where there are several; then the bound and the clairvoyant policy.
-/// Columns that no row has a value for are left out.
+/// The table of `runs`: a row for each flow name under each method in order of appearance, after a
+/// pooled row if there are several of a kind; then the bound and the clairvoyant policy. Columns
+/// without any value are omitted.
 #[must_use]
 pub fn methods(runs: &[RunResult]) -> Grid {
     grid(runs, COLUMNS.iter())
@@ -112,14 +112,14 @@ pub fn wide(runs: &[RunResult]) -> Grid {
     grid(runs, COLUMNS.iter().chain(&WIDE_COLUMNS))
 }
 
-/// What [`wide`] has beyond [`methods`], as a table of its own; without a column beside the names
-/// where no row has a value.
+/// The columns of [`wide`] beyond [`methods`], as a separate table; only the names if no row has a
+/// value.
 #[must_use]
 pub fn rest(runs: &[RunResult]) -> Grid {
     grid(runs, WIDE_COLUMNS.iter())
 }
 
-/// Heading of `metric`: what it is, its unit.
+/// Heading of `metric`: name and unit.
 fn heading(metric: Metric, name: &str) -> String {
     let unit = metric.unit();
     let separator = match unit.len() {
@@ -134,7 +134,7 @@ fn is_of_cell(metric: Metric) -> bool {
     metric.scope() == Scope::Cell
 }
 
-/// What one row shows in the column of `metric`; none where the column is not about it.
+/// The cell of a row in the column of `metric`; none if the metric does not apply.
 fn value(
     method: &MethodRuns<'_>,
     part: Option<&Part>,
@@ -148,7 +148,7 @@ fn value(
     }
 }
 
-/// A mean over seeds as it is shown, with how many of `of` seeds have it where some have not.
+/// A mean over seeds as displayed, with the number of seeds that have it if not all of `of` do.
 fn cell(summary: Option<Summary>, of: usize, (metric, _, interval): &Column) -> String {
     let Some(summary) = summary else { return "–".into() };
     // A ping's goodput is not nothing.
@@ -161,7 +161,7 @@ fn cell(summary: Option<Summary>, of: usize, (metric, _, interval): &Column) -> 
     if summary.n == of { text } else { format!("{text} ({} of {of})", summary.n) }
 }
 
-/// The rows of one method: a row for each part, one where there is none.
+/// The rows of one method: one for each part, or a single one without parts.
 fn rows_of(method: &MethodRuns<'_>, parts: &[Part], columns: &[&Column]) -> Vec<Row> {
     let kind = if is_clairvoyant(&method.method) { RowKind::Reference } else { RowKind::Method };
     let all: Vec<Option<&Part>> =

@@ -3,7 +3,7 @@
 use super::{Grid, Row, RowKind};
 use justfull_lab::parity::{Measure, Parity, ParityRow};
 
-/// `value` with what it is.
+/// `value` with its meaning.
 fn in_words(measure: Measure, value: f64) -> String {
     match measure {
         Measure::Difference => format!("{value:.3}"),

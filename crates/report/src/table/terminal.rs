@@ -46,7 +46,7 @@ pub fn printable_in_colour(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Columns of a table of words where no terminal says how wide it is.
+/// Columns of a table of words if the terminal's width is unknown.
 const WORDS_WIDTH: u16 = 120;
 
 fn paint(cell: Cell, kind: RowKind, last_text: bool) -> Cell {
@@ -82,8 +82,8 @@ fn fitting(grid: &Grid, width: usize) -> usize {
     ends.take_while(|end| *end <= width).count().max(2).min(grid.header.len())
 }
 
-/// `text` in lines of at most `width` characters, each after `indent` blanks but the first; a
-/// longer word has a line of its own.
+/// `text` in lines of at most `width` characters, all but the first indented by `indent`; a longer
+/// word gets its own line.
 fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
     let width = usize::from(width.unwrap_or(u16::MAX)).max(20);
     let mut lines: Vec<String> = Vec::new();
@@ -103,8 +103,8 @@ fn wrapped(text: &str, width: Option<u16>, indent: usize) -> Vec<String> {
 /// `grid` for a terminal, without its notes and without a line feed at the end.
 ///
 /// A table of numbers that is too wide loses its last columns and says which; a table of words is
-/// wrapped, at 120 columns where none are given. Reference rows follow an empty line; a row's note
-/// stands below it.
+/// wrapped, at 120 columns by default. Reference rows follow an empty line; a row's note is below
+/// it.
 #[must_use]
 pub fn terminal(grid: &Grid, style: Style) -> String {
     let words = grid.numbers_from >= grid.header.len();
@@ -159,7 +159,7 @@ fn drawn(grid: &Grid, style: Style, words: bool, columns: usize) -> Vec<String> 
     let header = grid.header.iter().take(columns).enumerate();
     table.set_header(header.map(|(i, name)| Cell::new(printable(name)).set_alignment(align(i))));
     let mut apart = false;
-    // Rows of numbers are a line each, so that the place of a note is known.
+    // Rows of numbers take one line each, so that the position of a note is known.
     let mut notes: Vec<(usize, &str)> = Vec::new();
     let mut below = 0;
     for row in &grid.rows {

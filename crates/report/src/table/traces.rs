@@ -1,4 +1,4 @@
-//! The table of traces: what each is like.
+//! The table of traces: a summary of each.
 
 use super::{Grid, Row, RowKind};
 use justfull_trace::info::{CqiInfo, Info};
@@ -35,7 +35,7 @@ fn lines(info: &Info) -> Vec<(String, String)> {
     lines
 }
 
-/// A column for each trace; lines that no trace has a value for are left out.
+/// A column for each trace; lines without any value are omitted.
 #[must_use]
 pub fn traces(infos: &[Info]) -> Grid {
     let columns: Vec<Vec<(String, String)>> = infos.iter().map(lines).collect();
