@@ -20,7 +20,8 @@
 //! it needs: that is drawn once, so that a block which failed at some sum fails at any lower one.
 //!
 //! A UE inside a building or on its walls (all walls belong to it) has the losses of the way to it
-//! as if that building were not there, those of a wall, and 0.5 dB/m behind it.
+//! as if that building were not there, those of a wall, and of a way behind it that is drawn once
+//! for each building, as the wall's deviation is.
 //!
 //! Defaults: 28 GHz, 35 dBm, a noise figure of 9 dB (R22's program), 64 and 16 antenna elements
 //! (18 and 12 dB), a UE that stands in sight.
@@ -29,9 +30,8 @@
 //! beam search and no interference: the arrays always point at each other, and SINR is SNR. Nothing
 //! reflects or bends round corners but for what the formulas say on average; a step into the shadow
 //! costs some 20 dB at once.
-//! Deviations from TR 38.901: sight by geometry and not by chance; the way inside a building is the
-//! real one and not drawn; the wall's deviation is drawn once for each building; nearer than 10 m
-//! the loss is that of 10 m. UEs with channels of their own have shadows of their own.
+//! Deviations from TR 38.901: sight by geometry and not by chance; nearer than 10 m the loss is that
+//! of 10 m. UEs with channels of their own have shadows of their own.
 
 mod path_loss;
 mod scene;
@@ -133,7 +133,7 @@ params! {
         ue_gain: f64 as "dB" = 12.0, within(-50.0, 100.0);
         /// Noise figure of the UE.
         noise_figure: f64 as "dB" = 9.0, within(0.0, 50.0);
-        /// Draw shadow fading, and what walls take differently from building to building.
+        /// Draw shadow fading, and what each building takes away; without, the mean of both.
         shadowing: bool = true;
         /// How much the walls of buildings take away from a UE inside.
         outdoor_to_indoor: OutdoorToIndoor = OutdoorToIndoor::Low;
@@ -215,8 +215,8 @@ struct Street {
     budget: f64,
     /// In sight, out of sight and inside; none without shadow fading.
     shadows: Option<Box<[Shadows; 3]>>,
-    /// Loss of each building's wall in dB.
-    walls: Vec<f64>,
+    /// Loss in dB of each building's wall and of the way behind it.
+    buildings: Vec<f64>,
     curves: LinkCurves,
     step: u64,
     arrival: Instant,
@@ -235,8 +235,13 @@ impl Street {
             Shadows::new(mix(context.key ^ (n as u64 + 1)), deviation, correlation)
         };
         let (wall, deviation) = path_loss::wall(config.outdoor_to_indoor, frequency);
-        let deviation = if config.shadowing { deviation } else { 0.0 };
         let mut rng = Rng::from_key(mix(context.key ^ 4));
+        let mut building = || {
+            if !config.shadowing {
+                return wall + path_loss::MEAN_WITHIN;
+            }
+            wall + deviation * rng.normal() + path_loss::within([rng.unit(), rng.unit()])
+        };
         let no_curves = || {
             let allowed = "a map that leads to an NR table";
             ConfigError::new("map", &config.map.name(), allowed, "TS 38.214 section 5.1.3.1")
@@ -248,7 +253,7 @@ impl Street {
             frequency,
             budget,
             shadows: config.shadowing.then(|| Box::new(core::array::from_fn(field))),
-            walls: config.buildings.iter().map(|_| wall + deviation * rng.normal()).collect(),
+            buildings: config.buildings.iter().map(|_| building()).collect(),
             curves: curves.ok_or_else(no_curves)?,
             step: config.step.as_nanos(),
             arrival: scene.arrival(),
@@ -262,8 +267,8 @@ impl Street {
         let outside = if view.in_sight { path_loss::in_sight } else { path_loss::out_of_sight };
         let mut loss = outside(view.ground, self.heights, self.frequency);
         let mut field = usize::from(!view.in_sight);
-        if let Some((building, inside)) = view.inside {
-            loss += self.walls[building] + path_loss::within(inside);
+        if let Some(building) = view.inside {
+            loss += self.buildings[building];
             field = 2;
         }
         let shadow = self.shadows.as_ref().map_or(0.0, |fields| fields[field].at(position));
@@ -351,8 +356,7 @@ pub const DOC: MethodDoc = MethodDoc {
            (mac.carrier) of NR. Settings for the scene of R22: docs/guide/radio.md.",
     sources: "TR 38.901 sections 7.4.1 to 7.4.4, UMi street canyon; R22 section 4, Tables 1 and 2; \
               TR 36.942 Annex A.1 (SINR to CQI); Cai and Giannakis 2003 (shadow fading)",
-    deviations: "sight by geometry, not by chance; the way inside a building is the real one; no \
-                 small-scale fading, interference or beam search; transmissions of a block add \
-                 their SINRs",
+    deviations: "sight by geometry, not by chance; no small-scale fading, interference or beam \
+                 search; transmissions of a block add their SINRs",
     params: UmiConfig::params,
 };

@@ -63,10 +63,14 @@ pub(super) fn wall(model: OutdoorToIndoor, ghz: f64) -> (f64, f64) {
     (5.0 - 10.0 * libm::log10(passed), deviation)
 }
 
-/// Loss within a building, `inside` m behind its wall (section 7.4.3.1: 0.5 dB/m).
-pub(super) fn within(inside: f64) -> f64 {
-    0.5 * inside
+/// Loss within a building (section 7.4.3.1): 0.5 dB for each m behind the wall, the smaller of two
+/// draws from 0 to 25 m.
+pub(super) fn within(draws: [f64; 2]) -> f64 {
+    0.5 * 25.0 * draws[0].min(draws[1])
 }
+
+/// The mean of [`within`].
+pub(super) const MEAN_WITHIN: f64 = 0.5 * 25.0 / 3.0;
 
 /// Thermal noise over `hertz`, in dBm.
 pub(super) fn noise(hertz: f64) -> f64 {
@@ -128,7 +132,7 @@ mod tests {
         near(wall(OutdoorToIndoor::High, 28.0).0, 37.949);
         // 0.5 GHz, where concrete counts: 2.1 and 7 dB; 0.3 x 0.616595 + 0.7 x 0.199526 = 0.324647.
         near(wall(OutdoorToIndoor::Low, 0.5).0, 9.886);
-        near(within(22.0), 11.0);
+        near(within([0.88, 0.9]), 11.0);
     }
 
     #[test]

@@ -32,15 +32,14 @@ impl Building {
         self.extent().iter().zip(point).all(|([low, high], at)| *low < at && at < *high)
     }
 
-    /// The part of the line from `from` to `to` that is inside, from 0 (all of it is before) to 1;
-    /// none where it only touches.
-    fn part_inside(&self, from: Point, to: Point) -> Option<[f64; 2]> {
+    /// Some of the line from `from` to `to` is inside; to touch it is not enough.
+    fn blocks(&self, from: Point, to: Point) -> bool {
         let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
         for (axis, [low, high]) in self.extent().into_iter().enumerate() {
             let way = to[axis] - from[axis];
             if way == 0.0 {
                 if from[axis] <= low || from[axis] >= high {
-                    return None;
+                    return false;
                 }
                 continue;
             }
@@ -48,7 +47,7 @@ impl Building {
             enters = enters.max(a.min(b));
             leaves = leaves.min(a.max(b));
         }
-        (enters < leaves).then_some([enters, leaves])
+        enters < leaves
     }
 }
 
@@ -59,8 +58,8 @@ pub(super) struct View {
     pub(super) ground: f64,
     /// No building blocks the way, but for the one that the UE is in.
     pub(super) in_sight: bool,
-    /// The building that the UE is in, and how far behind its wall in m, on the ground.
-    pub(super) inside: Option<(usize, f64)>,
+    /// The building that the UE is in.
+    pub(super) inside: Option<usize>,
 }
 
 /// See the module's page.
@@ -117,11 +116,9 @@ impl Scene {
         let ground = distance([gnb[0], gnb[1]], position);
         let mut view = View { ground, in_sight: true, inside: None };
         for (index, building) in self.buildings.iter().enumerate() {
-            let part = building.part_inside(gnb, ue);
             if building.holds(ue) {
-                let behind = part.map_or(0.0, |[enters, leaves]| (leaves - enters) * ground);
-                view.inside = view.inside.or(Some((index, behind)));
-            } else if part.is_some() {
+                view.inside = view.inside.or(Some(index));
+            } else if building.blocks(gnb, ue) {
                 view.in_sight = false;
             }
         }
