@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use justfull_base::Dscp;
-use justfull_sim::{Departures, FlowConfig, Traffic};
+use justfull_sim::{Departures, FlowConfig, Traffic, Transport};
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -272,13 +272,11 @@ impl Applications {
             let found = format!("{} flows; at most {MOST_FLOWS} are allowed live", flows.len());
             return Err(LiveError::new("start the scenario's flows", found));
         }
-        flows.iter().find(|flow| !is_sent(&flow.traffic)).map_or(Ok(()), |flow| {
-            let kind = flow.traffic.kind();
-            Err(LiveError::new(
-                format!("start flow {:?}", flow.name),
-                format!("`{kind}` is simulated only; live are all kinds but page"),
-            ))
-        })
+        let simulated = |flow: &FlowConfig| {
+            let found = simulated_only(&flow.traffic)?;
+            Some(LiveError::new(format!("start flow {:?}", flow.name), found.to_owned()))
+        };
+        flows.iter().find_map(simulated).map_or(Ok(()), Err)
     }
 
     /// Starts all flows; `begin` is second 0 of the scenario, and `seed` that of its chance. The
@@ -297,8 +295,8 @@ impl Applications {
         for (number, flow) in (0u32..).zip(flows) {
             let shared = all.admit(flow, begin);
             match &*flow.traffic {
-                Traffic::Tcp { sender, receiver, size }
-                | Traffic::Upload { sender, receiver, size } => {
+                Traffic::Tcp { sender, receiver, size, .. }
+                | Traffic::Upload { sender, receiver, size, .. } => {
                     let expected = Expected {
                         flow: shared,
                         side: Side::Ue(flow.ue as usize),
@@ -472,9 +470,23 @@ impl Drop for Applications {
     }
 }
 
-/// Whether there is an application for it.
-fn is_sent(traffic: &Traffic) -> bool {
-    !matches!(traffic, Traffic::Page(_))
+/// What of it has no application; none if all has.
+fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
+    match traffic {
+        Traffic::Page(_) => Some("`page` is simulated only; live are all kinds but page"),
+        Traffic::Tcp { rate, transport, .. } | Traffic::Upload { rate, transport, .. } => {
+            if rate.is_some() {
+                Some("`tcp.rate` is simulated only; live, a transfer writes all at once")
+            } else if *transport == Transport::Udp {
+                Some(
+                    "`tcp.protocol = \"udp\"` is simulated only; live, a transfer is the kernel's TCP",
+                )
+            } else {
+                None
+            }
+        }
+        _ => None,
+    }
 }
 
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.
@@ -539,4 +551,27 @@ fn waits(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_base::BitRate;
+
+    #[test]
+    fn pages_paced_transfers_and_transfers_over_udp_are_refused_by_name() {
+        let tcp = |rate, transport| {
+            let (sender, receiver) = Default::default();
+            Traffic::Tcp { sender, receiver, size: None, rate, transport }
+        };
+        assert_eq!(simulated_only(&tcp(None, Transport::Tcp)), None);
+        for (traffic, name) in [
+            (tcp(Some(BitRate(1_000_000)), Transport::Tcp), "`tcp.rate`"),
+            (tcp(None, Transport::Udp), "`tcp.protocol = \"udp\"`"),
+            (Traffic::Page(Box::default()), "`page`"),
+        ] {
+            let found = simulated_only(&traffic).expect("no application for it");
+            assert!(found.starts_with(name) && found.contains("simulated only"), "{found}");
+        }
+    }
 }

@@ -231,10 +231,10 @@ fn traffic(
 ) -> Result<Traffic, ScenarioError> {
     let tcp = |tcp: &TcpFile| {
         let (sender, receiver) = (Box::new(tcp.sender.clone()), Box::new(tcp.receiver.clone()));
-        let size = tcp.size;
+        let &TcpFile { size, rate, protocol: transport, .. } = tcp;
         match tcp.direction {
-            Direction::Down => Traffic::Tcp { sender, receiver, size },
-            Direction::Up => Traffic::Upload { sender, receiver, size },
+            Direction::Down => Traffic::Tcp { sender, receiver, size, rate, transport },
+            Direction::Up => Traffic::Upload { sender, receiver, size, rate, transport },
         }
     };
     let udp = |udp: &UdpFile| Traffic::Udp { payload: udp.payload, interval: udp.interval };

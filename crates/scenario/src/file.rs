@@ -15,7 +15,7 @@ use justfull_ran::{
     UpfConfig,
 };
 use justfull_sim::traffic::{CbrConfig, OnOffConfig, PageConfig, VideoConfig, VoipConfig};
-use justfull_sim::{GrantConfig, Interval, PingConfig, ProxyConfig, UplinkConfig};
+use justfull_sim::{GrantConfig, Interval, PingConfig, ProxyConfig, Transport, UplinkConfig};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use justfull_trace::{Column, Gaps, Idle, MissingCqi, Repeated};
 use serde::{Deserialize, Serialize};
@@ -456,6 +456,14 @@ table! {
         /// Bytes to transfer; left out, it never ends.
         #[serde(skip_serializing_if = "Option::is_none")]
         size: Option<Bytes> = None, stated("at least 1B");
+        /// Payload that its application writes per second, a segment at a time, from the start on;
+        /// left out, all is there at the start.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rate: Option<BitRate> = None, stated("1bit/s to a segment per 1us");
+        /// What its packets say they are: with `udp` a flow like QUIC (RFC 9000), whose ends do as
+        /// TCP's and which a rule, a queue or a proxy takes for datagrams.
+        #[serde(skip_serializing_if = "is_default")]
+        protocol: Transport = Default::default();
         /// The end that sends: the server's, or the UE's where it goes up.
         sender: SenderConfig = Default::default();
         /// The other end.

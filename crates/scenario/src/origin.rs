@@ -71,7 +71,7 @@ fn of_flow(file: &ScenarioFile, flow: usize, rest: &str) -> Option<String> {
     // The other kinds name their table themselves.
     let below = match rest {
         "payload" | "interval" => "udp.",
-        "size" => "tcp.",
+        "size" | "rate" => "tcp.",
         "window.fixed" | "window_scale" | "delayed_ack_timeout" => "tcp.receiver.",
         _ => "",
     };

@@ -566,6 +566,31 @@ fn u2_all_mistakes_of_a_file_are_told_at_once_each_once() {
 }
 
 #[test]
+fn a_transfers_rate_is_refused_where_it_stands_and_its_switches_are_settings() {
+    let refused = |line: &str| {
+        let text = two().replace("[flow.tcp]", &format!("[flow.tcp]\n{line}\n"));
+        let errors = examine(&text, Overrides::default()).map(|_| ()).expect_err("a bad value");
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    for (line, expected) in [
+        ("rate = \"0bit/s\"", "field `flow[0].tcp.rate`: found 0bit/s, allowed is 1bit/s to a"),
+        ("rate = \"12Gbit/s\"", "segment per 1us, 4Gbit/s (finer would not end)"),
+        ("protocol = \"quic\"", "`flow[0].tcp.protocol`: found `quic`, allowed is `tcp` or `udp`"),
+    ] {
+        let message = refused(line);
+        assert!(message.contains(expected), "{message}");
+    }
+    let text = format!(
+        "{}[switches]\nall = {{ \"flow.bulk.tcp.sender.cc\" = {{ kind = \"cubic\", hystart = \"off\", \
+         beta = 0.8 }}, \"flow.bulk.tcp.sender.mss\" = 1400, \"flow.bulk.tcp.receiver.window\" = \
+         {{ fixed = \"10MiB\" }}, \"flow.bulk.tcp.rate\" = \"16Mbit/s\" }}\n",
+        two()
+    );
+    let found = examine(&text, Overrides::default()).map(|_| ());
+    assert!(found.is_ok(), "{found:?}");
+}
+
+#[test]
 fn u2_examining_takes_settings_methods_and_a_variant() {
     let text = format!(
         "{}[variants.v]\n\"rlc.queue.limit\" = \"0 packets\"\n[variants.w]\nmtu = 1400\n",

@@ -16,7 +16,9 @@ use justfull_ran::{
     QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_rapid::{Config, ControlConfig};
-use justfull_sim::{FlowConfig, Progress, ProxyConfig, Traffic, UplinkConfig, World, WorldConfig};
+use justfull_sim::{
+    FlowConfig, Progress, ProxyConfig, Traffic, Transport, UplinkConfig, World, WorldConfig,
+};
 use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
 use std::sync::Arc;
 
@@ -43,6 +45,7 @@ fn download(name: &str, port: u16, cc: CcConfig) -> FlowConfig {
         window: Window::Fixed(Bytes(64_000_000)),
         ..ReceiverConfig::default()
     });
+    let (size, transport) = (Some(Bytes(200_000_000)), Transport::Tcp);
     FlowConfig {
         name: name.into(),
         ue: 0,
@@ -51,7 +54,7 @@ fn download(name: &str, port: u16, cc: CcConfig) -> FlowConfig {
             protocol: Protocol::Tcp,
             ..FiveTuple::default()
         },
-        traffic: Traffic::Tcp { sender, receiver, size: Some(Bytes(200_000_000)) }.into(),
+        traffic: Traffic::Tcp { sender, receiver, size, rate: None, transport }.into(),
         dscp: Dscp::default(),
         low_latency: false,
         start: Duration::ZERO,

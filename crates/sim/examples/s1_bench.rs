@@ -16,7 +16,9 @@ use justfull_ran::{
     CarrierConfig, FiveTuple, MacConfig, PacketDetectionRule, PdcpConfig, PollConfig,
     QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
-use justfull_sim::{FlowConfig, Interval, Progress, Traffic, UplinkConfig, World, WorldConfig};
+use justfull_sim::{
+    FlowConfig, Interval, Progress, Traffic, Transport, UplinkConfig, World, WorldConfig,
+};
 use justfull_tcp::{ReceiverConfig, Window};
 
 #[path = "support/mod.rs"]
@@ -54,7 +56,9 @@ fn s1(rlc_bytes: u64) -> WorldConfig {
     };
     let receiver =
         ReceiverConfig { window: Window::Fixed(Bytes(64 << 20)), ..ReceiverConfig::default() };
-    let bulk = Traffic::Tcp { sender: Box::default(), receiver: Box::new(receiver), size: None };
+    let (sender, receiver) = (Box::default(), Box::new(receiver));
+    let (size, rate, transport) = (None, None, Transport::Tcp);
+    let bulk = Traffic::Tcp { sender, receiver, size, rate, transport };
     let voip = Traffic::Udp { payload: Bytes(172), interval: Interval::Constant(ms(20)) };
     let (full, less) = (2292, 1572);
     WorldConfig {

@@ -8,7 +8,6 @@ use crate::senders::SegmentLink;
 use crate::tap::Listener;
 use crate::uplink::{Up, Uplink};
 use crate::wire::{Wire, Wires};
-use justfull_base::packet::Protocol;
 use justfull_base::{Duration, Ecn, Instant, Packet};
 use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
@@ -63,7 +62,7 @@ impl<T: Listener> SegmentLink for Links<T> {
             flow: route.flow,
             size,
             ecn: if segment.ect { Ecn::Ect0 } else { Ecn::NotEct },
-            protocol: Protocol::Tcp,
+            protocol: route.protocol,
             tracked: route.tracked,
             ..Packet::default()
         };
@@ -89,7 +88,7 @@ impl<T: Listener> Links<T> {
             payload: self.monitor.put_ack(ack),
             flow: route.flow,
             size: ACK_BYTES,
-            protocol: Protocol::Tcp,
+            protocol: route.protocol,
             tracked: route.tracked,
             ..Packet::default()
         };

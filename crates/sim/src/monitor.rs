@@ -14,6 +14,9 @@ pub(crate) struct Monitor<T> {
     pub(crate) segments: Arena<Sent>,
     /// Acknowledgements of uploads, in transit to the UEs.
     acks: Arena<Ack>,
+    /// True of a flow whose packets stand for segments and acknowledgements, whatever protocol they
+    /// say.
+    streams: Vec<bool>,
     /// Payload bytes of dropped segments, by flow.
     pub(crate) lost: Vec<u64>,
     /// Times that a node or a link was called.
@@ -34,16 +37,23 @@ const FIRST_SEGMENTS: usize = 16_384;
 const ACK_HANDLE: u64 = 1 << 63;
 
 impl<T: Listener> Monitor<T> {
-    /// A monitor of `flows` flows.
-    pub(crate) fn new(recorder: Recorder, tap: T, flows: usize) -> Self {
+    /// A monitor of as many flows as `streams` tells of: which are TCP's, with UDP's header or not.
+    pub(crate) fn new(recorder: Recorder, tap: T, streams: Vec<bool>) -> Self {
         Self {
             recorder,
             tap,
             segments: Arena::new(FIRST_SEGMENTS),
             acks: Arena::new(0),
-            lost: vec![0; flows],
+            lost: vec![0; streams.len()],
+            streams,
             calls: 0,
         }
+    }
+
+    /// The payload of `packet` is the handle of a segment or an acknowledgement.
+    #[inline]
+    fn is_of_stream(&self, packet: &Packet) -> bool {
+        packet.protocol == Protocol::Tcp || self.streams[packet.flow as usize]
     }
 
     /// The handle of an acknowledgement that travels as a packet.
@@ -110,23 +120,20 @@ impl<T: Listener> Probe for Monitor<T> {
     fn on_event(&mut self, now: Instant, event: &Event) {
         self.recorder.on_event(now, event);
         if T::ACTIVE {
-            let carries = |packet: &&Packet| {
-                packet.protocol == Protocol::Tcp && packet.payload & ACK_HANDLE == 0
-            };
+            let carries =
+                |packet: &&Packet| self.is_of_stream(packet) && packet.payload & ACK_HANDLE == 0;
             let segment = packet_of(event)
                 .filter(carries)
                 .map(|packet| &self.segments.peek(packet.payload).segment);
             self.tap.on_event(now, event, segment);
         }
         if let Event::Dropped { packet, .. } = event {
-            match packet.protocol {
-                Protocol::Tcp if packet.payload & ACK_HANDLE != 0 => {
-                    self.take_ack(packet.payload);
-                }
-                Protocol::Tcp => self.lose(packet.payload),
-                Protocol::Icmp | Protocol::Udp | Protocol::Other => {
-                    self.recorder.datagram_lost(packet.flow, packet.payload);
-                }
+            if !self.is_of_stream(packet) {
+                self.recorder.datagram_lost(packet.flow, packet.payload);
+            } else if packet.payload & ACK_HANDLE != 0 {
+                self.take_ack(packet.payload);
+            } else {
+                self.lose(packet.payload);
             }
         }
     }

@@ -133,7 +133,7 @@ impl Proxy {
         flow: &FlowConfig,
         seed: u64,
     ) -> Result<Duration, ConfigError> {
-        let Traffic::Tcp { sender, receiver, size } = &*flow.traffic else {
+        let Traffic::Tcp { sender, receiver, size, rate, .. } = &*flow.traffic else {
             unreachable!("`goes_by_proxy` says which flows are TCP transfers to UEs")
         };
         let (number, start) = (self.flows.len() as u32, Instant::ZERO + flow.start);
@@ -157,7 +157,7 @@ impl Proxy {
         let wired = Route { tracked: false, ..route };
         let (mut at_server, at_proxy) = tcp(wired, sender, &own, seed)?;
         at_server.on_ack(Instant::ZERO, &self.wan.open(window));
-        self.servers.add(wired, at_server, size.map(|size| size.0), start);
+        self.servers.add(wired, at_server, (size.map(|size| size.0), *rate), start);
         self.receivers.add(wired, at_proxy);
         let by_radio = Route { wire: self.wire, stop: Instant::NEVER, ..route };
         let (relay, at_ue) =

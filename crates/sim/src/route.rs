@@ -1,6 +1,7 @@
 //! Where a flow's packets go.
 
 use justfull_base::Instant;
+use justfull_base::packet::Protocol;
 
 /// What the way of a flow's packets through the world depends on.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Route {
     pub(crate) wire: u32,
     /// Its packets' delays are compared with the bound.
     pub(crate) tracked: bool,
+    /// What its packets say they are.
+    pub(crate) protocol: Protocol,
     /// Data goes from the UE to the server.
     pub(crate) up: bool,
     /// It sends no new data from here on.

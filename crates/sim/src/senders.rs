@@ -3,7 +3,7 @@
 use crate::node::Node;
 use crate::route::Route;
 use crate::timers::Timers;
-use justfull_base::Instant;
+use justfull_base::{BitRate, Instant};
 use justfull_tcp::{Ack, Segment, Sender};
 
 /// Takes the segments of senders.
@@ -12,13 +12,23 @@ pub(crate) trait SegmentLink {
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment);
 }
 
+/// What the application of a sender writes, and when.
+struct Writer {
+    /// When it writes next; never once it has written all.
+    next: Instant,
+    start: Instant,
+    /// None: all at the start.
+    rate: Option<BitRate>,
+    written: u64,
+}
+
 /// One sender.
 pub(crate) struct TcpSender {
     pub(crate) route: Route,
     pub(crate) sender: Sender,
     /// Total bytes to send; none for endless data, or for data on request.
     size: Option<u64>,
-    started: bool,
+    writer: Writer,
     /// When the last byte of `size` was acknowledged.
     pub(crate) completed: Option<Instant>,
 }
@@ -27,6 +37,29 @@ pub(crate) struct TcpSender {
 pub(crate) struct Senders {
     members: Vec<TcpSender>,
     timers: Timers,
+}
+
+impl Writer {
+    /// Writes `size` bytes, or without end, from `start` on.
+    const fn new(start: Instant, rate: Option<BitRate>) -> Self {
+        Self { next: start, start, rate, written: 0 }
+    }
+
+    /// Bytes that it writes now. At a rate, a segment of `mss` at a time, the k-th of them k
+    /// segments' time after the start, so that no rounding adds up.
+    fn write(&mut self, mss: u32, size: Option<u64>) -> u64 {
+        let Some(rate) = self.rate else {
+            self.next = Instant::NEVER;
+            return size.unwrap_or(u64::MAX);
+        };
+        let left = size.map_or(u64::MAX, |size| size - self.written);
+        let bytes = left.min(u64::from(mss));
+        self.written += bytes;
+        let done = bytes == left;
+        self.next =
+            if done { Instant::NEVER } else { self.start + rate.time_for_ceil(self.written) };
+        bytes
+    }
 }
 
 impl Senders {
@@ -41,20 +74,30 @@ impl Senders {
         self.timers.next()
     }
 
-    /// Adds a sender that has `size` bytes to send from `start` on, or data without end.
-    pub(crate) fn add(&mut self, route: Route, sender: Sender, size: Option<u64>, start: Instant) {
+    /// Adds a sender that has `size` bytes to send from `start` on, or data without end; with a
+    /// `rate` its application writes at that rate, otherwise all at once.
+    pub(crate) fn add(
+        &mut self,
+        route: Route,
+        sender: Sender,
+        (size, rate): (Option<u64>, Option<BitRate>),
+        start: Instant,
+    ) {
         self.timers.arm(self.members.len() as u32, start);
-        self.members.push(TcpSender { route, sender, size, started: false, completed: None });
+        let writer = Writer::new(start, rate);
+        self.members.push(TcpSender { route, sender, size, writer, completed: None });
     }
 
     /// Adds a sender that sends what is requested from it.
     pub(crate) fn add_server(&mut self, route: Route, sender: Sender) {
-        self.members.push(TcpSender { route, sender, size: None, started: true, completed: None });
+        let writer = Writer::new(Instant::NEVER, None);
+        self.members.push(TcpSender { route, sender, size: None, writer, completed: None });
     }
 
     /// Adds a sender that sends what it is given over time, `size` bytes in all or without end.
     pub(crate) fn add_relay(&mut self, route: Route, sender: Sender, size: Option<u64>) {
-        self.members.push(TcpSender { route, sender, size, started: true, completed: None });
+        let writer = Writer::new(Instant::NEVER, None);
+        self.members.push(TcpSender { route, sender, size, writer, completed: None });
     }
 
     /// The senders in order of their numbers.
@@ -107,12 +150,14 @@ impl Senders {
     /// Sends what sender `i` may send now.
     #[inline]
     fn transmit<L: SegmentLink>(&mut self, now: Instant, i: u32, links: &mut L) {
-        let TcpSender { route, sender, .. } = &mut self.members[i as usize];
+        let TcpSender { route, sender, writer, .. } = &mut self.members[i as usize];
         if now >= route.stop && !sender.is_closed() {
             sender.stop();
+            writer.next = Instant::NEVER;
         }
         sender.transmit(now, |segment| links.send_segment(now, i, route, segment));
-        if let Some(at) = sender.next_timer() {
+        let at = sender.next_timer().unwrap_or(Instant::NEVER).min(writer.next);
+        if at != Instant::NEVER {
             self.timers.arm(i, at);
         }
     }
@@ -122,9 +167,9 @@ impl<L: SegmentLink> Node<L> for Senders {
     fn act(&mut self, now: Instant, links: &mut L) {
         if let Some(i) = self.timers.pop(now) {
             let flow = &mut self.members[i as usize];
-            if !flow.started {
-                flow.started = true;
-                flow.sender.write(flow.size.unwrap_or(u64::MAX));
+            if flow.writer.next <= now {
+                let bytes = flow.writer.write(flow.sender.mss(), flow.size);
+                flow.sender.write(bytes);
             }
             flow.sender.on_timer(now);
             self.transmit(now, i, links);

@@ -175,6 +175,7 @@ impl Departures {
             ue: flow.ue,
             wire: 0,
             tracked: flow.low_latency,
+            protocol: flow.traffic.protocol(),
             up: false,
             stop,
         };
@@ -209,7 +210,8 @@ mod tests {
     /// Datagrams and bytes on the IP layer that `traffic` sends in 200 s.
     fn sent(traffic: &Traffic) -> (u64, u64) {
         let stop = Instant::ZERO + Duration::from_secs(200);
-        let route = Route { flow: 0, ue: 0, wire: 0, tracked: false, up: false, stop };
+        let protocol = traffic.protocol();
+        let route = Route { flow: 0, ue: 0, wire: 0, tracked: false, protocol, up: false, stop };
         let (mut source, first) = Source::new(route, traffic, Instant::ZERO, 1).expect("datagrams");
         let (mut datagrams, mut bytes) = (0, 0);
         let mut at = Some(first);

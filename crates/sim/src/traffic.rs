@@ -25,7 +25,7 @@ use justfull_base::bounds::key;
 use justfull_base::error::ensure;
 use justfull_base::packet::Protocol;
 use justfull_base::param::{Form, Param, written_table};
-use justfull_base::{Bytes, ConfigError, Dscp, Duration, Instant, Rng};
+use justfull_base::{BitRate, Bytes, ConfigError, Dscp, Duration, Instant, Rng, choice};
 use justfull_ran::FiveTuple;
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::de::value::MapAccessDeserializer;
@@ -139,6 +139,20 @@ impl<'de> Deserialize<'de> for Interval {
     }
 }
 
+choice! {
+    serde;
+    /// What the packets of a TCP transfer say they are.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Transport {
+        /// TCP.
+        #[default]
+        Tcp = "tcp",
+        /// UDP: a flow like QUIC (RFC 9000), whose ends do as TCP's and whose packets show nothing
+        /// of it to what is between them.
+        Udp = "udp",
+    }
+}
+
 /// What a flow sends. The large settings are boxed: most flows of a large cell are calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
@@ -150,6 +164,10 @@ pub enum Traffic {
         receiver: Box<ReceiverConfig>,
         /// Bytes to transfer; none for a greedy flow.
         size: Option<Bytes>,
+        /// Payload that the application writes per second from the start on; none: all at once.
+        rate: Option<BitRate>,
+        /// What its packets say they are.
+        transport: Transport,
     },
     /// Datagrams at intervals.
     Udp {
@@ -166,6 +184,10 @@ pub enum Traffic {
         receiver: Box<ReceiverConfig>,
         /// Bytes to transfer; none for a greedy flow.
         size: Option<Bytes>,
+        /// Payload that the application writes per second from the start on; none: all at once.
+        rate: Option<BitRate>,
+        /// What its packets say they are.
+        transport: Transport,
     },
     /// Datagrams at a constant rate.
     Cbr(CbrConfig),
@@ -202,6 +224,8 @@ impl Traffic {
     #[must_use]
     pub const fn protocol(&self) -> Protocol {
         match self {
+            Self::Tcp { transport: Transport::Udp, .. }
+            | Self::Upload { transport: Transport::Udp, .. } => Protocol::Udp,
             Self::Tcp { .. } | Self::Upload { .. } | Self::Page(_) => Protocol::Tcp,
             Self::Udp { .. } | Self::Cbr(_) | Self::OnOff(_) | Self::Voip(_) | Self::Video(_) => {
                 Protocol::Udp
@@ -265,6 +289,13 @@ pub(crate) fn check_mss(sender: &SenderConfig, mtu: u32) -> Result<(), ConfigErr
     ensure(sender.mss <= most, "sender.mss", &sender.mss, bound, "no IP fragmentation is modelled")
 }
 
+/// Checks the `rate` at which an application writes segments of `mss`.
+fn check_rate(rate: BitRate, mss: u32) -> Result<(), ConfigError> {
+    let fastest = u64::from(mss) * 8_000_000;
+    let bound = format!("1bit/s to a segment per 1us, {}", BitRate(fastest));
+    ensure((1..=fastest).contains(&rate.0), "rate", &rate, &bound, "finer would not end")
+}
+
 /// One flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowConfig {
@@ -323,7 +354,8 @@ impl FlowConfig {
             }
             Traffic::Video(video) => video.fits(mtu).map_err(|e| e.within("video")),
             Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
-            Traffic::Tcp { sender, size, .. } | Traffic::Upload { sender, size, .. } => {
+            Traffic::Tcp { sender, size, rate, .. }
+            | Traffic::Upload { sender, size, rate, .. } => {
                 let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
                 let bound = "1 to the MTU less 52B of headers";
                 ensure(
@@ -340,7 +372,8 @@ impl FlowConfig {
                     "at least 1B, or none",
                     "nothing to send",
                 )?;
-                sender.validate().map_err(|e| e.within("tcp"))
+                sender.validate().map_err(|e| e.within("tcp"))?;
+                rate.map_or(Ok(()), |rate| check_rate(rate, sender.mss))
             }
         }
     }

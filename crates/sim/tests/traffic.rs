@@ -7,8 +7,9 @@ use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
 use justfull_sim::traffic::{ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig};
-use justfull_sim::{GrantConfig, Interval, Traffic, WorldConfig};
+use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, Transport, WorldConfig};
 use justfull_tcp::CcConfig;
+use std::sync::Arc;
 
 fn cubic() -> CcConfig {
     CcConfig::Cubic(Default::default())
@@ -22,7 +23,7 @@ fn close(found: f64, wanted: f64, share: f64, what: &str) {
 }
 
 /// A world over a cell of `per_slot` packets a millisecond with a short queue.
-fn over(per_slot: u64, flows: Vec<justfull_sim::FlowConfig>, seconds: u64) -> WorldConfig {
+fn over(per_slot: u64, flows: Vec<FlowConfig>, seconds: u64) -> WorldConfig {
     world(cell(per_slot, CapacityUnit::Packets, Limit::Packets(200)), flows, ms(1_000 * seconds))
 }
 
@@ -233,4 +234,89 @@ fn requests_for_which_there_is_no_room_are_repeated() {
         pages.loaded,
         pages.begun
     );
+}
+
+/// `flow`, whose application writes at `mbit_s`.
+fn paced(mut flow: FlowConfig, mbit_s: u64) -> FlowConfig {
+    let traffic = Arc::make_mut(&mut flow.traffic);
+    if let Traffic::Tcp { rate, .. } | Traffic::Upload { rate, .. } = traffic {
+        *rate = Some(BitRate(mbit_s * 1_000_000));
+    }
+    flow
+}
+
+/// `flow`, whose packets say UDP.
+fn over_udp(mut flow: FlowConfig) -> FlowConfig {
+    let traffic = Arc::make_mut(&mut flow.traffic);
+    if let Traffic::Tcp { transport, .. } | Traffic::Upload { transport, .. } = traffic {
+        *transport = Transport::Udp;
+    }
+    flow.tuple.protocol = flow.traffic.protocol();
+    flow
+}
+
+#[test]
+fn a_transfer_that_its_application_paces_gets_that_rate_and_no_queue() {
+    let names = ["cubic", "bbr", "vegas", "new_reno"];
+    let mut flows: Vec<FlowConfig> = names
+        .iter()
+        .map(|name| paced(tcp(name, CcConfig::by_name(name).expect("it exists"), None), 8))
+        .collect();
+    flows.push(paced(upload("up", cubic(), None), 5));
+    // 120 Mbit/s for 32.
+    for flow in run(&over(10, flows, 10)).flows {
+        let wanted = if flow.name == "up" { 5.0 } else { 8.0 };
+        close(flow.goodput_mbit_s, wanted, 0.001, &flow.name);
+        assert_eq!(flow.retransmitted_segments, 0, "{}", flow.name);
+        assert!(flow.rtt.max_ms < 24.0, "{}: {} ms", flow.name, flow.rtt.max_ms);
+    }
+}
+
+#[test]
+fn a_paced_transfer_of_a_size_ends_when_its_application_has_written_all() {
+    let mut flow = paced(tcp("down", cubic(), Some(1_000_000)), 8);
+    flow.start = ms(500);
+    let mut config = over(10, vec![flow.clone()], 4);
+    config.warmup = Duration::ZERO;
+    let result = run(&config).flows.remove(0);
+    close(result.goodput_mbit_s, 2.0, 1e-9, "a megabyte in 4 s");
+    // The last write comes after 690 whole segments; then a round trip and the delayed
+    // acknowledgement of one.
+    let written = 0.5 + 690.0 * 1448.0 * 8.0 / 8e6;
+    let completed = result.completed_s.expect("it ends");
+    assert!((written + 0.02..written + 0.064).contains(&completed), "{completed}");
+    flow.stop = Some(ms(1_000));
+    let mut config = over(10, vec![flow], 4);
+    config.warmup = Duration::ZERO;
+    let stopped = run(&config).flows.remove(0);
+    close(stopped.goodput_mbit_s, 0.5 * 8.0 / 4.0, 0.005, "half a second of 8 Mbit/s");
+    assert_eq!(stopped.completed_s, None);
+}
+
+#[test]
+fn a_transfer_over_udp_does_as_tcp_does_and_says_udp() {
+    let flows = || vec![tcp("down", cubic(), None), upload("up", cubic(), None)];
+    let mut config = over(5, flows(), 10);
+    config.uplink.rate = BitRate(8_000_000);
+    config.uplink.limit = Bytes(60_000);
+    let plain = run(&config);
+    config.flows = flows().into_iter().map(over_udp).collect();
+    let mut udp = run(&config);
+    assert!(udp.flows.iter().all(|flow| flow.protocol == "udp" && flow.rtt.count > 0));
+    assert!(udp.flows[0].dropped_packets > 0 && udp.uplink.overflow_drops > 0);
+    for (flow, as_tcp) in udp.flows.iter_mut().zip(&plain.flows) {
+        // A rule of the UE is for UDP; both QFIs are served alike.
+        assert_eq!((flow.qfi, as_tcp.qfi), (1, 9));
+        (flow.qfi, flow.protocol) = (9, "tcp".into());
+    }
+    assert!(udp == plain, "the ends do the same");
+}
+
+#[test]
+fn a_rate_of_nought_or_beyond_a_segment_per_microsecond_is_refused() {
+    for (mbit_s, valid) in [(0, false), (1, true), (11_584, true), (11_585, false)] {
+        let config = over(10, vec![paced(tcp("down", cubic(), None), mbit_s)], 1);
+        let found = justfull_sim::World::new(&config).map(drop).map_err(|e| e.field);
+        assert_eq!(found, if valid { Ok(()) } else { Err("flow[0].rate".into()) }, "{mbit_s}");
+    }
 }

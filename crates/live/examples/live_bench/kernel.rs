@@ -7,7 +7,7 @@ use justfull_live::applications::Applications;
 use justfull_live::clock::{PRIORITY, Priority, SlotClock, raise_priority};
 use justfull_live::net::{Network, NetworkConfig, Side, Tun, UeNetwork, privilege};
 use justfull_live::{Ends, Live, LiveError, LiveOptions, LiveReport, Port, UePort};
-use justfull_sim::{Traffic, WorldConfig};
+use justfull_sim::{Traffic, Transport, WorldConfig};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
 use std::io;
@@ -29,7 +29,8 @@ struct Carried {
 
 /// A greedy download with CUBIC.
 fn download() -> Traffic {
-    Traffic::Tcp { sender: Box::default(), receiver: Box::default(), size: None }
+    let (sender, receiver) = (Box::default(), Box::default());
+    Traffic::Tcp { sender, receiver, size: None, rate: None, transport: Transport::Tcp }
 }
 
 /// Time that this thread has been on a core.

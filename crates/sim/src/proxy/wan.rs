@@ -143,6 +143,7 @@ impl AckLink for Wan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use justfull_base::packet::Protocol;
 
     fn wan(buffer: u64, window: u64) -> Wan {
         let mut wan = Wan::new(BitRate(0), [Duration::ZERO; 2], &[Duration::ZERO], buffer);
@@ -154,8 +155,15 @@ mod tests {
         Ack { cumulative, ..wan(0, 0).open(0) }
     }
 
-    const ROUTE: Route =
-        Route { flow: 0, ue: 0, wire: 0, tracked: false, up: false, stop: Instant::NEVER };
+    const ROUTE: Route = Route {
+        flow: 0,
+        ue: 0,
+        wire: 0,
+        protocol: Protocol::Tcp,
+        tracked: false,
+        up: false,
+        stop: Instant::NEVER,
+    };
 
     /// The window that an acknowledgement of `cumulative` brings to the server.
     fn offered(wan: &mut Wan, cumulative: u64) -> u64 {

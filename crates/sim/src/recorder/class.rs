@@ -49,7 +49,9 @@ impl Class {
             delay: Times::new(),
             to_ue: None,
             bound: info.low_latency.then(Times::new),
-            rtt: matches!(info.protocol, "tcp" | "icmp").then(Times::new),
+            // A transfer has one whatever its packets say they are.
+            rtt: (matches!(info.protocol, "tcp" | "icmp") || !info.control.is_empty())
+                .then(Times::new),
             proxy: None,
             app: info.app,
             variation: (0, 0),

@@ -17,7 +17,6 @@ use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use crate::wire::{Wire, Wires};
-use justfull_base::packet::Protocol;
 use justfull_base::rng::stream_key;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
 use justfull_ran::Stack;
@@ -77,7 +76,7 @@ impl<T: Listener> World<T> {
         let mut delays: Vec<Duration> = config.flows.iter().map(|f| f.extra_delay).collect();
         delays.sort_unstable();
         delays.dedup();
-        let Members { flows, tcp, applications } = members(config);
+        let Members { streams, tcp, applications } = members(config);
         let (classes, class_of_flow) = classes(config)?;
         let (warmup, end) = (Instant::ZERO + config.warmup, Instant::ZERO + config.duration);
         let bins = config.series_bins as usize;
@@ -85,7 +84,7 @@ impl<T: Listener> World<T> {
             Recorder::new([warmup, end], bins, config.air_delay, classes, class_of_flow);
         let backlogs = || Box::new(Backlogs::new(&config.stack.ues, warmup));
         let mut hosts = Hosts {
-            ends: Vec::with_capacity(flows),
+            ends: Vec::with_capacity(streams.len()),
             senders: Senders::new(tcp),
             receivers: Receivers::new(tcp),
             applications: Applications::new(applications),
@@ -101,6 +100,7 @@ impl<T: Listener> World<T> {
                 ue: flow.ue,
                 wire: delays.iter().position(|d| *d == flow.extra_delay).unwrap_or(0) as u32,
                 tracked: flow.low_latency,
+                protocol: flow.traffic.protocol(),
                 up: matches!(&*flow.traffic, Traffic::Upload { .. }),
                 stop: flow.stop_instant(),
             };
@@ -121,7 +121,7 @@ impl<T: Listener> World<T> {
             air: Wire::new(BitRate(0), config.air_delay),
             air_delay: config.air_delay,
             uplink: uplink(config, &delays, proxy.as_deref().map(Proxy::wan_delay)),
-            monitor: Monitor::new(recorder, tap, flows),
+            monitor: Monitor::new(recorder, tap, streams),
         };
         let cell = Cell { stack, backlogs: config.entity_backlog.then(backlogs) };
         Ok(Self { plan: Plan::of(config), cell, hosts, links, proxy })
@@ -157,10 +157,11 @@ fn add_flow(
     let start = Instant::ZERO + flow.start;
     let number = hosts.receivers.all().len() as u32;
     match &*flow.traffic {
-        Traffic::Tcp { sender, receiver, size } | Traffic::Upload { sender, receiver, size } => {
+        Traffic::Tcp { sender, receiver, size, rate, .. }
+        | Traffic::Upload { sender, receiver, size, rate, .. } => {
             let (sender, receiver) = tcp(route, sender, receiver, seed)?;
             hosts.ends.push(if route.up { End::Upload(number) } else { End::Download(number) });
-            hosts.senders.add(route, sender, size.map(|size| size.0), start);
+            hosts.senders.add(route, sender, (size.map(|size| size.0), *rate), start);
             hosts.receivers.add(route, receiver);
         }
         Traffic::Page(config) => {
@@ -198,8 +199,8 @@ pub(crate) fn tcp(
 
 /// Numbers of the world's members.
 struct Members {
-    /// Flows of packets.
-    flows: usize,
+    /// Flows of packets, and which of them are TCP connections.
+    streams: Vec<bool>,
     /// TCP connections.
     tcp: usize,
     /// Sources of datagrams, and pages.
@@ -207,11 +208,12 @@ struct Members {
 }
 
 fn members(config: &WorldConfig) -> Members {
-    let mut all = Members { flows: 0, tcp: 0, applications: 0 };
+    let mut all = Members { streams: Vec::new(), tcp: 0, applications: 0 };
     for traffic in config.flows.iter().map(|flow| &*flow.traffic) {
         let connections = traffic.connections() as usize;
-        all.flows += connections;
-        all.tcp += if traffic.protocol() == Protocol::Tcp { connections } else { 0 };
+        let is_stream = traffic.sender().is_some();
+        all.streams.extend((0..connections).map(|_| is_stream));
+        all.tcp += if is_stream { connections } else { 0 };
         all.applications +=
             usize::from(!matches!(traffic, Traffic::Tcp { .. } | Traffic::Upload { .. }));
     }

@@ -11,7 +11,9 @@ use justfull_ran::{
     SdapConfig, StackConfig, TieOrder, UeConfig, UpfConfig,
 };
 use justfull_sim::results::RunResult;
-use justfull_sim::{FlowConfig, Interval, PingConfig, Traffic, UplinkConfig, World, WorldConfig};
+use justfull_sim::{
+    FlowConfig, Interval, PingConfig, Traffic, Transport, UplinkConfig, World, WorldConfig,
+};
 use justfull_tcp::{CcConfig, ReceiverConfig, SenderConfig, Window};
 use std::sync::Arc;
 
@@ -100,14 +102,16 @@ fn ends(cc: CcConfig) -> (Box<SenderConfig>, Box<ReceiverConfig>) {
 
 /// A TCP transfer to the UE; greedy without a size.
 pub(crate) fn tcp(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
-    let (sender, receiver) = ends(cc);
-    flow(name, Protocol::Tcp, Traffic::Tcp { sender, receiver, size: size.map(Bytes) })
+    let ((sender, receiver), size) = (ends(cc), size.map(Bytes));
+    let (rate, transport) = (None, Transport::Tcp);
+    flow(name, Protocol::Tcp, Traffic::Tcp { sender, receiver, size, rate, transport })
 }
 
 /// A TCP transfer from the UE; greedy without a size.
 pub(crate) fn upload(name: &str, cc: CcConfig, size: Option<u64>) -> FlowConfig {
-    let (sender, receiver) = ends(cc);
-    flow(name, Protocol::Tcp, Traffic::Upload { sender, receiver, size: size.map(Bytes) })
+    let ((sender, receiver), size) = (ends(cc), size.map(Bytes));
+    let (rate, transport) = (None, Transport::Tcp);
+    flow(name, Protocol::Tcp, Traffic::Upload { sender, receiver, size, rate, transport })
 }
 
 /// A flow called after its kind.

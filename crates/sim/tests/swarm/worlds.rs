@@ -12,7 +12,8 @@ use justfull_sim::traffic::{
     CbrConfig, ObjectSize, OnOffConfig, PageConfig, PingConfig, Span, VideoConfig, VoipConfig,
 };
 use justfull_sim::{
-    FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, WorldConfig,
+    FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, Transport,
+    WorldConfig,
 };
 use justfull_tcp::{ReceiverConfig, Segment};
 use std::fmt;
@@ -67,10 +68,15 @@ fn traffic(rng: &mut Rng) -> Traffic {
         n => {
             let (sender, receiver) = (Box::new(wires::sender(rng)), Box::new(wires::receiver(rng)));
             let size = rng.chance(0.4).then(|| Bytes(1 + rng.below(500_000)));
+            // At most a segment per 2 us, and as little as one in a second.
+            let most = u64::from(sender.mss) * 4_000_000;
+            let paced = [most, 16_000_000, 1_000_000, 8_000];
+            let rate = rng.chance(0.3).then(|| BitRate(pick(rng, &paced).min(most)));
+            let transport = pick(rng, &[Transport::Tcp, Transport::Tcp, Transport::Udp]);
             if n < 9 {
-                Traffic::Upload { sender, receiver, size }
+                Traffic::Upload { sender, receiver, size, rate, transport }
             } else {
-                Traffic::Tcp { sender, receiver, size }
+                Traffic::Tcp { sender, receiver, size, rate, transport }
             }
         }
     }
@@ -204,6 +210,13 @@ fn assert_flow(config: &WorldConfig, result: &RunResult, flow: &FlowResult, sett
         let received = flow.goodput_mbit_s * 1e6 / 8.0 * window_s;
         assert!(received <= size.0 as f64 + 0.5, "{name} received {received} of {size}");
     }
+    if let Traffic::Tcp { rate: Some(rate), sender, .. }
+    | Traffic::Upload { rate: Some(rate), sender, .. } = &*settings.traffic
+    {
+        let received = flow.goodput_mbit_s * 1e6 / 8.0 * (result.duration_s - result.warmup_s);
+        let written = rate.0 as f64 / 8.0 * result.duration_s + f64::from(sender.mss);
+        assert!(received <= written + 0.5, "{name} received {received} of {written} written");
+    }
 }
 
 /// Hears everything, so that what only a listener is told is told.
@@ -248,6 +261,13 @@ impl World for Whole {
         ("extra-delays", |w| {
             let plain =
                 |flow: &mut FlowConfig| reductions::set(&mut flow.extra_delay, Duration::ZERO);
+            w.0.flows.iter_mut().fold(false, |any, flow| plain(flow) | any)
+        }),
+        ("rates", |w| {
+            let plain = |flow: &mut FlowConfig| match Arc::make_mut(&mut flow.traffic) {
+                Traffic::Tcp { rate, .. } | Traffic::Upload { rate, .. } => rate.take().is_some(),
+                _ => false,
+            };
             w.0.flows.iter_mut().fold(false, |any, flow| plain(flow) | any)
         }),
         ("tcp-settings", |w| w.0.flows.iter_mut().fold(false, |any, flow| plain_ends(flow) | any)),
