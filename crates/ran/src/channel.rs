@@ -9,8 +9,8 @@
 //! [`markov`] (chance), and two only for a MAC that allocates resource blocks, [`mcs`] and [`umi`]
 //! (a walk through a street). For such a MAC the kinds with a CQI return the MCS of their map.
 //!
-//! To add one: its file, with a configuration that implements [`ChannelSettings`], a channel that
-//! implements [`ChannelModel`], and `DOC`; then its `pub mod` and its line in the list of kinds.
+//! To add one: its file, with a configuration that implements `ChannelSettings`, a channel that
+//! implements `ChannelModel`, and `DOC`; then its `pub mod` and its line in the list of kinds.
 
 pub mod constant;
 pub mod cqi_rows;
