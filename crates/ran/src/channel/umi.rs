@@ -30,8 +30,8 @@
 //! beam search and no interference: the arrays always point at each other, and SINR is SNR. Nothing
 //! reflects or bends round corners but for what the formulas say on average; a step into the shadow
 //! costs some 20 dB at once.
-//! Deviations from TR 38.901: sight by geometry and not by chance; nearer than 10 m the loss is that
-//! of 10 m. UEs with channels of their own have shadows of their own.
+//! Deviations from TR 38.901: sight by geometry and not by chance; nearer than 10 m the loss is
+//! that of 10 m. UEs with channels of their own have shadows of their own.
 
 mod path_loss;
 mod scene;
