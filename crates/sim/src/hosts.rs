@@ -1,15 +1,17 @@
 //! Servers and UEs: whom a packet is for when it leaves a link.
 
 use crate::applications::Applications;
+use crate::ledger::Ledger;
 use crate::links::{Arrival, Links};
 use crate::monitor::Sent;
-use crate::proxy::Ledger;
 use crate::receivers::Receivers;
+use crate::route::Route;
 use crate::senders::Senders;
 use crate::tap::Listener;
 use crate::uplink::Up;
-use justfull_base::Instant;
-use justfull_tcp::Ack;
+use justfull_base::rng::stream_key;
+use justfull_base::{ConfigError, Instant};
+use justfull_tcp::{Ack, CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 
 /// What a flow's packets are for.
 #[derive(Clone, Copy)]
@@ -123,4 +125,18 @@ impl Hosts {
         links.monitor.received(now, flow, new);
         new
     }
+}
+
+/// The two ends of a TCP connection.
+pub(crate) fn tcp(
+    route: Route,
+    sender: &SenderConfig,
+    receiver: &ReceiverConfig,
+    seed: u64,
+) -> Result<(Sender, Receiver), ConfigError> {
+    let mut sender = sender.clone();
+    if let CcConfig::Bbr(bbr) = &mut sender.cc {
+        bbr.seed = stream_key(seed, &format!("tcp.{}", route.flow));
+    }
+    Ok((Sender::new(&sender)?, Receiver::new(receiver)?))
 }

@@ -15,6 +15,7 @@ mod cell;
 pub mod dumbbell;
 mod hosts;
 mod invariants;
+mod ledger;
 mod links;
 pub mod live_recorder;
 mod monitor;

@@ -14,17 +14,16 @@
 //! for the window of the radio leg.
 
 mod config;
-mod ledger;
 mod reports;
 mod steering;
 mod wan;
 
 pub use config::{DOC, ProxyConfig, ReportConfig, Stop};
-pub(crate) use ledger::{Ledger, Trip};
 
 use crate::cell::Cell;
-use crate::hosts::{End, Hosts};
+use crate::hosts::{End, Hosts, tcp};
 use crate::invariants::TcpBytes;
+use crate::ledger::Ledger;
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::node::Node;
@@ -34,8 +33,7 @@ use crate::route::Route;
 use crate::senders::Senders;
 use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
-use crate::world::{WorldConfig, tcp};
-use justfull_base::{Bytes, ConfigError, Duration, Instant};
+use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant};
 use justfull_rapid::ControlConfig;
 use justfull_tcp::cc::fixed::FixedConfig;
 use justfull_tcp::{Ack, CcConfig, ReceiverConfig, SenderConfig, Window};
@@ -71,43 +69,51 @@ pub(crate) struct Proxy {
     wan_delay: Duration,
 }
 
+/// Where a proxy stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Of the servers' links.
+    pub(crate) rate: BitRate,
+    pub(crate) core_delay: Duration,
+    /// Distances of servers beyond it.
+    pub(crate) delays: &'a [Duration],
+    pub(crate) ues: usize,
+    pub(crate) seed: u64,
+}
+
 impl Proxy {
-    /// The proxy of `config`'s world, whose servers are at `delays` beyond the core's, without
-    /// flows; none where there is none.
+    /// The proxy of `config` at `place`, for `flows` that come to it; none without any, or without
+    /// a control.
     ///
     /// # Errors
-    /// The first setting of the proxy that is out of bounds or does not fit the world.
+    /// A setting of the control that is out of bounds.
     pub(crate) fn new(
-        config: &WorldConfig,
-        delays: &[Duration],
+        config: &ProxyConfig,
+        place: &Place<'_>,
+        flows: usize,
     ) -> Result<Option<Box<Self>>, ConfigError> {
-        let proxy = &config.proxy;
-        let Some(control) = &proxy.control else { return Ok(None) };
-        let flows = config.flows.iter().filter(|flow| flow.goes_by_proxy()).count();
-        if flows == 0 {
-            return Ok(None);
-        }
-        let wan = proxy.wan_delay.unwrap_or(config.core_delay);
-        let mut radio = proxy.radio.clone();
+        let Some(control) = config.control.as_ref().filter(|_| flows > 0) else { return Ok(None) };
+        let Place { rate, core_delay, delays, ues, seed } = *place;
+        let wan_delay = config.wan_delay.unwrap_or(core_delay);
+        let mut radio = config.radio.clone();
         let steering = match control {
             ControlConfig::None(_) => None,
             ControlConfig::EqualShare(_) | ControlConfig::Rapid(_) => {
                 radio.cc = CcConfig::Fixed(FixedConfig::default());
-                let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
-                Some(Steering::new(control, &proxy.report, ues, seed)?)
+                Some(Steering::new(control, &config.report, ues, seed)?)
             }
         };
         Ok(Some(Box::new(Self {
             servers: Senders::new(flows),
             receivers: Receivers::new(flows),
-            wan: Wan::new(config.core_rate, [config.core_delay, wan], delays, proxy.buffer.0),
+            wan: Wan::new(rate, [core_delay, wan_delay], delays, config.buffer.0),
             flows: Vec::with_capacity(flows),
             by_radio: Vec::new(),
             steering,
             radio,
             wire: delays.len() as u32,
-            core_delay: config.core_delay,
-            wan_delay: wan,
+            core_delay,
+            wan_delay,
         })))
     }
 

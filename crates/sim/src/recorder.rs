@@ -7,7 +7,7 @@ pub(crate) use self::class::ClassInfo;
 use self::class::{Class, Closed, ProxyTimes, Single};
 use self::together::Together;
 use crate::app_stats::{AppEvent, sent_at};
-use crate::proxy::Trip;
+use crate::ledger::Trip;
 use crate::results::{
     CellResult, Conservation, FlowResult, LayerResult, Series, SliceResult, WITHIN_MS,
 };

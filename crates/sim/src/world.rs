@@ -28,7 +28,6 @@ mod config;
 mod finish;
 
 use build::Plan;
-pub(crate) use build::tcp;
 pub use config::WorldConfig;
 pub(crate) use config::{MOST_NAMES, classes, protocol_name, validate};
 

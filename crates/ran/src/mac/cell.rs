@@ -1,6 +1,6 @@
 //! What every service of a slot works on: the radio side of a cell's UEs.
 
-use super::Meter;
+use super::{Meter, SlotUse};
 use crate::bearer::{Bearer, BearerId, Offer, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::few::Few;
@@ -104,5 +104,21 @@ impl Cell {
         for (id, offer) in offers.drain(..) {
             ues[id.ue as usize].bearers[id.drb as usize].report(slot, *unit, offer);
         }
+    }
+
+    /// Counts `slot`, which was used so, where somebody asks for reports.
+    pub(crate) fn count_slot(&mut self, slot: Slot, slot_use: SlotUse, in_rbs: bool) {
+        let Some(mut meter) = self.meter.take() else { return };
+        meter.end_slot(slot_use, !in_rbs || slot_use.capacity > 0);
+        if self.per_ue_channels && !in_rbs {
+            let shared = self.channel.peek(slot.k, slot.now);
+            // So that a channel nobody is sent over does not fall behind.
+            for channel in self.ues.iter_mut().filter_map(|ue| ue.channel.as_mut()) {
+                channel.capacity(slot.k, slot.now);
+            }
+            let own = |ue: u32| self.ues[ue as usize].channel.as_ref();
+            meter.end_slot_of_each(|ue| own(ue).map_or(shared, |c| c.peek(slot.k, slot.now)));
+        }
+        self.meter = Some(meter);
     }
 }

@@ -4,8 +4,7 @@
 //! whose symbols are fewer, each resource block counts as the part of a full one that its symbols
 //! are, so that blocks times what a full slot carries is what the slots could carry.
 
-use super::{Cell, SlotUse};
-use crate::bearer::Slot;
+use super::SlotUse;
 use alloc::vec::Vec;
 
 /// What was counted of one UE since it was last told.
@@ -85,7 +84,7 @@ impl Meter {
     }
 
     /// The slot is over, which was used so; `downlink` when its pattern leaves it to data.
-    fn end_slot(&mut self, slot_use: SlotUse, downlink: bool) {
+    pub(super) fn end_slot(&mut self, slot_use: SlotUse, downlink: bool) {
         self.slots += 1;
         self.downlink_slots += u32::from(downlink);
         self.offered += self.weight.of(slot_use.capacity);
@@ -94,7 +93,7 @@ impl Meter {
 
     /// Likewise of each UE, where what a slot carries differs: what a UE took of its own capacity
     /// is the share of the slot that it took from everybody.
-    fn end_slot_of_each(&mut self, capacity: impl Fn(u32) -> u64) {
+    pub(super) fn end_slot_of_each(&mut self, capacity: impl Fn(u32) -> u64) {
         let mut share = 0.0;
         for (ue, meter) in (0..).zip(&mut self.ues) {
             let capacity = capacity(ue);
@@ -120,23 +119,5 @@ impl Meter {
     /// UEs that were given blocks.
     pub(crate) fn active_ues(&self) -> u32 {
         self.ues.iter().filter(|ue| ue.blocks > 0).count() as u32
-    }
-}
-
-impl Cell {
-    /// Counts `slot`, which was used so, where somebody asks for reports.
-    pub(crate) fn count_slot(&mut self, slot: Slot, slot_use: SlotUse, in_rbs: bool) {
-        let Some(mut meter) = self.meter.take() else { return };
-        meter.end_slot(slot_use, !in_rbs || slot_use.capacity > 0);
-        if self.per_ue_channels && !in_rbs {
-            let shared = self.channel.peek(slot.k, slot.now);
-            // So that a channel nobody is sent over does not fall behind.
-            for channel in self.ues.iter_mut().filter_map(|ue| ue.channel.as_mut()) {
-                channel.capacity(slot.k, slot.now);
-            }
-            let own = |ue: u32| self.ues[ue as usize].channel.as_ref();
-            meter.end_slot_of_each(|ue| own(ue).map_or(shared, |c| c.peek(slot.k, slot.now)));
-        }
-        self.meter = Some(meter);
     }
 }

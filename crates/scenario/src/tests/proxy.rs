@@ -27,7 +27,16 @@ fn control(scenario: &Scenario, method: &str) -> Option<ControlConfig> {
 
 #[test]
 fn three_methods_bring_a_proxy_and_the_scenario_its_other_settings() {
-    let text = CELL.replace("[[flow]]\nname = \"bulk\"", "[proxy]\nwan_delay = \"1ms\"\nbuffer = \"1MB\"\n[proxy.report]\nperiod = \"5ms\"\nstops = [{ from = \"1s\", for = \"2s\" }]\n[[flow]]\nname = \"bulk\"");
+    let proxy = r#"
+[proxy]
+wan_delay = "1ms"
+buffer = "1MB"
+[proxy.report]
+period = "5ms"
+stops = [{ from = "1s", for = "2s" }]
+[[flow]]
+name = "bulk""#;
+    let text = CELL.replace("[[flow]]\nname = \"bulk\"", proxy);
     for text in [CELL, &*text] {
         let scenario = parse(text, Overrides::default()).expect("a sound scenario");
         let controls = ["Vanilla", "Split", "EqualShare", "RAPID"]

@@ -2,6 +2,10 @@
 //!
 //! The radio carries IP packets, TCP's windows count payload. So the control is told of segments
 //! with their headers, and its windows are made windows of as many segments without.
+//!
+//! A segment waits for a slot, up to a whole one, which the least round trip of the radio leg does
+//! not show. So the control is told of it and a slot: else a radio leg that is no longer than a
+//! slot would send two segments in each.
 
 use super::config::ReportConfig;
 use super::reports::ReportChannel;
@@ -63,6 +67,8 @@ pub(crate) struct Steering {
     /// Flows that are still to start, the next one last.
     starts: Vec<(Instant, u32)>,
     reports: ReportChannel,
+    /// Time between two downlink slots, by the last report; zero before the first.
+    slot: Duration,
     /// The sum of allocations is bounded by the cell.
     bounded: bool,
     broken: Option<String>,
@@ -95,6 +101,7 @@ impl Steering {
             by_id: Vec::new(),
             starts: Vec::new(),
             reports: ReportChannel::new(reports, seed),
+            slot: Duration::ZERO,
             bounded,
             broken: None,
         })
@@ -148,6 +155,7 @@ impl Steering {
         }
         while let Some((ue, report)) = self.reports.receive(now) {
             if let Some(ue) = self.ues[ue as usize] {
+                self.slot = report.slot;
                 // Late and absurd reports change nothing: the control says which it takes.
                 let _ = self.control.on_report(now, ue, &report);
             }
@@ -220,7 +228,7 @@ impl Steering {
             arrived: flow.with_headers(flow.arrived),
             delivered: flow.with_headers(flow.delivered),
             wired_rtt: flow.wired,
-            radio_rtt: flow.radio_least.take(),
+            radio_rtt: flow.radio_least.take().map(|rtt| rtt + self.slot),
         };
         (flow.arrived, flow.delivered, flow.sampled_at) = (0, 0, now);
         let _ = self.control.on_sample(now, id, &sample);

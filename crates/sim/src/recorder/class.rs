@@ -1,7 +1,7 @@
 //! Counts for each flow name and each flow.
 
 use crate::app_stats::AppStats;
-use crate::proxy::Trip;
+use crate::ledger::Trip;
 use crate::results::{FlowResult, ProxyResult};
 use crate::times::Times;
 use justfull_base::Duration;

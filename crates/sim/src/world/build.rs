@@ -4,10 +4,10 @@ use super::{World, WorldConfig, classes, validate};
 use crate::applications::Applications;
 use crate::backlog::Backlogs;
 use crate::cell::Cell;
-use crate::hosts::{End, Hosts};
+use crate::hosts::{End, Hosts, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
-use crate::proxy::Proxy;
+use crate::proxy::{Place, Proxy};
 use crate::receivers::Receivers;
 use crate::recorder::Recorder;
 use crate::route::Route;
@@ -17,10 +17,8 @@ use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Traffic};
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use crate::wire::{Wire, Wires};
-use justfull_base::rng::stream_key;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
 use justfull_ran::Stack;
-use justfull_tcp::{CcConfig, Receiver, ReceiverConfig, Sender, SenderConfig};
 
 /// What a run needs of its settings once everything is built, without the settings of each UE and
 /// flow.
@@ -90,7 +88,7 @@ impl<T: Listener> World<T> {
             applications: Applications::new(applications),
             ledgers: Vec::new(),
         };
-        let mut proxy = Proxy::new(config, &delays)?;
+        let mut proxy = proxy(config, &delays)?;
         if proxy.as_ref().is_some_and(|proxy| proxy.wants_reports()) {
             stack.start_reports();
         }
@@ -126,6 +124,19 @@ impl<T: Listener> World<T> {
         let cell = Cell { stack, backlogs: config.entity_backlog.then(backlogs) };
         Ok(Self { plan: Plan::of(config), cell, hosts, links, proxy })
     }
+}
+
+/// The proxy, where there is one.
+fn proxy(config: &WorldConfig, delays: &[Duration]) -> Result<Option<Box<Proxy>>, ConfigError> {
+    let flows = config.flows.iter().filter(|flow| flow.goes_by_proxy()).count();
+    let place = Place {
+        rate: config.core_rate,
+        core_delay: config.core_delay,
+        delays,
+        ues: config.stack.ues.len(),
+        seed: config.stack.seed,
+    };
+    Proxy::new(&config.proxy, &place, flows)
 }
 
 /// Wires from servers at `delays` to the UPF and, behind them, one from the proxy.
@@ -181,20 +192,6 @@ fn add_flow(
         }
     }
     Ok(())
-}
-
-/// The two ends of a TCP connection.
-pub(crate) fn tcp(
-    route: Route,
-    sender: &SenderConfig,
-    receiver: &ReceiverConfig,
-    seed: u64,
-) -> Result<(Sender, Receiver), ConfigError> {
-    let mut sender = sender.clone();
-    if let CcConfig::Bbr(bbr) = &mut sender.cc {
-        bbr.seed = stream_key(seed, &format!("tcp.{}", route.flow));
-    }
-    Ok((Sender::new(&sender)?, Receiver::new(receiver)?))
 }
 
 /// Numbers of the world's members.

@@ -273,9 +273,9 @@ pub static COLUMNS: [Column<Runs>; 137] = in_runs![
     column!(
         "rtt_count",
         "values",
-        "Round-trip time samples of a TCP sender or of a ping; where a proxy splits a flow, each of the \
-         radio leg and the last of the server leg together, without the wait in the proxy: number of \
-         values.",
+        "Round-trip time samples of a TCP sender or of a ping; where a proxy splits a flow, each of \
+         the radio leg and the last of the server leg together, without the wait in the proxy: \
+         number of values.",
         |r| { Value::Whole(r.flow.rtt.count) }
     ),
     column!(
