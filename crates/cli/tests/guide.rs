@@ -106,6 +106,11 @@ fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario(
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 }
 
+#[test]
+fn every_command_of_the_proxy_page_works_as_written() {
+    run_all("docs/guide/rapid.md", 8);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn every_command_of_the_first_live_run_works_as_written() {

@@ -26,6 +26,12 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("voip-g711", include_str!("../../../scenarios/voip-g711.toml")),
     ("nr-100mhz", include_str!("../../../scenarios/nr-100mhz.toml")),
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
+    ("r22-fast", include_str!("../../../scenarios/r22-fast.toml")),
+    ("r22-fast-nlos", include_str!("../../../scenarios/r22-fast-nlos.toml")),
+    ("r22-25-cubic", include_str!("../../../scenarios/r22-25-cubic.toml")),
+    ("r22-three-controls", include_str!("../../../scenarios/r22-three-controls.toml")),
+    ("r22-six-controls", include_str!("../../../scenarios/r22-six-controls.toml")),
+    ("r22-demand", include_str!("../../../scenarios/r22-demand.toml")),
 ];
 
 /// The shipped scenario called `name`.
