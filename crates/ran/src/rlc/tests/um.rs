@@ -30,6 +30,17 @@ fn tm_sends_whole_sdus_without_headers() {
 }
 
 #[test]
+fn what_the_layer_below_puts_before_an_sdu_counts_in_tm() {
+    let config = RlcModeConfig::Tm(mode::TmConfig {});
+    let mut tx = RlcTx::above(2, &config).expect("valid");
+    let mut queue = Queue::of(&[100, 50, 80]);
+    assert!(pull(&mut tx, ms(0), 101, &mut queue).is_empty());
+    let made = pull(&mut tx, ms(0), 153, &mut queue);
+    assert_eq!((made.pdus.len(), made.bytes()), (1, 102), "51 bytes are left for 52");
+    assert_eq!(pull(&mut tx, ms(0), 134, &mut queue).bytes(), 134);
+}
+
+#[test]
 fn only_segments_have_an_sn_in_um_of_nr() {
     let made = blocks(&um(Generation::Nr, 12), &[100, 100, 100], &[150, 20, 200]);
     assert_eq!(segments(&made[0]), [(Whole, 0, 0, 100), (First, 0, 0, 47)]);
