@@ -62,7 +62,8 @@ fn the_round_trip_of_an_empty_network_is_what_it_is_without_a_proxy() {
             panic!("a TCP flow")
         };
         let receiver = Box::new(justfull_tcp::ReceiverConfig { delayed_ack: false, ..*receiver });
-        let traffic = justfull_sim::Traffic::Tcp { sender, receiver, size: None };
+        let (rate, transport) = (None, justfull_sim::Transport::default());
+        let traffic = justfull_sim::Traffic::Tcp { sender, receiver, size: None, rate, transport };
         config.flows[0].traffic = traffic.into();
         run(&config).flows[0].rtt.clone()
     };
