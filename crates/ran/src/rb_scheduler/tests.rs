@@ -476,15 +476,16 @@ fn those_that_can_be_compared_have_a_twin_of_their_kind() {
     for config in RbSchedulerConfig::all() {
         let inner = AnyRbScheduler::new(&config, &[Ratio(1.0)]).expect("defaults are sound");
         let twin = CheckedRbScheduler::new(inner).twin();
-        let same = match (&config, &twin) {
+        let same = matches!(
+            (&config, &twin),
             (RbSchedulerConfig::RoundRobin(_), Some(AnyRbScheduler::RoundRobin(_)))
-            | (RbSchedulerConfig::ProportionalFair(_), Some(AnyRbScheduler::ProportionalFair(_)))
-            | (RbSchedulerConfig::FixedPartition(_), Some(AnyRbScheduler::FixedPartition(_))) => {
-                true
-            }
-            (RbSchedulerConfig::Eqp(_), None) => true,
-            _ => false,
-        };
+                | (
+                    RbSchedulerConfig::ProportionalFair(_),
+                    Some(AnyRbScheduler::ProportionalFair(_))
+                )
+                | (RbSchedulerConfig::FixedPartition(_), Some(AnyRbScheduler::FixedPartition(_)))
+                | (RbSchedulerConfig::Eqp(_), None)
+        );
         assert!(same, "{config:?}");
     }
 }
