@@ -60,7 +60,7 @@ pub trait Aqm: Debug {
     }
 
     /// A packet arrives in `lane`. The limit is checked afterwards and may still refuse it. The
-    /// returned tag is passed to `on_dequeue`.
+    /// returned tag is passed to `on_dequeue`, [`Tag::MAX`] as one less.
     fn on_enqueue(
         &mut self,
         _now: Instant,
@@ -119,6 +119,9 @@ kinds! {
     /// An AQM of any kind, for a queue of this many lanes. The large ones are boxed: a queue
     /// without AQM is small.
     #[derive(Debug)]
+// An explicit tag, so that what holds one queue or many keeps its own tag in the discipline's,
+    // which every packet reads, instead of here.
+    #[repr(u8)]
     pub enum AnyAqm(lanes: u32) or Box<dyn Aqm + Send>;
 
     "none" None = none::{NoAqm, NoAqmConfig};

@@ -35,6 +35,7 @@ const REASONS: usize = DropReason::NoRule as usize;
 
 /// Counters of one queue since it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Counters {
     /// Packets offered, admitted or not.
     pub arrived: Count,

@@ -18,6 +18,7 @@ use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig};
 use crate::lane::{Lane, Queued, Tag};
 use crate::limit::Limit;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use justfull_base::error::ensure;
@@ -64,12 +65,14 @@ impl QueueConfig {
     }
 }
 
-/// A queue.
+/// A queue. What every packet reads and writes is in its first 120 bytes, since in a large cell
+/// lines of the cache are what a packet costs.
 #[derive(Debug)]
+#[repr(C)]
 pub struct ManagedQueue {
     discipline: AnyDiscipline,
-    aqm: AnyAqm,
     account: Account,
+    aqm: AnyAqm,
 }
 
 /// The outcome for a packet that tries to go through a queue without being stored.
@@ -145,19 +148,21 @@ impl ManagedQueue {
     ) -> Result<Self, ConfigError> {
         limit.validate()?;
         debug_assert!(discipline.is_empty(), "a new queue holds nothing");
+        let plain = matches!((&discipline, &aqm), (AnyDiscipline::Fifo(_), AnyAqm::None(_)));
         Ok(Self {
             discipline,
-            aqm,
             account: Account {
-                counters: Counters::default(),
-                limit,
-                service_rate: BitRate::default(),
-                waiting_bytes: 0,
-                reserved_bytes: 0,
                 waiting_packets: 0,
                 reserved_packets: 0,
+                waiting_bytes: 0,
+                reserved_bytes: 0,
+                limit,
                 layer,
+                plain,
+                counters: Counters::default(),
+                service_rate: BitRate::default(),
             },
+            aqm,
         })
     }
 
@@ -197,10 +202,12 @@ impl ManagedQueue {
     /// [`Self::dequeue`] in one.
     #[inline(always)]
     pub fn pass<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) -> Pass {
-        if !self.is_empty() {
+        if !self.is_empty() || !self.account.plain {
             return Pass::Held;
         }
-        let Some(mut queue) = self.plain() else { return Pass::Held };
+        // Of a queue of the commonest kind that holds nothing only the account matters.
+        let (discipline, aqm) = (&mut Fifo::default(), &mut NoAqm);
+        let mut queue = Known { discipline, aqm, account: &mut self.account };
         let passed = queue.pass(now, &mut Packet { enqueued: now, ..*packet }, probe);
         self.check();
         if passed { Pass::Passed } else { Pass::Dropped }
@@ -230,8 +237,10 @@ impl ManagedQueue {
     /// The queue as its most common kind, whose code is inlined into the caller.
     #[inline(always)]
     fn plain(&mut self) -> Option<Known<'_, Fifo, NoAqm>> {
-        match (&mut self.discipline, &mut self.aqm) {
-            (AnyDiscipline::Fifo(discipline), AnyAqm::None(aqm)) => {
+        match &mut self.discipline {
+            AnyDiscipline::Fifo(discipline) if self.account.plain => {
+                // One of no size: nothing is allocated, and nothing read beyond the account.
+                let aqm = Box::leak(Box::new(NoAqm));
                 Some(Known { discipline, aqm, account: &mut self.account })
             }
             _ => None,
@@ -263,7 +272,7 @@ impl ManagedQueue {
     #[inline]
     #[must_use]
     pub const fn is_plain(&self) -> bool {
-        self.is_fifo() && self.aqm.is_none()
+        self.account.plain
     }
 
     /// True when packets leave in order of arrival; [`Self::visit_waiting`] then visits all of
@@ -287,7 +296,7 @@ impl ManagedQueue {
         self.account.release(&packet);
         self.account.keep_waiting(&packet);
         let lane = self.discipline.lane_of(&packet);
-        self.discipline.push_front(lane, Queued { packet, tag: Tag::default(), passed: true });
+        self.discipline.push_front(lane, Queued::passed(packet));
         self.check();
     }
 
@@ -452,18 +461,21 @@ impl ManagedQueue {
     }
 }
 
-/// A queue's limit and counts, without its packets.
+/// A queue's limit and counts, without its packets, in the order in which they are needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)]
 struct Account {
-    counters: Counters,
-    limit: Limit,
-    /// 0 when unknown.
-    service_rate: BitRate,
-    waiting_bytes: u64,
-    reserved_bytes: u64,
     waiting_packets: u32,
     reserved_packets: u32,
+    waiting_bytes: u64,
+    reserved_bytes: u64,
+    limit: Limit,
     layer: Layer,
+    /// The queue is first in, first out, without an AQM.
+    plain: bool,
+    counters: Counters,
+    /// 0 when nobody knows it.
+    service_rate: BitRate,
 }
 
 impl Account {
@@ -565,8 +577,9 @@ impl<P: Probe> Scan for Scanner<'_, P> {
         let Self { now, marks, discipline, account, probe } = self;
         let layer = account.layer;
         discipline.retain(&mut |lane, queued| {
+            let tag = queued.tag().unwrap_or_default();
             let packet = &mut queued.packet;
-            if decide(lane, packet, queued.tag) == Verdict::Pass {
+            if decide(lane, packet, tag) == Verdict::Pass {
                 return true;
             }
             if becomes_mark(*marks, packet) {

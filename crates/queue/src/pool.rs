@@ -1,7 +1,7 @@
 //! The packets of many lanes in one pool, shared by the disciplines with hashed lanes.
 //!
 //! Each lane is a [`List`] of nodes in its queue's [`Pool`]. Freed nodes are reused, so the pool is
-//! as large as the queue ever was, whatever lanes its packets were in. 80 bytes a packet, 24 bytes
+//! as large as the queue ever was, whatever lanes its packets were in. 72 bytes a packet, 24 bytes
 //! a list.
 
 use crate::lane::Queued;
@@ -208,6 +208,6 @@ mod tests {
 
     #[test]
     fn nodes_and_lists_have_the_stated_size() {
-        assert_eq!((size_of::<Node>(), size_of::<List>()), (80, 24));
+        assert_eq!((size_of::<Node>(), size_of::<List>()), (72, 24));
     }
 }

@@ -56,7 +56,7 @@ fn packet(id: u64, flow: u32, size: u32) -> Packet {
 
 fn push(d: &mut impl Discipline, p: Packet) -> Lane {
     let lane = d.lane_of(&p);
-    d.push_back(lane, Queued { packet: p, tag: p.id, passed: false });
+    d.push_back(lane, Queued::new(p, p.id));
     lane
 }
 
@@ -133,7 +133,7 @@ fn apply(d: &mut AnyDiscipline, model: &mut Model, op: Op, now: &mut Instant, id
         Op::ServeAndGiveBack => {
             if let Some(p) = serve(d) {
                 let lane = d.lane_of(&p);
-                d.push_front(lane, Queued { packet: p, tag: p.id, passed: true });
+                d.push_front(lane, Queued::passed(p));
                 let again = d.turn().and_then(|lane| d.head(lane)).map(|q| q.packet);
                 assert_eq!(again, Some(p), "a packet that is given back is the next");
             }
@@ -470,7 +470,7 @@ fn a_packet_that_is_given_back_costs_its_lane_nothing() {
         for _ in 0..50 {
             let p = serve(&mut d).expect("many wait");
             let lane = d.lane_of(&p);
-            d.push_front(lane, Queued { packet: p, tag: p.id, passed: true });
+            d.push_front(lane, Queued::passed(p));
         }
         let mut served = [0u32; 2];
         for _ in 0..40 {
@@ -487,7 +487,7 @@ fn a_lane_that_is_given_a_packet_back_goes_before_the_lane_in_turn_and_no_other_
     assert!(lanes[0] != lanes[1] && lanes[1] != lanes[2] && lanes[2] != lanes[0]);
     let first = serve(&mut d).expect("nine wait");
     assert_eq!(serve(&mut d).map(|p| p.id), Some(1));
-    d.push_front(lanes[0], Queued { packet: first, tag: 0, passed: true });
+    d.push_front(lanes[0], Queued::passed(first));
     let order: Vec<u64> = std::iter::from_fn(|| serve(&mut d)).map(|p| p.id).collect();
     // The lane of 1 has been served in this round: that of 2 is before it.
     assert_eq!(order, [0, 2, 4, 3, 5, 7, 6, 8]);

@@ -61,21 +61,25 @@ pub(crate) enum Refusal {
 /// Number of a slot before the first.
 const NO_SLOT: u64 = u64::MAX;
 
-/// See the module's page.
+/// See the module's page. In the order in which a packet that goes through at once needs it: its
+/// first two lines of the cache, and the one in which the link begins.
+#[repr(C)]
 pub(crate) struct Bearer {
+    /// How many bytes of the SDU that is being sent have left; 0 when there is none.
+    sent: u32,
+    sending: bool,
+    /// Its limiter admits everything and need not be asked.
+    unlimited: bool,
     queue: ManagedQueue,
     pub(crate) limiter: AnyLimiter,
-    /// The SDU in transmission, reserved from the queue while `sending`.
-    head: Packet,
-    sending: bool,
-    /// Bytes of it already sent; 0 when there is none.
-    sent: u32,
-    /// The last slot reported to the limiter.
-    told_slot: u64,
-    /// The last slot in which it sent, and how much, in the unit of grants.
-    used: (u64, u64),
     /// PDCP and the RLC proper, where grants are in resource blocks.
     pub(crate) link: Option<Link>,
+    /// The last slot in which it sent, and how much, in the unit of grants.
+    used: (u64, u64),
+    /// The last slot the limiter was told of.
+    told_slot: u64,
+    /// The SDU that is being sent, reserved from the queue while `sending`.
+    head: Packet,
 }
 
 impl Bearer {
@@ -84,10 +88,12 @@ impl Bearer {
         context: &LimiterContext,
         key: u64,
     ) -> Result<Self, ConfigError> {
+        let limiter = AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?;
         Ok(Self {
             queue: ManagedQueue::new(Layer::Rlc, &config.queue, mix(key))
                 .map_err(|e| e.within("queue"))?,
-            limiter: AnyLimiter::new(&config.limiter, context).map_err(|e| e.within("limiter"))?,
+            unlimited: limiter.is_unlimited(),
+            limiter,
             head: Packet::default(),
             sending: false,
             sent: 0,
@@ -95,6 +101,12 @@ impl Bearer {
             used: (NO_SLOT, 0),
             link: None,
         })
+    }
+
+    /// Its limiter admits everything and need not be asked.
+    #[inline]
+    pub(crate) const fn is_unlimited(&self) -> bool {
+        self.unlimited
     }
 
     pub(crate) fn queue(&self) -> &ManagedQueue {
@@ -111,7 +123,7 @@ impl Bearer {
     /// An SDU arrives from SDAP.
     #[inline(always)]
     pub(crate) fn enqueue<P: Probe>(&mut self, now: Instant, sdu: Packet, probe: &mut P) {
-        if self.limiter.is_unlimited() {
+        if self.unlimited {
             self.queue.enqueue(now, sdu, probe);
             return;
         }
@@ -132,7 +144,7 @@ impl Bearer {
         most: u32,
         probe: &mut P,
     ) -> u32 {
-        if !self.limiter.is_unlimited() {
+        if !self.unlimited {
             return 0;
         }
         queue.pour(&mut self.queue, now, most.into(), probe).packets as u32
@@ -147,7 +159,7 @@ impl Bearer {
         now: Instant,
         probe: &mut P,
     ) -> Result<u32, Refusal> {
-        if self.limiter.is_unlimited() {
+        if self.unlimited {
             let mut sdu = Packet::default();
             if !queue.dequeue_into(now, &mut sdu, probe) {
                 return Err(Refusal::Empty);
@@ -205,7 +217,7 @@ impl Bearer {
             left -= unsent;
             self.sent = 0;
             self.queue.commit(now, sdu, exit);
-            if !self.limiter.is_unlimited() {
+            if !self.unlimited {
                 self.limiter.on_departed(now, now.since(sdu.enqueued));
             }
             exit.deliver(now, sdu);
@@ -224,11 +236,11 @@ impl Bearer {
         content: &mut TbContent,
         probe: &mut P,
     ) -> u32 {
-        let Self { queue, limiter, head, sending, link, .. } = self;
+        let Self { queue, unlimited, limiter, head, sending, link, .. } = self;
         let Some(link) = link else { return 0 };
         let mut source = Source {
             queue,
-            limiter,
+            limiter: (!*unlimited).then_some(limiter),
             head,
             sending,
             pdcp: &mut link.pdcp_tx,
@@ -314,7 +326,7 @@ impl Bearer {
         let (Some(sdu), Some(link)) = (self.queue.dequeue(now, exit), &mut self.link) else {
             return 0;
         };
-        if !self.limiter.is_unlimited() {
+        if !self.unlimited {
             self.limiter.on_departed(now, now.since(sdu.enqueued));
         }
         link.pass_whole();

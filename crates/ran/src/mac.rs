@@ -11,7 +11,7 @@ mod packets;
 mod rb;
 mod turns;
 
-pub(crate) use cell::{Cell, UeRadio};
+pub(crate) use cell::{Cell, OwnChannel, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
 use crate::bearer::{BearerId, Egress, Exit, Slot};
@@ -36,8 +36,8 @@ pub(crate) trait SlotService {
     /// The most SDU bytes that one unit can carry.
     fn most_bytes_per_unit(&self) -> u64;
 
-    /// `bearer` of the UE `ue` had nothing to send until now.
-    fn join(&mut self, bearer: BearerId, ue: &mut UeRadio);
+    /// `bearer` had nothing to send until now.
+    fn join(&mut self, bearer: BearerId);
 
     /// How many share a slot: bearers, or UEs, with something to send.
     fn sharers(&self) -> usize;
@@ -121,8 +121,8 @@ impl SlotService for AnyService {
         each!(self, service => service.most_bytes_per_unit())
     }
     #[inline]
-    fn join(&mut self, bearer: BearerId, ue: &mut UeRadio) {
-        each!(self, service => service.join(bearer, ue));
+    fn join(&mut self, bearer: BearerId) {
+        each!(self, service => service.join(bearer));
     }
     fn sharers(&self) -> usize {
         each!(self, service => service.sharers())

@@ -142,6 +142,7 @@ enum Place {
 /// Receiving side; 32 B while everything arrives in order. From the first gap on 80 B, plus 16 B
 /// for each number from the first missing to the highest received, at most half of the SN space.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct PdcpRx {
     /// RX_DELIV: the first COUNT not yet delivered.
     deliv: u64,

@@ -12,20 +12,22 @@ use justfull_base::{ConfigError, Layer};
 use justfull_queue::ManagedQueue;
 
 /// The queue of one QFI.
+#[repr(C)]
 pub(crate) struct SdapQueue {
     pub(crate) queue: ManagedQueue,
     pub(crate) pacer: AnyPacer,
+    /// This poll moved so much from it, in the pacer's unit.
+    pub(crate) moved: u64,
+    weight: u32,
     /// Index of the bearer among the UE's bearers.
     pub(crate) drb: u8,
     priority: u8,
-    weight: u32,
-    /// Amount that this poll moved from it, in the pacer's unit.
-    pub(crate) moved: u64,
     /// Its bearer admits nothing more in this poll.
     pub(crate) refused: bool,
 }
 
 /// SDAP of one UE. The index of a queue is that of the QoS flow in the UE's configuration.
+#[repr(C)]
 pub(crate) struct UeSdap {
     pub(crate) queues: Few<SdapQueue>,
     /// None with a single queue, when there is nothing to choose.

@@ -47,7 +47,9 @@ struct Flow {
     qfi: justfull_base::Qfi,
 }
 
-/// SDAP of one UE, and the rules that detect its flows.
+/// SDAP of one UE, and the rules that detect its flows. What every packet needs is in its first two
+/// lines of the cache.
+#[repr(C, align(64))]
 struct Ue {
     sdap: UeSdap,
     /// QFIs of its QoS flows, and its rules; shared among UEs with the same ones.
@@ -403,9 +405,11 @@ impl Stack {
         let Self { ues, cell, service, .. } = self;
         let Few::One(queue) = &mut ues[ue_index as usize].sdap.queues else { return false };
         let radio = &mut cell.ues[ue_index as usize];
-        let id = BearerId { ue: ue_index, drb: queue.drb };
+        // A sole bearer has no other number, which would be one more line of the cache to read.
+        let drb = if matches!(radio.bearers, Few::One(_)) { 0 } else { queue.drb };
+        let id = BearerId { ue: ue_index, drb };
         let bearer = radio.bearers.at(id.drb.into());
-        if !self.unpaced || !bearer.limiter.is_unlimited() {
+        if !self.unpaced || !bearer.is_unlimited() {
             return false;
         }
         match queue.queue.pass(now, packet, driver) {
@@ -451,11 +455,12 @@ impl Stack {
     fn report_missed(&mut self, ue_index: u32) {
         let Some(slot) = self.last_slot.filter(|_| self.cell.wants_reports) else { return };
         let Cell { ues, channel, unit, .. } = &mut self.cell;
-        let UeRadio { bearers, channel: own, .. } = &mut ues[ue_index as usize];
+        let UeRadio { bearers, own } = &mut ues[ue_index as usize];
         if !bearers.iter().any(|bearer| bearer.misses(slot.k)) {
             return;
         }
-        let capacity = self.service.whole_slot(own.as_deref().unwrap_or(channel), slot);
+        let channel = own.as_ref().map_or(&*channel, |own| &own.channel);
+        let capacity = self.service.whole_slot(channel, slot);
         if matches!(self.service, AnyService::Rb(_)) && capacity == 0 {
             // A slot of the uplink offered nothing that a limiter could judge.
             return;
@@ -504,7 +509,7 @@ fn settle_entry(
     let after = radio.bearers.at(id.drb.into()).view();
     backlog.change(&before, &after);
     if before.packets == 0 && after.packets > 0 {
-        service.join(id, radio);
+        service.join(id);
     }
 }
 

@@ -38,6 +38,7 @@ impl Progress for Warm {
 
 /// S1 with an RLC queue of `rlc_bytes`: 2292 B in eight slots of ten, 1572 B in two (25 PRB, MCS
 /// 28, A21).
+#[expect(clippy::too_many_lines, reason = "the settings of one world")]
 fn s1(rlc_bytes: u64) -> WorldConfig {
     let ms = Duration::from_millis;
     let qfi = Qfi::new(9).expect("below 64");

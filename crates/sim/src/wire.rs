@@ -3,8 +3,9 @@
 use justfull_base::{BitRate, Duration, Instant};
 use std::collections::VecDeque;
 
-/// Items that a wire makes room for at its start.
-const FIRST_IN_FLIGHT: usize = 8192;
+/// Items that a wire makes room for at its start: a ring much longer than what is on its way costs
+/// each packet a line that has left the cache.
+const FIRST_IN_FLIGHT: usize = 1024;
 
 /// A wire: serialises at a rate, then delays. Unbounded, in order.
 #[derive(Clone, Debug)]

@@ -335,6 +335,7 @@ impl Metric {
     /// Several flows are pooled: means weigh by packets or samples, percentiles are those of the
     /// worst flow, goodputs add up.
     #[must_use]
+    #[expect(clippy::too_many_lines, reason = "a table: one arm for each metric")]
     pub fn among(self, flows: &[&FlowResult], run: &RunResult) -> Option<f64> {
         let each = || flows.iter().copied();
         let value = match self {

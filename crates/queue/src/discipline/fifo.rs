@@ -32,8 +32,13 @@ params! {
 /// A single lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fifo {
-    ring: VecDeque<Queued>,
+    ring: VecDeque<Place>,
 }
+
+/// A line of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(64))]
+struct Place(Queued);
 
 impl Fifo {
     /// Room for one packet at first, then four, for flows that send little; then at least 64, so
@@ -74,7 +79,7 @@ impl Discipline for Fifo {
         if self.ring.len() == self.ring.capacity() {
             self.make_room();
         }
-        self.ring.push_back(queued);
+        self.ring.push_back(Place(queued));
     }
 
     #[inline]
@@ -82,7 +87,7 @@ impl Discipline for Fifo {
         if self.ring.len() == self.ring.capacity() {
             self.make_room();
         }
-        self.ring.push_front(queued);
+        self.ring.push_front(Place(queued));
     }
 
     #[inline]
@@ -92,16 +97,16 @@ impl Discipline for Fifo {
 
     #[inline]
     fn head(&self, _lane: Lane) -> Option<&Queued> {
-        self.ring.front()
+        self.ring.front().map(|place| &place.0)
     }
 
     fn visit(&self, visit: &mut dyn FnMut(&Packet) -> bool) {
-        self.ring.iter().all(|queued| visit(&queued.packet));
+        self.ring.iter().all(|place| visit(&place.0.packet));
     }
 
     #[inline]
     fn pop(&mut self, _lane: Lane) -> Option<Queued> {
-        self.ring.pop_front()
+        self.ring.pop_front().map(|place| place.0)
     }
 
     #[inline]
@@ -113,7 +118,7 @@ impl Discipline for Fifo {
     }
 
     fn pop_tail(&mut self, _lane: Lane) -> Option<Queued> {
-        self.ring.pop_back()
+        self.ring.pop_back().map(|place| place.0)
     }
 
     #[inline]
@@ -122,7 +127,7 @@ impl Discipline for Fifo {
     }
 
     fn retain(&mut self, keep: &mut dyn FnMut(Lane, &mut Queued) -> bool) {
-        self.ring.retain_mut(|queued| keep(0, queued));
+        self.ring.retain_mut(|place| keep(0, &mut place.0));
     }
 }
 

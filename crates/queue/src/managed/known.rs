@@ -29,7 +29,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     ) -> bool {
         let Some((lane, tag)) = self.admit(now, packet, probe) else { return false };
         self.account.keep_waiting(packet);
-        self.discipline.push_back(lane, Queued { packet: *packet, tag, passed: false });
+        self.discipline.push_back(lane, Queued::new(*packet, tag));
         true
     }
 
@@ -196,16 +196,14 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
         place: &mut Packet,
         probe: &mut P,
     ) -> bool {
-        while let Some(Queued { packet, tag, passed }) = self.discipline.pop(lane) {
-            *place = packet;
+        while let Some(queued) = self.discipline.pop(lane) {
+            *place = queued.packet;
             self.account.forget_waiting(place);
-            let verdict = if passed {
-                Verdict::Pass
-            } else {
+            let verdict = queued.tag().map_or(Verdict::Pass, |tag| {
                 let view = self.view(lane);
                 let sojourn = now.since(place.enqueued);
                 self.aqm.on_dequeue(now, &view, lane, place, tag, sojourn)
-            };
+            });
             let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), place);
             let delivered = verdict == Verdict::Pass || mark;
             if mark {

@@ -9,6 +9,7 @@ use crate::aqm::none::NoAqm;
 use crate::counters::Count;
 use crate::discipline::Discipline;
 use crate::discipline::fifo::Fifo;
+use crate::lane::Queued;
 use justfull_base::{Event, Instant, Probe};
 
 impl ManagedQueue {
@@ -58,16 +59,13 @@ impl Known<'_, Fifo, NoAqm> {
             if !self.discipline.head(0).is_some_and(|queued| admits(queued.packet.size)) {
                 break;
             }
-            let Some(mut queued) = self.discipline.pop(0) else { break };
-            let packet = queued.packet;
+            let Some(Queued { mut packet, .. }) = self.discipline.pop(0) else { break };
             let sojourn = now.since(packet.enqueued);
             probe.on_event(now, &Event::Departed { layer: above, packet, sojourn });
-            queued.packet.enqueued = now;
-            queued.passed = false;
-            let packet = queued.packet;
+            packet.enqueued = now;
             let entry = Event::Enqueued { layer: below, packet, backlog_packets, backlog_bytes };
             probe.on_event(now, &entry);
-            to.discipline.push_back(0, queued);
+            to.discipline.push_back(0, Queued::new(packet, 0));
             moved.add(packet.size);
         }
         self.account.waiting_packets -= moved.packets as u32;

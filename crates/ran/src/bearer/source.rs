@@ -11,7 +11,8 @@ use justfull_queue::ManagedQueue;
 /// no number, so the receiver does not wait for it.
 pub(super) struct Source<'a, P> {
     pub(super) queue: &'a mut ManagedQueue,
-    pub(super) limiter: &'a mut AnyLimiter,
+    /// None where it need not be told.
+    pub(super) limiter: Option<&'a mut AnyLimiter>,
     pub(super) head: &'a mut Packet,
     pub(super) sending: &'a mut bool,
     pub(super) handle: &'a mut SduHandle,
@@ -39,8 +40,8 @@ impl<P: Probe> SduSource for Source<'_, P> {
 
     fn take(&mut self) {
         self.queue.commit(self.now, self.head, self.probe);
-        if !self.limiter.is_unlimited() {
-            self.limiter.on_departed(self.now, self.now.since(self.head.enqueued));
+        if let Some(limiter) = &mut self.limiter {
+            limiter.on_departed(self.now, self.now.since(self.head.enqueued));
         }
         *self.sending = false;
         if let Some(packet) = self.sdus.launch(self.now, *self.handle) {

@@ -6,7 +6,7 @@
 //! get the same, and a bearer that gets nothing costs nothing.
 
 use super::turns::Turns;
-use super::{Cell, SlotService, SlotUse, UeRadio};
+use super::{Cell, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
 use justfull_base::Probe;
@@ -41,7 +41,7 @@ impl SlotService for Bytes {
     }
 
     #[inline]
-    fn join(&mut self, bearer: BearerId, _ue: &mut UeRadio) {
+    fn join(&mut self, bearer: BearerId) {
         self.turns.join(bearer);
     }
 

@@ -9,15 +9,17 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// The radio side of a UE.
+#[repr(C, align(64))]
 pub(crate) struct UeRadio {
     pub(crate) bearers: Few<Bearer>,
-    /// Its own channel, where it has one.
-    pub(crate) channel: Option<Box<Channel>>,
-    /// Its channel as the MAC knows it, where that is older than the slot.
-    pub(crate) reported: Option<Box<Channel>>,
-    pub(crate) slice: u16,
-    /// It is in the list of UEs that resource blocks are allocated to.
-    pub(crate) listed: bool,
+    pub(crate) own: Option<Box<OwnChannel>>,
+}
+
+/// The channel that a UE has for itself.
+pub(crate) struct OwnChannel {
+    pub(crate) channel: Channel,
+    /// As the MAC knows it, where that is older than the slot.
+    pub(crate) reported: Option<Channel>,
 }
 
 impl UeRadio {
@@ -30,6 +32,8 @@ impl UeRadio {
 /// See the module's page.
 pub(crate) struct Cell {
     pub(crate) ues: Vec<UeRadio>,
+    /// Slice of each UE.
+    pub(crate) slices: Vec<u16>,
     pub(crate) channel: Channel,
     /// The cell's channel as the MAC knows it, where that is older than the slot.
     pub(crate) reported: Option<Channel>,
@@ -62,13 +66,15 @@ impl Cell {
         if !self.per_ue_channels {
             return shared;
         }
-        self.ues[ue as usize].channel.as_mut().map_or(shared, |c| c.capacity(slot.k, slot.now))
+        let own = self.ues[ue as usize].own.as_mut();
+        own.map_or(shared, |own| own.channel.capacity(slot.k, slot.now))
     }
 
     /// The channel of `ue`.
     #[inline]
     pub(super) fn channel_of(&mut self, ue: u32) -> &mut Channel {
-        self.ues[ue as usize].channel.as_deref_mut().unwrap_or(&mut self.channel)
+        let own = self.ues[ue as usize].own.as_mut().map(|own| &mut own.channel);
+        own.unwrap_or(&mut self.channel)
     }
 
     /// `bearer` is told of `offer` when the slot is over.
@@ -113,11 +119,12 @@ impl Cell {
         if self.per_ue_channels && !in_rbs {
             let shared = self.channel.peek(slot.k, slot.now);
             // So that a channel nobody is sent over does not fall behind.
-            for channel in self.ues.iter_mut().filter_map(|ue| ue.channel.as_mut()) {
-                channel.capacity(slot.k, slot.now);
+            for own in self.ues.iter_mut().filter_map(|ue| ue.own.as_mut()) {
+                own.channel.capacity(slot.k, slot.now);
             }
-            let own = |ue: u32| self.ues[ue as usize].channel.as_ref();
-            meter.end_slot_of_each(|ue| own(ue).map_or(shared, |c| c.peek(slot.k, slot.now)));
+            let own = |ue: u32| self.ues[ue as usize].own.as_ref();
+            let peek = |channel: &Channel| channel.peek(slot.k, slot.now);
+            meter.end_slot_of_each(|ue| own(ue).map_or(shared, |own| peek(&own.channel)));
         }
         self.meter = Some(meter);
     }

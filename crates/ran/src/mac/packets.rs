@@ -1,7 +1,7 @@
 //! Slots of whole packets (T20, E19): round robin over bearers, one packet each.
 
 use super::turns::Turns;
-use super::{Cell, SlotService, SlotUse, UeRadio};
+use super::{Cell, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
 use justfull_base::Probe;
@@ -29,7 +29,7 @@ impl SlotService for Packets {
     }
 
     #[inline]
-    fn join(&mut self, bearer: BearerId, _ue: &mut UeRadio) {
+    fn join(&mut self, bearer: BearerId) {
         self.turns.join(bearer);
     }
 

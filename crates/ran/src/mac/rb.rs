@@ -17,6 +17,7 @@ use crate::pdu::{StatusPdu, TbContent};
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
 use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use justfull_base::feedback::CellKind;
@@ -49,6 +50,8 @@ struct Air {
     status_delay: Duration,
     /// UEs with something to send, sorted at each slot.
     active: Vec<u32>,
+    /// Which UEs are among them: here, since it would be one more line of the cache of each UE.
+    listed: Vec<bool>,
     /// Reports on their way to the sender, in order of arrival.
     statuses: VecDeque<(Instant, BearerId, StatusPdu)>,
     timers: BinaryHeap<Reverse<(Instant, u32, u8)>>,
@@ -99,6 +102,7 @@ impl Rb {
                 sdus: InFlight::default(),
                 status_delay: config.mac.status_delay,
                 active: Vec::new(),
+                listed: vec![false; config.ues.len()],
                 statuses: VecDeque::new(),
                 timers: BinaryHeap::new(),
             },
@@ -165,10 +169,11 @@ impl Rb {
             offer_blocks(cell, &ues, &demand.drbs, allocation, left);
         }
         demand.ues = recycle(ues);
-        air.active.retain(|&ue| {
-            let ue = &mut cell.ues[ue as usize];
-            ue.listed = ue.wants_to_send();
-            ue.listed
+        let Air { active, listed, .. } = air;
+        active.retain(|&ue| {
+            let stays = cell.ues[ue as usize].wants_to_send();
+            listed[ue as usize] = stays;
+            stays
         });
         used
     }
@@ -216,11 +221,8 @@ impl SlotService for Rb {
     }
 
     #[inline]
-    fn join(&mut self, bearer: BearerId, ue: &mut UeRadio) {
-        if !ue.listed {
-            ue.listed = true;
-            self.air.active.push(bearer.ue);
-        }
+    fn join(&mut self, bearer: BearerId) {
+        self.air.list(bearer.ue);
     }
 
     fn sharers(&self) -> usize {
@@ -290,7 +292,7 @@ impl Knowledge {
         let then = Instant::ZERO
             + slot.now.since(Instant::ZERO).saturating_sub(slot.length.times(self.lag));
         let Cell { ues, reported, .. } = cell;
-        let own = ues[ue as usize].reported.as_deref_mut();
+        let own = ues[ue as usize].own.as_mut().and_then(|own| own.reported.as_mut());
         own.or(reported.as_mut()).and_then(|c| c.next_mcs(slot.k.saturating_sub(self.lag), then))
     }
 
@@ -349,7 +351,8 @@ fn gather<'a>(
         }
         let drbs = first..demand.drbs.len() as u32;
         if most > 0 && !drbs.is_empty() {
-            ues.push(UeDemand { ue: index, slice: ue.slice, tbs, drbs });
+            let slice = cell.slices[index as usize];
+            ues.push(UeDemand { ue: index, slice, tbs, drbs });
             demand.mcs.push(mcs);
         } else {
             demand.drbs.truncate(first as usize);
@@ -528,12 +531,20 @@ impl Air {
         }
     }
 
+    /// `ue` has something to send.
+    #[inline]
+    fn list(&mut self, ue: u32) {
+        let listed = &mut self.listed[ue as usize];
+        if !*listed {
+            *listed = true;
+            self.active.push(ue);
+        }
+    }
+
     /// `ue` may have something to send again.
     fn list_active(&mut self, ue: u32, cell: &mut Cell) {
-        let entry = &mut cell.ues[ue as usize];
-        if !entry.listed && entry.wants_to_send() {
-            entry.listed = true;
-            self.active.push(ue);
+        if cell.ues[ue as usize].wants_to_send() {
+            self.list(ue);
         }
     }
 }

@@ -61,7 +61,9 @@ pub struct RlcRx {
     discarded: u64,
 }
 
+// A tag of one byte, so that a bearer without RLC is noted in the transmitter's.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 enum Kind {
     Tm,
     NrUm(NrUm),

@@ -78,7 +78,10 @@ pub struct RlcTx {
     kind: Kind,
 }
 
+// With a tag of two bytes this is where the compiler notes that a bearer has no RLC: beside what
+// every packet reads.
 #[derive(Clone, Debug)]
+#[repr(u16)]
 enum Kind {
     Tm { below: u8 },
     NrUm(NrUm),
@@ -136,6 +139,13 @@ impl RlcTx {
             Kind::NrAm(am) => am.pull(now, grant, source, out),
             Kind::LteAm(am) => am.pull(now, grant, source, out),
         }
+    }
+
+    /// True in acknowledged mode: what is lost on the air is sent again.
+    #[must_use]
+    #[inline]
+    pub const fn is_acknowledged(&self) -> bool {
+        matches!(self.kind, Kind::NrAm(_) | Kind::LteAm(_))
     }
 
     /// Header bytes of its PDUs.

@@ -5,6 +5,7 @@ use crate::UeConfig;
 use crate::bearer::{Bearer, Link};
 use crate::channel::ChannelContext;
 use crate::limiter::LimiterConfig;
+use crate::mac::OwnChannel;
 use crate::pacer::PacerConfig;
 use alloc::boxed::Box;
 
@@ -41,7 +42,7 @@ impl Stack {
     /// The first field that is out of bounds, or a combination that cannot work.
     pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         config.validate()?;
-        let seed = config.seed;
+        let (seed, unit) = (config.seed, config.unit());
         let upf_poll =
             config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
         let sdap_poll =
@@ -51,7 +52,6 @@ impl Stack {
         let slot = mac_ticker.map_or(config.mac.slot.period, |t| t.period());
         let context = channel_context(config, stream_key(seed, "channel"));
         let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
-        let unit = config.unit();
         let upf_event_driven = upf_poll.is_none();
         let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
         let context = LimiterContext { unit, slot, mtu: config.mtu };
@@ -68,6 +68,7 @@ impl Stack {
             ues: Vec::with_capacity(config.ues.len()),
             cell: Cell {
                 ues: Vec::with_capacity(config.ues.len()),
+                slices: config.ues.iter().map(|ue| ue.slice).collect(),
                 channel,
                 reported,
                 per_ue_channels: config.ues.iter().any(|ue| ue.channel.is_some()),
@@ -148,14 +149,10 @@ impl Stack {
         }
         Ok(UeRadio {
             bearers: collect_exactly(bearers).map_err(|e: ConfigError| e.within("rlc"))?.into(),
-            reported: channel
-                .as_ref()
-                .filter(|_| self.cell.reported.is_some())
-                .cloned()
-                .map(Box::new),
-            channel: channel.map(Box::new),
-            slice: ue.slice,
-            listed: false,
+            own: channel.map(|channel| {
+                let reported = self.cell.reported.is_some().then(|| channel.clone());
+                Box::new(OwnChannel { channel, reported })
+            }),
         })
     }
 

@@ -54,9 +54,8 @@ impl Rb {
         let used = rbs * air.active.len() as u16;
         served.clear();
         for ue in air.active.drain(..) {
-            let UeRadio { bearers, listed, .. } = &mut cell.ues[ue as usize];
-            let bearer = &mut bearers[0];
-            *listed = false;
+            let bearer = cell.ues[ue as usize].bearers.at(0);
+            air.listed[ue as usize] = false;
             let before = bearer.view();
             let bytes = bearer.send_light(slot.now, exit);
             cell.backlog.change(&before, &bearer.view());

@@ -24,7 +24,7 @@ impl Rb {
         let tbs = carrier.sizes(shape, mcs);
         let all = usize::from(units.rbs());
         let (fewer, most) = (tbs[all - 1], tbs[all]);
-        let UeRadio { bearers, slice, .. } = &cell.ues[ue as usize];
+        let UeRadio { bearers, .. } = &cell.ues[ue as usize];
         let Few::One(bearer) = bearers else { return None };
         // Where a block less carries as much, the scheduler leaves it.
         if fewer >= most || !bearer.fills(most) {
@@ -32,7 +32,7 @@ impl Rb {
         }
         #[cfg(debug_assertions)]
         let twin = scheduler.twin();
-        let given = scheduler.schedule_sole(ue, *slice, units)?;
+        let given = scheduler.schedule_sole(ue, cell.slices[ue as usize], units)?;
         let rbs = given.rbs();
         #[cfg(debug_assertions)]
         {
@@ -57,9 +57,8 @@ impl Rb {
             scheduler.on_served(slot.now, &[UeServed { ue, rbs, bytes }]);
         }
         cell.offer(id, Offer { capacity: u64::from(tbs[usize::from(shape.n_prb)]), left: 0 });
-        let entry = &mut cell.ues[ue as usize];
-        entry.listed = entry.wants_to_send();
-        if !entry.listed {
+        if !cell.ues[ue as usize].wants_to_send() {
+            air.listed[ue as usize] = false;
             air.active.clear();
         }
         Some(used)
