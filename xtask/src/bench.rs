@@ -78,7 +78,7 @@ const WORKLOADS: [Workload; 5] = [
         ceiling_ms: 60.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(290.0),
+        instructions_m: Some(273.0),
         misses_per_packet: None,
     },
     Workload {
@@ -87,7 +87,7 @@ const WORKLOADS: [Workload; 5] = [
         ceiling_ms: 54.0,
         allocations: 0,
         rounds: ROUNDS,
-        instructions_m: Some(247.0),
+        instructions_m: Some(223.0),
         misses_per_packet: None,
     },
     Workload {
@@ -96,7 +96,7 @@ const WORKLOADS: [Workload; 5] = [
         ceiling_ms: 80.0,
         allocations: 8,
         rounds: ROUNDS,
-        instructions_m: Some(398.0),
+        instructions_m: Some(381.0),
         misses_per_packet: None,
     },
     Workload {
@@ -114,8 +114,8 @@ const WORKLOADS: [Workload; 5] = [
         ceiling_ms: 500.0,
         allocations: 0,
         rounds: 10,
-        instructions_m: Some(758.0),
-        misses_per_packet: Some(15.8),
+        instructions_m: Some(746.0),
+        misses_per_packet: Some(4.9),
     },
 ];
 
