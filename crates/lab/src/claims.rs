@@ -17,6 +17,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("E19", include_str!("../../../claims/E19.toml")),
     ("T20", include_str!("../../../claims/T20.toml")),
     ("A21", include_str!("../../../claims/A21.toml")),
+    ("R22", include_str!("../../../claims/R22.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
 ];
 

@@ -101,7 +101,7 @@ fn the_bands_of_a21_follow_from_its_numbers() {
 
 #[test]
 fn every_claim_names_what_there_is() {
-    for paper in ["t20", "e19", "a21", "lastpoll"] {
+    for paper in ["t20", "e19", "a21", "lastpoll", "r22"] {
         names_what_there_is(&load(paper).expect("upper and lower case are one"));
     }
 }
@@ -130,5 +130,49 @@ fn names_what_there_is(file: &ClaimsFile) {
             let own = text.contains(&format!("[[method]]\nname = \"{method}\""));
             assert!(own || methods.find(method).is_some(), "{}: {method}", claim.id);
         }
+    }
+}
+
+/// R22: words are signs or equality, "over" is open upwards, "less than" downwards.
+#[test]
+fn the_bands_of_r22_follow_from_its_words_and_numbers() {
+    use Metric::{
+        Completion, Goodput, JainInFlight, JainTogether, ReportRate, ReportShare, RlcOverflow, Rtt,
+        RttGrowth, RttP95, Together,
+    };
+    const OPEN: f64 = 1e6;
+    for claim in load("R22").expect("the claims ship").claim {
+        let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
+            (Kind::Order, _, []) => None,
+            (Kind::Change, Together, []) if claim.strictly => Some([0.0, OPEN]),
+            // Which of two flows has more: a sign.
+            (Kind::Ratio, Together, []) if claim.strictly => {
+                let more = claim.band.is_some_and(|[low, _]| low > 0.0);
+                Some(if more { [1.0, OPEN] } else { [0.0, 1.0] })
+            }
+            (Kind::Ratio, Together | Goodput, []) => Some([0.96, 1.04]),
+            (Kind::Ratio, Together | Goodput | RttGrowth | Rtt, numbers) => {
+                Some([0.8 * numbers[0], 1.2 * numbers[numbers.len() - 1]])
+            }
+            (Kind::Range, Completion | RttP95, [time]) => Some([0.9 * time, 1.1 * time]),
+            (Kind::Range, RlcOverflow, [none]) => Some([*none, *none]),
+            (Kind::Range, RlcOverflow, []) => Some([1.0, 10.0 * OPEN]),
+            // "Almost negligible": below the least that the paper calls significant.
+            (Kind::Range, RttGrowth, []) => Some([0.0, 100.0]),
+            (Kind::Range, RttGrowth, [least, ..]) => Some([0.9 * least, OPEN]),
+            (Kind::Range, Goodput, [below]) if claim.figure == "Fig. 5a" => Some([0.0, *below]),
+            (Kind::Range, Goodput, [rate]) => Some([0.96 * rate, 1.04 * rate]),
+            (Kind::Range, JainTogether, [one]) => Some([one / (1.0 + 0.04 * 0.04), *one]),
+            (Kind::Range, JainInFlight, [one]) => Some([one / (1.0 + 0.2 * 0.2), *one]),
+            (Kind::Range, ReportRate, [low, high]) => Some([0.96 * low, 1.04 * high]),
+            (Kind::Range, ReportShare, [share]) => Some([0.8 * share, 1.2 * share]),
+            _ => panic!("{}: no rule for it", claim.id),
+        };
+        let same = match (claim.band, expected) {
+            (Some(a), Some(b)) => near(a[0], b[0]) && near(a[1], b[1]),
+            (a, b) => a == b,
+        };
+        assert!(same, "{}: {:?}, expected {expected:?}", claim.id, claim.band);
+        assert!(claim.changed.is_none(), "{}", claim.id);
     }
 }

@@ -28,10 +28,13 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("nr-28ghz", include_str!("../../../scenarios/nr-28ghz.toml")),
     ("r22-fast", include_str!("../../../scenarios/r22-fast.toml")),
     ("r22-fast-nlos", include_str!("../../../scenarios/r22-fast-nlos.toml")),
+    ("r22-mixed", include_str!("../../../scenarios/r22-mixed.toml")),
+    ("r22-mixed-nlos", include_str!("../../../scenarios/r22-mixed-nlos.toml")),
     ("r22-25-cubic", include_str!("../../../scenarios/r22-25-cubic.toml")),
     ("r22-three-controls", include_str!("../../../scenarios/r22-three-controls.toml")),
     ("r22-six-controls", include_str!("../../../scenarios/r22-six-controls.toml")),
     ("r22-demand", include_str!("../../../scenarios/r22-demand.toml")),
+    ("r22-two-ues", include_str!("../../../scenarios/r22-two-ues.toml")),
 ];
 
 /// The shipped scenario called `name`.
