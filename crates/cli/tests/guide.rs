@@ -13,14 +13,20 @@ fn root() -> PathBuf {
 
 /// The lines of the blocks of `page` that are in `language`.
 fn lines_in(page: &str, language: &str) -> Vec<String> {
+    blocks_in(page, language).concat()
+}
+
+/// The same, block by block.
+fn blocks_in(page: &str, language: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(root().join(page)).expect("the page is there");
     let mut inside = false;
     let mut found = Vec::new();
     for line in text.lines() {
         if let Some(mark) = line.strip_prefix("```") {
             inside = mark == language;
+            found.extend(inside.then(Vec::new));
         } else if inside && !line.is_empty() {
-            found.push(line.to_string());
+            found.last_mut().expect("a block has begun").push(line.to_string());
         }
     }
     found
@@ -96,14 +102,21 @@ fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario(
         std::fs::read_to_string(folder.path().join("radio.csv")).expect("records are written");
     assert!(packets.lines().count() > 1000, "{} lines", packets.lines().count());
 
-    let settings = lines_in("docs/guide/radio.md", "toml").join("\n");
     let around = "title = \"the guide's\"\nduration = \"1s\"\nmethods = [\"Vanilla\"]\n";
-    let flow = "\n[[flow]]\nname = \"bulk\"\ntcp = {}\n";
-    let scenario = folder.path().join("radio.toml");
-    std::fs::write(&scenario, format!("{around}{settings}{flow}")).expect("a file can be written");
-    let checked = Command::new(env!("CARGO_BIN_EXE_justfull")).arg("check").arg(&scenario).output();
-    let checked = checked.expect("the program starts");
-    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    let blocks = blocks_in("docs/guide/radio.md", "toml");
+    assert_eq!(blocks.len(), 2, "a cell, and a walk through a street");
+    for settings in blocks {
+        let settings = settings.join("\n");
+        let ue = if settings.contains("[[ue]]") { "" } else { "\n[[ue]]" };
+        let flow = "\n[[flow]]\nname = \"bulk\"\ntcp = {}\n";
+        let text = format!("{around}{settings}{ue}{flow}");
+        let scenario = folder.path().join("radio.toml");
+        std::fs::write(&scenario, text).expect("a file can be written");
+        let program = env!("CARGO_BIN_EXE_justfull");
+        let checked = Command::new(program).arg("check").arg(&scenario).output();
+        let checked = checked.expect("the program starts");
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    }
 }
 
 #[test]
