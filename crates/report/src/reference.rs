@@ -10,7 +10,7 @@ use justfull_scenario::{Method, MethodLibrary};
 use std::fmt::Write;
 
 /// Kinds of algorithms in the order in which a packet meets them.
-const KINDS: [(&str, &str); 16] = [
+const KINDS: [(&str, &str); 18] = [
     ("traffic", "Kinds of traffic: `flow.NAME.tcp`, `flow.NAME.voip`, and so on"),
     ("transport", "Transport endpoints: `flow.NAME.tcp.sender`, `flow.NAME.tcp.receiver`"),
     ("congestion control", "Congestion controls: `flow.NAME.tcp.sender.cc`"),
@@ -30,6 +30,8 @@ const KINDS: [(&str, &str); 16] = [
     ("PDCP", "PDCP: `pdcp`"),
     ("channel", "Channels: `channel`, `ue.channel`"),
     ("uplink", "The uplink: `uplink`, `uplink.grants`"),
+    ("proxy", "A proxy that splits TCP connections: `proxy`"),
+    ("proxy control", "Controls of the proxy: `proxy.control`"),
     ("channel trace", "Channels from files: `channel`, `ue.channel`"),
 ];
 

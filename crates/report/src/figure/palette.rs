@@ -52,7 +52,7 @@ pub(super) struct Look {
 
 /// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
 /// as far as there are enough.
-const SHIPPED: [(&str, usize, usize); 26] = [
+const SHIPPED: [(&str, usize, usize); 29] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 1),
     ("CoDel", 2, 2),
@@ -79,6 +79,9 @@ const SHIPPED: [(&str, usize, usize); 26] = [
     ("FQ-CoDel@DQL", 7, 1),
     ("FP", 1, 0),
     ("EQP", 2, 1),
+    ("Split", 1, 4),
+    ("EqualShare", 4, 6),
+    ("RAPID", 5, 3),
 ];
 
 /// The looks of all methods of a comparison.
