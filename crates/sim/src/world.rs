@@ -7,7 +7,7 @@
 //!      +------------------------------ uplink --------------------------------------+
 //! ```
 //! With a proxy, the TCP senders of the flows that it splits are inside it, and their servers
-//! behind it ([`proxy`](crate::proxy)).
+//! behind it (`proxy`).
 //!
 //! Each node and link has one instant at which it acts next (`Node`); this file defines how they
 //! are connected and in which order they act.
