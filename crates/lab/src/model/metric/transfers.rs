@@ -26,7 +26,7 @@ pub(super) fn jain_in_flight(flows: &[&FlowResult]) -> Option<f64> {
 pub(super) fn overflow(layer: &LayerResult) -> f64 {
     let full = [DropReason::Overflow, DropReason::OverflowVictim].map(DropReason::name);
     let dropped = layer.drops.iter().filter(|(reason, _)| full.contains(&reason.as_str()));
-    dropped.map(|(_, n)| *n as f64).sum()
+    dropped.map(|(_, n)| *n).sum::<u64>() as f64
 }
 
 /// A report of the radio about one UE with TCP and IP headers, in bytes (R22 section 4.4: "around
@@ -110,6 +110,8 @@ mod tests {
         // 1200 and 400: 1600^2 / (2 (1200^2 + 400^2)).
         assert_eq!(Metric::JainInFlight.of(&run), Some(0.8));
         assert_eq!(Metric::RlcOverflow.of(&run), Some(7.0), "no other drop counts");
+        let none = super::overflow(&LayerResult::default());
+        assert!(none == 0.0 && none.is_sign_positive(), "{none} is printed");
     }
 
     #[test]
