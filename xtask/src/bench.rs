@@ -115,7 +115,7 @@ const WORKLOADS: [Workload; 5] = [
         allocations: 0,
         rounds: 10,
         instructions_m: Some(746.0),
-        misses_per_packet: Some(4.9),
+        misses_per_packet: Some(5.2),
     },
 ];
 

@@ -101,7 +101,7 @@ impl Applications {
     ) {
         let source = &mut self.sources[i as usize];
         let Route { flow, wire, tracked, .. } = source.route;
-        let (protocol, core) = (source.protocol, &mut links.core);
+        let (protocol, core) = (source.route.protocol, &mut links.core);
         source.send(now, |size, payload| {
             let packet = Packet { payload, flow, size, protocol, tracked, ..Packet::default() };
             core.push(now, wire, size, packet);

@@ -41,6 +41,8 @@ pub(crate) struct Recorder {
     air_delay: Duration,
     classes: Vec<Class>,
     singles: Vec<Single>,
+    /// By flow: the last round trip of its server leg, up to the last flow that a proxy splits.
+    wired: Vec<Duration>,
     together: Together,
     layers: [LayerCount; 3],
     /// Empty under a scheduler that lends nothing.
@@ -91,6 +93,7 @@ impl Recorder {
             air_delay,
             classes: classes.collect(),
             singles: class_of_flow.into_iter().map(Single::new).collect(),
+            wired: Vec::new(),
             together: Together::default(),
             layers: [layer(), layer(), layer()],
             slices: Vec::new(),
@@ -278,16 +281,18 @@ impl Recorder {
     #[inline]
     pub(crate) fn rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
         if now >= self.warmup {
-            let single = &self.singles[flow as usize];
-            if let Some(times) = &mut self.classes[single.class as usize].rtt {
-                times.record(rtt + single.wired);
+            let wired = self.wired.get(flow as usize).copied().unwrap_or(Duration::ZERO);
+            if let Some(times) = &mut self.class_of(flow).rtt {
+                times.record(rtt + wired);
             }
         }
     }
 
     /// `flow` is split by a proxy; `wired` is the round trip to its server before the first sample.
     pub(crate) fn split(&mut self, flow: u32, wired: Duration) {
-        self.singles[flow as usize].wired = wired;
+        let flows = self.wired.len().max(flow as usize + 1);
+        self.wired.resize(flows, Duration::ZERO);
+        self.wired[flow as usize] = wired;
         self.class_of(flow).proxy.get_or_insert_with(|| Box::new(ProxyTimes::new()));
     }
 
@@ -299,7 +304,7 @@ impl Recorder {
 
     /// The server of `flow`, which a proxy splits, measured a round trip.
     pub(crate) fn wired_rtt(&mut self, now: Instant, flow: u32, rtt: Duration) {
-        self.singles[flow as usize].wired = rtt;
+        self.wired[flow as usize] = rtt;
         if let Some(times) = self.proxy_times(now, flow) {
             times.server_rtt.record(rtt);
         }

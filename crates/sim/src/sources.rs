@@ -67,7 +67,6 @@ pub(crate) struct Source {
     pub(crate) kind: Kind,
     pace: Pace,
     payload: u32,
-    pub(crate) protocol: Protocol,
 }
 
 /// The differences between the kinds: payload, interval, on and off times.
@@ -121,13 +120,13 @@ impl Source {
             }
             _ => Kind::Plain,
         };
-        let (protocol, payload) = (traffic.protocol(), payload.0 as u32);
-        Some((Self { route, kind, pace, payload, protocol }, first))
+        let payload = payload.0 as u32;
+        Some((Self { route, kind, pace, payload }, first))
     }
 
     /// Bytes of the headers of a datagram.
     fn header(&self) -> u32 {
-        if self.protocol == Protocol::Icmp { ICMP_HEADER_BYTES } else { UDP_HEADER_BYTES }
+        if self.route.protocol == Protocol::Icmp { ICMP_HEADER_BYTES } else { UDP_HEADER_BYTES }
     }
 
     /// Payload of a datagram of `size` bytes on the IP layer.

@@ -15,6 +15,9 @@ use alloc::boxed::Box;
 use alloc::format;
 use justfull_base::Instant;
 
+/// Segments of a sender's ring up to which debug builds compare the fast path with the general one.
+const MOST_COMPARED: usize = 256;
+
 impl Sender {
     /// What `ack` delivers if the fast path can take it; none if the general path must.
     #[inline(always)]
@@ -132,13 +135,17 @@ impl Sender {
         held
     }
 
-    /// In debug builds, a copy for the general path, now and then: the comparison is much more work
-    /// than the step. In this crate's own tests always for a sender that never had much in flight.
+    /// In debug builds, a copy for the general path: in this crate's tests always for a sender that
+    /// never had much in flight and now and then for others; elsewhere now and then for those that
+    /// never had more than [`MOST_COMPARED`] segments, since it copies and prints all of them.
     #[inline(always)]
     pub(super) fn twin(&self) -> Option<Box<Self>> {
-        let often = if cfg!(test) { 1 } else { 32 };
-        let every = if self.board.ring_len() <= 16 { often } else { 256 };
-        let compared = self.stats.acks.is_multiple_of(every);
+        let ring = self.board.ring_len();
+        let compared = match (cfg!(test), ring) {
+            (true, ..=16) => true,
+            (true, _) => self.stats.acks.is_multiple_of(256),
+            (false, _) => ring <= MOST_COMPARED && self.stats.acks.is_multiple_of(64),
+        };
         (cfg!(debug_assertions) && compared).then(|| Box::new(self.clone()))
     }
 
