@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use justfull_live::http::{HEAD_BYTES, Head, Method, head};
+use justfull_net::http::{HEAD_BYTES, Head, Method, head};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

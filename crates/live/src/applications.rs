@@ -27,10 +27,10 @@ use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 
-use crate::LiveError;
-use crate::clock::{now, raise_priority};
-use crate::net::{Network, Side};
 use echo::Echo;
+use justfull_net::SystemError;
+use justfull_net::clock::{now, raise_priority};
+use justfull_net::{Network, Side};
 
 mod echo;
 mod window;
@@ -267,14 +267,14 @@ impl Applications {
     ///
     /// # Errors
     /// The first flow of a kind that only the simulator has, or too many flows.
-    pub fn check(flows: &[FlowConfig]) -> Result<(), LiveError> {
+    pub fn check(flows: &[FlowConfig]) -> Result<(), SystemError> {
         if flows.len() > MOST_FLOWS {
             let found = format!("{} flows; at most {MOST_FLOWS} are allowed live", flows.len());
-            return Err(LiveError::new("start the scenario's flows", found));
+            return Err(SystemError::new("start the scenario's flows", found));
         }
         let simulated = |flow: &FlowConfig| {
             let found = simulated_only(&flow.traffic)?;
-            Some(LiveError::new(format!("start flow {:?}", flow.name), found.to_owned()))
+            Some(SystemError::new(format!("start flow {:?}", flow.name), found.to_owned()))
         };
         flows.iter().find_map(simulated).map_or(Ok(()), Err)
     }
@@ -288,7 +288,7 @@ impl Applications {
         network: &Network,
         (flows, seed): (&[FlowConfig], u64),
         begin: Instant,
-    ) -> Result<Self, LiveError> {
+    ) -> Result<Self, SystemError> {
         Self::check(flows)?;
         let mut all = Self { flows: Vec::new(), threads: Vec::new(), stop: Arc::default() };
         let mut doors: BTreeMap<SocketAddr, BTreeMap<SocketAddr, Expected>> = BTreeMap::new();
@@ -354,7 +354,7 @@ impl Applications {
         &mut self,
         flow: &Arc<Flow>,
         work: impl FnOnce(&Flow) -> io::Result<()> + Send + 'static,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), SystemError> {
         let own = Arc::clone(flow);
         let thread =
             thread::Builder::new().name("application".into()).spawn(move || own.note(work(&own)));
@@ -369,7 +369,7 @@ impl Applications {
         (flow, shared): (&FlowConfig, &Arc<Flow>),
         (number, seed): (u32, u64),
         begin: Instant,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), SystemError> {
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
         let (server, ue) = ends(flow);
         if matches!(*flow.traffic, Traffic::Ping(_)) {
@@ -401,7 +401,7 @@ impl Applications {
         (shared, server, ue): (&Arc<Flow>, IpAddr, SocketAddr),
         dscp: Dscp,
         (begin, departures): (Instant, Departures),
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), SystemError> {
         let own = SocketAddr::new(server, 0);
         let socket = bound(network, Side::Server, Type::RAW, Protocol::ICMPV4, own)?;
         let link = || {
@@ -424,7 +424,7 @@ impl Applications {
         network: &Network,
         server: SocketAddr,
         expected: BTreeMap<SocketAddr, Expected>,
-    ) -> Result<(), LiveError> {
+    ) -> Result<(), SystemError> {
         let Some((first, dscp)) =
             expected.values().next().map(|first| (Arc::clone(&first.flow), first.dscp))
         else {
@@ -506,7 +506,7 @@ fn bound(
     kind: Type,
     protocol: Protocol,
     own: SocketAddr,
-) -> Result<Socket, LiveError> {
+) -> Result<Socket, SystemError> {
     network.inside(side, || {
         let socket = Socket::new(Domain::IPV4, kind, Some(protocol))?;
         socket.set_reuse_address(true)?;
@@ -523,8 +523,8 @@ fn set_dscp(socket: SockRef<'_>, dscp: Dscp) -> io::Result<()> {
     socket.set_tos_v4(u32::from(dscp.get()) << 2)
 }
 
-fn failed(flow: &str, error: io::Error) -> LiveError {
-    LiveError::new(format!("start flow {flow:?}"), error)
+fn failed(flow: &str, error: io::Error) -> SystemError {
+    SystemError::new(format!("start flow {flow:?}"), error)
 }
 
 /// What Linux calls a congestion control.

@@ -22,13 +22,13 @@
 
 use crate::arena::Arena;
 use crate::capture::Recorder;
-use crate::clock::{Clock, Priority, wake_period};
 use crate::lateness::{Lateness, Limit, missed};
 use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
 use crate::report::{Account, LiveReport};
-use crate::{LiveError, Outages, Port};
 use flows::FlowTable;
 use justfull_base::{Duration, Instant, Packet};
+use justfull_net::clock::{Clock, Priority, wake_period};
+use justfull_net::{Outages, Port, SystemError};
 use justfull_ran::Stack;
 use justfull_sim::WorldConfig;
 use justfull_sim::live_recorder::LiveRecorder;
@@ -159,7 +159,7 @@ pub struct Live<P> {
     end: Instant,
     /// Everything has been done up to this instant.
     done: Instant,
-    fault: Option<LiveError>,
+    fault: Option<SystemError>,
 }
 
 impl<P: Port> Live<P> {
@@ -172,8 +172,8 @@ impl<P: Port> Live<P> {
         config: &WorldConfig,
         options: &LiveOptions,
         ends: Ends<P>,
-    ) -> Result<Self, LiveError> {
-        let refused = |reason: String| LiveError::new("start a live run", reason);
+    ) -> Result<Self, SystemError> {
+        let refused = |reason: String| SystemError::new("start a live run", reason);
         let record = LiveRecorder::new(config).map_err(|e| refused(e.to_string()))?;
         let stack = Stack::new(&config.stack).map_err(|e| refused(e.to_string()))?;
         if ends.ues.len() != config.stack.ues.len() {
@@ -232,7 +232,7 @@ impl<P: Port> Live<P> {
             fault: None,
             stack,
             waiting: Waiting::on(&ues)
-                .map_err(|e| LiveError::new("watch the UEs' interfaces", e))?,
+                .map_err(|e| SystemError::new("watch the UEs' interfaces", e))?,
             ues,
             ue_of,
             any_ue,
@@ -259,12 +259,12 @@ impl<P: Port> Live<P> {
     ///
     /// # Errors
     /// An interface has gone. Everything before that is accounted for.
-    pub fn turn(&mut self, now: Instant) -> Result<(), LiveError> {
+    pub fn turn(&mut self, now: Instant) -> Result<(), SystemError> {
         self.pass(now, true)
     }
 
     /// Reads, lets the stack serve its slots if `slots`, and writes what has reached its end.
-    fn pass(&mut self, now: Instant, slots: bool) -> Result<(), LiveError> {
+    fn pass(&mut self, now: Instant, slots: bool) -> Result<(), SystemError> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
         self.read_server(stamp)?;
@@ -284,11 +284,11 @@ impl<P: Port> Live<P> {
         Ok(())
     }
 
-    fn read_server(&mut self, stamp: Instant) -> Result<(), LiveError> {
+    fn read_server(&mut self, stamp: Instant) -> Result<(), SystemError> {
         for _ in 0..READ_AT_ONCE {
             let read = receive(&mut self.server, &mut self.side.arena, self.mtu, &mut self.down);
             let (handle, mut datagram) =
-                match read.map_err(|e| LiveError::new("read from the server's side", e))? {
+                match read.map_err(|e| SystemError::new("read from the server's side", e))? {
                     Read::Nothing => break,
                     Read::Accounted => continue,
                     Read::Packet(handle, datagram) => (handle, datagram),
@@ -318,15 +318,15 @@ impl<P: Port> Live<P> {
         Ok(())
     }
 
-    fn read_ues(&mut self, stamp: Instant) -> Result<(), LiveError> {
+    fn read_ues(&mut self, stamp: Instant) -> Result<(), SystemError> {
         let found =
-            self.waiting.look().map_err(|e| LiveError::new("watch the UEs' interfaces", e))?;
+            self.waiting.look().map_err(|e| SystemError::new("watch the UEs' interfaces", e))?;
         for &of_port in found {
             let port = &mut self.ues[of_port as usize];
             for _ in 0..READ_AT_ONCE {
                 let read = receive(port, &mut self.side.arena, self.mtu, &mut self.up);
                 let (handle, mut datagram) = match read
-                    .map_err(|e| LiveError::new(format!("read from UE {of_port}'s side"), e))?
+                    .map_err(|e| SystemError::new(format!("read from UE {of_port}'s side"), e))?
                 {
                     Read::Nothing => break,
                     Read::Accounted => continue,
@@ -366,19 +366,19 @@ impl<P: Port> Live<P> {
     }
 
     /// True when something was written.
-    fn write_ues(&mut self, now: Instant) -> Result<bool, LiveError> {
+    fn write_ues(&mut self, now: Instant) -> Result<bool, SystemError> {
         let mut wrote = false;
         while let Some(Arrival { handle, ue }) = self.side.air.pop(now) {
             wrote = true;
             let sent =
                 send(&mut self.ues[ue as usize], &mut self.side.arena, handle, &mut self.down);
-            sent.map_err(|e| LiveError::new(format!("write to UE {ue}'s side"), e))?;
+            sent.map_err(|e| SystemError::new(format!("write to UE {ue}'s side"), e))?;
         }
         Ok(wrote)
     }
 
     /// True when something was written.
-    fn write_server(&mut self, now: Instant) -> Result<bool, LiveError> {
+    fn write_server(&mut self, now: Instant) -> Result<bool, SystemError> {
         let mut wrote = false;
         while self.uplink.next() <= now {
             let due = self.uplink.next();
@@ -388,7 +388,7 @@ impl<P: Port> Live<P> {
                     capture.arrived(due, self.side.arena.bytes(handle));
                 }
                 let sent = send(&mut self.server, &mut self.side.arena, handle, &mut self.up);
-                sent.map_err(|e| LiveError::new("write to the server's side", e))?;
+                sent.map_err(|e| SystemError::new("write to the server's side", e))?;
             }
         }
         Ok(wrote)

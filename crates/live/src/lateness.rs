@@ -6,9 +6,9 @@
 //! lateness exceeds a quarter of the wake-up period: beyond that the clock, not the scenario,
 //! shapes the delays of a slot. To compare distributions a run must keep a narrower [`Limit`].
 
-use crate::clock::Clock;
 use hdrhistogram::Histogram;
 use justfull_base::{Duration, Instant};
+use justfull_net::clock::Clock;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 

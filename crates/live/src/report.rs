@@ -1,11 +1,11 @@
 //! Facts of a live run beyond the results that it shares with the simulator.
 
-use crate::Outages;
 use crate::capture::CaptureReport;
-use crate::clock::Priority;
 use crate::lateness::LatenessReport;
 use crate::packet::Malformed;
 use justfull_base::Duration;
+use justfull_net::Outages;
+use justfull_net::clock::Priority;
 use serde::Serialize;
 
 /// Datagrams from one side, and their fate: `received = malformed + no_ue + no_buffer + dropped +

@@ -12,14 +12,14 @@ use justfull_sim::results::RunResult;
 
 use crate::applications::{ApplicationReport, Applications, kernel_name};
 use crate::capture::Recorder;
-use crate::clock::{PRIORITY, SlotClock, raise_priority};
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
-use crate::net::{
+use crate::report::LiveReport;
+use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
+use justfull_net::{
     Attachment, Host, Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, attach,
     privilege, sweep,
 };
-use crate::report::LiveReport;
-use crate::{LiveError, Port};
+use justfull_net::{Port, SystemError};
 
 /// How often the command is checked.
 const LOOK: Duration = Duration::from_millis(20);
@@ -84,7 +84,7 @@ impl Session {
         config: &WorldConfig,
         options: &LiveOptions,
         watch: &mut W,
-    ) -> Result<Outcome, LiveError> {
+    ) -> Result<Outcome, SystemError> {
         self.run_recorded(config, options, watch, None)
     }
 
@@ -101,7 +101,7 @@ impl Session {
         options: &LiveOptions,
         watch: &mut W,
         recorder: Option<Recorder>,
-    ) -> Result<Outcome, LiveError> {
+    ) -> Result<Outcome, SystemError> {
         if let Some([servers, ues]) = &self.attach {
             return self.attached((servers, ues), config, options, (watch, recorder));
         }
@@ -135,9 +135,9 @@ impl Session {
         config: &WorldConfig,
         options: &LiveOptions,
         (watch, recorder): (&mut W, Option<Recorder>),
-    ) -> Result<Outcome, LiveError> {
+    ) -> Result<Outcome, SystemError> {
         let refuse =
-            |what: &str| Err(LiveError::new(format!("attach to {servers} and {ues}"), what));
+            |what: &str| Err(SystemError::new(format!("attach to {servers} and {ues}"), what));
         if self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some() {
             return refuse("flows, servers and routes are for a network of its own");
         }
@@ -196,7 +196,7 @@ impl Session {
         begin: Instant,
         stop: &Stop,
         over: &AtomicBool,
-    ) -> Result<Beside, LiveError> {
+    ) -> Result<Beside, SystemError> {
         let mut servers = Vec::new();
         for line in &self.serve {
             let argv = ["sh".into(), "-c".into(), line.clone()];
@@ -226,7 +226,7 @@ struct Beside {
 }
 
 /// The servers that have ended, with their statuses.
-fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, LiveError> {
+fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, SystemError> {
     let mut found = Vec::new();
     for (line, server) in servers {
         let status = server.try_wait()?;
@@ -242,13 +242,13 @@ fn ended(servers: &mut [(&OsString, Running)]) -> Result<Vec<(String, u8)>, Live
 fn drive<P: Port + Send, W: Watch + Send, T>(
     live: Live<P>,
     watch: &mut W,
-    beside: impl FnOnce(Instant, &AtomicBool) -> Result<T, LiveError>,
-) -> Result<((RunResult, LiveReport), T), LiveError> {
+    beside: impl FnOnce(Instant, &AtomicBool) -> Result<T, SystemError>,
+) -> Result<((RunResult, LiveReport), T), SystemError> {
     let over = Arc::new(AtomicBool::new(false));
     thread::scope(|scope| {
         let told = Arc::clone(&over);
         let clock = SlotClock::start();
-        let begin = crate::clock::now();
+        let begin = justfull_net::clock::now();
         let driver = scope.spawn(move || {
             let priority = raise_priority(PRIORITY);
             let run = clock.map(|mut clock| live.run(&mut clock, priority, &told, watch));
@@ -269,7 +269,7 @@ fn wait(
     mut command: Option<&mut Running>,
     stop: &Stop,
     over: &AtomicBool,
-) -> Result<Option<ExitStatus>, LiveError> {
+) -> Result<Option<ExitStatus>, SystemError> {
     let mut status = None;
     while status.is_none() && !stop.requested() && !over.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
@@ -293,10 +293,10 @@ fn congestion_controls(ues: &[UeNetwork]) -> Vec<(String, String)> {
 }
 
 /// The TUN devices, the servers' side first.
-fn devices(network: &mut Network) -> Result<Vec<Tun>, LiveError> {
+fn devices(network: &mut Network) -> Result<Vec<Tun>, SystemError> {
     let sides = std::iter::once(Side::Server).chain((0..network.ues()).map(Side::Ue));
     let take = |side: Side| {
-        let missing = || LiveError::new(format!("take the TUN device of {side}"), "it is gone");
+        let missing = || SystemError::new(format!("take the TUN device of {side}"), "it is gone");
         network.take_tun(side).ok_or_else(missing)
     };
     sides.map(take).collect()

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi};
-use justfull_live::clock::{PRIORITY, SlotClock, raise_priority};
-use justfull_live::net::{Network, NetworkConfig, Side, capabilities};
 use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
+use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
+use justfull_net::{Network, NetworkConfig, Side, capabilities};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::{
@@ -197,7 +197,7 @@ fn ping(network: &Network, dscp: u8, count: u16) {
 }
 
 fn since(mut start: SlotClock) -> std::time::Duration {
-    use justfull_live::clock::Clock;
+    use justfull_net::clock::Clock;
     std::time::Duration::from_nanos(start.now().as_nanos())
 }
 

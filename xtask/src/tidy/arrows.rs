@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -17,13 +17,14 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("tcp", &["base"]),
     ("rapid", &["base", "phy"]),
     ("sim", &PURE),
-    ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim"]),
-    ("proxy", &PURE),
+    ("net", &["base"]),
+    ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "net"]),
+    ("proxy", &["base", "phy", "queue", "ran", "tcp", "rapid", "net"]),
     ("trace", &PURE),
     ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "trace"]),
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "scenario", "trace"]),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "scenario", "trace", "lab"]),
-    ("cli", &["base", "sim", "live", "proxy", "trace", "scenario", "lab", "report"]),
+    ("cli", &["base", "sim", "net", "live", "proxy", "trace", "scenario", "lab", "report"]),
     ("py", &["base", "scenario", "lab"]),
     ("xtask", &[]),
 ];

@@ -8,7 +8,7 @@ use super::rust_code;
 use super::tree::Tree;
 
 /// Crates whose work is system calls.
-const MAY_BE_UNSAFE: [&str; 2] = ["live", "proxy"];
+const MAY_BE_UNSAFE: [&str; 3] = ["live", "net", "proxy"];
 
 pub(super) fn check(crates: &[Crate], tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();

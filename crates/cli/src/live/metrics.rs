@@ -7,9 +7,9 @@ use super::last::Last;
 use crate::Failure;
 use justfull_base::{DropReason, Instant};
 use justfull_live::driver::View;
-use justfull_live::http;
 use justfull_live::packet::Malformed;
 use justfull_live::report::Account;
+use justfull_net::http;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 

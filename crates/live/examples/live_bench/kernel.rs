@@ -4,9 +4,10 @@
 use super::{SIZE, config, line};
 use justfull_base::{BitRate, Duration};
 use justfull_live::applications::Applications;
-use justfull_live::clock::{PRIORITY, Priority, SlotClock, raise_priority};
-use justfull_live::net::{Network, NetworkConfig, Side, Tun, UeNetwork, privilege};
-use justfull_live::{Ends, Live, LiveError, LiveOptions, LiveReport, Port, UePort};
+use justfull_live::{Ends, Live, LiveOptions, LiveReport, UePort};
+use justfull_net::clock::{PRIORITY, Priority, SlotClock, raise_priority};
+use justfull_net::{Network, NetworkConfig, Side, Tun, UeNetwork, privilege};
+use justfull_net::{Port, SystemError};
 use justfull_sim::{Traffic, Transport, WorldConfig};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
@@ -44,8 +45,8 @@ fn cpu_time() -> Duration {
 /// returns, and the payload that arrived at the UE in Gbit/s.
 fn joined<T: Send>(
     config: &WorldConfig,
-    carry: impl FnOnce(Tun, Tun, &AtomicBool) -> Result<T, LiveError> + Send,
-) -> Result<(T, f64), LiveError> {
+    carry: impl FnOnce(Tun, Tun, &AtomicBool) -> Result<T, SystemError> + Send,
+) -> Result<(T, f64), SystemError> {
     privilege()?;
     let control = Some("cubic".to_owned());
     let ues = vec![UeNetwork { down: control.clone(), up: control }];
@@ -64,7 +65,7 @@ fn joined<T: Send>(
 
 /// The payload bytes that arrive in the duration of `config`.
 #[expect(clippy::disallowed_methods, reason = "the kernel's TCP lives on the machine's clock")]
-fn send(network: &Network, config: &WorldConfig) -> Result<u64, LiveError> {
+fn send(network: &Network, config: &WorldConfig) -> Result<u64, SystemError> {
     let flows = Applications::start(
         network,
         (&config.flows, config.stack.seed),
@@ -119,11 +120,11 @@ fn wide(seconds: u64) -> WorldConfig {
 }
 
 /// Throughput of a forwarder with nothing between its two reads and writes.
-pub(super) fn forward(seconds: u64) -> Result<(), LiveError> {
+pub(super) fn forward(seconds: u64) -> Result<(), SystemError> {
     let (carried, rate) = joined(&wide(seconds), |server, ue, stop| {
         let (priority, before) = (raise_priority(PRIORITY), cpu_time());
         let packets =
-            forward_until(stop, [server, ue]).map_err(|e| LiveError::new("forward", e))?;
+            forward_until(stop, [server, ue]).map_err(|e| SystemError::new("forward", e))?;
         Ok(Carried { packets, cpu: cpu_time() - before, priority })
     })?;
     throughput_line("forward", rate, &carried);
@@ -135,7 +136,7 @@ fn run(
     config: &WorldConfig,
     (server, ue): (Tun, Tun),
     stop: &AtomicBool,
-) -> Result<(LiveReport, Duration), LiveError> {
+) -> Result<(LiveReport, Duration), SystemError> {
     let (priority, before) = (raise_priority(PRIORITY), cpu_time());
     let ends = Ends { ues: vec![UePort { port: ue, addresses: Vec::new() }], server };
     let live = Live::new(config, &LiveOptions::default(), ends)?;
@@ -148,7 +149,7 @@ fn run(
 }
 
 /// Throughput of the whole stack.
-pub(super) fn stack(seconds: u64) -> Result<(), LiveError> {
+pub(super) fn stack(seconds: u64) -> Result<(), SystemError> {
     let config = wide(seconds);
     let longer = WorldConfig { duration: config.duration.times(2), ..config.clone() };
     let ((report, cpu), rate) =
@@ -159,12 +160,12 @@ pub(super) fn stack(seconds: u64) -> Result<(), LiveError> {
 }
 
 /// Lateness of the loop with slots of `slot` and a full cell of 100 Mbit/s.
-pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), LiveError> {
+pub(super) fn slots(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     let mut config = config(slot, BitRate(100_000_000), Duration::from_secs(seconds), download());
     config.stack.rlc.queue.limit = justfull_queue::Limit::Bytes(500_000);
     let ((report, _), rate) = joined(&config, |server, ue, stop| run(&config, (server, ue), stop))?;
     if rate < 0.05 {
-        return Err(LiveError::new(
+        return Err(SystemError::new(
             "measure lateness",
             format!("only {rate:.3} Gbit/s were carried"),
         ));

@@ -15,10 +15,11 @@ mod kernel;
 mod memory;
 
 use justfull_base::{BitRate, Dscp, Duration, Qfi};
-use justfull_live::clock::{PRIORITY, Priority, SlotClock, raise_priority, wake_period};
+use justfull_live::LiveOptions;
 use justfull_live::lateness::{LatenessReport, bare_loop};
-use justfull_live::net::capabilities;
-use justfull_live::{LiveError, LiveOptions};
+use justfull_net::SystemError;
+use justfull_net::capabilities;
+use justfull_net::clock::{PRIORITY, Priority, SlotClock, raise_priority, wake_period};
 use justfull_queue::{Limit, QueueConfig};
 use justfull_ran::channel::{CapacityUnit, ChannelConfig, ConstantConfig};
 use justfull_ran::{
@@ -128,7 +129,7 @@ fn line(name: &str, slot: Duration, priority: &Priority, found: &LatenessReport)
 }
 
 /// A loop that only wakes, as often as that of a run with slots of `slot`.
-fn bare(slot: Duration, seconds: u64) -> Result<(), LiveError> {
+fn bare(slot: Duration, seconds: u64) -> Result<(), SystemError> {
     let priority = raise_priority(PRIORITY);
     let mut clock = SlotClock::start()?;
     let length = Duration::from_secs(seconds);
@@ -138,7 +139,7 @@ fn bare(slot: Duration, seconds: u64) -> Result<(), LiveError> {
 }
 
 /// Says what is missing.
-fn check() -> Result<(), LiveError> {
+fn check() -> Result<(), SystemError> {
     for capability in capabilities().into_iter().filter(|capability| capability.required) {
         if let Err(reason) = capability.found {
             println!("{}: {reason}", capability.name);

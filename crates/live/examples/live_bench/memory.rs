@@ -2,9 +2,10 @@
 
 use super::{SIZE, config, line, period};
 use justfull_base::{BitRate, Bytes, Duration, Instant};
-use justfull_live::clock::{Clock, PRIORITY, Priority, SlotClock, raise_priority};
 use justfull_live::lateness::{Lateness, bare_loop};
-use justfull_live::{Ends, Live, LiveError, LiveOptions, Port, UePort};
+use justfull_live::{Ends, Live, LiveOptions, UePort};
+use justfull_net::clock::{Clock, PRIORITY, Priority, SlotClock, raise_priority};
+use justfull_net::{Port, SystemError};
 use justfull_sim::{Interval, Traffic, WorldConfig};
 use std::cell::Cell;
 use std::io;
@@ -149,7 +150,7 @@ impl Clock for Feeding {
 }
 
 /// All measurements, those of lateness for `seconds` each.
-pub(super) fn run(seconds: u64) -> Result<(), LiveError> {
+pub(super) fn run(seconds: u64) -> Result<(), SystemError> {
     let mut clock = SlotClock::start()?;
     for batch in [10, 100, 1_000] {
         throughput(&mut clock, batch, 2_000_000 / u64::from(batch) / 10);

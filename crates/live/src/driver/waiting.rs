@@ -1,6 +1,6 @@
 //! Finds out which of many interfaces have a datagram to read (epoll(7)).
 
-use crate::Port;
+use justfull_net::Port;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::io;

@@ -29,15 +29,15 @@ use nix::sys::socket::{
     send, setsockopt, socket, sockopt,
 };
 
-use super::netlink::LinkName;
+use crate::netlink::LinkName;
 use link::{State, Watch};
 
 mod link;
 
-use super::privilege::with_capability;
-use super::tun::is_full;
 use crate::clock::now;
-use crate::{LiveError, Outages, Port};
+use crate::privilege::with_capability;
+use crate::tun::is_full;
+use crate::{Outages, Port, SystemError};
 
 /// `struct virtio_net_hdr` before each frame: flags, segmentation type, four 16-bit numbers in
 /// native byte order.
@@ -102,9 +102,9 @@ pub struct Attached {
 ///
 /// # Errors
 /// There is no such interface, it is not Ethernet, both are the same, or `CAP_NET_RAW` is missing.
-pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveError> {
+pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), SystemError> {
     if first == second {
-        return Err(LiveError::new(
+        return Err(SystemError::new(
             format!("attach to {first}"),
             "two different interfaces are needed",
         ));
@@ -130,8 +130,8 @@ pub fn attach(first: &str, second: &str) -> Result<(Attached, Attached), LiveErr
     Ok((one, side((two, two_index), &at_two, &at_one, &up, &down)))
 }
 
-fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), LiveError> {
-    let refuse = |reason: String| LiveError::new(format!("attach to {name}"), reason);
+fn open(name: &str) -> Result<(LinkName, Arc<OwnedFd>, i32), SystemError> {
+    let refuse = |reason: String| SystemError::new(format!("attach to {name}"), reason);
     let link = LinkName::new(name).map_err(refuse)?;
     let index =
         if_nametoindex(name).map_err(|_none| refuse("there is no such interface".into()))?;

@@ -10,7 +10,7 @@
 //! `CLOCK_MONOTONIC` continues while a process is stopped, so a stop appears as one very late
 //! wake-up.
 
-use crate::LiveError;
+use crate::SystemError;
 use justfull_base::{Duration, Instant};
 use nix::errno::Errno;
 use nix::libc;
@@ -54,8 +54,8 @@ impl SlotClock {
     ///
     /// # Errors
     /// The kernel has no monotonic clock.
-    pub fn start() -> Result<Self, LiveError> {
-        let now = monotonic().map_err(|e| LiveError::new("read CLOCK_MONOTONIC", e))?;
+    pub fn start() -> Result<Self, SystemError> {
+        let now = monotonic().map_err(|e| SystemError::new("read CLOCK_MONOTONIC", e))?;
         Ok(Self { start: now })
     }
 }
@@ -85,7 +85,8 @@ impl Clock for SlotClock {
 
 /// The machine's clock, for everything that no slot depends on: applications, deadlines, outages.
 #[expect(clippy::disallowed_methods, reason = "applications live on the machine's clock")]
-pub(crate) fn now() -> std::time::Instant {
+#[must_use]
+pub fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 

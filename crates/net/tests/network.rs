@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use justfull_live::Port;
-use justfull_live::net::{
+use justfull_net::Port;
+use justfull_net::{
     Attached, Network, NetworkConfig, Running, Side, Stop, UeNetwork, attach, capabilities, sweep,
 };
 use nix::sys::signal::{Signal, kill};
@@ -228,7 +228,7 @@ fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
     }
     let soak = std::env::var_os("JUSTFULL_SOAK").is_some();
     let ues = if soak { 1_000 } else { 100 };
-    let begin = justfull_live::clock::SlotClock::start().expect("a clock");
+    let begin = justfull_net::clock::SlotClock::start().expect("a clock");
     let network = Network::build(&NetworkConfig::new(ues)).expect("a network");
     let last = Side::Ue(ues - 1);
     let (text, code) = output(&network, last, "ip -o addr show dev jf0; getent ahostsv4 ue0");
@@ -237,7 +237,7 @@ fn soak_f7_a_thousand_ues_are_built_and_removed_in_seconds() {
         "{text}"
     );
     drop(network);
-    let took = justfull_live::clock::Clock::now(&mut { begin });
+    let took = justfull_net::clock::Clock::now(&mut { begin });
     println!("{ues} UEs: {took:?}");
     // It took a minute when the kernel removed one interface after the other.
     assert!(!soak || took.as_secs_f64() < 20.0, "{took:?}");

@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use super::command::{self, Running};
-use super::state::RunFolder;
-use crate::LiveError;
+use crate::SystemError;
+use crate::command::{self, Running};
+use crate::state::RunFolder;
 
-/// Starts and ends commands, with everything they started, like a [`Network`](super::Network).
+/// Starts and ends commands, with everything they started, like a [`Network`](crate::Network).
 /// Without a control group they are identified by their environment alone: a process that empties
 /// it and leaves its parent is not found.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Host {
     ///
     /// # Errors
     /// The note of the run cannot be made.
-    pub fn create() -> Result<Self, LiveError> {
+    pub fn create() -> Result<Self, SystemError> {
         Ok(Self { folder: RunFolder::create()? })
     }
 
@@ -27,15 +27,15 @@ impl Host {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn run(&self, argv: &[OsString]) -> Result<Running, LiveError> {
+    pub fn run(&self, argv: &[OsString]) -> Result<Running, SystemError> {
         command::start(None, "host", &self.folder, None, argv, &[])
     }
 
-    /// As [`Network::end_commands`](super::Network::end_commands).
+    /// As [`Network::end_commands`](crate::Network::end_commands).
     ///
     /// # Errors
     /// Processes that do not end within some seconds.
-    pub fn end_commands(&self) -> Result<usize, LiveError> {
+    pub fn end_commands(&self) -> Result<usize, SystemError> {
         self.folder.end_processes(&[])
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing of it is in the file system, so it ends by itself with the last process and the last
 //! descriptor in it. A process killed by SIGKILL leaves a namespace only if a command that it
-//! started lives on; [`sweep`](super::sweep) finds those.
+//! started lives on; [`sweep`](crate::sweep) finds those.
 
 use std::fs::File;
 use std::io;

@@ -17,11 +17,11 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
 use nix::unistd::{Pid, getpgrp, getpid, getppid, tcsetpgrp};
 
-use super::cgroup::{self, Cgroup};
-use super::namespace::Namespace;
-use super::proc::RUN_VARIABLE;
-use super::state::RunFolder;
-use crate::LiveError;
+use crate::SystemError;
+use crate::cgroup::{self, Cgroup};
+use crate::namespace::Namespace;
+use crate::proc::RUN_VARIABLE;
+use crate::state::RunFolder;
 
 /// Where the names `server` and `ue0` are resolved.
 pub(super) const HOSTS: &str = "/etc/hosts";
@@ -49,18 +49,20 @@ impl Running {
     ///
     /// # Errors
     /// The kernel does not return it.
-    pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, LiveError> {
+    pub fn try_wait(&mut self) -> Result<Option<ExitStatus>, SystemError> {
         self.child
             .try_wait()
-            .map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
+            .map_err(|error| SystemError::new(format!("wait for {}", self.what), error))
     }
 
     /// Waits until it ends.
     ///
     /// # Errors
     /// The kernel does not return its status.
-    pub fn wait(&mut self) -> Result<ExitStatus, LiveError> {
-        self.child.wait().map_err(|error| LiveError::new(format!("wait for {}", self.what), error))
+    pub fn wait(&mut self) -> Result<ExitStatus, SystemError> {
+        self.child
+            .wait()
+            .map_err(|error| SystemError::new(format!("wait for {}", self.what), error))
     }
 
     /// A status as a shell reports it: the code, or 128 + the number of the signal that ended the
@@ -91,11 +93,11 @@ pub(super) fn start(
     hosts: Option<&Path>,
     argv: &[OsString],
     environment: &[(OsString, OsString)],
-) -> Result<Running, LiveError> {
+) -> Result<Running, SystemError> {
     let (program, arguments) =
-        argv.split_first().ok_or_else(|| LiveError::new("run a command", "there is none"))?;
+        argv.split_first().ok_or_else(|| SystemError::new("run a command", "there is none"))?;
     let what = format!("`{}` on {side}", program.display());
-    let failed = |error: io::Error| LiveError::new(format!("run {what}"), error);
+    let failed = |error: io::Error| SystemError::new(format!("run {what}"), error);
 
     let mut command = Command::new(program);
     command.args(arguments).env(RUN_VARIABLE, run.name()).env("JUSTFULL_SIDE", side);

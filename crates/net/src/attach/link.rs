@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use nix::libc;
 
-use super::super::netlink::LinkName;
 use crate::Outages;
+use crate::netlink::LinkName;
 
 /// How long to wait for an interface that is down.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);

@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use justfull_live::LiveError;
-use justfull_live::net::{Network, NetworkConfig, Side, capabilities, privilege};
+use justfull_net::SystemError;
+use justfull_net::{Network, NetworkConfig, Side, capabilities, privilege};
 
 const ROLE: &str = "JUSTFULL_TEST_ROLE";
 const NOBODY: u32 = 65_534;
@@ -24,12 +24,12 @@ fn main() {
 }
 
 /// What can be done, up to the first error.
-fn without_right() -> Result<String, LiveError> {
+fn without_right() -> Result<String, SystemError> {
     let mut text = format!("{:?}\n", privilege()?);
     for one in capabilities() {
         writeln!(text, "{}: {:?}", one.name, one.found).expect("a string takes all");
     }
-    let work = || -> Result<(), LiveError> {
+    let work = || -> Result<(), SystemError> {
         let mut config = NetworkConfig::new(1);
         config.ues[0].down = Some("cubic".into());
         let network = Network::build(&config)?;
@@ -38,7 +38,7 @@ fn without_right() -> Result<String, LiveError> {
         if status.success() {
             Ok(())
         } else {
-            Err(LiveError::new("find the server's name", status))
+            Err(SystemError::new("find the server's name", status))
         }
     };
     writeln!(text, "built: {:?}", work().map_err(|error| error.to_string()))

@@ -9,11 +9,11 @@ use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
-use super::cgroup;
-use super::namespace::Namespace;
-use super::netlink::LinkName;
-use super::tun::{self, Tun};
-use crate::LiveError;
+use crate::SystemError;
+use crate::cgroup;
+use crate::namespace::Namespace;
+use crate::netlink::LinkName;
+use crate::tun::{self, Tun};
 
 /// Bits of `CapEff` (capabilities(7)).
 const CAP_NET_ADMIN: u64 = 1 << 12;
@@ -34,7 +34,7 @@ pub enum Privilege {
 ///
 /// # Errors
 /// Neither is available; says which capabilities are missing and what forbids a user namespace.
-pub fn privilege() -> Result<Privilege, LiveError> {
+pub fn privilege() -> Result<Privilege, SystemError> {
     let needed = CAP_NET_ADMIN | CAP_SYS_ADMIN;
     if effective()? & needed == needed {
         return Ok(Privilege::Own);
@@ -51,7 +51,7 @@ pub fn privilege() -> Result<Privilege, LiveError> {
     });
     match entered {
         Ok(()) => Ok(Privilege::UserNamespace),
-        Err(error) => Err(LiveError::new(
+        Err(error) => Err(SystemError::new(
             "build network namespaces",
             format!(
                 "CAP_SYS_ADMIN and CAP_NET_ADMIN are needed (run as root), or a user namespace, \
@@ -62,8 +62,8 @@ pub fn privilege() -> Result<Privilege, LiveError> {
     }
 }
 
-fn effective() -> Result<u64, LiveError> {
-    let refuse = |reason: String| LiveError::new("read CapEff of /proc/self/status", reason);
+fn effective() -> Result<u64, SystemError> {
+    let refuse = |reason: String| SystemError::new("read CapEff of /proc/self/status", reason);
     let status =
         fs::read_to_string("/proc/self/status").map_err(|error| refuse(error.to_string()))?;
     let bits = status

@@ -8,19 +8,7 @@
 //!
 //! Each side is its own namespace with one TUN device and a loopback interface; there is no other
 //! path between two sides, and none to the rest of the machine. Dropping [`Network`] removes
-//! everything it created; [`sweep`] removes what a killed process left.
-
-mod attach;
-mod cgroup;
-mod command;
-mod host;
-mod namespace;
-mod netlink;
-mod privilege;
-mod proc;
-mod state;
-mod stop;
-mod tun;
+//! everything it created; [`sweep`](crate::sweep) removes what a killed process left.
 
 use std::ffi::OsString;
 use std::fmt::{self, Write as _};
@@ -32,18 +20,12 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-pub use attach::{Attached, Attachment, attach};
-pub use command::Running;
-pub use host::Host;
-pub use privilege::{Capability, Privilege, capabilities, privilege};
-pub use state::{Swept, sweep};
-pub use stop::Stop;
-pub use tun::Tun;
-
-use crate::LiveError;
-use namespace::{Namespace, NamespaceId};
-use netlink::{LinkName, Netlink, Prefix};
-use state::RunFolder;
+use crate::command::{self, Running};
+use crate::namespace::{Namespace, NamespaceId};
+use crate::netlink::{self, LinkName, Netlink, Prefix};
+use crate::state::RunFolder;
+use crate::tun::{self, Tun};
+use crate::{SystemError, privilege};
 
 /// The name of the TUN device on each side.
 pub const LINK: &str = "jf0";
@@ -147,8 +129,8 @@ impl NetworkConfig {
         }
     }
 
-    fn validate(&self) -> Result<(), LiveError> {
-        let refuse = |what: String| Err(LiveError::new("build the network", what));
+    fn validate(&self) -> Result<(), SystemError> {
+        let refuse = |what: String| Err(SystemError::new("build the network", what));
         if !(1..=MAX_UES).contains(&self.ues.len()) {
             return refuse(format!("{} UEs; 1 to {MAX_UES} are allowed", self.ues.len()));
         }
@@ -196,7 +178,7 @@ impl Network {
     ///
     /// # Errors
     /// An invalid value in `config`; a missing capability, by name; what the kernel refuses.
-    pub fn build(config: &NetworkConfig) -> Result<Self, LiveError> {
+    pub fn build(config: &NetworkConfig) -> Result<Self, SystemError> {
         config.validate()?;
         let folder = RunFolder::create()?;
         let mut ues = build_ends(config)?;
@@ -233,7 +215,7 @@ impl Network {
         side: Side,
         argv: &[OsString],
         environment: &[(OsString, OsString)],
-    ) -> Result<Running, LiveError> {
+    ) -> Result<Running, SystemError> {
         let name = side.to_string();
         command::start(
             Some(&self.end(side)?.namespace),
@@ -249,7 +231,7 @@ impl Network {
     ///
     /// # Errors
     /// As for [`Network::run`]; there is no `bash`.
-    pub fn shell(&self, side: Side) -> Result<Running, LiveError> {
+    pub fn shell(&self, side: Side) -> Result<Running, SystemError> {
         let settings =
             format!("[ -f ~/.bashrc ] && . ~/.bashrc\nPS1='[justfull {side}] '\"$PS1\"\n");
         let file = self.folder.write(&format!("shell-{side}"), &settings)?;
@@ -265,9 +247,11 @@ impl Network {
         &self,
         side: Side,
         work: impl FnOnce() -> io::Result<T> + Send,
-    ) -> Result<T, LiveError> {
+    ) -> Result<T, SystemError> {
         let end = self.end(side)?;
-        end.namespace.enter(work).map_err(|error| LiveError::new(format!("work on {side}"), error))
+        end.namespace
+            .enter(work)
+            .map_err(|error| SystemError::new(format!("work on {side}"), error))
     }
 
     /// Ends all commands on all sides and everything they started, wherever it went: first by
@@ -276,18 +260,18 @@ impl Network {
     ///
     /// # Errors
     /// Processes that do not end within some seconds.
-    pub fn end_commands(&self) -> Result<usize, LiveError> {
+    pub fn end_commands(&self) -> Result<usize, SystemError> {
         self.folder.end_processes(&self.namespaces())
     }
 
-    fn end(&self, side: Side) -> Result<&End, LiveError> {
+    fn end(&self, side: Side) -> Result<&End, SystemError> {
         let end = match side {
             Side::Server => Some(&self.server),
             Side::Ue(ue) => self.ues.get(ue),
         };
         let last = self.ues.len() - 1;
         end.ok_or_else(|| {
-            LiveError::new(
+            SystemError::new(
                 format!("find {side}"),
                 format!("the sides are `server` and `ue0` to `ue{last}`"),
             )
@@ -311,7 +295,7 @@ impl Drop for Network {
 const BUILDERS: usize = 8;
 
 /// The ends of all sides, the server's first.
-fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, LiveError> {
+fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, SystemError> {
     let sides = 1 + config.ues.len();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
@@ -331,26 +315,26 @@ fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, LiveError> {
     let mut built = thread::scope(|scope| {
         let start = |_| thread::Builder::new().name("namespaces".into()).spawn_scoped(scope, work);
         let builders = (0..BUILDERS.min(sides)).map(start).collect::<io::Result<Vec<_>>>();
-        let builders = builders.map_err(|error| LiveError::new("build the network", error))?;
+        let builders = builders.map_err(|error| SystemError::new("build the network", error))?;
         let done = builders
             .into_iter()
             .map(|builder| builder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        Ok::<_, LiveError>(done.flatten().collect::<Vec<_>>())
+        Ok::<_, SystemError>(done.flatten().collect::<Vec<_>>())
     })?;
     built.sort_by_key(|(number, _)| *number);
     built.into_iter().map(|(_, end)| end).collect()
 }
 
 /// Builds a side in a new namespace, and leaves the calling thread in it.
-fn build_end(side: Side, config: &NetworkConfig) -> Result<End, LiveError> {
+fn build_end(side: Side, config: &NetworkConfig) -> Result<End, SystemError> {
     let failed = |what: String, error: &io::Error, capability| {
-        LiveError::new(what, privilege::with_capability(error, capability))
+        SystemError::new(what, privilege::with_capability(error, capability))
     };
     let namespace = Namespace::enter_new().map_err(|error| {
         failed(format!("make a network namespace for {side}"), &error, "CAP_SYS_ADMIN")
     })?;
     let link =
-        LinkName::new(LINK).map_err(|reason| LiveError::new("name the TUN device", reason))?;
+        LinkName::new(LINK).map_err(|reason| SystemError::new("name the TUN device", reason))?;
     let tun = Tun::create(link).map_err(|error| {
         failed(format!("open {} for {side}", tun::DEVICE), &error, "CAP_NET_ADMIN")
     })?;
@@ -408,7 +392,7 @@ fn route(
 
 /// The file that commands see as `/etc/hosts`: the sides' names first, since the first line wins.
 /// None on a machine without one.
-fn write_hosts(folder: &RunFolder, ues: usize) -> Result<Option<PathBuf>, LiveError> {
+fn write_hosts(folder: &RunFolder, ues: usize) -> Result<Option<PathBuf>, SystemError> {
     let Ok(existing) = fs::read_to_string(Path::new(command::HOSTS)) else { return Ok(None) };
     let mut text = String::new();
     for side in std::iter::once(Side::Server).chain((0..ues).map(Side::Ue)) {

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use nix::unistd::geteuid;
 
-use super::cgroup::{self, Cgroup};
-use super::namespace::NamespaceId;
-use super::proc::{Mark, end_marked, start_time};
-use crate::LiveError;
+use crate::SystemError;
+use crate::cgroup::{self, Cgroup};
+use crate::namespace::NamespaceId;
+use crate::proc::{Mark, end_marked, start_time};
 
 const NAMESPACES: &str = "namespaces";
 const CGROUP: &str = "cgroup";
@@ -44,19 +44,19 @@ pub(super) struct RunFolder {
 }
 
 impl RunFolder {
-    pub(super) fn create() -> Result<Self, LiveError> {
+    pub(super) fn create() -> Result<Self, SystemError> {
         static RUNS: AtomicU32 = AtomicU32::new(0);
         let pid = std::process::id();
         let start = start_time(pid).ok_or_else(|| {
-            LiveError::new("read /proc/self/stat", "no start time; is /proc mounted?")
+            SystemError::new("read /proc/self/stat", "no start time; is /proc mounted?")
         })?;
         let name = format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed));
         let path = in_home(&home()?, |home| {
             let path = home.join(&name);
             fs::create_dir(&path).map(|()| path)
         });
-        let path =
-            path.map_err(|error| LiveError::new(format!("make the folder of run {name}"), error))?;
+        let path = path
+            .map_err(|error| SystemError::new(format!("make the folder of run {name}"), error))?;
         let mut folder = Self { path, name, cgroup: None };
         if let Ok(place) = cgroup::place(&folder.name) {
             // Noted before it is created, so that a run killed in between leaves nothing unknown.
@@ -73,14 +73,14 @@ impl RunFolder {
 
     /// Ends all processes of the run, which holds `namespaces`: first by SIGTERM, then by SIGKILL.
     /// Returns how many there were.
-    pub(super) fn end_processes(&self, namespaces: &[NamespaceId]) -> Result<usize, LiveError> {
+    pub(super) fn end_processes(&self, namespaces: &[NamespaceId]) -> Result<usize, SystemError> {
         let cgroup = self.cgroup.as_ref().map(Cgroup::path);
         let (found, left) =
             end_marked(&Mark { run: &self.name, namespaces, cgroup, stale: false }, GRACE);
         if left.is_empty() {
             Ok(found)
         } else {
-            Err(LiveError::new("end the commands", format!("processes {left:?} stay")))
+            Err(SystemError::new("end the commands", format!("processes {left:?} stay")))
         }
     }
 
@@ -90,18 +90,18 @@ impl RunFolder {
     }
 
     /// Notes the identities of the run's namespaces, for cleanup.
-    pub(super) fn note(&self, namespaces: &[NamespaceId]) -> Result<(), LiveError> {
+    pub(super) fn note(&self, namespaces: &[NamespaceId]) -> Result<(), SystemError> {
         let lines: String =
             namespaces.iter().map(|id| format!("{} {}\n", id.inode, id.cookie)).collect();
         self.write(NAMESPACES, &lines).map(drop)
     }
 
     /// Writes a world-readable file, and returns its path.
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, LiveError> {
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, SystemError> {
         let path = self.path.join(name);
         let written = fs::write(&path, text)
             .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o644)));
-        written.map_err(|error| LiveError::new(format!("write {}", path.display()), error))?;
+        written.map_err(|error| SystemError::new(format!("write {}", path.display()), error))?;
         Ok(path)
     }
 }
@@ -123,17 +123,17 @@ impl Drop for RunFolder {
 ///
 /// # Errors
 /// The folder of runs cannot be created or read, or a process cannot be ended.
-pub fn sweep() -> Result<Swept, LiveError> {
+pub fn sweep() -> Result<Swept, SystemError> {
     let home = home()?;
     let swept = sweep_home(&home);
     remove_if_empty(&home);
     swept
 }
 
-fn sweep_home(home: &Path) -> Result<Swept, LiveError> {
+fn sweep_home(home: &Path) -> Result<Swept, SystemError> {
     let entries = in_home(home, |home| fs::read_dir(home));
     let entries =
-        entries.map_err(|error| LiveError::new(format!("read {}", home.display()), error))?;
+        entries.map_err(|error| SystemError::new(format!("read {}", home.display()), error))?;
     let mut swept = Swept::default();
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -186,7 +186,7 @@ fn owner_is_dead(name: &str) -> Option<bool> {
 /// Ends what run `name` left and removes its folder. Returns how many processes there were, and
 /// whether the folder was still there: a run that ended by itself after the folders were listed has
 /// removed its own.
-fn remove(path: &Path, name: &str) -> Result<(usize, bool), LiveError> {
+fn remove(path: &Path, name: &str) -> Result<(usize, bool), SystemError> {
     let noted = fs::read_to_string(path.join(NAMESPACES)).unwrap_or_default();
     let namespaces: Vec<NamespaceId> = noted.lines().filter_map(parse).collect();
     let noted = fs::read_to_string(path.join(CGROUP)).unwrap_or_default();
@@ -197,7 +197,7 @@ fn remove(path: &Path, name: &str) -> Result<(usize, bool), LiveError> {
     let mark = Mark { run: name, namespaces: &namespaces, cgroup, stale: true };
     let (found, left) = end_marked(&mark, Duration::ZERO);
     if !left.is_empty() {
-        return Err(LiveError::new(
+        return Err(SystemError::new(
             format!("end what run {name} left"),
             format!("processes {left:?} do not end"),
         ));
@@ -205,7 +205,7 @@ fn remove(path: &Path, name: &str) -> Result<(usize, bool), LiveError> {
     cgroup.map(cgroup::remove);
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((found, false)),
-        Err(error) => Err(LiveError::new(format!("remove {}", path.display()), error)),
+        Err(error) => Err(SystemError::new(format!("remove {}", path.display()), error)),
         Ok(()) => Ok((found, true)),
     }
 }
@@ -217,7 +217,7 @@ fn parse(line: &str) -> Option<NamespaceId> {
 
 /// The folder of runs: the first of the usual places that can belong to us alone. The first two are
 /// emptied at boot.
-fn home() -> Result<PathBuf, LiveError> {
+fn home() -> Result<PathBuf, SystemError> {
     let session =
         std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("justfull"));
     let fallback = std::env::temp_dir().join(format!("justfull-{}", user_outside()));
@@ -230,7 +230,7 @@ fn home() -> Result<PathBuf, LiveError> {
             Err(error) => refused.push(format!("{}: {error}", folder.display())),
         }
     }
-    Err(LiveError::new("make a folder for what a run must not leave behind", refused.join("; ")))
+    Err(SystemError::new("make a folder for what a run must not leave behind", refused.join("; ")))
 }
 
 /// The number of this user outside any user namespace of our own, in which everybody is 0.

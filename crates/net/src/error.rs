@@ -4,24 +4,24 @@ use std::fmt;
 
 /// One clear sentence about what could not be done, and what it needs.
 #[derive(Debug)]
-pub struct LiveError {
+pub struct SystemError {
     /// What was being done, with the name of the thing: "open /dev/net/tun".
     pub doing: String,
     /// The machine's error, or what is missing.
     pub reason: String,
 }
 
-impl LiveError {
+impl SystemError {
     /// `doing` failed for `reason`.
     pub fn new(doing: impl Into<String>, reason: impl fmt::Display) -> Self {
         Self { doing: doing.into(), reason: reason.to_string() }
     }
 }
 
-impl fmt::Display for LiveError {
+impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot {}: {}", self.doing, self.reason)
     }
 }
 
-impl std::error::Error for LiveError {}
+impl std::error::Error for SystemError {}

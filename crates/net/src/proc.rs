@@ -9,8 +9,8 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::cgroup;
-use super::namespace::{Namespace, NamespaceId};
+use crate::cgroup;
+use crate::namespace::{Namespace, NamespaceId};
 
 /// How often to check whether a signalled process has gone.
 const LOOK_EVERY: Duration = Duration::from_millis(10);

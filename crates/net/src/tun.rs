@@ -12,8 +12,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::errno::Errno;
 use nix::libc;
 
-use super::netlink::LinkName;
 use crate::Port;
+use crate::netlink::LinkName;
 
 /// The kernel's device for TUN and TAP.
 pub(super) const DEVICE: &str = "/dev/net/tun";

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use nix::libc;
 use signal_hook::low_level::{emulate_default_handler, register};
 
-use crate::LiveError;
+use crate::SystemError;
 
 /// This many signals end the process at once.
 const ENOUGH: usize = 3;
@@ -31,12 +31,12 @@ impl Stop {
     ///
     /// # Errors
     /// The kernel refuses a handler.
-    pub fn listen() -> Result<Self, LiveError> {
+    pub fn listen() -> Result<Self, SystemError> {
         static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
         REGISTERED
             .get_or_init(handle_signals)
             .clone()
-            .map_err(|reason| LiveError::new("listen for signals", reason))?;
+            .map_err(|reason| SystemError::new("listen for signals", reason))?;
         if LISTENERS.fetch_add(1, Ordering::SeqCst) == 0 {
             HEARD.store(0, Ordering::SeqCst);
         }

@@ -1,0 +1,35 @@
+//! What justfull needs of a Linux machine: namespaces, netlink, TUN devices and interfaces,
+//! commands, rights, a clock, and an HTTP server.
+//!
+//! Whatever is created here goes with its owner; [`sweep`] removes what a killed process left.
+
+mod attach;
+mod cgroup;
+pub mod clock;
+mod command;
+mod error;
+mod host;
+pub mod http;
+mod namespace;
+mod netlink;
+mod network;
+mod port;
+mod privilege;
+mod proc;
+mod state;
+mod stop;
+mod tun;
+
+pub use attach::{Attached, Attachment, attach};
+pub use command::Running;
+pub use error::SystemError;
+pub use host::Host;
+pub use network::{
+    DEFAULT_MTU, DEFAULT_QUEUE_PACKETS, LINK, MAX_MTU, MAX_UES, MIN_MTU, Network, NetworkConfig,
+    Side, UeNetwork,
+};
+pub use port::{Outages, Port};
+pub use privilege::{Capability, Privilege, capabilities, privilege};
+pub use state::{Swept, sweep};
+pub use stop::Stop;
+pub use tun::Tun;
