@@ -23,7 +23,8 @@ impl Scenario {
     /// each variant unless one is given, and with each switch.
     ///
     /// # Errors
-    /// Each mistake once, in the order of the file, at most a hundred.
+    /// Each mistake once, in the order of the file, at most a hundred. The search ends earlier if a
+    /// large list is wrong in many cases.
     pub fn examine(
         text: &str,
         file: &FilePath,
@@ -31,17 +32,27 @@ impl Scenario {
         overrides: Overrides,
     ) -> Result<Self, Vec<ScenarioError>> {
         let mut found = Findings::new(MOST_MISTAKES);
-        let scenario = Self::found(text, file, data_dir, overrides, &mut found);
-        if let Some(scenario) = &scenario {
-            // A full list also ends the search.
-            let _ = scenario.find_alternatives(&mut found);
-        }
+        let scenario = Self::found_in_all(text, file, data_dir, overrides, &mut found);
         // In the order of the file; mistakes without a place in it come last.
         found.errors.sort_by_key(|error| (error.at.is_none(), error.at));
         match scenario.filter(|_| found.errors.is_empty()) {
             Some(scenario) => Ok(scenario),
             None => Err(found.errors),
         }
+    }
+
+    /// Reads `text` and adds to `found` what is wrong with it in any case.
+    pub(super) fn found_in_all(
+        text: &str,
+        file: &FilePath,
+        data_dir: Option<PathBuf>,
+        overrides: Overrides,
+        found: &mut Findings,
+    ) -> Option<Self> {
+        let scenario = Self::found(text, file, data_dir, overrides, found)?;
+        // A full list also ends the search.
+        let _ = scenario.find_alternatives(found);
+        Some(scenario)
     }
 
     /// Finds what is wrong with the request. Every method must be known and give a world, so that a
@@ -130,6 +141,7 @@ impl Scenario {
         case: Case<'_>,
         found: &mut Findings,
     ) -> Result<Option<(Resolved, Option<WorldConfig>)>, Full> {
+        found.go_on()?;
         let (resolved, errors) = match self.resolve(case) {
             Ok(resolved) => resolved,
             Err(error) => return found.add(error).map(|()| None),
@@ -147,10 +159,15 @@ impl Scenario {
             // A missing trace that only another variant reads is not the scenario's fault.
             Err(error) if error.needs_data && case.variant != self.variant() => None,
             Ok(world) => Some(world).filter(|_| !wrong),
-            Err(_) => {
+            Err(error) => {
                 let locator = &resolved.locator;
-                let attempt = |tree: &toml::Table| {
-                    self.world_of(&ScenarioFile::read(tree, locator)?, &job, locator).map(|_| ())
+                // Finding it again would take as long as the first time.
+                let mut known = Some(error);
+                let attempt = |tree: &toml::Table| match known.take() {
+                    Some(error) => Err(error),
+                    None => self
+                        .world_of(&ScenarioFile::read(tree, locator)?, &job, locator)
+                        .map(|_| ()),
                 };
                 found.of(&mut resolved.tree.clone(), attempt)?;
                 None
@@ -236,12 +253,7 @@ impl Scenario {
             let by = format!("switch {switch}");
             let mut switches = self.overrides.switches.clone();
             switches.push(switch.clone());
-            let wrong = |case| {
-                let mut own = Findings::new(MOST_MISTAKES);
-                let _ = self.find_in_case(case, &mut own);
-                own.errors.retain(|error| !error.needs_data && (sound || error.set_by == by));
-                own.errors
-            };
+            found.go_on()?;
             let known =
                 || self.methods().iter().filter(|method| self.methods.find(method).is_some());
             let cases = variants.iter().flat_map(|v| known().map(move |m| (v, m)));
@@ -250,11 +262,25 @@ impl Scenario {
                 switches: &switches,
                 ..self.case(Some(method), None)
             });
-            let Some(first) = cases.next().map(wrong).filter(|first| !first.is_empty()) else {
-                continue;
+            let wrong = |case, most, found: &mut Findings| {
+                let mut own = Findings::set_by(most, if sound { "" } else { &by });
+                // A full list also ends the search.
+                let _ = self.find_in_case(case, &mut own);
+                found.read += own.read;
+                own.errors
             };
-            let known = |case| if sound { self.is_sound(case) } else { None };
-            if cases.any(|case| known(case).unwrap_or_else(|| wrong(case).is_empty())) {
+            let first =
+                cases.next().map(|case| wrong(case, MOST_MISTAKES, found)).unwrap_or_default();
+            if first.is_empty() {
+                continue;
+            }
+            let mut works = false;
+            while let Some(case) = cases.next().filter(|_| !works) {
+                found.go_on()?;
+                let known = if sound { self.is_sound(case) } else { None };
+                works = known.unwrap_or_else(|| wrong(case, 1, found).is_empty());
+            }
+            if works {
                 continue;
             }
             for mut error in first {

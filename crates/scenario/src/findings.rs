@@ -9,12 +9,15 @@ use toml::{Table, Value};
 const MOST_ATTEMPTS: usize = 200;
 /// Maximum values of a tree that gets all attempts.
 const LARGE: usize = 1000;
+/// Values that attempts on all trees may read: once more have been read and a mistake is known, the
+/// search ends. A large list that is wrong in each of many cases would be searched in each.
+const MOST_READ: usize = 500_000;
 /// Tables of a flow that say what it sends.
 const TRAFFIC: [&str; 8] = ["tcp", "udp", "ping", "cbr", "on_off", "voip", "video", "page"];
 /// Parts of a scenario that others refer to: without them, the references would seem wrong.
 const REFERRED_TO: [&str; 4] = ["ue", "slice", "mac", "pdcp"];
 
-/// The requested number of mistakes has been found.
+/// The requested number of mistakes has been found, or some after long enough a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Full;
 
@@ -23,20 +26,42 @@ pub(super) struct Full;
 pub(super) struct Findings {
     most: usize,
     pub errors: Vec<ScenarioError>,
+    /// Values in the trees of all attempts.
+    pub read: usize,
+    /// Whether missing traces are mistakes.
+    with_data: bool,
+    /// Who sets what counts; empty for everybody.
+    by: String,
 }
 
 impl Findings {
     /// Room for `most` mistakes.
     pub(super) fn new(most: usize) -> Self {
-        Self { most, errors: Vec::new() }
+        Self { most, errors: Vec::new(), read: 0, with_data: true, by: String::new() }
     }
 
-    /// Adds `error`, unless it is there already.
+    /// Room for `most` mistakes, without missing traces, and unless `by` is empty without what
+    /// others set.
+    pub(super) fn set_by(most: usize, by: &str) -> Self {
+        Self { with_data: false, by: by.into(), ..Self::new(most) }
+    }
+
+    /// Whether the search goes on.
+    ///
+    /// # Errors
+    /// When mistakes are known and enough has been read to find them.
+    pub(super) fn go_on(&self) -> Result<(), Full> {
+        if !self.errors.is_empty() && self.read > MOST_READ { Err(Full) } else { Ok(()) }
+    }
+
+    /// Adds `error` if it counts, unless it is there already.
     ///
     /// # Errors
     /// When there is no room for another one.
     pub(super) fn add(&mut self, error: ScenarioError) -> Result<(), Full> {
-        if !self.errors.iter().any(|known| known.is_like(&error)) {
+        let counts = (self.with_data || !error.needs_data)
+            && (self.by.is_empty() || error.set_by == self.by);
+        if counts && !self.errors.iter().any(|known| known.is_like(&error)) {
             self.errors.push(error);
         }
         if self.errors.len() >= self.most { Err(Full) } else { Ok(()) }
@@ -50,8 +75,10 @@ impl Findings {
         mut attempt: impl FnMut(&Table) -> Result<T, ScenarioError>,
     ) -> Result<Option<T>, Full> {
         let mut removed: Option<Vec<String>> = None;
-        let attempts = MOST_ATTEMPTS * LARGE / leaves(tree).len().max(LARGE);
+        let values = leaves(tree).len();
+        let attempts = MOST_ATTEMPTS * LARGE / values.max(LARGE);
         for _ in 0..attempts.max(1) {
+            self.read += values;
             let error = match attempt(tree) {
                 Ok(made) => return Ok(Some(made)),
                 Err(error) => error,

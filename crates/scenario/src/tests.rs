@@ -621,6 +621,31 @@ fn u2_the_tree_that_is_read_for_a_switch_has_no_other_switches() {
     assert!(error.contains("; did you mean s199") && error.matches("s1").count() <= 5, "{error}");
 }
 
+/// Seconds of work for each case in which a large list is wrong, once. Counted in values of the
+/// trees, not in time.
+#[test]
+fn u2_a_large_list_that_is_wrong_in_many_cases_is_not_searched_in_all_of_them() {
+    let wrong = "{ name = \"x\", tcp = { a = 1 } }, ".repeat(3000);
+    let methods = two().replace(
+        "methods = [",
+        "methods = [\"CoDel\", \"BBR\", \"DynRLC\", \"5G-BDP\", \"Limit30\", ",
+    );
+    let alternatives = |table: &str| -> String {
+        (0..3).map(|i| format!("[{table}.x{i}]\nflow = [{wrong}]\n")).collect()
+    };
+    for table in ["switches", "variants"] {
+        let text = format!("colour = 3\n{methods}{}", alternatives(table));
+        let mut found = Findings::new(100);
+        let file = FilePath::new("test.toml");
+        Scenario::found_in_all(&text, file, None, Overrides::default(), &mut found)
+            .expect("read without its mistakes");
+        assert!(found.errors.iter().any(|e| e.field == "colour"), "{:?}", found.errors);
+        let of_list = found.errors.iter().filter(|e| e.field.ends_with(".tcp.a"));
+        assert!(of_list.count() > 1, "{:?}", found.errors);
+        assert!(found.read < 750_000, "{} values for {table}", found.read);
+    }
+}
+
 #[test]
 fn u2_a_bare_name_stands_for_a_table_of_that_kind() {
     let bare = two()
