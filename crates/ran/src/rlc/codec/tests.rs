@@ -156,6 +156,11 @@ fn status_pdus_of_lte_are_those_of_figure_6_2_1_6() {
     let mut decoded = Decoded::default();
     decode(Format::LteAm { li_bits: 11 }, &found, &mut decoded).expect("it is a report");
     assert_eq!(decoded.status, status);
+    let status =
+        StatusPdu { ack_sn: 2, nacks: vec![Nack { sn: 1, range: 1, so_start: 3, so_end: 0x123 }] };
+    let found = status_bytes_of(Format::LteAm { li_bits: 11 }, &status);
+    decode(Format::LteAm { li_bits: 11 }, &found, &mut decoded).expect("it is a report");
+    assert_eq!(decoded.status, status, "SOend is a byte");
 }
 
 #[test]

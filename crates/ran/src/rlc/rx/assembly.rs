@@ -251,4 +251,47 @@ mod tests {
             pieces.iter().map(|p| (p.at, p.part.offset, p.part.len, p.part.last)).collect();
         assert_eq!(found, [(0, 100, 4, false), (4, 104, 4, false), (8, 108, 2, true)]);
     }
+
+    #[test]
+    fn pieces_that_touch_leave_nothing_between_them() {
+        let part = |sdu, offset, len| Part { sdu: SduHandle(sdu), offset, len, last: false };
+        let mut pieces = vec![];
+        place(&mut pieces, 4, &[part(1, 4, 4)]);
+        place(&mut pieces, 16, &[part(1, 16, 4)]);
+        place(&mut pieces, 4, &[part(1, 4, 12), part(2, 0, 8)]);
+        let found: Vec<_> = pieces.iter().map(|p| (p.at, p.part.sdu.0, p.part.len)).collect();
+        assert_eq!(found, [(4, 1, 4), (8, 1, 8), (16, 1, 4), (20, 2, 4)]);
+    }
+
+    #[test]
+    fn the_data_of_a_pdu_has_some_bytes_in_every_part_and_no_more_than_the_bound() {
+        let part = |offset, len| Part { sdu: SduHandle(1), offset, len, last: true };
+        assert_eq!(data_len(&[]), None);
+        assert_eq!(data_len(&[part(0, 0), part(0, 5)]), None);
+        assert_eq!(data_len(&[part(MAX_DATA - 1, 1)]), Some(1));
+        assert_eq!(data_len(&[part(MAX_DATA, 1)]), None);
+        assert_eq!(data_len(&[part(0, MAX_DATA), part(0, 1)]), None);
+    }
+
+    /// What a joiner delivers and gives up of parts `(SDU, offset, last)` of 50 bytes.
+    fn joined(parts: &[(u64, u32, bool)]) -> (Vec<u64>, Vec<u64>) {
+        let (mut delivered, mut abandoned) = (vec![], vec![]);
+        let mut joiner = Joiner::default();
+        for &(sdu, offset, last) in parts {
+            let part = Part { sdu: SduHandle(sdu), offset, len: 50, last };
+            let sink = &mut (
+                |sdu: SduHandle| delivered.push(sdu.0),
+                |sdu: SduHandle| abandoned.push(sdu.0),
+            );
+            joiner.feed(&part, sink);
+        }
+        (delivered, abandoned)
+    }
+
+    #[test]
+    fn a_piece_joins_the_piece_before_it_of_the_same_sdu() {
+        assert_eq!(joined(&[(1, 0, false), (1, 50, true)]), (vec![1], vec![]));
+        assert_eq!(joined(&[(1, 0, false), (2, 50, true)]), (vec![], vec![1, 2]), "another SDU");
+        assert_eq!(joined(&[(1, 0, false), (2, 0, true)]), (vec![2], vec![1]), "its end is lost");
+    }
 }

@@ -115,3 +115,31 @@ impl<H: Held> Ring<H> {
         self.codes.get(at as usize).is_some_and(|code| code & POLLED != 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Held for u32 {
+        fn clear(&mut self) {
+            *self = 0;
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_ring_makes_room_for_another_cleared() {
+        let mut ring = Ring::<u32>::default();
+        for leave in [Ring::pop, |ring: &mut Ring<u32>| {
+            ring.finish(0);
+            ring.pop();
+        }] {
+            for _ in 0..10 {
+                let held = ring.hold(0).expect("not done");
+                assert_eq!(*held, 0);
+                *held = 7;
+                leave(&mut ring);
+            }
+        }
+        assert_eq!((ring.held.len(), ring.free.as_slice()), (1, &[0][..]));
+    }
+}

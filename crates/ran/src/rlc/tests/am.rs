@@ -1,7 +1,7 @@
 //! AM: TS 38.322 sections 5.2.3 and 5.3, TS 36.322 sections 5.1.3 and 5.2.
 
 use super::*;
-use crate::pdu::{Nack, SO_END, SegmentInfo};
+use crate::pdu::{FramingInfo, Nack, PduSegment, SO_END, SegmentInfo};
 use justfull_base::Bytes;
 
 /// Both ends of a bearer, and the queue.
@@ -54,6 +54,12 @@ fn it_polls_when_nothing_is_left_and_after_poll_pdu_and_poll_byte() {
     assert_eq!(polls(&made), [false, false, true, false, true]);
     let made = Bearer::new(&nr_am(), &[100; 5]).pull(ms(0), 300);
     assert_eq!(polls(&made), [false, false, false], "more waits");
+    let made = Bearer::new(&lte_am(), &[100; 5]).pull(ms(0), 300);
+    assert_eq!(polls(&made), [false], "more waits");
+    let config = AmConfig { poll_byte: Bytes(250), ..nr_am() };
+    let mut bearer = Bearer::new(&config, &[1000]);
+    let polled = [104; 3].map(|grant| polls(&bearer.pull(ms(0), grant)));
+    assert_eq!(polled, [[false], [false], [true]], "a segment counts with its own bytes");
 }
 
 #[test]
@@ -139,6 +145,7 @@ fn lte_repeats_parts_of_a_pdu_and_delivers_in_order() {
     assert_eq!(u64::from(bearer.tx.pending().retransmission), lost.bytes());
     // Segments of 4 bytes of header and 46 of data.
     let first = bearer.pull(ms(38), 50);
+    assert_eq!(bearer.tx.pending().retransmission, 4 + 2 + 104, "the ends of two SDUs");
     let second = bearer.pull(ms(38), 90);
     let third = bearer.pull(ms(38), 90);
     let PduHeader::LteAm { sn: 0, segment: Some(segment), .. } = second.pdus[0].header else {
@@ -298,4 +305,129 @@ fn a_nack_of_what_is_not_sent_yet_repeats_only_what_was() {
     assert_eq!(bearer.tx.pending(), Pending { control: 0, retransmission: 14, rest_of_head: 64 });
     let lies = StatusPdu { ack_sn: 1, nacks: vec![] };
     bearer.tx.on_status(ms(1), &lies, |_| panic!("what is not all sent cannot have come"));
+}
+
+#[test]
+fn a_part_that_is_sent_again_is_counted_and_framed_as_a_part() {
+    // Of a part, in both.
+    let header = 4;
+    for config in [nr_am(), lte_am()] {
+        let mut bearer = Bearer::new(&config, &[100]);
+        bearer.pull(ms(0), 1000);
+        let status = StatusPdu {
+            ack_sn: 1,
+            nacks: vec![Nack { sn: 0, range: 1, so_start: 40, so_end: 59 }],
+        };
+        bearer.tx.on_status(ms(1), &status, |_| {});
+        assert_eq!(bearer.tx.pending().retransmission, header + 20);
+        let made = bearer.pull(ms(2), header + 5);
+        assert_eq!(bearer.tx.pending().retransmission, header + 15);
+        let rest = bearer.pull(ms(2), 1000);
+        assert_eq!(bearer.tx.pending().total(), 0);
+        for (content, (offset, len)) in [(made, (40, 5)), (rest, (45, 15))] {
+            let part = content.parts[0];
+            assert_eq!((part.offset, part.len, part.last), (offset, len, false));
+            match content.pdus[0].header {
+                PduHeader::NrAm { si, so, .. } => {
+                    assert_eq!((si, u32::from(so)), (SegmentInfo::Middle, offset));
+                }
+                PduHeader::LteAm { segment, .. } => {
+                    let segment = segment.expect("a segment");
+                    assert_eq!((u32::from(segment.so), segment.last), (offset, false));
+                }
+                header => panic!("{header:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_of_lte_whose_ends_add_up_to_the_size_is_a_segment() {
+    let mut bearer = Bearer::new(&lte_am(), &[100]);
+    bearer.pull(ms(0), 1000);
+    let status =
+        StatusPdu { ack_sn: 1, nacks: vec![Nack { sn: 0, range: 1, so_start: 40, so_end: 59 }] };
+    bearer.tx.on_status(ms(1), &status, |_| {});
+    let made = bearer.pull(ms(2), 1000);
+    let PduHeader::LteAm { segment, .. } = made.pdus[0].header else { panic!("{made:?}") };
+    assert_eq!(segment, Some(PduSegment { so: 40, last: false }));
+}
+
+#[test]
+fn bytes_asked_for_again_join_those_that_wait_already() {
+    for config in [nr_am(), lte_am()] {
+        let mut bearer = Bearer::new(&config, &[100]);
+        bearer.pull(ms(0), 1000);
+        let ask = |so_start, so_end| StatusPdu {
+            ack_sn: 1,
+            nacks: vec![Nack { sn: 0, range: 1, so_start, so_end }],
+        };
+        for status in [ask(30, 49), ask(0, SO_END)] {
+            bearer.tx.on_status(ms(1), &status, |_| {});
+            bearer.tx.assert_sound();
+        }
+        let made = bearer.pull(ms(2), 1000);
+        let parts: Vec<_> = made.parts.iter().map(|part| (part.offset, part.len)).collect();
+        assert_eq!(parts, [(0, 30), (30, 20), (50, 50)]);
+    }
+}
+
+#[test]
+fn an_sdu_is_given_up_once_however_often_it_is_asked_for() {
+    let config = AmConfig { max_retx_threshold: 2, ..nr_am() };
+    let mut bearer = Bearer::new(&config, &[100]);
+    bearer.pull(ms(0), 1000);
+    let status = StatusPdu { ack_sn: 1, nacks: vec![Nack::whole(0)] };
+    let mut times = 0;
+    for _ in 0..600 {
+        bearer.tx.on_status(ms(1), &status, |_| {});
+        times += given_up(&bearer.tx).len();
+        bearer.pull(ms(1), 1000);
+    }
+    assert_eq!(times, 1);
+}
+
+#[test]
+fn nothing_is_repeated_for_a_poll_while_an_sdu_is_partly_sent() {
+    let mut bearer = Bearer::new(&AmConfig { poll_pdu: 1, ..nr_am() }, &[100]);
+    assert_eq!(polls(&bearer.pull(ms(0), 42)), [true]);
+    bearer.tx.on_timeout(ms(45), false);
+    assert_eq!(bearer.tx.pending().retransmission, 0, "the rest carries the poll bit");
+    assert_eq!(polls(&bearer.pull(ms(46), 1000)), [true]);
+}
+
+#[test]
+fn the_timer_of_a_whole_window_runs_on() {
+    for (config, window) in [(nr_am(), 2048), (lte_am(), 512)] {
+        let mut bearer = Bearer::new(&config, &vec![3; window]);
+        let made: Vec<_> = (0..window).map(|_| bearer.pull(ms(0), 5)).collect();
+        receive(&mut bearer.rx, ms(0), &made[window - 1]);
+        receive(&mut bearer.rx, ms(10), &made[5]);
+        assert_eq!(bearer.rx.next_timeout(), Some(ms(35)));
+    }
+}
+
+#[test]
+fn more_sdus_than_a_range_counts_are_two_nacks() {
+    let mut bearer = Bearer::new(&nr_am(), &[3; 301]);
+    let made: Vec<_> = (0..301).map(|_| bearer.pull(ms(0), 5)).collect();
+    receive(&mut bearer.rx, ms(0), &made[300]);
+    time_out(&mut bearer.rx, ms(35));
+    let (status, _) = bearer.report(ms(35));
+    let range = |sn, range| Nack { range, ..Nack::whole(sn) };
+    assert_eq!(status.nacks, [range(0, 255), range(255, 45)]);
+}
+
+#[test]
+fn a_byte_that_so_end_of_lte_cannot_name_is_the_end() {
+    let mut rx = RlcRx::new(&RlcModeConfig::Am(lte_am())).expect("valid");
+    let part = Part { sdu: SduHandle(0), offset: 7, len: 4, last: false };
+    let fi = FramingInfo { starts_inside: true, ends_inside: true };
+    let segment = Some(PduSegment { so: 0x8000, last: false });
+    let mut content = TbContent::default();
+    content.push_single(PduHeader::LteAm { poll: true, fi, sn: 0, segment }, 4, part);
+    receive(&mut rx, ms(0), &content);
+    time_out(&mut rx, ms(35));
+    let status = rx.status(ms(35), u32::MAX).expect("a report is due");
+    assert_eq!(status.nacks[0], Nack::whole(0), "0x7fff would be read as the end");
 }

@@ -88,6 +88,7 @@ fn headers_that_contradict_their_parts_are_discarded() {
         (um(SegmentInfo::Whole, 0), vec![]),
         (um(SegmentInfo::Whole, 0), vec![part(0, 4, true), part(0, 4, true)]),
         (um(SegmentInfo::Whole, 0), vec![part(0, 4, false)]),
+        (um(SegmentInfo::Whole, 0), vec![part(0, 0, true)]),
         (um(SegmentInfo::First, 0), vec![part(2, 4, false)]),
         (um(SegmentInfo::Middle, 3), vec![part(2, 4, false)]),
         (um(SegmentInfo::Last, 2), vec![part(2, 0, true)]),

@@ -67,7 +67,12 @@ fn a_grant_that_holds_no_byte_of_data_gives_nothing() {
 
 #[test]
 fn what_waits_of_a_segmented_head_is_told_with_its_header() {
-    for (config, header) in [(um(Generation::Nr, 12), 4), (um(Generation::Lte, 10), 2)] {
+    for (config, header) in [
+        (um(Generation::Nr, 12), 4),
+        (um(Generation::Lte, 10), 2),
+        (RlcModeConfig::Am(nr_am()), 4),
+        (RlcModeConfig::Am(lte_am()), 2),
+    ] {
         let (mut tx, mut queue) = (RlcTx::new(&config).expect("valid"), Queue::of(&[100]));
         assert_eq!((tx.pending(), tx.head_left()), (Pending::default(), None));
         pull(&mut tx, ms(0), 42, &mut queue);
@@ -93,6 +98,7 @@ fn whole_sdus_are_forgotten_in_tm_and_in_um_of_nr_while_none_is_begun() {
     ] {
         let tx = RlcTx::new(&config).expect("valid");
         assert_eq!(tx.forgets_whole(), forgets, "{config:?}");
+        assert_eq!(tx.is_acknowledged(), matches!(config, RlcModeConfig::Am(_)));
         let mut sizes = vec![7];
         tx.next_sizes(8, &mut sizes);
         assert_eq!(sizes, [7], "{config:?}: nothing waits");
@@ -188,6 +194,74 @@ fn lte_delivers_in_order_and_gives_up_when_t_reordering_ends() {
     assert_eq!(rx.next_timeout(), None);
     assert_eq!(receive(&mut rx, ms(37), &made[1]), (vec![], vec![]), "too late");
     assert_eq!(receive(&mut rx, ms(38), &made[4]).0, [3]);
+}
+
+/// One PDU of LTE for each SDU, with an SN of 5 bits: a window of 16.
+fn lte_pdus(count: usize) -> (RlcRx, Vec<TbContent>) {
+    let config = um(Generation::Lte, 5);
+    let made = blocks(&config, &vec![10; count], &vec![11; count]);
+    (RlcRx::new(&config).expect("valid"), made)
+}
+
+#[test]
+fn a_pdu_that_fills_the_first_gap_of_lte_stops_the_timer() {
+    let (mut rx, made) = lte_pdus(4);
+    for i in [1, 2] {
+        assert_eq!(receive(&mut rx, ms(i), &made[i as usize]), (vec![], vec![]));
+    }
+    assert_eq!(rx.next_timeout(), Some(ms(36)));
+    assert_eq!(time_out(&mut rx, ms(35)), (vec![], vec![]), "an early wake does nothing");
+    assert_eq!(receive(&mut rx, ms(35), &made[0]).0, [0, 1, 2]);
+    assert_eq!((rx.next_timeout(), rx.discarded()), (None, 0));
+    let (mut rx, made) = lte_pdus(4);
+    assert_eq!(receive(&mut rx, ms(0), &made[1]).0, NONE);
+    assert_eq!(receive(&mut rx, ms(1), &made[0]).0, [0, 1]);
+    assert_eq!(rx.next_timeout(), None, "VR(UX) is VR(UR)");
+}
+
+#[test]
+fn t_reordering_runs_on_while_its_gap_is_there() {
+    let (mut rx, made) = lte_pdus(4);
+    receive(&mut rx, ms(0), &made[3]);
+    receive(&mut rx, ms(10), &made[1]);
+    assert_eq!(rx.next_timeout(), Some(ms(35)), "VR(UX) is VR(UH)");
+    assert_eq!(receive(&mut rx, ms(11), &made[0]).0, [0, 1]);
+    assert_eq!(rx.next_timeout(), Some(ms(35)));
+}
+
+#[test]
+fn an_sn_a_window_behind_the_highest_is_in_the_window() {
+    let (mut rx, made) = lte_pdus(16);
+    assert_eq!(receive(&mut rx, ms(0), &made[15]).0, NONE);
+    assert_eq!(receive(&mut rx, ms(0), &made[0]).0, [0]);
+    let config = um(Generation::Nr, 6);
+    let grants: Vec<u32> = core::iter::once(50).chain(core::iter::repeat_n(104, 31)).collect();
+    let made = blocks(&config, &[100; 32], &grants);
+    let mut rx = RlcRx::new(&config).expect("valid");
+    // The second PDU of a block is the first segment of its SDU.
+    assert_eq!(receive(&mut rx, ms(0), &made[31]), (vec![], vec![]));
+    assert_eq!(receive(&mut rx, ms(0), &made[0]), (vec![], vec![]));
+    assert_eq!(receive(&mut rx, ms(0), &made[1]).0, [0]);
+    assert_eq!(rx.discarded(), 0);
+}
+
+#[test]
+fn an_sn_beyond_the_window_of_lte_moves_it_by_as_much() {
+    let (mut rx, made) = lte_pdus(18);
+    assert_eq!(receive(&mut rx, ms(0), &made[1]).0, NONE);
+    assert_eq!(receive(&mut rx, ms(0), &made[15]).0, NONE);
+    assert_eq!(receive(&mut rx, ms(0), &made[16]).0, [1], "SN 0 is given up");
+}
+
+#[test]
+fn a_segment_of_another_sdu_does_not_continue_the_one_that_is_begun() {
+    let config = um(Generation::Nr, 6);
+    let made = blocks(&config, &[100], &[50, 60]);
+    let mut rx = RlcRx::new(&config).expect("valid");
+    assert_eq!(receive(&mut rx, ms(0), &made[0]), (vec![], vec![]));
+    let mut other = made[1].clone();
+    other.parts[0].sdu = SduHandle(64);
+    assert_eq!(receive(&mut rx, ms(0), &other), (vec![], vec![0]));
 }
 
 #[test]
