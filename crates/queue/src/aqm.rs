@@ -24,12 +24,37 @@ pub struct QueueView {
     pub lane_bytes: u64,
     /// Limit of the queue.
     pub limit: Limit,
-    /// When the packet to be served next was enqueued; none when nothing waits.
+    /// When the packet that has been in the queue longest was enqueued, waiting or reserved, the
+    /// packet decided on at a dequeue included; none in an empty queue, or without
+    /// [`Needs::oldest`].
     pub oldest: Option<Instant>,
-    /// Rate at which the layer below serves the queue, if that layer reports it.
+    /// Rate at which the layer below serves the queue; none until a layer tells it. It may be 0.
     pub service_rate: Option<BitRate>,
-    /// On enqueue: the packet's lane was empty. False elsewhere.
+    /// On enqueue, with [`Needs::new_flows`]: the queue has admitted no packet of this 5-tuple
+    /// among those it remembers. False elsewhere.
     pub new_flow: bool,
+}
+
+/// What a queue and its layer keep for an AQM. What it does not ask for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// [`QueueView::oldest`].
+    pub oldest: bool,
+    /// [`QueueView::new_flow`].
+    pub new_flows: bool,
+    /// [`QueueView::service_rate`].
+    pub service_rate: bool,
+    /// Calls of [`Aqm::on_timeout`].
+    pub timeouts: bool,
+}
+
+/// What an AQM is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AqmContext {
+    /// Lanes of its queue.
+    pub lanes: u32,
+    /// Key of its stream of chance ([`stream_key`](justfull_base::rng::stream_key)).
+    pub key: u64,
 }
 
 /// Decision of an AQM.
@@ -40,6 +65,9 @@ pub enum Verdict {
     Pass,
     /// Signal congestion on this packet: a mark if it can carry one and the AQM marks, else a drop.
     Signal,
+    /// Drop this packet, even if it can carry a mark (RFC 3168 section 7, RFC 8033 section 5.1:
+    /// when marks do not help).
+    Drop,
 }
 
 /// A walk over the waiting packets of a queue. Packets reserved by a lower layer are left out.
@@ -54,6 +82,11 @@ pub trait Scan {
 /// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. All methods but
 /// `on_dequeue` default to doing nothing.
 pub trait Aqm: Debug {
+    /// What it needs, always the same.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
     /// True when a signal may be a mark. A packet that is not ECN-capable is still dropped.
     fn marks(&self) -> bool {
         false
@@ -91,13 +124,22 @@ pub trait Aqm: Debug {
     /// left.
     fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {}
 
-    /// When `on_timeout` wants to be called next; none for never. Calls may be early or late.
+    /// When `on_timeout` wants to be called next; none for never. Only an arrival and `on_timeout`
+    /// may bring it forward. Calls may be early or late.
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
     /// The time returned by `next_timeout` has come. `scan` walks over the waiting packets.
     fn on_timeout(&mut self, _now: Instant, _view: &QueueView, _scan: &mut dyn Scan) {}
+}
+
+impl AqmContext {
+    /// For a queue of `lanes` lanes; `key` is the key of its stream of chance.
+    #[must_use]
+    pub const fn new(lanes: u32, key: u64) -> Self {
+        Self { lanes, key }
+    }
 }
 
 /// True when a signal on `packet` becomes a mark, false when it becomes a drop. The only place
@@ -116,13 +158,12 @@ kinds! {
     #[derive(Clone, Debug, PartialEq)]
     pub enum AqmConfig = None;
 
-    /// An AQM of any kind, for a queue of this many lanes. The large ones are boxed: a queue
-    /// without AQM is small.
+    /// An AQM of any kind. The large ones are boxed: a queue without AQM is small.
     #[derive(Debug)]
 // An explicit tag, so that what holds one queue or many keeps its own tag in the discipline's,
     // which every packet reads, instead of here.
     #[repr(u8)]
-    pub enum AnyAqm(lanes: u32) or Box<dyn Aqm + Send>;
+    pub enum AnyAqm(context: AqmContext) or Box<dyn Aqm + Send>;
 
     "none" None = none::{NoAqm, NoAqmConfig};
     "codel" CoDel = codel::{CoDel in Box, CoDelConfig};
@@ -138,6 +179,10 @@ impl AnyAqm {
 }
 
 impl Aqm for AnyAqm {
+    fn needs(&self) -> Needs {
+        each!(self, aqm => aqm.needs())
+    }
+
     fn marks(&self) -> bool {
         each!(self, aqm => aqm.marks())
     }
@@ -235,6 +280,9 @@ mod tests {
     }
 
     impl Aqm for Told {
+        fn needs(&self) -> Needs {
+            Needs { oldest: true, ..Needs::default() }
+        }
         fn marks(&self) -> bool {
             true
         }
@@ -278,6 +326,7 @@ mod tests {
     fn an_aqm_that_says_nothing_more_drops_at_the_head_and_wants_no_timeout() {
         let (mut aqm, now, packet) = (Least, Instant::ZERO, Packet::default());
         assert_eq!((aqm.marks(), aqm.next_timeout()), (false, None));
+        assert_eq!(aqm.needs(), Needs::default());
         assert_eq!(aqm.on_enqueue(now, &VIEW, 0, &packet), (Verdict::Pass, 0));
     }
 
@@ -286,7 +335,7 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let mut aqm = AnyAqm::Custom(Box::new(Told(heard.clone())));
         let (now, packet) = (Instant::ZERO, Packet::default());
-        assert!(aqm.marks() && !aqm.is_none());
+        assert!(aqm.marks() && !aqm.is_none() && aqm.needs().oldest);
         assert_eq!(aqm.next_timeout(), Some(Instant::from_nanos(7)));
         assert_eq!(aqm.on_enqueue(now, &VIEW, 2, &packet), (Verdict::Signal, 42));
         assert_eq!(aqm.on_dequeue(now, &VIEW, 2, &packet, 42, Duration::ZERO), Verdict::Signal);
@@ -301,11 +350,13 @@ mod tests {
     fn each_kind_has_its_name_and_only_the_absent_one_need_not_be_asked() {
         let codel = AqmConfig::CoDel(CoDelConfig::default());
         assert_eq!([AqmConfig::default().name(), codel.name()], ["none", "codel"]);
-        let is_none = |config| AnyAqm::new(config, 1).expect("within bounds").is_none();
+        let is_none =
+            |config| AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds").is_none();
         assert_eq!([is_none(&AqmConfig::default()), is_none(&codel)], [true, false]);
         let never = CoDelConfig { target: Duration::ZERO, ..CoDelConfig::default() };
         assert!(AqmConfig::CoDel(never).validate().is_err() && codel.validate().is_ok());
-        let marks = |config| AnyAqm::new(config, 1).expect("within bounds").marks();
+        let marks =
+            |config| AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds").marks();
         assert_eq!([marks(&AqmConfig::default()), marks(&codel)], [false, true]);
     }
 

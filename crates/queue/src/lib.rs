@@ -47,7 +47,7 @@ pub mod limit;
 pub mod managed;
 mod pool;
 
-pub use aqm::{AnyAqm, Aqm, AqmConfig, QueueView, Scan, Verdict};
+pub use aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Needs, QueueView, Scan, Verdict};
 pub use counters::{Count, Counters};
 pub use discipline::{AnyDiscipline, Discipline, DisciplineConfig, End, Victim};
 pub use lane::{Lane, Queued, Tag};

@@ -9,10 +9,13 @@
 //! packet is committed (it departs) or aborted (it returns to the head of its lane).
 
 mod known;
+mod memory;
 mod pour;
 
 use crate::aqm::none::NoAqm;
-use crate::aqm::{AnyAqm, Aqm, AqmConfig, QueueView, Scan, Verdict, becomes_mark};
+use crate::aqm::{
+    AnyAqm, Aqm, AqmConfig, AqmContext, Needs, QueueView, Scan, Verdict, becomes_mark,
+};
 use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig};
@@ -22,10 +25,12 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use justfull_base::error::ensure;
+use justfull_base::rng::{mix, stream_key};
 use justfull_base::{
     BitRate, ConfigError, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, params,
 };
 use known::Known;
+use memory::Memory;
 
 params! {
     /// Settings of a [`ManagedQueue`].
@@ -130,7 +135,8 @@ impl ManagedQueue {
         let discipline =
             AnyDiscipline::new(&config.discipline, key).map_err(|e| e.within("discipline"))?;
         let own_aqm = config.discipline.own_aqm();
-        let aqm = AnyAqm::new(own_aqm.as_ref().unwrap_or(&config.aqm), discipline.lanes())
+        let context = AqmContext::new(discipline.lanes(), mix(key ^ stream_key(0, "aqm")));
+        let aqm = AnyAqm::new(own_aqm.as_ref().unwrap_or(&config.aqm), context)
             .map_err(|e| e.within("aqm"))?;
         Self::from_parts(layer, config.limit, discipline, aqm)
     }
@@ -160,7 +166,8 @@ impl ManagedQueue {
                 layer,
                 plain,
                 counters: Counters::default(),
-                service_rate: BitRate::default(),
+                service_rate: None,
+                memory: Memory::of(aqm.needs()),
             },
             aqm,
         })
@@ -251,6 +258,7 @@ impl ManagedQueue {
     #[inline(always)]
     pub fn commit<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
         self.account.release(packet);
+        self.account.forget(packet);
         self.account.depart(now, packet, probe);
         self.check();
     }
@@ -264,6 +272,7 @@ impl ManagedQueue {
         probe: &mut P,
     ) {
         self.account.release(packet);
+        self.account.forget(packet);
         drop_one(self.account.layer, &mut self.account.counters, now, packet, reason, probe);
         self.check();
     }
@@ -395,13 +404,17 @@ impl ManagedQueue {
         &self.aqm
     }
 
-    /// Sets the rate at which the layer below serves this queue, as its AQM sees it; none or 0 when
-    /// unknown.
+    /// What its AQM needs.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        self.aqm.needs()
+    }
+
+    /// Sets the rate at which the layer below serves this queue, as its AQM sees it from now on;
+    /// none when unknown.
+    #[inline]
     pub const fn set_service_rate(&mut self, rate: Option<BitRate>) {
-        self.account.service_rate = match rate {
-            Some(rate) => rate,
-            None => BitRate(0),
-        };
+        self.account.service_rate = rate;
     }
 
     /// When [`Self::on_timeout`] wants to be called next; none for never. Calls may be early or
@@ -412,10 +425,32 @@ impl ManagedQueue {
         self.aqm.next_timeout()
     }
 
+    /// The next timeout if it is before the one that this returned last and that has not come, for
+    /// a driver that keeps a list of timeouts. To be asked after each arrival and each timeout.
+    #[must_use]
+    pub fn arm_timeout(&mut self) -> Option<Instant> {
+        let memory = self.account.memory.as_deref_mut()?;
+        let next = self.aqm.next_timeout().filter(|next| *next < memory.armed)?;
+        memory.armed = next;
+        Some(next)
+    }
+
+    /// Takes the timeout `at` that [`Self::arm_timeout`] returned; false when an earlier one has
+    /// taken its place.
+    #[must_use]
+    pub fn take_timeout(&mut self, at: Instant) -> bool {
+        let Some(memory) = self.account.memory.as_deref_mut() else { return false };
+        let is_last = memory.armed == at;
+        if is_last {
+            memory.armed = Instant::NEVER;
+        }
+        is_last
+    }
+
     /// Runs the AQM's timeout over the waiting packets. It does not see reserved ones.
     pub fn on_timeout<P: Probe>(&mut self, now: Instant, probe: &mut P) {
         let Self { discipline, aqm, account } = self;
-        let view = account.view(discipline.first(), None);
+        let view = account.view(None);
         let before = account.waiting_packets;
         let mut scan = Scanner { now, marks: aqm.marks(), discipline, account, probe };
         aqm.on_timeout(now, &view, &mut scan);
@@ -474,8 +509,10 @@ struct Account {
     /// The queue is first in, first out, without an AQM.
     plain: bool,
     counters: Counters,
-    /// 0 when nobody knows it.
-    service_rate: BitRate,
+    /// None when nobody knows it.
+    service_rate: Option<BitRate>,
+    /// None for an AQM that asks for nothing, and so in a plain queue.
+    memory: Option<Box<Memory>>,
 }
 
 impl Account {
@@ -489,17 +526,17 @@ impl Account {
         self.waiting_bytes + self.reserved_bytes
     }
 
-    /// What the AQM sees. `first` is the packet to be served next; `lane_bytes` is what waits in
-    /// the lane in question, unless that lane is the whole queue.
+    /// What the AQM sees. `lane_bytes` is what waits in the lane in question, unless that lane is
+    /// the whole queue.
     #[inline(always)]
-    fn view(&self, first: Option<&Queued>, lane_bytes: Option<u64>) -> QueueView {
+    fn view(&self, lane_bytes: Option<u64>) -> QueueView {
         QueueView {
             backlog_packets: self.backlog_packets(),
             backlog_bytes: self.backlog_bytes(),
             lane_bytes: lane_bytes.unwrap_or(self.backlog_bytes()),
             limit: self.limit,
-            oldest: first.map(|queued| queued.packet.enqueued),
-            service_rate: Some(self.service_rate).filter(|rate| rate.0 > 0),
+            oldest: self.memory.as_ref().and_then(|memory| memory.oldest()),
+            service_rate: self.service_rate,
             new_flow: false,
         }
     }
@@ -521,6 +558,16 @@ impl Account {
     fn keep_reserved(&mut self, packet: &Packet) {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
+    }
+
+    /// `packet` has left the queue.
+    #[inline(always)]
+    fn forget(&mut self, packet: &Packet) {
+        if !self.plain
+            && let Some(memory) = &mut self.memory
+        {
+            memory.leave(packet);
+        }
     }
 
     /// `packet`, no longer counted as backlog, has left downwards.
@@ -579,14 +626,16 @@ impl<P: Probe> Scan for Scanner<'_, P> {
         discipline.retain(&mut |lane, queued| {
             let tag = queued.tag().unwrap_or_default();
             let packet = &mut queued.packet;
-            if decide(lane, packet, tag) == Verdict::Pass {
+            let verdict = decide(lane, packet, tag);
+            if verdict == Verdict::Pass {
                 return true;
             }
-            if becomes_mark(*marks, packet) {
+            if verdict == Verdict::Signal && becomes_mark(*marks, packet) {
                 mark_one(layer, &mut account.counters, *now, packet, *probe);
                 return true;
             }
             account.forget_waiting(packet);
+            account.forget(packet);
             drop_one(layer, &mut account.counters, *now, packet, DropReason::AqmTimeout, *probe);
             false
         });

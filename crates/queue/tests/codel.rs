@@ -272,8 +272,9 @@ fn the_released_program_drops_from_a_queue_of_two_packets_and_may_empty_it() {
 #[test]
 fn a_signal_state_belongs_to_its_lane() {
     use justfull_queue::aqm::codel::CoDel;
-    use justfull_queue::{Aqm, QueueView, Verdict};
-    let mut codel = CoDel::new(&CoDelConfig::default(), 2).expect("within bounds");
+    use justfull_queue::{Aqm, AqmContext, QueueView, Verdict};
+    let mut codel =
+        CoDel::new(&CoDelConfig::default(), AqmContext::new(2, 0)).expect("within bounds");
     let view = QueueView {
         backlog_packets: 50,
         backlog_bytes: 75_000,

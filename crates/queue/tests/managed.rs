@@ -6,8 +6,8 @@ use justfull_base::{
 use justfull_queue::aqm::{codel, none};
 use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
-    AnyAqm, AnyDiscipline, Aqm, AqmConfig, Count, DisciplineConfig, Lane, Limit, ManagedQueue,
-    Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
+    AnyAqm, AnyDiscipline, Aqm, AqmConfig, AqmContext, Count, DisciplineConfig, Lane, Limit,
+    ManagedQueue, Needs, Pass, QueueConfig, QueueView, Scan, Tag, Verdict,
 };
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -253,7 +253,7 @@ proptest! {
     ) {
         for config in aqms() {
             let AqmConfig::CoDel(config) = config else { continue };
-            let mut original = codel::CoDel::new(&config, 1).expect("within bounds");
+            let mut original = codel::CoDel::new(&config, AqmContext::new(1, 0)).expect("within bounds");
             let mut copy = original.clone();
             let mut now = Instant::ZERO;
             for (n, &(wait, sojourn, bytes, capable)) in asks.iter().enumerate() {
@@ -411,6 +411,10 @@ impl Recorder {
 }
 
 impl Aqm for Recorder {
+    fn needs(&self) -> Needs {
+        Needs { new_flows: true, oldest: true, ..Needs::default() }
+    }
+
     fn marks(&self) -> bool {
         self.marks
     }
@@ -459,14 +463,14 @@ fn an_aqm_is_told_of_arrivals_departures_overflows_and_emptiness_with_what_it_no
     let mut queue = fifo_with(Limit::Packets(2), Recorder::default());
     queue.set_service_rate(Some(BitRate(5000)));
     let mut ledger = Ledger::default();
-    for (id, size) in [(0, 500), (1, 501), (2, 1001), (3, 500)] {
-        queue.enqueue(at(0), packet(id, size), &mut ledger);
+    for (id, size, flow_hash) in [(0, 500, 1), (1, 501, 2), (2, 1001, 2), (3, 500, 1)] {
+        queue.enqueue(at(0), Packet { flow_hash, ..packet(id, size) }, &mut ledger);
     }
     assert_eq!(queue.dequeue(at(7), &mut ledger).map(|p| p.id), Some(0));
     assert_eq!(queue.dequeue(at(8), &mut ledger), None);
     let expected = [
         "enqueue 0 at 0 new true",
-        "enqueue 1 at 1 new false",
+        "enqueue 1 at 1 new true",
         "enqueue 3 at 2 new false",
         "overflow 0 at 2",
         "dequeue 0 tag 100 behind 1001 after 7ms at 5000",
@@ -508,6 +512,91 @@ fn an_arrival_that_is_refused_is_not_marked() {
     queue.enqueue(at(0), packet(0, 1000), &mut ledger);
     assert!(!queue.enqueue(at(0), Packet { ecn: Ecn::Ect0, ..packet(1, 501) }, &mut ledger));
     assert_eq!((ledger.marked.len(), ledger.dropped), (0, vec![(1, DropReason::Overflow)]));
+}
+
+/// Notes the age in ms of the oldest packet in the queue.
+#[derive(Debug)]
+struct Ages(bool);
+
+impl Aqm for Ages {
+    fn needs(&self) -> Needs {
+        Needs { oldest: self.0, ..Needs::default() }
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        view: &QueueView,
+        _lane: Lane,
+        _packet: &Packet,
+    ) -> (Verdict, Tag) {
+        let age = view.oldest.map(|oldest| now.since(oldest).as_nanos() / 1_000_000);
+        CALLS.with_borrow_mut(|calls| calls.push(format!("{age:?}")));
+        (Verdict::Pass, 0)
+    }
+
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _view: &QueueView,
+        _lane: Lane,
+        _packet: &Packet,
+        _tag: Tag,
+        _sojourn: Duration,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+}
+
+#[test]
+fn the_oldest_packet_is_waiting_or_reserved_and_known_to_an_aqm_that_asks() {
+    for asks in [true, false] {
+        let mut queue = fifo_with(Limit::Packets(3), Ages(asks));
+        let mut held = Vec::new();
+        for (id, takes) in [(0, true), (1, true), (2, false), (3, false)] {
+            queue.enqueue(at(id), packet(id, 100), &mut Silent);
+            held.extend(takes.then(|| queue.reserve(at(id), &mut Silent)).flatten());
+        }
+        // The second reserved packet leaves before the first, as an acknowledgement may have it.
+        for id in [1, 0] {
+            queue.commit(at(10), &held[id], &mut Silent);
+            queue.enqueue(at(10), packet(4, 100), &mut Silent);
+        }
+        let told: Vec<String> = CALLS.with_borrow_mut(std::mem::take);
+        let ages = [None, Some(1), Some(2), Some(3), Some(10), Some(8)];
+        assert_eq!(told, ages.map(|age: Option<u32>| format!("{:?}", age.filter(|_| asks))));
+    }
+}
+
+#[test]
+fn a_driver_is_told_of_a_timeout_once_unless_an_earlier_one_comes_before_it() {
+    #[derive(Debug)]
+    struct Alarm;
+    impl Aqm for Alarm {
+        fn needs(&self) -> Needs {
+            Needs { timeouts: true, ..Needs::default() }
+        }
+        fn on_dequeue(
+            &mut self,
+            _now: Instant,
+            _view: &QueueView,
+            _lane: Lane,
+            _packet: &Packet,
+            _tag: Tag,
+            _sojourn: Duration,
+        ) -> Verdict {
+            Verdict::Pass
+        }
+        fn next_timeout(&self) -> Option<Instant> {
+            Some(at(30))
+        }
+    }
+    let mut queue = fifo_with(Limit::Unlimited, Alarm);
+    assert_eq!((queue.arm_timeout(), queue.arm_timeout()), (Some(at(30)), None));
+    assert_eq!((queue.take_timeout(at(50)), queue.take_timeout(at(30))), (false, true));
+    assert_eq!((queue.take_timeout(at(30)), queue.arm_timeout()), (false, Some(at(30))));
+    let mut silent = fifo_with(Limit::Unlimited, Sweeper { next: at(10), marks: true });
+    assert_eq!((silent.arm_timeout(), silent.take_timeout(at(10))), (None, false));
 }
 
 /// Every 10 ms, signals on all packets that have waited 25 ms or more.

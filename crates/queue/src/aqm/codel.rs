@@ -33,7 +33,7 @@
 //! queue that runs empty     without a drop does not restart the interval.
 //! The program never marks.
 
-use super::{Aqm, QueueView, Tag, Verdict, becomes_mark};
+use super::{Aqm, AqmContext, QueueView, Tag, Verdict, becomes_mark};
 use crate::lane::Lane;
 use alloc::vec::Vec;
 use justfull_base::doc::MethodDoc;
@@ -224,18 +224,18 @@ pub struct CoDel {
 }
 
 impl CoDel {
-    /// CoDel with the settings of `config` for a queue of `lanes` lanes, at least 1.
+    /// CoDel with the settings of `config` for the queue of `context`.
     ///
     /// # Errors
     /// Names the setting that is out of its bounds.
-    pub fn new(config: &CoDelConfig, lanes: u32) -> Result<Self, ConfigError> {
+    pub fn new(config: &CoDelConfig, context: AqmContext) -> Result<Self, ConfigError> {
         config.validate()?;
         Ok(Self {
             config: *config,
             stats: Stats::default(),
             lane_0: LaneState::default(),
             others: Vec::new(),
-            number_of_others: lanes.saturating_sub(1),
+            number_of_others: context.lanes.saturating_sub(1),
         })
     }
 
@@ -358,7 +358,7 @@ mod tests {
     fn codel(variant: Variant) -> CoDel {
         let config =
             CoDelConfig { ecn: variant == Variant::Rfc8289, variant, ..CoDelConfig::default() };
-        CoDel::new(&config, 1).expect("within bounds")
+        CoDel::new(&config, AqmContext::new(1, 0)).expect("within bounds")
     }
 
     /// The verdict on a packet that leaves lane 0 at `ms` after `waited` ms, with 50 packets behind

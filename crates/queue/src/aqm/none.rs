@@ -6,7 +6,7 @@
 //! Controls nothing. It is the default because every comparison starts from it. Known weakness: a
 //! buffer too large for the rate stays full (bufferbloat). Deviations: none.
 
-use super::{Aqm, QueueView, Tag, Verdict};
+use super::{Aqm, AqmContext, QueueView, Tag, Verdict};
 use crate::lane::Lane;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{ConfigError, Duration, Instant, Packet, params};
@@ -37,7 +37,7 @@ impl NoAqm {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: &NoAqmConfig, _: u32) -> Result<Self, ConfigError> {
+    pub fn new(_: &NoAqmConfig, _: AqmContext) -> Result<Self, ConfigError> {
         Ok(Self)
     }
 }

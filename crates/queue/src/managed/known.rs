@@ -3,11 +3,27 @@
 //! [`ManagedQueue`](super::ManagedQueue) dispatches once per operation, and each pair gets its own
 //! code: without an AQM no view is built, and with a single lane none is looked up.
 
+use super::memory::Memory;
 use super::{Account, drop_one, mark_one};
-use crate::aqm::{Aqm, QueueView, Verdict, becomes_mark};
+use crate::aqm::none::NoAqm;
+use crate::aqm::{AnyAqm, Aqm, QueueView, Verdict, becomes_mark};
 use crate::discipline::{Discipline, End};
 use crate::lane::{Lane, Queued, Tag};
 use justfull_base::{DropReason, Event, Instant, Packet, Probe};
+
+/// Whether an AQM of this type may need anything of its queue: decided when the code is compiled.
+pub(super) trait MayNeed {
+    /// False for one that never does.
+    const ANYTHING: bool;
+}
+
+impl MayNeed for NoAqm {
+    const ANYTHING: bool = false;
+}
+
+impl MayNeed for AnyAqm {
+    const ANYTHING: bool = true;
+}
 
 /// A queue, borrowed part by part.
 pub(super) struct Known<'a, D: ?Sized, A> {
@@ -17,7 +33,7 @@ pub(super) struct Known<'a, D: ?Sized, A> {
 }
 
 /// Arrivals.
-impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
+impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     /// See [`ManagedQueue::enqueue`](super::ManagedQueue::enqueue). Stamps `packet` with `now`. The
     /// packet is not moved until it is copied to its place.
     #[inline(always)]
@@ -29,6 +45,9 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     ) -> bool {
         let Some((lane, tag)) = self.admit(now, packet, probe) else { return false };
         self.account.keep_waiting(packet);
+        if let Some(memory) = self.memory() {
+            memory.enter(packet);
+        }
         self.discipline.push_back(lane, Queued::new(*packet, tag));
         true
     }
@@ -62,10 +81,11 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
             self.forget_lanes(now);
         }
         let lane = self.discipline.lane_of(packet);
-        let view = QueueView { new_flow: self.discipline.head(lane).is_none(), ..self.view(lane) };
+        let new_flow = self.memory().is_some_and(|memory| memory.is_new(packet));
+        let view = QueueView { new_flow, ..self.view(lane) };
         let (verdict, tag) = self.aqm.on_enqueue(now, &view, lane, packet);
         let mark = verdict == Verdict::Signal && becomes_mark(self.aqm.marks(), packet);
-        if verdict == Verdict::Signal && !mark {
+        if verdict != Verdict::Pass && !mark {
             self.refuse(now, lane, *packet, DropReason::AqmEnqueue, probe);
             return None;
         }
@@ -116,6 +136,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
                 };
                 let Some(queued) = queued else { return false };
                 self.account.forget_waiting(&queued.packet);
+                self.forget(&queued.packet);
                 self.drop_one(now, &queued.packet, DropReason::OverflowVictim, probe);
                 self.tell_overflow(now, victim.lane);
             }
@@ -143,7 +164,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 }
 
 /// Departures.
-impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
+impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     /// See [`ManagedQueue::reserve_into`](super::ManagedQueue::reserve_into).
     #[inline(always)]
     pub(super) fn reserve_into<P: Probe>(
@@ -169,6 +190,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
     ) -> bool {
         let taken = self.take_into(now, place, probe);
         if taken {
+            self.forget(place);
             self.account.depart(now, place, probe);
         }
         taken
@@ -210,6 +232,7 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
                 mark_one(self.account.layer, &mut self.account.counters, now, place, probe);
             }
             if !delivered {
+                self.forget(place);
                 self.drop_one(now, place, DropReason::AqmDequeue, probe);
             }
             self.tell_if_empty(now, lane);
@@ -222,10 +245,25 @@ impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
 }
 
 /// What the AQM is told about lanes.
-impl<D: Discipline + ?Sized, A: Aqm> Known<'_, D, A> {
+impl<D: Discipline + ?Sized, A: Aqm + MayNeed> Known<'_, D, A> {
     #[inline(always)]
     fn view(&self, lane: Lane) -> QueueView {
-        self.account.view(self.discipline.first(), self.discipline.lane_bytes(lane))
+        let view = self.account.view(self.discipline.lane_bytes(lane));
+        if A::ANYTHING { view } else { QueueView { oldest: None, ..view } }
+    }
+
+    /// What is kept for the AQM, if anything.
+    #[inline(always)]
+    fn memory(&mut self) -> Option<&mut Memory> {
+        if A::ANYTHING { self.account.memory.as_deref_mut() } else { None }
+    }
+
+    /// `packet` has left the queue.
+    #[inline(always)]
+    fn forget(&mut self, packet: &Packet) {
+        if let Some(memory) = self.memory() {
+            memory.leave(packet);
+        }
     }
 
     fn tell_overflow(&mut self, now: Instant, lane: Lane) {

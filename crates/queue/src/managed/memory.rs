@@ -1,0 +1,168 @@
+//! What a queue keeps for an AQM that asks for it ([`Needs`]).
+
+use crate::aqm::Needs;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use justfull_base::{Instant, Packet};
+
+/// Kept per queue, behind a pointer: a queue whose AQM asks for nothing has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// When each packet of the queue was enqueued, waiting and reserved ones, in order of time.
+    ages: Option<VecDeque<Instant>>,
+    flows: Option<Box<Flows>>,
+    /// The timeout that was last given to the driver and has not come yet.
+    pub(super) armed: Instant,
+}
+
+impl Memory {
+    /// What `needs` ask for; none if that is nothing.
+    pub(super) fn of(needs: Needs) -> Option<Box<Self>> {
+        let keeps = needs.oldest || needs.new_flows || needs.timeouts;
+        keeps.then(|| {
+            Box::new(Self {
+                ages: needs.oldest.then(VecDeque::new),
+                flows: needs.new_flows.then(Flows::boxed),
+                armed: Instant::NEVER,
+            })
+        })
+    }
+
+    /// When the packet that has been in the queue longest was enqueued.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        self.ages.as_ref()?.front().copied()
+    }
+
+    /// `packet` belongs to no flow that is known.
+    pub(super) fn is_new(&self, packet: &Packet) -> bool {
+        self.flows.as_ref().is_some_and(|flows| !flows.knows(packet.flow_hash))
+    }
+
+    /// `packet` enters the queue; none entered later.
+    pub(super) fn enter(&mut self, packet: &Packet) {
+        if let Some(ages) = &mut self.ages {
+            debug_assert!(ages.back().is_none_or(|last| *last <= packet.enqueued));
+            ages.push_back(packet.enqueued);
+        }
+        if let Some(flows) = &mut self.flows {
+            flows.note(packet.flow_hash);
+        }
+    }
+
+    /// `packet` has left the queue, downwards or dropped.
+    pub(super) fn leave(&mut self, packet: &Packet) {
+        let Some(ages) = &mut self.ages else { return };
+        if ages.front() == Some(&packet.enqueued) {
+            ages.pop_front();
+            return;
+        }
+        let found = ages.binary_search(&packet.enqueued);
+        debug_assert!(found.is_ok(), "packet {} is not in the queue", packet.id);
+        if let Ok(at) = found {
+            ages.remove(at);
+        }
+    }
+}
+
+/// Sets of the table of flows.
+const SETS: usize = 256;
+
+/// Flows in a set.
+const WAYS: usize = 4;
+
+/// The flows seen last: 256 sets of 4 hashes of 5-tuples, 4 KiB. In a set the one that was seen
+/// last comes first and the last one makes room.
+///
+/// A flow that is forgotten counts as new once more: that takes packets of four others of its set
+/// since its last one. Among n active flows with random hashes a flow shares its set with four or
+/// more with the chance P(Poisson((n - 1) / 256) >= 4): 0.01 % of 64 flows, 1.9 % of 256. A flow
+/// whose 32-bit hash equals that of a known one (n / 2^32) is never new.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Flows {
+    sets: [[u32; WAYS]; SETS],
+}
+
+impl Flows {
+    fn boxed() -> Box<Self> {
+        Box::new(Self { sets: [[0; WAYS]; SETS] })
+    }
+
+    /// The set of `hash`, and its mark there: 0 says that a place is free.
+    const fn place(hash: u32) -> (usize, u32) {
+        (hash as usize % SETS, if hash == 0 { 1 << 31 } else { hash })
+    }
+
+    fn knows(&self, hash: u32) -> bool {
+        let (set, mark) = Self::place(hash);
+        self.sets[set].contains(&mark)
+    }
+
+    fn note(&mut self, hash: u32) {
+        let (set, mark) = Self::place(hash);
+        let set = &mut self.sets[set];
+        let at = set.iter().position(|known| *known == mark).unwrap_or(WAYS - 1);
+        set.copy_within(..at, 1);
+        set[0] = mark;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_base::rng::Rng;
+
+    #[test]
+    fn the_table_has_the_stated_size_and_the_flow_seen_longest_ago_makes_room() {
+        assert_eq!(size_of::<Flows>(), 4096);
+        let mut flows = Flows::boxed();
+        let of_one_set = |n: u32| 7 + n * SETS as u32;
+        (0..4).for_each(|n| flows.note(of_one_set(n)));
+        flows.note(of_one_set(0));
+        flows.note(of_one_set(4));
+        let known = [0, 1, 2, 3, 4].map(|n| flows.knows(of_one_set(n)));
+        assert_eq!(known, [true, false, true, true, true]);
+        assert!(!flows.knows(0), "a free place is no flow");
+        flows.note(0);
+        assert!(flows.knows(0) && !flows.knows(SETS as u32));
+    }
+
+    #[test]
+    fn as_few_active_flows_are_told_as_new_again_as_stated() {
+        let mut rng = Rng::stream(1, "flows");
+        for (active, most) in [(64, 0.001), (256, 0.03)] {
+            let (mut again, mut packets) = (0, 0);
+            for _ in 0..20 {
+                let hashes: std::vec::Vec<u32> =
+                    (0..active).map(|_| rng.next_u64() as u32).collect();
+                let mut flows = Flows::boxed();
+                hashes.iter().for_each(|hash| flows.note(*hash));
+                for _ in 0..20 * active {
+                    let hash = hashes[rng.below(active) as usize];
+                    again += u64::from(!flows.knows(hash));
+                    flows.note(hash);
+                    packets += 1;
+                }
+            }
+            let share = again as f64 / packets as f64;
+            assert!(share <= most, "{share} of the packets of {active} flows");
+        }
+    }
+
+    #[test]
+    fn the_oldest_is_known_whichever_packets_leave() {
+        let needs = Needs { oldest: true, ..Needs::default() };
+        let mut memory = Memory::of(needs).expect("it asks for something");
+        let packet = |ms: u64| Packet {
+            enqueued: Instant::ZERO + justfull_base::Duration::from_millis(ms),
+            ..Packet::default()
+        };
+        [1, 2, 2, 3, 5].iter().for_each(|ms| memory.enter(&packet(*ms)));
+        for (left, oldest) in [(3, 1), (1, 2), (2, 2), (2, 5)] {
+            memory.leave(&packet(left));
+            assert_eq!(memory.oldest(), Some(packet(oldest).enqueued), "after {left}");
+        }
+        memory.leave(&packet(5));
+        assert_eq!((memory.oldest(), memory.is_new(&packet(9))), (None, false));
+        assert_eq!(Memory::of(Needs::default()), None);
+    }
+}
