@@ -169,6 +169,27 @@ kinds! {
     "codel" CoDel = codel::{CoDel in Box, CoDelConfig};
 }
 
+impl AqmConfig {
+    /// It must be told the rate at which its queue is served.
+    #[must_use]
+    pub const fn needs_rate(&self) -> bool {
+        false
+    }
+
+    /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
+    /// sense.
+    #[must_use]
+    pub const fn needs_room(&self) -> bool {
+        !matches!(self, Self::None(_) | Self::CoDel(_))
+    }
+
+    /// Its queue must be called at instants that it names.
+    #[must_use]
+    pub const fn has_timeouts(&self) -> bool {
+        false
+    }
+}
+
 impl AnyAqm {
     /// True without an AQM: no calls are needed.
     #[inline]

@@ -10,19 +10,21 @@
 mod exit;
 mod in_flight;
 mod link;
+mod rate;
 mod source;
 
 pub use exit::Egress;
 pub(crate) use exit::{Exit, Upward};
 pub(crate) use in_flight::InFlight;
 pub(crate) use link::Link;
+pub(crate) use rate::{SentSoFar, ServiceRate, SlotWeight};
 
 use crate::config::RlcConfig;
 use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, LimiterContext, RlcView};
 use crate::pdu::TbContent;
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
-use justfull_base::{ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
+use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
 use justfull_queue::ManagedQueue;
 use source::Source;
 
@@ -111,6 +113,23 @@ impl Bearer {
 
     pub(crate) fn queue(&self) -> &ManagedQueue {
         &self.queue
+    }
+
+    pub(crate) fn queue_mut(&mut self) -> &mut ManagedQueue {
+        &mut self.queue
+    }
+
+    /// The MAC serves the bearer at `rate` from now on, as its AQM sees it.
+    pub(crate) const fn set_service_rate(&mut self, rate: BitRate) {
+        self.queue.set_service_rate(Some(rate));
+    }
+
+    /// What has been sent of its SDUs, and whether more waits to be sent.
+    pub(crate) fn sent_so_far(&self) -> SentSoFar {
+        SentSoFar {
+            bytes: self.queue.counters().departed.bytes + u64::from(self.sent),
+            more: self.sending || self.queue.waiting_packets() > 0,
+        }
     }
 
     /// What the queue holds: SDUs, and bytes still to be sent.

@@ -1,5 +1,7 @@
 //! Settings of the chain, in the form of scenario files.
 
+mod aqms;
+
 use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
@@ -325,6 +327,7 @@ impl StackConfig {
             "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
         )?;
         self.validate_blocks()?;
+        self.validate_aqms()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
         let clairvoyant = matches!(self.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(self.sdap.pacer, PacerConfig::Clairvoyant(_));

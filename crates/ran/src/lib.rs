@@ -78,6 +78,7 @@ pub mod rlc;
 pub mod scheduler;
 mod sdap;
 pub mod stack;
+mod timeouts;
 pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};

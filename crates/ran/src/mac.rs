@@ -39,6 +39,17 @@ pub(crate) trait SlotService {
     /// `bearer` had nothing to send until now.
     fn join(&mut self, bearer: BearerId);
 
+    /// An AQM's timeout has dropped the last packets of `bearer`: it has nothing to send any more.
+    fn leave(&mut self, bearer: BearerId, cell: &mut Cell);
+
+    /// True when it tells its bearers' rates itself ([`Bearer::set_service_rate`]); otherwise the
+    /// stack measures them where an AQM asks.
+    ///
+    /// [`Bearer::set_service_rate`]: crate::bearer::Bearer::set_service_rate
+    fn tells_rates(&self) -> bool {
+        false
+    }
+
     /// How many share a slot: bearers, or UEs, with something to send.
     fn sharers(&self) -> usize;
 
@@ -123,6 +134,12 @@ impl SlotService for AnyService {
     #[inline]
     fn join(&mut self, bearer: BearerId) {
         each!(self, service => service.join(bearer));
+    }
+    fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
+        each!(self, service => service.leave(bearer, cell));
+    }
+    fn tells_rates(&self) -> bool {
+        each!(self, service => service.tells_rates())
     }
     fn sharers(&self) -> usize {
         each!(self, service => service.sharers())

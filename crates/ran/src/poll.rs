@@ -1,5 +1,6 @@
 //! The next tick of a layer; skips ticks with nothing to do.
 
+use crate::timeouts::{QueueId, Timeouts};
 use justfull_base::{Instant, Ticker};
 
 /// A layer's poll: armed while there is something to do, otherwise silent.
@@ -63,7 +64,7 @@ impl Poll {
     }
 }
 
-/// The polls of UPF, SDAP and MAC.
+/// The polls of UPF, SDAP and MAC, and the timeouts of AQMs.
 #[derive(Clone, Debug)]
 pub(crate) struct Clocks {
     pub(crate) upf: Poll,
@@ -72,6 +73,8 @@ pub(crate) struct Clocks {
     /// Order at one instant: arrival, UPF, SDAP, MAC; otherwise the reverse, so that a layer's
     /// poll misses what arrives at the same instant.
     pub(crate) top_down: bool,
+    /// Timeouts of AQMs.
+    timeouts: Timeouts,
     /// The first instant at which one of them is due.
     next: Instant,
     /// The two slots served last, the earlier first.
@@ -79,12 +82,17 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// Only the clock of the slots is running.
-    pub(crate) fn new([upf, sdap, mac]: [Option<Ticker>; 3], top_down: bool) -> Self {
+    /// Only the clock of the slots is running; with `timeouts`, AQMs may have timeouts.
+    pub(crate) fn new(
+        [upf, sdap, mac]: [Option<Ticker>; 3],
+        top_down: bool,
+        timeouts: bool,
+    ) -> Self {
         let [upf, sdap, mut mac] = [Poll::new(upf), Poll::new(sdap), Poll::new(mac)];
         mac.arm(Instant::ZERO, false);
         let next = mac.due();
-        Self { upf, sdap, mac, top_down, next, slots: [Instant::NEVER; 2] }
+        let timeouts = Timeouts::new(timeouts);
+        Self { upf, sdap, mac, top_down, timeouts, next, slots: [Instant::NEVER; 2] }
     }
 
     /// The UPF has something to do from `now` on, or strictly after.
@@ -127,6 +135,31 @@ impl Clocks {
         Some((k, now))
     }
 
+    /// AQMs may have timeouts.
+    #[inline]
+    pub(crate) const fn have_timeouts(&self) -> bool {
+        self.timeouts.are_on()
+    }
+
+    /// When the first timeout is due; never when there is none.
+    #[inline]
+    pub(crate) const fn timeout_due(&self) -> Instant {
+        self.timeouts.due()
+    }
+
+    /// The AQM of `queue` wants to be called at `at`.
+    pub(crate) fn arm_timeout(&mut self, at: Instant, queue: QueueId) {
+        self.timeouts.push(at, queue);
+        self.next = self.next.min(at);
+    }
+
+    /// Takes the first timeout that is due by `now`.
+    pub(crate) fn take_timeout(&mut self, now: Instant) -> Option<(Instant, QueueId)> {
+        let taken = self.timeouts.pop(now);
+        self.next = self.first_due();
+        taken
+    }
+
     /// The first instant at which one of them is due: the slots never end, so there is always one.
     #[inline]
     pub(crate) fn next_wake(&self) -> Instant {
@@ -136,7 +169,8 @@ impl Clocks {
 
     #[inline]
     fn first_due(&self) -> Instant {
-        self.upf.due().min(self.sdap.due()).min(self.mac.due())
+        let polls = self.upf.due().min(self.sdap.due());
+        polls.min(self.mac.due()).min(self.timeouts.due())
     }
 
     /// The first slot after the first SDAP poll after the first UPF poll after `entered`; no policy

@@ -18,6 +18,7 @@ use crate::mac::{AnyService, Cell, SlotService, SlotUse, UeRadio};
 use crate::pacer::{Pacer, PacerContext, SdapPoll};
 use crate::poll::Clocks;
 use crate::sdap::UeSdap;
+use crate::timeouts::QueueId;
 use crate::upf::{FiveTuple, PacketDetectionRule, UeUpf, detect};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,6 +33,7 @@ mod counts;
 mod forecast;
 mod pour;
 mod reports;
+mod timeouts;
 
 pub use crate::bearer::Egress;
 pub use counts::Conserved;
@@ -167,6 +169,9 @@ impl Stack {
             upf.listed = true;
             self.upf_busy.push(flow.ue);
         }
+        if self.clocks.have_timeouts() {
+            self.arm_timeout(QueueId::Upf { ue: flow.ue, qos: qos.into() });
+        }
         // Polled: a UPF that is not is unpaced (`check_polls`), and so passed through.
         if !self.upf_busy.is_empty() {
             self.clocks.arm_upf(now, !self.clocks.top_down);
@@ -240,6 +245,10 @@ impl Stack {
             let due = self.next_wake();
             if due > now || (due == now && !inclusive) {
                 return;
+            }
+            if self.clocks.timeout_due() == due {
+                self.timeout_tick(driver);
+                continue;
             }
             // At one instant: top-down UPF, SDAP, MAC; bottom-up the reverse.
             let Clocks { upf, sdap, mac, top_down, .. } = &self.clocks;
@@ -326,6 +335,9 @@ impl Stack {
                 self.sdap_busy.push(ue_index);
             }
         }
+        if self.clocks.have_timeouts() {
+            self.arm_timeout(QueueId::Sdap { ue: ue_index, qos: qos as u32 });
+        }
         if event_driven {
             self.serve_sdap(now, ue_index, driver);
             let ues = &mut self.ues;
@@ -360,7 +372,7 @@ impl Stack {
             self.prepare_limiters(now, ue_index);
         }
         let mut sent = self.pour_sdap(now, ue_index, driver);
-        let Self { ues, cell, service, held, .. } = self;
+        let Self { ues, cell, service, clocks, held, .. } = self;
         let sdap = &mut ues[ue_index as usize].sdap;
         if sent > 0 && !sdap.is_busy() {
             return;
@@ -380,6 +392,9 @@ impl Stack {
                     queue.moved += cell.unit.of_size(size);
                     sdap.on_sent(i, size);
                     settle_entry(id, before, (radio, &mut cell.backlog, service));
+                    if clocks.have_timeouts() {
+                        timeouts::arm_bearer(id, radio, clocks);
+                    }
                 }
                 Err(refusal) => {
                     *held += u64::from(refusal == Refusal::Limited);
@@ -402,7 +417,7 @@ impl Stack {
         packet: &Packet,
         driver: &mut D,
     ) -> bool {
-        let Self { ues, cell, service, .. } = self;
+        let Self { ues, cell, service, clocks, .. } = self;
         let Few::One(queue) = &mut ues[ue_index as usize].sdap.queues else { return false };
         let radio = &mut cell.ues[ue_index as usize];
         // A sole bearer has no other number, which would be one more line of the cache to read.
@@ -417,6 +432,9 @@ impl Stack {
                 let before = bearer.view();
                 bearer.enqueue(now, *packet, driver);
                 settle_entry(id, before, (radio, &mut cell.backlog, service));
+                if clocks.have_timeouts() {
+                    timeouts::arm_bearer(id, radio, clocks);
+                }
             }
             Pass::Dropped => {}
             Pass::Held => return false,
@@ -483,6 +501,9 @@ impl Stack {
             meter.begin_slot(service.weight(slot));
         }
         let slot_use = service.serve(slot, cell, &mut exit);
+        if !cell.rated.is_empty() {
+            cell.tell_rates();
+        }
         if cell.meter.is_some() {
             cell.count_slot(slot, slot_use, matches!(service, AnyService::Rb(_)));
         }

@@ -1,7 +1,7 @@
 //! What every service of a slot works on: the radio side of a cell's UEs.
 
 use super::{Meter, SlotUse};
-use crate::bearer::{Bearer, BearerId, Offer, Slot};
+use crate::bearer::{Bearer, BearerId, Offer, ServiceRate, Slot, SlotWeight};
 use crate::channel::{CapacityUnit, Channel};
 use crate::few::Few;
 use crate::limiter::RlcView;
@@ -49,6 +49,11 @@ pub(crate) struct Cell {
     pub(crate) wants_reports: bool,
     /// What the slot that is served has offered.
     pub(crate) offers: Vec<(BearerId, Offer)>,
+    /// Bearers whose AQM wants to know the rate at which they are served, where the MAC does not
+    /// tell it itself.
+    pub(crate) rated: Vec<(BearerId, ServiceRate)>,
+    /// Weight of a slot in these rates.
+    pub(crate) slot_weight: SlotWeight,
     /// What is counted for reports; none where nobody asks for them.
     pub(crate) meter: Option<Box<Meter>>,
 }
@@ -109,6 +114,17 @@ impl Cell {
         let Self { ues, offers, unit, .. } = self;
         for (id, offer) in offers.drain(..) {
             ues[id.ue as usize].bearers[id.drb as usize].report(slot, *unit, offer);
+        }
+    }
+
+    /// After a slot: tells the AQMs that want it at which rate their bearers are served.
+    pub(crate) fn tell_rates(&mut self) {
+        let Self { ues, rated, slot_weight, .. } = self;
+        for (id, rate) in rated {
+            let bearer = ues[id.ue as usize].bearers.at(id.drb.into());
+            if let Some(told) = rate.after_slot(bearer.sent_so_far(), *slot_weight) {
+                bearer.set_service_rate(told);
+            }
         }
     }
 

@@ -33,6 +33,10 @@ impl SlotService for Packets {
         self.turns.join(bearer);
     }
 
+    fn leave(&mut self, bearer: BearerId, _cell: &mut Cell) {
+        self.turns.leave(bearer);
+    }
+
     fn sharers(&self) -> usize {
         self.turns.len()
     }

@@ -225,6 +225,14 @@ impl SlotService for Rb {
         self.air.list(bearer.ue);
     }
 
+    fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
+        let Air { active, listed, .. } = &mut self.air;
+        if !cell.ues[bearer.ue as usize].wants_to_send() {
+            listed[bearer.ue as usize] = false;
+            active.retain(|ue| *ue != bearer.ue);
+        }
+    }
+
     fn sharers(&self) -> usize {
         self.air.active.len()
     }

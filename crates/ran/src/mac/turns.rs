@@ -21,6 +21,11 @@ impl Turns {
         self.ring.push_back(bearer);
     }
 
+    /// `bearer` has nothing to send any more, though it had no turn.
+    pub(super) fn leave(&mut self, bearer: BearerId) {
+        self.ring.retain(|other| *other != bearer);
+    }
+
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.ring.len()

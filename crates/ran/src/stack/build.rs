@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::UeConfig;
-use crate::bearer::{Bearer, Link};
+use crate::bearer::{Bearer, Link, ServiceRate, SlotWeight};
 use crate::channel::ChannelContext;
 use crate::limiter::LimiterConfig;
 use crate::mac::OwnChannel;
@@ -35,6 +35,18 @@ fn build_upfs(config: &StackConfig) -> Result<Vec<UeUpf>, ConfigError> {
     collect_exactly(config.ues.iter().enumerate().map(upf))
 }
 
+/// The clocks of the polls and slots, and a slot's length.
+fn build_clocks(config: &StackConfig) -> Result<(Clocks, Duration), ConfigError> {
+    let seed = config.seed;
+    let upf = config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
+    let sdap = config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
+    let mac = config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
+    let slot = mac.map_or(config.mac.slot.period, |ticker| ticker.period());
+    let top_down = config.tie_order == TieOrder::TopDown;
+    let timeouts = config.queues().any(|(_, queue)| queue.aqm.has_timeouts());
+    Ok((Clocks::new([upf, sdap, mac], top_down, timeouts), slot))
+}
+
 impl Stack {
     /// A cell by `config`.
     ///
@@ -43,23 +55,15 @@ impl Stack {
     pub fn new(config: &StackConfig) -> Result<Self, ConfigError> {
         config.validate()?;
         let (seed, unit) = (config.seed, config.unit());
-        let upf_poll =
-            config.upf.poll.ticker(seed, "upf.poll").map_err(|e| e.within("upf.poll"))?;
-        let sdap_poll =
-            config.sdap.poll.ticker(seed, "sdap.poll").map_err(|e| e.within("sdap.poll"))?;
-        let mac_ticker =
-            config.mac.slot.ticker(seed, "mac.slot").map_err(|e| e.within("mac.slot"))?;
-        let slot = mac_ticker.map_or(config.mac.slot.period, |t| t.period());
+        let (clocks, slot) = build_clocks(config)?;
         let context = channel_context(config, stream_key(seed, "channel"));
         let channel = Channel::new(&config.channel, &context).map_err(|e| e.within("channel"))?;
-        let upf_event_driven = upf_poll.is_none();
+        let upf_event_driven = clocks.upf.is_event_driven();
         let unpaced = matches!(config.sdap.pacer, PacerConfig::Unpaced(_));
         let context = LimiterContext { unit, slot, mtu: config.mtu };
         let clairvoyant = matches!(config.rlc.limiter, LimiterConfig::Clairvoyant(_))
             || matches!(config.sdap.pacer, PacerConfig::Clairvoyant(_));
         let service = AnyService::new(config)?;
-        let clocks =
-            Clocks::new([upf_poll, sdap_poll, mac_ticker], config.tie_order == TieOrder::TopDown);
         let reported =
             (config.mac.cqi_delay > 0 && config.mac.carrier.is_some()).then(|| channel.clone());
         let mut stack = Self {
@@ -77,6 +81,8 @@ impl Stack {
                 backlog: RlcView::default(),
                 wants_reports: false,
                 offers: Vec::new(),
+                rated: Vec::new(),
+                slot_weight: SlotWeight::of(slot),
                 meter: None,
             },
             service,
@@ -106,6 +112,7 @@ impl Stack {
             stack.cell.wants_reports |=
                 radio.bearers.iter().any(|bearer| bearer.limiter.wants_reports());
             stack.cell.ues.push(radio);
+            stack.rate_bearers(index);
             let ue = stack.build_ue(config, index, &context)?;
             stack.ues.push(ue);
         }
@@ -154,6 +161,19 @@ impl Stack {
                 Box::new(OwnChannel { channel, reported })
             }),
         })
+    }
+
+    /// The bearers of UE `index` whose AQMs want to know their rates get them from the stack where
+    /// the MAC does not tell them.
+    fn rate_bearers(&mut self, index: usize) {
+        let Self { cell, service, .. } = self;
+        if service.tells_rates() {
+            return;
+        }
+        let needs = |(_, bearer): &(u8, &Bearer)| bearer.queue().needs().service_rate;
+        let rated = (0..).zip(cell.ues[index].bearers.iter()).filter(needs);
+        let rated = rated.map(|(drb, _)| BearerId { ue: index as u32, drb });
+        cell.rated.extend(rated.map(|id| (id, ServiceRate::default())));
     }
 
     fn build_ue(
