@@ -6,7 +6,7 @@
 
 #![no_main]
 
-use justfull_base::{Duration, Instant};
+use justfull_base::{Bytes, Duration, Instant};
 use justfull_ran::rlc::codec::{self, Decoded, Format};
 use justfull_ran::rlc::mode::{AmConfig, Generation, RlcModeConfig, UmConfig};
 use justfull_ran::rlc::{Part, PduHeader, RlcRx, RlcTx, SduHandle, SduRef, SduSource, TbContent};
@@ -33,7 +33,14 @@ fn mode(choice: u8) -> RlcModeConfig {
     let am = |generation, sn_bits, li_bits| {
         RlcModeConfig::Am(AmConfig { generation, sn_bits, li_bits, ..AmConfig::default() })
     };
-    match choice % 8 {
+    match choice % 11 {
+        8..11 => RlcModeConfig::Am(AmConfig {
+            generation: Generation::Umts,
+            pdu: Bytes([4, 42, 200][usize::from(choice % 11 - 8)]),
+            window: [8, 768, 4095][usize::from(choice % 11 - 8)],
+            max_dat: 3,
+            ..AmConfig::default()
+        }),
         0 => um(nr, 6),
         1 => um(nr, 12),
         2 => um(lte, 5),
@@ -54,6 +61,10 @@ fn pieces(decoded: &Decoded, sdu: u64, content: &mut TbContent) {
             PduHeader::NrUm { si, so, .. } | PduHeader::NrAm { si, so, .. } => {
                 (u32::from(so), si.has_last())
             }
+            PduHeader::UmtsAm { open, .. } => {
+                (u32::from(len == 0) * 7, i + 1 < count || !open)
+            }
+            PduHeader::UmtsMrw { .. } => (0, true),
             PduHeader::LteUm { fi, .. } | PduHeader::LteAm { fi, .. } => {
                 (u32::from(i == 0 && fi.starts_inside) * 7, i + 1 < count || !fi.ends_inside)
             }

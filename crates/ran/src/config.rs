@@ -380,6 +380,13 @@ impl StackConfig {
             "0 with a channel whose SINR says how often a block fails",
             "channel umi: the share of block errors follows the SINR and the MCS",
         )?;
+        ensure(
+            self.rlc.mode.pdu().is_none(),
+            "rlc.mode.generation",
+            &"umts",
+            "nr or lte with mac.carrier",
+            "TS 25.322 has PDUs of one size, resource blocks carry transport blocks of many",
+        )?;
         self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
         self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
         ensure(

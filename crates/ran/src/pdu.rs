@@ -39,7 +39,7 @@ pub struct Part {
     pub sdu: SduHandle,
     /// Offset of the first in the SDU.
     pub offset: u32,
-    /// How many; at least 1.
+    /// How many; at least 1, but see [`PduHeader::UmtsAm`].
     pub len: u32,
     /// True when the last byte of the SDU is among them.
     pub last: bool,
@@ -145,6 +145,26 @@ pub enum PduHeader {
         /// None for a whole AMD PDU (RF is 0).
         segment: Option<PduSegment>,
     },
+    /// AMD PDU of UMTS, of the one size. A first part of no bytes says that its SDU ended with the
+    /// PDU before (TS 25.322 clause 9.2.2.8).
+    UmtsAm {
+        /// P: asks for a status report.
+        poll: bool,
+        /// Number of the PDU.
+        sn: u32,
+        /// No length indicator ends the last part: its SDU goes on, or the next PDU says that it
+        /// ended here.
+        open: bool,
+        /// The PDU before, whose last SDU the first part ends, has one byte of padding.
+        one_short: bool,
+    },
+    /// STATUS PDU of UMTS that orders the receiver to move its window (MRW super-field).
+    UmtsMrw {
+        /// SN_MRW: everything before it is discarded.
+        sn: u32,
+        /// N: which length indicator of PDU `sn` ends the last discarded SDU; 0 for none.
+        end: u8,
+    },
     /// STATUS PDU: index among those of the [`TbContent`].
     Status(u32),
 }
@@ -154,7 +174,7 @@ pub enum PduHeader {
 pub struct Pdu {
     /// Its header.
     pub header: PduHeader,
-    /// Bytes of the header; for a STATUS PDU, all of it.
+    /// Bytes of the header, of UMTS also the padding; for a STATUS PDU, all of it.
     pub header_bytes: u32,
     /// Its data field: a range of the [`TbContent`]'s parts.
     pub parts: Range<u32>,
@@ -168,7 +188,8 @@ pub const SO_END: u16 = u16::MAX;
 pub struct Nack {
     /// NACK_SN: SN of the SDU (NR) or of the PDU (LTE).
     pub sn: u32,
-    /// NACK range: number of consecutive SNs from `sn`, 1 to 255; 1 in LTE.
+    /// NACK range: number of consecutive SNs from `sn`, 1 to 255; 1 in LTE. UMTS has lists and
+    /// bitmaps in its place.
     pub range: u8,
     /// SOstart: first missing byte of `sn`; 0 when all of it is missing.
     pub so_start: u16,

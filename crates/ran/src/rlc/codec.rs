@@ -1,5 +1,5 @@
-//! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2 and TS
-//! 36.322 section 6.2.1.
+//! The bytes of RLC headers and STATUS PDUs, by the figures of TS 38.322 section 6.2.2, TS 36.322
+//! section 6.2.1 and TS 25.322 clause 9.2.
 //!
 //! Encoding what this crate made cannot fail. Decoding accepts any bytes: values that the standards
 //! call reserved or invalid are errors (TS 38.322 section 5.6.1, TS 36.322 section 5.5.1: such a
@@ -8,6 +8,7 @@
 mod bits;
 mod lte;
 mod nr;
+pub(super) mod umts;
 
 use super::sn::SnSpace;
 use crate::pdu::{Nack, Pdu, PduHeader, StatusPdu, TbContent};
@@ -40,6 +41,11 @@ pub enum Format {
         /// 11 or 15.
         li_bits: u8,
     },
+    /// AMD and STATUS PDUs of UMTS; SN of 12 bits.
+    UmtsAm {
+        /// Bytes of every AMD PDU.
+        pdu: u32,
+    },
 }
 
 impl Format {
@@ -51,6 +57,7 @@ impl Format {
                 SnSpace::new(sn_bits)
             }
             Self::LteAm { .. } => SnSpace::new(10),
+            Self::UmtsAm { .. } => umts::SNS,
         }
     }
 }
@@ -124,7 +131,7 @@ impl Default for Decoded {
     }
 }
 
-/// Appends the header of `pdu`, one of `content`'s, or a whole STATUS PDU.
+/// Appends the header of `pdu`, one of `content`'s, or a whole STATUS PDU. Padding is not written.
 ///
 /// # Panics
 /// When `pdu` does not have this `format`, or is a STATUS PDU that `content` does not have.
@@ -147,6 +154,16 @@ pub fn encode(format: Format, content: &TbContent, pdu: &Pdu, out: &mut Vec<u8>)
             let parts = content.parts_of(pdu);
             lte::write_am(&mut w, poll, fi, sn, segment, parts.len() > 1);
             lte::write_extension(&mut w, li_bits, parts);
+        }
+        (Format::UmtsAm { pdu: bytes }, &PduHeader::UmtsAm { poll, sn, open, one_short }) => {
+            let parts = content.parts_of(pdu);
+            umts::write_am(&mut w, bytes, (poll, sn, open, one_short), parts);
+        }
+        (Format::UmtsAm { .. }, &PduHeader::UmtsMrw { sn, end }) => {
+            umts::write_mrw(&mut w, sn, end);
+        }
+        (Format::UmtsAm { .. }, &PduHeader::Status(i)) => {
+            umts::write_status(&mut w, &content.statuses()[i as usize]);
         }
         (Format::NrAm { sn_bits }, &PduHeader::Status(i)) => {
             nr::write_status(&mut w, sn_bits, &content.statuses()[i as usize]);
@@ -173,6 +190,14 @@ pub fn decode(format: Format, bytes: &[u8], out: &mut Decoded) -> Result<(), Dec
             let (header, extended) = lte::read_um(&mut r, sn_bits)?;
             out.header = header;
             lte::read_extension(&mut r, 11, extended, &mut out.elements)?;
+        }
+        Format::UmtsAm { pdu } => {
+            if !r.is_control()? {
+                return umts::read_am(&mut r, pdu, bytes.len(), out);
+            }
+            out.header = umts::read_status(&mut r, &mut out.status)?;
+            out.header_bytes = r.consumed() as u32;
+            return Ok(());
         }
         Format::NrAm { .. } | Format::LteAm { .. } if r.is_control()? => {
             out.header = PduHeader::Status(0);
@@ -213,9 +238,12 @@ fn status_bits(format: Format) -> (u32, fn(Format, &Nack) -> u32) {
     }
 }
 
-/// Bytes of a STATUS PDU in `format`, one of acknowledged mode.
+/// Bytes of a STATUS PDU in `format`, one of acknowledged mode; of UMTS without its padding.
 #[must_use]
 pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
+    if matches!(format, Format::UmtsAm { .. }) {
+        return umts::status_bytes(&status.nacks);
+    }
     let (fixed, of_nack) = status_bits(format);
     (fixed + status.nacks.iter().map(|nack| of_nack(format, nack)).sum::<u32>()).div_ceil(8)
 }
@@ -227,6 +255,9 @@ pub fn status_bytes(format: Format, status: &StatusPdu) -> u32 {
 /// Of an SN with many gaps the first are reported. The others are not thereby acknowledged, since
 /// the SN is reported as missing.
 pub fn fit_status(format: Format, status: &mut StatusPdu, grant: u32) -> u32 {
+    if matches!(format, Format::UmtsAm { .. }) {
+        return umts::fit_status(status, grant);
+    }
     let (fixed, of_nack) = status_bits(format);
     if fixed.div_ceil(8) > grant {
         return 0;

@@ -1,22 +1,23 @@
 //! Receiving side of an RLC entity: reassembles SDUs, and gives up or reports what is missing.
 //!
 //! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2,
-//! 5.1.3.2, 5.2.3. NR delivers an SDU as soon as it is complete and leaves the order to PDCP; LTE
-//! delivers in order.
+//! 5.1.3.2, 5.2.3; TS 25.322 clauses 9.7.2 and 11.3. NR delivers an SDU as soon as it is complete and
+//! leaves the order to PDCP; LTE and UMTS deliver in order.
 //!
 //! A PDU is discarded if its header contradicts its parts, if it is of another mode, if its SN is
 //! too large for its field, if it is outside the window, or if it is a duplicate.
 //!
 //! Memory: at most 128 B while SDUs arrive in order, 160 B more for UM of LTE, 288 B more for AM.
 //! From the first gap on, 4 B for each SN of the window (16 to 131 072). For each SN that is partly
-//! received or (LTE) waits for an earlier one, 48 to 72 B, plus 8 B for each run of bytes and (LTE)
-//! 32 B for each piece of an SDU. Memory that has grown is kept.
+//! received or (LTE, UMTS) waits for an earlier one, 24 to 72 B, plus 8 B for each run of bytes and (LTE,
+//! UMTS) 24 to 32 B for each piece of an SDU. Memory that has grown is kept.
 
 mod am;
 mod assembly;
 mod lte_um;
 mod nr_um;
 mod ring;
+mod umts;
 
 use super::mode::{Generation, RlcModeConfig};
 use crate::pdu::{Part, PduHeader, SduHandle, StatusPdu, TbContent};
@@ -25,6 +26,7 @@ use am::{Am, LtePdus, NrSdus};
 use justfull_base::{ConfigError, Instant};
 use lte_um::LteUm;
 use nr_um::NrUm;
+use umts::UmtsAm;
 
 /// Receives the SDUs that a receiving entity reassembles.
 pub trait SduSink {
@@ -70,6 +72,7 @@ enum Kind {
     LteUm(Box<LteUm>),
     NrAm(Box<Am<NrSdus>>),
     LteAm(Box<Am<LtePdus>>),
+    UmtsAm(Box<UmtsAm>),
 }
 
 impl RlcRx {
@@ -83,11 +86,12 @@ impl RlcRx {
             RlcModeConfig::Tm(_) => Kind::Tm,
             RlcModeConfig::Um(um) => match um.generation {
                 Generation::Nr => Kind::NrUm(NrUm::new(um)),
-                Generation::Lte => Kind::LteUm(Box::new(LteUm::new(um))),
+                Generation::Lte | Generation::Umts => Kind::LteUm(Box::new(LteUm::new(um))),
             },
             RlcModeConfig::Am(am) => match am.generation {
                 Generation::Nr => Kind::NrAm(Box::new(Am::new(am))),
                 Generation::Lte => Kind::LteAm(Box::new(Am::new(am))),
+                Generation::Umts => Kind::UmtsAm(Box::new(UmtsAm::new(am))),
             },
         };
         Ok(Self { kind, discarded: 0 })
@@ -135,6 +139,10 @@ impl RlcRx {
                         sink.deliver(sdu)
                     })
                 }
+                (Kind::UmtsAm(am), &PduHeader::UmtsAm { poll, sn, open, .. }) => {
+                    am.receive(now, (poll, sn, open), parts, sink)
+                }
+                (Kind::UmtsAm(am), &PduHeader::UmtsMrw { sn, .. }) => am.move_window(now, sn, sink),
                 _ => false,
             };
             if !accepted {
@@ -150,7 +158,8 @@ impl RlcRx {
         self.discarded
     }
 
-    /// When [`Self::on_timeout`] has work: the expiry of t-Reassembly (LTE: t-Reordering).
+    /// When [`Self::on_timeout`] has work: the expiry of t-Reassembly (LTE: t-Reordering; UMTS:
+    /// Timer_Status_Periodic).
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {
@@ -159,6 +168,7 @@ impl RlcRx {
             Kind::LteUm(um) => um.timer,
             Kind::NrAm(am) => am.timer,
             Kind::LteAm(am) => am.timer,
+            Kind::UmtsAm(am) => am.timer,
         };
         Some(at).filter(|&at| at != Instant::NEVER)
     }
@@ -182,6 +192,7 @@ impl RlcRx {
             Kind::LteUm(um) => um.on_timeout(now, sink),
             Kind::NrAm(am) => am.on_timeout(now),
             Kind::LteAm(am) => am.on_timeout(now),
+            Kind::UmtsAm(am) => am.on_timeout(now),
         }
     }
 
@@ -192,16 +203,19 @@ impl RlcRx {
         match &self.kind {
             Kind::NrAm(am) => am.status_due(),
             Kind::LteAm(am) => am.status_due(),
+            Kind::UmtsAm(am) => am.status_due(),
             _ => None,
         }
     }
 
     /// The status report if one is due, cut to `grant` bytes; starts t-StatusProhibit. None when
-    /// none is due or not even a report without NACKs fits.
+    /// none is due or not even a report without NACKs fits. In UMTS, what is cut off is due at once:
+    /// the next call returns it (TS 25.322 clause 11.5).
     pub fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         match &mut self.kind {
             Kind::NrAm(am) => am.status(now, grant),
             Kind::LteAm(am) => am.status(now, grant),
+            Kind::UmtsAm(am) => am.status(now, grant),
             _ => None,
         }
     }

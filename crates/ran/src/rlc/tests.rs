@@ -5,10 +5,13 @@ mod bad_input;
 mod oracle;
 mod properties;
 mod um;
+mod umts;
+mod umts_air;
 
 use super::codec::{Decoded, Format, decode, encode};
 use super::mode::{AmConfig, Generation, UmConfig};
 use super::*;
+use crate::pdu::Nack;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;

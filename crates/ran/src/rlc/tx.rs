@@ -2,19 +2,23 @@
 //! and in acknowledged mode repeats what was lost.
 //!
 //! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1,
-//! 5.2. The entity has no queue of its own: it pulls from an [`SduSource`] at the moment of the
+//! 5.2; TS 25.322 clauses 9 and 11. The entity has no queue of its own: it pulls from an [`SduSource`] at the moment of the
 //! grant. So the standards' transmission buffer is the source. The entity only keeps the partly
 //! sent SDU and, in acknowledged mode, what is not acknowledged.
 //!
 //! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR), or 20 B for each PDU and 24 B for
 //! each piece of an SDU (LTE), that is not acknowledged, up to the window (2048 or 131 072 SDUs;
-//! 512 PDUs), and 12 B for each piece waiting for retransmission.
+//! 512 PDUs), and 12 B for each piece waiting for retransmission; UMTS 8 B for each PDU and 24 B for
+//! each piece that is not acknowledged, up to the window (4095 PDUs).
 
 mod am_lte;
 mod am_nr;
 mod arq;
 mod concatenate;
 mod segment;
+mod umts;
+mod umts_poll;
+mod umts_window;
 
 use super::mode::{Generation, RlcModeConfig};
 use crate::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
@@ -25,6 +29,7 @@ use am_nr::NrAm;
 use concatenate::LteUm;
 use justfull_base::{ConfigError, Instant};
 use segment::NrUm;
+use umts::UmtsAm;
 
 /// What waits inside an entity, besides its source; in bytes with headers, as if in PDUs of its
 /// own.
@@ -88,6 +93,7 @@ enum Kind {
     LteUm(LteUm),
     NrAm(Box<NrAm>),
     LteAm(Box<LteAm>),
+    UmtsAm(Box<UmtsAm>),
 }
 
 impl RlcTx {
@@ -110,18 +116,20 @@ impl RlcTx {
             RlcModeConfig::Tm(_) => Kind::Tm { below },
             RlcModeConfig::Um(um) => match um.generation {
                 Generation::Nr => Kind::NrUm(NrUm::new(um.sn_bits, below)),
-                Generation::Lte => Kind::LteUm(LteUm::new(um.sn_bits, below)),
+                Generation::Lte | Generation::Umts => Kind::LteUm(LteUm::new(um.sn_bits, below)),
             },
             RlcModeConfig::Am(am) => match am.generation {
                 Generation::Nr => Kind::NrAm(Box::new(NrAm::new(am, below))),
                 Generation::Lte => Kind::LteAm(Box::new(LteAm::new(am, below))),
+                Generation::Umts => Kind::UmtsAm(Box::new(UmtsAm::new(am, below))),
             },
         };
         Ok(Self { kind })
     }
 
     /// Appends PDUs of at most `grant` bytes to `out`: status reports first, then retransmissions,
-    /// then SDUs of `source` (TS 38.322 section 5.2.3.1.1). Returns their bytes with headers; 0
+    /// then SDUs of `source` (TS 38.322 section 5.2.3.1.1). In UMTS every PDU takes the configured
+    /// size, padding included. Returns their bytes with headers; 0
     /// when not even a header and a byte fit, when there is nothing to send, or when the window of
     /// acknowledged mode is full.
     #[inline]
@@ -138,6 +146,7 @@ impl RlcTx {
             Kind::LteUm(um) => um.pull(grant, source, out),
             Kind::NrAm(am) => am.pull(now, grant, source, out),
             Kind::LteAm(am) => am.pull(now, grant, source, out),
+            Kind::UmtsAm(am) => am.pull(now, grant, source, out),
         }
     }
 
@@ -145,7 +154,7 @@ impl RlcTx {
     #[must_use]
     #[inline]
     pub const fn is_acknowledged(&self) -> bool {
-        matches!(self.kind, Kind::NrAm(_) | Kind::LteAm(_))
+        matches!(self.kind, Kind::NrAm(_) | Kind::LteAm(_) | Kind::UmtsAm(_))
     }
 
     /// Header bytes of its PDUs.
@@ -160,6 +169,7 @@ impl RlcTx {
             Kind::LteUm(um) => um.headers(),
             Kind::NrAm(am) => am.headers(),
             Kind::LteAm(am) => am.headers(),
+            Kind::UmtsAm(am) => am.headers(),
         }
     }
 
@@ -184,6 +194,7 @@ impl RlcTx {
             Kind::LteUm(um) => Pending { rest_of_head: um.rest_of_head(), ..Pending::default() },
             Kind::NrAm(am) => am.pending(),
             Kind::LteAm(am) => am.pending(),
+            Kind::UmtsAm(am) => am.pending(),
         }
     }
 
@@ -197,6 +208,7 @@ impl RlcTx {
             Kind::LteUm(um) => sizes.extend(Some(um.rest_of_head()).filter(|&rest| rest > 0)),
             Kind::NrAm(am) => am.next_sizes(most, sizes),
             Kind::LteAm(am) => am.next_sizes(most, sizes),
+            Kind::UmtsAm(am) => am.next_sizes(most, sizes),
         }
         sizes.truncate(end);
     }
@@ -210,6 +222,7 @@ impl RlcTx {
             Kind::LteUm(um) => um.left,
             Kind::NrAm(am) => am.head_left(),
             Kind::LteAm(am) => am.head_left(),
+            Kind::UmtsAm(am) => am.head_left(),
         };
         Some(left).filter(|&left| left > 0)
     }
@@ -220,6 +233,7 @@ impl RlcTx {
         match &self.kind {
             Kind::NrAm(am) => am.is_stalled(),
             Kind::LteAm(am) => am.is_stalled(),
+            Kind::UmtsAm(am) => am.is_stalled(),
             _ => false,
         }
     }
@@ -229,21 +243,24 @@ impl RlcTx {
     /// what the report makes it give up; the entity goes on. A report that acknowledges what was
     /// not sent, or whose SNs do not ascend, is discarded (TS 38.322 section 5.6.1), as is one
     /// older than the window. In other modes nothing happens.
-    pub fn on_status(&mut self, _now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
+    pub fn on_status(&mut self, now: Instant, status: &StatusPdu, acked: impl FnMut(SduHandle)) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_status(status, acked),
             Kind::LteAm(am) => am.on_status(status, acked),
+            Kind::UmtsAm(am) => am.on_status(now, status, acked),
             _ => {}
         }
     }
 
-    /// Calls `each` with the SDUs whose maxRetxThreshold-th retransmission became due by the last
+    /// Calls `each` with the SDUs that the last report or timeout made it give up. In UMTS they are
+    /// discarded (TS 25.322 clause 9.7.3.3). In NR and LTE, whose maxRetxThreshold-th retransmission became due by the last
     /// report or timeout; in LTE, of a PDU with a byte of them (TS 38.322 section 5.3.2, TS 36.322
     /// section 5.2.1). LTE may name an SDU more than once, for several PDUs.
     pub fn given_up(&self, each: impl FnMut(SduHandle)) {
         match &self.kind {
             Kind::NrAm(am) => am.given_up(each),
             Kind::LteAm(am) => am.given_up(each),
+            Kind::UmtsAm(am) => am.given_up(each),
             _ => {}
         }
     }
@@ -254,16 +271,19 @@ impl RlcTx {
         match &mut self.kind {
             Kind::NrAm(am) => am.queue_status(status),
             Kind::LteAm(am) => am.queue_status(status),
+            Kind::UmtsAm(am) => am.queue_status(status),
             _ => {}
         }
     }
 
-    /// When [`Self::on_timeout`] has work: the expiry of t-PollRetransmit.
+    /// When [`Self::on_timeout`] has work: the expiry of t-PollRetransmit; in UMTS of Timer_Poll, of
+    /// Timer_MRW, or of Timer_Poll_Prohibit if a poll waits for it.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {
             Kind::NrAm(am) => am.poll_timeout(),
             Kind::LteAm(am) => am.poll_timeout(),
+            Kind::UmtsAm(am) => am.next_timeout(),
             _ => Instant::NEVER,
         };
         Some(at).filter(|&at| at != Instant::NEVER)
@@ -271,11 +291,13 @@ impl RlcTx {
 
     /// t-PollRetransmit may have expired (TS 38.322 section 5.3.3.4). `more_waits` says whether the
     /// source has an SDU. If not, or if the window is full, the last SDU or PDU not acknowledged is
-    /// sent again to carry the poll bit. [`Self::given_up`] lists what that makes it give up.
+    /// sent again to carry the poll bit. [`Self::given_up`] lists what that makes it give up. UMTS:
+    /// TS 25.322 clauses 9.5 and 9.7.1.
     pub fn on_timeout(&mut self, now: Instant, more_waits: bool) {
         match &mut self.kind {
             Kind::NrAm(am) => am.on_timeout(now, more_waits),
             Kind::LteAm(am) => am.on_timeout(now, more_waits),
+            Kind::UmtsAm(am) => am.on_timeout(now, more_waits),
             _ => {}
         }
     }
@@ -286,6 +308,7 @@ impl RlcTx {
         match &self.kind {
             Kind::NrAm(am) => am.assert_sound(),
             Kind::LteAm(am) => am.assert_sound(),
+            Kind::UmtsAm(am) => am.assert_sound(),
             _ => {}
         }
     }
