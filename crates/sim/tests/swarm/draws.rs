@@ -520,5 +520,6 @@ fn rlc_mode(rng: &mut Rng) -> RlcModeConfig {
         poll_byte: pick(rng, &[Bytes(0), Bytes(5_000), Bytes(40 << 20)]),
         max_retx_threshold: pick(rng, &[1, 8, 32]),
         li_bits: pick(rng, &[11, 15]),
+        ..AmConfig::default()
     })
 }
