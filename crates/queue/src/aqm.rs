@@ -2,8 +2,15 @@
 //!
 //! To add one: a file in `aqm/`, and a line in the list of `kinds!`.
 
+pub mod adaptive_red;
+pub mod ared;
 pub mod codel;
 pub mod none;
+pub mod pdpc;
+pub mod pie;
+pub mod red;
+pub mod ttlred1;
+pub mod ttlred2;
 
 pub use crate::lane::{Lane, Tag};
 use crate::limit::Limit;
@@ -167,13 +174,20 @@ kinds! {
 
     "none" None = none::{NoAqm, NoAqmConfig};
     "codel" CoDel = codel::{CoDel in Box, CoDelConfig};
+    "red" Red = red::{Red in Box, RedConfig};
+    "adaptive_red" AdaptiveRed = adaptive_red::{AdaptiveRed in Box, AdaptiveRedConfig};
+    "ared" ARed = ared::{ARed in Box, ARedConfig};
+    "pdpc" Pdpc = pdpc::{Pdpc in Box, PdpcConfig};
+    "ttlred1" TtlRed1 = ttlred1::{TtlRed1 in Box, TtlRed1Config};
+    "ttlred2" TtlRed2 = ttlred2::{TtlRed2 in Box, TtlRed2Config};
+    "pie" Pie = pie::{Pie in Box, PieConfig};
 }
 
 impl AqmConfig {
     /// It must be told the rate at which its queue is served.
     #[must_use]
     pub const fn needs_rate(&self) -> bool {
-        false
+        matches!(self, Self::ARed(_) | Self::Pdpc(_))
     }
 
     /// It judges arrivals by what is queued, so that a limit below the largest packet makes no
@@ -186,7 +200,7 @@ impl AqmConfig {
     /// Its queue must be called at instants that it names.
     #[must_use]
     pub const fn has_timeouts(&self) -> bool {
-        false
+        matches!(self, Self::TtlRed2(_))
     }
 }
 

@@ -46,6 +46,7 @@ mod lane;
 pub mod limit;
 pub mod managed;
 mod pool;
+mod red;
 
 pub use aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Needs, QueueView, Scan, Verdict};
 pub use counters::{Count, Counters};

@@ -1,9 +1,9 @@
 //! The accounting queue over every AQM and discipline, and the conformance of every AQM.
 
 use justfull_base::{
-    BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Silent,
+    BitRate, Bytes, DropReason, Duration, Ecn, Event, Instant, Layer, Packet, Probe, Ratio, Silent,
 };
-use justfull_queue::aqm::{codel, none};
+use justfull_queue::aqm::{adaptive_red, ared, codel, none, pdpc, pie, red, ttlred1, ttlred2};
 use justfull_queue::discipline::{fifo::Fifo, fq_codel, protocol, sfq};
 use justfull_queue::{
     AnyAqm, AnyDiscipline, Aqm, AqmConfig, AqmContext, Count, DisciplineConfig, Lane, Limit,
@@ -70,7 +70,42 @@ fn aqms() -> Vec<AqmConfig> {
         ..codel::CoDelConfig::default()
     };
     let released = codel::CoDelConfig { ecn: false, variant: codel::Variant::T20Released, ..fast };
-    vec![AqmConfig::None(none::NoAqmConfig {}), AqmConfig::CoDel(fast), AqmConfig::CoDel(released)]
+    let some = [AqmConfig::None(none::NoAqmConfig {}), AqmConfig::CoDel(fast)];
+    let mut aqms = vec![AqmConfig::CoDel(released)];
+    aqms.extend(some);
+    aqms.extend(AqmConfig::all().into_iter().filter_map(|aqm| impatient(&aqm)));
+    aqms
+}
+
+/// `aqm` with settings that let it act on what these tests queue, if it is none of the first two
+/// kinds.
+fn impatient(aqm: &AqmConfig) -> Option<AqmConfig> {
+    let ms = Duration::from_millis;
+    Some(match *aqm {
+        AqmConfig::None(_) | AqmConfig::CoDel(_) => return None,
+        AqmConfig::Red(c) => {
+            let (min, max) = (Limit::Packets(2), Limit::Packets(6));
+            AqmConfig::Red(red::RedConfig { min, max, wait: false, weight: Ratio(0.5), ..c })
+        }
+        AqmConfig::AdaptiveRed(c) => {
+            let (floor, weight) = (Bytes(1000), Ratio(0.5));
+            AqmConfig::AdaptiveRed(adaptive_red::AdaptiveRedConfig { floor, weight, ..c })
+        }
+        AqmConfig::ARed(c) => AqmConfig::ARed(ared::ARedConfig { floor: Bytes(1000), ..c }),
+        AqmConfig::Pdpc(c) => AqmConfig::Pdpc(pdpc::PdpcConfig { floor: Bytes(1000), n: 3, ..c }),
+        AqmConfig::TtlRed1(c) => {
+            let (low, high) = (ms(1), ms(8));
+            AqmConfig::TtlRed1(ttlred1::TtlRed1Config { low, high, n: 3, ..c })
+        }
+        AqmConfig::TtlRed2(c) => {
+            let (low, high) = (ms(1), ms(8));
+            AqmConfig::TtlRed2(ttlred2::TtlRed2Config { low, high, period: ms(1), ..c })
+        }
+        AqmConfig::Pie(c) => {
+            let (target, t_update, burst) = (ms(1), ms(1), Duration::ZERO);
+            AqmConfig::Pie(pie::PieConfig { target, t_update, burst, alpha: Ratio(20.0), ..c })
+        }
+    })
 }
 
 fn disciplines() -> Vec<DisciplineConfig> {
@@ -222,6 +257,31 @@ fn run(queue: &mut ManagedQueue, ops: &[Op]) -> Ledger {
         assert!(order.is_sorted(), "a flow left out of order: {order:?}");
     }
     ledger
+}
+
+#[test]
+fn every_aqm_acts_on_these_loads() {
+    let mut rng = justfull_base::Rng::from_key(5);
+    let ops: Vec<Op> = (0..6000)
+        .map(|_| match rng.below(16) {
+            0..=6 => {
+                let size = 40 + rng.below(1460) as u32;
+                let ecn = if rng.chance(0.5) { Ecn::Ect0 } else { Ecn::NotEct };
+                Op::Enqueue { flow: rng.below(6) as u32, size, ecn }
+            }
+            7..=9 => Op::Dequeue,
+            10 => Op::Reserve,
+            11 => Op::Commit,
+            12 => Op::Timeout,
+            _ => Op::Wait { us: rng.below(1500) },
+        })
+        .collect();
+    for aqm in aqms().into_iter().filter(|aqm| !matches!(aqm, AqmConfig::None(_))) {
+        let mut queue = build(Limit::Packets(60), aqm.clone(), DisciplineConfig::default());
+        run(&mut queue, &ops);
+        let signals = queue.aqm_signals();
+        assert!(signals.is_some_and(|signals| signals > 30), "{signals:?} signals of {aqm:?}");
+    }
 }
 
 proptest! {
