@@ -311,7 +311,7 @@ proptest! {
             pull(&mut tx, ms(k as u64), grants[k % grants.len()], &mut queue);
             let mut nacks: Vec<_> = nacks
                 .into_iter()
-                .map(|(sn, range, so_start, so_end, to_end)| crate::pdu::Nack {
+                .map(|(sn, range, so_start, so_end, to_end)| Nack {
                     sn: sn % ack_sn.max(1),
                     range,
                     so_start,

@@ -532,7 +532,7 @@ fn numbers_wrap() {
     for tti in 0..4000 {
         let content = pull(&mut tx, ms(tti), 42 * 1000, &mut queue);
         let lost: Vec<usize> =
-            (0..content.pdus.len()).filter(|i| (i + tti as usize) % 7 == 0).collect();
+            (0..content.pdus.len()).filter(|i| (i + tti as usize).is_multiple_of(7)).collect();
         delivered.extend(receive(&mut rx, ms(tti), &without(&content, &lost)).0);
         while let Some(status) = rx.status(ms(tti), 42).cloned() {
             acked.extend(on_status(&mut tx, ms(tti), &status));

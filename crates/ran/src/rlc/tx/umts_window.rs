@@ -284,8 +284,9 @@ impl Window {
     /// clauses 9.7.3.3 and 11.6.
     fn discard(&mut self, worst: usize) {
         let worst = worst.min(FURTHEST_MOVE as usize - 1);
-        let to = self.piece_range(worst).end;
-        for piece in self.pieces.range(..to) {
+        let known = self.slots.partition_point(|slot| slot.flags & DISCARDED != 0);
+        let from = self.piece_range(known.min(worst)).start;
+        for piece in self.pieces.range(from..self.piece_range(worst).end) {
             if self.last_discarded != Some(piece.sdu) {
                 self.last_discarded = Some(piece.sdu);
                 self.discarded.push(piece.sdu);
