@@ -1,12 +1,14 @@
 //! The one queue type that other crates use: a discipline stores, an AQM signals, with one limit
 //! and one set of counters.
 //!
-//! A packet has exactly one fate. At any time arrived = departed + dropped + waiting + reserved, in
-//! packets and in bytes.
+//! A packet has exactly one fate. At any time arrived + held = departed + dropped + waiting +
+//! reserved, in packets and in bytes.
 //!
 //! *Waiting* packets are in a lane. *Reserved* ones are with the layer below, which has not
 //! finished with them (RLC sends an SDU over several slots); they count as backlog. A reserved
-//! packet is committed (it departs) or aborted (it returns to the head of its lane).
+//! packet is committed (it departs) or aborted (it returns to the head of its lane). One that has
+//! departed but whose place is not free yet is *held*: it stays reserved until it is released (an
+//! RLC keeps an SDU until the receiver has acknowledged it).
 
 mod known;
 mod memory;
@@ -166,6 +168,7 @@ impl ManagedQueue {
                 layer,
                 plain,
                 counters: Counters::default(),
+                held: Count::default(),
                 service_rate: None,
                 memory: Memory::of(aqm.needs()),
             },
@@ -261,6 +264,30 @@ impl ManagedQueue {
         self.account.forget(packet);
         self.account.depart(now, packet, probe);
         self.check();
+    }
+
+    /// The reserved `packet` has left downwards, but keeps its place in the backlog until
+    /// [`Self::release`].
+    pub fn depart_held<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
+        self.account.held.add(packet.size);
+        self.account.depart(now, packet, probe);
+        self.check();
+    }
+
+    /// The place of `packet`, which [departed but was held](Self::depart_held), is free.
+    pub fn release(&mut self, packet: &Packet) {
+        debug_assert!(self.account.held.packets > 0, "packet {} is not held", packet.id);
+        self.account.held.packets -= 1;
+        self.account.held.bytes -= u64::from(packet.size);
+        self.account.release(packet);
+        self.account.forget(packet);
+        self.check();
+    }
+
+    /// What has departed and still counts as backlog.
+    #[must_use]
+    pub const fn held(&self) -> Count {
+        self.account.held
     }
 
     /// The layer that holds the reserved `packet` drops it for `reason`.
@@ -460,8 +487,8 @@ impl ManagedQueue {
         self.check();
     }
 
-    /// True when arrived = departed + dropped + waiting + reserved, in packets and in bytes, and
-    /// the lanes hold as many packets as are counted as waiting.
+    /// True when arrived + held = departed + dropped + waiting + reserved, in packets and in bytes,
+    /// and the lanes hold as many packets as are counted as waiting.
     #[must_use]
     pub fn is_conserved(&self) -> bool {
         let account = &self.account;
@@ -469,7 +496,9 @@ impl ManagedQueue {
             Count { packets: u64::from(account.backlog_packets()), bytes: account.backlog_bytes() };
         sum += account.counters.departed;
         sum += account.counters.dropped_total();
-        sum == account.counters.arrived && self.discipline.len() == account.waiting_packets as usize
+        let mut arrived = account.counters.arrived;
+        arrived += account.held;
+        sum == arrived && self.discipline.len() == account.waiting_packets as usize
     }
 
     /// The queue's counts in words if [`Self::is_conserved`] is false; for the end of a run.
@@ -509,6 +538,8 @@ struct Account {
     /// The queue is first in, first out, without an AQM.
     plain: bool,
     counters: Counters,
+    /// Departed, but still counted as reserved.
+    held: Count,
     /// None when nobody knows it.
     service_rate: Option<BitRate>,
     /// None for an AQM that asks for nothing, and so in a plain queue.

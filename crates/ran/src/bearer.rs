@@ -19,9 +19,9 @@ pub(crate) use in_flight::InFlight;
 pub(crate) use link::Link;
 pub(crate) use rate::{SentSoFar, ServiceRate, SlotWeight};
 
-use crate::config::RlcConfig;
+use crate::config::{Hold, RlcConfig};
 use crate::limiter::{AnyLimiter, CapacityUnit, Limiter, LimiterContext, RlcView};
-use crate::pdu::TbContent;
+use crate::pdu::{StatusPdu, TbContent};
 use alloc::vec::Vec;
 use justfull_base::rng::mix;
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Layer, Packet, Probe, SlotReport};
@@ -67,11 +67,14 @@ const NO_SLOT: u64 = u64::MAX;
 /// first two lines of the cache, and the one in which the link begins.
 #[repr(C)]
 pub(crate) struct Bearer {
-    /// How many bytes of the SDU that is being sent have left; 0 when there is none.
+    /// How many bytes of the queue have left: of the SDU that is being sent, and all of those that
+    /// are held.
     sent: u32,
     sending: bool,
     /// Its limiter admits everything and need not be asked.
     unlimited: bool,
+    /// SDUs stay in the queue until they are acknowledged.
+    holds: bool,
     queue: ManagedQueue,
     pub(crate) limiter: AnyLimiter,
     /// PDCP and the RLC proper, where grants are in resource blocks.
@@ -98,6 +101,7 @@ impl Bearer {
             limiter,
             head: Packet::default(),
             sending: false,
+            holds: config.hold == Hold::Acknowledged,
             sent: 0,
             told_slot: NO_SLOT,
             used: (NO_SLOT, 0),
@@ -127,16 +131,83 @@ impl Bearer {
     /// What has been sent of its SDUs, and whether more waits to be sent.
     pub(crate) fn sent_so_far(&self) -> SentSoFar {
         SentSoFar {
-            bytes: self.queue.counters().departed.bytes + u64::from(self.sent),
+            // What is held has departed and is among what is sent.
+            bytes: self.queue.counters().departed.bytes + u64::from(self.sent)
+                - self.queue.held().bytes,
             more: self.sending || self.queue.waiting_packets() > 0,
         }
     }
 
-    /// What the queue holds: SDUs, and bytes still to be sent.
+    /// What is still to be sent for the first time: SDUs, and bytes.
     #[inline]
     pub(crate) fn view(&self) -> RlcView {
         let bytes = self.queue.backlog_bytes() - u64::from(self.sent);
-        RlcView { packets: u64::from(self.queue.backlog_packets()), bytes }
+        let packets = u64::from(self.queue.waiting_packets()) + u64::from(self.sending);
+        RlcView { packets, bytes }
+    }
+
+    /// PDCP and RLC, and what their receiving side may do.
+    fn upward<'a, 'b, D>(
+        &'a mut self,
+        now: Instant,
+        sdus: &'a mut InFlight,
+        exit: &'a mut Exit<'b, D>,
+    ) -> Option<(&'a mut Link, Upward<'a, 'b, D>)> {
+        let Self { queue, link, holds, .. } = self;
+        Some((link.as_mut()?, Upward { now, sdus, exit, holds: holds.then_some(queue) }))
+    }
+
+    /// After SDUs have left the queue that were held, or have been sent and are held now.
+    fn settle_held(&mut self) {
+        let Some(link) = self.link.as_ref().filter(|_| self.holds) else { return };
+        let (head, sent) = match self.sending {
+            true => (self.head.size, link.sent_of_head(self.head.size)),
+            false => (0, 0),
+        };
+        let held = self.queue.reserved_bytes() - u64::from(head);
+        self.sent = sent + u32::try_from(held).expect("a window of RLC holds less than 4 GiB");
+    }
+
+    /// The UE has decoded `content`.
+    pub(crate) fn receive<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        content: &TbContent,
+        sdus: &mut InFlight,
+        exit: &mut Exit<'_, D>,
+    ) {
+        if let Some((link, mut up)) = self.upward(now, sdus, exit) {
+            link.receive(content, &mut up);
+        }
+        self.settle_held();
+    }
+
+    /// The UE's `status` has reached the sender.
+    pub(crate) fn on_status<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        status: &StatusPdu,
+        sdus: &mut InFlight,
+        exit: &mut Exit<'_, D>,
+    ) {
+        if let Some((link, mut up)) = self.upward(now, sdus, exit) {
+            link.on_status(status, &mut up);
+        }
+        self.settle_held();
+    }
+
+    /// Runs the timers of PDCP and RLC that may have expired, at both ends.
+    pub(crate) fn on_timeout<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        sdus: &mut InFlight,
+        exit: &mut Exit<'_, D>,
+    ) {
+        let more = self.view().packets > 0;
+        if let Some((link, mut up)) = self.upward(now, sdus, exit) {
+            link.on_timeout(more, &mut up);
+        }
+        self.settle_held();
     }
 
     /// An SDU arrives from SDAP.
@@ -255,7 +326,7 @@ impl Bearer {
         content: &mut TbContent,
         probe: &mut P,
     ) -> u32 {
-        let Self { queue, unlimited, limiter, head, sending, link, .. } = self;
+        let Self { queue, unlimited, limiter, head, sending, link, holds, .. } = self;
         let Some(link) = link else { return 0 };
         let mut source = Source {
             queue,
@@ -265,11 +336,13 @@ impl Bearer {
             pdcp: &mut link.pdcp_tx,
             handle: &mut link.head,
             sdus,
+            holds: *holds,
             now,
             probe,
         };
         let took = link.tx.pull(now, grant, &mut source, content);
         self.sent = if self.sending { link.sent_of_head(self.head.size) } else { 0 };
+        self.settle_held();
         took
     }
 
@@ -358,7 +431,7 @@ impl Bearer {
         // An SDU that is partly sent counts as backlog of the queue; only acknowledged mode keeps
         // more.
         let repeats = |link: &Link| link.is_acknowledged() && link.tx.pending().total() > 0;
-        !self.queue.is_empty() || self.link.as_ref().is_some_and(repeats)
+        self.view().packets > 0 || self.link.as_ref().is_some_and(repeats)
     }
 
     /// How long the next SDU has been here.

@@ -154,6 +154,18 @@ params! {
     }
 }
 
+choice! {
+    /// How long an SDU keeps its place in the bearer's queue.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Hold {
+        /// Until its last byte is sent for the first time.
+        #[default]
+        Sent = "sent",
+        /// Until the UE's RLC has acknowledged all of it.
+        Acknowledged = "acknowledged",
+    }
+}
+
 params! {
     /// The RLC sublayer, alike for each bearer.
     #[derive(Clone, Debug, PartialEq)]
@@ -164,6 +176,12 @@ params! {
         limiter: LimiterConfig = Default::default();
         /// How SDUs are cut, numbered and put together again; with a carrier only.
         mode: RlcModeConfig = Default::default();
+        /// How long an SDU keeps its place in the bearer's queue: until it is sent, or, with
+        /// acknowledged mode, until it is acknowledged. Then it counts for the queue's limit and
+        /// AQM, which drops no SDU that has begun to be sent; results let it depart when the UE
+        /// delivers it.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
+        hold: Hold = Hold::Sent, stated("sent; acknowledged with rlc.mode am");
     }
 }
 
@@ -355,6 +373,14 @@ impl StackConfig {
 
     /// Checks what needs a carrier, and what is incompatible with one.
     fn validate_blocks(&self) -> Result<(), ConfigError> {
+        let acknowledges = matches!(self.rlc.mode, RlcModeConfig::Am(_));
+        ensure(
+            self.rlc.hold == Hold::Sent || acknowledges,
+            "rlc.hold",
+            &self.rlc.hold.name(),
+            "sent, or with rlc.mode am",
+            "only acknowledged mode has acknowledgements",
+        )?;
         const WHY: &str = "only a MAC that deals in resource blocks has these";
         let mut channels = self.channels();
         let Some(carrier) = &self.mac.carrier else {

@@ -1,9 +1,11 @@
 //! Where packets leave the stack.
 
 use super::InFlight;
+use super::in_flight::{Acknowledged, Landed};
 use crate::pdu::SduHandle;
 use crate::poll::Clocks;
 use justfull_base::{DropReason, Event, Instant, Layer, Packet, Probe};
+use justfull_queue::ManagedQueue;
 
 /// Receives packets once the radio has taken their last byte.
 pub trait Egress {
@@ -81,6 +83,8 @@ pub(crate) struct Upward<'a, 'b, D> {
     pub(crate) now: Instant,
     pub(crate) sdus: &'a mut InFlight,
     pub(crate) exit: &'a mut Exit<'b, D>,
+    /// The bearer's queue, where it holds SDUs until they are acknowledged.
+    pub(crate) holds: Option<&'a mut ManagedQueue>,
 }
 
 impl<D: Probe + Egress> Upward<'_, '_, D> {
@@ -89,18 +93,39 @@ impl<D: Probe + Egress> Upward<'_, '_, D> {
         self.sdus.pdcp_sn(sdu)
     }
 
-    /// PDCP delivers `sdu` to the layers above.
+    /// PDCP delivers `sdu` to the layers above. One that is held departs from its queue now, for
+    /// all results, and keeps its place there until it is acknowledged.
     pub(crate) fn deliver(&mut self, sdu: SduHandle) {
-        if let Some((packet, left)) = self.sdus.close(sdu) {
-            self.exit.deliver_from_air(self.now, left, &packet);
+        let Some(Landed { packet, left, held }) = self.sdus.close(sdu) else { return };
+        if held && let Some(queue) = &mut self.holds {
+            queue.depart_held(self.now, &packet, self.exit);
         }
+        self.exit.deliver_from_air(self.now, left, &packet);
     }
 
     /// `sdu` will never be complete.
     pub(crate) fn lose(&mut self, sdu: SduHandle, reason: DropReason) {
         // An SDU that has not left completely is reported as lost when its last byte leaves.
-        if let Some(packet) = self.sdus.lose(sdu) {
-            self.exit.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+        let Some(Landed { packet, held, .. }) = self.sdus.lose(sdu) else { return };
+        if held && let Some(queue) = &mut self.holds {
+            queue.commit(self.now, &packet, self.exit);
+        }
+        self.exit.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
+    }
+
+    /// The sender gives `sdu` up, which the UE may have.
+    pub(crate) fn give_up(&mut self, sdu: SduHandle) {
+        self.lose(sdu, DropReason::MaxRetransmissions);
+        self.acknowledge(sdu);
+    }
+
+    /// `sdu` has been acknowledged.
+    pub(crate) fn acknowledge(&mut self, sdu: SduHandle) {
+        let Some(queue) = &mut self.holds else { return };
+        match self.sdus.acknowledge(sdu) {
+            Some(Acknowledged::Delivered(packet)) => queue.release(&packet),
+            Some(Acknowledged::Flying(packet)) => queue.commit(self.now, &packet, self.exit),
+            None => {}
         }
     }
 }

@@ -5,6 +5,9 @@
 //! a packet). An entry is made when an SDU is first cut, is *flying* once its last byte is with the
 //! radio, and ends at its first complete delivery or when it is lost. The handle of an ended entry
 //! is recognised by its generation and refers to nothing.
+//!
+//! Where an SDU is held until it is acknowledged ([`Hold`](crate::config::Hold)), its entry lasts
+//! until both have happened; it is flying only if it is acknowledged before it is delivered.
 
 use crate::pdu::SduHandle;
 use alloc::vec::Vec;
@@ -21,12 +24,34 @@ struct Flight {
     used: bool,
     /// A part of it is lost for good, but the rest has not left yet.
     lost: bool,
+    /// It is with the radio, and still in its bearer's queue.
+    held: bool,
+    /// It was delivered while held.
+    delivered: bool,
 }
 
 impl Flight {
-    fn is_flying(&self) -> bool {
+    fn has_left(&self) -> bool {
         self.left < Instant::NEVER
     }
+}
+
+/// What is delivered, and whether its bearer's queue still holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Landed {
+    pub(crate) packet: Packet,
+    /// When its last byte went to the radio.
+    pub(crate) left: Instant,
+    pub(crate) held: bool,
+}
+
+/// What an acknowledgement means for the bearer's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acknowledged {
+    /// The SDU was delivered before: its place is free.
+    Delivered(Packet),
+    /// The UE has all of it, but its PDCP delivers it later: it leaves the queue.
+    Flying(Packet),
 }
 
 /// All SDUs of a cell in transit. Memory: 88 B for each, up to the most there ever were at once.
@@ -54,24 +79,46 @@ impl InFlight {
             left: Instant::NEVER,
             used: true,
             lost: false,
+            held: false,
+            delivered: false,
         };
         SduHandle(u64::from(generation) << 32 | u64::from(index))
     }
 
-    fn entry(&mut self, handle: SduHandle) -> Option<&mut Flight> {
+    /// The entry of `handle`, also when it is delivered and only held.
+    fn any(&mut self, handle: SduHandle) -> Option<&mut Flight> {
         let entry = self.entries.get_mut(handle.0 as u32 as usize)?;
         (entry.used && u64::from(entry.generation) == handle.0 >> 32).then_some(entry)
+    }
+
+    fn entry(&mut self, handle: SduHandle) -> Option<&mut Flight> {
+        self.any(handle).filter(|entry| !entry.delivered)
+    }
+
+    fn free(&mut self, handle: SduHandle) {
+        let index = handle.0 as u32;
+        self.entries[index as usize].used = false;
+        self.free.push(index);
     }
 
     /// The last byte of `handle` went to the radio at `now`: its packet has left the RLC queue.
     /// Returns the packet if a part of it was lost before, since it is now lost.
     pub(crate) fn launch(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
         let entry = self.entry(handle)?;
-        debug_assert!(!entry.is_flying(), "the last byte leaves once");
+        debug_assert!(!entry.has_left(), "the last byte leaves once");
         entry.left = now;
         let lost = entry.lost;
         self.flying += 1;
-        if lost { self.lose(handle) } else { None }
+        if lost { self.lose(handle).map(|lost| lost.packet) } else { None }
+    }
+
+    /// Likewise, but its bearer's queue holds it until it is acknowledged. One that was lost before
+    /// is returned, and leaves the queue.
+    pub(crate) fn launch_held(&mut self, now: Instant, handle: SduHandle) -> Option<Packet> {
+        let entry = self.entry(handle)?;
+        debug_assert!(!entry.has_left(), "the last byte leaves once");
+        (entry.left, entry.held) = (now, true);
+        if entry.lost { self.lose(handle).map(|lost| lost.packet) } else { None }
     }
 
     /// The PDCP SN of `handle`; none when it is gone.
@@ -79,31 +126,51 @@ impl InFlight {
         self.entry(handle).map(|entry| entry.pdcp_sn)
     }
 
-    /// `handle` will never be complete. Returns its packet; none if it was delivered or lost
+    /// `handle` will never be complete. Returns what it was; none if it was delivered or lost
     /// before, or if part of it has yet to leave ([`Self::launch`] then returns it).
-    pub(crate) fn lose(&mut self, handle: SduHandle) -> Option<Packet> {
+    pub(crate) fn lose(&mut self, handle: SduHandle) -> Option<Landed> {
         let entry = self.entry(handle)?;
-        if !entry.is_flying() {
+        if !entry.has_left() {
             entry.lost = true;
             return None;
         }
+        let Flight { packet, left, held, .. } = *entry;
+        self.flying -= u64::from(!held);
         self.lost += 1;
-        self.close(handle).map(|(packet, _)| packet)
+        self.free(handle);
+        Some(Landed { packet, left, held })
     }
 
-    /// `handle` is delivered. Returns its packet and when its last byte went to the radio; none if
-    /// it was delivered before or is lost.
-    pub(crate) fn close(&mut self, handle: SduHandle) -> Option<(Packet, Instant)> {
+    /// `handle` is delivered. Returns what it was; none if it was delivered before or is lost. An
+    /// entry that is held stays for [`Self::acknowledge`].
+    pub(crate) fn close(&mut self, handle: SduHandle) -> Option<Landed> {
         let entry = self.entry(handle)?;
-        debug_assert!(entry.is_flying(), "it is whole only when all of it was sent");
-        entry.used = false;
-        let (packet, left) = (entry.packet, entry.left);
-        self.flying -= 1;
-        self.free.push(handle.0 as u32);
-        Some((packet, left))
+        debug_assert!(entry.has_left(), "it is whole only when all of it was sent");
+        let Flight { packet, left, held, .. } = *entry;
+        if held {
+            entry.delivered = true;
+        } else {
+            self.flying -= 1;
+            self.free(handle);
+        }
+        Some(Landed { packet, left, held })
     }
 
-    /// SDUs whose last byte has left the RLC and that are neither delivered nor lost.
+    /// The receiver has acknowledged `handle`, or the sender gives up a held one. None when it is
+    /// gone, or was not held.
+    pub(crate) fn acknowledge(&mut self, handle: SduHandle) -> Option<Acknowledged> {
+        let entry = self.any(handle).filter(|entry| entry.held)?;
+        let packet = entry.packet;
+        if entry.delivered {
+            self.free(handle);
+            return Some(Acknowledged::Delivered(packet));
+        }
+        entry.held = false;
+        self.flying += 1;
+        Some(Acknowledged::Flying(packet))
+    }
+
+    /// SDUs that have left their bearer's queue and are neither delivered nor lost.
     pub(crate) const fn flying(&self) -> u64 {
         self.flying
     }
@@ -125,13 +192,13 @@ mod tests {
         let at = Instant::from_nanos(5);
         assert_eq!(sdus.launch(at, first), None);
         assert_eq!((sdus.flying(), sdus.pdcp_sn(first)), (1, Some(7)));
-        assert_eq!(sdus.close(first).map(|(p, left)| (p.id, left)), Some((1, at)));
+        assert_eq!(sdus.close(first).map(|sdu| (sdu.packet.id, sdu.left)), Some((1, at)));
         let second = sdus.open(&Packet { id: 2, ..Packet::default() }, 8);
         assert_eq!(second.0 as u32, first.0 as u32, "its place is used again");
         assert_eq!((sdus.close(first), sdus.lose(first), sdus.pdcp_sn(first)), (None, None, None));
         assert_eq!((sdus.flying(), sdus.lost()), (0, 0));
         assert_eq!(sdus.launch(at, second), None);
-        assert_eq!(sdus.close(second).map(|(p, _)| p.id), Some(2));
+        assert_eq!(sdus.close(second).map(|sdu| sdu.packet.id), Some(2));
     }
 
     #[test]

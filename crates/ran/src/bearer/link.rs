@@ -106,7 +106,7 @@ impl Link {
         let now = up.now;
         if tx.next_timeout().is_some_and(|at| at <= now) {
             tx.on_timeout(now, more);
-            tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
+            tx.given_up(|sdu| up.give_up(sdu));
         }
         if rx.next_timeout().is_some_and(|at| at <= now) {
             rx.on_timeout_into(now, &mut Reordering { pdcp, acknowledged, up });
@@ -130,8 +130,8 @@ impl Link {
         status: &StatusPdu,
         up: &mut Upward<'_, '_, D>,
     ) {
-        self.tx.on_status(up.now, status, |_| {});
-        self.tx.given_up(|sdu| up.lose(sdu, DropReason::MaxRetransmissions));
+        self.tx.on_status(up.now, status, |sdu| up.acknowledge(sdu));
+        self.tx.given_up(|sdu| up.give_up(sdu));
     }
 
     /// When a timer of either end expires, or a status report may be sent.

@@ -18,6 +18,8 @@ pub(super) struct Source<'a, P> {
     pub(super) handle: &'a mut SduHandle,
     pub(super) pdcp: &'a mut PdcpTx,
     pub(super) sdus: &'a mut InFlight,
+    /// SDUs stay in the queue until they are acknowledged.
+    pub(super) holds: bool,
     pub(super) now: Instant,
     pub(super) probe: &'a mut P,
 }
@@ -39,12 +41,20 @@ impl<P: Probe> SduSource for Source<'_, P> {
     }
 
     fn take(&mut self) {
-        self.queue.commit(self.now, self.head, self.probe);
+        if !self.holds {
+            self.queue.commit(self.now, self.head, self.probe);
+        }
         if let Some(limiter) = &mut self.limiter {
             limiter.on_departed(self.now, self.now.since(self.head.enqueued));
         }
         *self.sending = false;
-        if let Some(packet) = self.sdus.launch(self.now, *self.handle) {
+        let lost = if self.holds {
+            let lost = self.sdus.launch_held(self.now, *self.handle);
+            lost.inspect(|packet| self.queue.commit(self.now, packet, self.probe))
+        } else {
+            self.sdus.launch(self.now, *self.handle)
+        };
+        if let Some(packet) = lost {
             let reason = DropReason::Harq;
             self.probe.on_event(self.now, &Event::Dropped { layer: Layer::Rlc, packet, reason });
         }

@@ -463,8 +463,8 @@ impl Air {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
+        cell.bearer(id).receive(now, content, &mut self.sdus, exit);
         let link = link(cell, id);
-        link.receive(content, &mut Upward { now, sdus: &mut self.sdus, exit });
         if let Some(status) = link.status(now) {
             self.statuses.push_back((now + self.status_delay, id, status));
         }
@@ -484,7 +484,7 @@ impl Air {
         if link(cell, id).is_acknowledged() {
             return;
         }
-        let mut up = Upward { now, sdus: &mut self.sdus, exit };
+        let mut up = Upward { now, sdus: &mut self.sdus, exit, holds: None };
         for part in &content.parts {
             up.lose(part.sdu, DropReason::Harq);
         }
@@ -499,8 +499,8 @@ impl Air {
     ) {
         while self.statuses.front().is_some_and(|(at, ..)| *at <= now) {
             let Some((_, id, status)) = self.statuses.pop_front() else { break };
+            cell.bearer(id).on_status(now, &status, &mut self.sdus, exit);
             let link = link(cell, id);
-            link.on_status(&status, &mut Upward { now, sdus: &mut self.sdus, exit });
             self.arm_timer(id, link);
             self.list_active(id.ue, cell);
         }
@@ -518,10 +518,9 @@ impl Air {
         {
             self.timers.pop();
             let id = BearerId { ue, drb };
-            let more = !cell.bearer(id).queue().is_empty();
+            link(cell, id).armed = Instant::NEVER;
+            cell.bearer(id).on_timeout(now, &mut self.sdus, exit);
             let link = link(cell, id);
-            link.armed = Instant::NEVER;
-            link.on_timeout(more, &mut Upward { now, sdus: &mut self.sdus, exit });
             if let Some(status) = link.status(now) {
                 self.statuses.push_back((now + self.status_delay, id, status));
             }

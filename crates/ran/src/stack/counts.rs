@@ -41,7 +41,7 @@ impl Stack {
         };
         for queue in self.queues() {
             counts.dropped += queue.counters().dropped_total().packets;
-            counts.queued += u64::from(queue.backlog_packets());
+            counts.queued += u64::from(queue.backlog_packets()) - queue.held().packets;
         }
         let (flying, lost) = self.service.in_the_air();
         counts.queued += flying;

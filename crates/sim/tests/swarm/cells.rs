@@ -7,6 +7,7 @@ use crate::reductions;
 use justfull_base::{DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit};
 use justfull_ran::channel::CapacityUnit;
+use justfull_ran::config::Hold;
 use justfull_ran::limiter::LimiterConfig;
 use justfull_ran::{Egress, FiveTuple, RlcModeConfig, Stack, StackConfig, TieOrder};
 use std::collections::BTreeSet;
@@ -40,8 +41,9 @@ impl Witness {
         let drops_on_the_way_out = !matches!(config.rlc.queue.aqm, AqmConfig::None(_))
             || matches!(config.rlc.queue.discipline, DisciplineConfig::FqCoDel(_));
         let plain = !drops_on_the_way_out && config.mac.overhead.0 == 0;
+        // The queue also counts what it holds for acknowledgements, the limiter does not.
         let rlc_limit = match &config.rlc.limiter {
-            LimiterConfig::Fixed(fixed) => Some(fixed.limit),
+            LimiterConfig::Fixed(fixed) if config.rlc.hold == Hold::Sent => Some(fixed.limit),
             _ => None,
         };
         Self {
@@ -300,6 +302,7 @@ impl World for Cell {
         ("harq", |cell| reductions::harq(&mut cell.config)),
         ("rb-scheduler", |cell| reductions::rb_scheduler(&mut cell.config)),
         ("rlc-mode", |cell| reductions::rlc_mode(&mut cell.config)),
+        ("hold", |cell| reductions::hold(&mut cell.config)),
         ("pdcp", |cell| reductions::pdcp(&mut cell.config)),
         ("delays", |cell| reductions::delays(&mut cell.config)),
         ("pattern", |cell| reductions::pattern(&mut cell.config)),

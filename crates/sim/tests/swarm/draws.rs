@@ -9,7 +9,7 @@ use justfull_ran::channel::{
     AtEnd, Building, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig,
     McsConfig, OutdoorToIndoor, PatternConfig, RowLength, RowsConfig, UmiConfig,
 };
-use justfull_ran::config::{Phase, Skew};
+use justfull_ran::config::{Hold, Phase, Skew};
 use justfull_ran::limiter::{
     AnyLimiter, Bdp5gConfig, DqlConfig, DrqlConfig, DynRlcConfig, EBdp5gConfig, FixedConfig,
     LastPollConfig, Limiter, LimiterConfig, LimiterContext,
@@ -409,6 +409,9 @@ fn in_blocks(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     let own = config.ues.iter().filter_map(|ue| ue.channel.as_ref());
     if std::iter::once(&config.channel).chain(own).any(ChannelConfig::errors_follow_sinr) {
         config.mac.harq.bler = Ratio(0.0);
+    }
+    if matches!(config.rlc.mode, RlcModeConfig::Am(_)) {
+        config.rlc.hold = pick(rng, &Hold::ALL);
     }
     config
 }

@@ -3,6 +3,7 @@
 
 use justfull_base::Lateness;
 use justfull_queue::{AqmConfig, DisciplineConfig, QueueConfig};
+use justfull_ran::config::Hold;
 use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::{HarqConfig, PollConfig, StackConfig, TieOrder};
 use std::sync::Arc;
@@ -66,7 +67,11 @@ pub(crate) fn rb_scheduler(cell: &mut StackConfig) -> bool {
 }
 
 pub(crate) fn rlc_mode(cell: &mut StackConfig) -> bool {
-    set(&mut cell.rlc.mode, RlcModeConfig::default())
+    hold(cell) | set(&mut cell.rlc.mode, RlcModeConfig::default())
+}
+
+pub(crate) fn hold(cell: &mut StackConfig) -> bool {
+    set(&mut cell.rlc.hold, Hold::Sent)
 }
 
 pub(crate) fn pdcp(cell: &mut StackConfig) -> bool {

@@ -282,6 +282,7 @@ impl World for Whole {
         ("harq", |w| reductions::harq(&mut w.0.stack)),
         ("rb-scheduler", |w| reductions::rb_scheduler(&mut w.0.stack)),
         ("rlc-mode", |w| reductions::rlc_mode(&mut w.0.stack)),
+        ("hold", |w| reductions::hold(&mut w.0.stack)),
         ("pdcp", |w| reductions::pdcp(&mut w.0.stack)),
         ("delays", |w| reductions::delays(&mut w.0.stack)),
         ("pattern", |w| reductions::pattern(&mut w.0.stack)),
