@@ -9,6 +9,8 @@ mod mahimahi;
 mod pages;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod thrift;
 mod ucc;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Checks the sizes that the pages of a Parquet column announce, before anything is unpacked.
+//! Checks the sizes that the headers of a Parquet file announce, before anything is unpacked.
 //!
-//! The library allocates what a page header announces, up to 2 GiB for a page of a few bytes. So
-//! headers are read here first: `PageHeader` of parquet-format in Thrift's compact protocol. Only
-//! the fields 2 (`uncompressed_page_size`) and 3 (`compressed_page_size`) matter; all others are
-//! skipped.
+//! The library allocates what a header announces, up to 16 GiB for a page of a few bytes, and calls
+//! itself for each level of the schema. So headers are read here first: of the file
+//! (`FileMetaData` of parquet-format) its schema, of the pages `PageHeader`.
+
+use super::thrift::{BINARY, BOOL, BYTE, Compact, Field, I32, I64, LIST, STRUCT, Shape, positive};
 
 /// Largest page when unpacked; writers aim at 1 MB.
 const MOST_PAGE: u64 = 64 << 20;
@@ -11,17 +12,145 @@ const MOST_PAGE: u64 = 64 << 20;
 /// shorter pages have a few more bytes of overhead.
 const MOST_GROWTH: u64 = 22;
 const SOME_MORE: u64 = 64;
-/// Maximum nesting of structures in a header; parquet-format needs three.
-const DEEPEST: u32 = 8;
+/// Bytes of the shortest value in a dictionary.
+const LEAST_VALUE: u64 = 4;
+/// Largest footer: its parts take some hundred times their bytes in memory.
+const MOST_FOOTER: usize = 4 << 20;
+/// Most columns and groups of them in a schema.
+const MOST_ELEMENTS: u64 = 1000;
+
+const STATISTICS: Shape = &[
+    Field(1, BINARY, &[]),
+    Field(2, BINARY, &[]),
+    Field(3, I64, &[]),
+    Field(4, I64, &[]),
+    Field(5, BINARY, &[]),
+    Field(6, BINARY, &[]),
+    Field(7, BOOL, &[]),
+    Field(8, BOOL, &[]),
+];
+/// `PageHeader`.
+const PAGE: Shape = &[
+    Field(1, I32, &[]),
+    Field(UNPACKED, I32, &[]),
+    Field(PACKED, I32, &[]),
+    Field(4, I32, &[]),
+    // `DataPageHeader`.
+    Field(
+        5,
+        STRUCT,
+        &[
+            Field(1, I32, &[]),
+            Field(2, I32, &[]),
+            Field(3, I32, &[]),
+            Field(4, I32, &[]),
+            Field(5, STRUCT, STATISTICS),
+        ],
+    ),
+    Field(6, STRUCT, &[]),
+    Field(DICTIONARY, STRUCT, &[Field(1, I32, &[]), Field(2, I32, &[]), Field(3, BOOL, &[])]),
+    // `DataPageHeaderV2`.
+    Field(
+        8,
+        STRUCT,
+        &[
+            Field(1, I32, &[]),
+            Field(2, I32, &[]),
+            Field(3, I32, &[]),
+            Field(4, I32, &[]),
+            Field(5, I32, &[]),
+            Field(6, I32, &[]),
+            Field(7, BOOL, &[]),
+            Field(8, STRUCT, STATISTICS),
+        ],
+    ),
+];
+const UNPACKED: u64 = 2;
+const PACKED: u64 = 3;
+const DICTIONARY: u64 = 7;
+
+/// `TimeType` and `TimestampType`.
+const TIME: Shape = &[
+    Field(1, BOOL, &[]),
+    Field(2, STRUCT, &[Field(1, STRUCT, &[]), Field(2, STRUCT, &[]), Field(3, STRUCT, &[])]),
+];
+/// `SchemaElement`.
+const ELEMENT: Shape = &[
+    Field(1, I32, &[]),
+    Field(2, I32, &[]),
+    Field(3, I32, &[]),
+    Field(4, BINARY, &[]),
+    Field(CHILDREN, I32, &[]),
+    Field(6, I32, &[]),
+    Field(7, I32, &[]),
+    Field(8, I32, &[]),
+    Field(9, I32, &[]),
+    // `LogicalType`: those that are not empty.
+    Field(
+        10,
+        STRUCT,
+        &[
+            Field(5, STRUCT, &[Field(1, I32, &[]), Field(2, I32, &[])]),
+            Field(7, STRUCT, TIME),
+            Field(8, STRUCT, TIME),
+            Field(10, STRUCT, &[Field(1, BYTE, &[]), Field(2, BOOL, &[])]),
+            Field(16, STRUCT, &[Field(1, BYTE, &[])]),
+            Field(17, STRUCT, &[Field(1, BINARY, &[])]),
+            Field(18, STRUCT, &[Field(1, BINARY, &[]), Field(2, I32, &[])]),
+        ],
+    ),
+];
+const CHILDREN: u64 = 5;
+
+/// What is wrong with the schema in the footer of `file`, if anything.
+pub(super) fn check_schema(file: &[u8]) -> Result<(), String> {
+    let Some((rest, b"PAR1")) = file.split_last_chunk() else { return Err("no end".into()) };
+    let Some((rest, length)) = rest.split_last_chunk() else { return Err("no end".into()) };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > MOST_FOOTER {
+        return Err(format!("a footer of {length} bytes"));
+    }
+    let start = rest.len().checked_sub(length).ok_or("a footer longer than the file")?;
+    let mut footer = Compact { rest: &rest[start..] };
+    let elements = schema(&mut footer).ok_or("a schema of unknown shape")?;
+    if elements > MOST_ELEMENTS {
+        return Err(format!("a schema of {elements} columns"));
+    }
+    let mut most_children = Some(0);
+    for _ in 0..elements {
+        let mut note = |within, id, value| {
+            if (within, id) == (0, CHILDREN) {
+                most_children = positive(value).zip(most_children).map(|(a, b)| a.max(b));
+            }
+        };
+        footer.structure(ELEMENT, 0, &mut note).ok_or("a schema of unknown shape")?;
+    }
+    match most_children {
+        Some(most) if most <= elements => Ok(()),
+        _ => Err(format!("more columns in a group than the {elements} of the schema")),
+    }
+}
+
+/// The number of elements of the schema that follows. Writers put it after the version.
+fn schema(footer: &mut Compact<'_>) -> Option<u64> {
+    let (1, I32) = footer.field(0)?? else { return None };
+    footer.number()?;
+    let (2, LIST) = footer.field(1)?? else { return None };
+    footer.structures()
+}
 
 /// What is wrong with the pages of a column that fill `chunk`, if anything.
 pub(super) fn check(chunk: &[u8]) -> Result<(), String> {
     let mut rest = chunk;
     while !rest.is_empty() {
         let mut header = Compact { rest };
-        let (unpacked, packed) = header.page().ok_or("a page without a whole header")?;
+        let page = Page::read(&mut header).ok_or("a page without a whole header")?;
+        let Page { unpacked, packed, values } = page;
         if unpacked > MOST_PAGE || unpacked > packed.saturating_mul(MOST_GROWTH) + SOME_MORE {
             return Err(format!("a page of {packed} bytes that claims {unpacked} when unpacked"));
+        }
+        if values > unpacked / LEAST_VALUE {
+            return Err(format!("a dictionary of {unpacked} bytes that claims {values} values"));
         }
         let packed = usize::try_from(packed).unwrap_or(usize::MAX);
         rest = header.rest.get(packed..).ok_or("a page that its column does not hold")?;
@@ -29,94 +158,27 @@ pub(super) fn check(chunk: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Thrift's compact protocol, as far as skipping needs it.
-struct Compact<'a> {
-    rest: &'a [u8],
+/// Sizes of a page.
+#[derive(Default)]
+struct Page {
+    unpacked: u64,
+    packed: u64,
+    /// Of a dictionary.
+    values: u64,
 }
 
-impl Compact<'_> {
-    /// The sizes of a page, unpacked and packed; none when they are absent or negative.
-    fn page(&mut self) -> Option<(u64, u64)> {
-        let (mut unpacked, mut packed) = (None, None);
-        let mut field = 0;
-        while let Some((id, kind)) = self.field(field)? {
-            field = id;
-            match (id, kind) {
-                (2, 5) => unpacked = Some(self.size()?),
-                (3, 5) => packed = Some(self.size()?),
-                _ => self.skip(kind, 0)?,
-            }
-        }
-        Some((unpacked?, packed?))
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        Some(first)
-    }
-
-    /// A varint of at most 64 bits, seven per byte.
-    fn number(&mut self) -> Option<u64> {
-        let mut value = 0_u64;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    /// A signed (zigzag) number of 32 bits that is not negative.
-    fn size(&mut self) -> Option<u64> {
-        let zigzag = self.number()?;
-        (zigzag % 2 == 0 && zigzag <= u64::from(u32::MAX)).then_some(zigzag / 2)
-    }
-
-    /// Number and type of the next field of a structure after the field `before`; inner none at its
-    /// end.
-    fn field(&mut self, before: u64) -> Option<Option<(u64, u8)>> {
-        let head = self.byte()?;
-        if head == 0 {
-            return Some(None);
-        }
-        let id = match head >> 4 {
-            0 => self.number()? / 2,
-            delta => before + u64::from(delta),
+impl Page {
+    /// None when a size is absent or negative.
+    fn read(header: &mut Compact<'_>) -> Option<Self> {
+        let (mut unpacked, mut packed, mut values) = (None, None, Some(0));
+        let mut note = |within, id, value| match (within, id) {
+            (0, UNPACKED) => unpacked = positive(value),
+            (0, PACKED) => packed = positive(value),
+            (DICTIONARY, 1) => values = positive(value),
+            _ => {}
         };
-        Some(Some((id, head & 15)))
-    }
-
-    fn pass(&mut self, bytes: u64) -> Option<()> {
-        self.rest = self.rest.get(usize::try_from(bytes).ok()?..)?;
-        Some(())
-    }
-
-    /// Skips a value of type `kind`.
-    fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
-        match kind {
-            // Booleans of fields are in their type.
-            1 | 2 => Some(()),
-            3 => self.pass(1),
-            4..=6 => self.number().map(|_| ()),
-            7 => self.pass(8),
-            8 => {
-                let length = self.number()?;
-                self.pass(length)
-            }
-            12 if depth < DEEPEST => {
-                let mut field = 0;
-                while let Some((id, kind)) = self.field(field)? {
-                    field = id;
-                    self.skip(kind, depth + 1)?;
-                }
-                Some(())
-            }
-            // A header has no lists, sets or maps.
-            _ => None,
-        }
+        header.structure(PAGE, 0, &mut note)?;
+        Some(Self { unpacked: unpacked?, packed: packed?, values: values? })
     }
 }
 
@@ -124,7 +186,8 @@ impl Compact<'_> {
 mod tests {
     use super::*;
 
-    /// A data page: type 0, sizes, a structure with a boolean and a text, then `packed` bytes.
+    /// A data page: type 0, sizes, an unknown structure with a boolean and a text, then `packed`
+    /// bytes.
     fn page(unpacked: u32, packed: u32) -> Vec<u8> {
         let number = |out: &mut Vec<u8>, value: u32| {
             let mut zigzag = u64::from(value) * 2;
@@ -139,7 +202,7 @@ mod tests {
             out.push(0x15);
             number(&mut out, size);
         }
-        out.extend([0x2c, 0x11, 0x18, 2, b'h', b'i', 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        out.extend([0x6c, 0x11, 0x18, 2, b'h', b'i', 0x17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         out.resize(out.len() + packed as usize, 7);
         out
     }
