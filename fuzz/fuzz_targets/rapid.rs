@@ -104,6 +104,7 @@ impl World {
                     delivered: number(b),
                     wired_rtt: rtt(c),
                     radio_rtt: rtt(d),
+                    held: c & 3 == 3,
                 };
                 drop(self.control.on_sample(now, flow, &sample));
             }

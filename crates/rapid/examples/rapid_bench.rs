@@ -97,6 +97,7 @@ impl World {
                 delivered: bytes,
                 wired_rtt: Some(RTT),
                 radio_rtt: Some(RTT),
+                held: false,
             };
             self.control.on_sample(self.now, flow, &sample).expect("open");
         }

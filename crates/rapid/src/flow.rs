@@ -35,6 +35,9 @@ pub struct Sample {
     /// Smallest round trip of the radio leg since the last sample; none or 0 without a
     /// measurement.
     pub radio_rtt: Option<Duration>,
+    /// Since the last sample the server was offered less than its window, for want of room in the
+    /// proxy: what comes from it is not the flow's own rate.
+    pub held: bool,
 }
 
 /// What a flow may have in flight.
@@ -112,6 +115,8 @@ pub(crate) struct Flow {
     demand: Option<f64>,
     /// Smallest server window since the last sample, and between the two before it.
     low: [u64; 2],
+    /// [`Sample::held`] since the last sample, and between the two before it.
+    held: [bool; 2],
     arrived: u64,
     sampled_at: Instant,
     /// Last data from the server, and last data on either leg.
@@ -152,6 +157,7 @@ impl Flow {
             released: 0.0,
             demand: None,
             low: [u64::MAX; 2],
+            held: [false; 2],
             arrived: 0,
             sampled_at: now,
             arrived_at: now,
@@ -211,6 +217,7 @@ impl Flow {
     /// Takes a sample whose round trips are already measured.
     pub(crate) fn sample(&mut self, now: Instant, sample: &Sample, rules: &Config) -> Outcome {
         self.arrived = self.arrived.saturating_add(sample.arrived);
+        self.held[0] |= sample.held;
         if sample.arrived > 0 {
             self.arrived_at = now;
         }
@@ -229,8 +236,13 @@ impl Flow {
             return Outcome::Nothing;
         }
         let rate = self.arrived as f64 / interval;
+        let held = self.is_held();
         let low = self.start_sample(now);
         let nothing = if self.carry_over(rules) { Outcome::Resize } else { Outcome::Nothing };
+        if held {
+            self.arrived_at = now;
+            return nothing;
+        }
         if !self.windows.reading {
             return nothing;
         }
@@ -253,9 +265,15 @@ impl Flow {
     fn start_sample(&mut self, now: Instant) -> u64 {
         let low = self.low[0].min(self.low[1]);
         self.low = [self.windows.server, self.low[0]];
+        self.held = [false, self.held[0]];
         self.arrived = 0;
         self.sampled_at = now;
         low
+    }
+
+    /// True when data that arrives now may have been sent while the proxy had no room for more.
+    fn is_held(&self) -> bool {
+        self.held[0] || self.held[1]
     }
 
     /// Keeps what rounding left over of the last round trip; true if there is any.
@@ -325,7 +343,8 @@ impl Flow {
     /// When a flow that had its chance and sent nothing is found slow.
     pub(crate) fn stall_at(&self, rules: &Config) -> Instant {
         let greedy = matches!(self.category, Category::New | Category::Fast);
-        if !(rules.stall && greedy && self.windows.reading && self.wired > 0.0) {
+        let free = self.windows.reading && !self.is_held();
+        if !(rules.stall && greedy && free && self.wired > 0.0) {
             return Instant::NEVER;
         }
         let patience = (f64::from(self.period) + 0.5) * self.wired;

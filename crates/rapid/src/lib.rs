@@ -61,7 +61,7 @@
 //!
 //! Reports that claim too much cannot fill the radio's queue: the radio leg's window is rate times
 //! round trip, and that round trip is bounded by `radio_rtt_max` times the smallest ever seen. So a
-//! queue of the flow's own making never feeds back into the window.
+//! queue of the flow's own making feeds back into the window by a quarter of it at most.
 //!
 //! # The contract
 //!

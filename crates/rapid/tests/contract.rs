@@ -60,6 +60,11 @@ fn pass(control: &mut Control, until: Instant) {
     }
 }
 
+/// `bytes` come and leave in a round trip of 10 ms on the wires and `radio` over the radio.
+fn sample(bytes: u64, radio: Option<Duration>) -> Sample {
+    Sample { arrived: bytes, delivered: bytes, wired_rtt: ms(10), radio_rtt: radio, held: false }
+}
+
 #[test]
 fn handles_of_what_is_gone_are_refused_and_name_nobody_else() {
     let (mut control, _, ue) = one_ue();
@@ -181,8 +186,7 @@ fn an_old_report_holds_then_decays_towards_delivery_and_is_forgotten() {
             if reports {
                 control.on_report(at(t), ue, &report(made, 2500, 1000)).expect("sane");
             }
-            let sample =
-                Sample { arrived: 12_500, delivered: 12_500, wired_rtt: ms(10), radio_rtt: ms(10) };
+            let sample = sample(12_500, ms(10));
             control.on_sample(at(t), flow, &sample).expect("open");
         }
         // Fast or slow, its radio window is rate times 10 ms: as if it were fast.
@@ -218,8 +222,7 @@ fn a_greedy_flow_follows_the_decay_and_the_first_good_report() {
         // The cell carries half of what the reports say; the flow fills whatever it may.
         let may = control.view(flow).expect("open").windows.server.min(14_400);
         let radio = 10 * may.max(5000) / 14_400;
-        let sample =
-            Sample { arrived: may, delivered: may, wired_rtt: ms(10), radio_rtt: ms(radio.max(1)) };
+        let sample = sample(may, ms(radio.max(1)));
         control.on_sample(at(t), flow, &sample).expect("open");
         windows.push(control.view(flow).expect("open"));
     }
@@ -240,11 +243,35 @@ fn without_any_report_the_capacity_grows_with_delivery() {
     for t in (10..3000).step_by(10) {
         pass(&mut control, at(t));
         let may = server(&control, flow).min(125_000);
-        let sample = Sample { arrived: may, delivered: may, wired_rtt: ms(10), radio_rtt: ms(10) };
+        let sample = sample(may, ms(10));
         control.on_sample(at(t), flow, &sample).expect("open");
     }
     let window = server(&control, flow);
     assert!((125_000..=160_000).contains(&window), "{window}");
+}
+
+/// Equation 8 compares what arrived with what the window allowed: a server that the proxy had no
+/// room for could not send it.
+#[test]
+fn a_flow_that_the_proxy_has_no_room_for_is_not_slow() {
+    let (mut control, _, ue) = one_ue();
+    let [held, stalled] = [(); 2].map(|()| control.open(at(0), ue, &OPENING).expect("known"));
+    for t in (10..500).step_by(10) {
+        pass(&mut control, at(t));
+        control.on_report(at(t), ue, &report(t + 1, 2880, 2880)).expect("sane");
+        let may = server(&control, held);
+        // From 200 to 400 ms the radio stands still, and all that has come waits in the proxy.
+        let waits = (200..400).contains(&t);
+        let arrived = if waits || t == 400 { 0 } else { may };
+        let data = Sample { held: waits, ..sample(arrived, ms(10)) };
+        control.on_sample(at(t), held, &data).expect("open");
+        control.on_sample(at(t), stalled, &Sample { held: false, ..data }).expect("open");
+        let category = |flow| control.view(flow).map(|v| v.category);
+        assert_ne!(category(held), Some(Category::Slow), "at {t} ms");
+        if t == 390 {
+            assert_eq!(category(stalled), Some(Category::Slow));
+        }
+    }
 }
 
 #[test]
@@ -257,7 +284,7 @@ fn a_silent_flow_is_slow_then_idle_and_its_share_goes_to_the_other() {
         pass(&mut control, at(t));
         control.on_report(at(t), ue, &report(t + 1, 1440, 700)).expect("sane");
         let may = server(&control, loud);
-        let sample = Sample { arrived: may, delivered: may, wired_rtt: ms(10), radio_rtt: ms(10) };
+        let sample = sample(may, ms(10));
         control.on_sample(at(t), loud, &sample).expect("open");
         if t == 100 {
             let view = control.view(silent).expect("open");
@@ -290,8 +317,7 @@ fn when_the_floors_exceed_the_capacity_reading_stops_in_turn() {
             assert_eq!(view.windows.server, 2 * MSS);
             if view.windows.reading {
                 (readers, *turns) = (readers + 1, *turns + 1);
-                let sample =
-                    Sample { arrived: 2880, delivered: 2880, wired_rtt: ms(10), radio_rtt: ms(10) };
+                let sample = sample(2880, ms(10));
                 control.on_sample(at(t), flow, &sample).expect("open");
             }
         }

@@ -107,12 +107,13 @@ fn event() -> impl Strategy<Value = Event> {
         wired_rtt,
         radio_rtt,
     });
-    let sample = (amount(), amount(), rtt(), rtt());
-    let sample = sample.prop_map(|(arrived, delivered, wired_rtt, radio_rtt)| Sample {
+    let sample = (amount(), amount(), rtt(), rtt(), any::<bool>());
+    let sample = sample.prop_map(|(arrived, delivered, wired_rtt, radio_rtt, held)| Sample {
         arrived,
         delivered,
         wired_rtt,
         radio_rtt,
+        held,
     });
     prop_oneof![
         1 => Just(Event::AddUe),

@@ -241,6 +241,9 @@ impl Proxy {
             hosts.senders.write(now, self.flows[*i as usize].radio, arrived - before, links);
         }
         if let Some(steering) = &mut self.steering {
+            if self.wan.is_held(*i, arrived) {
+                steering.hold(*i);
+            }
             steering.arrived(now, *i, arrived - before, echo.map(|at| now.since(at)));
             self.follow(now, hosts, links);
         }
@@ -256,6 +259,8 @@ impl Proxy {
         links: &mut Links<T>,
     ) {
         let Some(i) = self.by_radio.get(radio as usize).copied().flatten() else { return };
+        // Before it frees room.
+        let held = self.wan.is_held(i, self.receivers.delivered_bytes(i));
         let (flow, offer) = (&self.flows[i as usize], &mut self.wan.offers[i as usize]);
         let rtt = now.since(ack.ts_echo);
         links.monitor.recorder.radio_rtt(now, flow.flow, rtt);
@@ -269,6 +274,9 @@ impl Proxy {
             let server = &self.servers.all()[i as usize].sender;
             let stopped = server.is_closed() && server.all_acked() && server.acked_bytes() == acked;
             let over = flow.size == Some(acked) || stopped;
+            if held {
+                steering.hold(i);
+            }
             steering.delivered(now, i, new, rtt, over);
             self.follow(now, hosts, links);
         }

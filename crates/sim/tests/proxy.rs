@@ -7,7 +7,7 @@ use justfull_base::Ratio;
 use justfull_base::{Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::PacketDetectionRule;
-use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig};
+use justfull_ran::channel::{CapacityUnit, ChannelConfig, McsConfig, RowLength};
 use justfull_ran::{CarrierConfig, HarqConfig, RlcModeConfig};
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_sim::results::{FlowResult, RunResult};
@@ -201,6 +201,24 @@ fn lossy_late_and_silent_reports_overflow_nothing_and_the_link_is_full_again() {
         let least = if name == "half" { 0.47 } else { 0.95 };
         assert!(result.cell.utilisation > least, "{name}: {}", result.cell.utilisation);
     }
+}
+
+/// With reports of twice the truth the buffer fills, and whenever the channel falls it is too full
+/// for the servers to send: taken for slow, they would have to grow from nothing.
+#[test]
+fn a_server_that_waits_for_room_in_the_proxy_is_not_taken_for_a_slow_one() {
+    let mut config = proxied(rapid(), 2, 12);
+    config.warmup = ms(2_000);
+    let stack = &mut config.stack;
+    let row = RowLength::Time(ms(250));
+    let rows = McsConfig { mcs: vec![28, 24, 16, 8, 12, 20], row, ..McsConfig::default() };
+    stack.channel = ChannelConfig::Mcs(rows);
+    stack.mac.carrier = Some(CarrierConfig { n_prb: 100, ..CarrierConfig::default() });
+    stack.rlc.mode = RlcModeConfig::Am(Default::default());
+    (config.core_delay, config.uplink.delay) = (ms(10), ms(30));
+    config.proxy.report.factor = 2.0;
+    let result = run(&config);
+    assert!(result.cell.utilisation > 0.85, "{}", result.cell.utilisation);
 }
 
 #[test]

@@ -17,6 +17,8 @@ struct Flow {
     /// Windows since the last sample, and in the two samples before.
     windows_now: Vec<u64>,
     windows_before: Vec<u64>,
+    held: bool,
+    held_before: bool,
     arrived: u64,
     sampled: Instant,
     last_arrival: Instant,
@@ -94,6 +96,7 @@ impl Flow {
     fn start_sample(&mut self, now: Instant) {
         self.windows_before = std::mem::replace(&mut self.windows_now, vec![self.server]);
         (self.arrived, self.sampled) = (0, now);
+        (self.held_before, self.held) = (self.held, false);
     }
 
     fn start_period(&mut self, now: Instant) {
@@ -122,7 +125,7 @@ impl Flow {
         let radio = if self.wired.is_empty() || self.radio.is_empty() {
             self.exact.max(10.0 * self.mss)
         } else {
-            let rtt = self.radio_smoothed.min(2.0 * least(&self.radio));
+            let rtt = self.radio_smoothed.min(1.25 * least(&self.radio));
             ((self.exact * (rtt / least(&self.wired))).floor() / self.mss).ceil() * self.mss
         };
         self.radio_window = radio.clamp(self.floor(), 1_073_741_824.0) as u64;
@@ -133,7 +136,8 @@ impl Flow {
     }
 
     fn stall_at(&self) -> Option<Instant> {
-        let rtt = self.wired.last().filter(|_| self.hungry() && self.reading)?;
+        let free = self.reading && !self.held && !self.held_before;
+        let rtt = self.wired.last().filter(|_| self.hungry() && free)?;
         let patience = Duration::from_secs_f64((f64::from(self.period) + 0.5) * rtt);
         Some(self.last_arrival.max(self.period_start) + patience)
     }
@@ -199,6 +203,8 @@ impl Naive {
             windows_now: Vec::new(),
             windows_before: vec![u64::MAX],
             arrived: 0,
+            held: false,
+            held_before: false,
             sampled: now,
             last_arrival: now,
             last_data: now,
@@ -250,6 +256,7 @@ impl Naive {
         let flow = &mut self.ues[ue].flows[at];
         flow.measure(sample.wired_rtt, sample.radio_rtt);
         flow.arrived += sample.arrived;
+        flow.held |= sample.held;
         if sample.arrived > 0 {
             flow.last_arrival = now;
         }
@@ -267,9 +274,12 @@ impl Naive {
             return flow.resize(now);
         }
         let (rate, low) = (flow.arrived as f64 / interval, flow.low());
+        let held = flow.held || flow.held_before;
         flow.start_sample(now);
         flow.carry = (flow.exact + flow.carry - flow.server as f64).clamp(0.0, flow.mss);
-        if flow.reading {
+        if held {
+            flow.last_arrival = now;
+        } else if flow.reading {
             flow.average(rate);
             flow.rtts += 1;
             if flow.rtts >= flow.period {

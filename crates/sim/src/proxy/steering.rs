@@ -36,6 +36,8 @@ struct Flow {
     radio_least: Option<Duration>,
     /// Smoothed round trip of the server leg.
     wired: Option<Duration>,
+    /// See [`Sample::held`].
+    held: bool,
 }
 
 impl Flow {
@@ -132,6 +134,7 @@ impl Steering {
             wired_least: None,
             radio_least: None,
             wired: None,
+            held: false,
         });
     }
 
@@ -183,6 +186,11 @@ impl Steering {
         flow.id = Some(id);
     }
 
+    /// The server of flow `i` may send less than its window, for want of room.
+    pub(crate) fn hold(&mut self, i: u32) {
+        self.flows[i as usize].held = true;
+    }
+
     /// `bytes` of flow `i` have come from its server, with a round trip of the server leg.
     pub(crate) fn arrived(&mut self, now: Instant, i: u32, bytes: u64, rtt: Option<Duration>) {
         let flow = &mut self.flows[i as usize];
@@ -229,8 +237,9 @@ impl Steering {
             delivered: flow.with_headers(flow.delivered),
             wired_rtt: flow.wired,
             radio_rtt: flow.radio_least.take().map(|rtt| rtt + self.slot),
+            held: flow.held,
         };
-        (flow.arrived, flow.delivered, flow.sampled_at) = (0, 0, now);
+        (flow.arrived, flow.delivered, flow.sampled_at, flow.held) = (0, 0, now, false);
         let _ = self.control.on_sample(now, id, &sample);
     }
 

@@ -105,6 +105,12 @@ impl Wan {
         arrived.saturating_add(offer.window).min(offer.freed + room)
     }
 
+    /// True when the server of flow `i` may send less than the control allows, for want of room.
+    pub(crate) fn is_held(&self, i: u32, arrived: u64) -> bool {
+        let offer = &self.offers[i as usize];
+        offer.freed + offer.room.min(self.buffer) < arrived.saturating_add(offer.window)
+    }
+
     /// True when the server of flow `i` should hear at once that it may send more: a segment where
     /// it may send less than that, or as much again as it may send now. Linux tells it in the
     /// same cases.
