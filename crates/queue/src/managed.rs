@@ -444,6 +444,12 @@ impl ManagedQueue {
         self.account.service_rate = rate;
     }
 
+    /// The rate at which the layer below serves this queue, if it has told one.
+    #[must_use]
+    pub const fn service_rate(&self) -> Option<BitRate> {
+        self.account.service_rate
+    }
+
     /// When [`Self::on_timeout`] wants to be called next; none for never. Calls may be early or
     /// late.
     #[inline]

@@ -15,6 +15,7 @@ use justfull_base::packet::Protocol;
 use justfull_base::{Bytes, Dscp, Lateness, Qfi, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig};
 
+mod aqms;
 mod blocks;
 mod refused;
 mod reports;

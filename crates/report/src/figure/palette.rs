@@ -52,7 +52,7 @@ pub(super) struct Look {
 
 /// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
 /// as far as there are enough.
-const SHIPPED: [(&str, usize, usize); 29] = [
+const SHIPPED: [(&str, usize, usize); 36] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 1),
     ("CoDel", 2, 2),
@@ -75,6 +75,13 @@ const SHIPPED: [(&str, usize, usize); 29] = [
     ("CoDel@Limit30", 7, 2),
     ("FQ-CoDel", 3, 6),
     ("FQ-CoDel@5G-BDP", 6, 0),
+    ("PIE", 4, 2),
+    ("AdaptiveRED", 6, 4),
+    ("RED", 1, 3),
+    ("ARED", 5, 1),
+    ("PDPC", 6, 5),
+    ("TTLRED1", 7, 3),
+    ("TTLRED2", 2, 0),
     ("DQL", 4, 5),
     ("FQ-CoDel@DQL", 7, 1),
     ("FP", 1, 0),

@@ -1,10 +1,10 @@
 //! What random worlds are made of: every method and every MAC.
 
+use crate::aqms;
 use justfull_base::{Bytes, Duration, Lateness, Qfi, Ratio, Rng};
 use justfull_phy::CqiToMcs;
-use justfull_queue::aqm::codel::Variant;
 use justfull_queue::discipline::sfq::{Overflow, Quantum};
-use justfull_queue::{AqmConfig, DisciplineConfig, Limit, QueueConfig, aqm, discipline};
+use justfull_queue::{DisciplineConfig, Limit, QueueConfig, discipline};
 use justfull_ran::channel::{
     AtEnd, Building, CapacityUnit, ChannelConfig, ConstantConfig, CqiRowsConfig, Fit, MarkovConfig,
     McsConfig, OutdoorToIndoor, PatternConfig, RowLength, RowsConfig, UmiConfig,
@@ -73,7 +73,8 @@ fn with_law(rng: &mut Rng, period: Duration, most_missed: f64) -> PollConfig {
     PollConfig { lateness: law, ..PollConfig::every(period) }
 }
 
-fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
+/// `is_told`: the layer below tells the rate.
+fn queue(rng: &mut Rng, unlimited: bool, is_told: bool) -> QueueConfig {
     let limit = match rng.below(3) {
         _ if unlimited => Limit::Unlimited,
         0 => Limit::Unlimited,
@@ -98,25 +99,12 @@ fn queue(rng: &mut Rng, unlimited: bool) -> QueueConfig {
         });
         return QueueConfig { limit, discipline, ..QueueConfig::default() };
     }
-    let aqm = match kind(rng, AqmConfig::all(), |_| true) {
-        AqmConfig::CoDel(_) => codel(rng),
-        other => other,
-    };
+    let aqm = aqms::aqm(rng, is_told);
     let discipline = match kind(rng, DisciplineConfig::all(), |config| config.own_aqm().is_none()) {
         DisciplineConfig::Sfq(_) => DisciplineConfig::Sfq(sfq(rng)),
         other => other,
     };
     QueueConfig { limit, aqm, discipline }
-}
-
-fn codel(rng: &mut Rng) -> AqmConfig {
-    let (target, interval) = (micros(rng, 100, 20_000), micros(rng, 20_000, 200_000));
-    let variant = pick(rng, &[Variant::Rfc8289, Variant::Rfc8289, Variant::T20Released]);
-    let ecn = variant == Variant::Rfc8289 && rng.chance(0.7);
-    let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
-    let ce_threshold =
-        if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
-    AqmConfig::CoDel(aqm::codel::CoDelConfig { target, interval, ecn, mtu, ce_threshold, variant })
 }
 
 fn sfq(rng: &mut Rng) -> discipline::sfq::SfqConfig {
@@ -281,7 +269,7 @@ fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -
         drb: rng.below(u64::from(drbs)) as u8,
         priority: rng.below(3) as u8,
         weight: 1 + rng.below(4) as u32,
-        queue: rng.chance(0.2).then(|| Box::new(queue(rng, bare))),
+        queue: rng.chance(0.2).then(|| Box::new(queue(rng, bare, false))),
     };
     let qos_flows: Vec<QosFlowConfig> = (0..flows).map(qos_flow).collect();
     let rules = qos_flows.iter().zip(0u16..).map(|(flow, i)| PacketDetectionRule {
@@ -319,16 +307,16 @@ fn whole_packets_or_bytes(rng: &mut Rng, seed: u64) -> StackConfig {
         upf: UpfConfig {
             poll: poll(rng, slot, !paced),
             batch: pick(rng, &[u32::MAX, 1, 7]),
-            queue: queue(rng, bare),
+            queue: queue(rng, bare, false),
         },
         sdap: SdapConfig {
             poll: poll(rng, slot, !paces),
             batch: pick(rng, &[u32::MAX, 1, 10]),
-            queue: queue(rng, bare),
+            queue: queue(rng, bare, false),
             scheduler: scheduler(rng),
             pacer,
         },
-        rlc: RlcConfig { queue: queue(rng, bare), limiter, ..RlcConfig::default() },
+        rlc: RlcConfig { queue: queue(rng, bare, true), limiter, ..RlcConfig::default() },
         mac: MacConfig {
             slot: with_law(rng, slot, 0.2),
             overhead: Bytes(pick(rng, &[0, 0, 3])),

@@ -9,6 +9,7 @@
 //! parts away from it first, `JUSTFULL_SWARM_WORLDS=n` runs so many, `JUSTFULL_SWARM_FOR=n` runs
 //! from the seed on for n seconds.
 
+mod aqms;
 mod cells;
 #[path = "../common/mod.rs"]
 mod common;

@@ -342,7 +342,11 @@ fn worlds_have_every_kind_of_traffic_mac_and_method() {
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.pacer))), 3, "pacers");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.sdap.scheduler))), 4, "SDAP schedulers");
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.discipline))), 4, "disciplines");
-    assert_eq!(count(&|w| name(format!("{:?}", w.stack.rlc.queue.aqm))), 2, "AQMs");
+    assert_eq!(
+        count(&|w| name(format!("{:?}", w.stack.rlc.queue.aqm))),
+        AqmConfig::all().len(),
+        "AQMs"
+    );
     assert_eq!(count(&|w| name(format!("{:?}", w.stack.channel))), 7, "channels");
     let mac = |w: &WorldConfig| {
         format!("{:?}", w.stack.mac.carrier.as_ref().map(|c| (c.kind, w.stack.channel.unit())))

@@ -49,6 +49,26 @@ fn settings_that_cannot_work_are_refused_by_the_name_of_the_field() {
             c.ue_mut(0).qos_flows[1].queue =
                 Some(Box::new(QueueConfig { discipline, aqm, ..QueueConfig::default() }));
         }),
+        ("ue[0].qos_flow[1].queue.limit", &|c| {
+            let aqm = AqmConfig::by_name("red").expect("it is on the list");
+            c.ue_mut(0).qos_flows[1].queue =
+                Some(Box::new(QueueConfig { aqm, ..QueueConfig::tail_drop(Limit::Bytes(1499)) }));
+        }),
+        ("rlc.queue.limit", &|c| {
+            c.rlc.queue.limit = Limit::Bytes(1499);
+            c.rlc.queue.aqm = AqmConfig::by_name("pie").expect("it is on the list");
+        }),
+        ("ue[0].qos_flow[0].queue.aqm.kind", &|c| {
+            let aqm = AqmConfig::by_name("ared").expect("it is on the list");
+            c.ue_mut(0).qos_flows[0].queue =
+                Some(Box::new(QueueConfig { aqm, ..QueueConfig::default() }));
+        }),
+        ("sdap.queue.aqm.kind", &|c| {
+            c.sdap.queue.aqm = AqmConfig::by_name("pdpc").expect("it is on the list");
+        }),
+        ("upf.queue.aqm.kind", &|c| {
+            c.upf.queue.aqm = AqmConfig::by_name("ared").expect("it is on the list");
+        }),
         ("ue[0].rule[1].qfi", &|c| c.ue_mut(0).rules[1].qfi = qfi(63)),
         ("ue[1].channel.unit", &|c| {
             c.ue_mut(1).channel = Some(ChannelConfig::Pattern(PatternConfig::default()))

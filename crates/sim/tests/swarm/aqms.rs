@@ -1,0 +1,88 @@
+//! Random AQMs, with settings that let them act on the queues of small cells.
+
+use crate::draws::{MTU, kind, micros, pick};
+use justfull_base::{Bytes, Duration, Ratio, Rng};
+use justfull_queue::aqm::codel::Variant;
+use justfull_queue::aqm::pie::Estimate;
+use justfull_queue::aqm::{
+    ARedConfig, AdaptiveRedConfig, CoDelConfig, PdpcConfig, PieConfig, RedConfig, TtlRed1Config,
+    TtlRed2Config,
+};
+use justfull_queue::{AqmConfig, Limit};
+
+/// An AQM of any kind; one that must be told the rate only where it `is_told`.
+pub(crate) fn aqm(rng: &mut Rng, is_told: bool) -> AqmConfig {
+    let fits = |config: &AqmConfig| is_told || !config.needs_rate();
+    let drawn = kind(rng, AqmConfig::all(), fits);
+    let (ecn, max_p) = (rng.chance(0.7), Ratio(rng.unit()));
+    let (low, high) = (micros(rng, 100, 20_000), micros(rng, 50_000, 300_000));
+    let (delay, floor) = (micros(rng, 1_000, 50_000), Bytes(MTU + rng.below(9_000)));
+    let n = 1 + rng.below(20) as u32;
+    let factor = Ratio(1.1 + 3.0 * rng.unit());
+    match drawn {
+        AqmConfig::CoDel(_) => codel(rng),
+        AqmConfig::Red(base) => AqmConfig::Red(red(rng, RedConfig { ecn, max_p, ..base })),
+        AqmConfig::AdaptiveRed(base) => {
+            let weight = Ratio(0.01 + 0.99 * rng.unit());
+            let interval = micros(rng, 1_000, 500_000);
+            let target = delay;
+            AqmConfig::AdaptiveRed(AdaptiveRedConfig {
+                target,
+                floor,
+                interval,
+                weight,
+                ecn,
+                ..base
+            })
+        }
+        AqmConfig::ARed(base) => {
+            let (gentle, wait) = (rng.chance(0.5), rng.chance(0.5));
+            AqmConfig::ARed(ARedConfig { delay, floor, factor, max_p, gentle, wait, ecn, ..base })
+        }
+        AqmConfig::Pdpc(_) => AqmConfig::Pdpc(PdpcConfig { delay, floor, factor, n, ecn }),
+        AqmConfig::TtlRed1(_) => AqmConfig::TtlRed1(TtlRed1Config { low, high, max_p, n, ecn }),
+        AqmConfig::TtlRed2(_) => {
+            let period = micros(rng, 100, 20_000);
+            AqmConfig::TtlRed2(TtlRed2Config { low, high, max_p, period, ecn })
+        }
+        AqmConfig::Pie(base) => AqmConfig::Pie(PieConfig {
+            target: low,
+            t_update: micros(rng, 1_000, 30_000),
+            burst: pick(rng, &[Duration::ZERO, Duration::from_millis(30)]),
+            derandomize: rng.chance(0.5),
+            estimate: pick(rng, &[Estimate::Timestamp, Estimate::Rate]),
+            ecn,
+            ..base
+        }),
+        other @ AqmConfig::None(_) => other,
+    }
+}
+
+fn red(rng: &mut Rng, base: RedConfig) -> RedConfig {
+    let least = 1 + rng.below(10);
+    let most = least + 1 + rng.below(20);
+    let (min, max) = if rng.chance(0.5) {
+        (Limit::Packets(least as u32), Limit::Packets(most as u32))
+    } else {
+        (Limit::Bytes(least * MTU), Limit::Bytes(most * MTU))
+    };
+    RedConfig {
+        min,
+        max,
+        weight: pick(rng, &[Ratio(1.0), Ratio(0.2), Ratio(0.002)]),
+        gentle: rng.chance(0.5),
+        by_size: rng.chance(0.5),
+        wait: rng.chance(0.5),
+        ..base
+    }
+}
+
+fn codel(rng: &mut Rng) -> AqmConfig {
+    let (target, interval) = (micros(rng, 100, 20_000), micros(rng, 20_000, 200_000));
+    let variant = pick(rng, &[Variant::Rfc8289, Variant::Rfc8289, Variant::T20Released]);
+    let ecn = variant == Variant::Rfc8289 && rng.chance(0.7);
+    let mtu = Bytes(pick(rng, &[0, MTU, 9_000]));
+    let ce_threshold =
+        if ecn && rng.chance(0.2) { micros(rng, 100, 10_000) } else { Duration::ZERO };
+    AqmConfig::CoDel(CoDelConfig { target, interval, ecn, mtu, ce_threshold, variant })
+}
