@@ -99,7 +99,7 @@ fn run(load: &Load, count: usize) {
             if bearer.rx.next_timeout().is_some_and(|at| at <= now) {
                 bearer.rx.on_timeout(now, |_| delivered += 1, |_| {});
             }
-            if bearer.rx.status_due().is_some_and(|at| at <= now)
+            while bearer.rx.status_due().is_some_and(|at| at <= now)
                 && let Some(status) = bearer.rx.status(now, 200)
             {
                 bearer.tx.on_status(now, status, |_| acked += 1);
@@ -136,6 +136,12 @@ fn main() {
         RlcModeConfig::Am(AmConfig { generation, sn_bits, poll_pdu: 32, ..AmConfig::default() })
     };
     let (nr, lte) = (Generation::Nr, Generation::Lte);
+    let umts = RlcModeConfig::Am(AmConfig {
+        generation: Generation::Umts,
+        window: 4095,
+        poll_window: 10,
+        ..AmConfig::default()
+    });
     let load = |name, mode, size, grant, lost_in| Load { name, mode, size, grant, lost_in };
     for load in [
         load("NR UM, one whole SDU", um(nr, 12), 72, 73, 0),
@@ -147,6 +153,9 @@ fn main() {
         load("NR AM, 1 in 101 lost", am(nr, 18), 1500, 40_000, 101),
         load("LTE AM, SDUs cut", am(lte, 10), 1500, 4000, 0),
         load("LTE AM, 1 in 101 lost", am(lte, 10), 1500, 4000, 101),
+        load("UMTS AM, 12 PDUs a TTI", umts.clone(), 1500, 12 * 42, 0),
+        load("UMTS AM, 1 TTI in 67 lost", umts.clone(), 1500, 12 * 42, 67),
+        load("UMTS AM, SDUs of 40 B", umts, 40, 12 * 42, 67),
     ] {
         run(&load, count);
     }

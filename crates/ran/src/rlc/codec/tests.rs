@@ -249,6 +249,223 @@ fn any_format() -> impl Strategy<Value = Format> {
     ]
 }
 
+fn umts(pdu: u32, header: PduHeader, parts: &[Part]) -> Vec<u8> {
+    bytes_of(Format::UmtsAm { pdu }, header, parts)
+}
+
+fn umts_am(poll: bool, sn: u32, open: bool) -> PduHeader {
+    PduHeader::UmtsAm { poll, sn, open, one_short: false }
+}
+
+#[test]
+fn amd_pdus_of_umts_are_those_of_clause_9_2_1_4() {
+    let whole = umts(42, umts_am(true, 0xabc, true), &[part(0, 40, false)]);
+    assert_eq!(whole, [0b1101_0101, 0b1110_0100], "D/C, SN, P, HE 00");
+    let two = [part(5, 3, true), part(0, 20, true), part(0, 15, false)];
+    assert_eq!(
+        umts(42, umts_am(false, 0xabc, true), &two),
+        [0b1101_0101, 0b1110_0001, 3 << 1 | 1, 23 << 1],
+        "indicators count from the end of the header"
+    );
+    assert_eq!(
+        umts(42, umts_am(false, 0, false), &[part(0, 10, true)]),
+        [0x80, 1, 10 << 1 | 1, 0xfe],
+        "padding"
+    );
+    assert_eq!(umts(42, umts_am(false, 0, false), &[part(0, 39, true)]), [0x80, 1, 39 << 1]);
+    assert_eq!(
+        umts(42, umts_am(false, 0, false), &[part(0, 38, true)]),
+        [0x80, 1, 38 << 1 | 1, 0xfe],
+        "padding of no bytes"
+    );
+    assert_eq!(
+        umts(42, umts_am(false, 0, false), &[part(40, 0, true), part(0, 7, true)]),
+        [0x80, 1, 1, 7 << 1 | 1, 0xfe],
+        "an SDU ended with the PDU before"
+    );
+}
+
+#[test]
+fn pdus_of_umts_above_126_bytes_have_indicators_of_15_bits() {
+    let header = |one_short, open| PduHeader::UmtsAm { poll: false, sn: 1, open, one_short };
+    let ended = [part(125, 0, true), part(0, 50, true)];
+    assert_eq!(
+        umts(127, header(false, false), &ended),
+        [0x80, 9, 0, 1, 0, 50 << 1 | 1, 0xff, 0xfe]
+    );
+    assert_eq!(
+        umts(127, header(true, false), &ended),
+        [0x80, 9, 0xff, 0xf7, 0, 50 << 1 | 1, 0xff, 0xfe],
+        "one byte short: 111 1111 1111 1011"
+    );
+    assert_eq!(
+        umts(127, header(false, false), &[part(0, 122, true)]),
+        [0x80, 9, 0, 122 << 1],
+        "no indicator fits the last byte"
+    );
+    assert_eq!(
+        umts(126, header(false, false), &[part(0, 122, true)]),
+        [0x80, 9, 122 << 1 | 1, 0xfe],
+        "126 bytes still have 7 bits"
+    );
+}
+
+fn umts_status(ack_sn: u32, nacks: &[(u32, u8)]) -> StatusPdu {
+    let nacks = nacks.iter().map(|&(sn, range)| Nack { range, ..Nack::whole(sn) }).collect();
+    StatusPdu { ack_sn, nacks }
+}
+
+#[test]
+fn status_pdus_of_umts_are_those_of_clause_9_2_2_11() {
+    let format = Format::UmtsAm { pdu: 42 };
+    let bytes = |ack_sn, nacks: &[_]| status_bytes_of(format, &umts_status(ack_sn, nacks));
+    assert_eq!(bytes(0xabc, &[]), [0x02, 0xab, 0xc0], "ACK");
+    assert_eq!(
+        bytes(0xabc, &[(0x123, 1), (0x200, 16)]),
+        [0x03, 0x21, 0x23, 0x02, 0x00, 0xf2, 0xab, 0xc0],
+        "LIST of two pairs, ACK"
+    );
+    assert_eq!(
+        bytes(0xabc, &[(0xfff, 17)]),
+        [0x03, 0x2f, 0xff, 0xf0, 0x0f, 0x02, 0xab, 0xc0],
+        "a pair names 16 SNs; 4095 + 16 is 15"
+    );
+    assert_eq!(
+        bytes(0xabc, &[(0x100, 1), (0x102, 1), (0x104, 2), (0x108, 1)]),
+        [0x04, 0x11, 0x00, 0b0101_0011, 0b0111_1111, 0x2a, 0xbc],
+        "BITMAP of two bytes, ACK"
+    );
+    let mrw = umts(42, PduHeader::UmtsMrw { sn: 0xabc, end: 3 }, &[]);
+    assert_eq!(mrw, [0x06, 0x1a, 0xbc, 0x30], "MRW of one SN, NO_MORE");
+}
+
+#[test]
+fn long_lists_and_bitmaps_of_umts_take_several_super_fields() {
+    let format = Format::UmtsAm { pdu: 42 };
+    let far: Vec<(u32, u8)> = (0..40).map(|i| (i * 100, 1)).collect();
+    let near: Vec<(u32, u8)> =
+        (0..300).map(|i| (4000 + i * 2, 1)).map(|(sn, n)| (sn % 4096, n)).collect();
+    for (nacks, bytes) in [(far, 4 + 3 * 8 + 40 * 16 + 16), (near, 4 + 5 * 20 + 75 * 8 + 16)] {
+        let status = umts_status(7, &nacks);
+        let encoded = status_bytes_of(format, &status);
+        assert_eq!(encoded.len() as u32, u32::div_ceil(bytes, 8));
+        let mut decoded = Decoded::default();
+        decode(format, &encoded, &mut decoded).expect("valid");
+        assert_eq!(decoded.status, status);
+    }
+}
+
+#[test]
+fn a_report_of_umts_is_cut_and_then_acknowledges_only_what_is_in_order() {
+    let format = Format::UmtsAm { pdu: 42 };
+    let cut_to = |grant, nacks: &[_]| {
+        let mut status = umts_status(3000, nacks);
+        let bytes = fit_status(format, &mut status, grant);
+        assert!(bytes <= grant && (bytes == 0 || bytes == status_bytes(format, &status)));
+        let nacks: Vec<_> = status.nacks.iter().map(|nack| (nack.sn, nack.range)).collect();
+        (bytes, status.ack_sn, nacks)
+    };
+    let nacks = [(10, 1), (500, 40), (900, 1)];
+    assert_eq!(cut_to(2, &nacks).0, 0);
+    assert_eq!(cut_to(2, &[]).0, 0);
+    assert_eq!(cut_to(3, &[]), (3, 3000, vec![]));
+    assert_eq!(cut_to(5, &nacks), (3, 10, vec![]));
+    assert_eq!(cut_to(6, &nacks), (6, 10, vec![(10, 1)]));
+    assert_eq!(cut_to(8, &nacks), (8, 10, vec![(10, 1), (500, 8)]), "by pairs of 16");
+    assert_eq!(cut_to(13, &nacks), (12, 10, vec![(10, 1), (500, 40)]));
+    assert_eq!(cut_to(14, &nacks), (14, 3000, nacks.to_vec()));
+    let many: Vec<(u32, u8)> = (0..1000).map(|i| (i * 3, 1)).collect();
+    let (bytes, ack_sn, kept) = cut_to(42, &many);
+    assert_eq!((bytes, ack_sn), (40, 0), "a third bitmap takes three bytes more");
+    assert_eq!(kept, many[..kept.len()]);
+    assert!(kept.len() > 80, "{}: bitmaps", kept.len());
+}
+
+#[test]
+fn invalid_pdus_of_umts_are_errors() {
+    let format = Format::UmtsAm { pdu: 6 };
+    let error = |bytes: &[u8]| decode(format, bytes, &mut Decoded::default()).expect_err("invalid");
+    let invalid = |field, value| DecodeError::Invalid { field, value };
+    assert_eq!(error(&[]), DecodeError::Truncated { needed: 1, found: 0 });
+    assert_eq!(error(&[0x80, 0, 1, 2, 3]), DecodeError::Truncated { needed: 6, found: 5 });
+    assert_eq!(error(&[0x80, 0, 1, 2, 3, 4, 5]), DecodeError::Trailing { end: 6, found: 7 });
+    for he in [2, 3] {
+        assert_eq!(error(&[0x80, he, 1, 2, 3, 4]), invalid("HE", u32::from(he)));
+    }
+    let li = |first, second| error(&[0x80, 1, first, second, 0, 0]);
+    assert_eq!(li(4 << 1, 0), DecodeError::Truncated { needed: 7, found: 6 });
+    assert_eq!(li(2 << 1 | 1, 1 << 1), invalid("LI", 1));
+    assert_eq!(li(2 << 1 | 1, 2 << 1), invalid("LI", 2));
+    assert_eq!(li(2 << 1 | 1, 0), invalid("LI", 0));
+    for special in [124, 125, 126] {
+        assert_eq!(li(special << 1, 0), invalid("LI", u32::from(special)));
+    }
+    assert_eq!(li(0xff, 0), invalid("LI", 127));
+    assert_eq!(li(0xfe, 0), DecodeError::Truncated { needed: 4, found: 3 });
+    assert_eq!(error(&[0x10, 0, 0]), invalid("PDU type", 1));
+    for sufi in [0, 1, 5, 7, 8, 15] {
+        assert_eq!(error(&[sufi, 0, 0, 0]), invalid("SUFI type", u32::from(sufi)));
+    }
+    assert_eq!(error(&[0x03, 0x00]), invalid("LENGTH", 0));
+    assert_eq!(error(&[0x06, 0x0a, 0xbc, 0x30]), invalid("LENGTH", 0));
+    assert_eq!(error(&[0x06, 0x1a, 0xbc, 0x32]), invalid("SUFI type", 2));
+    assert_eq!(
+        error(&[0x03, 0x10, 0x00, 0x06, 0x1a, 0xbc, 0x30]),
+        invalid("SUFI type", 6),
+        "MRW after a list"
+    );
+}
+
+fn umts_pdu() -> impl Strategy<Value = u32> {
+    prop_oneof![4..12u32, Just(42), 120..=130u32]
+}
+
+proptest! {
+    /// Whatever decodes in UMTS is encoded to the same bytes, padding apart, or to another form of
+    /// the same report.
+    #[test]
+    fn what_decodes_in_umts_encodes_to_what_decodes_to_it(
+        pdu in umts_pdu(), is_data in any::<bool>(),
+        bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0..12u8, 0xf0..=0xffu8], 130),
+        reports in 0..60usize,
+    ) {
+        let format = Format::UmtsAm { pdu };
+        let mut bytes = bytes;
+        bytes[0] = if is_data { bytes[0] | 0x80 } else { bytes[0] & 0x0f };
+        if is_data {
+            bytes[1] &= 0xfd;
+        }
+        bytes.truncate(if is_data { pdu as usize } else { reports });
+        let mut first = Decoded::default();
+        if decode(format, &bytes, &mut first).is_ok() {
+            let mut content = TbContent::default();
+            let open = matches!(first.header, PduHeader::UmtsAm { open: true, .. });
+            if first.header == PduHeader::Status(0) {
+                content.push_status(0).copy_from(&first.status);
+            } else {
+                let count = first.elements.len();
+                let parts = first.elements.iter().enumerate();
+                content.parts.extend(parts.map(|(i, &len)| part(0, len, i + 1 < count || !open)));
+                content.push_pdu(first.header, first.header_bytes, 0);
+            }
+            let mut again = Vec::new();
+            encode(format, &content, &content.pdus[0], &mut again);
+            if is_data {
+                prop_assert_eq!(&again, &bytes[..again.len()]);
+                again.resize(pdu as usize, 0);
+            } else if first.header == PduHeader::Status(0) {
+                prop_assert_eq!(again.len() as u32, status_bytes(format, &first.status));
+            }
+            let mut second = Decoded::default();
+            prop_assert_eq!(decode(format, &again, &mut second), Ok(()));
+            second.header_bytes = first.header_bytes;
+            if first.status.nacks.windows(2).all(|pair| pair[0].sn < pair[1].sn) {
+                prop_assert_eq!(first, second);
+            }
+        }
+    }
+}
+
 proptest! {
     /// Whatever decodes is encoded again to the same except for reserved bits and padding, and that
     /// decodes to the same.

@@ -322,7 +322,7 @@ fn airs() -> impl Strategy<Value = Air> {
 }
 
 /// More steps than any case needs.
-const PATIENCE: usize = 30_000;
+const PATIENCE: usize = 80_000;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
