@@ -156,7 +156,8 @@ fn generated_docs(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     [docs::REFERENCE, docs::VALIDATION]
         .iter()
-        .try_for_each(|set| docs::run_with(root, set, docs::Mode::Check, &program))
+        .try_for_each(|set| docs::run_with(root, set, docs::Mode::Check, &program))?;
+    docs::rapid_with(root, docs::Mode::Check, &program)
 }
 
 fn bench_floors(root: &Path) -> Outcome {
@@ -168,7 +169,7 @@ fn bench_floors(root: &Path) -> Outcome {
 fn claims(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     let strict = std::env::var_os("CI").map(|_| "--strict");
-    ["T20", "E19", "A21"].iter().try_for_each(|paper| {
+    ["T20", "E19", "A21", "R22"].iter().try_for_each(|paper| {
         let mut command = Command::new(&program);
         command.current_dir(root).args(["reproduce", paper, "--short"]).args(strict);
         process::must_succeed(&mut command)

@@ -38,8 +38,9 @@ cargo xtask <command>
                      and memory
   soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, \
                      mutants
-  docs [validation] [--check]  write docs/reference, or docs/validation from runs, or compare them \
-                     with what the code says
+  docs [validation|rapid] [--check]
+                               write docs/reference, or docs/validation or the tables of \
+                     docs/rapid.md from runs, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
   bench [--ci | --dist]        time workloads S1, S2 and S3 and count their instructions; --ci \
                      fails above the floors,
@@ -93,6 +94,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["docs", "validation", "--check"] => {
             docs::run(&root(), &docs::VALIDATION, docs::Mode::Check)
         }
+        ["docs", "rapid"] => docs::run_rapid(&root(), docs::Mode::Write),
+        ["docs", "rapid", "--check"] => docs::run_rapid(&root(), docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),
         ["golden", "--bless"] => golden::run(&root(), golden::Mode::Bless),
         ["bench"] => bench::run(&root(), Profile::Release, false),

@@ -48,6 +48,10 @@ pub struct ClaimsFile {
     /// Points of the sweep of a short run.
     #[serde(default)]
     pub intervals_short: Vec<String>,
+    /// Scenarios whose claims a short run judges; left out, all. A short run of some leaves the
+    /// switches of claims out that are recorded as missed.
+    #[serde(default)]
+    pub scenarios_short: Vec<String>,
     /// Channels by the name of the trace; [`OWN_CHANNEL`] is the scenario's own.
     pub traces: BTreeMap<String, toml::Value>,
     /// The claims.
@@ -266,6 +270,14 @@ pub fn reproduce(
 ) -> Result<(Comparison, ClaimTable, bool), ClaimsError> {
     let file = load(paper)?;
     let claims = select(&file, options.figure.as_deref())?;
+    let claims: Vec<&Claim> = claims.into_iter().filter(|c| file.judges(c, options)).collect();
+    if claims.is_empty() {
+        let found = options.figure.as_deref().unwrap_or("none");
+        return Err(ClaimsError::Unknown(format!(
+            "--figure: found {found} with --short, allowed is a figure of {}",
+            file.scenarios_short.join(", ")
+        )));
+    }
     let mut runs = Runs::default();
     let cases = |switch: &dyn Fn(&Claim) -> Vec<String>, of: &[&Claim]| {
         let mut wanted: BTreeMap<Case, Vec<String>> = BTreeMap::new();
@@ -283,7 +295,7 @@ pub fn reproduce(
         wanted
     };
     let mut first = cases(&|c| vec![c.under.clone().unwrap_or_default()], &claims);
-    if options.figure.is_none() {
+    if options.figure.is_none() && !file.is_part(options) {
         // The whole reproduction shows every method of each scenario, claimed or not.
         first
             .iter_mut()
@@ -291,8 +303,9 @@ pub fn reproduce(
             .for_each(|(_, methods)| methods.clear());
     }
     runs.make(&file, first, options, watch, announce)?;
-    let unmet: Vec<&Claim> =
-        claims.iter().copied().filter(|c| runs.needs_switches(&file, c, options)).collect();
+    let settled = |c: &Claim| file.is_part(options) && c.status == Status::Missed;
+    let unmet = |c: &&Claim| !settled(c) && runs.needs_switches(&file, c, options);
+    let unmet: Vec<&Claim> = claims.iter().copied().filter(unmet).collect();
     runs.make(&file, cases(&|c| c.switches.clone(), &unmet), options, watch, announce)?;
     let rows: Vec<_> = claims.iter().map(|claim| runs.judge(&file, claim, options)).collect();
     let as_recorded =
@@ -342,6 +355,12 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
             file.intervals.join(", ")
         ));
     }
+    if file.is_part(options) {
+        notes.push(format!(
+            "short: claims of {}, without the switches of those recorded as missed",
+            file.scenarios_short.join(", ")
+        ));
+    }
     notes
 }
 
@@ -362,6 +381,16 @@ impl Claim {
 }
 
 impl ClaimsFile {
+    /// True when only some claims are judged.
+    fn is_part(&self, options: &Options) -> bool {
+        options.short && !self.scenarios_short.is_empty()
+    }
+
+    /// True when `claim` is judged.
+    fn judges(&self, claim: &Claim, options: &Options) -> bool {
+        !self.is_part(options) || self.scenarios_short.contains(&claim.scenario)
+    }
+
     /// Points of the sweep of `scenario`; one without a name where it has no sweep.
     fn points(&self, scenario: &str, short: bool) -> Vec<String> {
         match (self.intervals.is_empty(), short) {

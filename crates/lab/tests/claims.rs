@@ -111,6 +111,9 @@ fn names_what_there_is(file: &ClaimsFile) {
         file.seeds >= 3 && file.seeds_short >= 3,
         "W2: fewer seeds have no interval, and signs need one"
     );
+    for short in &file.scenarios_short {
+        assert!(file.claim.iter().any(|c| c.scenario == *short), "{short} has no claim");
+    }
     let methods = MethodLibrary::shipped();
     let mut ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
     ids.sort_unstable();

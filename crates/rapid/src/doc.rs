@@ -54,7 +54,8 @@ const RAPID: MethodDoc = MethodDoc {
                  segment: with exactly its demand it fills its window, is taken for fast, and \
                  gets the equal share again in every other period. The expected rate (8) is that \
                  of the least window of the last two round trips, since what arrives now was \
-                 sent under it. An allocation is never below 2 segments; when these together \
-                 exceed the capacity, reading stops in turn.",
+                 sent under it, and a flow that the proxy had no room for is not judged. An \
+                 allocation is never below 2 segments; when these together exceed the capacity, \
+                 reading stops in turn.",
     params: Config::params,
 };

@@ -179,9 +179,16 @@ fn what_a_slow_flow_leaves_goes_to_the_other_under_rapid_and_to_nobody_under_equ
 
 #[test]
 fn lossy_late_and_silent_reports_overflow_nothing_and_the_link_is_full_again() {
-    let bad: [(&str, ReportConfig); 5] = [
-        ("lost", ReportConfig { loss: 0.5, ..ReportConfig::default() }),
-        ("late", ReportConfig { delay: ms(100), jitter: ms(20), ..ReportConfig::default() }),
+    let lost = |loss| ReportConfig { loss, ..ReportConfig::default() };
+    let late = |delay| ReportConfig { delay: ms(delay), ..ReportConfig::default() };
+    let bad: [(&str, ReportConfig); 10] = [
+        ("1 % lost", lost(0.01)),
+        ("10 % lost", lost(0.1)),
+        ("50 % lost", lost(0.5)),
+        ("1 ms late", late(1)),
+        ("10 ms late", late(10)),
+        ("100 ms late", late(100)),
+        ("out of order", ReportConfig { jitter: ms(20), ..late(100) }),
         ("twice", ReportConfig { factor: 2.0, ..ReportConfig::default() }),
         ("half", ReportConfig { factor: 0.5, ..ReportConfig::default() }),
         (
@@ -194,6 +201,7 @@ fn lossy_late_and_silent_reports_overflow_nothing_and_the_link_is_full_again() {
     ];
     for (name, report) in bad {
         let mut config = proxied(rapid(), 2, 10);
+        // A second after the first good report.
         config.warmup = ms(7_000);
         config.proxy.report = report;
         let result = run(&config);
