@@ -19,6 +19,7 @@
 //! every machine: those are what to compare between two versions. `--dist` measures the profile of
 //! packages instead, which no floor holds.
 
+mod aqm;
 mod counted;
 mod eqp;
 mod growth;
@@ -201,7 +202,7 @@ fn count(programs: &[PathBuf]) -> Outcome<Vec<Option<Counted>>> {
             .zip(programs)
             .map(|(workload, program)| {
                 let Workload { name, instructions_m, misses_per_packet, .. } = workload;
-                let one = move || counted::count(program, name, misses_per_packet.is_some());
+                let one = move || counted::count(program, &[name], misses_per_packet.is_some());
                 instructions_m.is_some().then(|| scope.spawn(one))
             })
             .collect();
@@ -228,6 +229,11 @@ fn judge(violations: &[String], enforce: bool) -> Outcome {
 /// `cargo xtask bench eqp`.
 pub(crate) fn run_eqp(root: &Path, enforce: bool) -> Outcome {
     eqp::run(root, enforce)
+}
+
+/// `cargo xtask bench aqm`.
+pub(crate) fn run_aqm(root: &Path, enforce: bool) -> Outcome {
+    aqm::run(root, enforce)
 }
 
 /// `cargo xtask bench growth`.

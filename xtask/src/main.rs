@@ -47,6 +47,7 @@ cargo xtask <command>
                                --dist measures the profile of packages
   dist                         build the package's program, guided by a profile where llvm-tools \
                      are, and compare its results
+  bench aqm [--ci]             count what each AQM costs for a packet, beside CoDel
   bench eqp [--ci]             time the scheduler EQP as queues, SDUs and resource blocks grow
   bench growth [--ci]          time a packet and weigh a UE as UEs with downloads are added to the \
                      cell of S1
@@ -102,6 +103,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "--ci"] => bench::run(&root(), Profile::Release, true),
         ["bench", "--dist"] => bench::run(&root(), Profile::Dist, false),
         ["dist"] => dist::run(&root()),
+        ["bench", "aqm"] => bench::run_aqm(&root(), false),
+        ["bench", "aqm", "--ci"] => bench::run_aqm(&root(), true),
         ["bench", "eqp"] => bench::run_eqp(&root(), false),
         ["bench", "eqp", "--ci"] => bench::run_eqp(&root(), true),
         ["bench", "growth"] => bench::run_growth(&root(), false),

@@ -5,6 +5,7 @@ use crate::draws::{self, pick};
 use crate::harness::{Reduction, World};
 use crate::{reductions, wires};
 use justfull_base::{BitRate, Bytes, Duration, Event, Instant, Rng};
+use justfull_queue::AqmConfig;
 use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_sim::results::{FlowResult, RunResult};
 use justfull_sim::tap::Tap;

@@ -1,0 +1,115 @@
+//! What an AQM costs for a packet: `cargo run --release -p justfull-queue --example aqm_bench --
+//! [--json] KIND PACKETS`, KIND being `load` for the load alone, or the name of an AQM.
+//!
+//! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
+//! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five
+//! flows. The rate is told in each slot, and the AQM is called when it asks. Delays that are meant
+//! for slow bearers are a tenth or less, so that every AQM has something to do. It prints what became
+//! of the packets: the same program does the same work, so that instructions can be compared.
+
+use justfull_base::{BitRate, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
+use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};
+use justfull_queue::{AqmConfig, Limit, ManagedQueue, QueueConfig};
+
+const SLOT: Duration = Duration::from_millis(10);
+
+/// Packet `id` of the load.
+fn packet(id: u64) -> Packet {
+    let mixed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let size = if mixed.is_multiple_of(5) { 100 } else { 1500 };
+    let ecn = if mixed & 8 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+    Packet { id, size, ecn, flow_hash: (mixed % 5) as u32 * 7919, ..Packet::default() }
+}
+
+/// Calls `arrive` with each of `packets`, and `serve` after each slot.
+fn run<Q>(
+    packets: u64,
+    queue: &mut Q,
+    arrive: fn(&mut Q, Instant, Packet),
+    serve: fn(&mut Q, Instant),
+) {
+    let (mut now, mut id, mut slot) = (Instant::ZERO, 0, 0u64);
+    while id < packets {
+        let arrivals = if slot % 100 < 50 { 13 } else { 7 };
+        for _ in 0..arrivals {
+            now += Duration::from_nanos(SLOT.as_nanos() / 16);
+            arrive(queue, now, packet(id));
+            id += 1;
+        }
+        slot += 1;
+        now = Instant::ZERO + SLOT.times(slot);
+        serve(queue, now);
+    }
+}
+
+/// The AQM of this name, as quick as the load asks.
+fn aqm(kind: &str) -> AqmConfig {
+    let ms = Duration::from_millis;
+    let (low, high) = (ms(10), ms(100));
+    match AqmConfig::by_name(kind).unwrap_or_else(|| panic!("there is no AQM {kind}")) {
+        AqmConfig::ARed(c) => AqmConfig::ARed(ARedConfig { delay: ms(20), ..c }),
+        AqmConfig::Pdpc(c) => AqmConfig::Pdpc(PdpcConfig { delay: ms(20), ..c }),
+        AqmConfig::TtlRed1(c) => AqmConfig::TtlRed1(TtlRed1Config { low, high, ..c }),
+        AqmConfig::TtlRed2(c) => AqmConfig::TtlRed2(TtlRed2Config { low, high, ..c }),
+        other => other,
+    }
+}
+
+fn call(queue: &mut ManagedQueue, now: Instant) {
+    while let Some(due) = queue.next_timeout().filter(|due| *due <= now) {
+        queue.on_timeout(due, &mut Silent);
+    }
+}
+
+/// One line of JSON.
+fn line(kind: &str, counts: [u64; 5], digest: &str) {
+    let [arrived, departed, dropped, marked, signals] = counts;
+    println!(
+        "{{\"kind\":\"{kind}\",\"arrived\":{arrived},\"departed\":{departed},\
+         \"dropped\":{dropped},\"marked\":{marked},\"signals\":{signals},\"digest\":\"{digest}\"}}"
+    );
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--json").collect();
+    let [kind, packets] = words.as_slice() else {
+        panic!("usage: aqm_bench [--json] KIND PACKETS")
+    };
+    let packets: u64 = packets.parse().expect("a number of packets");
+    if kind == "load" {
+        let mut sum = 0u64;
+        let arrive = |sum: &mut u64, now: Instant, packet: Packet| {
+            *sum = sum.wrapping_add(u64::from(packet.size) ^ now.as_nanos());
+        };
+        run(packets, &mut sum, arrive, |_, _| {});
+        line(kind, [packets, 0, 0, 0, 0], &format!("{sum:x}"));
+        return;
+    }
+    let (limit, aqm) = (Limit::Bytes(100_000), aqm(kind));
+    let config = QueueConfig { limit, aqm, ..QueueConfig::default() };
+    let mut queue = ManagedQueue::new(Layer::Rlc, &config, 1).expect("the defaults are sound");
+    let arrive = |queue: &mut ManagedQueue, now: Instant, packet: Packet| {
+        call(queue, now);
+        queue.enqueue(now, packet, &mut Silent);
+    };
+    let serve = |queue: &mut ManagedQueue, now: Instant| {
+        call(queue, now);
+        queue.set_service_rate(Some(BitRate(10_000_000)));
+        for _ in 0..10 {
+            queue.dequeue(now, &mut Silent);
+        }
+    };
+    run(packets, &mut queue, arrive, serve);
+    queue.assert_conserved();
+    let counters = queue.counters();
+    let dropped: Vec<u64> =
+        DropReason::ALL.iter().map(|reason| counters.dropped(*reason).packets).collect();
+    let counts = [
+        counters.arrived.packets,
+        counters.departed.packets,
+        counters.dropped_total().packets,
+        counters.marked().packets,
+        queue.aqm_signals().unwrap_or(0),
+    ];
+    line(kind, counts, &format!("{dropped:?} {}", counters.departed.bytes));
+}

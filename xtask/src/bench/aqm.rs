@@ -1,0 +1,164 @@
+//! `cargo xtask bench aqm`: what each AQM costs for a packet, beside CoDel.
+//!
+//! The program is `aqm_bench` in `crates/queue/examples`, which says what the load is. Each AQM goes
+//! through the same load twice as long as another time, both counted in instructions; the
+//! difference, less that of the load alone, is what its packets cost.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::counted;
+use crate::{Failure, Outcome, process};
+
+/// Packets of the short and the long load.
+const PACKETS: [u64; 2] = [20_000, 60_000];
+
+/// Most instructions for a packet, as a multiple of CoDel's.
+const CEILING: f64 = 2.0;
+
+const KINDS: [&str; 9] =
+    ["none", "codel", "red", "adaptive_red", "ared", "pdpc", "ttlred1", "ttlred2", "pie"];
+
+/// One line of the program.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+struct Line {
+    arrived: u64,
+    departed: u64,
+    dropped: u64,
+    marked: u64,
+    /// Packets that the AQM dropped or marked.
+    signals: u64,
+    /// What was dropped for which reason, and what left.
+    digest: String,
+}
+
+/// What one AQM did and took.
+#[derive(Clone, Debug)]
+struct Taken {
+    kind: &'static str,
+    /// Of two runs of the long load.
+    lines: [Line; 2],
+    /// Instructions for a packet; none where nothing can be counted.
+    instructions: Option<f64>,
+}
+
+pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
+    let program = super::build(root, super::Profile::Release, "justfull-queue", "aqm_bench")?;
+    let possible = counted::possible();
+    if !possible {
+        process::skipped("no valgrind here: instructions are not counted")?;
+    }
+    let [short, long] = PACKETS;
+    let count = |kind: &str| -> Outcome<f64> {
+        let count = |packets| counted::count(&program, &[kind, &format!("{packets}")], false);
+        Ok((count(long)?.instructions - count(short)?.instructions) as f64 / (long - short) as f64)
+    };
+    let load = if possible { count("load")? } else { 0.0 };
+    let mut all = Vec::new();
+    for kind in KINDS {
+        let line = || {
+            parse(&process::stdout_of(
+                Command::new(&program).args(["--json", kind]).arg(long.to_string()),
+            )?)
+        };
+        let lines = [line()?, line()?];
+        let instructions = if possible { Some(count(kind)? - load) } else { None };
+        all.push(Taken { kind, lines, instructions });
+    }
+    print!("{}", report(&all));
+    super::judge(&violations(&all), enforce)
+}
+
+fn parse(output: &str) -> Outcome<Line> {
+    let wrong = |error| Failure::Check(format!("aqm_bench --json: {error}"));
+    serde_json::from_str(output.trim()).map_err(wrong)
+}
+
+/// What CoDel takes for a packet.
+fn codel(all: &[Taken]) -> Option<f64> {
+    all.iter().find(|taken| taken.kind == "codel")?.instructions
+}
+
+fn report(all: &[Taken]) -> String {
+    let mut text = format!(
+        "{:<14} {:>12} {:>8}  {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+        "AQM", "instructions", "of CoDel", "arrived", "departed", "dropped", "marked", "signals"
+    );
+    for Taken { kind, lines: [line, _], instructions } in all {
+        let ratio = instructions.zip(codel(all)).map(|(own, codel)| own / codel);
+        let shown = |value: Option<f64>, digits: usize| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        text += &format!(
+            "{kind:<14} {:>12} {:>8}  {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+            shown(*instructions, 1),
+            shown(ratio, 2),
+            line.arrived,
+            line.departed,
+            line.dropped,
+            line.marked,
+            line.signals
+        );
+    }
+    text
+}
+
+/// Everything that is outside its limit, one sentence each.
+fn violations(all: &[Taken]) -> Vec<String> {
+    let mut found = Vec::new();
+    let most = codel(all).map(|codel| CEILING * codel);
+    for Taken { kind, lines: [line, again], instructions } in all {
+        if line != again {
+            found.push(format!("{kind}: two runs decided differently"));
+        }
+        if *kind != "none" && line.signals == 0 {
+            found.push(format!("{kind}: it signalled nothing"));
+        }
+        if let (Some(own), Some(most)) = (instructions, most)
+            && *own > most
+        {
+            found.push(format!("{kind}: {own:.1} instructions for a packet, at most {most:.1}"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(kind: &'static str, instructions: f64) -> Taken {
+        let line = Line {
+            arrived: 9,
+            departed: 8,
+            dropped: 1,
+            marked: 0,
+            signals: 1,
+            digest: "[1] 8".into(),
+        };
+        Taken { kind, lines: [line.clone(), line], instructions: Some(instructions) }
+    }
+
+    #[test]
+    fn every_limit_is_enforced() {
+        let fine = [taken("codel", 100.0), taken("red", 200.0)];
+        assert_eq!(violations(&fine), Vec::<String>::new());
+        let mut bad = [taken("codel", 100.0), taken("red", 200.1), taken("pie", 1.0)];
+        bad[0].lines[1].marked = 1;
+        bad[2].lines = [0, 1].map(|_| Line { signals: 0, ..bad[2].lines[0].clone() });
+        let found = violations(&bad);
+        for words in ["codel: two runs", "red: 200.1", "pie: it signalled nothing"] {
+            assert!(found.iter().any(|line| line.contains(words)), "{words}: {found:?}");
+        }
+        assert!(report(&bad).contains("2.00"));
+    }
+
+    #[test]
+    fn the_programs_line_is_read() {
+        let text = r#"{"kind":"pie","arrived":2,"departed":1,"dropped":1,"marked":0,"signals":1,"digest":"x"}"#;
+        assert_eq!(parse(text).map(|line| line.dropped).ok(), Some(1));
+        assert!(parse("{}").is_err(), "a missing field is an error");
+    }
+}
