@@ -20,8 +20,14 @@ pub(crate) enum AppStats {
 pub(crate) enum AppEvent {
     /// An echo request, a frame, or a request for a page went out.
     Sent,
-    /// After this time, a datagram arrived, a reply came back, or a frame or page was complete.
+    /// After this time, a datagram arrived, a reply came back, or a frame was complete.
     Completed(Duration),
+    /// After this time, a page of as many bytes was complete.
+    Loaded(Duration, u64),
+    /// After this time, an object of a page was complete.
+    Object(Duration),
+    /// After this time, a packet of a page's connection arrived.
+    Packet(Duration),
     /// A datagram was dropped, or a frame can no longer become complete.
     Lost,
 }
@@ -39,7 +45,6 @@ impl AppStats {
     }
 
     /// Counts `event`.
-    #[cold]
     pub(crate) fn count(&mut self, event: AppEvent) {
         match (self, event) {
             (Self::Ping(ping), AppEvent::Sent) => ping.requests += 1,
@@ -51,10 +56,12 @@ impl AppStats {
             (Self::Video(frames), AppEvent::Completed(after)) => frames.complete(after),
             (Self::Video(frames), AppEvent::Lost) => frames.broken += 1,
             (Self::Page(pages), AppEvent::Sent) => pages.begun += 1,
-            (Self::Page(pages), AppEvent::Completed(after)) => pages.load.record(after),
-            (Self::Plain, _)
+            (Self::Page(pages), AppEvent::Loaded(after, bytes)) => pages.loaded(after, bytes),
+            (Self::Page(pages), AppEvent::Object(after)) => pages.object(after),
+            (Self::Page(pages), AppEvent::Packet(after)) => pages.packet(after),
+            (Self::Plain | Self::Page(_), _)
             | (Self::Voip(_), AppEvent::Sent)
-            | (Self::Page(_), AppEvent::Lost) => {}
+            | (_, AppEvent::Loaded(..) | AppEvent::Object(_) | AppEvent::Packet(_)) => {}
         }
     }
 

@@ -24,7 +24,6 @@ struct Page {
     route: Route,
     /// Number of its first connection among the TCP flows; the others follow it.
     first: u32,
-    request: u32,
     timer: u32,
     out: Vec<Request>,
 }
@@ -70,14 +69,13 @@ impl Applications {
         route: Route,
         (config, first): (&PageConfig, u32),
         start: Instant,
-        seed: u64,
+        (seed, mtu): (u64, u32),
     ) -> u32 {
         let rng = Rng::stream(seed, &format!("page.{}", route.flow));
-        let (browser, first_page) = Browser::new(config, start, route.stop, rng);
+        let (browser, first_page) = Browser::new(config, mtu, [start, route.stop], rng);
         let number = self.pages.len() as u32;
         let timer = self.add_timer(Timed::Page(number), first_page);
-        let request = config.request.0 as u32;
-        self.pages.push(Page { browser, route, first, request, timer, out: Vec::new() });
+        self.pages.push(Page { browser, route, first, timer, out: Vec::new() });
         number
     }
 
@@ -157,32 +155,37 @@ impl Applications {
         }
     }
 
-    /// TCP flow `i`, a connection of `page`, may have received new data: it has `delivered` bytes
-    /// in order.
+    /// TCP flow `i`, a connection of `page`, has received a packet that its server had sent at
+    /// `sent`: it has `delivered` bytes in order.
     pub(crate) fn page_received<T: Listener>(
         &mut self,
         now: Instant,
         (page, i): (u32, u32),
-        delivered: u64,
+        (sent, delivered): (Instant, u64),
         links: &mut Links<T>,
     ) {
         let Page { browser, route, first, timer, out, .. } = &mut self.pages[page as usize];
-        let Wish { wake, loaded } = browser.arrived(now, (i - *first) as usize, delivered, out);
+        let recorder = &mut links.monitor.recorder;
+        recorder.app_event(route.flow, sent, AppEvent::Packet(now.since(sent)));
+        let on = ((i - *first) as usize, delivered);
+        let Wish { wake, loaded } = browser.arrived(now, on, out, |asked| {
+            recorder.app_event(route.flow, asked, AppEvent::Object(now.since(asked)));
+        });
         if let Some(at) = wake {
             self.timers.arm(*timer, at);
         }
-        if let Some(began) = loaded {
-            let loaded = AppEvent::Completed(now.since(began));
-            links.monitor.recorder.app_event(route.flow, began, loaded);
+        if let Some((began, bytes)) = loaded {
+            let loaded = AppEvent::Loaded(now.since(began), bytes);
+            recorder.app_event(route.flow, began, loaded);
         }
         self.send_requests(now, page, links);
     }
 
     fn send_requests<T: Listener>(&mut self, now: Instant, page: u32, links: &mut Links<T>) {
-        let Page { browser, route, first, request, timer, out } = &mut self.pages[page as usize];
+        let Page { browser, route, first, timer, out } = &mut self.pages[page as usize];
         for asked in out.drain(..) {
             let item = Up::Request(*first + asked.connection, asked.bytes);
-            if !links.uplink.push(now, (route.ue, route.wire), *request, item) {
+            if !links.uplink.push(now, (route.ue, route.wire), asked.size, item) {
                 self.timers.arm(*timer, browser.refused(now, asked));
             }
         }

@@ -28,7 +28,6 @@ use justfull_base::event::Silent;
 use justfull_base::rng::stream_key;
 use justfull_base::{BitRate, ConfigError, Duration, Ecn, Instant, Layer, Packet};
 use justfull_queue::{ManagedQueue, QueueConfig};
-use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, CcConfig, Receiver, Segment, Sender, SenderStats};
 use loss::LossState;
 use std::collections::VecDeque;
@@ -273,8 +272,8 @@ impl Dumbbell {
         while let Some(segment) = flow.sender.poll_transmit(now) {
             observer.sent(now, i, &segment);
             if let Some(access) = &mut flow.access {
-                access.push(now, segment.len + HEADER_BYTES, segment);
-            } else if !self.link.offer(now, i, &segment) {
+                access.push(now, segment.len + flow.sender.header(), segment);
+            } else if !self.link.offer(now, (i, flow.sender.header()), &segment) {
                 flow.queue_drops += 1;
                 observer.lost(now, i, &segment);
             }
@@ -289,7 +288,7 @@ impl Dumbbell {
         for (i, flow) in self.flows.iter_mut().enumerate() {
             let Some(access) = &mut flow.access else { continue };
             while let Some(segment) = access.pop(now) {
-                if !self.link.offer(now, i as u32, &segment) {
+                if !self.link.offer(now, (i as u32, flow.sender.header()), &segment) {
                     flow.queue_drops += 1;
                     observer.lost(now, i as u32, &segment);
                 }
@@ -322,7 +321,7 @@ impl Dumbbell {
     fn answer(&mut self, now: Instant, i: u32, ack: Option<Ack>) {
         let flow = &self.flows[i as usize];
         if let Some(ack) = ack {
-            self.back[flow.way as usize].push(now, HEADER_BYTES, (i, ack));
+            self.back[flow.way as usize].push(now, flow.sender.header(), (i, ack));
         }
         if let Some(at) = flow.receiver.next_timer() {
             self.receiver_timers.arm(i, at);
@@ -357,8 +356,8 @@ impl Dumbbell {
 impl Bottleneck {
     /// True when the queue admits `segment` of `flow`.
     #[inline]
-    fn offer(&mut self, now: Instant, flow: u32, segment: &Segment) -> bool {
-        let size = segment.len + HEADER_BYTES;
+    fn offer(&mut self, now: Instant, (flow, header): (u32, u32), segment: &Segment) -> bool {
+        let size = segment.len + header;
         let ecn = if segment.ect { Ecn::Ect0 } else { Ecn::NotEct };
         let admitted =
             self.queue.enqueue(now, Packet { flow, size, ecn, ..Packet::default() }, &mut Silent);

@@ -74,12 +74,14 @@ impl Hosts {
                 let ack = links.monitor.take_ack(arrival.payload);
                 self.acknowledge(now, i, &ack, links);
             }
-            end @ (End::Download(i) | End::Page(i, _)) => {
+            End::Download(i) => {
                 self.take_segment(now, i, arrival.payload, arrival.ce, links);
-                if let End::Page(_, page) = end {
-                    let delivered = self.receivers.delivered_bytes(i);
-                    self.applications.page_received(now, (page, i), delivered, links);
-                }
+            }
+            End::Page(i, page) => {
+                let sent = links.monitor.segments.peek(arrival.payload).segment.sent_at;
+                self.take_segment(now, i, arrival.payload, arrival.ce, links);
+                let news = (sent, self.receivers.delivered_bytes(i));
+                self.applications.page_received(now, (page, i), news, links);
             }
         }
     }
@@ -134,9 +136,14 @@ pub(crate) fn tcp(
     receiver: &ReceiverConfig,
     seed: u64,
 ) -> Result<(Sender, Receiver), ConfigError> {
+    Ok((Sender::new(&seeded(route, sender, seed))?, Receiver::new(receiver)?))
+}
+
+/// The settings of the sender of the flow of `route`, with a seed of its own.
+pub(crate) fn seeded(route: Route, sender: &SenderConfig, seed: u64) -> SenderConfig {
     let mut sender = sender.clone();
     if let CcConfig::Bbr(bbr) = &mut sender.cc {
         bbr.seed = stream_key(seed, &format!("tcp.{}", route.flow));
     }
-    Ok((Sender::new(&sender)?, Receiver::new(receiver)?))
+    sender
 }

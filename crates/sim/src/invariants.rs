@@ -169,6 +169,8 @@ impl FlowResult {
             ("one way", voip.map_or(&none, |voip| &voip.one_way)),
             ("frame completion", self.frames.as_ref().map_or(&none, |frames| &frames.completion)),
             ("page load", self.pages.as_ref().map_or(&none, |pages| &pages.load)),
+            ("object", self.pages.as_ref().map_or(&none, |pages| &pages.object)),
+            ("end to end", self.pages.as_ref().map_or(&none, |pages| &pages.end_to_end)),
         ];
         let within = |what: &str, value: f64, low: f64, high: f64| {
             let sound = (low..=high).contains(&value);

@@ -73,7 +73,15 @@ mod tests {
     }
 
     fn segment(seq: u64, sent_ms: u64, retransmission: bool) -> Segment {
-        Segment { seq, len: 100, retransmission, sent_at: at(sent_ms), ect: false, cwr: false }
+        Segment {
+            seq,
+            len: 100,
+            retransmission,
+            sent_at: at(sent_ms),
+            ect: false,
+            cwr: false,
+            syn: false,
+        }
     }
 
     #[test]

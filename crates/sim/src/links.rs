@@ -9,11 +9,7 @@ use crate::tap::Listener;
 use crate::uplink::{Up, Uplink};
 use crate::wire::{Wire, Wires};
 use justfull_base::{Duration, Ecn, Instant, Packet};
-use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
-
-/// Bytes of an acknowledgement: headers with timestamps.
-const ACK_BYTES: u32 = HEADER_BYTES;
 
 /// What a UE sees of a packet.
 #[derive(Clone, Copy)]
@@ -47,7 +43,7 @@ pub(crate) struct Links<T> {
 impl<T: Listener> SegmentLink for Links<T> {
     #[inline]
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment) {
-        let size = segment.len + HEADER_BYTES;
+        let size = segment.len + route.header();
         let payload = self.monitor.segments.put(Sent { segment, flow: route.flow });
         if route.up {
             // One that finds the UE's queue full is lost.
@@ -76,7 +72,7 @@ impl<T: Listener> AckLink for Links<T> {
         if route.up {
             return self.send_ack_down(now, route, ack);
         }
-        self.uplink.push(now, (route.ue, route.wire), ACK_BYTES, Up::Ack(i, ack));
+        self.uplink.push(now, (route.ue, route.wire), route.header(), Up::Ack(i, ack));
     }
 }
 
@@ -87,11 +83,11 @@ impl<T: Listener> Links<T> {
         let packet = Packet {
             payload: self.monitor.put_ack(ack),
             flow: route.flow,
-            size: ACK_BYTES,
+            size: route.header(),
             protocol: route.protocol,
             tracked: route.tracked,
             ..Packet::default()
         };
-        self.core.push(now, route.wire, ACK_BYTES, packet);
+        self.core.push(now, route.wire, route.header(), packet);
     }
 }

@@ -149,7 +149,7 @@ impl Proxy {
         let window = match &mut self.steering {
             None => u64::MAX,
             Some(steering) => {
-                steering.add(route.ue, mss, start);
+                steering.add(route.ue, (mss, leg.header), start);
                 u64::from(leg.initial_window) * u64::from(mss)
             }
         };
@@ -165,7 +165,8 @@ impl Proxy {
         at_server.on_ack(Instant::ZERO, &self.wan.open(window));
         self.servers.add(wired, at_server, (size.map(|size| size.0), *rate), start);
         self.receivers.add(wired, at_proxy);
-        let by_radio = Route { wire: self.wire, stop: Instant::NEVER, ..route };
+        let (wire, header) = (self.wire, leg.header as u8);
+        let by_radio = Route { wire, header, stop: Instant::NEVER, ..route };
         let (relay, at_ue) =
             tcp(by_radio, &leg, receiver, seed).map_err(|e| e.within("proxy.radio"))?;
         hosts.ends.push(End::Proxied(radio, number));

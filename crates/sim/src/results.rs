@@ -246,6 +246,14 @@ pub struct PageResult {
     pub loaded: u64,
     /// From the first request leaving the UE to the last object's last byte.
     pub load: Distribution,
+    /// From an object's request leaving the UE to its last byte.
+    pub object: Distribution,
+    /// From the server to the UE, of every packet of the page's connections that arrived; a
+    /// retransmission by TCP is a packet of its own.
+    pub end_to_end: Distribution,
+    /// Bytes of all objects of a page over its load time: the mean over pages, in kbit/s; none
+    /// without a loaded page.
+    pub transfer_goodput_kbit_s: Option<f64>,
 }
 
 /// The fate of the packets that UEs sent over the whole run: `entered = delivered + overflow_drops

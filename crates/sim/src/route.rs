@@ -16,8 +16,18 @@ pub(crate) struct Route {
     pub(crate) tracked: bool,
     /// What its packets say they are.
     pub(crate) protocol: Protocol,
+    /// Bytes of headers of its segments and acknowledgements, at most 120.
+    pub(crate) header: u8,
     /// Data goes from the UE to the server.
     pub(crate) up: bool,
     /// It sends no new data from here on.
     pub(crate) stop: Instant,
+}
+
+impl Route {
+    /// Bytes of the headers of a segment, and of an acknowledgement.
+    #[inline(always)]
+    pub(crate) const fn header(&self) -> u32 {
+        self.header as u32
+    }
 }

@@ -4,7 +4,7 @@ use crate::node::Node;
 use crate::route::Route;
 use crate::timers::Timers;
 use justfull_base::{BitRate, Instant};
-use justfull_tcp::{Ack, Segment, Sender};
+use justfull_tcp::{Ack, Segment, Sender, SenderConfig};
 
 /// Takes the segments of senders.
 pub(crate) trait SegmentLink {
@@ -29,6 +29,8 @@ pub(crate) struct TcpSender {
     /// Total bytes to send; none for endless data, or for data on request.
     size: Option<u64>,
     writer: Writer,
+    /// Each request opens a new connection by these settings.
+    reconnects: Option<Box<SenderConfig>>,
     /// When the last byte of `size` was acknowledged.
     pub(crate) completed: Option<Instant>,
 }
@@ -85,19 +87,29 @@ impl Senders {
     ) {
         self.timers.arm(self.members.len() as u32, start);
         let writer = Writer::new(start, rate);
-        self.members.push(TcpSender { route, sender, size, writer, completed: None });
+        self.push(route, sender, size, writer);
     }
 
-    /// Adds a sender that sends what is requested from it.
-    pub(crate) fn add_server(&mut self, route: Route, sender: Sender) {
-        let writer = Writer::new(Instant::NEVER, None);
-        self.members.push(TcpSender { route, sender, size: None, writer, completed: None });
+    fn push(&mut self, route: Route, sender: Sender, size: Option<u64>, writer: Writer) {
+        let (reconnects, completed) = (None, None);
+        self.members.push(TcpSender { route, sender, size, writer, reconnects, completed });
+    }
+
+    /// Adds a sender that sends what is requested from it, over a new connection for each request
+    /// if it `reconnects`.
+    pub(crate) fn add_server(
+        &mut self,
+        route: Route,
+        sender: Sender,
+        reconnects: Option<Box<SenderConfig>>,
+    ) {
+        let (writer, size, completed) = (Writer::new(Instant::NEVER, None), None, None);
+        self.members.push(TcpSender { route, sender, size, writer, reconnects, completed });
     }
 
     /// Adds a sender that sends what it is given over time, `size` bytes in all or without end.
     pub(crate) fn add_relay(&mut self, route: Route, sender: Sender, size: Option<u64>) {
-        let writer = Writer::new(Instant::NEVER, None);
-        self.members.push(TcpSender { route, sender, size, writer, completed: None });
+        self.push(route, sender, size, Writer::new(Instant::NEVER, None));
     }
 
     /// The senders in order of their numbers.
@@ -130,7 +142,12 @@ impl Senders {
         bytes: u64,
         links: &mut L,
     ) {
-        self.members[i as usize].sender.write(bytes);
+        let TcpSender { sender, reconnects, .. } = &mut self.members[i as usize];
+        if let Some(config) = reconnects {
+            let done = sender.reconnect(config);
+            debug_assert!(done.is_ok(), "a sender has been made by these settings");
+        }
+        sender.write(bytes);
         self.transmit(now, i, links);
     }
 

@@ -176,6 +176,7 @@ impl Departures {
             tracked: flow.low_latency,
             protocol: flow.traffic.protocol(),
             up: false,
+            header: 0,
             stop,
         };
         let (source, first) = Source::new(route, &flow.traffic, Instant::ZERO + flow.start, seed)?;
@@ -210,7 +211,8 @@ mod tests {
     fn sent(traffic: &Traffic) -> (u64, u64) {
         let stop = Instant::ZERO + Duration::from_secs(200);
         let protocol = traffic.protocol();
-        let route = Route { flow: 0, ue: 0, wire: 0, tracked: false, protocol, up: false, stop };
+        let route =
+            Route { flow: 0, ue: 0, wire: 0, tracked: false, protocol, up: false, header: 0, stop };
         let (mut source, first) = Source::new(route, traffic, Instant::ZERO, 1).expect("datagrams");
         let (mut datagrams, mut bytes) = (0, 0);
         let mut at = Some(first);

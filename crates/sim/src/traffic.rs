@@ -10,7 +10,9 @@ mod voip;
 
 pub use docs::DOCS;
 pub use on_off::{CbrConfig, OnOffConfig, Span};
-pub use page::{Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount};
+pub use page::{
+    Http, Lognormal, ObjectCount, ObjectSize, PageConfig, ParetoCount, RequestLaw, RequestSize,
+};
 pub use ping::PingConfig;
 pub use video::VideoConfig;
 pub use voip::VoipConfig;
@@ -284,9 +286,14 @@ pub(crate) fn check_payload(payload: Bytes, mtu: u32) -> Result<(), ConfigError>
 
 /// Checks that segments of `sender` fit into `mtu`.
 pub(crate) fn check_mss(sender: &SenderConfig, mtu: u32) -> Result<(), ConfigError> {
-    let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
-    let bound = "1 to the MTU less 52B of headers";
-    ensure(sender.mss <= most, "sender.mss", &sender.mss, bound, "no IP fragmentation is modelled")
+    ensure_mss(sender, mtu, "sender.mss")
+}
+
+/// Checks that segments of `sender` fit into `mtu`; `field` is where their size stands.
+pub(crate) fn ensure_mss(sender: &SenderConfig, mtu: u32, field: &str) -> Result<(), ConfigError> {
+    let most = mtu.saturating_sub(sender.header);
+    let bound = format!("1 to the MTU less {}B of headers", sender.header);
+    ensure(sender.mss <= most, field, &sender.mss, &bound, "no IP fragmentation is modelled")
 }
 
 /// Checks the `rate` at which an application writes segments of `mss`.
@@ -356,15 +363,7 @@ impl FlowConfig {
             Traffic::Page(page) => page.fits(mtu).map_err(|e| e.within("page")),
             Traffic::Tcp { sender, size, rate, .. }
             | Traffic::Upload { sender, size, rate, .. } => {
-                let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
-                let bound = "1 to the MTU less 52B of headers";
-                ensure(
-                    sender.mss <= most,
-                    "tcp.mss",
-                    &sender.mss,
-                    bound,
-                    "no IP fragmentation is modelled",
-                )?;
+                ensure_mss(sender, mtu, "tcp.mss")?;
                 ensure(
                     size.is_none_or(|s| s.0 > 0),
                     "size",

@@ -6,7 +6,9 @@ use common::{app, cell, ms, ping, run, tcp, udp, upload, world};
 use justfull_base::{BitRate, Bytes, Duration};
 use justfull_queue::Limit;
 use justfull_ran::channel::CapacityUnit;
-use justfull_sim::traffic::{ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig};
+use justfull_sim::traffic::{
+    Http, ObjectCount, ObjectSize, PageConfig, Span, VideoConfig, VoipConfig,
+};
 use justfull_sim::{FlowConfig, GrantConfig, Interval, Traffic, Transport, WorldConfig};
 use justfull_tcp::CcConfig;
 use std::sync::Arc;
@@ -215,6 +217,45 @@ fn a_page_loads_in_its_round_trips() {
         0.03,
         "13 objects a page",
     );
+}
+
+#[test]
+fn a_page_over_http_1_has_a_handshake_for_each_object_or_one_connection_for_all() {
+    let load = |http, connections| {
+        let page = PageConfig {
+            http,
+            connections,
+            main: ObjectSize::Constant(Bytes(1_000)),
+            embedded: ObjectSize::Constant(Bytes(1_000)),
+            objects: ObjectCount::Constant(12),
+            parsing: Span::Constant(ms(50)),
+            reading: Span::Constant(ms(300)),
+            ..PageConfig::default()
+        };
+        let result = run(&over(10, vec![app(Traffic::Page(Box::new(page)))], 30));
+        let flow = &result.flows[0];
+        let pages = flow.pages.clone().expect("pages");
+        assert!(pages.begun - pages.loaded <= 1, "{pages:?}");
+        let bytes = 13_000.0 * pages.begun as f64;
+        close(flow.goodput_mbit_s * 24e6 / 8.0, bytes, 0.03, "13 objects a page");
+        let goodput = pages.transfer_goodput_kbit_s.expect("pages were loaded");
+        close(goodput, 104_000.0 / pages.load.mean_ms, 0.01, "13 kB in the time of a page");
+        // Half of the way, the slot, and what waits before it.
+        let ways = &pages.end_to_end;
+        assert!(ways.min_ms >= 10.0 && ways.max_ms <= 14.0, "{ways:?}");
+        assert_eq!((flow.retransmitted_segments, flow.timeouts), (0, 0));
+        (pages.load, pages.object, ways.count / pages.begun)
+    };
+    // A round trip of 20 ms for the main object and one for all others, and the parsing.
+    let (page, object, packets) = load(Http::Http11, 1);
+    assert!(page.min_ms >= 90.0 && page.max_ms <= 99.0, "{page:?}");
+    assert!(object.min_ms >= 20.0 && object.max_ms <= 29.0, "{object:?}");
+    assert!((12..=13).contains(&packets), "{packets}");
+    // Two for each object, one after the other in each of four places, and a SYN each.
+    let (page, object, packets) = load(Http::Http10, 4);
+    assert!(page.min_ms >= 210.0 && page.max_ms <= 226.0, "{page:?}");
+    assert!(object.min_ms >= 40.0 && object.max_ms <= 45.0, "{object:?}");
+    assert!((25..=26).contains(&packets), "{packets}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The settings of a sender.
 
 use crate::cc::CcConfig;
+use crate::cc::new_reno::NewRenoConfig;
+use crate::segment::HEADER_BYTES;
 use justfull_base::doc::MethodDoc;
 use justfull_base::{Duration, choice, params};
 
@@ -64,6 +66,34 @@ choice! {
         Rack = "rack",
         /// By counting what is sacked above a hole (RFC 6675).
         Dupack = "dupack",
+        /// By counting duplicate acknowledgements, without SACK: fast recovery by partial
+        /// acknowledgements (RFC 6582).
+        NewReno = "new_reno",
+    }
+}
+
+choice! {
+    /// How the retransmission timeout follows from samples of the round-trip time.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Rto {
+        /// SRTT + max(min_rto, the largest deviation of a round), as in Linux.
+        #[default]
+        Linux = "linux",
+        /// max(min_rto, SRTT + max(rto_tick, 4 RTTVAR)), with RTTVAR from each sample (RFC 6298).
+        Rfc6298 = "rfc_6298",
+    }
+}
+
+choice! {
+    /// What the settings that are left out are.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Preset {
+        /// The defaults: a stack like Linux's.
+        #[default]
+        Linux = "linux",
+        /// Those of ns-2.29's NewReno: neither SACK nor timestamps, a SYN, an initial window of 2
+        /// segments, a clock of 10 ms, a timeout of 0.2 to 60 s and 6 s at first.
+        Ns2 = "ns2",
     }
 }
 
@@ -71,8 +101,19 @@ params! {
     /// Settings of a [`crate::Sender`].
     #[derive(Clone, Debug, PartialEq)]
     pub struct SenderConfig {
-        /// Payload of a full segment; 52 bytes of headers come on top.
+        /// What the settings that are left out are; in a scenario alone.
+        preset: Preset = Preset::Linux;
+        /// Payload of a full segment; `header` comes on top.
         mss: u32 as "bytes" = 1448, within(1, MAX_MSS), "RFC 6691: 65535 - 40";
+        /// Bytes of headers of each segment and acknowledgement: 52 for IPv4 with TCP's
+        /// timestamps, 60 for IPv6 without them.
+        header: u32 as "bytes" = HEADER_BYTES,
+            within(40, 120), "IP and TCP: 20 + 20 without options, 40 + 60 and extensions";
+        /// Open the connection with a SYN; data waits for its acknowledgement.
+        handshake: bool = false;
+        /// Time each acknowledgement by its timestamp (RFC 7323). Off: one segment at a time that
+        /// was sent once.
+        timestamps: bool = true;
         /// Congestion window at the start.
         initial_window: u32 as "segments" = 10,
             within(1, 1024), "RFC 6928 has 10; beyond 1024 no start is sensible";
@@ -80,21 +121,38 @@ params! {
         cc: CcConfig as "congestion control" = CcConfig::default();
         /// ECN as in RFC 3168: one reduction per window of echoes.
         ecn: bool = false;
-        /// Floor of the variance term of the retransmission timeout.
+        /// How the retransmission timeout follows from the samples.
+        rto: Rto = Rto::Linux;
+        /// Timeout before the first sample.
+        initial_rto: Duration = Duration::from_secs(1),
+            above(Duration::ZERO), "RFC 6298 (2.1) has 1 s";
+        /// Floor of the variance term of the retransmission timeout; with rfc_6298 of the whole.
         min_rto: Duration = Duration::from_millis(200),
             at_least(Duration::from_millis(1)), "a timer must not spin";
         /// Ceiling of the timeout under backoff.
         max_rto: Duration = Duration::from_secs(120),
             rule("at least min_rto", |c| c.max_rto >= c.min_rto), "RFC 6298 (2.5)";
+        /// Tick of the clock that times segments, 0 for none; only with rfc_6298.
+        rto_tick: Duration = Duration::ZERO,
+            at_least(Duration::ZERO).below(Duration::from_secs(1)), "RFC 6298 section 4: G";
         /// Pace only controls that ask for it, or all.
         pacing: Pacing = Pacing::Auto;
-        /// Losses are found by time (RFC 8985) or by counting duplicates (RFC 6675).
+        /// Losses are found by time (RFC 8985), by counting what is sacked (RFC 6675) or without
+        /// SACK (RFC 6582).
         recovery: Recovery = Recovery::Rack;
+        /// The first two duplicates each let a new segment out (RFC 3042); only with new_reno, since
+        /// SACK does it by itself.
+        limited_transmit: bool = true;
+        /// Only the first partial acknowledgement of a recovery restarts the timer (RFC 6582
+        /// section 4); only with new_reno.
+        impatient: bool = true;
         /// Probe the tail of a flight before the timeout (RFC 8985 section 7); only with rack.
         tail_loss_probe: bool = true;
         /// Find needless recoveries by timestamps (RFC 3522), needless timeouts by F-RTO (RFC
         /// 5682), or none.
-        spurious_detection: SpuriousDetection = SpuriousDetection::Eifel;
+        spurious_detection: SpuriousDetection = SpuriousDetection::Eifel,
+            rule("off with recovery = new_reno; without timestamps not eifel", |c| c.can_judge()),
+            "RFC 3522 needs timestamps, RFC 5682 section 3 SACK";
         /// Shrink the window over one round: below ssthresh by RFC 9937, or RFC 6937's SSRB or
         /// CRB; off: at once.
         prr: Prr = Prr::SafeAck;
@@ -107,15 +165,50 @@ params! {
     }
 }
 
+impl SenderConfig {
+    /// The settings of ns-2.29's NewReno, as its file of defaults has them; the header is IPv6's.
+    /// In a scenario: `preset = "ns2"`.
+    #[must_use]
+    pub fn ns2() -> Self {
+        Self {
+            preset: Preset::Ns2,
+            mss: 1440,
+            header: 60,
+            handshake: true,
+            timestamps: false,
+            initial_window: 2,
+            cc: CcConfig::NewReno(NewRenoConfig::default()),
+            rto: Rto::Rfc6298,
+            initial_rto: Duration::from_secs(6),
+            max_rto: Duration::from_secs(60),
+            rto_tick: Duration::from_millis(10),
+            recovery: Recovery::NewReno,
+            tail_loss_probe: false,
+            spurious_detection: SpuriousDetection::Off,
+            prr: Prr::Off,
+            ..Self::default()
+        }
+    }
+
+    fn can_judge(&self) -> bool {
+        match self.spurious_detection {
+            SpuriousDetection::Eifel => self.timestamps && self.recovery != Recovery::NewReno,
+            SpuriousDetection::FRto => self.recovery != Recovery::NewReno,
+            SpuriousDetection::Off => true,
+        }
+    }
+}
+
 /// What the sender is, for the reference pages.
 pub const DOC: MethodDoc = MethodDoc {
     name: "tcp_sender",
     kind: "transport",
-    title: "TCP sender with SACK recovery",
+    title: "TCP sender, with SACK or without",
     text: "Keeps the data in flight within the congestion window and the advertised window, finds \
-           losses from selective acknowledgements, repairs them, and keeps the timers.",
-    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6937 and 9937 (PRR), 6298 \
-              (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), 3042 (limited transmit), 3168 \
+           losses from selective acknowledgements or from duplicates, repairs them, and keeps \
+           the timers.",
+    sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6582 (NewReno, without \
+              SACK), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), 3042 (limited transmit), 3168 \
               (ECN), 6928 (initial window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in \
                  Linux: with seconds of queue a steady RTT would otherwise make every small delay \
@@ -123,7 +216,9 @@ pub const DOC: MethodDoc = MethodDoc {
                  per acknowledgement would make RFC 6298's gains forget within a fraction of a \
                  round (RFC 7323 appendix G). A spurious fast retransmit raises the duplicate \
                  threshold, as Linux does, and under RACK counts as reordering. RACK's timer is \
-                 set for the first suspect, so that each is found when its own time has come.",
+                 set for the first suspect, so that each is found when its own time has come. A \
+                 SYN carries no byte of the stream, and one that was lost leaves the initial window \
+                 as it is.",
     params: SenderConfig::params,
 };
 

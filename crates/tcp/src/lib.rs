@@ -2,12 +2,12 @@
 //! [`Segment`]s and [`Ack`]s through whatever the caller puts between them.
 //!
 //! What is modelled: loss detection by time with tail loss probes (RACK-TLP, RFC 8985) or by
-//! counting (RFC 6675), proportional rate reduction (RFC 6937), the retransmission timer (RFC 6298)
-//! with timestamps (RFC 7323), detection of spurious retransmissions (RFC 3522, RFC 5682), delayed
-//! acknowledgements (RFC 5681), flow control with zero-window probes (RFC 9293), ECN (RFC 3168),
-//! pacing and delivery-rate samples. What is not: the handshake and the close (a connection is
-//! established when it is created) and the bytes themselves (only stream offsets travel; they start
-//! at 0 and never wrap).
+//! counting (RFC 6675, or RFC 6582 without SACK), proportional rate reduction (RFC 6937), the
+//! retransmission timer (RFC 6298) with timestamps (RFC 7323) or without, detection of spurious
+//! retransmissions (RFC 3522, RFC 5682), delayed acknowledgements (RFC 5681), flow control with
+//! zero-window probes (RFC 9293), ECN (RFC 3168), pacing and delivery-rate samples; on request a
+//! SYN that data waits for. What is not: the close and the bytes themselves (only stream offsets
+//! travel; they start at 0 and never wrap).
 //!
 //! The engine owns recovery, timers and pacing; a [`CongestionController`] only says how large
 //! the window is and, if it likes, at which rate to pace.
@@ -71,7 +71,7 @@ pub mod sender;
 mod testing;
 
 pub use cc::{AnyControl, CcConfig};
-pub use config::{Pacing, Prr, Recovery, SenderConfig, SpuriousDetection};
+pub use config::{Pacing, Preset, Prr, Recovery, Rto, SenderConfig, SpuriousDetection};
 pub use control::{CongestionController, RecoveryState};
 pub use hystart::HyStart;
 pub use receiver::{AutoWindow, Receiver, ReceiverConfig, ReceiverStats, Window};

@@ -275,7 +275,10 @@ impl Receiver {
     /// it.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) -> Option<Ack> {
         if segment.len == 0 {
-            return Some(self.acknowledge(None));
+            if segment.syn {
+                self.open(segment);
+            }
+            return Some(Ack { syn: segment.syn, ..self.acknowledge(None) });
         }
         self.stats.segments += 1;
         self.stats.bytes += u64::from(segment.len);
@@ -454,7 +457,16 @@ impl Receiver {
             ece: self.echo,
             ce_packets: self.stats.ce_marks,
             ce_bytes: self.stats.ce_bytes,
+            syn: false,
         }
+    }
+
+    /// A SYN: a connection begins, with the stream where it is.
+    #[cold]
+    fn open(&mut self, syn: &Segment) {
+        self.quick_left = self.config.quick_acks;
+        self.echo = false;
+        self.ts_recent = syn.sent_at;
     }
 }
 

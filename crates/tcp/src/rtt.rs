@@ -1,12 +1,16 @@
 //! The round-trip time and the retransmission timeout (RFC 6298).
 //!
-//! Two deviations, both Linux's. (1) The variance term is the largest deviation seen in a round:
+//! By [`Rto::Linux`] with two deviations. (1) The variance term is the largest deviation seen in a round:
 //! with a sample for every acknowledgement, RFC 6298's gains forget the extremes of a round within
 //! a fraction of it (RFC 7323 appendix G). (2) The floor applies to the variance term, RTO = SRTT +
 //! max(min_rto, 4 RTTVAR): under seconds of queue the variance is small beside SRTT, and a floor on
 //! the sum would never apply.
+//!
+//! By [`Rto::Rfc6298`] as the RFC has it, with a clock that ticks: a sample is the ticks between
+//! sending and acknowledgement, one at least, and the floor applies to the whole.
 
-use justfull_base::Duration;
+use crate::config::{Rto, SenderConfig};
+use justfull_base::{Duration, Instant};
 
 /// Estimates of one connection, in nanoseconds.
 #[derive(Clone, Debug)]
@@ -22,28 +26,40 @@ pub(crate) struct RttEstimator {
     floor: u64,
     ceiling: Duration,
     backoff: u32,
+    /// Timeout before the first sample (RFC 6298 (2.1)).
+    initial: Duration,
+    /// The RFC's rule instead of Linux's.
+    by_rfc: bool,
+    /// G of RFC 6298, a nanosecond at least.
+    tick: u64,
 }
 
-/// Timeout before the first sample (RFC 6298 (2.1)).
-const INITIAL_RTO: Duration = Duration::from_secs(1);
-
 impl RttEstimator {
-    pub(crate) fn new(min_rto: Duration, max_rto: Duration) -> Self {
+    pub(crate) fn new(config: &SenderConfig) -> Self {
         Self {
             srtt: 0,
             deviation: 0,
             round_max: 0,
             variance: 0,
             min: Duration::MAX,
-            floor: min_rto.as_nanos(),
-            ceiling: max_rto,
+            floor: config.min_rto.as_nanos(),
+            ceiling: config.max_rto,
             backoff: 0,
+            initial: config.initial_rto,
+            by_rfc: config.rto == Rto::Rfc6298,
+            tick: config.rto_tick.as_nanos().max(1),
         }
     }
 
-    /// Takes a sample; `round_start`: the first of a round trip.
-    pub(crate) fn sample(&mut self, rtt: Duration, round_start: bool) {
+    /// Takes the sample of what left at `sent` and was acknowledged at `now`; `round_start`: the
+    /// first of a round trip.
+    #[inline]
+    pub(crate) fn sample(&mut self, sent: Instant, now: Instant, round_start: bool) {
+        let rtt = now.since(sent);
         self.observe_min(rtt);
+        if self.by_rfc {
+            return self.sample_by_rfc(sent, now);
+        }
         let rtt = rtt.as_nanos().max(1);
         if self.srtt == 0 {
             // RFC 6298 (2.2): SRTT = R, RTTVAR = R/2, hence 4 RTTVAR = 2 R.
@@ -72,6 +88,20 @@ impl RttEstimator {
         }
     }
 
+    /// RFC 6298 (2.2) and (2.3), by the clock's ticks.
+    fn sample_by_rfc(&mut self, sent: Instant, now: Instant) {
+        let ticks = now.as_nanos() / self.tick - sent.as_nanos().min(now.as_nanos()) / self.tick;
+        let rtt = ticks.max(1) * self.tick;
+        if self.srtt == 0 {
+            self.srtt = rtt;
+            self.deviation = 2 * rtt;
+            return;
+        }
+        let error = rtt.abs_diff(self.srtt);
+        self.deviation = self.deviation - self.deviation / 4 + error;
+        self.srtt = if rtt >= self.srtt { self.srtt + error / 8 } else { self.srtt - error / 8 };
+    }
+
     /// Uses `rtt` for the minimum only.
     pub(crate) fn observe_min(&mut self, rtt: Duration) {
         self.min = self.min.min(rtt);
@@ -90,7 +120,10 @@ impl RttEstimator {
     /// The timeout with its backoff (RFC 6298 (2.3), (5.5)).
     pub(crate) fn rto(&self) -> Duration {
         let base = if self.srtt == 0 {
-            INITIAL_RTO
+            self.initial
+        } else if self.by_rfc {
+            let sum = self.srtt + self.deviation.max(self.tick);
+            Duration::from_nanos(sum.max(self.floor))
         } else {
             Duration::from_nanos(self.srtt + self.variance.max(self.floor))
         };
@@ -112,7 +145,7 @@ impl RttEstimator {
         self.ceiling
     }
 
-    /// New data was acknowledged, and timestamps tell which copy (RFC 6298 section 5, RFC 7323).
+    /// New data was acknowledged, and it is known which copy (RFC 6298 section 5, RFC 7323).
     pub(crate) fn reset_backoff(&mut self) {
         self.backoff = 0;
     }
@@ -127,7 +160,11 @@ mod tests {
     }
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(ms(200), Duration::from_secs(120))
+        RttEstimator::new(&SenderConfig::default())
+    }
+
+    fn feed(e: &mut RttEstimator, rtt: Duration, round_start: bool) {
+        e.sample(Instant::ZERO, Instant::ZERO + rtt, round_start);
     }
 
     #[test]
@@ -147,7 +184,7 @@ mod tests {
     #[test]
     fn the_first_sample_sets_the_timeout_to_three_times_itself() {
         let mut e = estimator();
-        e.sample(ms(400), true);
+        feed(&mut e, ms(400), true);
         assert_eq!(e.srtt(), ms(400));
         assert_eq!(e.rto(), ms(1200));
     }
@@ -156,7 +193,7 @@ mod tests {
     fn a_steady_rtt_brings_the_timeout_down_to_srtt_plus_the_floor() {
         let mut e = estimator();
         for i in 0..400 {
-            e.sample(ms(3000), i % 4 == 0);
+            feed(&mut e, ms(3000), i % 4 == 0);
         }
         assert_eq!(e.srtt(), ms(3000));
         assert!(e.rto() < ms(3201), "{}", e.rto());
@@ -167,12 +204,12 @@ mod tests {
     fn a_jump_of_the_rtt_raises_the_timeout_at_once_and_it_stays_for_a_round() {
         let mut e = estimator();
         for i in 0..100 {
-            e.sample(ms(50), i % 4 == 0);
+            feed(&mut e, ms(50), i % 4 == 0);
         }
-        e.sample(ms(650), false);
+        feed(&mut e, ms(650), false);
         let after_jump = e.rto();
         assert!(after_jump > ms(600), "{after_jump}");
-        e.sample(ms(125), false);
+        feed(&mut e, ms(125), false);
         assert!(e.rto() + ms(100) > after_jump);
     }
 
@@ -180,9 +217,38 @@ mod tests {
     fn the_minimum_follows_every_sample_and_observation() {
         let mut e = estimator();
         assert_eq!(e.min(), Duration::MAX);
-        e.sample(ms(50), true);
+        feed(&mut e, ms(50), true);
         e.observe_min(ms(40));
-        e.sample(ms(60), true);
+        feed(&mut e, ms(60), true);
         assert_eq!(e.min(), ms(40));
+    }
+
+    #[test]
+    fn rfc_6298_has_its_gains_its_floor_on_the_whole_and_ticks() {
+        let config = SenderConfig {
+            rto: Rto::Rfc6298,
+            rto_tick: ms(10),
+            initial_rto: Duration::from_secs(6),
+            ..SenderConfig::default()
+        };
+        let mut e = RttEstimator::new(&config);
+        assert_eq!(e.rto(), Duration::from_secs(6));
+        let mut sample = |sent, now| {
+            e.sample(Instant::ZERO + ms(sent), Instant::ZERO + ms(now), false);
+            (e.srtt(), e.rto())
+        };
+        // 3 to 29 ms is two ticks: (2.2) has R + 4 R/2 = 60 ms, which the floor lifts.
+        assert_eq!(sample(3, 29), (ms(20), ms(200)));
+        // (2.3): RTTVAR = 3/4 x 10 + 1/4 x 400 = 107.5 ms, SRTT = 7/8 x 20 + 1/8 x 420 = 70 ms.
+        assert_eq!(sample(1000, 1420), (ms(70), ms(500)));
+        // A steady time leaves the tick as the least margin.
+        let steady = (0..200).map(|_| sample(0, 1000)).last();
+        let (srtt, rto) = steady.expect("there were samples");
+        assert!(rto - srtt == ms(10) && srtt > ms(999), "{srtt} {rto}");
+        // Within one tick, one counts.
+        assert_eq!(RttEstimator::new(&config).tick, 10_000_000);
+        let mut e = RttEstimator::new(&config);
+        e.sample(Instant::ZERO + ms(1), Instant::ZERO + ms(2), false);
+        assert_eq!((e.srtt(), e.min()), (ms(10), ms(1)));
     }
 }

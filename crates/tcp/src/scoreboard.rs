@@ -97,6 +97,12 @@ impl Scoreboard {
         }
     }
 
+    /// Begins a stream at `offset` instead of 0; nothing may be outstanding yet.
+    pub(crate) fn begin_at(&mut self, offset: u64) {
+        debug_assert!(self.next == 0, "it is new");
+        (self.una, self.nxt) = (offset, offset);
+    }
+
     /// Lowest unacknowledged offset.
     pub(crate) fn una(&self) -> u64 {
         self.una

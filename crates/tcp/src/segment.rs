@@ -2,11 +2,12 @@
 
 use justfull_base::Instant;
 
-/// Bytes of IPv4 and TCP headers with the timestamps option, added to the payload on the IP layer.
+/// Bytes of IPv4 and TCP headers with the timestamps option: what a sender adds to the payload on
+/// the IP layer unless it is set otherwise.
 pub const HEADER_BYTES: u32 = 20 + 32;
 
-/// A data segment. `len` 0 is a window probe (RFC 9293 section 3.8.6.1), which the receiver
-/// acknowledges at once.
+/// A data segment. `len` 0 is a SYN or a window probe (RFC 9293 section 3.8.6.1), which the
+/// receiver acknowledges at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Stream offset of the first byte.
@@ -21,6 +22,8 @@ pub struct Segment {
     pub ect: bool,
     /// Congestion window reduced (RFC 3168): the receiver may stop echoing.
     pub cwr: bool,
+    /// Opens a connection; what follows begins at `seq`.
+    pub syn: bool,
 }
 
 impl Segment {
@@ -61,6 +64,8 @@ pub struct Ack {
     pub ce_packets: u64,
     /// Payload bytes of these segments (the CE byte counter of RFC 9768's option, unwrapped).
     pub ce_bytes: u64,
+    /// Of a SYN.
+    pub syn: bool,
 }
 
 impl Ack {

@@ -9,8 +9,10 @@
 
 mod ack;
 mod detect;
+mod new_reno;
 mod plain;
 mod spurious;
+mod syn;
 mod tail_probe;
 mod timer;
 mod transmit;
@@ -19,13 +21,14 @@ use crate::cc::AnyControl;
 use crate::config::{Pacing, Prr as PrrConfig, Recovery, SenderConfig, SpuriousDetection};
 use crate::control::{Birth, CongestionController, RecoveryState};
 use crate::pacer::Pacer;
-use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use justfull_base::{BitRate, ConfigError, Duration, Instant};
+use new_reno::Reduction;
 use spurious::FRto;
+use syn::Syn;
 use tail_probe::TailProbe;
 
 /// Counters since the start.
@@ -62,13 +65,15 @@ pub struct SenderStats {
     pub window_probes: u64,
     /// Acknowledgements that reported data received twice (RFC 2883).
     pub duplicate_reports: u64,
+    /// SYNs sent, repeated ones included.
+    pub syns: u64,
 }
 
 /// A sender's state for plots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SenderSnapshot {
-    /// Current congestion window (PRR's during a reduction), in bytes.
+    /// Current congestion window ([`Sender::cwnd`]), in bytes.
     pub cwnd: u64,
     /// Slow-start threshold in bytes; `u64::MAX` when there is none.
     pub ssthresh: u64,
@@ -100,6 +105,7 @@ struct Round {
 #[derive(Clone, Debug)]
 struct Setup {
     mss: u32,
+    header: u32,
     ecn: bool,
     prr: PrrConfig,
     nagle: bool,
@@ -110,6 +116,11 @@ struct Setup {
     max_reordering: u32,
     /// Losses are found by RACK.
     by_time: bool,
+    /// Without SACK, by RFC 6582.
+    by_reno: bool,
+    limited_transmit: bool,
+    impatient: bool,
+    timestamps: bool,
     spurious_detection: SpuriousDetection,
 }
 
@@ -124,8 +135,12 @@ pub struct Sender {
     pacer: Pacer,
     rack: Rack,
     tail: TailProbe,
-    /// The current reduction, unless the control owns its window or PRR is off.
-    prr: Option<Prr>,
+    /// What replaces the control's window: PRR during a reduction, unless the control owns its
+    /// window or PRR is off; or, without SACK, the inflated one.
+    reduction: Option<Reduction>,
+    syn: Syn,
+    /// Without timestamps, the segment that is timed: its end, and when it left.
+    timed: Option<(u64, Instant)>,
     state: RecoveryState,
     /// The state ends when this offset is acknowledged (RFC 6675's `RecoveryPoint`).
     recovery_point: u64,
@@ -165,7 +180,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of an established connection with nothing to send. Until the first acknowledgement
+    /// A sender with nothing to send, of an established connection or, with `handshake`, of one to
+    /// be opened. Until the first acknowledgement
     /// the peer is assumed to advertise 64 KiB.
     ///
     /// # Errors
@@ -187,6 +203,7 @@ impl Sender {
         Ok(Self {
             setup: Setup {
                 mss: config.mss,
+                header: config.header,
                 ecn: config.ecn,
                 prr: config.prr,
                 nagle: config.nagle,
@@ -195,16 +212,22 @@ impl Sender {
                 paced: always_pace || cc.may_pace(),
                 max_reordering: config.max_reordering,
                 by_time,
+                by_reno: config.recovery == Recovery::NewReno,
+                limited_transmit: config.limited_transmit,
+                impatient: config.impatient,
+                timestamps: config.timestamps,
                 spurious_detection: config.spurious_detection,
             },
             rate: RateSampler::new(cc.uses_rate_samples()),
             cc,
             board: Scoreboard::new(config.mss, by_time),
-            rtt: RttEstimator::new(config.min_rto, config.max_rto),
+            rtt: RttEstimator::new(config),
             pacer: Pacer::default(),
             rack: Rack::new(),
             tail: TailProbe::new(by_time && config.tail_loss_probe),
-            prr: None,
+            reduction: None,
+            syn: if config.handshake { Syn::Due } else { Syn::Done },
+            timed: None,
             state: RecoveryState::Open,
             recovery_point: 0,
             rescued: false,
@@ -282,13 +305,13 @@ impl Sender {
         self.board.pipe()
     }
 
-    /// The current window in bytes: the control's, or PRR's during a reduction, capped by the
-    /// clamp.
+    /// The current window in bytes: the control's, or PRR's during a reduction, or without SACK
+    /// the inflated one; capped by the clamp.
     #[must_use]
     pub fn cwnd(&self) -> u64 {
-        self.prr
+        self.reduction
             .as_ref()
-            .map_or_else(|| self.cc.cwnd(), Prr::window)
+            .map_or_else(|| self.cc.cwnd(), Reduction::window)
             .max(self.mss_bytes())
             .min(self.clamp)
     }
@@ -323,6 +346,12 @@ impl Sender {
     #[must_use]
     pub const fn mss(&self) -> u32 {
         self.setup.mss
+    }
+
+    /// Bytes of headers of each segment and of its acknowledgement.
+    #[must_use]
+    pub const fn header(&self) -> u32 {
+        self.setup.header
     }
 
     /// Counters since the start.

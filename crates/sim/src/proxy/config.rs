@@ -66,8 +66,8 @@ impl ProxyConfig {
         let allowed = format!("at least one MSS, {least}B");
         ensure(self.buffer.0 >= least, "buffer", &self.buffer, &allowed, "a segment must fit")?;
         let mss = self.radio.mss;
-        let most = mtu.saturating_sub(justfull_tcp::segment::HEADER_BYTES);
-        let bound = format!("1 to the MTU less 52B of headers, {most}");
+        let most = mtu.saturating_sub(self.radio.header);
+        let bound = format!("1 to the MTU less {}B of headers, {most}", self.radio.header);
         ensure(mss <= most, "radio.mss", &mss, &bound, "no IP fragmentation is modelled")
     }
 }

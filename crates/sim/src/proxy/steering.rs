@@ -15,7 +15,6 @@ use justfull_ran::Stack;
 use justfull_rapid::{
     CellId, Config, Control, ControlConfig, FlowId, Load, Opening, Sample, UeId, Windows,
 };
-use justfull_tcp::segment::HEADER_BYTES;
 
 /// Gain of the smoothed round trip of the server leg, as RFC 6298's.
 const GAIN: u64 = 8;
@@ -26,6 +25,7 @@ const ROUNDING: f64 = 1e-9;
 struct Flow {
     ue: u32,
     mss: u32,
+    header: u32,
     /// None before it starts and after it is over.
     id: Option<FlowId>,
     /// Since the last sample.
@@ -43,7 +43,7 @@ struct Flow {
 impl Flow {
     /// Bytes of a full segment on the IP layer.
     const fn packet(&self) -> u32 {
-        self.mss + HEADER_BYTES
+        self.mss + self.header
     }
 
     /// Bytes on the IP layer of `payload` in full segments.
@@ -116,7 +116,7 @@ impl Steering {
     }
 
     /// The next flow, which starts at `start`.
-    pub(crate) fn add(&mut self, ue: u32, mss: u32, start: Instant) {
+    pub(crate) fn add(&mut self, ue: u32, (mss, header): (u32, u32), start: Instant) {
         let number = self.flows.len() as u32;
         if self.ues[ue as usize].is_none() {
             self.ues[ue as usize] = self.control.add_ue(Instant::ZERO, self.cell).ok();
@@ -127,6 +127,7 @@ impl Steering {
         self.flows.push(Flow {
             ue,
             mss,
+            header,
             id: None,
             sampled_at: start,
             arrived: 0,

@@ -5,11 +5,7 @@ use crate::route::Route;
 use crate::senders::SegmentLink;
 use crate::wire::Wires;
 use justfull_base::{BitRate, Duration, Instant};
-use justfull_tcp::segment::HEADER_BYTES;
 use justfull_tcp::{Ack, Segment};
-
-/// Bytes of an acknowledgement: headers with timestamps.
-const ACK_BYTES: u32 = HEADER_BYTES;
 
 /// A segment on its way to the proxy.
 #[derive(Clone, Copy)]
@@ -85,6 +81,7 @@ impl Wan {
             ece: false,
             ce_packets: 0,
             ce_bytes: 0,
+            syn: false,
         }
     }
 
@@ -131,7 +128,7 @@ impl Wan {
 impl SegmentLink for Wan {
     fn send_segment(&mut self, now: Instant, i: u32, route: &Route, segment: Segment) {
         let echo = self.offers[i as usize].echo;
-        self.down.push(now, route.wire, segment.len + HEADER_BYTES, Down { i, segment, echo });
+        self.down.push(now, route.wire, segment.len + route.header(), Down { i, segment, echo });
     }
 }
 
@@ -142,7 +139,7 @@ impl AckLink for Wan {
         let offer = &mut self.offers[i as usize];
         offer.offered = offer.offered.max(edge).max(ack.cumulative);
         ack.window = offer.offered - ack.cumulative;
-        self.up.push(now, route.wire, ACK_BYTES, Up { i, ack, sent_at: now });
+        self.up.push(now, route.wire, route.header(), Up { i, ack, sent_at: now });
     }
 }
 
@@ -168,6 +165,7 @@ mod tests {
         protocol: Protocol::Tcp,
         tracked: false,
         up: false,
+        header: 52,
         stop: Instant::NEVER,
     };
 
@@ -218,6 +216,7 @@ mod tests {
             sent_at: Instant::ZERO,
             ect: false,
             cwr: false,
+            syn: false,
         };
         wan.send_segment(at(0), 0, &ROUTE, segment);
         assert_eq!(wan.down.pop(at(0)).expect("it has arrived").echo, None);

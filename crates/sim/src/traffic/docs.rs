@@ -62,11 +62,13 @@ const PAGE: MethodDoc = MethodDoc {
     name: "page",
     kind: "traffic",
     title: "Page loads: a main object, parsing, embedded objects over parallel connections",
-    text: "Each connection has one request at a time and lives on over pages. A page is loaded \
-           when its last object is there.",
+    text: "Each connection has one request at a time and lives on over pages. Or, over HTTP/1.0, \
+           each object has a connection of its own; over HTTP/1.1, one connection takes all \
+           requests at once. A page is loaded when its last object is there.",
     sources: "HTTP model of 3GPP and NGMN (NGMN white paper on radio access performance \
-              evaluation, annex A)",
-    deviations: "no handshakes; a request is one packet",
+              evaluation, annex A); P06 section V",
+    deviations: "no handshakes but with HTTP/1.0 or the sender's `handshake`, and then from the \
+                 server, after the request; a request is one packet",
     params: super::PageConfig::params,
 };
 

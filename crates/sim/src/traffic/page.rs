@@ -13,15 +13,21 @@
 //! congestion window survives unless the control restarts it after idling. A request is one packet
 //! on the uplink; if the queue there has no room, it is sent again after 1 s (RFC 6298's first
 //! timeout).
+//!
+//! Or as P06 has it: over HTTP/1.0 each object has a connection of its own, with a handshake, in one
+//! of the parallel places; over HTTP/1.1 one connection takes the requests for all embedded objects
+//! at once. As in ns-2 the server, not the UE, sends the SYN, once it has the request: the round
+//! trips are the same two.
 
 use crate::results::PageResult;
 use crate::times::Times;
 use crate::traffic::Span;
 use justfull_base::error::ensure;
 use justfull_base::param::{Form, Param};
-use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng, table};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, Rng, choice, table};
 use justfull_tcp::{ReceiverConfig, SenderConfig};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// A request that found no room is repeated after this time.
 pub(crate) const RETRY: Duration = Duration::from_secs(1);
@@ -150,6 +156,93 @@ impl ObjectSize {
     }
 }
 
+/// Size of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RequestSize {
+    /// Always this on the IP layer.
+    Constant(Bytes),
+    /// Lognormal, with the headers of its connection on top.
+    LogNormal(RequestLaw),
+}
+
+table! {
+    /// A lognormal law by what the logarithm of a size in bytes has.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct RequestLaw {
+        /// Mean of the logarithm.
+        ln_mean: f64;
+        /// Standard deviation of the logarithm.
+        ln_sd: f64;
+    }
+}
+
+impl Param for RequestSize {
+    const UNIT: &'static str = "bytes, or { ln_mean, ln_sd }";
+
+    fn form() -> Form {
+        Form::OneOf(vec![Bytes::form(), RequestLaw::form()])
+    }
+
+    fn allowed() -> String {
+        "40B to the MTU; ln_mean 0 to 7, ln_sd 0 to 2".into()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Constant(size) => size.written(),
+            Self::LogNormal(law) => law.written(),
+        }
+    }
+}
+
+impl RequestSize {
+    /// Bytes on the IP layer; one beyond `mtu` counts as that much.
+    fn draw(&self, rng: &mut Rng, header: u32, mtu: u32) -> u32 {
+        match self {
+            Self::Constant(size) => size.0 as u32,
+            Self::LogNormal(RequestLaw { ln_mean, ln_sd }) => {
+                let size = libm::exp(ln_mean + ln_sd * rng.normal());
+                (header + (size as u32).max(1)).min(mtu)
+            }
+        }
+    }
+
+    fn validate(&self, mtu: u32) -> Result<(), ConfigError> {
+        match self {
+            Self::Constant(size) => {
+                let fits = (40..=u64::from(mtu)).contains(&size.0);
+                ensure(fits, "request", size, "40B to the MTU", "one packet")
+            }
+            Self::LogNormal(RequestLaw { ln_mean, ln_sd }) => {
+                let fits = (0.0..=7.0).contains(ln_mean);
+                ensure(fits, "request.ln_mean", ln_mean, "0 to 7", "one packet")?;
+                let fits = (0.0..=2.0).contains(ln_sd);
+                ensure(fits, "request.ln_sd", ln_sd, "0 to 2", "one packet")
+            }
+        }
+    }
+}
+
+choice! {
+    serde;
+    /// How objects share connections.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Http {
+        /// HTTP/1.1 without pipelining: parallel connections that live on, one request at a time on
+        /// each.
+        #[default]
+        Parallel = "parallel",
+        /// HTTP/1.0: a connection with a handshake for each object, as many at a time as there are
+        /// `connections`.
+        Http10 = "1.0",
+        /// HTTP/1.1 with pipelining: one connection that lives on, all embedded objects requested
+        /// at once.
+        Http11 = "1.1",
+    }
+}
+
 /// Number of embedded objects of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -216,10 +309,14 @@ table! {
         parsing: Span = Span::Exponential { exponential: Duration::from_millis(130) };
         /// From a page's last object to the next page.
         reading: Span = Span::Exponential { exponential: Duration::from_secs(30) };
-        /// Size of a request on the IP layer.
-        request: Bytes as "bytes" = Bytes(350), stated("40B to the MTU");
+        /// How objects share connections.
+        http: Http = Http::Parallel;
+        /// Size of a request on the IP layer, or the law of its payload.
+        request: RequestSize = RequestSize::Constant(Bytes(350));
         /// Parallel connections.
-        connections: u32 = 6, within(1, MOST_CONNECTIONS), "browsers open about six to a server";
+        connections: u32 = 6, within(1, MOST_CONNECTIONS)
+            .and("1 with http = 1.1", |c| c.http != Http::Http11 || c.connections == 1),
+            "browsers open about six to a server";
         /// The server's end of each connection.
         sender: SenderConfig = SenderConfig::default();
         /// The UE's end of each connection.
@@ -236,8 +333,7 @@ impl PageConfig {
         self.main.validate("main")?;
         self.embedded.validate("embedded")?;
         self.objects.validate()?;
-        let fits = (40..=u64::from(mtu)).contains(&self.request.0);
-        ensure(fits, "request", &self.request, "40B to the MTU", "one packet")?;
+        self.request.validate(mtu)?;
         super::check_mss(&self.sender, mtu)?;
         self.validate()
     }
@@ -257,19 +353,20 @@ enum Phase {
 }
 
 /// One connection of a browser.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Connection {
     /// Bytes requested since the start.
     asked: u64,
-    /// An object is in transit.
-    busy: bool,
+    /// Objects in transit: where each ends, and when it was requested.
+    due: VecDeque<(u64, Instant)>,
 }
 
-/// A request to send: its connection and number of bytes.
+/// A request to send: its connection, the number of bytes that it asks for, and its own size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) connection: u32,
     pub(crate) bytes: u64,
+    pub(crate) size: u32,
 }
 
 /// A user who loads one page after another.
@@ -280,8 +377,11 @@ pub(crate) struct Browser {
     stop: Instant,
     phase: Phase,
     began: Instant,
+    /// Bytes of the objects that the page has requested.
+    bytes: u64,
     /// Embedded objects not yet requested.
     left: u32,
+    mtu: u32,
     connections: Vec<Connection>,
     refused: Vec<Request>,
 }
@@ -291,8 +391,8 @@ pub(crate) struct Browser {
 pub(crate) struct Wish {
     /// To be called at this instant.
     pub(crate) wake: Option<Instant>,
-    /// The page begun at this instant is loaded.
-    pub(crate) loaded: Option<Instant>,
+    /// The page begun at this instant, with all its bytes, is loaded.
+    pub(crate) loaded: Option<(Instant, u64)>,
 }
 
 impl Browser {
@@ -300,8 +400,8 @@ impl Browser {
     /// `start`.
     pub(crate) fn new(
         config: &PageConfig,
-        start: Instant,
-        stop: Instant,
+        mtu: u32,
+        [start, stop]: [Instant; 2],
         mut rng: Rng,
     ) -> (Self, Instant) {
         let first = start + config.parsing.mean().scaled(rng.unit());
@@ -312,7 +412,9 @@ impl Browser {
             stop,
             phase: Phase::Reading,
             began: start,
+            bytes: 0,
             left: 0,
+            mtu,
             connections,
             refused: Vec::new(),
         };
@@ -325,15 +427,17 @@ impl Browser {
         match self.phase {
             Phase::Reading if now < self.stop => {
                 self.phase = Phase::Main;
-                self.began = now;
+                (self.began, self.bytes) = (now, 0);
                 let bytes = self.config.main.draw(&mut self.rng);
-                self.ask(0, bytes, out);
+                self.ask(now, 0, bytes, out);
                 return true;
             }
             Phase::Parsing => {
                 self.phase = Phase::Embedded;
-                for connection in 0..self.connections.len() {
-                    self.ask_next(connection, out);
+                let pipelined = self.config.http == Http::Http11;
+                let requests = if pipelined { self.left as usize } else { self.connections.len() };
+                for i in 0..requests {
+                    self.ask_next(now, if pipelined { 0 } else { i }, out);
                 }
             }
             Phase::Reading | Phase::Main | Phase::Embedded => {}
@@ -341,17 +445,21 @@ impl Browser {
         false
     }
 
-    fn ask(&mut self, connection: usize, bytes: u64, out: &mut Vec<Request>) {
-        self.connections[connection].asked += bytes;
-        self.connections[connection].busy = true;
-        out.push(Request { connection: connection as u32, bytes });
+    fn ask(&mut self, now: Instant, connection: usize, bytes: u64, out: &mut Vec<Request>) {
+        let header = self.config.sender.header;
+        let size = self.config.request.draw(&mut self.rng, header, self.mtu);
+        let on = &mut self.connections[connection];
+        on.asked += bytes;
+        on.due.push_back((on.asked, now));
+        self.bytes += bytes;
+        out.push(Request { connection: connection as u32, bytes, size });
     }
 
-    fn ask_next(&mut self, connection: usize, out: &mut Vec<Request>) {
+    fn ask_next(&mut self, now: Instant, connection: usize, out: &mut Vec<Request>) {
         if self.left > 0 {
             self.left -= 1;
             let bytes = self.config.embedded.draw(&mut self.rng);
-            self.ask(connection, bytes, out);
+            self.ask(now, connection, bytes, out);
         }
     }
 
@@ -361,19 +469,25 @@ impl Browser {
         now + RETRY
     }
 
-    /// `delivered` bytes have arrived in order on `connection` since the start.
+    /// `delivered` bytes have arrived in order on `connection` since the start; calls `object` with
+    /// the instant of the request for each object that is whole with them.
     pub(crate) fn arrived(
         &mut self,
         now: Instant,
-        connection: usize,
-        delivered: u64,
+        (connection, delivered): (usize, u64),
         out: &mut Vec<Request>,
+        mut object: impl FnMut(Instant),
     ) -> Wish {
         let at = &mut self.connections[connection];
-        if !at.busy || delivered < at.asked {
+        let mut whole = false;
+        while let Some((_, asked)) = at.due.front().copied().filter(|due| due.0 <= delivered) {
+            at.due.pop_front();
+            object(asked);
+            whole = true;
+        }
+        if !whole || !at.due.is_empty() {
             return Wish::default();
         }
-        at.busy = false;
         if self.phase == Phase::Main {
             self.left = self.config.objects.draw(&mut self.rng);
             if self.left > 0 {
@@ -384,31 +498,62 @@ impl Browser {
                 };
             }
         } else {
-            self.ask_next(connection, out);
-            if self.connections.iter().any(|c| c.busy) {
+            self.ask_next(now, connection, out);
+            if self.connections.iter().any(|c| !c.due.is_empty()) {
                 return Wish::default();
             }
         }
         self.phase = Phase::Reading;
         let next = now + self.config.reading.draw(&mut self.rng);
-        Wish { wake: Some(next).filter(|at| *at < self.stop), loaded: Some(self.began) }
+        let loaded = Some((self.began, self.bytes));
+        Wish { wake: Some(next).filter(|at| *at < self.stop), loaded }
     }
 }
 
 /// Counts for the browsers of one name, over pages begun in the measured window.
 pub(crate) struct PageCount {
     pub(crate) begun: u64,
-    pub(crate) load: Times,
+    load: Times,
+    object: Times,
+    end_to_end: Times,
+    /// Sum over pages of bytes over time, in kbit/s.
+    goodput: f64,
 }
 
 impl PageCount {
     pub(crate) fn new() -> Self {
-        Self { begun: 0, load: Times::new() }
+        let [load, object, end_to_end] = [(); 3].map(|()| Times::new());
+        Self { begun: 0, load, object, end_to_end, goodput: 0.0 }
+    }
+
+    /// A page of `bytes` was loaded within `time`.
+    pub(crate) fn loaded(&mut self, time: Duration, bytes: u64) {
+        self.load.record(time);
+        self.goodput += bytes as f64 * 8e-3 / time.as_secs_f64();
+    }
+
+    /// An object was there `time` after its request.
+    pub(crate) fn object(&mut self, time: Duration) {
+        self.object.record(time);
+    }
+
+    /// A packet of a connection came to the UE `time` after its server had sent it.
+    #[inline]
+    pub(crate) fn packet(&mut self, time: Duration) {
+        self.end_to_end.record(time);
     }
 
     pub(crate) fn finish(&self) -> PageResult {
         let load = self.load.finish();
-        PageResult { begun: self.begun, loaded: load.count, load }
+        let loaded = load.count;
+        PageResult {
+            begun: self.begun,
+            loaded,
+            load,
+            object: self.object.finish(),
+            end_to_end: self.end_to_end.finish(),
+            transfer_goodput_kbit_s: (loaded > 0).then(|| self.goodput / loaded as f64),
+        }
     }
 }
 
@@ -445,22 +590,74 @@ mod tests {
             ..PageConfig::default()
         };
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let (mut browser, _) = Browser::new(&config, at(0), Instant::NEVER, Rng::stream(1, "b"));
+        let (mut browser, _) =
+            Browser::new(&config, 1500, [at(0), Instant::NEVER], Rng::stream(1, "b"));
         let mut out = Vec::new();
         assert!(browser.wake(at(10), &mut out));
-        assert_eq!(std::mem::take(&mut out), [Request { connection: 0, bytes: 1_000 }]);
-        assert!(browser.arrived(at(50), 0, 999, &mut out).wake.is_none(), "a byte is missing");
-        assert_eq!(browser.arrived(at(60), 0, 1_000, &mut out).wake, Some(at(160)), "it parses");
+        assert_eq!(std::mem::take(&mut out), [Request { connection: 0, bytes: 1_000, size: 350 }]);
+        assert!(
+            browser.arrived(at(50), (0, 999), &mut out, |_| ()).wake.is_none(),
+            "a byte is missing"
+        );
+        assert_eq!(
+            browser.arrived(at(60), (0, 1_000), &mut out, |_| ()).wake,
+            Some(at(160)),
+            "it parses"
+        );
         assert!(!browser.wake(at(160), &mut out));
-        let asked = |connection| Request { connection, bytes: 500 };
+        let asked = |connection| Request { connection, bytes: 500, size: 350 };
         assert_eq!(std::mem::take(&mut out), [asked(0), asked(1)]);
         assert_eq!(browser.refused(at(160), asked(1)), at(1_160));
-        assert!(browser.arrived(at(200), 0, 1_500, &mut out).loaded.is_none());
+        assert!(browser.arrived(at(200), (0, 1_500), &mut out, |_| ()).loaded.is_none());
         assert_eq!(std::mem::take(&mut out), [asked(0)], "the third object");
-        assert!(browser.arrived(at(300), 0, 2_000, &mut out).loaded.is_none(), "one is missing");
+        assert!(
+            browser.arrived(at(300), (0, 2_000), &mut out, |_| ()).loaded.is_none(),
+            "one is missing"
+        );
         browser.wake(at(1_160), &mut out);
         assert_eq!(std::mem::take(&mut out), [asked(1)], "again");
-        let wish = browser.arrived(at(1_400), 1, 500, &mut out);
-        assert_eq!((wish.loaded, wish.wake), (Some(at(10)), Some(at(6_400))));
+        let mut times = Vec::new();
+        let wish = browser.arrived(at(1_400), (1, 500), &mut out, |asked| times.push(asked));
+        assert_eq!((wish.loaded, wish.wake), (Some((at(10), 2_500)), Some(at(6_400))));
+        assert_eq!(times, [at(160)], "the time of an object counts from when it was wanted");
+    }
+
+    #[test]
+    fn over_http_1_1_all_embedded_objects_are_requested_at_once_and_come_one_after_the_other() {
+        let law = RequestLaw { ln_mean: 5.93, ln_sd: 0.32 };
+        let config = PageConfig {
+            http: Http::Http11,
+            connections: 1,
+            main: ObjectSize::Constant(Bytes(1_000)),
+            embedded: ObjectSize::Constant(Bytes(500)),
+            objects: ObjectCount::Constant(3),
+            request: RequestSize::LogNormal(law),
+            ..PageConfig::default()
+        };
+        assert_eq!(config.fits(1500), Ok(()));
+        let two = PageConfig { connections: 2, ..config.clone() };
+        assert_eq!(two.fits(1500).map_err(|e| e.field), Err("connections".into()));
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let times = [at(0), Instant::NEVER];
+        let (mut browser, _) = Browser::new(&config, 1500, times, Rng::stream(1, "b"));
+        let mut out = Vec::new();
+        assert!(browser.wake(at(0), &mut out));
+        browser.arrived(at(100), (0, 1_000), &mut out, |_| ());
+        browser.wake(at(200), &mut out);
+        assert!(out.len() == 4 && out.iter().all(|request| request.connection == 0));
+        assert!(out.iter().all(|request| (100..1500).contains(&request.size)), "{out:?}");
+        let mut whole = 0;
+        assert!(browser.arrived(at(300), (0, 2_100), &mut out, |_| whole += 1).loaded.is_none());
+        let wish = browser.arrived(at(400), (0, 2_500), &mut out, |_| whole += 1);
+        assert_eq!((whole, wish.loaded), (3, Some((at(0), 2_500))));
+    }
+
+    #[test]
+    fn requests_have_the_mean_of_their_law() {
+        let size = RequestSize::LogNormal(RequestLaw { ln_mean: 5.93, ln_sd: 0.32 });
+        let mut rng = Rng::stream(1, "requests");
+        let sum: u64 = (0..100_000).map(|_| u64::from(size.draw(&mut rng, 60, 1500))).sum();
+        // exp(5.93 + 0.32^2 / 2) = 396 B, rounded down, and the headers.
+        assert!((sum as f64 / 1e5 - 455.6).abs() < 1.5, "{}", sum as f64 / 1e5);
     }
 }

@@ -4,7 +4,7 @@ use super::{World, WorldConfig, classes, validate};
 use crate::applications::Applications;
 use crate::backlog::Backlogs;
 use crate::cell::Cell;
-use crate::hosts::{End, Hosts, tcp};
+use crate::hosts::{End, Hosts, seeded, tcp};
 use crate::links::Links;
 use crate::monitor::Monitor;
 use crate::proxy::{Place, Proxy};
@@ -14,7 +14,7 @@ use crate::route::Route;
 use crate::senders::Senders;
 use crate::sources::Source;
 use crate::tap::Listener;
-use crate::traffic::{FlowConfig, Traffic};
+use crate::traffic::{FlowConfig, Http, Traffic};
 use crate::uplink::{Up, Uplink, UplinkConfig};
 use crate::wire::{Wire, Wires};
 use justfull_base::{BitRate, ConfigError, Duration, Instant, Packet};
@@ -100,6 +100,7 @@ impl<T: Listener> World<T> {
                 tracked: flow.low_latency,
                 protocol: flow.traffic.protocol(),
                 up: matches!(&*flow.traffic, Traffic::Upload { .. }),
+                header: flow.traffic.sender().map_or(0, |sender| sender.header as u8),
                 stop: flow.stop_instant(),
             };
             if let Traffic::Tcp { size, .. } | Traffic::Upload { size, .. } = &*flow.traffic {
@@ -111,7 +112,9 @@ impl<T: Listener> World<T> {
                     let rtt = proxy.add(&mut hosts, route, flow, seed).map_err(within)?;
                     recorder.split(route.flow, rtt);
                 }
-                _ => add_flow(&mut hosts, route, flow, seed).map_err(within)?,
+                _ => {
+                    add_flow(&mut hosts, route, flow, (seed, config.stack.mtu)).map_err(within)?;
+                }
             }
         }
         let links = Links {
@@ -163,7 +166,7 @@ fn add_flow(
     hosts: &mut Hosts,
     route: Route,
     flow: &FlowConfig,
-    seed: u64,
+    (seed, mtu): (u64, u32),
 ) -> Result<(), ConfigError> {
     let start = Instant::ZERO + flow.start;
     let number = hosts.receivers.all().len() as u32;
@@ -176,12 +179,14 @@ fn add_flow(
             hosts.receivers.add(route, receiver);
         }
         Traffic::Page(config) => {
-            let page = hosts.applications.add_page(route, (config, number), start, seed);
+            let page = hosts.applications.add_page(route, (config, number), start, (seed, mtu));
             for c in 0..config.connections {
                 let route = Route { flow: route.flow + c, ..route };
                 let (sender, receiver) = tcp(route, &config.sender, &config.receiver, seed)?;
                 hosts.ends.push(End::Page(number + c, page));
-                hosts.senders.add_server(route, sender);
+                let reconnects = config.http == Http::Http10;
+                let config = || Box::new(seeded(route, &config.sender, seed));
+                hosts.senders.add_server(route, sender, reconnects.then(config));
                 hosts.receivers.add(route, receiver);
             }
         }

@@ -8,8 +8,8 @@ use crate::reductions::set;
 use justfull_base::{BitRate, Bytes, Duration, Rng};
 use justfull_tcp::cc::{bbr, cubic, fixed, new_reno, vegas, westwood, yeah};
 use justfull_tcp::{
-    AutoWindow, CcConfig, HyStart, Pacing, Prr, ReceiverConfig, Recovery, Sender, SenderConfig,
-    SpuriousDetection, Window,
+    AutoWindow, CcConfig, HyStart, Pacing, Preset, Prr, ReceiverConfig, Recovery, Rto, Sender,
+    SenderConfig, SpuriousDetection, Window,
 };
 
 /// A congestion control with any of its settings.
@@ -61,20 +61,34 @@ fn control(rng: &mut Rng) -> CcConfig {
 /// A sender with any settings.
 pub(crate) fn sender(rng: &mut Rng) -> SenderConfig {
     let min_rto = micros(rng, 1_000, 1_000_000);
+    let timestamps = rng.chance(0.7);
+    let recovery = pick(rng, &[Recovery::Rack, Recovery::Dupack, Recovery::NewReno]);
+    let judges = [SpuriousDetection::Eifel, SpuriousDetection::FRto, SpuriousDetection::Off];
+    let spurious_detection = match (recovery, pick(rng, &judges)) {
+        (Recovery::NewReno, _) => SpuriousDetection::Off,
+        (_, SpuriousDetection::Eifel) if !timestamps => SpuriousDetection::Off,
+        (_, kept) => kept,
+    };
     SenderConfig {
-        mss: pick(rng, &[1448, 1448, 536, 100]),
+        preset: Preset::Linux,
+        header: pick(rng, &[52, 52, 60, 40]),
+        handshake: rng.chance(0.3),
+        timestamps,
+        rto: pick(rng, &[Rto::Linux, Rto::Rfc6298]),
+        initial_rto: pick(rng, &[Duration::from_secs(1), Duration::from_secs(6)]),
+        rto_tick: pick(rng, &[Duration::ZERO, Duration::from_millis(10)]),
+        limited_transmit: rng.chance(0.7),
+        impatient: rng.chance(0.5),
+        mss: pick(rng, &[1440, 1440, 536, 100]),
         initial_window: pick(rng, &[10, 10, 1, 3]),
         cc: control(rng),
         ecn: rng.chance(0.4),
         min_rto,
         max_rto: min_rto.max(pick(rng, &[Duration::from_secs(120), Duration::from_secs(2)])),
         pacing: pick(rng, &[Pacing::Auto, Pacing::Always]),
-        recovery: pick(rng, &[Recovery::Rack, Recovery::Dupack]),
+        recovery,
         tail_loss_probe: rng.chance(0.7),
-        spurious_detection: pick(
-            rng,
-            &[SpuriousDetection::Eifel, SpuriousDetection::FRto, SpuriousDetection::Off],
-        ),
+        spurious_detection,
         prr: pick(rng, &[Prr::SafeAck, Prr::Ssrb, Prr::Crb, Prr::Off]),
         nagle: rng.chance(0.3),
         restart_after_idle: rng.chance(0.7),

@@ -10,7 +10,8 @@ use justfull_rapid::{Config, ControlConfig, EqualShareConfig, NoneConfig};
 use justfull_sim::results::{FlowResult, RunResult};
 use justfull_sim::tap::Tap;
 use justfull_sim::traffic::{
-    CbrConfig, ObjectSize, OnOffConfig, PageConfig, PingConfig, Span, VideoConfig, VoipConfig,
+    CbrConfig, Http, ObjectSize, OnOffConfig, PageConfig, PingConfig, RequestLaw, RequestSize,
+    Span, VideoConfig, VoipConfig,
 };
 use justfull_sim::{
     FlowConfig, GrantConfig, Interval, ProxyConfig, ReportConfig, Stop, Traffic, Transport,
@@ -31,10 +32,16 @@ impl fmt::Debug for Whole {
 }
 
 fn pages(rng: &mut Rng) -> PageConfig {
+    let http = pick(rng, &[Http::Parallel, Http::Http10, Http::Http11]);
+    let most = if http == Http::Http11 { 1 } else { 6 };
+    let law = RequestLaw { ln_mean: 5.93, ln_sd: 0.32 };
+    let constant = RequestSize::Constant(Bytes(350));
     PageConfig {
+        http,
+        request: pick(rng, &[constant, RequestSize::LogNormal(law)]),
         reading: Span::Constant(ms(100)),
         embedded: ObjectSize::Constant(Bytes(1 + rng.below(30_000))),
-        connections: 1 + rng.below(6) as u32,
+        connections: 1 + rng.below(most) as u32,
         sender: wires::sender(rng),
         receiver: wires::receiver(rng),
         ..PageConfig::default()

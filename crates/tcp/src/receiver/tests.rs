@@ -12,6 +12,7 @@ fn segment(index: u64, at: u64) -> Segment {
         sent_at: Instant::from_nanos(at),
         ect: false,
         cwr: false,
+        syn: false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Processing of acknowledgements.
 
 use super::Sender;
+use super::new_reno::Reduction;
 use super::spurious::FRto;
 use crate::control::{AckSample, Congestion, CongestionCause, CongestionController, RecoveryState};
 use crate::prr::Prr;
@@ -39,19 +40,27 @@ impl Sender {
     /// Processes any acknowledgement, by the general path.
     #[inline(never)]
     pub(super) fn take_any(&mut self, now: Instant, ack: &Ack) {
+        if self.is_opening() {
+            return self.take_syn(now, ack);
+        }
         let mut progress = self.take_scoreboard(now, ack);
+        let duplicate =
+            self.setup.by_reno && !progress.advanced && self.is_duplicate(ack, self.window_end);
         self.take_window(ack, progress.advanced);
         self.take_rtt(now, ack, &mut progress);
         if progress.advanced {
             self.duplicate_acks = 0;
-            self.rtt.reset_backoff();
             self.judge_by_echo(now, ack, progress.overtaken);
-        } else if progress.delivery.bytes > 0 {
+        } else if duplicate || progress.delivery.bytes > 0 {
             self.duplicate_acks += 1;
         }
         self.judge_tail_probe(now, ack, progress.advanced);
         self.judge_by_next_acks(now, progress.advanced, progress.delivery.bytes > 0);
-        progress.lost = self.detect_losses(now);
+        progress.lost = if self.setup.by_reno {
+            self.take_reno(&progress, duplicate)
+        } else {
+            self.detect_losses(now)
+        };
         let newest = self.board.newest(&progress.delivery);
         let rate = self.rate.finish(now, progress.delivery.bytes, newest, self.rtt.min());
         self.change_state(now, ack, &mut progress);
@@ -64,7 +73,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn restart_timers(&mut self, now: Instant, advanced: bool) {
         let outstanding = self.board.flight_size() > 0;
-        if advanced {
+        if advanced && !self.keeps_timer() {
             self.rto_deadline = if outstanding { now + self.rtt.rto() } else { Instant::NEVER };
             self.tail.restart(now, self.state, self.board.sacked_segments());
         }
@@ -77,12 +86,13 @@ impl Sender {
         // A copy acknowledged sooner than any round trip is taken for its original, and so is one
         // sent after the echoed timestamp.
         let plausible = if self.rtt.min() == Duration::MAX { now } else { now - self.rtt.min() };
-        let mut delivery = Delivery::new(self.board.fack(), plausible.min(ack.ts_echo));
+        let known = if self.setup.timestamps { plausible.min(ack.ts_echo) } else { plausible };
+        let mut delivery = Delivery::new(self.board.fack(), known);
         let prior_in_flight = self.board.pipe();
         let una = self.board.una();
         let overtaken = self.board.overtaken();
         self.board.acknowledge(ack.cumulative, &mut delivery);
-        if ack.sack_len > 0 {
+        if ack.sack_len > 0 && !self.setup.by_reno {
             // An acknowledgement that sacks has an older echo. Under a long queue, originals given
             // up still arrive many smallest RTTs after their copies left, so a copy counts only
             // after about the current RTT.
@@ -148,9 +158,29 @@ impl Sender {
         if let Some(rtt) = progress.rtt {
             self.rtt.observe_min(rtt);
         }
-        let sample = if progress.advanced { Some(now.since(ack.ts_echo)) } else { progress.rtt };
-        if let Some(rtt) = sample {
-            self.rtt.sample(rtt, progress.round_start);
+        if !self.setup.timestamps {
+            return self.take_timed(now);
+        }
+        if progress.advanced {
+            self.rtt.sample(ack.ts_echo, now, progress.round_start);
+            self.rtt.reset_backoff();
+        } else if let Some(rtt) = progress.rtt {
+            self.rtt.sample(now - rtt, now, progress.round_start);
+        } else {
+            return;
+        }
+        self.tail.on_rtt_sample();
+    }
+
+    /// Without timestamps one segment at a time is timed, and only what was sent once (RFC 6298
+    /// section 3). Until then the timer stays backed off (section 5).
+    #[inline(never)]
+    fn take_timed(&mut self, now: Instant) {
+        let Some((end, sent)) = self.timed else { return };
+        if self.board.una() >= end {
+            self.timed = None;
+            self.rtt.sample(sent, now, true);
+            self.rtt.reset_backoff();
             self.tail.on_rtt_sample();
         }
     }
@@ -166,7 +196,8 @@ impl Sender {
         }
         if self.state < RecoveryState::Recovery {
             let by_count = self.duplicate_acks >= self.board.dup_thresh();
-            if by_count && !self.setup.by_time && !self.board.has_losses() {
+            let counts = !self.setup.by_time && !self.setup.by_reno;
+            if by_count && counts && !self.board.has_losses() {
                 progress.lost += self.board.mark_front_lost();
             }
             if self.board.has_losses() {
@@ -183,7 +214,7 @@ impl Sender {
             self.rack.on_recovery_exit();
         }
         self.state = RecoveryState::Open;
-        self.prr = None;
+        self.reduction = None;
         self.forced = false;
         self.first_retransmission = None;
         self.f_rto = FRto::Off;
@@ -204,6 +235,9 @@ impl Sender {
         if !was_reducing {
             self.start_reduction(now, CongestionCause::Loss);
         }
+        if self.setup.by_reno {
+            self.inflate();
+        }
     }
 
     fn enter_reducing(&mut self, now: Instant) {
@@ -220,10 +254,11 @@ impl Sender {
         // The first new segment after any reduction carries CWR (RFC 3168 section 6.1.2).
         self.send_cwr = self.setup.ecn;
         let bound = self.setup.prr;
-        if bound != crate::config::Prr::Off && !self.cc.owns_recovery() {
-            let flight = self.board.flight_size();
-            self.prr =
-                Some(Prr::new(bound, self.mss_bytes(), self.cc.cwnd(), flight, self.board.pipe()));
+        let proportional = bound != crate::config::Prr::Off && !self.cc.owns_recovery();
+        if proportional && !self.setup.by_reno {
+            let (flight, pipe) = (self.board.flight_size(), self.board.pipe());
+            let prr = Prr::new(bound, self.mss_bytes(), self.cc.cwnd(), flight, pipe);
+            self.reduction = Some(Reduction::Prr(prr));
         }
     }
 
@@ -273,7 +308,7 @@ impl Sender {
     }
 
     fn reduce(&mut self, progress: &Progress) {
-        if let Some(prr) = &mut self.prr {
+        if let Some(Reduction::Prr(prr)) = &mut self.reduction {
             let safe = progress.advanced && progress.lost == 0;
             prr.on_ack(progress.delivery.bytes, self.board.pipe(), safe);
         }

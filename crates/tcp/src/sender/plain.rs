@@ -23,7 +23,8 @@ impl Sender {
     #[inline(always)]
     pub(super) fn plain_run(&self, ack: &Ack) -> Option<PlainRun> {
         let open = self.state == RecoveryState::Open && self.f_rto == FRto::Off;
-        let judging = self.first_retransmission.is_some() || self.tail.is_out();
+        let judging =
+            self.first_retransmission.is_some() || self.tail.is_out() || self.reduction.is_some();
         let marks = ack.ece || ack.ce_packets > self.ce_packets || ack.ce_bytes > self.ce_bytes;
         if !open || judging || marks || ack.sack_len > 0 || !self.rate.is_off() {
             return None;
@@ -51,7 +52,6 @@ impl Sender {
         self.take_window(ack, true);
         self.take_rtt(now, ack, &mut progress);
         self.duplicate_acks = 0;
-        self.rtt.reset_backoff();
         self.reorder_deadline = Instant::NEVER;
         let rate = self.rate.deliver(delivery.bytes);
         self.tell_control(now, &progress, &rate);
@@ -117,11 +117,13 @@ impl Sender {
                 sent_at: now,
                 ect: self.setup.ecn,
                 cwr: false,
+                syn: false,
             });
             sent += mss;
             self.stats.segments_sent += 1;
         }
         if sent > 0 {
+            self.time(begin + mss, now);
             self.stats.bytes_sent += sent;
             self.last_sent = Some(now);
             self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());

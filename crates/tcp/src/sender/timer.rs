@@ -24,6 +24,9 @@ impl Sender {
         if self.probe_deadline() <= now {
             self.call_for_probe(now);
         } else if self.rto_deadline <= now {
+            if self.is_opening() {
+                return self.repeat_syn();
+            }
             self.on_timeout(now);
         }
         if self.persist_deadline <= now {
@@ -49,7 +52,8 @@ impl Sender {
         self.cc.on_congestion(&event);
         self.state = RecoveryState::Loss;
         self.recovery_point = self.board.nxt();
-        self.prr = None;
+        self.reduction = None;
+        self.timed = None;
         self.forced = true;
         self.duplicate_acks = 0;
         if !repeated {

@@ -1,6 +1,7 @@
 //! Decides what may leave now.
 
 use super::Sender;
+use super::new_reno::Reduction;
 use crate::control::{CongestionController, IdleRestart, RecoveryState, Sent};
 use crate::record::Record;
 use crate::segment::Segment;
@@ -11,6 +12,9 @@ impl Sender {
     /// application prevents it. Call until it returns none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.release_at = Instant::NEVER;
+        if self.is_opening() {
+            return self.send_syn(now);
+        }
         if self.tail.is_due() {
             return self.send_tail_probe(now);
         }
@@ -63,7 +67,8 @@ impl Sender {
     /// RFC 6675 retransmits what may be lost when there is nothing better to send; RACK waits until
     /// it is lost.
     fn repair_speculatively(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
-        let by_rules = self.state == RecoveryState::Recovery && !self.setup.by_time;
+        let counting = !self.setup.by_time && !self.setup.by_reno;
+        let by_rules = self.state == RecoveryState::Recovery && counting;
         if !by_rules || pipe + self.mss_bytes() > cwnd {
             return None;
         }
@@ -106,6 +111,7 @@ impl Sender {
                 sent_at: now,
                 ect: false,
                 cwr: false,
+                syn: false,
             });
         }
         if self.persist_deadline == Instant::NEVER {
@@ -147,7 +153,17 @@ impl Sender {
         self.leave(now, len, false);
         self.board.push(Record::new(seq, len as u16, now));
         self.round.max_in_flight = self.round.max_in_flight.max(self.board.pipe());
-        Segment { seq, len, retransmission: false, sent_at: now, ect: self.setup.ecn, cwr }
+        self.time(seq + u64::from(len), now);
+        let (ect, syn) = (self.setup.ecn, false);
+        Segment { seq, len, retransmission: false, sent_at: now, ect, cwr, syn }
+    }
+
+    /// Without timestamps, times the new segment up to `end` if none is timed.
+    #[inline(always)]
+    pub(super) fn time(&mut self, end: u64, now: Instant) {
+        if !self.setup.timestamps && self.timed.is_none() {
+            self.timed = Some((end, now));
+        }
     }
 
     #[inline(never)]
@@ -167,7 +183,9 @@ impl Sender {
         let (seq, len) = (self.board.record(serial).seq, u32::from(self.board.record(serial).len));
         self.leave(now, len, true);
         self.board.mark_retransmitted(serial, rescue);
-        if self.board.is_front(serial) {
+        // RFC 6298 section 3: with a copy out, what is timed is ambiguous.
+        self.timed = None;
+        if self.board.is_front(serial) && !self.keeps_timer() {
             // The timer now measures this copy: with seconds of queue it would otherwise fire
             // before the copy can arrive.
             self.rto_deadline = now + self.rtt.rto();
@@ -178,7 +196,8 @@ impl Sender {
         self.stats.segments_retransmitted += 1;
         self.stats.bytes_retransmitted += u64::from(len);
         // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-        Segment { seq, len, retransmission: true, sent_at: now, ect: false, cwr: false }
+        let (ect, cwr, syn) = (false, false, false);
+        Segment { seq, len, retransmission: true, sent_at: now, ect, cwr, syn }
     }
 
     /// What every data segment does as it leaves.
@@ -189,7 +208,7 @@ impl Sender {
         if self.setup.paced {
             self.pace(now, len);
         }
-        if let Some(prr) = &mut self.prr {
+        if let Some(Reduction::Prr(prr)) = &mut self.reduction {
             prr.on_sent(bytes);
         }
         if self.rto_deadline == Instant::NEVER {

@@ -42,6 +42,7 @@ pub(crate) fn ack(segments: u64, blocks: &[(u64, u64)], echo: u64) -> Ack {
         ece: false,
         ce_packets: 0,
         ce_bytes: 0,
+        syn: false,
     }
 }
 
@@ -331,6 +332,7 @@ fn a_window_that_grows_stays_within_its_maximum_whatever_arrives() {
             sent_at: at(10 * k),
             ect: false,
             cwr: false,
+            syn: false,
         };
         let ack = receiver.on_segment(at(10 * k + 5), &segment, false);
         assert!(ack.is_none_or(|ack| ack.window <= 1 << 20), "{ack:?}");

@@ -3,6 +3,7 @@
 mod conformance;
 mod engine;
 mod link;
+mod no_sack;
 mod rack;
 mod transfers;
 
@@ -27,4 +28,9 @@ fn reacts_to_loss(cc: &CcConfig) -> bool {
 
 fn config(cc: CcConfig) -> SenderConfig {
     SenderConfig { cc, ..SenderConfig::default() }
+}
+
+/// The other stack: no SACK, no timestamps, a SYN.
+fn ns2(cc: CcConfig) -> SenderConfig {
+    SenderConfig { cc, ..SenderConfig::ns2() }
 }

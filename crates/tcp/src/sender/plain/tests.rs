@@ -29,16 +29,22 @@ impl Pair {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::stream(seed, "plain");
         let control = ["cubic", "new_reno", "bbr"][rng.below(3) as usize];
-        let by_echo = rng.below(2) == 0;
+        let cc = CcConfig::by_name(control).expect("it is on the list");
+        let ecn = rng.below(2) == 0;
+        let timestamps = rng.below(2) == 0;
+        let recovery = [Recovery::Rack, Recovery::Dupack, Recovery::NewReno][rng.below(3) as usize];
+        let spurious_detection = match recovery {
+            Recovery::NewReno => SpuriousDetection::Off,
+            _ if timestamps && rng.below(2) == 0 => SpuriousDetection::Eifel,
+            _ => SpuriousDetection::FRto,
+        };
         let config = SenderConfig {
-            cc: CcConfig::by_name(control).expect("it is on the list"),
-            recovery: if rng.below(2) == 0 { Recovery::Rack } else { Recovery::Dupack },
-            spurious_detection: if by_echo {
-                SpuriousDetection::Eifel
-            } else {
-                SpuriousDetection::FRto
-            },
-            ecn: rng.below(2) == 0,
+            cc,
+            recovery,
+            spurious_detection,
+            timestamps,
+            ecn,
+            handshake: rng.below(4) == 0,
             ..SenderConfig::default()
         };
         let sender = Sender::new(&config).expect("the settings are sound");
