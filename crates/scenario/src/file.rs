@@ -4,6 +4,7 @@ pub mod docs;
 
 use super::error::{Locator, ScenarioError};
 use super::method::Settings;
+use super::preset;
 use super::sweep::SweepFile;
 use justfull_base::{BitRate, Bytes, Dscp, Duration, Qfi, Ratio, choice, kinds_config, table};
 use justfull_ran::channel::{
@@ -484,9 +485,14 @@ table! {
 }
 
 impl ScenarioFile {
-    /// Reads a tree strictly.
+    /// Reads a tree strictly, with what its presets set.
+    pub(super) fn of(tree: toml::Table) -> Result<Self, toml::de::Error> {
+        preset::filled(tree).try_into()
+    }
+
+    /// Like [`ScenarioFile::of`], with an error for users.
     pub(super) fn read(tree: &toml::Table, locator: &Locator) -> Result<Self, ScenarioError> {
-        let read = toml::Table::try_into::<Self>;
+        let read = Self::of;
         read(tree.clone()).map_err(|e| locator.fault(tree, &e, &|t| read(t).map(drop)))
     }
 }

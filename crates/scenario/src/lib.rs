@@ -22,6 +22,7 @@ mod method;
 pub mod near;
 mod notes;
 mod origin;
+mod preset;
 mod resolve;
 pub mod schema;
 mod sweep;

@@ -5,7 +5,6 @@ use super::error::{By, Locator, Origin, ScenarioError};
 use super::file::{self, ScenarioFile};
 use super::kinds;
 use super::method::{Method, Settings};
-use super::sweep;
 use super::tree::{self, Path, Setting};
 use super::{Job, Scenario};
 use crate::near;
@@ -78,7 +77,7 @@ impl Scenario {
     pub(super) fn is_sound(&self, case: Case<'_>) -> Option<bool> {
         let Ok((tree, locator, errors)) = self.applied(case) else { return Some(false) };
         let file = match &self.overrides.set[..] {
-            [] => tree.try_into().ok(),
+            [] => ScenarioFile::of(tree).ok(),
             _ => self.with_user(tree, locator.clone()).file.ok(),
         };
         let Some(file) = file.filter(|_| errors.is_empty()) else { return Some(false) };
@@ -124,8 +123,8 @@ impl Scenario {
             let origin = Origin { by: By::Sweep, set_by: "sweep", table: &["sweep", "values"] };
             match sweep.path.settings(value) {
                 Ok(settings) => errors.extend(settings.apply(&mut tree, &mut locator, &origin)),
-                Err(found) => {
-                    errors.push(locator.plain("sweep.values", &found, sweep::ALLOWED_PARTS));
+                Err((found, allowed)) => {
+                    errors.push(locator.plain("sweep.values", &found, &allowed));
                 }
             }
         }
@@ -245,11 +244,7 @@ fn name_kinds(tree: &mut Table, path: &Path) {
         if !way.last().is_some_and(|key| kinds::holds(key)) || tree::get(tree, way).is_some() {
             continue;
         }
-        let whole = tree
-            .clone()
-            .try_into::<ScenarioFile>()
-            .ok()
-            .and_then(|file| Table::try_from(file).ok());
+        let whole = ScenarioFile::of(tree.clone()).ok().and_then(|file| Table::try_from(file).ok());
         let kind = whole.as_ref().and_then(|whole| tree::get(whole, way)?.get("kind").cloned());
         let keys = way.iter().cloned().chain(["kind".to_string()]).collect();
         if let Some(value) = kind {

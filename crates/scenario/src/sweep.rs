@@ -1,6 +1,7 @@
 //! A setting, or several at once, that take one value after the other.
 
 use super::method::Settings;
+use crate::near;
 use justfull_base::bounds::key;
 use justfull_base::doc::ParamDoc;
 use justfull_base::param::{Form, Param};
@@ -30,14 +31,16 @@ pub enum SweepPath {
     /// Several, each with the part of the value that it gets: a round trip of `"4ms"` is half on
     /// the way there and half on the way back.
     Parts(BTreeMap<String, f64>),
+    /// What each value, by its text, sets: a bearer's rate and all that goes with it.
+    Points(BTreeMap<String, Settings>),
 }
 
 /// What a path may be, in words.
-const ALLOWED: &str =
-    "a dotted path, or a table of dotted paths and the part of the value, above 0, that each gets";
+const ALLOWED: &str = "a dotted path, a table of dotted paths and the part of the value, above 0, that each gets, or \
+     a table of the values and what each sets";
 
 /// What a value must be of which several paths get parts.
-pub(super) const ALLOWED_PARTS: &str =
+const ALLOWED_PARTS: &str =
     "a number or a quantity such as \"4ms\", of which each path gets a part";
 
 impl<'de> Deserialize<'de> for SweepPath {
@@ -50,6 +53,10 @@ impl<'de> Deserialize<'de> for SweepPath {
             Value::Table(table) if !table.is_empty() => table,
             other => return Err(wrong(&other)),
         };
+        if table.values().all(Value::is_table) {
+            let points = Value::Table(table).try_into().map_err(|e| wrong(&e))?;
+            return Ok(Self::Points(points));
+        }
         let part = |(path, part): (String, Value)| {
             let number = part.as_float().or_else(|| part.as_integer().map(|n| n as f64));
             let number = number.filter(|n| n.is_finite() && *n > 0.0);
@@ -66,26 +73,43 @@ impl fmt::Display for SweepPath {
 }
 
 impl SweepPath {
-    /// The paths.
+    /// The paths, each once.
     #[must_use]
     pub fn paths(&self) -> Vec<&str> {
         match self {
             Self::One(path) => vec![path],
             Self::Parts(parts) => parts.keys().map(String::as_str).collect(),
+            Self::Points(points) => {
+                let mut paths: Vec<&str> =
+                    points.values().flat_map(Settings::iter).map(|(path, _)| path).collect();
+                paths.sort_unstable();
+                paths.dedup();
+                paths
+            }
         }
     }
 
     /// What is set where the sweep has `value`.
     ///
     /// # Errors
-    /// The value, which has no parts.
-    pub(super) fn settings(&self, value: &Value) -> Result<Settings, String> {
+    /// The value, which has no parts or no settings, and what is allowed.
+    pub(super) fn settings(&self, value: &Value) -> Result<Settings, (String, String)> {
         match self {
             Self::One(path) => Ok(Settings::one(path, value.clone())),
             Self::Parts(parts) => {
                 let all =
                     parts.iter().map(|(path, share)| Ok((path.clone(), part(value, *share)?)));
-                all.collect::<Result<BTreeMap<_, _>, String>>().map(Settings::from)
+                all.collect::<Result<BTreeMap<_, _>, String>>()
+                    .map(Settings::from)
+                    .map_err(|found| (found, ALLOWED_PARTS.into()))
+            }
+            Self::Points(points) => {
+                let name = value.as_str().map_or_else(|| value.to_string(), String::from);
+                points.get(&name).cloned().ok_or_else(|| {
+                    let known: Vec<&str> = points.keys().map(String::as_str).collect();
+                    let allowed = near::allowed(&name, &known, "a value that sweep.path has");
+                    (value.to_string(), allowed)
+                })
             }
         }
     }
@@ -119,12 +143,13 @@ impl Param for SweepFile {
         let path = key::<String>(
             "path",
             "Dotted path of the setting, or a table of paths and the part of the value that each \
-             gets.",
+             gets, or a table of the values and the settings of each.",
         );
         let parts = Form::Map(Box::new(Form::Number));
+        let points = Form::Map(Box::new(Form::Map(Box::new(Form::Any))));
         let values = key::<Vec<String>>("values", "Its values.");
         Form::Table(vec![
-            ParamDoc { form: Form::OneOf(vec![path.form.clone(), parts]), ..path },
+            ParamDoc { form: Form::OneOf(vec![path.form.clone(), parts, points]), ..path },
             ParamDoc { form: Form::List(Box::new(Form::Any), None), ..values },
             key::<String>(
                 "label",
@@ -145,7 +170,7 @@ mod tests {
     fn of(path: &str, value: Value) -> Result<String, String> {
         let text = format!("path = {path}\nvalues = []\nlabel = \"x\"\n");
         let sweep: SweepFile = toml::from_str(&text).map_err(|e| e.message().to_string())?;
-        let settings = sweep.path.settings(&value)?;
+        let settings = sweep.path.settings(&value).map_err(|(found, _)| found)?;
         Ok(settings.iter().map(|(path, value)| format!("{path}={value} ")).collect())
     }
 
@@ -167,6 +192,18 @@ mod tests {
     }
 
     #[test]
+    fn a_value_may_stand_for_settings_of_its_own() {
+        let points = "{ slow = { a = 1, \"b.c\" = \"x\" }, 8 = { a = 2 } }";
+        let text = Value::String("slow".into());
+        assert_eq!(of(points, text).as_deref(), Ok("a=1 b.c=\"x\" "));
+        assert_eq!(of(points, Value::Integer(8)).as_deref(), Ok("a=2 "));
+        assert_eq!(of(points, Value::Integer(9)), Err("9".into()), "nothing is set there");
+        let text = format!("path = {points}\nvalues = []\nlabel = \"x\"\n");
+        let sweep: SweepFile = toml::from_str(&text).expect("it is sound");
+        assert_eq!(sweep.path.paths(), ["a", "b.c"]);
+    }
+
+    #[test]
     fn what_has_no_parts_is_one_error() {
         for (path, value) in [
             ("{ a = 0.5 }", Value::Boolean(true)),
@@ -175,6 +212,7 @@ mod tests {
             ("{ a = \"half\" }", Value::Integer(1)),
             ("{ a = inf }", Value::Integer(1)),
             ("{}", Value::Integer(1)),
+            ("{ a = 0.5, b = { c = 1 } }", Value::Integer(1)),
             ("7", Value::Integer(1)),
         ] {
             assert!(of(path, value.clone()).is_err(), "{path}, {value}");
