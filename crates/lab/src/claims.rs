@@ -68,7 +68,8 @@ pub enum Kind {
     Ratio,
     /// Methods from least to greatest.
     Order,
-    /// Each method's value is greater at the last point of the sweep than at the first.
+    /// Each method's value, relative to that of the base if there is one, is greater at the last
+    /// point of the sweep than at the first.
     Trend,
     /// What the method's value at the last point of the sweep is above that at the first lies in
     /// the band.
@@ -126,6 +127,9 @@ pub struct Claim {
     /// The switch under which it holds.
     #[serde(default)]
     pub under: Option<String>,
+    /// The switch under which the base stands, where it is another.
+    #[serde(default)]
+    pub base_under: Option<String>,
     /// The flow that it is about, where not all that the metric counts.
     #[serde(default)]
     pub flow: Option<String>,
@@ -228,6 +232,27 @@ impl From<ScenarioError> for ClaimsError {
 /// Which runs: scenario, trace, switch (empty for none).
 type Case = (String, String, String);
 
+/// What of a case is to be run; the default is all of it.
+#[derive(Default)]
+struct Wanted {
+    methods: Vec<String>,
+    /// Points of the sweep.
+    points: Vec<String>,
+}
+
+impl Wanted {
+    fn add(&mut self, method: String, points: Vec<String>) {
+        if !self.methods.contains(&method) {
+            self.methods.push(method);
+        }
+        for point in points {
+            if !self.points.contains(&point) {
+                self.points.push(point);
+            }
+        }
+    }
+}
+
 /// Results by case, then method, point and seed.
 #[derive(Default)]
 struct Runs {
@@ -280,15 +305,13 @@ pub fn reproduce(
     }
     let mut runs = Runs::default();
     let cases = |switch: &dyn Fn(&Claim) -> Vec<String>, of: &[&Claim]| {
-        let mut wanted: BTreeMap<Case, Vec<String>> = BTreeMap::new();
+        let mut wanted: BTreeMap<Case, Wanted> = BTreeMap::new();
         for claim in of {
             for name in switch(claim) {
-                for (scenario, method) in claim.needs() {
-                    let methods =
-                        wanted.entry((scenario, claim.trace.clone(), name.clone())).or_default();
-                    if !methods.contains(&method) {
-                        methods.push(method);
-                    }
+                for (case, method) in claim.needs(&name) {
+                    let points = file.points(&claim.scenario, options.short);
+                    let points = claim.intervals.clone().unwrap_or(points);
+                    wanted.entry(case).or_default().add(method, points);
                 }
             }
         }
@@ -300,7 +323,7 @@ pub fn reproduce(
         first
             .iter_mut()
             .filter(|((_, _, switch), _)| switch.is_empty())
-            .for_each(|(_, methods)| methods.clear());
+            .for_each(|(_, wanted)| *wanted = Wanted::default());
     }
     runs.make(&file, first, options, watch, announce)?;
     let settled = |c: &Claim| file.is_part(options) && c.status == Status::Missed;
@@ -325,10 +348,12 @@ pub fn select<'a>(
     figure: Option<&str>,
 ) -> Result<Vec<&'a Claim>, ClaimsError> {
     let is = |place: &str, n: &str| place.eq_ignore_ascii_case(n) || place == format!("Fig. {n}");
-    let is_wanted = |c: &&Claim| figure.is_none_or(|n| is(&c.figure, n.trim()));
+    let places = |c: &Claim| c.figure.split(", ").map(String::from).collect::<Vec<_>>();
+    let is_wanted =
+        |c: &&Claim| figure.is_none_or(|n| places(c).iter().any(|place| is(place, n.trim())));
     let claims: Vec<&Claim> = file.claim.iter().filter(is_wanted).collect();
     if claims.is_empty() {
-        let mut known: Vec<&str> = file.claim.iter().map(|c| c.figure.as_str()).collect();
+        let mut known: Vec<String> = file.claim.iter().flat_map(places).collect();
         known.sort_unstable();
         known.dedup();
         let found = figure.unwrap_or("none");
@@ -365,16 +390,20 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
 }
 
 impl Claim {
-    /// Scenarios and methods whose runs it needs.
-    fn needs(&self) -> Vec<(String, String)> {
-        let mut needs: Vec<(String, String)> =
-            self.order.iter().map(|m| (self.scenario.clone(), m.clone())).collect();
+    /// Cases and methods whose runs it needs under `switch`, or none for `""`.
+    fn needs(&self, switch: &str) -> Vec<(Case, String)> {
+        let case = |scenario: &str, switch: &str| -> Case {
+            (scenario.into(), self.trace.clone(), switch.into())
+        };
+        let mut needs: Vec<(Case, String)> =
+            self.order.iter().map(|m| (case(&self.scenario, switch), m.clone())).collect();
         if !self.method.is_empty() {
-            needs.push((self.scenario.clone(), self.method.clone()));
+            needs.push((case(&self.scenario, switch), self.method.clone()));
         }
         if !self.base.is_empty() {
-            let scenario = self.base_scenario.clone().unwrap_or_else(|| self.scenario.clone());
-            needs.push((scenario, self.base.clone()));
+            let scenario = self.base_scenario.as_deref().unwrap_or(&self.scenario);
+            let under = self.base_under.as_deref().unwrap_or(switch);
+            needs.push((case(scenario, under), self.base.clone()));
         }
         needs
     }
@@ -444,15 +473,22 @@ impl Runs {
     fn make(
         &mut self,
         file: &ClaimsFile,
-        wanted: BTreeMap<Case, Vec<String>>,
+        wanted: BTreeMap<Case, Wanted>,
         options: &Options,
         watch: &Watch,
         announce: &mut dyn FnMut(u64, usize),
     ) -> Result<(), ClaimsError> {
         let mut scenarios = Vec::new();
-        for (case, methods) in wanted {
-            match file.scenario(&case, &methods, options) {
-                Ok(scenario) => scenarios.push((case, scenario)),
+        for (case, wanted) in wanted {
+            match file.scenario(&case, &wanted.methods, options) {
+                Ok(scenario) => {
+                    // Without a switch all points are shown; with one, only those of claims matter.
+                    let names = file.points(&case.0, options.short);
+                    let matters =
+                        |i: &usize| case.2.is_empty() || wanted.points.contains(&names[*i]);
+                    let points: Vec<usize> = (0..names.len()).filter(matters).collect();
+                    scenarios.push((case, scenario, points));
+                }
                 Err(e) if e.needs_data => {
                     self.not_run.insert(case, "no trace: JUSTFULL_DATA is not set".into());
                 }
@@ -460,8 +496,9 @@ impl Runs {
             }
         }
         let mut tasks = Vec::new();
-        for (i, (_, scenario)) in scenarios.iter().enumerate() {
-            tasks.extend(scenario.jobs().into_iter().map(|job| (i, job)));
+        for (i, (_, scenario, points)) in scenarios.iter().enumerate() {
+            let jobs = scenario.jobs().into_iter().filter(|job| points.contains(&job.point));
+            tasks.extend(jobs.map(|job| (i, job)));
         }
         let seconds: f64 =
             tasks.iter().map(|(i, _)| scenarios[*i].1.base.duration.as_secs_f64()).sum();

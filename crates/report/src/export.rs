@@ -192,6 +192,8 @@ fn distributions(run: &RunResult) -> Vec<(&'static str, &str, &Distribution)> {
             ("one_way", f.voip.as_ref().map(|v| &v.one_way)),
             ("frame", f.frames.as_ref().map(|v| &v.completion)),
             ("page", f.pages.as_ref().map(|p| &p.load)),
+            ("object", f.pages.as_ref().map(|p| &p.object)),
+            ("end_to_end", f.pages.as_ref().map(|p| &p.end_to_end)),
             ("proxy_residence", f.proxy.as_ref().map(|p| &p.residence)),
             ("server_rtt", f.proxy.as_ref().map(|p| &p.server_rtt)),
             ("radio_rtt", f.proxy.as_ref().map(|p| &p.radio_rtt)),

@@ -89,13 +89,16 @@ impl Runs {
         let wanted = claim.intervals.as_deref().unwrap_or(&all);
         let points: Vec<usize> = (0..all.len()).filter(|i| wanted.contains(&all[*i])).collect();
         let under = claim.under.as_deref().filter(|_| switch.is_empty()).unwrap_or(switch);
-        let values_of = |metric: Metric, scenario: &str, method: &str, flow: Option<&str>| {
+        let values_under = |under: &str, metric: Metric, scenario: &str, method: &str, flow| {
             let case: Case = (scenario.into(), claim.trace.clone(), under.into());
             let runs = self.by_case.get(&case)?;
             let own =
                 runs.iter().filter(|(job, _)| job.method == method && points.contains(&job.point));
             own.map(|(job, run)| Some((job.point, job.seed, claim.value(metric, run, flow)?)))
                 .collect::<Option<Vec<Value>>>()
+        };
+        let values_of = |metric: Metric, scenario: &str, method: &str, flow| {
+            values_under(under, metric, scenario, method, flow)
         };
         let (own, of_base) = (claim.flow.as_deref(), claim.base_flow.as_deref());
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method, own);
@@ -124,7 +127,9 @@ impl Runs {
             Kind::Ratio => {
                 let over = values(&claim.scenario, &claim.method)?;
                 let scenario = claim.base_scenario.as_deref().unwrap_or(&claim.scenario);
-                let base = values_of(claim.metric, scenario, &claim.base, of_base.or(own))?;
+                let base_under = claim.base_under.as_deref().unwrap_or(under);
+                let flow = of_base.or(own);
+                let base = values_under(base_under, claim.metric, scenario, &claim.base, flow)?;
                 let ours =
                     vec![Summary::of(&ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean)))?];
                 Some(Finding { meets: in_band(&ours), ours })
@@ -144,7 +149,17 @@ impl Runs {
                 contest(|metric| Some((of(metric, ours)?, of(metric, rival)?)))
             }
             Kind::Trend => {
-                let rise = |method: &String| falls_by(&values(&claim.scenario, method)?, &points);
+                let base = match claim.base.as_str() {
+                    "" => None,
+                    base => Some(values(&claim.scenario, base)?),
+                };
+                let rise = |method: &String| {
+                    let mut own = values(&claim.scenario, method)?;
+                    if let Some(base) = &base {
+                        own = over_base(&own, base);
+                    }
+                    falls_by(&own, &points)
+                };
                 let ours = claim.order.iter().map(rise).collect::<Option<Vec<Summary>>>()?;
                 Some(Finding { meets: ours.iter().all(|s| s.is_below(0.0)), ours })
             }
@@ -163,6 +178,12 @@ fn falls_by(values: &[Value], points: &[usize]) -> Option<Summary> {
         values.iter().filter(|v| v.0 == point).map(|v| (v.1, v.2)).collect()
     };
     paired_difference(&at(*points.first()?), &at(*points.last()?))
+}
+
+/// `values` over those of `base` at the same point with the same seed.
+fn over_base(values: &[Value], base: &[Value]) -> Vec<Value> {
+    let of = |v: &Value| base.iter().find(|b| (b.0, b.1) == (v.0, v.1)).map(|b| v.2 / b.2);
+    values.iter().filter_map(|v| Some((v.0, v.1, of(v)?))).collect()
 }
 
 /// Whether the first of two methods dominates; `values` are theirs in a metric.
@@ -239,6 +260,10 @@ impl Claim {
                     self.trace, self.scenario
                 )
             }
+            (Kind::Ratio, None) if self.base_under.is_some() => {
+                let base = self.base_under.as_deref().unwrap_or_default();
+                format!("{method}: {what}, over {} with {base} ({on})", self.base)
+            }
             (Kind::Ratio, None) => format!("{method} / {}: {what} ({on})", self.base),
             (Kind::Order, _) => format!("{}: {what} ({on})", self.order.join(" < ")),
             (Kind::Dominates, _) => {
@@ -247,6 +272,10 @@ impl Claim {
                     .map(|m| format!("{} {}", m.words(), m.unit()))
                     .collect();
                 format!("{}: {} ({on})", self.order.join(" dominates "), metrics.join(", "))
+            }
+            (Kind::Trend, _) if !self.base.is_empty() => {
+                let (methods, base) = (self.order.join(", "), &self.base);
+                format!("{methods} / {base}: {what}, first point < last ({on})")
             }
             (Kind::Trend, _) => {
                 format!("{}: {what}, first point < last ({on})", self.order.join(", "))

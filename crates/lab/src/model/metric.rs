@@ -4,7 +4,9 @@ mod transfers;
 mod words;
 
 use super::subject::Subject;
-use justfull_sim::results::{Distribution, FlowResult, LayerResult, RunResult, SliceResult};
+use justfull_sim::results::{
+    Distribution, FlowResult, LayerResult, PageResult, RunResult, SliceResult,
+};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One number that a run yields.
@@ -121,11 +123,19 @@ pub enum Metric {
     ReportRate,
     /// That rate in percent of the goodput while all transfers ran.
     ReportShare,
+    /// Mean time in which an object of a page is there, in s.
+    ObjectTime,
+    /// Mean over pages of the bytes of all their objects over their load time, in kbit/s.
+    TransferGoodput,
+    /// Mean time from the server to the UE of the packets of pages, in ms.
+    EndToEndMean,
+    /// 95th percentile of that time, where it is longest, in ms.
+    EndToEndP95,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 53] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -175,6 +185,10 @@ impl Metric {
         Self::RlcOverflow,
         Self::ReportRate,
         Self::ReportShare,
+        Self::ObjectTime,
+        Self::TransferGoodput,
+        Self::EndToEndMean,
+        Self::EndToEndP95,
     ];
 
     /// The metrics in which one method must not be worse to dominate another.
@@ -246,6 +260,10 @@ impl Metric {
             Self::RlcOverflow => "rlc_overflow_packets",
             Self::ReportRate => "report_mbit_s",
             Self::ReportShare => "report_percent",
+            Self::ObjectTime => "object_s_mean",
+            Self::TransferGoodput => "transfer_goodput_kbit_s",
+            Self::EndToEndMean => "end_to_end_ms_mean",
+            Self::EndToEndP95 => "end_to_end_ms_p95",
         }
     }
 
@@ -294,7 +312,11 @@ impl Metric {
             | Self::PingRttLeast
             | Self::Mos
             | Self::FrameP95
-            | Self::PageLoad => Scope::All,
+            | Self::PageLoad
+            | Self::ObjectTime
+            | Self::TransferGoodput
+            | Self::EndToEndMean
+            | Self::EndToEndP95 => Scope::All,
             Self::Utilisation
             | Self::Unused
             | Self::Backlog
@@ -370,10 +392,17 @@ impl Metric {
                 let frames = each().filter_map(|f| f.frames.as_ref());
                 frames.filter(|f| f.completed > 0).map(|f| f.completion.p95_ms).reduce(f64::max)
             }
-            Self::PageLoad => {
+            Self::PageLoad => weighted(each(), of_pages(|p| &p.load)).map(|ms| ms * 1e-3),
+            Self::ObjectTime => weighted(each(), of_pages(|p| &p.object)).map(|ms| ms * 1e-3),
+            Self::TransferGoodput => weighted(each(), |f| {
                 let pages =
-                    |f: &FlowResult| f.pages.as_ref().map_or((0, 0.0), |p| mean_of(&p.load));
-                weighted(each(), pages).map(|ms| ms * 1e-3)
+                    f.pages.as_ref().and_then(|p| Some((p.loaded, p.transfer_goodput_kbit_s?)));
+                pages.unwrap_or((0, 0.0))
+            }),
+            Self::EndToEndMean => weighted(each(), of_pages(|p| &p.end_to_end)),
+            Self::EndToEndP95 => {
+                let ways = each().filter_map(|f| Some(&f.pages.as_ref()?.end_to_end));
+                ways.filter(|d| d.count > 0).map(|d| d.p95_ms).reduce(f64::max)
             }
             Self::Within1 => within(flows, 0),
             Self::Within2 => within(flows, 1),
@@ -468,6 +497,11 @@ impl<'de> Deserialize<'de> for Metric {
             serde::de::Error::custom(format!("found {name}, allowed is one of {known}"))
         })
     }
+}
+
+/// Number and mean of one of the distributions of a flow's pages.
+fn of_pages(of: impl Fn(&PageResult) -> &Distribution) -> impl Fn(&FlowResult) -> (u64, f64) {
+    move |flow| flow.pages.as_ref().map_or((0, 0.0), |pages| mean_of(of(pages)))
 }
 
 fn mean_of(d: &Distribution) -> (u64, f64) {

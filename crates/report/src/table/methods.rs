@@ -52,6 +52,10 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::ReportRate
         | Metric::ReportShare
         | Metric::PageLoad
+        | Metric::ObjectTime
+        | Metric::TransferGoodput
+        | Metric::EndToEndMean
+        | Metric::EndToEndP95
         | Metric::Completion
         | Metric::CompletionSpread
         | Metric::Together => 2,
@@ -79,12 +83,15 @@ const COLUMNS: [Column; 15] = [
 ];
 
 /// Columns of the wide table beyond [`COLUMNS`].
-const WIDE_COLUMNS: [Column; 9] = [
+const WIDE_COLUMNS: [Column; 12] = [
     (Metric::Within1, "within\n1 ms", true),
     (Metric::Within4, "within\n4 ms", false),
     (Metric::Unused, "unused", true),
     (Metric::ToUe, "pull\nto UE", false),
     (Metric::DelayP999, "delay\np99.9", false),
+    (Metric::TransferGoodput, "page\ngoodput", true),
+    (Metric::ObjectTime, "object", false),
+    (Metric::EndToEndP95, "end to end\np95", true),
     (Metric::PdvP99, "PDV\np99", false),
     (Metric::Ipdv, "IPDV\nmean", false),
     (Metric::Late, "late", false),

@@ -29,6 +29,10 @@ impl Metric {
             Self::Mos => "mean opinion score of calls",
             Self::FrameP95 => "95th percentile of the completion of frames",
             Self::PageLoad => "mean page load time",
+            Self::ObjectTime => "mean time of an object",
+            Self::TransferGoodput => "goodput of page loads",
+            Self::EndToEndMean => "mean delay server to UE",
+            Self::EndToEndP95 => "95th percentile of the delay server to UE",
             Self::Within1 => "packets within 1 ms",
             Self::Within2 => "packets within 2 ms",
             Self::Within3 => "packets within 3 ms",
@@ -80,13 +84,16 @@ impl Metric {
             | Self::FrameP95
             | Self::RttP50
             | Self::RttP95
-            | Self::RttP99 => "ms",
+            | Self::RttP99
+            | Self::EndToEndMean
+            | Self::EndToEndP95 => "ms",
             Self::Utilisation
             | Self::Jain
             | Self::Mos
             | Self::JainTogether
             | Self::JainInFlight => "",
-            Self::PageLoad | Self::Completion | Self::CompletionSpread => "s",
+            Self::PageLoad | Self::ObjectTime | Self::Completion | Self::CompletionSpread => "s",
+            Self::TransferGoodput => "kbit/s",
             Self::Goodput | Self::Together | Self::ReportRate => "Mbit/s",
             Self::Drops
             | Self::DropsOfAll
@@ -177,6 +184,18 @@ impl Metric {
             }
             Self::PageLoad => {
                 "From a page's first request to its last object's last byte, mean over pages."
+            }
+            Self::ObjectTime => {
+                "From the request for an object of a page to its last byte, mean over objects."
+            }
+            Self::TransferGoodput => {
+                "Bytes of all objects of a page over its load time, without reading; mean over pages."
+            }
+            Self::EndToEndMean => {
+                "From the server to the UE, every packet of a page's connections; TCP's repetitions count anew."
+            }
+            Self::EndToEndP95 => {
+                "From the server to the UE, 95 % of the packets of a page's connections took no longer."
             }
             Self::Within1 => "Packets that waited at most 1 ms, in percent of those delivered.",
             Self::Within2 => "Packets that waited at most 2 ms, in percent of those delivered.",

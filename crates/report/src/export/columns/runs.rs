@@ -34,7 +34,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 137] = in_runs![
+pub static COLUMNS: [Column<Runs>; 147] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -608,6 +608,71 @@ pub static COLUMNS: [Column<Runs>; 137] = in_runs![
         "ms",
         "From a page's first request to its last byte: greatest value.",
         |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.load, |d| d.max_ms))
+    ),
+    column!(
+        "object_ms_mean",
+        "ms",
+        "From the request for an object of a page to its last byte: mean.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.object, |d| d.mean_ms))
+    ),
+    column!(
+        "object_ms_p50",
+        "ms",
+        "From the request for an object of a page to its last byte: median.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.object, |d| d.p50_ms))
+    ),
+    column!(
+        "object_ms_p95",
+        "ms",
+        "From the request for an object of a page to its last byte: 95th percentile.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.object, |d| d.p95_ms))
+    ),
+    column!(
+        "object_ms_max",
+        "ms",
+        "From the request for an object of a page to its last byte: greatest value.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.object, |d| d.max_ms))
+    ),
+    column!(
+        "transfer_goodput_kbit_s",
+        "kbit/s",
+        "Bytes of all objects of a page over its load time: mean over pages.",
+        |r| r
+            .flow
+            .pages
+            .as_ref()
+            .and_then(|p| p.transfer_goodput_kbit_s)
+            .map_or(Value::Absent, Value::Real)
+    ),
+    column!(
+        "end_to_end_ms_mean",
+        "ms",
+        "Packets of a page's connections, from the server to the UE: mean.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.end_to_end, |d| d.mean_ms))
+    ),
+    column!(
+        "end_to_end_ms_p50",
+        "ms",
+        "Packets of a page's connections, from the server to the UE: median.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.end_to_end, |d| d.p50_ms))
+    ),
+    column!(
+        "end_to_end_ms_p95",
+        "ms",
+        "Packets of a page's connections, from the server to the UE: 95th percentile.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.end_to_end, |d| d.p95_ms))
+    ),
+    column!(
+        "end_to_end_ms_p99",
+        "ms",
+        "Packets of a page's connections, from the server to the UE: 99th percentile.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.end_to_end, |d| d.p99_ms))
+    ),
+    column!(
+        "end_to_end_ms_max",
+        "ms",
+        "Packets of a page's connections, from the server to the UE: greatest value.",
+        |r| r.flow.pages.as_ref().map_or(Value::Absent, |p| ms(&p.end_to_end, |d| d.max_ms))
     ),
     column!(
         "utilisation",
