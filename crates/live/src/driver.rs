@@ -29,7 +29,7 @@ use flows::FlowTable;
 use justfull_base::{Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
 use justfull_net::{Outages, Port, SystemError};
-use justfull_ran::Stack;
+use justfull_ran::{Stack, StatusWay};
 use justfull_sim::WorldConfig;
 use justfull_sim::live_recorder::LiveRecorder;
 use justfull_sim::results::RunResult;
@@ -52,6 +52,9 @@ use waiting::Waiting;
 /// The longest gap that is caught up. Stalls of tens of milliseconds happen on any machine; a
 /// longer gap means that the process was stopped.
 pub const CATCH_UP: Duration = Duration::from_millis(100);
+
+/// Marks a STATUS PDU on the uplink: buffers have smaller numbers.
+const STATUS: u64 = 1 << 63;
 
 /// Most datagrams read from one interface per wake-up; the rest waits for the next.
 const READ_AT_ONCE: usize = 8_192;
@@ -147,8 +150,10 @@ pub struct Live<P> {
     /// One wire between server and UPF for each of these delays, on top of the core's.
     delays: Vec<Duration>,
     core: Wires<Packet>,
-    /// Packets on their way up, by buffer.
+    /// Packets on their way up, by buffer, and STATUS PDUs, by handle and [`STATUS`].
     uplink: Uplink<u64>,
+    /// STATUS PDUs among them.
+    statuses: u64,
     down: Account,
     up: Account,
     mtu: u32,
@@ -208,14 +213,16 @@ impl<P: Port> Live<P> {
         delays.sort_unstable();
         delays.dedup();
         let warmup = Instant::ZERO + config.warmup;
+        let uplink = Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed)
+            .with_statuses(config.stack.status_way());
+        let mut side =
+            Side::new(record, Arena::new(options.buffers, config.stack.mtu), config.air_delay);
+        side.carries_statuses = uplink.carries_statuses();
         Ok(Self {
-            side: Side::new(
-                record,
-                Arena::new(options.buffers, config.stack.mtu),
-                config.air_delay,
-            ),
+            side,
             core: Wires::new(config.core_rate, delays.iter().map(|d| config.core_delay + *d)),
-            uplink: Uplink::new(&config.uplink, ues.len(), &delays, warmup, config.stack.seed),
+            uplink,
+            statuses: 0,
             server: ends.server,
             flows: FlowTable::new(options.flows),
             fragments_down: FragmentPorts::new(),
@@ -363,6 +370,12 @@ impl<P: Port> Live<P> {
             }
         }
         self.stack.wake(now, &mut self.side);
+        for (sent, ue, handle, bytes) in self.side.statuses.drain(..) {
+            match self.uplink.push_status(sent, ue, bytes, STATUS | u64::from(handle)) {
+                StatusWay::Carried => self.statuses += 1,
+                StatusWay::Lost | StatusWay::Delayed => self.stack.lose_status(handle),
+            }
+        }
     }
 
     /// True when something was written.
@@ -383,6 +396,11 @@ impl<P: Port> Live<P> {
         while self.uplink.next() <= now {
             let due = self.uplink.next();
             while let Some(handle) = self.uplink.pop(due) {
+                if handle & STATUS != 0 {
+                    self.statuses -= 1;
+                    self.stack.hear_status(now, handle as u32, &mut self.side);
+                    continue;
+                }
                 wrote = true;
                 if let Some(capture) = &mut self.side.capture {
                     capture.arrived(due, self.side.arena.bytes(handle));
@@ -499,7 +517,7 @@ impl<P: Port> Live<P> {
         self.down.dropped = chain.dropped;
         self.down.queued = chain.queued + links as u64;
         let uplink = self.uplink.finish();
-        self.up.queued = uplink.queued;
+        self.up.queued = uplink.queued - self.statuses;
         for account in [&self.down, &self.up] {
             assert!(account.is_balanced(), "datagrams are accounted for: {account:?}");
         }

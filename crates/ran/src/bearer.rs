@@ -5,7 +5,7 @@
 //! is cut at the end of the grant and continues in the next slot (TS 38.322 section 5.2.2.1,
 //! without header bytes). With grants in resource blocks, a [`Link`] joins PDCP and RLC: it numbers
 //! and segments the SDUs and adds headers as 3GPP specifies, and its receiving side reassembles
-//! them.
+//! them. With PDUs of one size (UMTS) a [`Link`] does the same.
 
 mod exit;
 mod in_flight;
@@ -13,7 +13,7 @@ mod link;
 mod rate;
 mod source;
 
-pub use exit::Egress;
+pub use exit::{Egress, StatusWay};
 pub(crate) use exit::{Exit, Upward};
 pub(crate) use in_flight::InFlight;
 pub(crate) use link::Link;
@@ -432,6 +432,13 @@ impl Bearer {
         // more.
         let repeats = |link: &Link| link.is_acknowledged() && link.tx.pending().total() > 0;
         self.view().packets > 0 || self.link.as_ref().is_some_and(repeats)
+    }
+
+    /// True when its RLC may send something now: retransmissions and the like, or SDUs that the
+    /// window has room for.
+    pub(crate) fn may_send(&self) -> bool {
+        let Some(link) = &self.link else { return self.view().packets > 0 };
+        link.tx.pending().total() > 0 || (self.view().packets > 0 && !link.tx.is_stalled())
     }
 
     /// How long the next SDU has been here.

@@ -7,6 +7,8 @@ use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
 use crate::harq::HarqConfig;
 use crate::limiter::LimiterConfig;
+use crate::mac::dch::DchConfig;
+use crate::mac::hsdpa::HsdpaConfig;
 use crate::pacer::PacerConfig;
 use crate::pdcp::PdcpConfig;
 use crate::rb_scheduler::RbSchedulerConfig;
@@ -174,7 +176,7 @@ params! {
         queue: QueueConfig = Default::default();
         /// How much may sit in it.
         limiter: LimiterConfig = Default::default();
-        /// How SDUs are cut, numbered and put together again; with a carrier only.
+        /// How SDUs are cut, numbered and put together again; with a carrier, dch or hsdpa.
         mode: RlcModeConfig = Default::default();
         /// How long an SDU keeps its place in the bearer's queue: until it is sent, or, with
         /// acknowledged mode, until it is acknowledged. Then it counts for the queue's limit and
@@ -198,6 +200,12 @@ params! {
         /// and a receiving side.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
         carrier: Option<CarrierConfig> = None;
+        /// Dedicated channels of UMTS: each bearer sends PDUs of one size in each slot, its TTI.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+        dch: Option<DchConfig> = None;
+        /// HSDPA: bearers send PDUs of one size for credits that they get each slot.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+        hsdpa: Option<HsdpaConfig> = None;
         /// Who gets resource blocks; with a carrier only.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         scheduler: RbSchedulerConfig = RbSchedulerConfig::default();
@@ -210,7 +218,8 @@ params! {
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default"))]
         cqi_delay: u8 = 0;
         /// Time from a STATUS PDU of the UE to the sender's RLC (AM), the uplink's part in it
-        /// included; with a carrier only.
+        /// included; with a carrier, dch or hsdpa. With these two it takes the wait in the UE's
+        /// queue besides, if `uplink` has a rate or grants, as one PDU of the RLC.
         #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_default_status_delay"))]
         status_delay: Duration = Duration::from_millis(8);
     }
@@ -282,7 +291,7 @@ pub struct StackConfig {
     pub mac: MacConfig,
     /// The cell's channel.
     pub channel: ChannelConfig,
-    /// Packet data convergence; with a carrier only.
+    /// Packet data convergence; with a carrier, dch or hsdpa.
     pub pdcp: PdcpConfig,
     /// User equipments; at least one. Identical ones may share their settings.
     pub ues: Vec<Arc<UeConfig>>,
@@ -309,10 +318,17 @@ impl StackConfig {
     }
 
     /// The unit of grants, limiters and pacers: that of the cell's channel, but always bytes with a
-    /// carrier, where transport blocks carry bytes of SDUs whatever unit the channel names.
+    /// carrier, where transport blocks carry bytes of SDUs whatever unit the channel names. A MAC of
+    /// PDUs of one size has a channel in bytes.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }
+    }
+
+    /// Where STATUS PDUs share the UEs' uplink (dch, hsdpa): their way from there to the RLC.
+    #[must_use]
+    pub fn status_way(&self) -> Option<Duration> {
+        self.rlc.mode.pdu().map(|_| self.mac.status_delay)
     }
 
     /// Checks what a single layer cannot check.
@@ -371,6 +387,44 @@ impl StackConfig {
         all.filter_map(|(ue, channel)| Some((ue, channel?)))
     }
 
+    /// Checks a MAC of PDUs of one size; true when it is one.
+    fn validate_fixed_pdus(&self) -> Result<bool, ConfigError> {
+        let MacConfig { carrier, dch, hsdpa, slot, .. } = &self.mac;
+        let (name, settings, check_slot): (_, _, fn(Duration) -> _) = match (dch, hsdpa) {
+            (None, None) => return Ok(false),
+            (Some(dch), _) => ("mac.dch", dch.validate(), DchConfig::check_slot),
+            (None, Some(hsdpa)) => ("mac.hsdpa", hsdpa.validate(), HsdpaConfig::check_slot),
+        };
+        let why = "one MAC, one kind of grant";
+        ensure(carrier.is_none(), name, &"a table", "none with mac.carrier", why)?;
+        ensure(
+            dch.is_none() || hsdpa.is_none(),
+            "mac.hsdpa",
+            &"a table",
+            "none with mac.dch",
+            why,
+        )?;
+        settings.map_err(|e| e.within(name))?;
+        check_slot(slot.period).map_err(|e| e.within("mac"))?;
+        ensure(
+            self.rlc.mode.pdu().is_some(),
+            "rlc.mode",
+            &self.rlc.mode.name(),
+            "am with generation umts, with mac.dch or mac.hsdpa",
+            "only the RLC of UMTS has PDUs of one size (TS 25.322)",
+        )?;
+        self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
+        self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
+        ensure(
+            self.channel.unit() == CapacityUnit::Bytes,
+            "channel.unit",
+            &"packets",
+            "bytes with mac.dch or mac.hsdpa",
+            "PDUs carry bytes",
+        )?;
+        Ok(true)
+    }
+
     /// Checks what needs a carrier, and what is incompatible with one.
     fn validate_blocks(&self) -> Result<(), ConfigError> {
         let acknowledges = matches!(self.rlc.mode, RlcModeConfig::Am(_));
@@ -382,6 +436,7 @@ impl StackConfig {
             "only acknowledged mode has acknowledgements",
         )?;
         const WHY: &str = "only a MAC that deals in resource blocks has these";
+        let fixed = self.validate_fixed_pdus()?;
         let mut channels = self.channels();
         let Some(carrier) = &self.mac.carrier else {
             if let Some((ue, channel)) = channels.find(|(_, channel)| channel.needs_carrier()) {
@@ -392,8 +447,12 @@ impl StackConfig {
             }
             let sliced = self.slices.len();
             ensure(sliced == 0, "slice", &sliced, "none, or with mac.carrier", WHY)?;
+            if fixed {
+                return Ok(());
+            }
             let mode = self.rlc.mode == RlcModeConfig::default();
-            return ensure(mode, "rlc.mode", &"a mode", "none, or with mac.carrier", WHY);
+            let allowed = "none, or with mac.carrier (umts: mac.dch or mac.hsdpa)";
+            return ensure(mode, "rlc.mode", &"a mode", allowed, WHY);
         };
         carrier.validate().map_err(|e| e.within("mac.carrier"))?;
         carrier.check_slot(self.mac.slot.period).map_err(|e| e.within("mac"))?;

@@ -83,15 +83,19 @@ pub mod upf;
 
 pub use carrier::{AllocationType, CarrierConfig, CarrierKind};
 pub use config::{
-    MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
-    UpfConfig,
+    Hold, MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder,
+    UeConfig, UpfConfig,
 };
 pub use harq::HarqConfig;
+pub use mac::dch::DchConfig;
+pub use mac::hsdpa::HsdpaConfig;
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;
 pub use rlc::RlcModeConfig;
-pub use stack::{Egress, Stack};
+pub use stack::{Egress, Stack, StatusWay};
 pub use upf::{FiveTuple, PacketDetectionRule};
 
-/// Descriptions of the parts of a MAC that allocates resource blocks.
-pub const RB_DOCS: [&justfull_base::doc::MethodDoc; 3] = [&carrier::DOC, &harq::DOC, &pdcp::DOC];
+/// Descriptions of the parts of a MAC that allocates resource blocks, and of those that send PDUs of
+/// one size.
+pub const RB_DOCS: [&justfull_base::doc::MethodDoc; 5] =
+    [&carrier::DOC, &harq::DOC, &pdcp::DOC, &mac::dch::DOC, &mac::hsdpa::DOC];

@@ -1,11 +1,16 @@
 //! Medium access control: the slots, and what bearers send in them.
 //!
-//! There are three ways to serve a slot, one file each: whole packets ([`packets`]), bytes
-//! ([`bytes`]), or resource blocks of a carrier ([`rb`]). To add one: a file that implements
-//! [`SlotService`], and an arm of [`AnyService`] and of its `each!`.
+//! There are five ways to serve a slot, one file each: whole packets ([`packets`]), bytes
+//! ([`bytes`]), resource blocks of a carrier ([`rb`]), and PDUs of one size, on dedicated channels
+//! ([`dch`]) or shared by credits ([`hsdpa`]). To add one: a file that implements [`SlotService`],
+//! and an arm of [`AnyService`] and of its `each!`.
 
 mod bytes;
 mod cell;
+pub(crate) mod dch;
+mod fixed;
+pub(crate) mod hsdpa;
+mod links;
 mod meter;
 mod packets;
 mod rb;
@@ -17,9 +22,10 @@ pub(crate) use meter::{Meter, UeMeter, Weight};
 use crate::bearer::{BearerId, Egress, Exit, Slot};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::StackConfig;
+use crate::rlc::UMTS_HEADER;
 use alloc::boxed::Box;
 use justfull_base::feedback::CellKind;
-use justfull_base::{ConfigError, Probe};
+use justfull_base::{ConfigError, Instant, Probe};
 
 /// What a slot offered and how much was used, in the unit of [`SlotService::unit`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +77,22 @@ pub(crate) trait SlotService {
         (0, 0)
     }
 
+    /// The STATUS PDU of `handle`, which the driver carried, has reached the sender at `now`.
+    fn hear_status<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        handle: u32,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        let _ = (now, handle, cell, exit);
+    }
+
+    /// The driver has lost the STATUS PDU of `handle`.
+    fn lose_status(&mut self, handle: u32) {
+        let _ = handle;
+    }
+
     /// Resource blocks that slice `slice` has lent (positive) or borrowed (negative); none if
     /// slices do not lend.
     fn quantum(&self, _slice: usize) -> Option<f64> {
@@ -98,6 +120,8 @@ pub(crate) enum AnyService {
     Packets(packets::Packets),
     Bytes(bytes::Bytes),
     Rb(Box<rb::Rb>),
+    Dch(Box<dch::Dch>),
+    Hsdpa(Box<hsdpa::Hsdpa>),
 }
 
 macro_rules! each {
@@ -106,6 +130,8 @@ macro_rules! each {
             AnyService::Packets($service) => $body,
             AnyService::Bytes($service) => $body,
             AnyService::Rb($service) => $body,
+            AnyService::Dch($service) => $body,
+            AnyService::Hsdpa($service) => $body,
         }
     };
 }
@@ -116,6 +142,15 @@ impl AnyService {
     /// # Errors
     /// The field that is out of bounds.
     pub(crate) fn new(config: &StackConfig) -> Result<Self, ConfigError> {
+        if let Some(pdu) = config.rlc.mode.pdu() {
+            let sizes = (pdu, UMTS_HEADER);
+            if let Some(dch) = &config.mac.dch {
+                return Ok(Self::Dch(Box::new(dch::Dch::new(config, dch, sizes))));
+            }
+            if let Some(hsdpa) = &config.mac.hsdpa {
+                return Ok(Self::Hsdpa(Box::new(hsdpa::Hsdpa::new(config, hsdpa, sizes))));
+            }
+        }
         Ok(match (&config.mac.carrier, config.unit()) {
             (Some(carrier), _) => Self::Rb(Box::new(rb::Rb::new(config, carrier)?)),
             (None, CapacityUnit::Packets) => Self::Packets(packets::Packets::new(config.mtu)),
@@ -158,6 +193,18 @@ impl SlotService for AnyService {
     }
     fn in_the_air(&self) -> (u64, u64) {
         each!(self, service => service.in_the_air())
+    }
+    fn hear_status<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        handle: u32,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        each!(self, service => service.hear_status(now, handle, cell, exit));
+    }
+    fn lose_status(&mut self, handle: u32) {
+        each!(self, service => service.lose_status(handle));
     }
     #[inline]
     fn quantum(&self, slice: usize) -> Option<f64> {

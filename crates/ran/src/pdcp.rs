@@ -2,7 +2,8 @@
 //! the RLC delivers back in order.
 //!
 //! Source: TS 38.323 sections 5.2.1 (transmitting), 5.2.2 (receiving), 5.3 (discard), 6.2.2
-//! (headers), 7.1 to 7.3; TS 36.323 has the same headers with SNs of 12 and 18 bits. Controls order
+//! (headers), 7.1 to 7.3; TS 36.323 has the same headers with SNs of 12 and 18 bits; TS 25.323
+//! section 8.2 those of UMTS. Controls order
 //! and age: an SDU that has waited discardTimer is not sent; what arrives out of order waits at
 //! most t-Reordering.
 //!
@@ -23,7 +24,7 @@ use crate::pdu::SduHandle;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use justfull_base::doc::MethodDoc;
-use justfull_base::{ConfigError, Duration, Instant, params};
+use justfull_base::{Bytes, ConfigError, Duration, Instant, params};
 
 params! {
     /// Settings of both sides.
@@ -43,7 +44,22 @@ params! {
             within(Duration::ZERO, Duration::from_secs(3)), "TS 38.331 t-Reordering";
         /// Packets do not wait for one another.
         out_of_order: bool = false;
+        /// UMTS: bytes of the header of each packet, instead of those that `sn_bits` makes. None in
+        /// a PDCP-No-Header PDU, 1 in a PDCP Data PDU, 3 in a PDCP SeqNum PDU. PDCP puts nothing in
+        /// order there: the RLC has.
+        #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_data_pdu"))]
+        umts_header: Bytes = DATA_PDU,
+            rule("0B, 1B or 3B", |c| matches!(c.umts_header.0, 0 | 1 | 3)),
+            "TS 25.323 section 8.2";
     }
+}
+
+/// Header of UMTS's PDCP Data PDU (TS 25.323 section 8.2.2).
+const DATA_PDU: Bytes = Bytes(1);
+
+#[cfg(feature = "serde")]
+fn is_data_pdu(header: &Bytes) -> bool {
+    *header == DATA_PDU
 }
 
 /// Description for users.
@@ -75,6 +91,7 @@ pub struct PdcpTx {
     next: u64,
     discard: Duration,
     sn_bits: u8,
+    header: u8,
 }
 
 impl PdcpTx {
@@ -86,7 +103,15 @@ impl PdcpTx {
         config.validate()?;
         let discard =
             if config.discard_timer.is_zero() { Duration::MAX } else { config.discard_timer };
-        Ok(Self { next: 0, discard, sn_bits: config.sn_bits })
+        Ok(Self { next: 0, discard, sn_bits: config.sn_bits, header: config.header_bytes() as u8 })
+    }
+
+    /// The same with the header of UMTS.
+    ///
+    /// # Errors
+    /// The first setting that is out of bounds.
+    pub fn umts(config: &PdcpConfig) -> Result<Self, ConfigError> {
+        Ok(Self { header: config.umts_header.0 as u8, ..Self::new(config)? })
     }
 
     /// The SN of the packet handed to the RLC now. With 2^(sn_bits - 1) packets in flight the
@@ -110,7 +135,7 @@ impl PdcpTx {
     #[must_use]
     #[inline]
     pub const fn header_bytes(&self) -> u32 {
-        if self.sn_bits == 12 { 2 } else { 3 }
+        self.header as u32
     }
 
     /// True when a packet that arrived from above at `arrived` must no longer be sent (TS 38.323

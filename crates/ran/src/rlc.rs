@@ -60,6 +60,7 @@ mod tests;
 mod tx;
 
 pub use crate::pdu::{Part, Pdu, PduHeader, SduHandle, SduRef, SduSource, StatusPdu, TbContent};
+pub(crate) use codec::umts::HEADER as UMTS_HEADER;
 pub use mode::RlcModeConfig;
 pub use rx::{RlcRx, SduSink};
 pub use tx::{HeaderBytes, Pending, RlcTx};

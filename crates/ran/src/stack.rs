@@ -35,7 +35,7 @@ mod pour;
 mod reports;
 mod timeouts;
 
-pub use crate::bearer::Egress;
+pub use crate::bearer::{Egress, StatusWay};
 pub use counts::Conserved;
 
 /// A flow opened on the stack.
@@ -98,6 +98,8 @@ pub struct Stack {
     paced: u64,
     next_id: u64,
     delivered: u64,
+    /// STATUS PDUs that the driver carries, so far.
+    carried: u64,
     unmatched: u64,
 }
 
@@ -184,8 +186,22 @@ impl Stack {
         self.advance(now, true, driver);
     }
 
+    /// The STATUS PDU that the stack gave to [`Egress::send_status`] under `handle` arrives at the
+    /// sender's RLC at `now`.
+    pub fn hear_status<D: Probe + Egress>(&mut self, now: Instant, handle: u32, driver: &mut D) {
+        self.advance(now, !self.clocks.top_down, driver);
+        let Self { clocks, assert_bound, delivered, carried, service, cell, .. } = self;
+        let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, carried, driver };
+        service.hear_status(now, handle, cell, &mut exit);
+    }
+
+    /// The STATUS PDU under `handle` is lost on its way.
+    pub fn lose_status(&mut self, handle: u32) {
+        self.service.lose_status(handle);
+    }
+
     /// Does everything that is due at `now`, then continues, instant by instant, with what is due
-    /// before `limit`, until it has delivered something. Returns the last instant at which it did
+    /// before `limit`, until it has delivered something or given a STATUS PDU away. Returns the last instant at which it did
     /// something, and the number of instants. For drivers that know that nothing arrives before
     /// `limit` unless something is delivered.
     pub fn wake_before<D: Probe + Egress>(
@@ -194,10 +210,10 @@ impl Stack {
         limit: Instant,
         driver: &mut D,
     ) -> (Instant, u64) {
-        let delivered = self.delivered;
+        let given = self.delivered + self.carried;
         let (mut last, mut instants) = (now, 1);
         self.advance(now, true, driver);
-        while self.delivered == delivered {
+        while self.delivered + self.carried == given {
             let due = self.next_wake();
             if due >= limit {
                 break;
@@ -479,8 +495,9 @@ impl Stack {
         }
         let channel = own.as_ref().map_or(&*channel, |own| &own.channel);
         let capacity = self.service.whole_slot(channel, slot);
-        if matches!(self.service, AnyService::Rb(_)) && capacity == 0 {
-            // A slot of the uplink offered nothing that a limiter could judge.
+        let plain = matches!(self.service, AnyService::Packets(_) | AnyService::Bytes(_));
+        if !plain && capacity == 0 {
+            // A slot of the uplink, or without any PDU, is nothing that a limiter could judge.
             return;
         }
         let left = capacity / (self.service.sharers() as u64 + 1);
@@ -495,8 +512,8 @@ impl Stack {
         let slot = Slot { k, now, length: self.slot };
         self.last_slot = Some(slot);
         let RlcView { packets: rlc_packets, bytes: rlc_bytes } = self.cell.backlog;
-        let Self { clocks, assert_bound, delivered, service, cell, .. } = self;
-        let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, driver };
+        let Self { clocks, assert_bound, delivered, carried, service, cell, .. } = self;
+        let mut exit = Exit { clocks, assert_bound: *assert_bound, delivered, carried, driver };
         if let Some(meter) = &mut cell.meter {
             meter.begin_slot(service.weight(slot));
         }

@@ -90,7 +90,7 @@ table! {
         /// Radio link control.
         #[serde(default)]
         rlc: RlcConfig = Default::default();
-        /// Packet data convergence; with a carrier only.
+        /// Packet data convergence; with a carrier, dch or hsdpa.
         #[serde(default, skip_serializing_if = "is_default")]
         pdcp: PdcpConfig = Default::default();
         /// Medium access control.

@@ -823,7 +823,7 @@ fn w5_settings_that_the_chosen_mac_does_not_read_are_refused_or_said() {
         .expect("sound");
     assert_eq!(
         written.warnings().expect("no trace"),
-        ["pdcp has no effect: only a MAC with a carrier has it"]
+        ["pdcp has no effect: only a MAC with a carrier, dch or hsdpa has it"]
     );
     let nr = library::scenario("nr-100mhz").expect("it ships");
     assert!(parse(nr, set(&["channel.unit=packets"])).is_ok(), "accepted, with a note");

@@ -6,6 +6,10 @@ use super::tree::{Path, get, indexed};
 use toml::{Table, Value};
 
 const NO_CARRIER: &str = "only a MAC with a carrier has it";
+const NO_RLC: &str = "only a MAC with a carrier, dch or hsdpa has it";
+const UMTS: &str =
+    "with dch and hsdpa the RLC delivers in sequence, and its PDUs count their headers";
+const NO_UMTS: &str = "only a MAC with dch or hsdpa has it";
 const HEADERS: &str = "with a carrier the headers of MAC, RLC and PDCP count themselves";
 const SINR: &str = "with channel umi the SINRs of a block's transmissions add up";
 const NO_PROXY: &str =
@@ -20,11 +24,19 @@ pub(super) type Unread = (Vec<String>, &'static str);
 /// Keys in `tree` that its world does not read, each with the reason.
 pub(super) fn in_tree(tree: &Table) -> Vec<Unread> {
     let keys = |path: &str| path.split('.').map(str::to_string).collect::<Vec<_>>();
-    let mut all: Vec<Unread> = match get(tree, &keys("mac.carrier")) {
-        None => ["pdcp", "mac.scheduler", "mac.harq", "mac.cqi_delay", "mac.status_delay"]
-            .map(|path| (keys(path), NO_CARRIER))
-            .to_vec(),
-        Some(_) => vec![(keys("mac.overhead"), HEADERS), (keys("channel.unit"), UNIT)],
+    let has = |path: &str| get(tree, &keys(path)).is_some();
+    let mut all: Vec<Unread> = if has("mac.carrier") {
+        let unread = [("mac.overhead", HEADERS), ("channel.unit", UNIT)];
+        let unread = unread.into_iter().chain([("pdcp.umts_header", NO_UMTS)]);
+        unread.map(|(path, why)| (keys(path), why)).collect()
+    } else {
+        let fixed = has("mac.dch") || has("mac.hsdpa");
+        let of_umts = ["mac.overhead", "pdcp.sn_bits", "pdcp.t_reordering", "pdcp.out_of_order"];
+        let of_none = ["pdcp", "mac.status_delay"];
+        let of_rlc = if fixed { (&of_umts[..], UMTS) } else { (&of_none[..], NO_RLC) };
+        let of_blocks = (&["mac.scheduler", "mac.harq", "mac.cqi_delay"][..], NO_CARRIER);
+        let unread = [of_rlc, of_blocks].into_iter();
+        unread.flat_map(|(paths, why)| paths.iter().map(move |path| (keys(path), why))).collect()
     };
     if all.iter().any(|(_, why)| *why == UNIT) {
         let ues = tree.get("ue").and_then(Value::as_array).map_or(0, Vec::len);

@@ -7,8 +7,7 @@
 
 use crate::results::EntityResult;
 use justfull_base::{Event, Instant, Layer, Packet, Probe};
-use justfull_ran::Egress;
-use justfull_ran::UeConfig;
+use justfull_ran::{Egress, StatusWay, UeConfig};
 use std::sync::Arc;
 
 /// One queue.
@@ -176,5 +175,9 @@ impl<D: Egress> Egress for Measured<'_, D> {
         bound: Option<Instant>,
     ) {
         self.driver.deliver_from_air(now, left, packet, bound);
+    }
+
+    fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
+        self.driver.send_status(now, ue, handle, bytes)
     }
 }

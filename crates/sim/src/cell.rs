@@ -23,6 +23,21 @@ impl Cell {
         }
     }
 
+    /// The STATUS PDU of `handle` reaches the sender's RLC.
+    pub(crate) fn hear_status<L: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        handle: u32,
+        links: &mut L,
+    ) {
+        match &mut self.backlogs {
+            None => self.stack.hear_status(now, handle, links),
+            Some(backlogs) => {
+                self.stack.hear_status(now, handle, &mut Measured { driver: links, backlogs })
+            }
+        }
+    }
+
     /// When it acts next.
     #[inline]
     pub(crate) fn next(&self) -> Instant {

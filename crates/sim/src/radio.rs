@@ -3,14 +3,15 @@
 use crate::hosts::Hosts;
 use crate::links::{Arrival, Links};
 use crate::tap::Listener;
+use crate::uplink::Up;
 use justfull_base::{Event, Instant, Packet, Probe};
-use justfull_ran::Egress;
+use justfull_ran::{Egress, StatusWay};
 
 /// Takes what the radio delivers and receives the cell's events.
 pub(crate) struct Radio<'a, T> {
     pub(crate) hosts: &'a mut Hosts,
     pub(crate) links: &'a mut Links<T>,
-    /// A packet has been delivered.
+    /// A packet has been delivered, or a STATUS PDU sent.
     pub(crate) delivered: bool,
 }
 
@@ -50,5 +51,12 @@ impl<T: Listener> Egress for Radio<'_, T> {
     ) {
         self.links.monitor.delivered_from_air(now, left, packet, bound);
         self.hand_over(now, packet);
+    }
+
+    fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
+        let way = self.links.uplink.push_status(now, ue, bytes, Up::Status(handle));
+        // The cell must not run past what the uplink does next.
+        self.delivered |= way == StatusWay::Carried;
+        way
     }
 }

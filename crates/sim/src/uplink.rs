@@ -1,8 +1,8 @@
 //! The path from the UEs back to the servers: each UE's queue and its access to the uplink, then a
 //! wire of fixed delay.
 //!
-//! Acknowledgements, replies, requests and uploads of a UE share one queue, in order and bounded in
-//! bytes; what does not fit is dropped. There are three modes of access, in the terms of TS 38.321:
+//! Acknowledgements, replies, requests and uploads of a UE, and the STATUS PDUs of the RLC of UMTS,
+//! share one queue, in order and bounded in bytes; what does not fit is dropped. There are three modes of access, in the terms of TS 38.321:
 //!
 //! - *none* (default): the uplink is no bottleneck; a packet is on the wire at once.
 //! - *rate*: each UE sends at a constant rate.
@@ -27,9 +27,10 @@ pub use docs::DOC;
 use crate::results::UplinkResult;
 use crate::timers::Timers;
 use crate::times::Times;
-use crate::wire::Wires;
+use crate::wire::{Wire, Wires};
 use justfull_base::error::ensure;
 use justfull_base::{BitRate, Bytes, ConfigError, Duration, Instant, Rng, table};
+use justfull_ran::StatusWay;
 use justfull_tcp::Ack;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -45,6 +46,8 @@ pub(crate) enum Up {
     Segment(u32, u64),
     /// A request for this many bytes on the connection of this number.
     Request(u32, u64),
+    /// The STATUS PDU of the RLC with this handle, for the cell.
+    Status(u32),
 }
 
 table! {
@@ -157,6 +160,8 @@ pub struct Uplink<T> {
     opportunities: Timers,
     /// One wire per distinct delay.
     wires: Wires<T>,
+    /// The wire of the STATUS PDUs of the RLC; none where they do not share the uplink.
+    statuses: Option<u32>,
     counts: Counts,
     waits: Times,
 }
@@ -192,9 +197,32 @@ impl<T: Copy> Uplink<T> {
             buffers: if free { Vec::new() } else { (0..ues).map(buffer).collect() },
             opportunities: Timers::new(if free { 0 } else { ues }),
             wires: Wires::new(BitRate(0), delays.iter().map(|d| config.delay + *d)),
+            statuses: None,
             counts: Counts::default(),
             waits: Times::new(),
         }
+    }
+
+    /// Takes STATUS PDUs of UEs to the cell in `delay` after their wait at the UE, if there is one.
+    #[must_use]
+    pub fn with_statuses(mut self, delay: Option<Duration>) -> Self {
+        if let Some(delay) = delay.filter(|_| !self.buffers.is_empty()) {
+            self.statuses = Some(self.wires.count());
+            self.wires.add(Wire::new(BitRate(0), delay));
+        }
+        self
+    }
+
+    /// True where STATUS PDUs share the uplink.
+    #[must_use]
+    pub fn carries_statuses(&self) -> bool {
+        self.statuses.is_some()
+    }
+
+    /// The RLC of `ue` sends `item`, a STATUS PDU that takes `size` bytes.
+    pub fn push_status(&mut self, now: Instant, ue: u32, size: u32, item: T) -> StatusWay {
+        let Some(wire) = self.statuses else { return StatusWay::Delayed };
+        if self.push(now, (ue, wire), size, item) { StatusWay::Carried } else { StatusWay::Lost }
     }
 
     /// When something happens next: a UE may send, or a packet reaches its server.

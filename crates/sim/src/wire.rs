@@ -117,6 +117,11 @@ impl<T> Wires<T> {
         self.wires.push(wire);
     }
 
+    /// How many wires there are.
+    pub(crate) fn count(&self) -> u32 {
+        self.wires.len() as u32
+    }
+
     /// Items on their way.
     pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
         self.wires.iter().flat_map(Wire::items)

@@ -175,18 +175,33 @@ impl<T: Listener> World<T> {
         }
         while let Some(item) = self.links.uplink.pop(now) {
             self.links.monitor.calls += 1;
-            self.hosts.reach_server(now, item, &mut self.links);
+            if let Up::Status(handle) = item {
+                self.hear_status(now, handle);
+            } else {
+                self.hosts.reach_server(now, item, &mut self.links);
+            }
         }
+    }
+
+    /// The STATUS PDU of `handle` reaches the sender's RLC.
+    #[cold]
+    fn hear_status(&mut self, now: Instant, handle: u32) {
+        let Self { cell, hosts, links, .. } = self;
+        cell.hear_status(now, handle, &mut Radio { hosts, links, delivered: false });
     }
 
     /// Likewise, where some of it is for the proxy.
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
-        let Self { hosts, links, proxy, .. } = self;
-        while let Some(item) = links.uplink.pop(now) {
+        while let Some(item) = self.links.uplink.pop(now) {
+            if let Up::Status(handle) = item {
+                self.hear_status(now, handle);
+                continue;
+            }
+            let Self { hosts, links, proxy, .. } = self;
             links.monitor.calls += 1;
             hosts.reach_server(now, item, links);
-            if let (Some(proxy), Up::Ack(i, ack)) = (&mut *proxy, &item) {
+            if let (Some(proxy), Up::Ack(i, ack)) = (proxy, &item) {
                 proxy.acknowledged(now, *i, ack, hosts, links);
             }
         }

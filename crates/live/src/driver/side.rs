@@ -6,7 +6,7 @@ use crate::arena::Arena;
 use crate::capture::Recorder;
 use crate::packet::mark_ce;
 use justfull_base::{BitRate, DropReason, Duration, Ecn, Event, Instant, Packet, Probe};
-use justfull_ran::Egress;
+use justfull_ran::{Egress, StatusWay};
 use justfull_sim::live_recorder::LiveRecorder;
 use justfull_sim::wire::Wire;
 
@@ -44,6 +44,11 @@ pub(super) struct Side {
     pub(super) counts: Counts,
     pub(super) capture: Option<Recorder>,
     pub(super) on_their_way: OnTheirWay,
+    /// STATUS PDUs that the UEs' RLC sends: when, from which UE, handle and size. Drained into the
+    /// uplink after the stack has run.
+    pub(super) statuses: Vec<(Instant, u32, u32, u32)>,
+    /// STATUS PDUs share the uplink.
+    pub(super) carries_statuses: bool,
     air_delay: Duration,
 }
 
@@ -56,6 +61,8 @@ impl Side {
             counts: Counts::default(),
             capture: None,
             on_their_way: OnTheirWay::default(),
+            statuses: Vec::new(),
+            carries_statuses: false,
             air_delay,
         }
     }
@@ -111,6 +118,14 @@ impl Egress for Side {
     ) {
         self.record.delivered_from_air(now, left, packet, bound);
         self.send(now, packet);
+    }
+
+    fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
+        if !self.carries_statuses {
+            return StatusWay::Delayed;
+        }
+        self.statuses.push((now, ue, handle, bytes));
+        StatusWay::Carried
     }
 }
 

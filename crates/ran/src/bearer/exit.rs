@@ -26,6 +26,25 @@ pub trait Egress {
         let _ = left;
         self.deliver(now, packet, bound);
     }
+
+    /// The RLC of `ue` sends a STATUS PDU that takes `bytes` of its uplink. A driver that carries
+    /// it there hands `handle` to [`Stack::hear_status`](crate::Stack::hear_status) when it has
+    /// arrived, or to [`Stack::lose_status`](crate::Stack::lose_status) if it is lost on the way.
+    fn send_status(&mut self, now: Instant, ue: u32, handle: u32, bytes: u32) -> StatusWay {
+        let _ = (now, ue, handle, bytes);
+        StatusWay::Delayed
+    }
+}
+
+/// How a STATUS PDU gets to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusWay {
+    /// The uplink is no bottleneck: it takes `mac.status_delay`.
+    Delayed,
+    /// The driver carries it.
+    Carried,
+    /// The UE's queue of the uplink was full.
+    Lost,
 }
 
 /// The driver as the radio sees it: receives events, and each packet with its bound.
@@ -35,6 +54,8 @@ pub(crate) struct Exit<'a, D> {
     pub(crate) assert_bound: bool,
     /// Packets delivered so far.
     pub(crate) delivered: &'a mut u64,
+    /// STATUS PDUs that the driver carries, so far.
+    pub(crate) carried: &'a mut u64,
     pub(crate) driver: &'a mut D,
 }
 
@@ -50,6 +71,19 @@ impl<D: Egress> Exit<'_, D> {
     pub(crate) fn deliver(&mut self, now: Instant, packet: &Packet) {
         let bound = self.bound(now, packet);
         self.driver.deliver(now, packet, bound);
+    }
+
+    /// See [`Egress::send_status`].
+    pub(crate) fn send_status(
+        &mut self,
+        now: Instant,
+        ue: u32,
+        handle: u32,
+        bytes: u32,
+    ) -> StatusWay {
+        let way = self.driver.send_status(now, ue, handle, bytes);
+        *self.carried += u64::from(way == StatusWay::Carried);
+        way
     }
 
     /// The UE has `packet` whole and in order at `now`; its last byte left the RLC at `left`.

@@ -1,5 +1,5 @@
 //! PDCP and RLC of one data radio bearer, at the sender and at the UE, for a MAC that allocates
-//! resource blocks.
+//! resource blocks or sends PDUs of one size (UMTS).
 //!
 //! The MAC pulls from the sender's side; the UE's side gets what HARQ has decoded. Descriptors
 //! ([`TbContent`]) pass between the two, never packets.
@@ -7,10 +7,11 @@
 use super::{Egress, Upward};
 use crate::pdcp::{PdcpConfig, PdcpOutcome, PdcpRx, PdcpTx};
 use crate::pdu::{Part, SduHandle, StatusPdu, TbContent};
-use crate::rlc::{RlcModeConfig, RlcRx, RlcTx, SduSink};
+use crate::rlc::{RlcModeConfig, RlcRx, RlcTx, SduSink, UMTS_HEADER};
 use justfull_base::{ConfigError, DropReason, Instant, Probe};
 
-/// Maximum bytes of a UE's STATUS PDU. Nothing else uses the uplink here, so it is never truncated.
+/// Maximum bytes of a UE's STATUS PDU but in UMTS. Nothing else uses the uplink here, so it is never
+/// truncated.
 const STATUS_GRANT: u32 = 9000;
 
 /// See the module's page. 168 B, of which a packet that goes through whole needs the first 64;
@@ -25,6 +26,8 @@ pub(crate) struct Link {
     pub(crate) head: SduHandle,
     /// The timer expiry that the cell's timer queue holds for this bearer.
     pub(crate) armed: Instant,
+    /// Bytes of each PDU in UMTS.
+    pdu: Option<u32>,
 }
 
 impl Link {
@@ -33,13 +36,15 @@ impl Link {
         pdcp: &PdcpConfig,
         mac_header: u8,
     ) -> Result<Self, ConfigError> {
+        let pdcp_tx = if mode.pdu().is_some() { PdcpTx::umts(pdcp) } else { PdcpTx::new(pdcp) };
         Ok(Self {
             tx: RlcTx::above(mac_header, mode).map_err(|e| e.within("mode"))?,
             rx: RlcRx::new(mode).map_err(|e| e.within("mode"))?,
-            pdcp_tx: PdcpTx::new(pdcp).map_err(|e| e.within("pdcp"))?,
+            pdcp_tx: pdcp_tx.map_err(|e| e.within("pdcp"))?,
             pdcp_rx: PdcpRx::new(pdcp).map_err(|e| e.within("pdcp"))?,
             head: SduHandle::default(),
             armed: Instant::NEVER,
+            pdu: mode.pdu(),
         })
     }
 
@@ -93,8 +98,11 @@ impl Link {
         up: &mut Upward<'_, '_, D>,
     ) {
         let acknowledged = self.is_acknowledged();
-        let Self { rx, pdcp_rx: pdcp, .. } = self;
         let now = up.now;
+        if self.pdu.is_some() {
+            return self.rx.receive_into(now, content, &mut InSequence { up });
+        }
+        let Self { rx, pdcp_rx: pdcp, .. } = self;
         rx.receive_into(now, content, &mut Reordering { pdcp, acknowledged, up });
     }
 
@@ -109,6 +117,7 @@ impl Link {
             tx.given_up(|sdu| up.give_up(sdu));
         }
         if rx.next_timeout().is_some_and(|at| at <= now) {
+            // In UMTS only a timer of reports, which delivers nothing.
             rx.on_timeout_into(now, &mut Reordering { pdcp, acknowledged, up });
         }
         if pdcp.next_timeout().is_some_and(|at| at <= now) {
@@ -116,12 +125,19 @@ impl Link {
         }
     }
 
-    /// The UE's status report, if one is due at `now`.
-    pub(crate) fn status(&mut self, now: Instant) -> Option<StatusPdu> {
+    /// The UE's status report, if one is due at `now`. With UMTS one PDU of it: the next call
+    /// returns what did not fit.
+    pub(crate) fn status(&mut self, now: Instant) -> Option<&StatusPdu> {
         if !self.is_acknowledged() || self.rx.status_due().is_none_or(|at| at > now) {
             return None;
         }
-        self.rx.status(now, STATUS_GRANT).cloned()
+        self.rx.status(now, self.pdu.unwrap_or(STATUS_GRANT))
+    }
+
+    /// Bytes that a STATUS PDU takes of the UE's uplink; none where it does not share it. In UMTS it
+    /// is a PDU with padding, of which the uplink's rate counts the payload, as the downlink's does.
+    pub(crate) fn uplink_bytes(&self) -> Option<u32> {
+        self.pdu.map(|pdu| pdu - UMTS_HEADER)
     }
 
     /// The UE's `status` has reached the sender.
@@ -173,5 +189,20 @@ impl<D: Probe + Egress> SduSink for Reordering<'_, '_, '_, D> {
         if !self.acknowledged {
             parts.iter().for_each(|part| self.abandon(part.sdu));
         }
+    }
+}
+
+/// The UE's PDCP above an RLC that delivers in sequence (UMTS): it only takes the header off.
+struct InSequence<'a, 'b, 'c, D> {
+    up: &'a mut Upward<'b, 'c, D>,
+}
+
+impl<D: Probe + Egress> SduSink for InSequence<'_, '_, '_, D> {
+    fn deliver(&mut self, sdu: SduHandle) {
+        self.up.deliver(sdu);
+    }
+
+    fn abandon(&mut self, sdu: SduHandle) {
+        self.up.lose(sdu, DropReason::Reassembly);
     }
 }

@@ -2,27 +2,25 @@
 //! decoded goes through the receiver's RLC and PDCP to the driver.
 //!
 //! Everything at the UE happens at the slot of the transmission it follows from; the driver adds
-//! the way through the air. A timer of RLC or PDCP ends at the first slot not before it.
+//! the way through the air.
 
 mod light;
 mod sole;
 
+use super::links::Links;
 use super::{Cell, SlotService, SlotUse, UeRadio, Weight};
-use crate::bearer::{BearerId, Egress, Exit, InFlight, Link, Offer, Slot, Upward};
+use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::carrier::{Carrier, CarrierConfig, SlotShape};
 use crate::channel::Channel;
 use crate::config::StackConfig;
 use crate::harq::{Block, Harq, Outcome, Reception};
-use crate::pdu::{StatusPdu, TbContent};
 use crate::rb_demand::{DrbDemand, RbAllocation, RbDemand, RbUnits, UeDemand, UeServed};
 use crate::rb_scheduler::{AnyRbScheduler, CheckedRbScheduler, RbScheduler};
-use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use justfull_base::feedback::CellKind;
 use justfull_base::rng::stream_key;
-use justfull_base::{ConfigError, DropReason, Duration, Event, Instant, Probe, Ratio};
+use justfull_base::{ConfigError, Event, Instant, Probe, Ratio};
 
 /// See the module's page.
 pub(crate) struct Rb {
@@ -46,15 +44,11 @@ struct Knowledge {
 /// What is under way, and who has something to send.
 struct Air {
     harq: Harq,
-    sdus: InFlight,
-    status_delay: Duration,
+    links: Links,
     /// UEs with something to send, sorted at each slot.
     active: Vec<u32>,
     /// Which UEs are among them: here, since it would be one more line of the cache of each UE.
     listed: Vec<bool>,
-    /// Reports on their way to the sender, in order of arrival.
-    statuses: VecDeque<(Instant, BearerId, StatusPdu)>,
-    timers: BinaryHeap<Reverse<(Instant, u32, u8)>>,
 }
 
 /// What waits for a slot; the UEs' part borrows from the carrier and is kept empty in between.
@@ -99,12 +93,9 @@ impl Rb {
             knowledge: Knowledge { lag: u64::from(config.mac.cqi_delay) },
             air: Air {
                 harq: Harq::new(&config.mac.harq, stream_key(config.seed, "mac.harq")),
-                sdus: InFlight::default(),
-                status_delay: config.mac.status_delay,
+                links: Links::new(config.mac.status_delay),
                 active: Vec::new(),
                 listed: vec![false; config.ues.len()],
-                statuses: VecDeque::new(),
-                timers: BinaryHeap::new(),
             },
             demand: Demand::default(),
             allocation: RbAllocation::default(),
@@ -222,7 +213,8 @@ impl SlotService for Rb {
 
     #[inline]
     fn join(&mut self, bearer: BearerId) {
-        self.air.list(bearer.ue);
+        let Air { active, listed, .. } = &mut self.air;
+        list(bearer.ue, active, listed);
     }
 
     fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
@@ -249,8 +241,7 @@ impl SlotService for Rb {
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) -> SlotUse {
-        self.air.end_timers(slot.now, cell, exit);
-        self.air.hear_statuses(slot.now, cell, exit);
+        self.air.catch_up(slot.now, cell, exit);
         let shape = self.carrier.shape(slot.k);
         let mut rbs = shape.n_prb;
         while let Some(block) = self.air.harq.due(slot.k, rbs) {
@@ -270,7 +261,7 @@ impl SlotService for Rb {
     }
 
     fn in_the_air(&self) -> (u64, u64) {
-        (self.air.sdus.flying(), self.air.sdus.lost())
+        self.air.links.in_the_air()
     }
 
     fn quantum(&self, slice: usize) -> Option<f64> {
@@ -390,11 +381,6 @@ fn offer_blocks(
     }
 }
 
-/// PDCP and RLC of `id`.
-fn link(cell: &mut Cell, id: BearerId) -> &mut Link {
-    cell.bearer(id).link.as_mut().expect("a bearer of a cell with a carrier has a link")
-}
-
 impl Air {
     /// Fills `block` with up to `grant` bytes of `id`; returns how many, headers included.
     fn pull_block<D: Probe + Egress>(
@@ -409,20 +395,7 @@ impl Air {
         if grant == 0 {
             return 0;
         }
-        let bearer = cell.bearer(id);
-        let before = bearer.view();
-        let took = bearer.pull_block(slot.now, grant, &mut self.sdus, block.add(id.drb), exit);
-        let after = bearer.view();
-        bearer.add_used(slot.k, before.bytes - after.bytes);
-        // Of the sender's timers only acknowledged mode has one.
-        if let Some(link) = bearer.link.as_mut().filter(|link| link.is_acknowledged()) {
-            self.arm_timer(id, link);
-        }
-        cell.backlog.change(&before, &after);
-        if let Some(meter) = &mut cell.meter {
-            meter.send(id.ue, took.into());
-        }
-        took
+        self.links.pull(slot, id, grant, block.add(id.drb), cell, exit)
     }
 
     /// `block` goes on the air in `slot`; `stale` when its MCS is above what the channel bears.
@@ -446,112 +419,38 @@ impl Air {
         for (drb, content) in block.contents() {
             let id = BearerId { ue: block.ue, drb: *drb };
             if outcome == Outcome::Decoded {
-                self.receive(slot.now, id, content, cell, exit);
+                self.links.receive(slot.now, id, content, cell, exit);
             } else {
-                self.lose(slot.now, id, content, cell, exit);
+                self.links.lose(slot.now, id, content, cell, exit);
             }
         }
         self.harq.close(block);
     }
 
-    /// The UE has decoded `content`.
-    fn receive<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        id: BearerId,
-        content: &TbContent,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        cell.bearer(id).receive(now, content, &mut self.sdus, exit);
-        let link = link(cell, id);
-        if let Some(status) = link.status(now) {
-            self.statuses.push_back((now + self.status_delay, id, status));
-        }
-        self.arm_timer(id, link);
-    }
-
-    /// `content` is lost for good. RLC AM sends it again when a status report says so; in other
-    /// modes its SDUs are lost.
-    fn lose<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        id: BearerId,
-        content: &TbContent,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        if link(cell, id).is_acknowledged() {
-            return;
-        }
-        let mut up = Upward { now, sdus: &mut self.sdus, exit, holds: None };
-        for part in &content.parts {
-            up.lose(part.sdu, DropReason::Harq);
-        }
-    }
-
-    /// Status reports that have reached the sender by `now`.
-    fn hear_statuses<D: Probe + Egress>(
+    /// What ends or arrives at the sender before the slot at `now`.
+    fn catch_up<D: Probe + Egress>(
         &mut self,
         now: Instant,
         cell: &mut Cell,
         exit: &mut Exit<'_, D>,
     ) {
-        while self.statuses.front().is_some_and(|(at, ..)| *at <= now) {
-            let Some((_, id, status)) = self.statuses.pop_front() else { break };
-            cell.bearer(id).on_status(now, &status, &mut self.sdus, exit);
-            let link = link(cell, id);
-            self.arm_timer(id, link);
-            self.list_active(id.ue, cell);
-        }
-    }
-
-    /// Timers of RLC and PDCP that have ended by `now`.
-    fn end_timers<D: Probe + Egress>(
-        &mut self,
-        now: Instant,
-        cell: &mut Cell,
-        exit: &mut Exit<'_, D>,
-    ) {
-        while let Some(&Reverse((at, ue, drb))) = self.timers.peek()
-            && at <= now
-        {
-            self.timers.pop();
-            let id = BearerId { ue, drb };
-            link(cell, id).armed = Instant::NEVER;
-            cell.bearer(id).on_timeout(now, &mut self.sdus, exit);
-            let link = link(cell, id);
-            if let Some(status) = link.status(now) {
-                self.statuses.push_back((now + self.status_delay, id, status));
+        let Self { links, active, listed, .. } = self;
+        let mut woken = |id: BearerId, cell: &mut Cell| {
+            if cell.ues[id.ue as usize].wants_to_send() {
+                list(id.ue, active, listed);
             }
-            self.arm_timer(id, link);
-            self.list_active(ue, cell);
-        }
+        };
+        links.end_timers(now, cell, exit, &mut woken);
+        links.hear_statuses(now, cell, exit, woken);
     }
+}
 
-    /// Puts the next end of a timer of `link` in the queue, if it is before what is there.
-    fn arm_timer(&mut self, id: BearerId, link: &mut Link) {
-        let next = link.next_timeout();
-        if next < link.armed {
-            link.armed = next;
-            self.timers.push(Reverse((next, id.ue, id.drb)));
-        }
-    }
-
-    /// `ue` has something to send.
-    #[inline]
-    fn list(&mut self, ue: u32) {
-        let listed = &mut self.listed[ue as usize];
-        if !*listed {
-            *listed = true;
-            self.active.push(ue);
-        }
-    }
-
-    /// `ue` may have something to send again.
-    fn list_active(&mut self, ue: u32, cell: &mut Cell) {
-        if cell.ues[ue as usize].wants_to_send() {
-            self.list(ue);
-        }
+/// `ue` has something to send.
+#[inline]
+fn list(ue: u32, active: &mut Vec<u32>, listed: &mut [bool]) {
+    let listed = &mut listed[ue as usize];
+    if !*listed {
+        *listed = true;
+        active.push(ue);
     }
 }

@@ -102,6 +102,7 @@ impl Stack {
             paced: 0,
             next_id: 0,
             delivered: 0,
+            carried: 0,
             unmatched: 0,
         };
         if !(upf_event_driven && unpaced) {
@@ -133,6 +134,10 @@ impl Stack {
             let mut bearer = Bearer::new(&config.rlc, context, mix(key ^ 3) ^ u64::from(drb))?;
             if config.mac.carrier.is_some() {
                 bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, MAC_HEADER)?);
+            } else if config.rlc.mode.pdu().is_some() {
+                // On a DTCH of its own MAC adds nothing; on HS-DSCH not to the PDU (TS 25.321
+                // sections 9.1.2 and 9.2.1).
+                bearer.link = Some(Link::new(&config.rlc.mode, &config.pdcp, 0)?);
             }
             Ok(bearer)
         });

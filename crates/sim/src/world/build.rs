@@ -156,10 +156,13 @@ fn core(config: &WorldConfig, delays: &[Duration], proxy: bool) -> Wires<Packet>
 fn uplink(config: &WorldConfig, delays: &[Duration], wan: Option<Duration>) -> Uplink<Up> {
     let (ues, seed) = (config.stack.ues.len(), config.stack.seed);
     let warmup = Instant::ZERO + config.warmup;
-    let Some(wan) = wan else { return Uplink::new(&config.uplink, ues, delays, warmup, seed) };
+    let statuses = config.stack.status_way();
+    let Some(wan) = wan else {
+        return Uplink::new(&config.uplink, ues, delays, warmup, seed).with_statuses(statuses);
+    };
     let to_proxy = UplinkConfig { delay: config.uplink.delay - wan, ..config.uplink.clone() };
     let beyond: Vec<Duration> = delays.iter().map(|d| *d + wan).chain([Duration::ZERO]).collect();
-    Uplink::new(&to_proxy, ues, &beyond, warmup, seed)
+    Uplink::new(&to_proxy, ues, &beyond, warmup, seed).with_statuses(statuses)
 }
 
 fn add_flow(

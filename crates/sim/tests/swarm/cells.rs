@@ -49,7 +49,7 @@ impl Witness {
         Self {
             fates: Vec::new(),
             unit: config.channel.unit(),
-            work_conserving: shared && plain && config.mac.carrier.is_none(),
+            work_conserving: shared && plain && !has_rlc(config),
             rlc_limit,
             out_of_order: config.mac.carrier.is_some() && config.pdcp.out_of_order,
             last_of_flow: vec![None; flows],
@@ -110,6 +110,11 @@ impl Egress for Witness {
         assert_eq!(packet.tracked, bound.is_some(), "the bound is told for tracked packets");
         self.end(now, packet, None);
     }
+}
+
+/// The MAC deals in resource blocks or PDUs of one size, with RLC and PDCP above it.
+fn has_rlc(config: &StackConfig) -> bool {
+    config.mac.carrier.is_some() || config.rlc.mode.pdu().is_some()
 }
 
 /// One packet on its way to the cell.

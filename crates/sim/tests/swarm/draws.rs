@@ -22,9 +22,9 @@ use justfull_ran::rlc::RlcModeConfig;
 use justfull_ran::rlc::mode::{AmConfig, Generation, TmConfig, UmConfig};
 use justfull_ran::scheduler::{DrrConfig, SdapSchedulerConfig};
 use justfull_ran::{
-    AllocationType, CarrierConfig, CarrierKind, HarqConfig, MacConfig, PacketDetectionRule,
-    PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder, UeConfig,
-    UpfConfig,
+    AllocationType, CarrierConfig, CarrierKind, DchConfig, HarqConfig, HsdpaConfig, MacConfig,
+    PacketDetectionRule, PdcpConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig,
+    TieOrder, UeConfig, UpfConfig,
 };
 
 /// Largest packet of a cell.
@@ -282,10 +282,85 @@ fn ue(rng: &mut Rng, drbs: u8, own_channel: Option<ChannelConfig>, bare: bool) -
 /// A cell of any kind.
 pub(crate) fn cell(rng: &mut Rng, seed: u64) -> StackConfig {
     let config = whole_packets_or_bytes(rng, seed);
-    if config.channel.unit() == CapacityUnit::Bytes && rng.chance(0.6) {
-        return in_blocks(rng, config);
+    if config.channel.unit() != CapacityUnit::Bytes {
+        return config;
+    }
+    match rng.below(10) {
+        0..6 => in_blocks(rng, config),
+        6 | 7 => in_fixed_pdus(rng, config),
+        _ => config,
+    }
+}
+
+/// Some cells in bytes have the bearers of UMTS instead.
+fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
+    let slot = Duration::from_millis(pick(rng, &[10, 20, 40]));
+    config.mac.slot = with_law(rng, slot, 0.2);
+    for polled in [&mut config.upf.poll, &mut config.sdap.poll] {
+        if !polled.period.is_zero() {
+            *polled = poll(rng, slot, false);
+        }
+    }
+    config.mac.status_delay = micros(rng, 0, 100_000);
+    config.mac.overhead = Bytes(0);
+    if rng.chance(0.5) {
+        config.mac.dch = Some(DchConfig {
+            pdus: 1 + rng.below(30) as u32,
+            loss: Ratio(pick(rng, &[0.0, 0.015, 0.3])),
+            burst: 1.0 + 3.0 * rng.unit(),
+        });
+    } else {
+        config.mac.hsdpa = Some(HsdpaConfig {
+            share: Ratio(pick(rng, &[0.9, 1.0, 0.3])),
+            wait: Ratio(pick(rng, &[0.0, 0.1, 0.6])),
+            wait_wastes: rng.chance(0.5),
+        });
+    }
+    let any = 4 + rng.below(200);
+    let pdu = pick(rng, &[42, 42, 20, any]);
+    config.rlc.mode = RlcModeConfig::Am(umts(rng, pdu));
+    config.rlc.hold = pick(rng, &Hold::ALL);
+    let umts_header = Bytes(pick(rng, &[0, 1, 3]));
+    config.pdcp = PdcpConfig { umts_header, out_of_order: false, ..pdcp(rng) };
+    // Slots of a few bytes would need years for a packet.
+    let channel = |rng: &mut Rng| {
+        let per_slot = pdu * (4 + rng.below(120));
+        match rng.below(3) {
+            0 => ChannelConfig::Pattern(PatternConfig {
+                bytes: vec![per_slot, 0, 3 * per_slot + 7, per_slot],
+            }),
+            _ => {
+                let unit = CapacityUnit::Bytes;
+                ChannelConfig::Constant(ConstantConfig { per_slot, unit })
+            }
+        }
+    };
+    config.channel = channel(rng);
+    for index in 0..config.ues.len() {
+        let ue = config.ue_mut(index);
+        ue.channel = rng.chance(0.3).then(|| channel(rng));
     }
     config
+}
+
+/// Acknowledged mode of UMTS with PDUs of `pdu` bytes.
+fn umts(rng: &mut Rng, pdu: u64) -> AmConfig {
+    AmConfig {
+        generation: Generation::Umts,
+        pdu: Bytes(pdu),
+        window: pick(rng, &[4095, 768, 256, 16]),
+        poll_pdu: pick(rng, &[0, 16]),
+        poll_sdu: pick(rng, &[0, 1]),
+        poll_window: pick(rng, &[0, 50, 90]),
+        poll_last: true,
+        timer_poll: micros(rng, 10_000, 500_000),
+        timer_poll_prohibit: micros(rng, 0, 200_000),
+        timer_status_prohibit: micros(rng, 0, 200_000),
+        timer_status_periodic: pick(rng, &[Duration::ZERO, Duration::from_millis(300)]),
+        missing_pdu_indicator: rng.chance(0.5),
+        max_dat: pick(rng, &[40, 5]),
+        ..AmConfig::default()
+    }
 }
 
 /// A cell whose MAC grants packets or bytes.
@@ -471,6 +546,7 @@ fn pdcp(rng: &mut Rng) -> PdcpConfig {
         discard_timer: if rng.chance(0.7) { Duration::ZERO } else { micros(rng, 500, 1_500_000) },
         t_reordering: micros(rng, 0, 200_000),
         out_of_order: rng.chance(0.15),
+        ..PdcpConfig::default()
     }
 }
 

@@ -67,7 +67,8 @@ pub(crate) fn rb_scheduler(cell: &mut StackConfig) -> bool {
 }
 
 pub(crate) fn rlc_mode(cell: &mut StackConfig) -> bool {
-    hold(cell) | set(&mut cell.rlc.mode, RlcModeConfig::default())
+    let fixed = cell.mac.dch.take().is_some() | cell.mac.hsdpa.take().is_some();
+    fixed | hold(cell) | set(&mut cell.rlc.mode, RlcModeConfig::default())
 }
 
 pub(crate) fn hold(cell: &mut StackConfig) -> bool {

@@ -1,0 +1,288 @@
+//! Dedicated channels (R99 of UMTS): in each TTI a bearer may send some PDUs, whatever others do.
+//!
+//! Sources: TS 25.301 section 5.2.1 (DCH), TS 25.302 section 7.1.2 (TTI); P06 section V-A (Gilbert
+//! loss). The slot of the MAC is the TTI.
+//!
+//! Formula: PDUs of a bearer in a TTI = min(`pdus`, what the UE's channel carries of payload). A
+//! TTI of a bearer is lost whole while its loss process is bad. Good and bad states last a
+//! geometric number of TTIs, bad ones `burst` on average and good ones `burst` (1 - `loss`) /
+//! `loss`, so that the share `loss` of all TTIs is lost.
+//!
+//! Defaults: 4 PDUs, which in TTIs of 20 ms are 64 kbit/s, and no loss. Weaknesses: the loss
+//! process knows neither power control nor fading. Deviations: no transport format selection (a
+//! TTI carries any number of PDUs up to `pdus`); the UE has a TTI when it begins.
+
+use super::fixed::FixedPdus;
+use super::{Cell, SlotService, SlotUse};
+use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
+use crate::channel::Channel;
+use crate::config::StackConfig;
+use crate::pdu::TbContent;
+use alloc::vec::Vec;
+use justfull_base::doc::MethodDoc;
+use justfull_base::error::ensure;
+use justfull_base::rng::{mix, stream_key};
+use justfull_base::{ConfigError, Duration, Instant, Probe, Ratio, Rng, params};
+
+params! {
+    /// Settings of dedicated channels.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct DchConfig: "P06 section V-A" {
+        /// Most PDUs of the RLC that a bearer sends in a TTI, which is `mac.slot.period`.
+        pdus: u32 as "PDUs" = 4, within(1, 4096), "a bearer that carries nothing never drains";
+        /// Mean share of the TTIs of a bearer that are lost.
+        loss: Ratio = Ratio(0.0), rule("0 to 0.9", |c| (0.0..=0.9).contains(&c.loss.0));
+        /// Mean number of TTIs that are lost in a row.
+        burst: f64 as "TTIs" = 1.0, rule("1 to 1e6, and at least loss / (1 - loss)", |c| {
+            (1.0..=1e6).contains(&c.burst) && c.burst * (1.0 - c.loss.0) >= c.loss.0
+        }), "a run of TTIs that are not lost has at least one";
+    }
+}
+
+/// Description.
+pub(crate) const DOC: MethodDoc = MethodDoc {
+    name: "dch",
+    kind: "MAC",
+    title: "Dedicated channels of UMTS",
+    text: "Each bearer may send `pdus` PDUs in each TTI, whatever others do, or fewer where the \
+           channel carries fewer bytes of payload. TTIs are lost whole, in bursts; the RLC sends \
+           again what they held.",
+    sources: "TS 25.301 section 5.2.1; TS 25.302 section 7.1.2; P06 section V-A",
+    deviations: "any number of PDUs up to `pdus` is a transport format; the loss follows no \
+                 fading; the UE has a TTI when it begins",
+    params: DchConfig::params,
+};
+
+impl DchConfig {
+    /// Checks that `slot` is a TTI.
+    ///
+    /// # Errors
+    /// The period of the slots.
+    pub(crate) fn check_slot(slot: Duration) -> Result<(), ConfigError> {
+        let known = [10, 20, 40, 80].map(Duration::from_millis).contains(&slot);
+        let bound = "10ms, 20ms, 40ms or 80ms with mac.dch: the TTI";
+        ensure(known, "slot.period", &slot, bound, "TS 25.302 section 7.1.2")
+    }
+}
+
+/// See the module's page.
+pub(crate) struct Dch {
+    fixed: FixedPdus,
+    most: u32,
+    /// PDUs in a TTI that the bearers' AQMs were told last, where UEs share a channel.
+    told: Option<u32>,
+    /// Of each bearer; none where no TTI is lost.
+    losses: Vec<Gilbert>,
+    content: TbContent,
+}
+
+impl Dch {
+    pub(super) fn new(config: &StackConfig, dch: &DchConfig, (pdu, header): (u32, u32)) -> Self {
+        let fixed = FixedPdus::new(config, pdu, header);
+        let key = stream_key(config.seed, "mac.dch.loss");
+        let lossy = dch.loss.0 > 0.0;
+        let losses = (0..if lossy { fixed.bearers() as u64 } else { 0 })
+            .map(|bearer| Gilbert::new(dch, mix(key ^ bearer)))
+            .collect();
+        Self { fixed, most: dch.pdus, told: None, losses, content: TbContent::default() }
+    }
+
+    /// PDUs that a bearer sends in a TTI in which its UE's channel carries `capacity` bytes.
+    fn of(&self, capacity: u64) -> u32 {
+        self.fixed.pdus(capacity).min(self.most)
+    }
+
+    /// Tells AQMs at which rate their bearers are served.
+    fn tell_rates(&mut self, slot: Slot, cell: &mut Cell, shared: u64) {
+        let pdus = self.of(shared);
+        if !cell.per_ue_channels && self.told.replace(pdus) == Some(pdus) {
+            return;
+        }
+        for ue in 0..cell.ues.len() {
+            let pdus = self.of(cell.capacity(ue as u32, slot, shared));
+            let rate = FixedPdus::rate(slot, self.fixed.bytes(pdus));
+            cell.ues[ue].bearers.iter_mut().for_each(|bearer| bearer.set_service_rate(rate));
+        }
+    }
+
+    /// What the TTI could carry to all bearers.
+    fn capacity(&self, slot: Slot, cell: &mut Cell, shared: u64) -> u64 {
+        if !cell.per_ue_channels {
+            return self.fixed.bytes(self.of(shared)) * self.fixed.bearers() as u64;
+        }
+        (0..cell.ues.len())
+            .map(|ue| {
+                let pdus = self.of(cell.capacity(ue as u32, slot, shared));
+                self.fixed.bytes(pdus) * cell.ues[ue].bearers.len() as u64
+            })
+            .sum()
+    }
+}
+
+impl SlotService for Dch {
+    fn unit(&self) -> &'static str {
+        "bytes"
+    }
+
+    fn most_bytes_per_unit(&self) -> u64 {
+        1
+    }
+
+    #[inline]
+    fn join(&mut self, bearer: BearerId) {
+        self.fixed.join(bearer);
+    }
+
+    fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
+        self.fixed.leave(bearer, cell);
+    }
+
+    fn tells_rates(&self) -> bool {
+        true
+    }
+
+    /// Nobody else: a channel is dedicated.
+    fn sharers(&self) -> usize {
+        0
+    }
+
+    fn whole_slot(&self, channel: &Channel, slot: Slot) -> u64 {
+        self.fixed.bytes(self.of(channel.peek(slot.k, slot.now)))
+    }
+
+    fn serve<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> SlotUse {
+        let shared = cell.channel.capacity(slot.k, slot.now);
+        self.tell_rates(slot, cell, shared);
+        self.fixed.begin(slot, cell, exit);
+        let mut content = core::mem::take(&mut self.content);
+        let mut used = 0;
+        for i in 0..self.fixed.active.len() {
+            let id = self.fixed.active[i];
+            let most = self.of(cell.capacity(id.ue, slot, shared));
+            let pdus = self.fixed.pull(slot, (id, most), &mut content, cell, exit);
+            let (capacity, sent) = (self.fixed.bytes(most), self.fixed.bytes(pdus));
+            used += sent;
+            // A TTI that carries nothing is nothing that a limiter could judge.
+            if capacity > 0 {
+                cell.offer(id, Offer { capacity, left: capacity - sent });
+            }
+            let number = self.fixed.number(id);
+            let lost = self.losses.get_mut(number).is_some_and(|loss| loss.loses(slot.k));
+            if pdus > 0 && !lost {
+                self.fixed.receive(slot, id, &content, cell, exit);
+            }
+        }
+        self.content = content;
+        SlotUse { capacity: self.capacity(slot, cell, shared), used }
+    }
+
+    fn in_the_air(&self) -> (u64, u64) {
+        self.fixed.in_the_air()
+    }
+
+    fn hear_status<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        handle: u32,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        self.fixed.hear_status(now, handle, cell, exit);
+    }
+
+    fn lose_status(&mut self, handle: u32) {
+        self.fixed.lose_status(handle);
+    }
+}
+
+/// Which TTIs are lost: two states, of which one loses all. A state is drawn with its length, so
+/// that TTIs without a transmission cost nothing.
+#[derive(Clone, Debug)]
+struct Gilbert {
+    rng: Rng,
+    /// The first TTI of the next state.
+    until: u64,
+    bad: bool,
+    /// Natural logarithm of the chance that a state goes on, good and bad.
+    goes_on: [f64; 2],
+}
+
+impl Gilbert {
+    /// The process of `dch` with the key `key`, from its stationary distribution on.
+    fn new(dch: &DchConfig, key: u64) -> Self {
+        let mut rng = Rng::from_key(key);
+        let goes_on = |mean: f64| libm::log1p(-1.0 / mean);
+        let good = dch.burst * (1.0 - dch.loss.0) / dch.loss.0;
+        let bad = rng.chance(dch.loss.0);
+        let mut process = Self { rng, until: 0, bad, goes_on: [goes_on(good), goes_on(dch.burst)] };
+        process.until = process.length();
+        process
+    }
+
+    /// TTIs that a state lasts: geometric, so also what is left of one that has begun.
+    fn length(&mut self) -> u64 {
+        let goes_on = self.goes_on[usize::from(self.bad)];
+        // From 0 (exclusive) to 1: the logarithm is finite. A state that never goes on has -inf.
+        let luck = libm::log(1.0 - self.rng.unit());
+        ((luck / goes_on) as u64).saturating_add(1)
+    }
+
+    /// TTI `k` is lost; `k` never decreases.
+    fn loses(&mut self, k: u64) -> bool {
+        while k >= self.until {
+            self.bad = !self.bad;
+            self.until = self.until.saturating_add(self.length());
+        }
+        self.bad
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(loss: f64, burst: f64, seed: u64) -> Gilbert {
+        Gilbert::new(&DchConfig { pdus: 4, loss: Ratio(loss), burst }, seed)
+    }
+
+    /// Share of lost TTIs and mean length of their runs over 400 000 TTIs.
+    #[test]
+    fn the_loss_has_its_mean_and_its_bursts() {
+        for (loss, burst) in [(0.015, 1.0), (0.015, 3.0), (0.2, 5.0), (0.5, 1.0)] {
+            let mut process = process(loss, burst, 7);
+            let (mut lost, mut runs, mut before) = (0, 0, false);
+            for k in 0..400_000 {
+                let now = process.loses(k);
+                lost += u64::from(now);
+                runs += u64::from(now && !before);
+                before = now;
+            }
+            let (share, length) = (lost as f64 / 400_000.0, lost as f64 / runs as f64);
+            assert!((share / loss - 1.0).abs() < 0.06, "{loss}: {share}");
+            assert!((length / burst - 1.0).abs() < 0.06, "{burst}: {length}");
+        }
+    }
+
+    #[test]
+    fn ttis_that_nobody_asks_about_change_nothing() {
+        let (mut all, mut some) = (process(0.1, 4.0, 1), process(0.1, 4.0, 1));
+        let each: Vec<bool> = (0..10_000).map(|k| all.loses(k)).collect();
+        for k in (0..10_000).step_by(37) {
+            assert_eq!(some.loses(k), each[k as usize], "{k}");
+        }
+    }
+
+    #[test]
+    fn a_run_of_good_ttis_is_not_shorter_than_one() {
+        let config = |loss, burst| DchConfig { pdus: 4, loss: Ratio(loss), burst }.validate();
+        assert!(config(0.5, 1.0).is_ok() && config(0.9, 9.0).is_ok());
+        for (loss, burst) in [(0.6, 1.0), (0.1, 0.9), (-0.1, 1.0), (1.0, 1e6), (0.1, f64::NAN)] {
+            assert!(config(loss, burst).is_err(), "{loss} {burst}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Bearers of fixed PDUs (TS 25.322): what DCH and HSDPA have in common.
+//!
+//! A bearer takes part while its RLC may send something; otherwise it costs nothing. What it sends
+//! in a slot is one batch of PDUs. Amounts are bytes of payload: a PDU of 42 B has two of header
+//! and counts 40, as the rate of a bearer of UMTS counts it (4 x 40 B in 20 ms are 64 kbit/s).
+
+use super::Cell;
+use super::links::Links;
+use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::config::StackConfig;
+use crate::pdu::TbContent;
+use alloc::vec;
+use alloc::vec::Vec;
+use justfull_base::{BitRate, Instant, Probe};
+
+/// See the module's page.
+pub(super) struct FixedPdus {
+    links: Links,
+    /// Bearers whose RLC may send something, in the order in which they began to.
+    pub(super) active: Vec<BearerId>,
+    /// Which bearers of a UE these are: bit n for bearer n.
+    listed: Vec<u32>,
+    /// Bytes of a PDU.
+    pdu: u32,
+    /// Payload of a full PDU.
+    pub(super) payload: u32,
+    /// Number of a UE's first bearer among all, and, at last, the number of bearers.
+    first: Vec<u32>,
+}
+
+impl FixedPdus {
+    /// Of the cell of `config`, whose RLC has `pdu` bytes in each PDU, `header` of them its own.
+    pub(super) fn new(config: &StackConfig, pdu: u32, header: u32) -> Self {
+        let mut first = vec![0];
+        for ue in &config.ues {
+            first.push(first[first.len() - 1] + u32::from(ue.drbs));
+        }
+        Self {
+            links: Links::new(config.mac.status_delay),
+            active: Vec::new(),
+            listed: vec![0; config.ues.len()],
+            pdu,
+            payload: pdu - header,
+            first,
+        }
+    }
+
+    /// Bearers of the cell.
+    pub(super) fn bearers(&self) -> usize {
+        self.first[self.first.len() - 1] as usize
+    }
+
+    /// Number of `id` among all bearers.
+    pub(super) fn number(&self, id: BearerId) -> usize {
+        self.first[id.ue as usize] as usize + usize::from(id.drb)
+    }
+
+    /// PDUs that `bytes` of payload fill.
+    pub(super) fn pdus(&self, bytes: u64) -> u32 {
+        u32::try_from(bytes / u64::from(self.payload)).unwrap_or(u32::MAX)
+    }
+
+    /// Payload of `pdus`.
+    pub(super) fn bytes(&self, pdus: u32) -> u64 {
+        u64::from(pdus) * u64::from(self.payload)
+    }
+
+    /// See [`SlotService::in_the_air`](super::SlotService::in_the_air).
+    pub(super) const fn in_the_air(&self) -> (u64, u64) {
+        self.links.in_the_air()
+    }
+
+    /// `bearer` has something to send.
+    #[inline]
+    pub(super) fn join(&mut self, bearer: BearerId) {
+        list(bearer, &mut self.active, &mut self.listed);
+    }
+
+    /// See [`SlotService::leave`](super::SlotService::leave).
+    pub(super) fn leave(&mut self, bearer: BearerId, cell: &mut Cell) {
+        if !cell.bearer(bearer).may_send() {
+            self.listed[bearer.ue as usize] &= !(1 << bearer.drb);
+            self.active.retain(|other| *other != bearer);
+        }
+    }
+
+    /// The rate of `bytes` of payload in each slot like `slot`.
+    pub(super) fn rate(slot: Slot, bytes: u64) -> BitRate {
+        BitRate((bytes as f64 * 8.0 / slot.length.as_secs_f64()) as u64)
+    }
+
+    /// What ends or arrives at the sender before `slot`; the bearers that may send nothing leave.
+    pub(super) fn begin<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        let Self { links, active, listed, .. } = self;
+        let mut woken = |id: BearerId, cell: &mut Cell| {
+            if cell.bearer(id).may_send() {
+                list(id, active, listed);
+            }
+        };
+        links.end_timers(slot.now, cell, exit, &mut woken);
+        links.hear_statuses(slot.now, cell, exit, woken);
+        active.retain(|&id| {
+            let stays = cell.bearer(id).may_send();
+            listed[id.ue as usize] &= !(u32::from(!stays) << id.drb);
+            stays
+        });
+    }
+
+    /// Lets `id` send up to `most` PDUs into `content`; returns how many it sent.
+    pub(super) fn pull<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        (id, most): (BearerId, u32),
+        content: &mut TbContent,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) -> u32 {
+        content.clear();
+        let grant = most.saturating_mul(self.pdu);
+        let pdus = self.links.pull(slot, id, grant, content, cell, exit) / self.pdu;
+        if let Some(meter) = &mut cell.meter {
+            meter.give(id.ue, u64::from(pdus) * u64::from(self.payload), false);
+        }
+        pdus
+    }
+
+    /// The UE has decoded `content` of `id`.
+    pub(super) fn receive<D: Probe + Egress>(
+        &mut self,
+        slot: Slot,
+        id: BearerId,
+        content: &TbContent,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        self.links.receive(slot.now, id, content, cell, exit);
+    }
+
+    /// See [`SlotService::hear_status`](super::SlotService::hear_status).
+    pub(super) fn hear_status<D: Probe + Egress>(
+        &mut self,
+        now: Instant,
+        handle: u32,
+        cell: &mut Cell,
+        exit: &mut Exit<'_, D>,
+    ) {
+        let id = self.links.hear_carried(now, handle, cell, exit);
+        if cell.bearer(id).may_send() {
+            self.join(id);
+        }
+    }
+
+    /// See [`SlotService::lose_status`](super::SlotService::lose_status).
+    pub(super) fn lose_status(&mut self, handle: u32) {
+        self.links.lose_carried(handle);
+    }
+}
+
+#[inline]
+fn list(id: BearerId, active: &mut Vec<BearerId>, listed: &mut [u32]) {
+    let (bits, bit) = (&mut listed[id.ue as usize], 1 << id.drb);
+    if *bits & bit == 0 {
+        *bits |= bit;
+        active.push(id);
+    }
+}
