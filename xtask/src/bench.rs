@@ -5,19 +5,20 @@
 //! buffer of 10 MB (`s1_10mb`) or 1 MB (`s1_1mb`), or of 10 MB with the slots in resource blocks
 //! and the RLC at both ends (`s1_blocks`). S2 is two CUBIC downloads of 200 MB over a plain link of
 //! 850 Mbit/s. S3 is an NR cell full of calls; its short form has 2 000 of them for 4 seconds
-//! (`s3_short`; all of it is run by hand). The programs are `s1_bench`, `s2_bench` and `s3_bench`
-//! in `crates/sim/examples`; one is run as `s1_bench --json WORKLOAD`, one process per run so
-//! that the resident set is that of one workload, and prints one line of JSON with the fields of
-//! [`Run`] (more fields are ignored).
+//! (`s3_short`; all of it is run by hand). `r22_vanilla` and `r22_rapid` are R22's two fast
+//! downloads of 200 MB each at 28 GHz, without a proxy and with RAPID. The programs are `s1_bench`,
+//! `s2_bench`, `s3_bench` and `r22_bench` in `crates/sim/examples`; one is run as `s1_bench --json
+//! WORKLOAD`, one process per run so that the resident set is that of one workload, and prints one
+//! line of JSON with the fields of [`Run`] (more fields are ignored).
 //!
 //! The runs of the workloads are interleaved with a loop of known integer work in this program, so
 //! that a slow machine can be told from slow code: compare the calibration of two reports before
 //! their times. The minimum is what the floors hold, since everything else on a shared machine can
 //! only add time.
 //!
-//! Where valgrind is there, one run of S1 and S3 is counted in instructions, which are the same on
-//! every machine: those are what to compare between two versions. `--dist` measures the profile of
-//! packages instead, which no floor holds.
+//! Where valgrind is there, one run of S1, S3 and R22's is counted in instructions, which are the
+//! same on every machine: those are what to compare between two versions. `--dist` measures the
+//! profile of packages instead, which no floor holds.
 
 mod aqm;
 mod counted;
@@ -71,8 +72,9 @@ struct Workload {
 }
 
 /// S1 may take a thousandth of real time, rounded; the ratio of the first two is reported. S2 loses
-/// nothing, so its windows grow to the end of the run, and now and then a ring doubles.
-const WORKLOADS: [Workload; 5] = [
+/// nothing, so its windows grow to the end of the run, and now and then a ring doubles; so do those
+/// of R22's cell, where BBR starts again when CUBIC has ended.
+const WORKLOADS: [Workload; 7] = [
     Workload {
         name: "s1_10mb",
         program: "s1_bench",
@@ -117,6 +119,24 @@ const WORKLOADS: [Workload; 5] = [
         rounds: 10,
         instructions_m: Some(746.0),
         misses_per_packet: Some(5.2),
+    },
+    Workload {
+        name: "r22_vanilla",
+        program: "r22_bench",
+        ceiling_ms: 440.0,
+        allocations: 7,
+        rounds: 5,
+        instructions_m: Some(864.0),
+        misses_per_packet: None,
+    },
+    Workload {
+        name: "r22_rapid",
+        program: "r22_bench",
+        ceiling_ms: 800.0,
+        allocations: 10,
+        rounds: 5,
+        instructions_m: Some(1744.0),
+        misses_per_packet: None,
     },
 ];
 

@@ -499,6 +499,108 @@ fn one_wrong_scenario_of_several_stops_all() {
     assert!(!Path::new("results").exists());
 }
 
+/// What a proxy refuses, by label.
+#[test]
+fn what_a_proxy_refuses_is_one_message_each() {
+    let more = |lines: &str| Trial::more(lines).with(&["--method", "RAPID"]);
+    let flow = |from: &str, to: &str| Trial::change(from, to).with(&["--method", "RAPID"]);
+    let proxied = |place: &str| {
+        format!(
+            "my.toml:{place}.proxied`: found true, allowed is false, or left out, but for a TCP \
+             transfer to the UE (a proxy splits these alone); method RAPID"
+        )
+    };
+    let report = |message: &str| format!("my.toml:31:1: field `proxy.{message} *");
+    let udp = "udp = { payload = \"200B\", interval = \"20ms\" }";
+    let tcp = |key: &str| flow("[flow.tcp]", &format!("proxied = true\n[flow.tcp]\n{key}"));
+    for (label, trial, message) in [
+        (
+            "a period of 0",
+            more("[proxy.report]\nperiod = \"0s\""),
+            report("report.period`: found 0s, allowed is 10us to 60s"),
+        ),
+        (
+            "a loss above 1",
+            more("[proxy.report]\nloss = 1.5"),
+            report("report.loss`: found 1.5, allowed is 0 to 1"),
+        ),
+        (
+            "a buffer below one MSS",
+            more("[proxy]\nbuffer = \"1447B\""),
+            report("buffer`: found 1447B, allowed is at least one MSS, 1448B"),
+        ),
+        (
+            "datagrams",
+            flow(udp, &format!("proxied = true\n{udp}")),
+            proxied("28:1: field `flow[1]"),
+        ),
+        ("pages", flow(udp, "proxied = true\npage = {}"), proxied("28:1: field `flow[1]")),
+        ("an upload", tcp("direction = \"up\""), proxied("23:1: field `flow[0]")),
+        ("QUIC", tcp("protocol = \"udp\""), proxied("23:1: field `flow[0]")),
+    ] {
+        println!("{label}");
+        trial.refused(&message);
+    }
+}
+
+/// What the channel `umi` refuses, by label.
+#[test]
+fn what_a_street_refuses_is_one_message_each() {
+    const NR: &str = "[mac.carrier]\nkind = \"nr\"\nn_prb = 132";
+    let street = |lines: &str, carrier: &str| {
+        let channel = format!("kind = \"umi\"\n{lines}");
+        let text = SOUND.replace("kind = \"constant\"\nper_slot = 4", &channel);
+        Trial::new(format!("{text}\n{carrier}"))
+    };
+    for (label, trial, message) in [
+        (
+            "a building with no extent",
+            street("buildings = [{ x = [20, 20], y = [3, 58], height = 28 }]", NR),
+            "my.toml:7:16: field `channel.buildings[0].x`: found [20, 20], allowed is two \
+             positions, the second greater *",
+        ),
+        (
+            "a UE under ground",
+            street("ue = [10, 0, -1.5]", NR),
+            "my.toml:7:1: field `channel.ue`: found [10, 0, -1.5], allowed is a height of 1.5 to \
+             22.5 *",
+        ),
+        (
+            "no carrier",
+            street("", ""),
+            "my.toml:6:1: field `channel.kind`: found umi, allowed is another kind, or with \
+             mac.carrier *",
+        ),
+    ] {
+        println!("{label}");
+        trial.refused(message);
+    }
+}
+
+/// Before anything of this machine is touched.
+#[test]
+fn a_live_run_refuses_a_scenario_and_a_method_with_a_proxy() {
+    let of = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let text = format!("{SOUND}\n[proxy]\ncontrol = \"equal_share\"");
+        std::fs::write(folder.path().join("my.toml"), text).expect("the folder can be written");
+        let done = command.arg("live").args(args).current_dir(&folder).output();
+        let written = std::fs::read_dir(&folder).expect("it is there").count();
+        assert_eq!(written, 1, "nothing but the scenario");
+        done.expect("the program starts")
+    };
+    refused(
+        &of(&["my.toml"]),
+        "my.toml: field `proxy.control` (method Vanilla): found equal_share, allowed is nothing \
+         live: the proxy is simulated only*`live --proxy`*",
+    );
+    refused(
+        &of(&["live-lte", "--method", "RAPID"]),
+        "live-lte: field `proxy.control` (method RAPID): found rapid, allowed is nothing live: *",
+    );
+}
+
 #[test]
 fn an_unknown_control_is_refused_with_the_known_ones_before_anything_is_written() {
     let folder = tempfile::tempdir().expect("a folder can be made");

@@ -553,6 +553,7 @@ fn worst_rtt(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use justfull_sim::results::ProxyResult;
 
     #[test]
     fn metrics_stand_at_their_own_index_and_are_found_by_name() {
@@ -596,6 +597,25 @@ mod tests {
         assert_eq!(Metric::Rtt.of(&run), None, "no sample");
         run.flows.retain(|f| !f.low_latency);
         assert_eq!(Metric::DelayMean.of(&run), Some(900.0));
+    }
+
+    #[test]
+    fn the_ways_through_a_proxy_weigh_by_segments_and_leave_others_out() {
+        let of = |count, mean_ms| Distribution { count, mean_ms, ..Distribution::default() };
+        let flow = |residence, server_to_ue| FlowResult {
+            proxy: Some(ProxyResult { residence, server_to_ue, ..ProxyResult::default() }),
+            ..FlowResult::default()
+        };
+        let past = FlowResult { entered_packets: 100, ..FlowResult::default() };
+        let run = RunResult {
+            flows: vec![flow(of(10, 4.0), of(30, 20.0)), flow(of(30, 8.0), of(10, 40.0)), past],
+            ..RunResult::default()
+        };
+        assert_eq!(Metric::Residence.of(&run), Some(7.0));
+        assert_eq!(Metric::ServerToUe.of(&run), Some(25.0));
+        let run = RunResult { flows: vec![FlowResult::default()], ..RunResult::default() };
+        assert_eq!(Metric::Residence.of(&run), None);
+        assert_eq!(Metric::ServerToUe.of(&run), None);
     }
 
     #[test]
