@@ -121,7 +121,7 @@ fn every_command_of_the_radio_works_as_written_and_its_settings_make_a_scenario(
 
 #[test]
 fn every_command_of_the_proxy_page_works_as_written() {
-    run_all("docs/guide/rapid.md", 8);
+    run_all("docs/guide/rapid.md", 9);
 }
 
 #[cfg(target_os = "linux")]
