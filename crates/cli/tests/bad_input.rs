@@ -141,6 +141,36 @@ fn the_scenario_that_the_wrong_ones_differ_from_is_sound() {
 }
 
 #[test]
+fn an_aqm_of_p06_is_refused_by_file_field_value_and_bound() {
+    let on_rlc = |queue: &str| {
+        Trial::change("queue = { limit = \"100 packets\" }", &format!("queue = {{ {queue} }}"))
+    };
+    for (aqm, message) in [
+        ("kind = \"red\", min = \"30kB\"", "min`: found 30kB, allowed is below max, in its unit *"),
+        ("kind = \"red\", max_p = 1.5", "max_p`: found 1.5, allowed is 0 to 1 *"),
+        ("kind = \"pdpc\", n = 0", "n`: found 0, allowed is at least 1 *"),
+        (
+            "kind = \"ttlred1\", low = \"750ms\"",
+            "low`: found 750ms, allowed is below half of high *",
+        ),
+        (
+            "kind = \"ttlred2\", period = \"0s\"",
+            "period`: found 0s, allowed is above 0s, at most 60s *",
+        ),
+    ] {
+        on_rlc(&format!("aqm = {{ {aqm} }}"))
+            .refused(&format!("my.toml:10:*: field `rlc.queue.aqm.{message}"));
+    }
+    on_rlc("limit = \"1499B\", aqm = { kind = \"pie\" }").refused(
+        "my.toml:10:*: field `rlc.queue.limit`: found 1499B, allowed is at least the MTU, 1500B, *",
+    );
+    Trial::more("[sdap]\nqueue = { aqm = { kind = \"ared\" } }").refused(
+        "my.toml:*: field `sdap.queue.aqm.kind`: found ared, allowed is an AQM that needs no rate*",
+    );
+    on_rlc("aqm = { kind = \"ared\" }").accepted();
+}
+
+#[test]
 fn unknown_keys_are_named_with_their_neighbours_wherever_they_stand() {
     Trial::change("duration", "bogus = 1\nduration").refused(
         "my.toml:2:1: field `bogus`: found an unknown field, allowed is one of `title`, \

@@ -4,8 +4,9 @@
 //! A queue of 100 kB, first in, first out, is offered 13 packets in each of 50 slots of 10 ms, then
 //! 7 in each of 50, and is served 10 in each. Half of the packets can carry marks; they are of five
 //! flows. The rate is told in each slot, and the AQM is called when it asks. Delays that are meant
-//! for slow bearers are a tenth or less, so that every AQM has something to do. It prints what became
-//! of the packets: the same program does the same work, so that instructions can be compared.
+//! for slow bearers are a tenth or less, so that every AQM has something to do. It prints what
+//! became of the packets: the same program does the same work, so that instructions can be
+//! compared.
 
 use justfull_base::{BitRate, DropReason, Duration, Ecn, Instant, Layer, Packet, Silent};
 use justfull_queue::aqm::{ARedConfig, PdpcConfig, TtlRed1Config, TtlRed2Config};

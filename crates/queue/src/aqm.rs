@@ -77,6 +77,17 @@ pub enum Verdict {
     Drop,
 }
 
+impl Verdict {
+    /// The verdict on a packet that `signals` congestion, by a mark only if it `may_mark`.
+    pub(crate) const fn of(signals: bool, may_mark: bool) -> Self {
+        match (signals, may_mark) {
+            (false, _) => Self::Pass,
+            (true, true) => Self::Signal,
+            (true, false) => Self::Drop,
+        }
+    }
+}
+
 /// A walk over the waiting packets of a queue. Packets reserved by a lower layer are left out.
 pub trait Scan {
     /// Calls `decide` for each waiting packet and its tag, lane by lane from the head. Signals take

@@ -13,15 +13,14 @@
 mod known;
 mod memory;
 mod pour;
+mod timeout;
 
 use crate::aqm::none::NoAqm;
-use crate::aqm::{
-    AnyAqm, Aqm, AqmConfig, AqmContext, Needs, QueueView, Scan, Verdict, becomes_mark,
-};
+use crate::aqm::{AnyAqm, Aqm, AqmConfig, AqmContext, Needs, QueueView};
 use crate::counters::{Count, Counters};
 use crate::discipline::fifo::Fifo;
 use crate::discipline::{AnyDiscipline, Discipline, DisciplineConfig};
-use crate::lane::{Lane, Queued, Tag};
+use crate::lane::Queued;
 use crate::limit::Limit;
 use alloc::boxed::Box;
 use alloc::format;
@@ -450,47 +449,9 @@ impl ManagedQueue {
         self.account.service_rate
     }
 
-    /// When [`Self::on_timeout`] wants to be called next; none for never. Calls may be early or
-    /// late.
-    #[inline]
-    #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
-        self.aqm.next_timeout()
-    }
-
-    /// The next timeout if it is before the one that this returned last and that has not come, for
-    /// a driver that keeps a list of timeouts. To be asked after each arrival and each timeout.
-    #[must_use]
-    pub fn arm_timeout(&mut self) -> Option<Instant> {
-        let memory = self.account.memory.as_deref_mut()?;
-        let next = self.aqm.next_timeout().filter(|next| *next < memory.armed)?;
-        memory.armed = next;
-        Some(next)
-    }
-
-    /// Takes the timeout `at` that [`Self::arm_timeout`] returned; false when an earlier one has
-    /// taken its place.
-    #[must_use]
-    pub fn take_timeout(&mut self, at: Instant) -> bool {
-        let Some(memory) = self.account.memory.as_deref_mut() else { return false };
-        let is_last = memory.armed == at;
-        if is_last {
-            memory.armed = Instant::NEVER;
-        }
-        is_last
-    }
-
-    /// Runs the AQM's timeout over the waiting packets. It does not see reserved ones.
-    pub fn on_timeout<P: Probe>(&mut self, now: Instant, probe: &mut P) {
-        let Self { discipline, aqm, account } = self;
-        let view = account.view(None);
-        let before = account.waiting_packets;
-        let mut scan = Scanner { now, marks: aqm.marks(), discipline, account, probe };
-        aqm.on_timeout(now, &view, &mut scan);
-        if self.account.waiting_packets < before {
-            known!(self, queue => queue.forget_empty_lanes(now));
-        }
-        self.check();
+    /// Packets were removed from any lane.
+    fn forget_empty_lanes(&mut self, now: Instant) {
+        known!(self, queue => queue.forget_empty_lanes(now));
     }
 
     /// True when arrived + held = departed + dropped + waiting + reserved, in packets and in bytes,
@@ -645,36 +606,4 @@ fn mark_one<P: Probe>(
     packet.ecn = Ecn::Ce;
     counters.mark_one(packet.size);
     probe.on_event(now, &Event::Marked { layer, packet: *packet });
-}
-
-/// The walk for an AQM's timeout: borrows all of the queue but the AQM.
-struct Scanner<'a, P> {
-    now: Instant,
-    marks: bool,
-    discipline: &'a mut AnyDiscipline,
-    account: &'a mut Account,
-    probe: &'a mut P,
-}
-
-impl<P: Probe> Scan for Scanner<'_, P> {
-    fn each(&mut self, decide: &mut dyn FnMut(Lane, &Packet, Tag) -> Verdict) {
-        let Self { now, marks, discipline, account, probe } = self;
-        let layer = account.layer;
-        discipline.retain(&mut |lane, queued| {
-            let tag = queued.tag().unwrap_or_default();
-            let packet = &mut queued.packet;
-            let verdict = decide(lane, packet, tag);
-            if verdict == Verdict::Pass {
-                return true;
-            }
-            if verdict == Verdict::Signal && becomes_mark(*marks, packet) {
-                mark_one(layer, &mut account.counters, *now, packet, *probe);
-                return true;
-            }
-            account.forget_waiting(packet);
-            account.forget(packet);
-            drop_one(layer, &mut account.counters, *now, packet, DropReason::AqmTimeout, *probe);
-            false
-        });
-    }
 }

@@ -4,7 +4,6 @@
 //! Source: Floyd and Jacobson 1993, sections IV and VII; Floyd 2000, "Recommendation on using the
 //! gentle variant of RED"; ns-2.29, queue/red.cc, for what the papers leave open.
 
-use crate::aqm::{QueueView, Verdict};
 use crate::limit::Limit;
 use justfull_base::{BitRate, Bytes, Duration, Instant, Packet, Rng};
 
@@ -16,11 +15,11 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// The length of a queue.
-    pub(crate) fn length(self, view: &QueueView) -> f64 {
+    /// The length of a queue of `packets` with `bytes`.
+    pub(crate) fn length(self, packets: u32, bytes: u64) -> f64 {
         match self {
-            Self::Packets => f64::from(view.backlog_packets),
-            Self::Bytes => view.backlog_bytes as f64,
+            Self::Packets => f64::from(packets),
+            Self::Bytes => bytes as f64,
         }
     }
 }
@@ -66,11 +65,10 @@ impl Curve {
 }
 
 impl Curve {
-    /// The verdict on a packet that takes a signal at `length`: above `max` marks have not helped
-    /// (RFC 3168 section 7; ns-2 marks while p is at most `mark_p_`, which has the value of
-    /// `max_p`).
-    pub(crate) fn signal(&self, length: f64) -> Verdict {
-        if length <= self.max { Verdict::Signal } else { Verdict::Drop }
+    /// A signal at `length` may be a mark: above `max` marks have not helped (RFC 3168 section 7;
+    /// ns-2 marks while p is at most `mark_p_`, which has the value of `max_p`).
+    pub(crate) fn may_mark(&self, length: f64) -> bool {
+        length <= self.max
     }
 }
 

@@ -62,8 +62,8 @@ fn period(aqm: &AqmConfig) -> Option<u64> {
     }
 }
 
-/// Packets arrive and leave, now more of the one and now of the other, and from time to time nothing
-/// happens for long.
+/// Packets arrive and leave, now more of the one and now of the other, and from time to time
+/// nothing happens for long.
 fn run(aqm: &AqmConfig, load: Load, steps: u64) -> (Log, Naive, Vec<u64>) {
     let mut rng = Rng::from_key(load.seed);
     let mut ours = queue(aqm);

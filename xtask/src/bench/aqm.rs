@@ -1,7 +1,7 @@
 //! `cargo xtask bench aqm`: what each AQM costs for a packet, beside CoDel.
 //!
-//! The program is `aqm_bench` in `crates/queue/examples`, which says what the load is. Each AQM goes
-//! through the same load twice as long as another time, both counted in instructions; the
+//! The program is `aqm_bench` in `crates/queue/examples`, which says what the load is. Each AQM
+//! goes through the same load twice as long as another time, both counted in instructions; the
 //! difference, less that of the load alone, is what its packets cost.
 
 use std::path::Path;

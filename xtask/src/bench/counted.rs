@@ -22,15 +22,16 @@ pub(super) fn possible() -> bool {
     process::exists("valgrind")
 }
 
-/// Runs `program --json` with the words of `workload` under valgrind, some 30 times slower than alone, and with
-/// `caches` 60 times.
+/// Runs `program --json` with the words of `workload` under valgrind, some 30 times slower than
+/// alone, and with `caches` 60 times.
 pub(super) fn count(program: &Path, workload: &[&str], caches: bool) -> Outcome<Counted> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=cachegrind", "--cachegrind-out-file=/dev/null"]);
     command.arg(format!("--cache-sim={}", if caches { "yes" } else { "no" })).args(CACHES);
     let summary = process::stderr_of(command.arg(program).arg("--json").args(workload))?;
     read(&summary, caches).ok_or_else(|| {
-        Failure::Check(format!("valgrind counted nothing for {}:\n{summary}", workload.join(" ")))
+        let name = workload.join(" ");
+        Failure::Check(format!("valgrind counted nothing for {name}:\n{summary}"))
     })
 }
 

@@ -3,11 +3,11 @@
 //! Source: Floyd, Gummadi and Shenker 2001, sections 4 (max_p) and 5 (thresholds and weight);
 //! ns-2.29, queue/red.cc, `updateMaxP` and `initialize_params`. (P06's ARED is `ared`.)
 //!
-//! Controls the average length: every `interval`, max_p rises by min(0.01, max_p / 4) if the average
-//! is above 60 % of the way from min to max and falls by a tenth if it is below 40 %, while it is
-//! above 0.01 and below 0.5. With the rate C of the queue, in packets of `mean_packet` a second: min is `target` x
-//! C / 2, at least `floor`; max is 3 x min; the weight is 1 - exp(-1 / C). The rest is gentle RED in
-//! bytes, spread as ns-2 does.
+//! Controls the average length: every `interval`, max_p rises by min(0.01, max_p / 4) if the
+//! average is above 60 % of the way from min to max and falls by a tenth if it is below 40 %, while
+//! it is above 0.01 and below 0.5. With the rate C of the queue, in packets of `mean_packet` a
+//! second: min is `target` x C / 2, at least `floor`; max is 3 x min; the weight is 1 - exp(-1 /
+//! C). The rest is gentle RED in bytes, spread as ns-2 does.
 //!
 //! Defaults: 5 ms, 0.5 s and the constants are the paper's, 500 B is ns-2's; the paper's floor of
 //! five packets is one of 7500 B here.
@@ -162,7 +162,7 @@ impl Aqm for AdaptiveRed {
         let rules = SpreadRules { by_size: true, wait: true, mean_packet: mean_packet.0 as u32 };
         let counts = average >= curve.min && length > 1.0;
         let signals = spread.signals(curve.at(average), counts, packet, &rules, rng);
-        (if signals { curve.signal(average) } else { Verdict::Pass }, 0)
+        (Verdict::of(signals, curve.may_mark(average)), 0)
     }
 
     #[inline]

@@ -122,7 +122,7 @@ impl Aqm for ARed {
         let Self { curve, rules, spread, rng, .. } = self;
         let length = view.backlog_bytes as f64;
         let signals = spread.signals(curve.at(length), length >= curve.min, packet, rules, rng);
-        (if signals { curve.signal(length) } else { Verdict::Pass }, 0)
+        (Verdict::of(signals, curve.may_mark(length)), 0)
     }
 
     #[inline]

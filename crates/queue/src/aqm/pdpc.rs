@@ -12,7 +12,8 @@
 //! for another.
 //!
 //! Deviations: it drops the arriving packet, as P06 does, not the one at the head as its authors
-//! advise. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped too.
+//! advise. Before the rate is known, min is `floor`. Above max an ECN-capable packet is dropped
+//! too.
 
 use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;

@@ -15,16 +15,16 @@
 //!
 //! Defaults: the RFC's.
 //!
-//! Known weaknesses: the controller needs some tenths of a second, so that a rate that falls at once
-//! fills the queue first; a target below the time between pulls of the layer below is never met;
-//! flows share one probability.
+//! Known weaknesses: the controller needs some tenths of a second, so that a rate that falls at
+//! once fills the queue first; a target below the time between pulls of the layer below is never
+//! met; flows share one probability.
 //!
 //! Deviations: the delay is by default the wait of the packet that left last (appendix A), and 0
 //! when nothing is queued; `rate` estimates it from the rate of departures (section 5.2), in cycles
-//! of 16 KiB, which take 2 s at 64 kbit/s. Updates are at multiples of `t_update` and are worked off
-//! at the next arrival or departure with what was queued before it, so an idle queue costs nothing;
-//! at one instant they come before the packet. PIE is always active: section 5.3's threshold for
-//! turning on is left out.
+//! of 16 KiB, which take 2 s at 64 kbit/s. Updates are at multiples of `t_update` and are worked
+//! off at the next arrival or departure with what was queued before it, so an idle queue costs
+//! nothing; at one instant they come before the packet. PIE is always active: section 5.3's
+//! threshold for turning on is left out.
 
 use super::{Aqm, AqmContext, QueueView, Tag, Verdict};
 use crate::lane::Lane;

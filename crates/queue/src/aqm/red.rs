@@ -17,8 +17,8 @@
 //! between the thresholds.
 //!
 //! Deviations from ns-2: an ECN-capable packet is marked up to `max`, which is where ns-2's
-//! `mark_p_` = 0.1 = `max_p` ends marking. A queue counts as idle from the moment its last packet is
-//! taken, also by a layer that has not finished with it.
+//! `mark_p_` = 0.1 = `max_p` ends marking. A queue counts as idle from the moment its last packet
+//! is taken, also by a layer that has not finished with it.
 
 use super::{Aqm, AqmContext, Needs, QueueView, Tag, Verdict};
 use crate::lane::Lane;
@@ -121,13 +121,13 @@ impl Aqm for Red {
         packet: &Packet,
     ) -> (Verdict, Tag) {
         let Self { config, curve, unit, rules, average, spread, rng } = self;
-        let length = unit.length(view);
+        let length = unit.length(view.backlog_packets, view.backlog_bytes);
         let average = average.arrive(now, length, config.weight.0, || {
             packet_time(view.service_rate, config.mean_packet, config.packet_time)
         });
         let counts = average >= curve.min && length > 1.0;
         let signals = spread.signals(curve.at(average), counts, packet, rules, rng);
-        (if signals { curve.signal(average) } else { Verdict::Pass }, 0)
+        (Verdict::of(signals, curve.may_mark(average)), 0)
     }
 
     #[inline]

@@ -4,8 +4,8 @@
 //!
 //! Controls the time in the queue. An arrival takes the age of the oldest packet, waiting or
 //! already with the layer below, as RED takes the average length: the probability is 0 below `low`,
-//! rises to `max_p` at half of `high` and to 1 at `high`. Only every `n`th packet may take a signal,
-//! also above `high`.
+//! rises to `max_p` at half of `high` and to 1 at `high`. Only every `n`th packet may take a
+//! signal, also above `high`.
 //!
 //! Defaults: 0.25 s, 1.5 s and 0.1 are P06's (section V-A). It does not print N; 20 is PDPC's.
 //!

@@ -1,4 +1,5 @@
-//! What AQMs get from the stack: calls at the instants that they name, and the rate of their bearer.
+//! What AQMs get from the stack: calls at the instants that they name, and the rate of their
+//! bearer.
 
 use super::*;
 use crate::carrier::CarrierConfig;
