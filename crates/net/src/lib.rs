@@ -5,6 +5,7 @@
 
 mod attach;
 mod cgroup;
+pub mod chain;
 pub mod clock;
 mod command;
 mod error;
@@ -13,6 +14,7 @@ pub mod http;
 mod namespace;
 mod netlink;
 mod network;
+mod policy;
 mod port;
 mod privilege;
 mod proc;
@@ -28,6 +30,7 @@ pub use network::{
     DEFAULT_MTU, DEFAULT_QUEUE_PACKETS, LINK, MAX_MTU, MAX_UES, MIN_MTU, Network, NetworkConfig,
     Side, UeNetwork,
 };
+pub use policy::{LocalDelivery, PolicyRoute};
 pub use port::{Outages, Port};
 pub use privilege::{Capability, Privilege, capabilities, privilege};
 pub use state::{Swept, sweep};

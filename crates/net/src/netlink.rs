@@ -10,11 +10,12 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::link::{
-    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InfoData, InfoKind, InfoVeth, LinkAttribute,
+    LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol,
-    RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteFlags, RouteHeader, RouteMessage, RouteMetric,
+    RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::libc;
@@ -166,7 +167,50 @@ impl Netlink {
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    /// Routes everything of the family of `gateway` out of a link to it, from `source`, whether or
+    /// not the link's own addresses say that it is there.
+    pub(super) fn add_gateway(
+        &mut self,
+        link: u32,
+        gateway: IpAddr,
+        source: IpAddr,
+    ) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: family(gateway),
+            table: RouteHeader::RT_TABLE_MAIN,
+            protocol: RouteProtocol::Static,
+            scope: RouteScope::Universe,
+            kind: RouteType::Unicast,
+            flags: RouteFlags::Onlink,
+            ..RouteHeader::default()
+        };
+        message.attributes = vec![
+            RouteAttribute::Oif(link),
+            RouteAttribute::Gateway(RouteAddress::from(gateway)),
+            RouteAttribute::PrefSource(RouteAddress::from(source)),
+        ];
+        self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Makes a pair of Ethernet interfaces, `name` here and in the namespace of the descriptor
+    /// `peer`.
+    pub(super) fn add_veth(&mut self, name: LinkName, peer: i32) -> io::Result<()> {
+        let named = || LinkAttribute::IfName(name.as_str().to_owned());
+        let mut other = LinkMessage::default();
+        other.attributes = vec![named(), LinkAttribute::NetNsFd(peer)];
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            named(),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Veth),
+                LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(other))),
+            ]),
+        ];
+        self.request(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    pub(super) fn request(&mut self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut message = NetlinkMessage::from(message);
         self.sequence += 1;
         message.header.sequence_number = self.sequence;
@@ -199,6 +243,11 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
+    /// The addresses that share the first `length` bits of `address`.
+    pub(super) const fn new(address: IpAddr, length: u8) -> Self {
+        Self { address, length }
+    }
+
     /// One address alone.
     pub(super) const fn host(address: IpAddr) -> Self {
         Self { address, length: host_prefix(address) }
@@ -215,7 +264,7 @@ pub(super) fn index_of(name: &LinkName) -> io::Result<u32> {
     Ok(if_nametoindex(name.as_str())?)
 }
 
-const fn family(address: IpAddr) -> AddressFamily {
+pub(super) const fn family(address: IpAddr) -> AddressFamily {
     match address {
         IpAddr::V4(_) => AddressFamily::Inet,
         IpAddr::V6(_) => AddressFamily::Inet6,
