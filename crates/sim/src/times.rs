@@ -1,7 +1,6 @@
 //! Distributions of times, for their percentiles.
 
 use crate::results::Distribution;
-use hdrhistogram::Histogram;
 use justfull_base::Duration;
 
 /// Largest time that a histogram distinguishes, in microseconds: an hour.
@@ -12,8 +11,10 @@ const CDF_POINTS: usize = 200;
 /// Cells of one microsecond at the start; each octave after that has half as many.
 const FIRST_CELLS: u64 = 2048;
 
-/// The cell for times of `us` microseconds: that of a [`Histogram`] of three digits, which later
-/// computes the percentiles.
+/// Shares of the percentiles in a [`Distribution`].
+const SHARES: [f64; 7] = [0.25, 0.50, 0.75, 0.90, 0.95, 0.99, 0.999];
+
+/// The cell for times of `us` microseconds: that of an HdrHistogram of three digits.
 #[inline]
 fn cell_of(us: u64) -> usize {
     let us = us.min(HIGHEST_US);
@@ -28,6 +29,11 @@ fn shortest_of(cell: usize) -> u64 {
     (cell as u64 - octave * half) << octave
 }
 
+/// The longest time in `cell`, in microseconds.
+fn longest_of(cell: usize) -> u64 {
+    shortest_of(cell + 1) - 1
+}
+
 /// Cells allocated at a time, so that memory follows the octave of the greatest time.
 const CELLS_AT_A_TIME: usize = FIRST_CELLS as usize / 2;
 
@@ -38,8 +44,9 @@ const MOST_LISTED: usize = 1_024;
 /// the first 1024 times; then 4 to 8 kB for times up to 1 ms and for each doubling of the greatest
 /// beyond, at most 90 kB.
 ///
-/// It counts here, in the library's cells, and uses the library only at the end: five times are
-/// counted per packet, and [`Histogram::record`] updates totals and extremes each time.
+/// It counts in the cells of HdrHistogram and not by that library: five times are counted per
+/// packet, and the library updates totals and extremes each time; at the end one pass over the cells
+/// finds what the library would search for each percentile. The tests compare the two.
 pub(crate) struct Times {
     /// The cells of the first times; empty once `cells` is not.
     listed: Vec<u16>,
@@ -99,45 +106,33 @@ impl Times {
         }
     }
 
-    /// Number of values in the cells that satisfy `counts`.
-    fn count(&self, counts: impl Fn(usize) -> bool) -> u64 {
-        let listed = self.listed.iter().filter(|cell| counts(usize::from(**cell))).count() as u64;
-        let cells = self.cells.iter().enumerate().filter(|(cell, _)| counts(*cell));
-        listed + cells.map(|(_, count)| u64::from(*count)).sum::<u64>()
-    }
-
-    /// The library's histogram of the counts, no larger than needed: a run has dozens.
-    fn histogram(&self) -> Histogram<u32> {
-        let highest = shortest_of(self.cells.len().max(cells_to(&self.listed))).max(2);
-        let mut histogram =
-            Histogram::new_with_bounds(1, highest, 3).expect("the bounds are sound");
-        for (cell, &count) in self.cells.iter().enumerate().filter(|(_, count)| **count > 0) {
-            histogram.saturating_record_n(shortest_of(cell), count);
-        }
-        for cell in &self.listed {
-            histogram.saturating_record(shortest_of(usize::from(*cell)));
-        }
-        histogram
-    }
-
     /// Number of values certainly above `ms`, by more than a cell of the histogram.
     pub(crate) fn above(&self, ms: f64) -> u64 {
-        let last = cell_of((ms * 1e3) as u64);
-        self.count(|cell| cell > last)
+        self.count() - self.count_to(cell_of((ms * 1e3) as u64))
     }
 
     /// Number of values up to `ms`, to within a cell: 1 us up to 2 ms, 0.1 % beyond.
     pub(crate) fn within(&self, ms: u64) -> u64 {
-        let last = cell_of(ms * 1_000);
-        self.count(|cell| cell <= last)
+        self.count_to(cell_of(ms * 1_000))
+    }
+
+    /// Number of values.
+    fn count(&self) -> u64 {
+        self.count_to(usize::MAX)
+    }
+
+    /// Number of values in the cells up to `last`.
+    fn count_to(&self, last: usize) -> u64 {
+        let cells = &self.cells[..self.cells.len().min(last.saturating_add(1))];
+        let listed = self.listed.iter().filter(|cell| usize::from(**cell) <= last).count();
+        cells.iter().map(|&count| u64::from(count)).sum::<u64>() + listed as u64
     }
 
     pub(crate) fn finish(&self) -> Distribution {
         if self.cells.is_empty() && self.listed.is_empty() {
             return Distribution::default();
         }
-        let histogram = self.histogram();
-        let count = histogram.len();
+        let count = self.count();
         let n = count as f64;
         let mean_ms = self.sum_ns as f64 / n * 1e-6;
         let variance = (self.squares_ms / n - mean_ms * mean_ms).max(0.0);
@@ -145,22 +140,55 @@ impl Times {
         // The end of the first cell that reaches the share; a cell is 1 us or 0.1 % wide. Minimum
         // and maximum are exact, and percentiles are clamped to them.
         let within = |us: u64| (us as f64 * 1e-3).clamp(min_ms, max_ms);
-        let at = |share: f64| within(histogram.value_at_quantile(share));
+        let (percentiles, cdf) = self.percentiles_and_cdf(count);
+        let [p25_ms, p50_ms, p75_ms, p90_ms, p95_ms, p99_ms, p999_ms] = percentiles.map(within);
         Distribution {
             count,
             mean_ms,
             sd_ms: variance.sqrt(),
             min_ms,
             max_ms,
-            p25_ms: at(0.25),
-            p50_ms: at(0.50),
-            p75_ms: at(0.75),
-            p90_ms: at(0.90),
-            p95_ms: at(0.95),
-            p99_ms: at(0.99),
-            p999_ms: at(0.999),
-            cdf: cdf(&histogram, within),
+            p25_ms,
+            p50_ms,
+            p75_ms,
+            p90_ms,
+            p95_ms,
+            p99_ms,
+            p999_ms,
+            cdf: cdf.into_iter().map(|(us, share)| (within(us), share)).collect(),
         }
+    }
+
+    /// Of `count` times, for each of [`SHARES`] the end of the first cell that reaches it; and at
+    /// most [`CDF_POINTS`] points, evenly spaced over the shares: the end of a cell and the share
+    /// up to there. In microseconds.
+    fn percentiles_and_cdf(&self, count: u64) -> ([u64; SHARES.len()], Vec<(u64, f64)>) {
+        let wanted = SHARES.map(|share| ((share * count as f64).ceil() as u64).max(1));
+        let (mut percentiles, mut found) = ([0; SHARES.len()], 0);
+        let mut points = Vec::with_capacity(CDF_POINTS);
+        let (mut below, mut last) = (0, 0.0);
+        let mut listed = self.listed.clone();
+        listed.sort_unstable();
+        let counted = self.cells.iter().enumerate().filter(|(_, count)| **count > 0);
+        let counted = counted.map(|(cell, &count)| (cell, u64::from(count)));
+        // One of the two is empty.
+        let listed = listed.chunk_by(|one, other| one == other);
+        for (cell, in_cell) in
+            counted.chain(listed.map(|same| (usize::from(same[0]), same.len() as u64)))
+        {
+            below += in_cell;
+            while wanted.get(found).is_some_and(|wanted| *wanted <= below) {
+                percentiles[found] = longest_of(cell);
+                found += 1;
+            }
+            let share = below as f64 / count as f64;
+            if share - last >= 1.0 / (CDF_POINTS - 2) as f64 || below == count || points.is_empty()
+            {
+                points.push((longest_of(cell), share));
+                last = share;
+            }
+        }
+        (percentiles, points)
     }
 }
 
@@ -169,28 +197,10 @@ fn cells_to(listed: &[u16]) -> usize {
     listed.iter().max().map_or(0, |cell| usize::from(*cell) + 1)
 }
 
-/// At most [`CDF_POINTS`] points, evenly spaced over the shares; `ms` converts the ends of cells to
-/// milliseconds.
-fn cdf(histogram: &Histogram<u32>, ms: impl Fn(u64) -> f64) -> Vec<(f64, f64)> {
-    let mut points = Vec::with_capacity(CDF_POINTS);
-    let (mut below, mut last) = (0u64, 0.0);
-    for cell in histogram.iter_recorded() {
-        below += u64::from(cell.count_at_value());
-        let share = below as f64 / histogram.len() as f64;
-        if share - last >= 1.0 / (CDF_POINTS - 2) as f64
-            || below == histogram.len()
-            || points.is_empty()
-        {
-            points.push((ms(cell.value_iterated_to()), share));
-            last = share;
-        }
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::Histogram;
     use justfull_base::Rng;
 
     #[test]
@@ -223,6 +233,25 @@ mod tests {
             assert_eq!(cell_of(library.highest_equivalent(us)), cell_of(us), "{us}");
             assert_eq!(cell_of(library.next_non_equivalent(us)), cell_of(us) + 1, "{us}");
             us += 1 + us / 777;
+        }
+    }
+
+    #[test]
+    fn percentiles_and_cdf_are_those_of_the_library() {
+        for n in [1, 2, 3, 100, 1_000, 1_025, 5_000] {
+            let (mut times, mut rng) = (Times::new(), Rng::stream(n, "library"));
+            let mut library = Histogram::<u32>::new_with_bounds(1, HIGHEST_US, 3).expect("sound");
+            for _ in 0..n {
+                let us = rng.below(1 << (5 + n % 33));
+                times.record(Duration::from_micros(us));
+                library.saturating_record(us);
+            }
+            let (percentiles, cdf) = times.percentiles_and_cdf(n);
+            assert_eq!(percentiles, SHARES.map(|share| library.value_at_quantile(share)), "{n}");
+            let at = |us: u64| library.count_between(0, us) as f64 / n as f64;
+            assert!(cdf.iter().all(|(us, share)| (at(*us) - share).abs() < 1e-12), "{n}");
+            assert!(cdf.len() <= CDF_POINTS && cdf.windows(2).all(|w| w[0].0 < w[1].0), "{n}");
+            assert_eq!(cdf.last().map(|(_, share)| *share), Some(1.0));
         }
     }
 
