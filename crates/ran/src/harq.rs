@@ -9,13 +9,14 @@
 //!
 //! Defaults: no errors (A21's bench had nearly none), 8 slots of round trip (LTE FDD), 4
 //! transmissions, combining 0.1. Known weaknesses: without a SINR the error rate is a setting that
-//! follows neither MCS nor distance. Deviations: a process is not modelled as a resource; with a
-//! round trip of at most 16 slots a UE never runs out of NR's 16 or LTE's 8 in a round trip of 8.
+//! follows neither MCS nor distance. Deviations: a UE has as many processes as it needs; NR's 16
+//! suffice for a round trip of up to 16 slots, and LTE's 8 for one of 8.
 //!
 //! Where the UE's channel has a SINR ([`umi`](crate::channel::umi)), that and the MCS say how often
 //! a block fails, in place of `bler` and `combining`, and an old measurement costs what the SINR
-//! has lost since. Such a block draws once what it needs, so that it fails with the share that the
-//! channel states for all it has been sent with.
+//! has lost since. For such a block one random number decides how much it needs. It fails as long
+//! as its transmissions together bring less, so that of many blocks the share fails that the channel
+//! states.
 
 use crate::pdu::TbContent;
 use alloc::collections::VecDeque;

@@ -21,10 +21,10 @@ const MOST: usize = 1_000_000;
 /// First port of the flows at the UE; each flow of a scenario has its own.
 const FIRST_PORT: u32 = 10_000;
 
-/// Ports that there are; after the last comes the first.
+/// Number of ports; the one after the last is the first.
 const PORTS: u32 = 1 << 16;
 
-/// From the first port of an entry to that of the next, where so many are enough.
+/// Ports set aside for each entry, if it needs no more.
 const PORTS_APART: u32 = 997;
 
 pub(super) fn world(
@@ -261,9 +261,9 @@ fn traffic(
     }
 }
 
-/// Where the ports of each entry begin, counted from [`FIRST_PORT`], such that no two entries share
-/// one; none when there are not enough. Entries stand apart, so that a flow that is added to one
-/// moves no port, and with it no hash, of those after it.
+/// Where the ports of each entry begin, counted from [`FIRST_PORT`], so that no two entries share
+/// one; none when there are not enough. There is space between entries: a flow that is added to one
+/// changes no port of the entries after it, and so no hash.
 fn ports(file: &ScenarioFile) -> Option<Vec<u32>> {
     let with = |apart: u32| -> Option<Vec<u32>> {
         let mut free = 0_u32;

@@ -5,8 +5,9 @@
 //! Whether the UE is in sight is no chance here: it follows from the line between the antennas and
 //! the buildings, as in R22's simulation, whose defaults the powers are.
 //!
-//! At each step, [`UmiConfig::step`] long, the UE's position gives the view, that the losses, and
-//! these the SINR, with the transmit power spread evenly over the carrier's resource blocks:
+//! Once per [`UmiConfig::step`] the position of the UE decides what is between it and the gNB. From
+//! that follow the losses, and from those the SINR, with the transmit power spread evenly over the
+//! carrier's resource blocks:
 //!
 //! ```text
 //! SINR = tx_power + gnb_gain + ue_gain - path loss - shadow - penetration - noise_figure - noise
@@ -19,9 +20,9 @@
 //! combining: 3 dB for the second at the same SINR), and a block is decoded once their sum is what
 //! it needs: that is drawn once, so that a block which failed at some sum fails at any lower one.
 //!
-//! A UE inside a building or on its walls (all walls belong to it) has the losses of the way to it
-//! as if that building were not there, those of a wall, and of a way behind it that is drawn once
-//! for each building, as the wall's deviation is.
+//! A UE inside a building or on its walls loses power three times: on the way there, as if that
+//! building did not exist; in the wall; and on the way from the wall to the UE. The last loss and
+//! the wall's deviation are drawn once for each building.
 //!
 //! Defaults: 28 GHz, 35 dBm, a noise figure of 9 dB (R22's program), 64 and 16 antenna elements
 //! (18 and 12 dB), a UE that stands in sight.
