@@ -183,8 +183,8 @@ params! {
         radio_rtt: RadioRtt = RadioRtt::Smoothed;
         /// Weight of the old value where that is smoothed.
         radio_rtt_old_weight: f64 as "ratio" = 0.75, within(0.0, 0.99);
-        /// The smoothed round trip is at most this multiple of the least ever: a window that leaves a
-        /// queue makes the least of each period larger, which feeds back up to here. Above 1, a
+        /// The smoothed round trip is at most this multiple of the least ever: a window that leaves
+        /// a queue makes the least of each period larger, which feeds back up to here. Above 1, a
         /// block that HARQ repeats does not empty the window.
         radio_rtt_max: f64 as "factor" = 1.25, within(1.0, 1000.0);
         /// Added to the radio leg's round trip (kernel module 16 ms, for the scheduling request).
