@@ -425,6 +425,18 @@ impl StackConfig {
         Ok(true)
     }
 
+    /// Checks the mode of the RLC with a carrier.
+    fn check_mode_of_blocks(&self) -> Result<(), ConfigError> {
+        ensure(
+            self.rlc.mode.pdu().is_none(),
+            "rlc.mode.generation",
+            &"umts",
+            "nr or lte with mac.carrier",
+            "TS 25.322 has PDUs of one size, resource blocks carry transport blocks of many",
+        )?;
+        self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))
+    }
+
     /// Checks what needs a carrier, and what is incompatible with one.
     fn validate_blocks(&self) -> Result<(), ConfigError> {
         let acknowledges = matches!(self.rlc.mode, RlcModeConfig::Am(_));
@@ -465,14 +477,7 @@ impl StackConfig {
             "0 with a channel whose SINR says how often a block fails",
             "channel umi: the share of block errors follows the SINR and the MCS",
         )?;
-        ensure(
-            self.rlc.mode.pdu().is_none(),
-            "rlc.mode.generation",
-            &"umts",
-            "nr or lte with mac.carrier",
-            "TS 25.322 has PDUs of one size, resource blocks carry transport blocks of many",
-        )?;
-        self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
+        self.check_mode_of_blocks()?;
         self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
         ensure(
             channels.all(|(_, channel)| match channel.map() {

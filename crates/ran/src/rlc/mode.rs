@@ -221,7 +221,8 @@ const AM_DOC: MethodDoc = MethodDoc {
     deviations: "values between those that the standard lists are allowed; 0 stands for infinity; \
                  UMTS: no RESET, a report that acknowledges what was not sent is discarded; \
                  reports are not piggybacked; the window does not change (WINDOW); MRW is \
-                 repeated until it is answered; a report answers it in place of MRW_ACK; in \
+                 repeated until it is answered; a report answers it in place of MRW_ACK; what \
+                 is not sent yet of a discarded SDU goes out for nothing; in \
                  windows above 2048, whose SNs are ambiguous, a PDU nearer behind VR(R) than ahead \
                  of VR(H) is a duplicate",
     params: AmConfig::params,

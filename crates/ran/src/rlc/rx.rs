@@ -1,16 +1,17 @@
 //! Receiving side of an RLC entity: reassembles SDUs, and gives up or reports what is missing.
 //!
 //! TS 38.322 sections 5.2.1.2, 5.2.2.2, 5.2.3.2, 5.3.4; TS 36.322 sections 5.1.1.2, 5.1.2.2,
-//! 5.1.3.2, 5.2.3; TS 25.322 clauses 9.7.2 and 11.3. NR delivers an SDU as soon as it is complete and
-//! leaves the order to PDCP; LTE and UMTS deliver in order.
+//! 5.1.3.2, 5.2.3; TS 25.322 clauses 9.7.2 and 11.3. NR delivers an SDU as soon as it is complete
+//! and leaves the order to PDCP; LTE and UMTS deliver in order.
 //!
 //! A PDU is discarded if its header contradicts its parts, if it is of another mode, if its SN is
 //! too large for its field, if it is outside the window, or if it is a duplicate.
 //!
 //! Memory: at most 128 B while SDUs arrive in order, 160 B more for UM of LTE, 288 B more for AM.
 //! From the first gap on, 4 B for each SN of the window (16 to 131 072). For each SN that is partly
-//! received or (LTE, UMTS) waits for an earlier one, 24 to 72 B, plus 8 B for each run of bytes and (LTE,
-//! UMTS) 24 to 32 B for each piece of an SDU. Memory that has grown is kept.
+//! received or (LTE) waits for an earlier one, 48 to 72 B, plus 8 B for each run of bytes and (LTE)
+//! 32 B for each piece of an SDU; in UMTS 120 B for each that waits, if at most four SDUs share its
+//! PDU, up to the window (4095). Memory that has grown is kept.
 
 mod am;
 mod assembly;
@@ -209,8 +210,8 @@ impl RlcRx {
     }
 
     /// The status report if one is due, cut to `grant` bytes; starts t-StatusProhibit. None when
-    /// none is due or not even a report without NACKs fits. In UMTS, what is cut off is due at once:
-    /// the next call returns it (TS 25.322 clause 11.5).
+    /// none is due or not even a report without NACKs fits. In UMTS, what is cut off is due at
+    /// once: the next call returns it (TS 25.322 clause 11.5).
     pub fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         match &mut self.kind {
             Kind::NrAm(am) => am.status(now, grant),
@@ -232,8 +233,11 @@ mod tests {
             size_of::<LteUm>(),
             size_of::<Am<NrSdus>>(),
             size_of::<Am<LtePdus>>(),
+            size_of::<UmtsAm>(),
         ];
-        assert!(sizes[0] <= 128 && sizes[1] <= 160 && sizes[2].max(sizes[3]) <= 288, "{sizes:?}");
+        assert!(sizes[0] <= 128 && sizes[1] <= 160, "{sizes:?}");
+        assert!(sizes[2].max(sizes[3]).max(sizes[4]) <= 288, "{sizes:?}");
+        assert_eq!((size_of::<umts::Waiting>(), size_of::<Part>()), (24, 24));
         let (sdu, pdu) = (size_of::<nr_um::Sdu>(), size_of::<assembly::LtePdu>());
         assert!(sdu <= 48 && pdu <= 72 && size_of::<assembly::Placed>() <= 32, "{sdu} {pdu}");
     }

@@ -2,14 +2,14 @@
 //! and in acknowledged mode repeats what was lost.
 //!
 //! TS 38.322 sections 5.2.1.1, 5.2.2.1, 5.2.3.1, 5.3; TS 36.322 sections 5.1.1.1, 5.1.2.1, 5.1.3.1,
-//! 5.2; TS 25.322 clauses 9 and 11. The entity has no queue of its own: it pulls from an [`SduSource`] at the moment of the
-//! grant. So the standards' transmission buffer is the source. The entity only keeps the partly
-//! sent SDU and, in acknowledged mode, what is not acknowledged.
+//! 5.2; TS 25.322 clauses 9 and 11. The entity has no queue of its own: it pulls from an
+//! [`SduSource`] at the moment of the grant. So the standards' transmission buffer is the source.
+//! The entity only keeps the partly sent SDU and, in acknowledged mode, what is not acknowledged.
 //!
 //! Memory: up to 64 B for TM and UM. AM: 24 B for each SDU (NR), or 20 B for each PDU and 24 B for
 //! each piece of an SDU (LTE), that is not acknowledged, up to the window (2048 or 131 072 SDUs;
-//! 512 PDUs), and 12 B for each piece waiting for retransmission; UMTS 8 B for each PDU and 24 B for
-//! each piece that is not acknowledged, up to the window (4095 PDUs).
+//! 512 PDUs), and 12 B for each piece waiting for retransmission; UMTS 8 B for each PDU and 24 B
+//! for each piece that is not acknowledged, up to the window (4095 PDUs).
 
 mod am_lte;
 mod am_nr;
@@ -253,9 +253,10 @@ impl RlcTx {
     }
 
     /// Calls `each` with the SDUs that the last report or timeout made it give up. In UMTS they are
-    /// discarded (TS 25.322 clause 9.7.3.3). In NR and LTE, whose maxRetxThreshold-th retransmission became due by the last
-    /// report or timeout; in LTE, of a PDU with a byte of them (TS 38.322 section 5.3.2, TS 36.322
-    /// section 5.2.1). LTE may name an SDU more than once, for several PDUs.
+    /// discarded (TS 25.322 clause 9.7.3.3). In NR and LTE, whose maxRetxThreshold-th
+    /// retransmission became due by the last report or timeout; in LTE, of a PDU with a byte of
+    /// them (TS 38.322 section 5.3.2, TS 36.322 section 5.2.1). LTE may name an SDU more than once,
+    /// for several PDUs.
     pub fn given_up(&self, each: impl FnMut(SduHandle)) {
         match &self.kind {
             Kind::NrAm(am) => am.given_up(each),
@@ -276,8 +277,8 @@ impl RlcTx {
         }
     }
 
-    /// When [`Self::on_timeout`] has work: the expiry of t-PollRetransmit; in UMTS of Timer_Poll, of
-    /// Timer_MRW, or of Timer_Poll_Prohibit if a poll waits for it.
+    /// When [`Self::on_timeout`] has work: the expiry of t-PollRetransmit; in UMTS of Timer_Poll,
+    /// of Timer_MRW, or of Timer_Poll_Prohibit if a poll waits for it.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let at = match &self.kind {

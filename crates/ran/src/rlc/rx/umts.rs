@@ -131,8 +131,8 @@ impl UmtsAm {
         true
     }
 
-    /// True when the SN that is `at` from VR(R) is nearer behind VR(R) than ahead of VR(H). Never so
-    /// in windows up to half of the SNs; in larger ones a repeated PDU may be either.
+    /// True when the SN that is `at` from VR(R) is nearer behind VR(R) than ahead of VR(H). Never
+    /// so in windows up to half of the SNs; in larger ones a repeated PDU may be either.
     fn is_old(&self, at: u32, span: u32) -> bool {
         at >= span && at - span > SNS.distance(at, 0)
     }
@@ -184,8 +184,8 @@ impl UmtsAm {
     }
 
     /// One STATUS PDU of the report. If it cannot name all that misses, it acknowledges nothing
-    /// beyond VR(R), and neither does the next one, which names the rest. None also if it could name
-    /// none of what misses; six bytes can. TS 25.322 clauses 9.2.2.11.2 and 11.5.
+    /// beyond VR(R), and neither does the next one, which names the rest. None also if it could
+    /// name none of what misses; six bytes can. TS 25.322 clauses 9.2.2.11.2 and 11.5.
     pub(super) fn status(&mut self, now: Instant, grant: u32) -> Option<&StatusPdu> {
         if !self.status_triggered || now < self.prohibited_until {
             return None;

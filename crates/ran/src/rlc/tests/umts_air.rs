@@ -321,6 +321,15 @@ fn airs() -> impl Strategy<Value = Air> {
     })
 }
 
+/// The SNs that `status` says are missing.
+fn sns(status: &StatusPdu) -> impl Iterator<Item = u32> {
+    let of = |nack: &Nack| {
+        let (sn, range) = (nack.sn, u32::from(nack.range));
+        (0..range).map(move |i| (sn + i) % 4096)
+    };
+    status.nacks.iter().flat_map(of)
+}
+
 /// More steps than any case needs.
 const PATIENCE: usize = 80_000;
 
@@ -356,7 +365,7 @@ proptest! {
             let batch = oracle.pull(u64::from(count));
             prop_assert_eq!(sent.pdus.len(), batch.len());
             for (pdu, &n) in sent.pdus.iter().zip(&batch) {
-                let PduHeader::UmtsAm { sn, .. } = pdu.header else { panic!("no order, no report") };
+                let PduHeader::UmtsAm { sn, .. } = pdu.header else { panic!("an AMD PDU") };
                 prop_assert_eq!(u64::from(sn), n % 4096);
                 let cuts: Vec<Cut> = sent.parts_of(pdu).iter()
                     .map(|part| (part.sdu.0, part.offset, part.len, part.last)).collect();
@@ -370,9 +379,7 @@ proptest! {
             world.receive(&left);
             prop_assert_eq!(world.delivered.len() as u64, oracle.delivered());
             if let Some(status) = world.report(u32::MAX) {
-                let missing: Vec<u64> = status.nacks.iter()
-                    .flat_map(|nack| (0..u32::from(nack.range)).map(|i| u64::from(nack.sn + i) % 4096))
-                    .collect();
+                let missing: Vec<u64> = sns(&status).map(u64::from).collect();
                 let expected: Vec<u64> = oracle.missing().iter().map(|n| n % 4096).collect();
                 prop_assert_eq!(missing, expected);
                 prop_assert_eq!(u64::from(status.ack_sn), oracle.highest % 4096);
@@ -382,10 +389,7 @@ proptest! {
                 let of = |sn: u32| base + (u64::from(sn) + 4096 - base % 4096) % 4096;
                 let lsn = of(status.ack_sn);
                 if lsn <= oracle.sent {
-                    let missing = status.nacks.iter()
-                        .flat_map(|nack| (0..u32::from(nack.range)).map(|i| (nack.sn + i) % 4096))
-                        .map(of).collect();
-                    oracle.on_status(lsn, &missing);
+                    oracle.on_status(lsn, &sns(&status).map(of).collect());
                 }
                 prop_assert_eq!(world.acked.len() as u64, oracle.acknowledged());
                 let waiting = world.tx.pending().retransmission / world.pdu;
@@ -401,7 +405,8 @@ proptest! {
     /// acknowledged once and in order; nothing remains. The rate may be 0 for 30 s.
     #[test]
     fn everything_arrives_once_and_in_order(
-        config in configs(), sizes in sizes(), count in 1..14u32, air in airs(), seed in any::<u64>(),
+        config in configs(), sizes in sizes(), count in 1..14u32, air in airs(),
+            seed in any::<u64>(),
         pause_at in prop_oneof![Just(usize::MAX), 0..60usize],
     ) {
         let all: Vec<u64> = (0..sizes.len() as u64).collect();
@@ -430,7 +435,8 @@ proptest! {
     /// takes for delivered is.
     #[test]
     fn what_is_not_delivered_is_given_up(
-        config in configs(), sizes in sizes(), count in 1..14u32, air in airs(), seed in any::<u64>(),
+        config in configs(), sizes in sizes(), count in 1..14u32, air in airs(),
+            seed in any::<u64>(),
         max_dat in 2..5u8,
     ) {
         let config = AmConfig {

@@ -146,3 +146,16 @@ fn a_street_without_a_carrier_and_with_errors_by_a_setting_is_refused() {
     carried(&mut config);
     assert!(Stack::new(&config).is_ok());
 }
+
+#[test]
+fn umts_is_refused_with_a_carrier() {
+    use crate::rlc::mode::{AmConfig, Generation};
+    let mut config = packets(4, vec![ue(&[0])]);
+    config.mac.carrier = Some(CarrierConfig::default());
+    config.mac.slot = poll(1_000, 0);
+    let am = AmConfig { generation: Generation::Umts, ..AmConfig::default() };
+    config.rlc.mode = crate::RlcModeConfig::Am(am);
+    let error = config.validate().expect_err("refused");
+    assert_eq!(error.field, "rlc.mode.generation");
+    assert!(alloc::format!("{error}").contains("found umts"), "{error}");
+}
