@@ -18,6 +18,7 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("T20", include_str!("../../../claims/T20.toml")),
     ("A21", include_str!("../../../claims/A21.toml")),
     ("R22", include_str!("../../../claims/R22.toml")),
+    ("P06", include_str!("../../../claims/P06.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
 ];
 

@@ -101,7 +101,7 @@ fn the_bands_of_a21_follow_from_its_numbers() {
 
 #[test]
 fn every_claim_names_what_there_is() {
-    for paper in ["t20", "e19", "a21", "lastpoll", "r22"] {
+    for paper in ["t20", "e19", "a21", "lastpoll", "r22", "p06"] {
         names_what_there_is(&load(paper).expect("upper and lower case are one"));
     }
 }
@@ -124,7 +124,7 @@ fn names_what_there_is(file: &ClaimsFile) {
             library::scenario(&claim.scenario).unwrap_or_else(|| panic!("{}", claim.scenario));
         let known = claim.trace == OWN_CHANNEL || file.traces.contains_key(&claim.trace);
         assert!(known, "{}: {}", claim.id, claim.trace);
-        for switch in claim.switches.iter().chain(&claim.under) {
+        for switch in claim.switches.iter().chain(&claim.under).chain(&claim.base_under) {
             assert!(text.contains(&format!("[switches.{switch}]")), "{}: {switch}", claim.id);
         }
         for method in
@@ -178,4 +178,40 @@ fn the_bands_of_r22_follow_from_its_words_and_numbers() {
         assert!(same, "{}: {:?}, expected {expected:?}", claim.id, claim.band);
         assert!(claim.changed.is_none(), "{}", claim.id);
     }
+}
+
+/// P06: values of Table I +-15 %, goodput +-0.5 kbit/s more; words are signs, "more or less the
+/// same" is a ratio of 0.8 to 1.2.
+#[test]
+fn the_bands_of_p06_follow_from_its_table_and_words() {
+    use Metric::{EndToEndP95, TransferGoodput};
+    let file = load("P06").expect("the claims ship");
+    let mut values = 0;
+    let mut signs = 0;
+    for claim in &file.claim {
+        let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
+            (Kind::Order | Kind::Trend, _, []) => None,
+            (Kind::Range, EndToEndP95, [ms]) => Some([0.85 * ms, 1.15 * ms]),
+            (Kind::Range, TransferGoodput, [rate]) => {
+                Some([0.85 * rate - 0.5, 1.15 * rate + 0.5])
+            }
+            (Kind::Ratio, _, []) if claim.strictly => {
+                let more = claim.band.is_some_and(|[low, _]| low > 0.0);
+                Some(if more { [1.0, 1e6] } else { [0.0, 1.0] })
+            }
+            (Kind::Ratio, _, [1.0]) => Some([0.8, 1.2]),
+            _ => panic!("{}: no rule for it", claim.id),
+        };
+        let same = match (claim.band, expected) {
+            (Some(a), Some(b)) => near(a[0], b[0]) && near(a[1], b[1]),
+            (a, b) => a == b,
+        };
+        assert!(same, "{}: {:?}, expected {expected:?}", claim.id, claim.band);
+        assert!(claim.changed.is_none(), "{}", claim.id);
+        let of_table = claim.figure.starts_with("Table I, ");
+        values += usize::from(of_table && claim.kind == Kind::Range);
+        signs += usize::from(of_table && claim.kind == Kind::Ratio);
+    }
+    let orders = file.claim.iter().filter(|c| c.kind == Kind::Order && c.figure.contains("Table"));
+    assert_eq!((values, signs, orders.count()), (96, 33, 47));
 }

@@ -5,6 +5,7 @@ use super::file::{self, ScenarioFile};
 use super::findings::{Findings, Full};
 use super::notes::Seen;
 use super::resolve::{Case, Resolved};
+use super::sweep::{SweepFile, SweepPath};
 use super::tree::Path;
 use super::{Job, Overrides, Scenario, build, origin};
 use justfull_sim::{World, WorldConfig};
@@ -249,6 +250,14 @@ impl Scenario {
     /// wrong without it as well is not its fault.
     fn find_in_switches(&self, variants: &[&str], found: &mut Findings) -> Result<(), Full> {
         let sound = found.errors.is_empty();
+        // What the sweep sets may be needed: its points, and not the scenario without any.
+        let all = self.points();
+        let points: Vec<Option<&Value>> = match (&self.base.sweep, &all[..]) {
+            (Some(SweepFile { path: SweepPath::Points(_), .. }), points) => {
+                points.iter().map(Option::as_ref).collect()
+            }
+            _ => vec![None],
+        };
         for switch in self.switches.keys() {
             let by = format!("switch {switch}");
             let mut switches = self.overrides.switches.clone();
@@ -256,11 +265,14 @@ impl Scenario {
             found.go_on()?;
             let known =
                 || self.methods().iter().filter(|method| self.methods.find(method).is_some());
-            let cases = variants.iter().flat_map(|v| known().map(move |m| (v, m)));
-            let mut cases = cases.map(|(variant, method)| Case {
+            let at = |point| {
+                let of_variant = move |v| known().map(move |m| (v, m, point));
+                variants.iter().flat_map(of_variant)
+            };
+            let mut cases = points.iter().flat_map(at).map(|(variant, method, point)| Case {
                 variant,
                 switches: &switches,
-                ..self.case(Some(method), None)
+                ..self.case(Some(method), *point)
             });
             let wrong = |case, most, found: &mut Findings| {
                 let mut own = Findings::set_by(most, if sound { "" } else { &by });

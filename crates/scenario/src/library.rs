@@ -35,6 +35,8 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("r22-six-controls", include_str!("../../../scenarios/r22-six-controls.toml")),
     ("r22-demand", include_str!("../../../scenarios/r22-demand.toml")),
     ("r22-two-ues", include_str!("../../../scenarios/r22-two-ues.toml")),
+    ("p06-file", include_str!("../../../scenarios/p06-file.toml")),
+    ("p06-web", include_str!("../../../scenarios/p06-web.toml")),
     ("rapid-beside-ran", include_str!("../../../scenarios/rapid-beside-ran.toml")),
     ("rapid-reports", include_str!("../../../scenarios/rapid-reports.toml")),
 ];
