@@ -36,7 +36,7 @@ const PARITY: [&str; 12] = [
 ];
 
 /// Parts of the program that a build may leave out.
-const FEATURES: [&str; 3] = ["live", "parquet", "png"];
+const FEATURES: [&str; 4] = ["live", "parquet", "png", "proxy"];
 
 const STEPS: [Step; 14] = [
     Step { name: "format", fast: true, run: format },

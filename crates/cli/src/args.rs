@@ -104,6 +104,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: crate::trace::TraceCommand,
     },
+    /// Proxy the TCP connections of UEs, with windows that follow the radio (RAPID, R22)
+    Proxy {
+        #[command(subcommand)]
+        command: ProxyCommand,
+    },
     /// Print shell completions
     Completions {
         /// Shell
@@ -421,4 +426,39 @@ pub(crate) fn command() -> String {
         .map(|w| if w.contains(' ') { format!("'{w}'") } else { w })
         .collect();
     format!("justfull {}", words.join(" "))
+}
+
+/// `proxy`.
+#[derive(Subcommand)]
+pub(crate) enum ProxyCommand {
+    /// Proxy TCP connections until SIGTERM; SIGHUP reads the configuration again
+    #[command(after_help = "Example:\n  justfull proxy run --config rapid.toml")]
+    Run(ProxyRunArgs),
+    /// Say what this host can do for the proxy, and which limits hold
+    #[command(after_help = "Example:\n  justfull proxy check --config rapid.toml\n\nExit status: \
+                            0 when the proxy can run here, 1 when not, 2 for a wrong file")]
+    Check(ProxyRunArgs),
+    /// Say how a running proxy is: connections, reports of the radio, UEs
+    Status(ProxyAskArgs),
+    /// List the connections of a running proxy with their windows
+    Flows(ProxyAskArgs),
+}
+
+/// What `run` and `check` read.
+#[derive(Args)]
+pub(crate) struct ProxyRunArgs {
+    /// Configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// Whom `status` and `flows` ask.
+#[derive(Args)]
+pub(crate) struct ProxyAskArgs {
+    /// Local socket of the proxy, `operation.socket` of its configuration
+    #[arg(long, value_name = "FILE", default_value = "/run/justfull-proxy.sock")]
+    pub(crate) socket: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

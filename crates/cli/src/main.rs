@@ -12,6 +12,8 @@ mod explain;
 #[cfg(feature = "live")]
 mod live;
 mod progress;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod reproduce;
 mod results;
 mod run_files;
@@ -84,6 +86,10 @@ fn main() -> ExitCode {
         Command::Parity(args) => live::parity(args),
         #[cfg(not(feature = "live"))]
         Command::Live(_) | Command::Parity(_) => Err(Failure::lacks("live runs", "live")),
+        #[cfg(feature = "proxy")]
+        Command::Proxy { command } => proxy::run(command),
+        #[cfg(not(feature = "proxy"))]
+        Command::Proxy { .. } => Err(Failure::lacks("proxy", "proxy")),
         Command::Validate(args) => validate::validate(args),
         Command::List => explain::list(),
         Command::Explain { name } => explain::explain(name),

@@ -1,0 +1,132 @@
+//! `proxy`: RAPID in service, and what a running one says of itself.
+
+use crate::Failure;
+use crate::args::{ProxyAskArgs, ProxyCommand};
+use crate::terminal::{print, print_exact, say};
+use justfull_proxy::ProxyConfig;
+use serde_json::Value;
+use std::path::Path;
+
+pub(crate) fn run(command: &ProxyCommand) -> Result<(), Failure> {
+    match command {
+        ProxyCommand::Run(args) => {
+            let config = read(&args.config)?;
+            let socket = config.operation.socket.clone();
+            let ready = || say(&format!("proxying; justfull proxy status --socket {socket}"));
+            justfull_proxy::run(config, &args.config, ready).map_err(|e| Failure::usage(&e))
+        }
+        ProxyCommand::Check(args) => check(&read(&args.config)?),
+        ProxyCommand::Status(args) => {
+            let text = ask(args, "status")?;
+            if args.json { print_exact(&text) } else { print(&status(&parsed(&text)?)) }
+        }
+        ProxyCommand::Flows(args) => {
+            let text = ask(args, "flows")?;
+            if args.json { print_exact(&text) } else { print(&flows(&parsed(&text)?)) }
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<ProxyConfig, Failure> {
+    ProxyConfig::read(file).map_err(|e| Failure::usage(&e))
+}
+
+fn check(config: &ProxyConfig) -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut lacking = Vec::new();
+    for capability in justfull_proxy::check(config) {
+        let (word, what) = match &capability.found {
+            Ok(found) => ("yes", found),
+            Err(why) => ("no", why),
+        };
+        text.push_str(&format!("{:20} {word:3}  {what}\n", capability.name));
+        if capability.required && capability.found.is_err() {
+            lacking.push(capability.name);
+        }
+    }
+    print(&text)?;
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!("the proxy needs {}", lacking.join(", "))))
+}
+
+fn ask(args: &ProxyAskArgs, question: &str) -> Result<String, Failure> {
+    justfull_proxy::ask(&args.socket, question).map_err(|e| Failure::usage(&e))
+}
+
+fn parsed(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|e| Failure::Failed(format!("the proxy's answer: {e}")))
+}
+
+/// A value without the quotes of JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
+        Value::Number(number) if number.is_f64() => {
+            format!("{:.3}", number.as_f64().unwrap_or_default())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// One line for each thing, and then one for each UE.
+fn status(value: &Value) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, what: String| text.push_str(&format!("{name:20} {what}\n"));
+    line("state", format!("{}, {} s", plain(&value["state"]), plain(&value["seconds"])));
+    line("control", plain(&value["control"]));
+    line("radio window by", plain(&value["radio_window"]));
+    line("connections", format!("{} of {}", value["flows"], value["flows_limit"]));
+    line("pipes", format!("{} of {}", value["pipes"], value["pipes_limit"]));
+    line("over the limit", plain(&value["over_limit"]));
+    line("last reload", plain(&value["last_reload"]));
+    for (group, what) in [("ended", &value["ended"]), ("radio", &value["radio"])] {
+        let Some(entries) = what.as_object() else { continue };
+        for (name, count) in entries {
+            line(&format!("{group} {name}"), plain(count));
+        }
+    }
+    for ue in value["ues"].as_array().into_iter().flatten() {
+        let age = ue["report_age_s"].as_f64();
+        let age = age.map_or(String::new(), |age| format!(", the last {age:.3} s ago"));
+        line(
+            &plain(&ue["ue"]),
+            format!("{} connections, reports: {}{age}", ue["flows"], plain(&ue["radio"])),
+        );
+    }
+    text
+}
+
+/// A line for each connection.
+fn flows(value: &Value) -> String {
+    const COLUMNS: [(&str, &str); 9] = [
+        ("client", "client"),
+        ("server", "server"),
+        ("category", "category"),
+        ("bytes down", "bytes_down"),
+        ("server window", "server_window"),
+        ("radio window", "radio_window"),
+        ("in flight", "in_flight"),
+        ("wired s", "wired_rtt_s"),
+        ("radio s", "radio_rtt_s"),
+    ];
+    let rows: Vec<Vec<String>> = std::iter::once(COLUMNS.map(|(title, _)| title.into()).to_vec())
+        .chain(
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|flow| COLUMNS.iter().map(|(_, key)| plain(&flow[*key])).collect()),
+        )
+        .collect();
+    let widths: Vec<usize> = (0..COLUMNS.len())
+        .map(|at| rows.iter().map(|row| row[at].len()).max().unwrap_or_default())
+        .collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

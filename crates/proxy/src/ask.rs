@@ -1,0 +1,144 @@
+//! Questions to a running proxy: over a local socket, and from the server of metrics. Threads wait
+//! for their askers; the loop of the proxy waits for nobody.
+
+use crate::config::OperationConfig;
+use justfull_net::{SystemError, http};
+use nix::sys::eventfd::EventFd;
+use nix::sys::stat::{Mode, umask};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long an asker may take to ask and to read, and the loop to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A question is a word.
+const LONGEST_QUESTION: u64 = 64;
+/// What Prometheus asks for (exposition formats, "Text-based format").
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Status,
+    Flows,
+    Metrics,
+}
+
+/// A question, and where its answer goes.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) what: What,
+    pub(crate) reply: Sender<String>,
+}
+
+/// Puts questions to the loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub(crate) to: Sender<Ask>,
+    pub(crate) wake: Arc<EventFd>,
+}
+
+impl Asker {
+    fn ask(&self, what: What) -> Option<String> {
+        let (reply, answer) = channel();
+        self.to.send(Ask { what, reply }).ok()?;
+        // Full is awake as well.
+        let _awake = self.wake.write(1);
+        answer.recv_timeout(PATIENCE).ok()
+    }
+}
+
+/// Servers that run until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    path: PathBuf,
+    _metrics: Option<http::Server>,
+}
+
+impl Servers {
+    /// Starts what `config` asks for.
+    pub(crate) fn start(config: &OperationConfig, asker: &Asker) -> Result<Self, SystemError> {
+        let path = PathBuf::from(&config.socket);
+        let failed = |e: io::Error| SystemError::new(format!("listen at {}", path.display()), e);
+        let listener = bind(&path).map_err(failed)?;
+        let own = asker.clone();
+        let work = move || {
+            // The thread ends with the process.
+            for stream in listener.incoming().flatten() {
+                // Who asks badly gets no answer.
+                let _ill = answer(stream, &own);
+            }
+        };
+        thread::Builder::new().name("control".into()).spawn(work).map_err(failed)?;
+        let metrics = match config.metrics.parse() {
+            Ok(address) => {
+                let own = asker.clone();
+                let page = move |path: &str| {
+                    let text = (path == "/metrics").then(|| own.ask(What::Metrics))?;
+                    Some((CONTENT_TYPE, text.unwrap_or_default()))
+                };
+                let server = http::Server::start(address, page);
+                Some(server.map_err(|e| {
+                    SystemError::new(format!("serve metrics at {}", config.metrics), e)
+                })?)
+            }
+            Err(_) => None,
+        };
+        Ok(Self { path, _metrics: metrics })
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        // The next one removes it.
+        let _kept = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Binds a socket that only its owner may use, in place of one that nobody serves any more.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    if UnixStream::connect(path).is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another proxy serves it"));
+    }
+    use std::os::unix::fs::FileTypeExt;
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        std::fs::remove_file(path)?;
+    }
+    // It is 0600 from its first moment; no other thread makes files yet.
+    let before = umask(Mode::from_bits_truncate(0o177));
+    let bound = UnixListener::bind(path);
+    umask(before);
+    bound
+}
+
+fn answer(stream: UnixStream, asker: &Asker) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut question = String::new();
+    BufReader::new((&stream).take(LONGEST_QUESTION)).read_line(&mut question)?;
+    let what = match question.trim() {
+        "status" => What::Status,
+        "flows" => What::Flows,
+        _ => return Ok(()),
+    };
+    (&stream).write_all(asker.ask(what).unwrap_or_default().as_bytes())
+}
+
+/// Asks the proxy at `socket` for its `status` or its `flows`, in JSON.
+///
+/// # Errors
+/// No proxy serves it, this user may not ask, or no answer came.
+pub fn ask(socket: &Path, question: &str) -> Result<String, SystemError> {
+    let doing = || format!("ask the proxy at {}", socket.display());
+    let failed = |e: io::Error| SystemError::new(doing(), e);
+    let mut stream = UnixStream::connect(socket).map_err(failed)?;
+    stream.set_read_timeout(Some(2 * PATIENCE)).map_err(failed)?;
+    writeln!(stream, "{question}").map_err(failed)?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map_err(failed)?;
+    if text.is_empty() { Err(SystemError::new(doing(), "no answer")) } else { Ok(text) }
+}

@@ -1,0 +1,149 @@
+//! What this host can do for the proxy, tried and not guessed, and which limits hold.
+
+use crate::config::ProxyConfig;
+use crate::cwnd::{self, CwndClamp};
+use crate::host;
+use crate::relay;
+use crate::system;
+use crate::table::{self, Table};
+use justfull_net::{Capability, LocalDelivery};
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+/// Mark of the table that is made for the attempt.
+const TRIAL: u32 = 0x6a66_7472;
+
+/// Tries everything that the proxy needs or can use. Nothing stays: the table of the attempt
+/// selects nothing, and is removed with its routes.
+#[must_use]
+pub fn check(config: &ProxyConfig) -> Vec<Capability> {
+    let named = |name, required, found| Capability { name, required, found };
+    let say = |found: io::Result<String>| found.map_err(|e| e.to_string());
+    vec![
+        named("transparent sockets", true, listeners()),
+        named("nftables table", true, owned_table()),
+        named("policy routes", true, routes(config)),
+        named("forwarding", true, forwarding()),
+        named("splice and pipes", true, say(relay::attempt(config.limits.pipe.0))),
+        named("server windows", true, say(windows())),
+        named("radio windows", false, radio_windows()),
+        named("interfaces", true, interfaces(config)),
+        named("descriptors", true, descriptors(config)),
+        named("reverse path filter", false, reverse_path(config)),
+    ]
+}
+
+fn listeners() -> Result<String, String> {
+    let made = host::listeners().map_err(|e| host::transparent(&e))?;
+    Ok(if made.len() > 1 { "IPv4 and IPv6" } else { "IPv4; this kernel has no IPv6" }.into())
+}
+
+fn owned_table() -> Result<String, String> {
+    let select = crate::SelectConfig::default();
+    let made = Table::install(&select, 1, TRIAL).and_then(|mut table| {
+        // All expressions are tried: an interface of this name has no connections.
+        let select = crate::SelectConfig {
+            interfaces: vec!["jf-trial".into()],
+            ports: "1-2".parse().into_iter().collect(),
+            ues: "10.0.0.0/8".parse().into_iter().collect(),
+            except: "fd00::/8".parse().into_iter().collect(),
+        };
+        table.select(Some(&select))
+    });
+    made.map(|()| "owned by the process; tproxy, socket and fib work".into())
+        .map_err(|e| table::explain(&e))
+}
+
+fn routes(config: &ProxyConfig) -> Result<String, String> {
+    // A table of its own: a running proxy's is not touched.
+    let policy = justfull_net::PolicyRoute { mark: TRIAL, table: TRIAL, ..config.route.policy() };
+    let installed = LocalDelivery::install(policy).map_err(|e| e.reason)?;
+    drop(installed);
+    let route = config.route;
+    Ok(format!("mark {}, table {}, priority {}", route.mark, route.table, route.priority))
+}
+
+fn setting(key: &str) -> Option<String> {
+    fs::read_to_string(format!("/proc/sys/net/{key}")).ok().map(|text| text.trim().to_owned())
+}
+
+/// What is not proxied must pass.
+fn forwarding() -> Result<String, String> {
+    let v6 = setting("ipv6/conf/all/forwarding");
+    let missing: Vec<&str> = [
+        (setting("ipv4/ip_forward").as_deref() != Some("1"), "net.ipv4.ip_forward"),
+        (v6.as_deref().is_some_and(|v| v != "1"), "net.ipv6.conf.all.forwarding"),
+    ]
+    .into_iter()
+    .filter_map(|(off, name)| off.then_some(name))
+    .collect();
+    if missing.is_empty() {
+        Ok("on".into())
+    } else {
+        Err(format!("{} must be 1, or nothing passes beside the proxy", missing.join(" and ")))
+    }
+}
+
+/// Windows of a connection of this host to itself.
+fn windows() -> io::Result<String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let stream = TcpStream::connect(listener.local_addr()?)?;
+    system::clamp_window(&stream, 20_000)?;
+    system::pace(&stream, Some(1_000_000))?;
+    let info = system::tcp_info(&stream)?;
+    let known = if info.advertised > 0 { "" } else { "; the kernel does not tell them (6.2 does)" };
+    Ok(format!("TCP_WINDOW_CLAMP{known}"))
+}
+
+/// What bounds the radio leg: a congestion window, or else pacing.
+fn radio_windows() -> Result<String, String> {
+    let attempt = || {
+        let _clamp = CwndClamp::attach()?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let stream = TcpStream::connect(listener.local_addr()?)?;
+        cwnd::clamp(&stream, 2)?;
+        Ok("congestion windows, by a BPF program at the control group".into())
+    };
+    attempt().map_err(|e: io::Error| format!("{e}; pacing (SO_MAX_PACING_RATE) is used instead"))
+}
+
+fn interfaces(config: &ProxyConfig) -> Result<String, String> {
+    let missing: Vec<&str> = config
+        .select
+        .interfaces
+        .iter()
+        .map(String::as_str)
+        .filter(|name| nix::net::if_::if_nametoindex(*name).is_err())
+        .collect();
+    match missing.is_empty() {
+        true => Ok(config.select.interfaces.join(", ")),
+        false => Err(format!("there is no {}", missing.join(", "))),
+    }
+}
+
+fn descriptors(config: &ProxyConfig) -> Result<String, String> {
+    let limits = host::limits(config);
+    let text = format!("{} connections and {} pipes", limits.flows, limits.pipes);
+    if limits.flows < config.limits.flows as usize {
+        let asked = config.limits.flows;
+        return Err(format!(
+            "{text}, `limits.flows` asks for {asked}; raise LimitNOFILE (ulimit -n)"
+        ));
+    }
+    Ok(text)
+}
+
+fn reverse_path(config: &ProxyConfig) -> Result<String, String> {
+    let names = config.select.interfaces.iter().map(String::as_str).chain(["all"]);
+    let strict: Vec<&str> = names
+        .filter(|name| setting(&format!("ipv4/conf/{name}/rp_filter")).as_deref() == Some("1"))
+        .collect();
+    match strict.is_empty() {
+        true => Ok("not strict".into()),
+        false => Err(format!(
+            "strict (1) at {}: asymmetric ways are dropped; 2 or 0 lets them pass",
+            strict.join(", ")
+        )),
+    }
+}

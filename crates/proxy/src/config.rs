@@ -1,0 +1,427 @@
+//! The configuration file of the proxy: TOML, checked whole before anything is installed.
+
+use crate::prefix::{Ports, Prefix};
+use justfull_base::doc::{Form, MethodDoc, ParamDoc};
+use justfull_base::{Bytes, ConfigError, Duration, kinds_config, table};
+use justfull_net::PolicyRoute;
+use justfull_rapid::ControlConfig;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+
+/// An hour.
+const HOUR: Duration = Duration::from_secs(3_600);
+/// Bits of an interface's name (`IFNAMSIZ` less the closing zero).
+const LONGEST_NAME: usize = 15;
+/// Least likeness of a name that an error suggests.
+const LIKE: f64 = 0.8;
+
+table! {
+    /// Which connections are proxied. All else passes untouched.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct SelectConfig with Default {
+        /// Interfaces at which the UEs' connections come in, on the network's side of the core.
+        interfaces: Vec<String> = Vec::new(),
+            rule("one or more names of interfaces, of 1 to 15 bytes without blanks", named),
+            "connections are taken where the UEs' come in";
+        /// Addresses of UEs. Left out: all.
+        ues: Vec<Prefix> = Vec::new();
+        /// Ports of servers. Left out: all.
+        ports: Vec<Ports> = Vec::new();
+        /// UEs and servers whose connections are left alone.
+        except: Vec<Prefix> = Vec::new();
+    }
+}
+
+fn named(config: &SelectConfig) -> bool {
+    let sound = |name: &String| {
+        (1..=LONGEST_NAME).contains(&name.len())
+            && !name.bytes().any(|b| b == b'/' || b.is_ascii_whitespace() || b == 0)
+    };
+    !config.interfaces.is_empty() && config.interfaces.iter().all(sound)
+}
+
+table! {
+    /// How diverted packets reach the proxy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct RouteConfig with Default {
+        /// Mark on diverted packets (fwmark); no other program may use it.
+        mark: u32 = 27_238, at_least(1), "a packet without a mark has 0";
+        /// Number of the routing table that delivers them.
+        table: u32 = 27_238, at_least(256), "the kernel's own tables are below";
+        /// Priority of the rule that leads to it.
+        priority: u32 = 100, within(1, 32_765), "between the kernel's own rules";
+    }
+}
+
+impl RouteConfig {
+    /// As the kernel is told.
+    #[must_use]
+    pub const fn policy(&self) -> PolicyRoute {
+        PolicyRoute { mark: self.mark, table: self.table, priority: self.priority }
+    }
+}
+
+table! {
+    /// How long the proxy waits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct TimeoutsConfig with Default {
+        /// For a server to answer.
+        connect: Duration = Duration::from_secs(10), within(SECOND, HOUR);
+        /// For data on an open connection.
+        idle: Duration = Duration::from_secs(7_440), within(SECOND, Duration::from_secs(604_800)),
+            "RFC 5382 REQ-5: not less than 2 h 4 min unless it must be";
+        /// For data on a connection that one end has closed.
+        half_closed: Duration = Duration::from_secs(240), within(SECOND, HOUR),
+            "RFC 5382 REQ-5: not less than 4 min unless it must be";
+        /// For connections to end by themselves after SIGTERM; the others are then reset.
+        drain: Duration = Duration::from_secs(30), at_most(HOUR);
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+table! {
+    /// What the proxy may use.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct LimitsConfig with Default {
+        /// Connections at a time; more are reset. The limit of descriptors may allow fewer: each
+        /// takes two.
+        flows: u32 = 8_000, within(1, 1_000_000);
+        /// Pipes in all. A connection holds one only while there is data in it; without one its
+        /// data is copied.
+        pipes: u32 = 256, within(0, 100_000);
+        /// Size of a pipe.
+        pipe: Bytes = Bytes(256 << 10), within(Bytes(4_096), Bytes(1 << 20)),
+            "pipe(7): a page to /proc/sys/fs/pipe-max-size";
+    }
+}
+
+table! {
+    /// The source of radio information in a file or a named pipe: a JSON object on each line.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct JsonLinesConfig with Default {
+        /// The file or named pipe.
+        path: String = String::new(), rule("the path of a file or a named pipe", |c| !c.path.is_empty()),
+            "reports are read from it";
+    }
+}
+
+table! {
+    /// No reports have no settings.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct NoRadioConfig with Default {}
+}
+
+const NO_RADIO: MethodDoc = MethodDoc {
+    name: "none",
+    kind: "radio information",
+    title: "No reports: capacity is estimated from delivery",
+    text: "A UE's capacity is a multiple (`probe`) of what its flows deliver.",
+    sources: "the rule for missing reports of crates/rapid",
+    deviations: "none",
+    params: NoRadioConfig::params,
+};
+
+const JSON_LINES: MethodDoc = MethodDoc {
+    name: "json_lines",
+    kind: "radio information",
+    title: "Reports as JSON, one on a line, from a file that grows or a named pipe",
+    text: "Each line is one report about one UE; docs/guide/rapid-in-service.md lists its keys.",
+    sources: "the fields of R22 section 3.1",
+    deviations: "none",
+    params: JsonLinesConfig::params,
+};
+
+/// The description of every source.
+const RADIO_DOCS: &[&MethodDoc] = &[&NO_RADIO, &JSON_LINES];
+
+kinds_config! {
+    serde;
+    /// Where radio information comes from.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum RadioConfig(RADIO_DOCS);
+    "none" None = NoRadioConfig;
+    "json_lines" JsonLines = JsonLinesConfig;
+}
+
+impl Default for RadioConfig {
+    fn default() -> Self {
+        Self::None(NoRadioConfig {})
+    }
+}
+
+table! {
+    /// Which addresses are one UE.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct UesConfig with Default {
+        /// Bits of an IPv4 address that tell UEs apart.
+        ipv4_bits: u8 = 32, within(1, 32);
+        /// Bits of an IPv6 address that tell UEs apart.
+        ipv6_bits: u8 = 64, within(1, 128), "TS 23.501 section 5.8.2.2.3: a UE has a /64 prefix";
+    }
+}
+
+table! {
+    /// How it is operated.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct OperationConfig with Default {
+        /// Socket of `justfull proxy status`; only its owner may use it.
+        socket: String = "/run/justfull-proxy.sock".into(),
+            rule("an absolute path of at most 100 bytes",
+                |c| c.socket.starts_with('/') && c.socket.len() <= 100),
+            "unix(7)";
+        /// Address of the metrics for Prometheus, such as 127.0.0.1:9102. Left out: none.
+        metrics: String = String::new(),
+            rule("an address with a port, such as 127.0.0.1:9102",
+                |c| c.metrics.is_empty() || c.metrics.parse::<std::net::SocketAddr>().is_ok()),
+            "it listens there";
+        /// File of the log, one line of JSON for each connection; `-` is standard output. Left
+        /// out: none.
+        log: String = String::new();
+        /// Write UEs' addresses to the log only as far as their network.
+        hide_addresses: bool = false;
+    }
+}
+
+table! {
+    /// The file.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct ProxyConfig with Default {
+        /// Which connections are proxied.
+        select: SelectConfig = SelectConfig::default();
+        /// How diverted packets reach the proxy.
+        route: RouteConfig = RouteConfig::default();
+        /// How long it waits.
+        timeouts: TimeoutsConfig = TimeoutsConfig::default();
+        /// What it may use.
+        limits: LimitsConfig = LimitsConfig::default();
+        /// What sets the windows.
+        control: ControlConfig = ControlConfig::default();
+        /// Where radio information comes from.
+        radio: RadioConfig = RadioConfig::default();
+        /// Which addresses are one UE.
+        ues: UesConfig = UesConfig::default();
+        /// How it is operated.
+        operation: OperationConfig = OperationConfig::default();
+    }
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// The file.
+    pub file: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.what)
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl ProxyConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// What is wrong with it first: file, field, value and what is allowed.
+    pub fn read(file: &Path) -> Result<Self, FileError> {
+        let name = file.display().to_string();
+        let failed = |what: String| FileError { file: name.clone(), what };
+        let text = std::fs::read_to_string(file).map_err(|e| failed(e.to_string()))?;
+        Self::parse(&text).map_err(failed)
+    }
+
+    /// Reads and checks the text of a file.
+    ///
+    /// # Errors
+    /// What is wrong with it first, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let line = |e: &toml::de::Error| {
+            let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
+            format!("line {}: {}", before.matches('\n').count() + 1, e.message())
+        };
+        let tree: toml::Table = text.parse().map_err(|e| line(&e))?;
+        unknown(&tree, &Self::params(), "")?;
+        let mut config = Self::default();
+        for (key, value) in tree {
+            let wrong = |e: toml::de::Error| {
+                let path = value.as_table().and_then(|table| guilty(&key, table));
+                let path = path.unwrap_or_else(|| key.clone());
+                format!("field `{path}`: {}", e.message().trim())
+            };
+            let value = value.clone();
+            match key.as_str() {
+                "select" => config.select = value.try_into().map_err(wrong)?,
+                "route" => config.route = value.try_into().map_err(wrong)?,
+                "timeouts" => config.timeouts = value.try_into().map_err(wrong)?,
+                "limits" => config.limits = value.try_into().map_err(wrong)?,
+                "control" => config.control = value.try_into().map_err(wrong)?,
+                "radio" => config.radio = value.try_into().map_err(wrong)?,
+                "ues" => config.ues = value.try_into().map_err(wrong)?,
+                _ => config.operation = value.try_into().map_err(wrong)?,
+            }
+        }
+        config.validate().map_err(|e: ConfigError| e.to_string())?;
+        Ok(config)
+    }
+
+    /// What of `new` cannot take effect while the proxy runs: the names of its tables.
+    #[must_use]
+    pub fn needs_restart(&self, new: &Self) -> Vec<&'static str> {
+        let fixed = [
+            (self.route != new.route, "route"),
+            (self.limits != new.limits, "limits"),
+            (self.control != new.control, "control"),
+            (self.radio != new.radio, "radio"),
+            (self.ues != new.ues, "ues"),
+            (self.operation != new.operation, "operation"),
+        ];
+        fixed.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
+    }
+}
+
+/// The field of a table that is at fault: the first without which the table can be read.
+fn guilty(table: &str, entries: &toml::Table) -> Option<String> {
+    let reads = |entries: &toml::Table| {
+        let value = toml::Value::Table(entries.clone());
+        match table {
+            "select" => value.try_into::<SelectConfig>().is_ok(),
+            "route" => value.try_into::<RouteConfig>().is_ok(),
+            "timeouts" => value.try_into::<TimeoutsConfig>().is_ok(),
+            "limits" => value.try_into::<LimitsConfig>().is_ok(),
+            "control" => value.try_into::<ControlConfig>().is_ok(),
+            "radio" => value.try_into::<RadioConfig>().is_ok(),
+            "ues" => value.try_into::<UesConfig>().is_ok(),
+            _ => value.try_into::<OperationConfig>().is_ok(),
+        }
+    };
+    // Each is tried alone, beside the kind that says what is read.
+    let kind = entries.get("kind");
+    entries.iter().find_map(|(key, value)| {
+        let mut alone = toml::Table::new();
+        kind.map(|kind| alone.insert("kind".into(), kind.clone()));
+        alone.insert(key.clone(), value.clone());
+        (!reads(&alone)).then(|| format!("{table}.{key}"))
+    })
+}
+
+/// Refuses a key that `known` does not have, with those that come near.
+fn unknown(tree: &toml::Table, known: &[ParamDoc], at: &str) -> Result<(), String> {
+    for (key, value) in tree {
+        let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+        let Some(param) = known.iter().find(|param| param.name == key) else {
+            let names: Vec<&str> = known.iter().map(|param| param.name).collect();
+            let near = names.iter().find(|name| strsim::jaro_winkler(name, key) >= LIKE);
+            let near = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            return Err(format!(
+                "field `{path}`: there is no such field, allowed is one of {}{near}",
+                names.join(", ")
+            ));
+        };
+        let Some(table) = value.as_table() else { continue };
+        match &param.form {
+            Form::Table(params) => unknown(table, params, &path)?,
+            Form::Kinds(docs) => {
+                let kind = table.get("kind").and_then(toml::Value::as_str);
+                let Some(doc) = kind.and_then(|kind| docs.iter().find(|doc| doc.name == kind))
+                else {
+                    let names: Vec<&str> = docs.iter().map(|doc| doc.name).collect();
+                    return Err(format!(
+                        "field `{path}.kind`: found {}, allowed is one of {}",
+                        kind.unwrap_or("nothing"),
+                        names.join(", ")
+                    ));
+                };
+                let mut rest = table.clone();
+                rest.remove("kind");
+                unknown(&rest, &doc.params(), &path)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "[select]\ninterfaces = [\"eth1\"]\n";
+
+    #[test]
+    fn the_least_file_is_valid_and_one_without_interfaces_is_not() {
+        let config = ProxyConfig::parse(LEAST).expect("valid");
+        assert_eq!(config.select.interfaces, ["eth1"]);
+        assert_eq!(config.control, ControlConfig::default());
+        let error = ProxyConfig::parse("").expect_err("nothing to take connections from");
+        assert!(error.starts_with("field `select.interfaces`: found []"), "{error}");
+    }
+
+    #[test]
+    fn each_wrong_field_is_named_with_its_value_and_what_is_allowed() {
+        for (text, parts) in [
+            (
+                "[select]\ninterfaces = [\"a b\"]",
+                &["select.interfaces", "a b", "1 to 15 bytes"][..],
+            ),
+            ("[timeouts]\nconnect = \"0s\"", &["timeouts.connect", "0s", "1s to"]),
+            ("[timeouts]\nconnect = 5", &["timeouts.connect", "5", "a time with its unit"]),
+            ("[timeouts]\nconect = \"5s\"", &["timeouts.conect", "did you mean connect?"]),
+            ("[sellect]", &["sellect", "did you mean select?"]),
+            ("[select]\nues = [\"10.0.0.1/8\"]", &["select.ues", "10.0.0.1/8", "a prefix"]),
+            ("[select]\nports = [\"0\"]", &["select.ports", "\"0\"", "1 to 65535"]),
+            ("[control]\nkind = \"rapit\"", &["control.kind", "rapit", "equal_share, rapid"]),
+            ("[control]\nkind = \"rapid\"\nprob = 1.0", &["control.prob", "did you mean probe?"]),
+            ("[control]\nkind = \"rapid\"\nprobe = 9.0", &["control.probe", "9", "1 to 4"]),
+            ("[control]\nkind = \"rapid\"\nprobe = \"x\"", &["control.probe", "\"x\""]),
+            ("[radio]\nkind = \"json_lines\"", &["radio.path", "the path of a file"]),
+            ("[route]\nmark = 0", &["route.mark", "found 0", "at least 1"]),
+            ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
+            ("[operation]\nmetrics = \"x\"", &["operation.metrics", "x", "127.0.0.1:9102"]),
+            ("[select", &["line 1"]),
+        ] {
+            let with = if text.contains("interfaces") || text.contains("[select") {
+                text.replace("[select]\nu", "[select]\ninterfaces = [\"e\"]\nu")
+                    .replace("[select]\np", "[select]\ninterfaces = [\"e\"]\np")
+            } else {
+                format!("{LEAST}{text}")
+            };
+            let error = ProxyConfig::parse(&with).expect_err(text);
+            assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_guides_configuration_and_its_report_are_read() {
+        let guide = include_str!("../../../docs/guide/rapid-in-service.md");
+        let block = |language: &str| {
+            let (_, rest) = guide.split_once(&format!("```{language}\n")).expect("a block");
+            rest.split_once("```").expect("its end").0
+        };
+        let config = ProxyConfig::parse(block("toml")).expect("valid");
+        assert_eq!(config.radio.name(), "json_lines");
+        let report = crate::reports::parse(block("json").as_bytes()).expect("a report");
+        assert_eq!(report.ue.len(), 2);
+    }
+
+    #[test]
+    fn what_needs_a_restart_is_said() {
+        let old = ProxyConfig::parse(LEAST).expect("valid");
+        let new = format!("{LEAST}[route]\nmark = 5\n[timeouts]\nconnect = \"5s\"\n");
+        assert_eq!(old.needs_restart(&ProxyConfig::parse(&new).expect("valid")), ["route"]);
+    }
+}

@@ -1,0 +1,443 @@
+//! The loop of the proxy: one thread, epoll, and nothing that waits.
+//!
+//! Sockets are watched once, edge-triggered: what an event said is remembered until a call says
+//! otherwise, so nothing is registered again. Connections with more to do than their turn allows
+//! are in a list and go on after the others.
+
+use crate::ask::{Ask, What};
+use crate::config::ProxyConfig;
+use crate::flow::{Flow, Leg, Outcome, Shared, Step};
+use crate::host::Host;
+use crate::log::Log;
+use crate::relay::Pool;
+use crate::reports::{self, Report};
+use crate::steering::Steering;
+use justfull_base::{Duration, Instant};
+use justfull_net::SystemError;
+use justfull_net::clock::{Clock, SlotClock};
+use nix::libc;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::EventFd;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use socket2::Socket;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+/// Tokens that name no connection.
+const WAKE: u64 = u64::MAX;
+const SIGNALS: u64 = u64::MAX - 1;
+const LISTENER: u64 = u64::MAX - 16;
+/// How often deadlines of connections are checked.
+const TICK: Duration = Duration::from_millis(250);
+/// Events that one call returns.
+const EVENTS: usize = 512;
+/// Connections that are taken before others are served again.
+const ACCEPTED_AT_ONCE: usize = 64;
+/// Bytes copied at once where there is no pipe.
+const SCRATCH: usize = 64 << 10;
+/// Reports that wait for the loop; one that comes when so many wait is dropped.
+const REPORTS: usize = 16_384;
+/// Time between two looks for UEs that can be forgotten.
+const FORGET_EVERY: Duration = Duration::from_secs(10);
+
+/// A place for a connection; its generation tells those that were there apart.
+struct Place {
+    generation: u32,
+    flow: Option<Box<Flow>>,
+}
+
+/// What has been counted since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) accepted: u64,
+    /// Reset because there was no room.
+    pub(crate) over_limit: u64,
+    /// Ends, by [`Outcome`].
+    pub(crate) ended: [u64; Outcome::ALL.len()],
+    /// Bytes of connections that have ended, to servers and to clients.
+    pub(crate) bytes: [u64; 2],
+}
+
+/// A running proxy.
+pub(crate) struct Engine {
+    // The order is that of removal: connections are reset before the rules go.
+    places: Vec<Place>,
+    pub(crate) host: Host,
+    pub(crate) config: ProxyConfig,
+    pub(crate) file: PathBuf,
+    pub(crate) shared: Shared,
+    pub(crate) totals: Totals,
+    pub(crate) log: Log,
+    pub(crate) report_counts: Arc<reports::Counts>,
+    pub(crate) open: usize,
+    pub(crate) reloads: u64,
+    pub(crate) last_reload: Option<String>,
+    free: Vec<u32>,
+    list: VecDeque<u32>,
+    epoll: Epoll,
+    wake: Arc<EventFd>,
+    signals: SignalFd,
+    asks: Receiver<Ask>,
+    reports: Receiver<Report>,
+    clock: SlotClock,
+    next_tick: Instant,
+    next_forget: Instant,
+    /// When connections that are still open are reset; none while new ones are taken.
+    pub(crate) drain_until: Option<Instant>,
+}
+
+impl Engine {
+    /// Prepares everything and installs the rules last. `asks` comes with what wakes the loop.
+    pub(crate) fn start(
+        config: ProxyConfig,
+        file: PathBuf,
+        (asks, wake): (Receiver<Ask>, Arc<EventFd>),
+    ) -> Result<Self, SystemError> {
+        let failed = |what: &'static str| move |e: nix::Error| SystemError::new(what, e);
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(failed("make an epoll"))?;
+        let signals =
+            SignalFd::with_flags(&signals(), SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+                .map_err(failed("listen for signals"))?;
+        let steering = Steering::new(&config.control, config.ues)
+            .map_err(|e| SystemError::new("start the control", e))?;
+        let log = Log::open(&config.operation)?;
+        let counts = Arc::<reports::Counts>::default();
+        let (to, reports) = sync_channel(REPORTS);
+        if let crate::RadioConfig::JsonLines(source) = &config.radio {
+            let wake = Arc::clone(&wake);
+            // Full is awake as well.
+            let told = move || _ = wake.write(1);
+            reports::start(source.path.as_ref(), to, Arc::clone(&counts), told)
+                .map_err(|e| SystemError::new(format!("read reports from {}", source.path), e))?;
+        }
+        let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
+        let clock = SlotClock::start()?;
+        let host = Host::install(&config)?;
+        let engine = Self {
+            places: Vec::new(),
+            shared: Shared {
+                pool: Pool::new(host.limits.pipes, pipe),
+                scratch: vec![0; SCRATCH],
+                steering,
+                time_waits: 0,
+                clamps: host.clamp.is_some(),
+            },
+            host,
+            config,
+            file,
+            totals: Totals::default(),
+            log,
+            report_counts: counts,
+            open: 0,
+            reloads: 0,
+            last_reload: None,
+            free: Vec::new(),
+            list: VecDeque::new(),
+            epoll,
+            wake,
+            signals,
+            asks,
+            reports,
+            clock,
+            next_tick: Instant::ZERO + TICK,
+            next_forget: Instant::ZERO + FORGET_EVERY,
+            drain_until: None,
+        };
+        engine.watch().map_err(failed("watch the listeners"))?;
+        Ok(engine)
+    }
+
+    fn watch(&self) -> nix::Result<()> {
+        let (epoll, level) = (&self.epoll, EpollFlags::EPOLLIN);
+        epoll.add(&*self.wake, EpollEvent::new(level, WAKE))?;
+        epoll.add(&self.signals, EpollEvent::new(level, SIGNALS))?;
+        for (number, listener) in (0..).zip(&self.host.listeners) {
+            epoll.add(listener, EpollEvent::new(level, LISTENER + number))?;
+        }
+        Ok(())
+    }
+
+    /// Runs until it is told to end and all connections have.
+    pub(crate) fn run(&mut self) -> Result<(), SystemError> {
+        let mut events = vec![EpollEvent::empty(); EVENTS];
+        loop {
+            let mut now = self.clock.now();
+            let due = self.shared.steering.next_timer().unwrap_or(Instant::NEVER);
+            let wait = due.min(self.next_tick).since(now).as_nanos().div_ceil(1_000_000);
+            let wait = if self.list.is_empty() { wait.min(1_000) as u16 } else { 0 };
+            let count = match self.epoll.wait(&mut events, EpollTimeout::from(wait)) {
+                Ok(count) => count,
+                Err(nix::Error::EINTR) => 0,
+                Err(error) => return Err(SystemError::new("wait for events", error)),
+            };
+            now = self.clock.now();
+            for event in &events[..count] {
+                self.event(now, event);
+            }
+            for _ in 0..self.list.len() {
+                let Some(index) = self.list.pop_front() else { break };
+                if let Some(flow) = self.places[index as usize].flow.as_mut() {
+                    flow.listed = false;
+                    self.advance(now, index);
+                }
+            }
+            if self.shared.steering.next_timer().is_some_and(|at| at <= now) {
+                self.shared.steering.on_timer(now);
+                self.apply();
+            }
+            if now >= self.next_tick {
+                self.tick(now);
+            }
+            if self.drain_until.is_some_and(|until| self.open == 0 || now >= until) {
+                self.end_all(now);
+                return Ok(());
+            }
+        }
+    }
+
+    fn event(&mut self, now: Instant, event: &EpollEvent) {
+        let (token, flags) = (event.data(), event.events());
+        match token {
+            WAKE => self.woken(now),
+            SIGNALS => self.signalled(now),
+            LISTENER.. => self.accept(now, (token - LISTENER) as usize),
+            _ => {
+                let (index, generation) =
+                    ((token >> 1) as u32 & u32::MAX >> 1, (token >> 32) as u32);
+                let Some(place) = self.places.get_mut(index as usize) else { return };
+                if place.generation != generation {
+                    return;
+                }
+                let Some(flow) = place.flow.as_mut() else { return };
+                let broken = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
+                let read = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP;
+                let leg = if token & 1 == 0 { Leg::Client } else { Leg::Server };
+                let writable = broken || flags.contains(EpollFlags::EPOLLOUT);
+                flow.event(leg, [broken || flags.intersects(read), writable, broken]);
+                self.advance(now, index);
+            }
+        }
+    }
+
+    /// Lets a connection go on, and does what follows from it.
+    fn advance(&mut self, now: Instant, index: u32) {
+        let place = &mut self.places[index as usize];
+        let key = token(place.generation, index);
+        let Some(flow) = place.flow.as_mut() else { return };
+        match flow.advance(now, key, &mut self.shared) {
+            Step::Waits => {}
+            Step::Again => self.list_again(index),
+            Step::Over(outcome) => self.end(now, index, outcome),
+        }
+        self.apply();
+    }
+
+    fn list_again(&mut self, index: u32) {
+        if let Some(flow) = self.places[index as usize].flow.as_mut()
+            && !std::mem::replace(&mut flow.listed, true)
+        {
+            self.list.push_back(index);
+        }
+    }
+
+    /// Gives connections their changed windows.
+    fn apply(&mut self) {
+        while let Some((key, windows)) = self.shared.steering.change() {
+            let (index, generation) = ((key >> 1) as u32 & u32::MAX >> 1, (key >> 32) as u32);
+            let place = &mut self.places[index as usize];
+            if place.generation == generation
+                && let Some(flow) = place.flow.as_mut()
+                && flow.apply(windows, self.shared.clamps)
+            {
+                self.list_again(index);
+            }
+        }
+    }
+
+    fn accept(&mut self, now: Instant, listener: usize) {
+        for _ in 0..ACCEPTED_AT_ONCE {
+            let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+            match self.host.listeners[listener].accept4(flags) {
+                Ok((client, _)) => {
+                    self.totals.accepted += 1;
+                    if self.open >= self.host.limits.flows {
+                        self.totals.over_limit += 1;
+                        // Closing it resets it.
+                        let _kept = client.set_linger(Some(std::time::Duration::ZERO));
+                        continue;
+                    }
+                    self.begin(now, client);
+                }
+                Err(error) => {
+                    if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) {
+                        self.totals.over_limit += u64::from(self.host.refuse_one(listener));
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Instant, client: Socket) {
+        let flow = match Flow::begin(client, now, &mut self.shared) {
+            Ok(flow) => flow,
+            Err((outcome, addresses)) => {
+                self.totals.ended[outcome as usize] += 1;
+                if let Some([client, server]) = addresses {
+                    self.log.refused(client, server, outcome);
+                }
+                return;
+            }
+        };
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Place { generation: 0, flow: None });
+            (self.places.len() - 1) as u32
+        });
+        let place = &mut self.places[index as usize];
+        let key = token(place.generation, index);
+        let flags = EpollFlags::EPOLLIN
+            | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLRDHUP
+            | EpollFlags::EPOLLET;
+        let watched = self.epoll.add(&flow.client.socket, EpollEvent::new(flags, key));
+        let watched = watched
+            .and_then(|()| self.epoll.add(&flow.server.socket, EpollEvent::new(flags, key | 1)));
+        place.flow = Some(Box::new(flow));
+        self.open += 1;
+        if watched.is_err() {
+            self.end(now, index, Outcome::NoResources);
+        }
+    }
+
+    /// Ends a connection; unless both ends had closed it, they are reset.
+    fn end(&mut self, now: Instant, index: u32, outcome: Outcome) {
+        let place = &mut self.places[index as usize];
+        let Some(mut flow) = place.flow.take() else { return };
+        place.generation = place.generation.wrapping_add(1) & u32::MAX >> 1;
+        self.free.push(index);
+        self.open -= 1;
+        flow.up.release(&mut self.shared.pool);
+        flow.down.release(&mut self.shared.pool);
+        if let Some(id) = flow.id.take() {
+            self.shared.steering.close(now, id);
+        }
+        self.totals.ended[outcome as usize] += 1;
+        self.totals.bytes[0] += flow.up.bytes;
+        self.totals.bytes[1] += flow.down.bytes;
+        self.log.ended(&flow, now, outcome);
+    }
+
+    /// Ends what has waited too long.
+    fn tick(&mut self, now: Instant) {
+        self.next_tick = now + TICK;
+        let limits = self.config.timeouts;
+        for index in 0..self.places.len() as u32 {
+            let Some(flow) = &self.places[index as usize].flow else { continue };
+            let silent = now.since(flow.active);
+            let (limit, outcome) = if !flow.connected {
+                (limits.connect, Outcome::NoAnswer)
+            } else if flow.up.closed || flow.down.closed {
+                (limits.half_closed, Outcome::HalfClosed)
+            } else {
+                (limits.idle, Outcome::Idle)
+            };
+            if silent >= limit {
+                self.end(now, index, outcome);
+            }
+        }
+        if now >= self.next_forget {
+            self.next_forget = now + FORGET_EVERY;
+            self.shared.steering.forget(now);
+        }
+        self.log.flush();
+        self.apply();
+    }
+
+    /// Reports and questions have come.
+    fn woken(&mut self, now: Instant) {
+        // It is readable, so it is read.
+        let _count = self.wake.read();
+        for report in self.reports.try_iter().take(REPORTS) {
+            self.shared.steering.report(now, &report);
+        }
+        self.apply();
+        while let Ok(ask) = self.asks.try_recv() {
+            let text = match ask.what {
+                What::Status => self.status(now),
+                What::Flows => self.flow_list(now),
+                What::Metrics => self.metrics(now),
+            };
+            // Who asked may have gone.
+            let _gone = ask.reply.send(text);
+        }
+    }
+
+    fn signalled(&mut self, now: Instant) {
+        while let Ok(Some(signal)) = self.signals.read_signal() {
+            if signal.ssi_signo == Signal::SIGHUP as u32 {
+                self.reload();
+            } else if self.drain_until.is_none() {
+                self.drain_until = Some(now + self.config.timeouts.drain);
+                // Should it fail, new connections are taken until the end.
+                let _taken = self.host.table.select(None);
+            } else {
+                self.drain_until = Some(now);
+            }
+        }
+    }
+
+    /// Reads the file again: all of it holds, or nothing.
+    fn reload(&mut self) {
+        let new = match ProxyConfig::read(&self.file) {
+            Ok(new) => new,
+            Err(error) => return self.reloaded(format!("refused: {error}")),
+        };
+        let fixed = self.config.needs_restart(&new);
+        if !fixed.is_empty() {
+            let what = fixed.join(", ");
+            return self.reloaded(format!("refused: {what} can change only by a restart"));
+        }
+        if self.drain_until.is_none()
+            && let Err(error) = self.host.table.select(Some(&new.select))
+        {
+            return self.reloaded(format!("refused: {}", crate::table::explain(&error)));
+        }
+        self.config = new;
+        self.reloads += 1;
+        self.reloaded("done".into());
+    }
+
+    fn reloaded(&mut self, what: String) {
+        self.log.note("reload", &what);
+        self.last_reload = Some(what);
+    }
+
+    fn end_all(&mut self, now: Instant) {
+        for index in 0..self.places.len() as u32 {
+            self.end(now, index, Outcome::Ended);
+        }
+        self.log.flush();
+    }
+
+    /// The open connections.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = &Flow> {
+        self.places.iter().filter_map(|place| place.flow.as_deref())
+    }
+}
+
+/// What names a connection's client leg in events; its server leg has the last bit set.
+const fn token(generation: u32, index: u32) -> u64 {
+    (generation as u64) << 32 | (index as u64) << 1
+}
+
+/// The signals that the proxy handles.
+pub(crate) fn signals() -> SigSet {
+    let mut set = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        set.add(signal);
+    }
+    set
+}

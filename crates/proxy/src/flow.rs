@@ -1,0 +1,412 @@
+//! One proxied connection: a leg to the client and one to the server, and what moves between them.
+//!
+//! Until both ends have closed and all has been acknowledged, closing either socket resets it
+//! (SO_LINGER 0): whatever ends the proxy, no peer ever takes a cut stream for a whole one.
+
+use crate::cwnd;
+use crate::relay::{Direction, End, Failed, Pool};
+use crate::steering::{Sizes, Steering};
+use crate::system;
+use justfull_base::{Duration, Instant};
+use justfull_rapid::{FlowId, Windows};
+use nix::errno::Errno;
+use serde::Serialize;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::SocketAddr;
+
+/// TCP's header with timestamps (RFC 7323), and those of IPv4 and IPv6.
+const TCP_HEADER: u32 = 32;
+const IP_HEADERS: [u32; 2] = [20, 40];
+/// A flow is sampled at most this often.
+const LEAST_SAMPLE: Duration = Duration::from_millis(1);
+/// The radio leg's pace follows its round trip up to this multiple of the least.
+const RTT_GROWTH: u64 = 2;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// Both ends closed it and have all of it.
+    Completed,
+    /// The client reset it.
+    ClientReset,
+    /// The server reset it.
+    ServerReset,
+    /// The server refused it, or there is no way to it.
+    Refused,
+    /// The server did not answer: it is silent, or its answers do not come through this host.
+    NoAnswer,
+    /// The client left before the server had answered.
+    ClientLeft,
+    /// Nothing came for too long.
+    Idle,
+    /// Nothing came for too long after one end had closed.
+    HalfClosed,
+    /// No descriptor or no address was left for it.
+    NoResources,
+    /// The proxy ended first.
+    Ended,
+}
+
+impl Outcome {
+    /// All, in order.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Completed,
+        Self::ClientReset,
+        Self::ServerReset,
+        Self::Refused,
+        Self::NoAnswer,
+        Self::ClientLeft,
+        Self::Idle,
+        Self::HalfClosed,
+        Self::NoResources,
+        Self::Ended,
+    ];
+
+    /// Its name in logs and metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::ClientReset => "client_reset",
+            Self::ServerReset => "server_reset",
+            Self::Refused => "refused",
+            Self::NoAnswer => "no_answer",
+            Self::ClientLeft => "client_left",
+            Self::Idle => "idle",
+            Self::HalfClosed => "half_closed",
+            Self::NoResources => "no_resources",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// Which socket of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leg {
+    Client,
+    Server,
+}
+
+/// What a connection does next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// It waits for an event.
+    Waits,
+    /// It goes on when others had their turn.
+    Again,
+    /// It is over.
+    Over(Outcome),
+}
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) pool: Pool,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) steering: Steering,
+    /// Times a TIME_WAIT was ended for a client that uses its port again.
+    pub(crate) time_waits: u64,
+    /// Congestion windows can be bounded; else the UE's leg is paced.
+    pub(crate) clamps: bool,
+}
+
+/// See the module's page.
+pub(crate) struct Flow {
+    pub(crate) client: End,
+    pub(crate) server: End,
+    pub(crate) client_at: SocketAddr,
+    pub(crate) server_at: SocketAddr,
+    pub(crate) up: Direction,
+    pub(crate) down: Direction,
+    pub(crate) connected: bool,
+    pub(crate) opened: Instant,
+    pub(crate) active: Instant,
+    pub(crate) id: Option<FlowId>,
+    pub(crate) windows: Windows,
+    pub(crate) mss: [u32; 2],
+    /// It is in the list of those that go on.
+    pub(crate) listed: bool,
+    failed: [bool; 2],
+    sampled: Instant,
+    sampled_bytes: [u64; 2],
+    pub(crate) wired: Duration,
+    pub(crate) radio: Duration,
+    radio_least: Duration,
+    paced: Option<u64>,
+    segments: u32,
+}
+
+/// A socket that resets its peer when it is closed.
+fn prepared(socket: &Socket) -> io::Result<()> {
+    socket.set_linger(Some(std::time::Duration::ZERO))?;
+    // An urgent byte stays where it is among the others (RFC 6093, section 6).
+    socket.set_out_of_band_inline(true)?;
+    socket.set_tcp_nodelay(true)
+}
+
+impl Flow {
+    /// Takes a client's connection and begins one to its server, from the client's own address
+    /// and port.
+    pub(crate) fn begin(
+        client: Socket,
+        now: Instant,
+        shared: &mut Shared,
+    ) -> Result<Self, (Outcome, Option<[SocketAddr; 2]>)> {
+        let lost = |_| (Outcome::NoResources, None);
+        prepared(&client).map_err(lost)?;
+        let address = |at: io::Result<socket2::SockAddr>| {
+            at.ok().and_then(|at| at.as_socket()).ok_or((Outcome::ClientLeft, None))
+        };
+        let client_at = address(client.peer_addr())?;
+        let server_at = address(client.local_addr())?;
+        let failed = |e: &io::Error| {
+            let outcome = match e.raw_os_error().map(Errno::from_raw) {
+                Some(Errno::EMFILE | Errno::ENFILE | Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => {
+                    Outcome::NoResources
+                }
+                _ => Outcome::Refused,
+            };
+            (outcome, Some([client_at, server_at]))
+        };
+        let dscp = system::received_dscp(&client, client_at.is_ipv6());
+        let server = match connect(client_at, server_at, dscp) {
+            // The last connection between the same ports waits here, but not at its ends.
+            Err(e) if e.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32) => {
+                shared.time_waits += 1;
+                // What it could not end, the next attempt meets again.
+                let _kept = system::end_time_wait(client_at, server_at);
+                connect(client_at, server_at, dscp).map_err(|e| failed(&e))?
+            }
+            other => other.map_err(|e| failed(&e))?,
+        };
+        if let Some(dscp) = dscp {
+            let _unmarked = system::set_dscp(&client, client_at.is_ipv6(), dscp);
+        }
+        Ok(Self {
+            client: End::new(client),
+            server: End::new(server),
+            client_at,
+            server_at,
+            up: Direction::default(),
+            down: Direction::default(),
+            connected: false,
+            opened: now,
+            active: now,
+            id: None,
+            windows: Windows::UNLIMITED,
+            mss: [0; 2],
+            listed: false,
+            failed: [false; 2],
+            sampled: now,
+            sampled_bytes: [0; 2],
+            wired: Duration::ZERO,
+            radio: Duration::ZERO,
+            radio_least: Duration::ZERO,
+            paced: None,
+            segments: 0,
+        })
+    }
+
+    /// Notes that something happened to a leg.
+    pub(crate) fn event(&mut self, leg: Leg, [readable, writable, failed]: [bool; 3]) {
+        let (end, of) = match leg {
+            Leg::Client => (&mut self.client, 0),
+            Leg::Server => (&mut self.server, 1),
+        };
+        end.readable |= readable;
+        end.writable |= writable;
+        self.failed[of] |= failed;
+    }
+
+    /// Does what can be done without waiting. `key` names it to the control.
+    pub(crate) fn advance(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
+        if !self.connected {
+            return self.connect(now, key, shared);
+        }
+        let (before, arrived) = (self.up.bytes + self.down.bytes, self.down.bytes);
+        let Shared { pool, scratch, .. } = shared;
+        let up = self.up.pump((&mut self.client, &mut self.server), pool, scratch, true);
+        let reading = self.windows.reading;
+        let down = self.down.pump((&mut self.server, &mut self.client), pool, scratch, reading);
+        if self.up.bytes + self.down.bytes > before {
+            self.active = now;
+        }
+        if self.down.bytes > arrived {
+            self.clamp();
+            self.sample(now, shared);
+        }
+        let by = |failed: Failed, from: Outcome, to: Outcome| match failed {
+            Failed::From => from,
+            Failed::To => to,
+        };
+        let more = match (up, down) {
+            (Ok(up), Ok(down)) => up || down,
+            (Err(e), _) => {
+                return Step::Over(by(e, Outcome::ClientReset, Outcome::ServerReset));
+            }
+            (_, Err(e)) => {
+                return Step::Over(by(e, Outcome::ServerReset, Outcome::ClientReset));
+            }
+        };
+        if let Some(outcome) = self.error() {
+            return Step::Over(outcome);
+        }
+        if self.up.closed && self.down.closed && self.both_closed() {
+            return Step::Over(Outcome::Completed);
+        }
+        if more { Step::Again } else { Step::Waits }
+    }
+
+    /// The error of a leg that an event told of.
+    fn error(&mut self) -> Option<Outcome> {
+        let legs = [(&self.client, Outcome::ClientReset), (&self.server, Outcome::ServerReset)];
+        let mut found = None;
+        for ((end, outcome), failed) in legs.into_iter().zip(&mut self.failed) {
+            if std::mem::take(failed) && matches!(end.socket.take_error(), Ok(Some(_)) | Err(_)) {
+                found = found.or(Some(outcome));
+            }
+        }
+        found
+    }
+
+    fn both_closed(&self) -> bool {
+        [&self.client, &self.server]
+            .iter()
+            .all(|end| system::tcp_info(&end.socket).is_ok_and(|info| info.closed))
+    }
+
+    /// The server answers, or refuses; the client may leave first.
+    fn connect(&mut self, now: Instant, key: u64, shared: &mut Shared) -> Step {
+        if std::mem::take(&mut self.failed[0])
+            && matches!(self.client.socket.take_error(), Ok(Some(_)) | Err(_))
+        {
+            return Step::Over(Outcome::ClientLeft);
+        }
+        if std::mem::take(&mut self.failed[1])
+            && matches!(self.server.socket.take_error(), Ok(Some(_)) | Err(_))
+        {
+            return Step::Over(Outcome::Refused);
+        }
+        if !self.server.writable {
+            return Step::Waits;
+        }
+        (self.connected, self.active) = (true, now);
+        let v6 = self.client_at.is_ipv6();
+        if let Some(dscp) = system::received_dscp(&self.server.socket, v6) {
+            let _unmarked = system::set_dscp(&self.client.socket, v6, dscp);
+        }
+        let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
+        let (client, server) = (info(&self.client), info(&self.server));
+        self.mss = [client.mss, server.mss];
+        let sizes =
+            Sizes { mss: client.mss.max(1), headers: TCP_HEADER + IP_HEADERS[usize::from(v6)] };
+        (self.wired, self.radio, self.radio_least) = (server.rtt, client.rtt, client.min_rtt);
+        let rtts = [Some(server.rtt), Some(client.rtt)];
+        self.id = shared.steering.open(now, (self.client_at.ip(), key), sizes, rtts);
+        self.sampled = now;
+        // Once its first windows are there.
+        Step::Again
+    }
+
+    /// Tells the control what has happened in the last round trip.
+    fn sample(&mut self, now: Instant, shared: &mut Shared) {
+        let Some(id) = self.id else { return };
+        if now.since(self.sampled) < self.wired.max(LEAST_SAMPLE) {
+            return;
+        }
+        let (Ok(client), Ok(server)) =
+            (system::tcp_info(&self.client.socket), system::tcp_info(&self.server.socket))
+        else {
+            return;
+        };
+        // The server leg sends little, so its own round trip is the handshake's; that of its
+        // receiving side follows a queue.
+        self.wired = if server.receive_rtt.is_zero() {
+            server.rtt
+        } else {
+            server.receive_rtt.max(server.min_rtt)
+        };
+        (self.radio, self.radio_least) = (client.rtt, client.min_rtt);
+        let bytes = [self.down.bytes, client.acknowledged];
+        let since =
+            [bytes[0] - self.sampled_bytes[0], bytes[1].saturating_sub(self.sampled_bytes[1])];
+        (self.sampled, self.sampled_bytes) = (now, bytes);
+        shared.steering.sample(now, id, since, [self.wired, self.radio]);
+        self.bound(shared.clamps);
+    }
+
+    /// Its windows are `windows` from now on. True when it may read again.
+    pub(crate) fn apply(&mut self, windows: Windows, clamps: bool) -> bool {
+        let again = windows.reading && !self.windows.reading;
+        self.windows = windows;
+        self.clamp();
+        self.bound(clamps);
+        again
+    }
+
+    /// Bounds what the server may have on its way.
+    fn clamp(&self) {
+        if self.windows != Windows::UNLIMITED {
+            // A socket that has failed says so elsewhere.
+            let _failed = system::clamp_window(&self.server.socket, self.windows.server);
+        }
+    }
+
+    /// Bounds what the radio leg has in flight, or how fast it sends.
+    fn bound(&mut self, clamps: bool) {
+        if !clamps {
+            return self.pace();
+        }
+        if self.windows == Windows::UNLIMITED || self.mss[0] == 0 {
+            return;
+        }
+        let segments = self.windows.radio / u64::from(self.mss[0]);
+        let segments = u32::try_from(segments).unwrap_or(u32::MAX).max(1);
+        if self.segments != segments {
+            self.segments = segments;
+            let _failed = cwnd::clamp(&self.client.socket, segments);
+        }
+    }
+
+    /// Bounds how fast the radio leg sends: its window in each of its round trips. Of these at most
+    /// twice the least counts, so that a queue does not slow it down for good.
+    fn pace(&mut self) {
+        let rtt = self.radio.min(Duration::from_nanos(self.radio_least.as_nanos() * RTT_GROWTH));
+        if self.windows == Windows::UNLIMITED || rtt.is_zero() {
+            return;
+        }
+        let rate = u128::from(self.windows.radio) * 1_000_000_000 / u128::from(rtt.as_nanos());
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        if self.paced != Some(rate) {
+            self.paced = Some(rate);
+            let _failed = system::pace(&self.client.socket, Some(rate));
+        }
+    }
+
+    /// Bytes per second to which the radio leg is paced.
+    pub(crate) const fn pace_rate(&self) -> Option<u64> {
+        self.paced
+    }
+}
+
+/// Begins a connection from the client's address and port.
+fn connect(client: SocketAddr, server: SocketAddr, dscp: Option<u8>) -> io::Result<Socket> {
+    let v6 = client.is_ipv6();
+    let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
+    let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+    if v6 {
+        socket.set_ip_transparent_v6(true)?
+    } else {
+        socket.set_ip_transparent_v4(true)?
+    }
+    socket.set_reuse_address(true)?;
+    prepared(&socket)?;
+    if let Some(dscp) = dscp {
+        let _unmarked = system::set_dscp(&socket, v6, dscp);
+    }
+    socket.bind(&client.into())?;
+    match socket.connect(&server.into()) {
+        Err(e) if e.raw_os_error() != Some(Errno::EINPROGRESS as i32) => Err(e),
+        _ => Ok(socket),
+    }
+}

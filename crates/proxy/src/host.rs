@@ -1,0 +1,157 @@
+//! What the proxy takes of its host: listeners, the table of rules, policy routes, descriptors.
+//! All of it goes with the process or is reclaimed by the next.
+
+use crate::config::ProxyConfig;
+use crate::cwnd::CwndClamp;
+use crate::table::{self, Table};
+use justfull_net::{LocalDelivery, SystemError};
+use nix::libc;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+/// Connections that wait to be taken.
+const BACKLOG: i32 = 4_096;
+/// Descriptors that are not of connections and pipes.
+const RESERVED: u64 = 64;
+/// Ports that are tried until one is free for both families.
+const PORTS_TRIED: usize = 64;
+
+/// What may be used, after the limit of descriptors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Connections at a time.
+    pub(crate) flows: usize,
+    /// Pipes.
+    pub(crate) pipes: u32,
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub(crate) struct Host {
+    // The order is that of removal: no more connections, no more rules, no more routes.
+    pub(crate) listeners: Vec<Socket>,
+    pub(crate) table: Table,
+    pub(crate) delivery: LocalDelivery,
+    pub(crate) limits: Limits,
+    /// Bounds the congestion windows of sockets that are made after it, where the kernel can.
+    pub(crate) clamp: Option<CwndClamp>,
+    /// Given up for a moment to refuse a connection when no other descriptor is left.
+    spare: Option<File>,
+    _lock: UnixListener,
+}
+
+impl Host {
+    /// Installs everything, the table of rules last. After an error nothing is left.
+    pub(crate) fn install(config: &ProxyConfig) -> Result<Self, SystemError> {
+        let limits = limits(config);
+        let lock = lock(config.route.mark)?;
+        // Before the listeners, from which accepted sockets have it.
+        let clamp = CwndClamp::attach().ok();
+        let listeners = listeners()
+            .map_err(|e| SystemError::new("listen as a transparent proxy", transparent(&e)))?;
+        let address = listeners[0].local_addr().map(|at| at.as_socket());
+        let port = match address {
+            Ok(Some(address)) => address.port(),
+            _ => return Err(SystemError::new("listen", "the listener has no address")),
+        };
+        let delivery = LocalDelivery::install(config.route.policy())?;
+        let table = Table::install(&config.select, port, config.route.mark)
+            .map_err(|e| SystemError::new("install the nftables table", table::explain(&e)))?;
+        let spare = File::open("/dev/null").ok();
+        Ok(Self { listeners, table, delivery, limits, clamp, spare, _lock: lock })
+    }
+
+    /// Refuses one connection when no descriptor is left; false when there was none to refuse.
+    pub(crate) fn refuse_one(&mut self, listener: usize) -> bool {
+        drop(self.spare.take());
+        let refused = match self.listeners[listener].accept4(libc::SOCK_CLOEXEC) {
+            // Closing it resets it.
+            Ok((client, _)) => client.set_linger(Some(std::time::Duration::ZERO)).is_ok(),
+            Err(_) => false,
+        };
+        self.spare = File::open("/dev/null").ok();
+        refused
+    }
+}
+
+/// As many descriptors as the process may have, and what they allow.
+pub(crate) fn limits(config: &ProxyConfig) -> Limits {
+    let descriptors = getrlimit(Resource::RLIMIT_NOFILE).map_or(1_024, |(soft, hard)| {
+        // A process may always raise its own limit so far.
+        match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
+            Ok(()) => hard,
+            Err(_) => soft,
+        }
+    });
+    let usable = descriptors.saturating_sub(RESERVED);
+    let pipes = u64::from(config.limits.pipes).min(usable / 8);
+    let flows = usable.saturating_sub(2 * pipes) / 2;
+    Limits {
+        flows: usize::try_from(flows).unwrap_or(usize::MAX).min(config.limits.flows as usize),
+        pipes: pipes as u32,
+    }
+}
+
+/// Keeps another proxy with the same mark out of this network namespace. The kernel forgets the
+/// name with the process.
+fn lock(mark: u32) -> Result<UnixListener, SystemError> {
+    let name = format!("justfull-proxy-{mark}");
+    let address = std::os::unix::net::SocketAddr::from_abstract_name(name.as_bytes());
+    address.and_then(|address| UnixListener::bind_addr(&address)).map_err(|error| {
+        let why = if error.kind() == io::ErrorKind::AddrInUse {
+            format!("another proxy on this host uses mark {mark}; give each its own `route.mark`")
+        } else {
+            error.to_string()
+        };
+        SystemError::new("start the proxy", why)
+    })
+}
+
+/// A listener for each family that the kernel has, at one port. They are on loopback addresses, so
+/// that only diverted connections come to them.
+pub(crate) fn listeners() -> io::Result<Vec<Socket>> {
+    let v6 = Path::new("/proc/sys/net/ipv6").exists();
+    let mut last = io::Error::from(io::ErrorKind::AddrInUse);
+    for _ in 0..PORTS_TRIED {
+        let first = listener((Ipv4Addr::LOCALHOST, 0).into())?;
+        if !v6 {
+            return Ok(vec![first]);
+        }
+        let port = first.local_addr()?.as_socket().map_or(0, |at| at.port());
+        match listener((Ipv6Addr::LOCALHOST, port).into()) {
+            Ok(second) => return Ok(vec![first, second]),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+fn listener(at: SocketAddr) -> io::Result<Socket> {
+    let domain = if at.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+    if at.is_ipv4() {
+        socket.set_ip_transparent_v4(true)?;
+    } else {
+        socket.set_only_v6(true)?;
+        socket.set_ip_transparent_v6(true)?;
+    }
+    socket.bind(&at.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+/// Why a transparent socket cannot be made, in words.
+pub(crate) fn transparent(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => format!("{error}; needs CAP_NET_ADMIN"),
+        io::ErrorKind::AddrNotAvailable => format!("{error}; is the interface lo up?"),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,63 @@
+//! RAPID in service (R22 section 5): a transparent proxy for Linux that splits TCP connections
+//! between UEs and servers and sets the windows of both legs with [`justfull_rapid`].
+//!
+//! Both ends see each other's addresses and ports: nftables' `tproxy` brings a connection here, and
+//! the proxy's own leg to the server is bound to the client's address and port. Nothing of it stays
+//! when the process ends, however it ends, but policy routes that nothing leads to any more, which
+//! the next start reclaims.
+
+mod ask;
+mod check;
+mod config;
+mod cwnd;
+mod engine;
+mod flow;
+mod host;
+mod log;
+mod prefix;
+mod relay;
+mod reports;
+mod status;
+mod steering;
+mod system;
+mod table;
+
+pub use ask::ask;
+pub use check::check;
+pub use config::{
+    FileError, JsonLinesConfig, LimitsConfig, NoRadioConfig, OperationConfig, ProxyConfig,
+    RadioConfig, RouteConfig, SelectConfig, TimeoutsConfig, UesConfig,
+};
+pub use prefix::{Ports, Prefix};
+
+use ask::{Asker, Servers};
+use engine::Engine;
+use justfull_net::SystemError;
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+/// Runs the proxy of `config`, which was read from `file`, in the network namespace of the calling
+/// thread, until SIGTERM or SIGINT; calls `ready` once connections are taken. SIGHUP reads `file`
+/// again. Call it while the process has one thread: it blocks these signals in it and in those that
+/// it starts.
+///
+/// # Errors
+/// What it cannot install, listen to, or read, and what it needs for it. Nothing is then left
+/// installed.
+pub fn run(config: ProxyConfig, file: &Path, ready: impl FnOnce()) -> Result<(), SystemError> {
+    let failed = |e: nix::Error| SystemError::new("listen for signals", e);
+    engine::signals().thread_block().map_err(failed)?;
+    let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
+    let wake = EventFd::from_value_and_flags(0, flags).map_err(failed)?;
+    let (wake, (to, asks)) = (Arc::new(wake), channel());
+    let asker = Asker { to, wake: Arc::clone(&wake) };
+    let servers = Servers::start(&config.operation, &asker)?;
+    let mut engine = Engine::start(config, file.to_owned(), (asks, wake))?;
+    ready();
+    let ended = engine.run();
+    drop(engine);
+    drop(servers);
+    ended
+}

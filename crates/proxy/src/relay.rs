@@ -1,0 +1,328 @@
+//! One direction of a connection: bytes from one socket to another through a pipe of a pool, and
+//! the end of them.
+//!
+//! Data goes by splice(2): it is not copied, and a pipe is held only while there is data in it.
+//! Without a free pipe it is copied: looked at in the socket, sent as far as the other socket takes
+//! it, and only then removed, so that nothing is held at all. Where the other socket takes no more,
+//! what is left waits in its own socket, whose window closes.
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
+use nix::sys::socket::{MsgFlags, recv, send};
+use nix::unistd::pipe2;
+use socket2::Socket;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Bytes that one read moves at most.
+const CHUNK: usize = 256 << 10;
+/// Reads of one direction before other connections have their turn.
+const READS: u32 = 4;
+
+/// Both ends of a pipe.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+/// Empty pipes, and how many there may be.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    free: Vec<Pipe>,
+    made: u32,
+    most: u32,
+    size: i32,
+}
+
+impl Pool {
+    /// At most `most` pipes of `size` bytes, none of which is made yet.
+    pub(crate) const fn new(most: u32, size: i32) -> Self {
+        Self { free: Vec::new(), made: 0, most, size }
+    }
+
+    fn take(&mut self) -> Option<Pipe> {
+        if let Some(pipe) = self.free.pop() {
+            return Some(pipe);
+        }
+        if self.made >= self.most {
+            return None;
+        }
+        let (read, write) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).ok()?;
+        // A smaller one does as well: pipe-user-pages-soft bounds those of other users than root.
+        let _smaller = fcntl(&read, FcntlArg::F_SETPIPE_SZ(self.size));
+        self.made += 1;
+        Some(Pipe { read, write })
+    }
+
+    /// Takes a pipe back; one that holds data is closed.
+    fn give(&mut self, pipe: Pipe, empty: bool) {
+        if empty {
+            self.free.push(pipe);
+        } else {
+            self.made -= 1;
+        }
+    }
+
+    /// Pipes that hold data.
+    pub(crate) fn used(&self) -> u32 {
+        self.made - self.free.len() as u32
+    }
+}
+
+/// One socket of a connection, and what was last heard of it.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) socket: Socket,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+impl End {
+    pub(crate) const fn new(socket: Socket) -> Self {
+        Self { socket, readable: false, writable: false }
+    }
+}
+
+/// Which socket failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failed {
+    /// The one that is read.
+    From,
+    /// The one that is written.
+    To,
+}
+
+/// Bytes from one end to the other.
+#[derive(Debug, Default)]
+pub(crate) struct Direction {
+    pipe: Option<Pipe>,
+    held: usize,
+    /// All has been read.
+    ended: bool,
+    /// All has been sent, and the end of it.
+    pub(crate) closed: bool,
+    /// Bytes read.
+    pub(crate) bytes: u64,
+}
+
+impl Direction {
+    /// Moves what can be moved without waiting; reads only if `reading`. True when there may be
+    /// more, and others should have their turn first.
+    pub(crate) fn pump(
+        &mut self,
+        (from, to): (&mut End, &mut End),
+        pool: &mut Pool,
+        scratch: &mut [u8],
+        reading: bool,
+    ) -> Result<bool, Failed> {
+        let mut reads = 0;
+        let more = loop {
+            if self.held > 0 && !self.empty(to)? {
+                break false;
+            }
+            if self.ended {
+                if !self.closed {
+                    // A socket that has failed says so elsewhere.
+                    let _failed = to.socket.shutdown(Shutdown::Write);
+                    self.closed = true;
+                }
+                break false;
+            }
+            if !(reading && from.readable && to.writable) {
+                break false;
+            }
+            if reads == READS {
+                break true;
+            }
+            reads += 1;
+            if self.pipe.is_none() {
+                self.pipe = pool.take();
+            }
+            if self.pipe.is_some() { self.fill(from)? } else { self.copy(from, to, scratch)? }
+        };
+        if self.held == 0
+            && let Some(pipe) = self.pipe.take()
+        {
+            pool.give(pipe, true);
+        }
+        Ok(more)
+    }
+
+    /// Reads into the pipe, which is empty: that no more comes is then the socket's doing.
+    fn fill(&mut self, from: &mut End) -> Result<(), Failed> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+        match splice(&from.socket, None, &pipe.write, None, CHUNK, flags) {
+            Ok(0) => self.ended = true,
+            Ok(bytes) => {
+                self.held = bytes;
+                self.bytes += bytes as u64;
+            }
+            Err(Errno::EAGAIN) => from.readable = false,
+            Err(Errno::EINTR) => {}
+            Err(_) => return Err(Failed::From),
+        }
+        Ok(())
+    }
+
+    /// Sends what the pipe holds; true when it is empty.
+    fn empty(&mut self, to: &mut End) -> Result<bool, Failed> {
+        let Some(pipe) = &self.pipe else { return Ok(true) };
+        let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+        while self.held > 0 {
+            match splice(&pipe.read, None, &to.socket, None, self.held, flags) {
+                Ok(bytes) => self.held -= bytes,
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => {
+                    to.writable = false;
+                    return Ok(false);
+                }
+                Err(_) => return Err(Failed::To),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Copies without a pipe; what the other end does not take stays in the socket.
+    fn copy(&mut self, from: &mut End, to: &mut End, scratch: &mut [u8]) -> Result<(), Failed> {
+        let (source, target) = (from.socket.as_raw_fd(), to.socket.as_raw_fd());
+        let dont_wait = MsgFlags::MSG_DONTWAIT;
+        let seen = match recv(source, scratch, MsgFlags::MSG_PEEK | dont_wait) {
+            Ok(0) => {
+                self.ended = true;
+                return Ok(());
+            }
+            Ok(seen) => seen,
+            Err(Errno::EAGAIN) => {
+                from.readable = false;
+                return Ok(());
+            }
+            Err(Errno::EINTR) => return Ok(()),
+            Err(_) => return Err(Failed::From),
+        };
+        let sent = match send(target, &scratch[..seen], MsgFlags::MSG_NOSIGNAL | dont_wait) {
+            Ok(sent) => sent,
+            Err(Errno::EAGAIN) => {
+                to.writable = false;
+                return Ok(());
+            }
+            Err(Errno::EINTR) => return Ok(()),
+            Err(_) => return Err(Failed::To),
+        };
+        let mut left = sent;
+        while left > 0 {
+            match recv(source, &mut scratch[..left], dont_wait) {
+                Ok(bytes) if bytes > 0 => left -= bytes,
+                Err(Errno::EINTR) => {}
+                Ok(_) | Err(_) => return Err(Failed::From),
+            }
+        }
+        self.bytes += sent as u64;
+        Ok(())
+    }
+
+    /// Gives the pipe back.
+    pub(crate) fn release(&mut self, pool: &mut Pool) {
+        if let Some(pipe) = self.pipe.take() {
+            pool.give(pipe, self.held == 0);
+        }
+    }
+}
+
+/// Moves a byte from a socket to another through a pipe of `size` bytes; what it did.
+pub(crate) fn attempt(size: u64) -> io::Result<String> {
+    use socket2::{Domain, Type};
+    let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None)?;
+    let mut pool = Pool::new(1, i32::try_from(size).unwrap_or(i32::MAX));
+    let Some(pipe) = pool.take() else {
+        return Err(io::Error::other("no pipe can be made"));
+    };
+    send(far.as_raw_fd(), b"x", MsgFlags::empty())?;
+    let none = SpliceFFlags::empty();
+    splice(&near, None, &pipe.write, None, 1, none)?;
+    splice(&pipe.read, None, &near, None, 1, none)?;
+    let got = fcntl(&pipe.read, FcntlArg::F_GETPIPE_SZ)?;
+    Ok(format!("pipes of {got} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use socket2::{Domain, Type};
+    use std::io::{Read, Write};
+
+    /// A socket of the relay, and the far end of it.
+    fn pair() -> (End, Socket) {
+        let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None).expect("a pair");
+        near.set_nonblocking(true).expect("it is set");
+        far.set_nonblocking(true).expect("it is set");
+        (End { socket: near, readable: true, writable: true }, far)
+    }
+
+    /// Relays `bytes` with a pool of `pipes`, and a far end that reads `slowly`.
+    fn relay(bytes: usize, pipes: u32, slowly: bool) {
+        let ((mut from, mut source), (mut to, mut sink)) = (pair(), pair());
+        let data: Vec<u8> = (0..bytes).map(|i| (i * 7 + i / 251) as u8).collect();
+        let (mut pool, mut scratch) = (Pool::new(pipes, 65_536), vec![0; 10_000]);
+        let (mut direction, mut written, mut got) = (Direction::default(), 0, Vec::new());
+        let mut buffer = vec![0; if slowly { 1_000 } else { 100_000 }];
+        for _ in 0..1_000_000 {
+            if written < bytes {
+                written += source.write(&data[written..]).unwrap_or(0);
+            } else {
+                source.shutdown(Shutdown::Write).expect("it is open");
+            }
+            (from.readable, to.writable) = (true, true);
+            direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+            assert!(pool.used() <= pipes);
+            match sink.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => got.extend_from_slice(&buffer[..length]),
+                Err(_) => {}
+            }
+        }
+        assert!(got == data, "{} of {bytes} bytes", got.len());
+        assert!(direction.closed && direction.bytes == bytes as u64 && pool.used() == 0);
+    }
+
+    #[test]
+    fn all_bytes_arrive_and_their_end_with_pipes_and_without() {
+        for pipes in [0, 1] {
+            for bytes in [0, 1, 3_000_000] {
+                relay(bytes, pipes, false);
+            }
+            relay(600_000, pipes, true);
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stops_holds_one_pipe_and_lets_the_source_fill() {
+        let ((mut from, mut source), (mut to, _sink)) = (pair(), pair());
+        let (mut pool, mut scratch) = (Pool::new(4, 65_536), vec![0; 10_000]);
+        let mut direction = Direction::default();
+        let mut taken = 0;
+        for _ in 0..10_000 {
+            taken += source.write(&[7; 10_000]).unwrap_or(0);
+            from.readable = true;
+            direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+        }
+        assert!(!to.writable && pool.used() == 1);
+        assert!(taken < 4_000_000, "the source is stopped: {taken}");
+        direction.release(&mut pool);
+        assert_eq!((pool.used(), pool.free.len()), (0, 0), "a pipe with data is not used again");
+    }
+
+    #[test]
+    fn nothing_is_read_while_a_flow_may_not_read() {
+        let ((mut from, mut source), (mut to, mut sink)) = (pair(), pair());
+        let (mut pool, mut scratch) = (Pool::new(4, 65_536), vec![0; 10_000]);
+        source.write_all(b"later").expect("there is room");
+        let mut direction = Direction::default();
+        direction.pump((&mut from, &mut to), &mut pool, &mut scratch, false).expect("it waits");
+        assert!(sink.read(&mut [0; 8]).is_err() && direction.bytes == 0);
+        direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
+        assert_eq!(sink.read(&mut [0; 8]).ok(), Some(5));
+    }
+}

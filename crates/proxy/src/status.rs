@@ -1,0 +1,161 @@
+//! What a running proxy says of itself: its state and its flows in JSON, its metrics for
+//! Prometheus.
+
+use crate::RadioConfig;
+use crate::engine::Engine;
+use crate::flow::{Flow, Outcome};
+use crate::system;
+use justfull_base::Instant;
+use justfull_rapid::Windows;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+
+/// UEs that `status` lists.
+const MOST_UES: usize = 1_000;
+
+impl Engine {
+    /// The proxy as a whole.
+    pub(crate) fn status(&self, now: Instant) -> String {
+        let mut ues = self.shared.steering.status(now);
+        let known = ues.len();
+        ues.truncate(MOST_UES);
+        let outcomes: serde_json::Map<String, Value> = Outcome::ALL
+            .into_iter()
+            .zip(self.totals.ended)
+            .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
+            .collect();
+        let value = json!({
+            "state": if self.drain_until.is_some() { "draining" } else { "running" },
+            "seconds": now.since(Instant::ZERO).as_secs_f64(),
+            "table": self.host.table.name(),
+            "reclaimed": self.host.delivery.reclaimed(),
+            "control": self.config.control.name(),
+            "radio_window": if self.shared.clamps { "cgroup clamp" } else { "pacing" },
+            "flows": self.open,
+            "flows_limit": self.host.limits.flows,
+            "pipes": self.shared.pool.used(),
+            "pipes_limit": self.host.limits.pipes,
+            "accepted": self.totals.accepted,
+            "over_limit": self.totals.over_limit,
+            "ended": outcomes,
+            "time_waits_ended": self.shared.time_waits,
+            "log_lines_lost": self.log.lost,
+            "reloads": self.reloads,
+            "last_reload": self.last_reload,
+            "radio": self.radio(),
+            "ues_known": known,
+            "ues": ues,
+        });
+        format!("{value}\n")
+    }
+
+    fn radio(&self) -> Value {
+        let (counts, of) = (&self.report_counts, self.shared.steering.counts);
+        json!({
+            "source": self.config.radio.name(),
+            "open": matches!(self.config.radio, RadioConfig::JsonLines(_))
+                .then(|| counts.open.load(Ordering::Relaxed)),
+            "taken": of.taken,
+            "late": of.late,
+            "absurd": of.absurd,
+            "without_flows": of.without_flows,
+            "garbled": counts.garbled.load(Ordering::Relaxed),
+            "dropped": counts.dropped.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Every open connection.
+    pub(crate) fn flow_list(&self, now: Instant) -> String {
+        let flows: Vec<Value> = self.flows().map(|flow| self.flow(flow, now)).collect();
+        format!("{}\n", Value::Array(flows))
+    }
+
+    fn flow(&self, flow: &Flow, now: Instant) -> Value {
+        let info = |end: &crate::relay::End| system::tcp_info(&end.socket).unwrap_or_default();
+        let (client, server) = (info(&flow.client), info(&flow.server));
+        let view = flow.id.and_then(|id| self.shared.steering.view(id));
+        let limited = flow.windows != Windows::UNLIMITED;
+        json!({
+            "client": flow.client_at.to_string(),
+            "server": flow.server_at.to_string(),
+            "connected": flow.connected,
+            "seconds": now.since(flow.opened).as_secs_f64(),
+            "silent_s": now.since(flow.active).as_secs_f64(),
+            "bytes_up": flow.up.bytes,
+            "bytes_down": flow.down.bytes,
+            "closed": [flow.up.closed, flow.down.closed],
+            "mss": flow.mss,
+            "category": view.map(|view| format!("{:?}", view.category).to_lowercase()),
+            "demand_bytes_per_s": view.and_then(|view| view.demand),
+            "server_window": limited.then_some(flow.windows.server),
+            "advertised": server.advertised,
+            "radio_window": limited.then_some(flow.windows.radio),
+            "pace_bytes_per_s": flow.pace_rate(),
+            "cwnd": client.cwnd,
+            "in_flight": client.in_flight,
+            "reading": flow.windows.reading,
+            "wired_rtt_s": flow.wired.as_secs_f64(),
+            "radio_rtt_s": flow.radio.as_secs_f64(),
+        })
+    }
+
+    /// For Prometheus, in its text format 0.0.4.
+    pub(crate) fn metrics(&self, now: Instant) -> String {
+        let mut text = String::new();
+        let mut family = |name: &str, kind: &str, help: &str, samples: &[(String, f64)]| {
+            // Writing to a string does not fail.
+            let _ok = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in samples {
+                let _ok = writeln!(text, "{name}{labels} {value}");
+            }
+        };
+        let one = |value: f64| vec![(String::new(), value)];
+        let (totals, radio) = (&self.totals, self.shared.steering.counts);
+        let open = self
+            .flows()
+            .fold([0_u64; 2], |sum, flow| [sum[0] + flow.up.bytes, sum[1] + flow.down.bytes]);
+        family("justfull_proxy_flows", "gauge", "Open connections.", &one(self.open as f64));
+        let limit = one(self.host.limits.flows as f64);
+        family("justfull_proxy_flows_limit", "gauge", "Connections that there may be.", &limit);
+        let pipes = one(f64::from(self.shared.pool.used()));
+        family("justfull_proxy_pipes", "gauge", "Pipes that hold data.", &pipes);
+        let accepted = one(totals.accepted as f64);
+        family("justfull_proxy_accepted_total", "counter", "Connections taken.", &accepted);
+        let over = one(totals.over_limit as f64);
+        let help = "Connections reset because there was no room.";
+        family("justfull_proxy_over_limit_total", "counter", help, &over);
+        let ended: Vec<_> = Outcome::ALL
+            .into_iter()
+            .zip(totals.ended)
+            .map(|(outcome, n)| (format!("{{outcome=\"{}\"}}", outcome.name()), n as f64))
+            .collect();
+        family("justfull_proxy_ended_total", "counter", "Connections that have ended.", &ended);
+        let bytes: Vec<_> = ["up", "down"]
+            .into_iter()
+            .zip(totals.bytes.into_iter().zip(open))
+            .map(|(way, (ended, open))| (format!("{{way=\"{way}\"}}"), (ended + open) as f64))
+            .collect();
+        family("justfull_proxy_bytes_total", "counter", "Bytes relayed.", &bytes);
+        let garbled = self.report_counts.garbled.load(Ordering::Relaxed);
+        let dropped = self.report_counts.dropped.load(Ordering::Relaxed);
+        let reports: Vec<_> = [
+            ("taken", radio.taken),
+            ("late", radio.late),
+            ("absurd", radio.absurd),
+            ("garbled", garbled),
+            ("dropped", dropped),
+        ]
+        .into_iter()
+        .map(|(what, n)| (format!("{{what=\"{what}\"}}"), n as f64))
+        .collect();
+        family("justfull_proxy_reports_total", "counter", "Reports of the radio.", &reports);
+        let ages = self.shared.steering.status(now);
+        let newest = ages.iter().filter_map(|ue| ue.report_age_s).fold(f64::NAN, f64::min);
+        let help = "Time since the last report that counts; NaN without one.";
+        family("justfull_proxy_report_age_seconds", "gauge", help, &one(newest));
+        let seconds = now.since(Instant::ZERO).as_secs_f64();
+        family("justfull_proxy_seconds", "gauge", "Time since the start.", &one(seconds));
+        text
+    }
+}

@@ -1,0 +1,388 @@
+//! RAPID's control in service: which addresses are which UE, reports and samples in, windows out.
+//!
+//! The radio carries IP packets, TCP's windows count payload: the control is told of segments with
+//! their headers, and its windows are made windows of as many segments without. A segment waits for
+//! a slot, up to a whole one, which the least round trip does not show; so the control is told of
+//! it and a slot (as in the simulated proxy).
+
+use crate::config::UesConfig;
+use crate::prefix::Prefix;
+use crate::reports::Report;
+use justfull_base::{ConfigError, Duration, Instant};
+use justfull_rapid::{
+    CellId, Control, ControlConfig, FlowId, FlowView, Opening, Refused, Sample, UeId, Windows,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// UEs that are known by a report and have no flow; more are not remembered.
+const MOST_SILENT: usize = 65_536;
+/// A UE without flows and reports is forgotten after this time.
+const FORGET: Duration = Duration::from_secs(60);
+/// Reports of a UE that are newer than this count as coming.
+pub(crate) const STALE: Duration = Duration::from_secs(1);
+
+/// A flow's headers, and the segments that its windows are made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// Payload of a full segment.
+    pub(crate) mss: u32,
+    /// IP, TCP and timestamps.
+    pub(crate) headers: u32,
+}
+
+impl Sizes {
+    const fn packet(self) -> u32 {
+        self.mss + self.headers
+    }
+
+    fn with_headers(self, payload: u64) -> u64 {
+        let packet = u128::from(self.packet()) * u128::from(payload);
+        (packet / u128::from(self.mss.max(1))) as u64
+    }
+
+    fn payload(self, bytes: u64) -> u64 {
+        (u128::from(bytes) * u128::from(self.mss) / u128::from(self.packet())) as u64
+    }
+}
+
+/// A UE.
+#[derive(Debug)]
+struct Ue {
+    id: UeId,
+    name: Prefix,
+    flows: u32,
+    reported: Option<Instant>,
+    used: Instant,
+    reports: u64,
+    slot: Duration,
+}
+
+/// What came of reports.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct ReportCounts {
+    /// Taken.
+    pub(crate) taken: u64,
+    /// Not newer than the last one.
+    pub(crate) late: u64,
+    /// With a field out of its bounds.
+    pub(crate) absurd: u64,
+    /// About UEs without flows.
+    pub(crate) without_flows: u64,
+}
+
+/// A UE as `status` shows it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UeStatus {
+    /// The address or prefix that it is known by.
+    pub(crate) ue: String,
+    pub(crate) flows: u32,
+    pub(crate) reports: u64,
+    /// Time since the last good one; none without one that counts.
+    pub(crate) report_age_s: Option<f64>,
+    /// `none`, `coming` or `stopped`.
+    pub(crate) radio: &'static str,
+}
+
+/// See the module's page.
+pub(crate) struct Steering {
+    control: Control,
+    cell: CellId,
+    bits: UesConfig,
+    /// By number; none for one that was forgotten.
+    ues: Vec<Option<Ue>>,
+    free: Vec<u32>,
+    /// Numbers of UEs by their addresses, cut to the bits that tell UEs apart.
+    by_address: BTreeMap<Prefix, u32>,
+    silent: usize,
+    /// Key and sizes of a flow by the index of its handle.
+    flows: Vec<(u64, u32, Sizes)>,
+    pub(crate) counts: ReportCounts,
+    now: Instant,
+}
+
+impl Steering {
+    pub(crate) fn new(config: &ControlConfig, bits: UesConfig) -> Result<Self, ConfigError> {
+        let mut control = Control::new(config).map_err(|e| e.within("control"))?;
+        let cell = control.add_cell();
+        Ok(Self {
+            control,
+            cell,
+            bits,
+            ues: Vec::new(),
+            free: Vec::new(),
+            by_address: BTreeMap::new(),
+            silent: 0,
+            flows: Vec::new(),
+            counts: ReportCounts::default(),
+            now: Instant::ZERO,
+        })
+    }
+
+    fn key(&self, address: IpAddr) -> Prefix {
+        let bits = self.bits;
+        let length = if Prefix::of(address, 128).address().is_ipv4() {
+            bits.ipv4_bits
+        } else {
+            bits.ipv6_bits
+        };
+        Prefix::of(address, length)
+    }
+
+    /// The number of the UE with `name`, which is made if there is none.
+    fn ue(&mut self, now: Instant, name: Prefix) -> Option<u32> {
+        if let Some(&number) = self.by_address.get(&name) {
+            return Some(number);
+        }
+        let id = self.control.add_ue(now, self.cell).ok()?;
+        let ue =
+            Ue { id, name, flows: 0, reported: None, used: now, reports: 0, slot: Duration::ZERO };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.ues.push(None);
+            (self.ues.len() - 1) as u32
+        });
+        self.ues[number as usize] = Some(ue);
+        self.by_address.insert(name, number);
+        self.silent += 1;
+        Some(number)
+    }
+
+    /// A flow of the UE at `address` opens; `key` names it in changes.
+    pub(crate) fn open(
+        &mut self,
+        now: Instant,
+        (address, key): (IpAddr, u64),
+        sizes: Sizes,
+        [wired, radio]: [Option<Duration>; 2],
+    ) -> Option<FlowId> {
+        let name = self.key(address);
+        let number = self.ue(now, name)?;
+        let ue = self.ues[number as usize].as_mut()?;
+        let radio = radio.filter(|rtt| !rtt.is_zero()).map(|rtt| rtt + ue.slot);
+        let opening = Opening { mss: sizes.packet(), wired_rtt: wired, radio_rtt: radio };
+        let id = self.control.open(now, ue.id, &opening).ok()?;
+        self.silent -= usize::from(ue.flows == 0);
+        ue.flows += 1;
+        if id.index() >= self.flows.len() {
+            self.flows.resize(id.index() + 1, (0, 0, sizes));
+        }
+        self.flows[id.index()] = (key, number, sizes);
+        Some(id)
+    }
+
+    /// What happened to a flow since the last call: payload that arrived and was delivered.
+    pub(crate) fn sample(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        [arrived, delivered]: [u64; 2],
+        [wired, radio]: [Duration; 2],
+    ) {
+        let (_, number, sizes) = self.flows[id.index()];
+        let slot = self.ues[number as usize].as_ref().map_or(Duration::ZERO, |ue| ue.slot);
+        let sample = Sample {
+            arrived: sizes.with_headers(arrived),
+            delivered: sizes.with_headers(delivered),
+            wired_rtt: (!wired.is_zero()).then_some(wired),
+            radio_rtt: (!radio.is_zero()).then(|| radio + slot),
+        };
+        // A flow that is not open was closed here.
+        let _closed = self.control.on_sample(now, id, &sample);
+    }
+
+    /// A flow closes.
+    pub(crate) fn close(&mut self, now: Instant, id: FlowId) {
+        if self.control.close(now, id).is_err() {
+            return;
+        }
+        if let Some(ue) = self.ues[self.flows[id.index()].1 as usize].as_mut() {
+            ue.flows -= 1;
+            ue.used = now;
+            self.silent += usize::from(ue.flows == 0);
+        }
+    }
+
+    /// A report arrives.
+    pub(crate) fn report(&mut self, now: Instant, report: &Report) {
+        let names: Vec<Prefix> = report.ue.iter().map(|name| self.key(name.address())).collect();
+        let known = names.iter().find_map(|name| self.by_address.get(name).copied());
+        if known.is_none() && self.silent >= MOST_SILENT {
+            self.counts.without_flows += 1;
+            return;
+        }
+        let Some(number) = known.or_else(|| self.ue(now, names[0])) else { return };
+        // A new address of a UE is its own from now on; a flow keeps the UE that it began with.
+        for name in names {
+            self.by_address.entry(name).or_insert(number);
+        }
+        let Some(ue) = self.ues[number as usize].as_mut() else { return };
+        self.counts.without_flows += u64::from(ue.flows == 0);
+        ue.used = now;
+        match self.control.on_report(now, ue.id, &report.ran) {
+            Ok(()) => {
+                (ue.reported, ue.slot) = (Some(now), report.ran.slot);
+                ue.reports += 1;
+                self.counts.taken += 1;
+            }
+            Err(Refused::Late) => self.counts.late += 1,
+            Err(_) => self.counts.absurd += 1,
+        }
+    }
+
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        self.control.next_timer()
+    }
+
+    /// Does what is due.
+    pub(crate) fn on_timer(&mut self, now: Instant) {
+        self.now = now;
+        self.control.on_timer(now);
+    }
+
+    /// Forgets UEs that neither send nor are reported of.
+    pub(crate) fn forget(&mut self, now: Instant) {
+        let mut gone = Vec::new();
+        for (number, place) in self.ues.iter_mut().enumerate() {
+            if let Some(ue) = place.take_if(|ue| ue.flows == 0 && now.since(ue.used) > FORGET) {
+                // It is there: it is removed only here.
+                let _removed = self.control.remove_ue(now, ue.id);
+                gone.push(number as u32);
+            }
+        }
+        if !gone.is_empty() {
+            self.silent -= gone.len();
+            self.by_address.retain(|_, number| !gone.contains(number));
+            self.free.append(&mut gone);
+        }
+    }
+
+    /// A flow whose windows have changed, by its key, in bytes of payload.
+    pub(crate) fn change(&mut self) -> Option<(u64, Windows)> {
+        let (id, windows) = self.control.poll_change()?;
+        let (key, _, sizes) = self.flows[id.index()];
+        let (server, radio) = (sizes.payload(windows.server), sizes.payload(windows.radio));
+        Some((key, Windows { server, radio, ..windows }))
+    }
+
+    pub(crate) fn view(&self, id: FlowId) -> Option<FlowView> {
+        self.control.view(id)
+    }
+
+    /// All UEs, in the order of their names.
+    pub(crate) fn status(&self, now: Instant) -> Vec<UeStatus> {
+        let status = |ue: &Ue| {
+            let age = self.control.report_age(now, ue.id);
+            UeStatus {
+                ue: ue.name.to_string(),
+                flows: ue.flows,
+                reports: ue.reports,
+                report_age_s: age.map(Duration::as_secs_f64),
+                radio: match ue.reported {
+                    None => "none",
+                    Some(at) if now.since(at) < STALE => "coming",
+                    Some(_) => "stopped",
+                },
+            }
+        };
+        let mut ues: Vec<&Ue> = self.ues.iter().flatten().collect();
+        ues.sort_by_key(|ue| ue.name);
+        ues.into_iter().map(status).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use justfull_base::feedback::{CellKind, RanReport};
+
+    const SIZES: Sizes = Sizes { mss: 1_448, headers: 52 };
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(n)
+    }
+
+    /// A cell that could send 20 Mbit/s to the UEs.
+    fn report(ue: &[&str], at: Instant) -> Report {
+        let ran = RanReport {
+            at,
+            kind: CellKind::Bytes,
+            slot: Duration::from_millis(1),
+            slots: 1,
+            offered: 2_500,
+            used: 0,
+            active_ues: 0,
+            blocks: 0,
+            repeats: 0,
+            bytes: 0,
+            mcs: None,
+            backlog: 0,
+        };
+        Report { ue: ue.iter().map(|ue| ue.parse().expect("a prefix")).collect(), ran }
+    }
+
+    fn steering() -> Steering {
+        Steering::new(&ControlConfig::default(), UesConfig::default()).expect("the defaults")
+    }
+
+    fn open(steering: &mut Steering, ue: &str, key: u64) -> FlowId {
+        let rtts = [Some(Duration::from_millis(10)), Some(Duration::from_millis(20))];
+        let address = ue.parse().expect("an address");
+        steering.open(ms(2), (address, key), SIZES, rtts).expect("it opens")
+    }
+
+    /// The last windows of each flow.
+    fn windows(steering: &mut Steering) -> BTreeMap<u64, Windows> {
+        std::iter::from_fn(|| steering.change()).collect()
+    }
+
+    #[test]
+    fn windows_are_of_payload_and_follow_the_report_about_the_flows_ue_alone() {
+        let mut steering = steering();
+        steering.report(ms(1), &report(&["10.45.0.1"], ms(1)));
+        open(&mut steering, "10.45.0.1", 1);
+        open(&mut steering, "10.45.0.2", 2);
+        let windows = windows(&mut steering);
+        // 25 000 bytes in 10 ms are 16 packets of 1500 bytes.
+        assert_eq!(windows[&1].server, 16 * 1_448);
+        assert_eq!(windows[&2].server, 10 * 1_448, "of this one nothing is known");
+    }
+
+    #[test]
+    fn both_families_of_a_ue_share_and_a_new_address_joins() {
+        let mut steering = steering();
+        steering.report(ms(1), &report(&["10.45.0.1", "fd45::/64"], ms(1)));
+        open(&mut steering, "10.45.0.1", 1);
+        open(&mut steering, "fd45::99", 2);
+        let changed = windows(&mut steering);
+        assert!(changed.values().all(|w| w.server == 8 * 1_448), "half of it each: {changed:?}");
+        steering.report(ms(3), &report(&["10.45.0.1", "10.45.0.9"], ms(3)));
+        open(&mut steering, "10.45.0.9", 3);
+        assert!(windows(&mut steering)[&3].server < 8 * 1_448, "a third");
+        let ues = steering.status(ms(4));
+        assert_eq!((ues.len(), ues[0].flows, ues[0].radio), (1, 3, "coming"));
+        assert_eq!(steering.status(ms(2_000))[0].radio, "stopped");
+    }
+
+    #[test]
+    fn what_reports_do_is_counted_and_ues_without_anything_are_forgotten() {
+        let mut steering = steering();
+        steering.report(ms(5), &report(&["10.45.0.1"], ms(5)));
+        steering.report(ms(6), &report(&["10.45.0.1"], ms(4)));
+        let mut absurd = report(&["10.45.0.1"], ms(7));
+        absurd.ran.used = 1 << 50;
+        steering.report(ms(7), &absurd);
+        let ReportCounts { taken, late, absurd, without_flows } = steering.counts;
+        assert_eq!((taken, late, absurd, without_flows), (1, 1, 1, 3));
+        let id = open(&mut steering, "10.45.0.2", 2);
+        steering.forget(ms(100_000));
+        assert_eq!(steering.status(ms(100_000)).len(), 1, "the one with a flow");
+        steering.close(ms(100_001), id);
+        steering.close(ms(100_001), id);
+        steering.forget(ms(200_000));
+        assert!(steering.status(ms(200_000)).is_empty() && steering.by_address.is_empty());
+        assert_eq!(steering.silent, 0);
+        open(&mut steering, "10.45.0.3", 3);
+        assert_eq!(steering.ues.len(), 2, "places are used again");
+    }
+}

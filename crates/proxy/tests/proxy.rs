@@ -1,0 +1,587 @@
+//! The proxy between a UE and a server: real namespaces, the kernel's own TCP.
+//!
+//! Each test builds its own row of hosts and starts its own proxy, a process that it ends by its
+//! number. Without the right to build one a test says that it was skipped; under `CI` that is a
+//! failure.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use justfull_net::capabilities;
+use justfull_net::chain::{Chain, Place};
+use justfull_net::clock::now;
+use justfull_proxy::{ProxyConfig, ask, check, run};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use socket2::{Domain, Socket, Type};
+
+/// The configuration of the proxy that this test program is asked to be.
+const ROLE: &str = "JUSTFULL_TEST_PROXY";
+/// Whatever a test waits for, it waits no longer.
+const LIMIT: Duration = Duration::from_secs(30);
+/// A closed port of the server.
+const CLOSED: u16 = 9;
+
+/// Not a test: the proxy, when this program starts itself.
+#[test]
+fn as_proxy() {
+    let Ok(file) = std::env::var(ROLE) else { return };
+    let file = PathBuf::from(file);
+    let config = ProxyConfig::read(&file).expect("a configuration");
+    run(config, &file, || fs::write(file.with_extension("ready"), "").expect("a file"))
+        .expect("it runs");
+}
+
+fn can_build() -> bool {
+    let missing: Vec<&str> =
+        capabilities().iter().filter(|c| c.required && c.found.is_err()).map(|c| c.name).collect();
+    assert!(
+        missing.is_empty() || std::env::var_os("CI").is_none(),
+        "tests of real networks must not be skipped in CI: {missing:?}"
+    );
+    if !missing.is_empty() {
+        println!("skipped: {missing:?}");
+    }
+    missing.is_empty()
+}
+
+/// A row of hosts with a proxy in the middle.
+struct World {
+    proxy: Child,
+    folder: tempfile::TempDir,
+    chain: Chain,
+}
+
+impl World {
+    fn new(settings: &str) -> Self {
+        let chain = Chain::build(8, [1_400, 1_500]).expect("three hosts");
+        let folder = tempfile::tempdir().expect("a folder");
+        let proxy = start(&chain, &folder, settings);
+        Self { proxy, folder, chain }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.proxy.id().cast_signed()), signal).expect("it lives");
+    }
+
+    /// The exit code of the proxy, which has been told to end.
+    fn ended(&mut self) -> Option<i32> {
+        let mut code = None;
+        until("the proxy ends", || {
+            code = self.proxy.try_wait().expect("a child");
+            code.is_some()
+        });
+        code.and_then(|code| code.code())
+    }
+
+    fn ask(&self, what: &str) -> Value {
+        let text = ask(&self.path("socket"), what).expect("an answer");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    fn status(&self) -> Value {
+        self.ask("status")
+    }
+
+    /// How many connections ended in this way.
+    fn outcomes(&self, outcome: &str) -> u64 {
+        self.status()["ended"][outcome].as_u64().expect("a number")
+    }
+
+    /// A server at its own address of a family, which does `work` for each connection.
+    fn serve(
+        &self,
+        family: usize,
+        work: impl Fn(TcpStream) + Clone + Send + 'static,
+    ) -> SocketAddr {
+        let at = Chain::server()[family];
+        let listener = self.chain.inside(Place::Server, || {
+            let socket = Socket::new(Domain::for_address((at, 0).into()), Type::STREAM, None)?;
+            socket.bind(&SocketAddr::from((at, 0)).into())?;
+            socket.listen(512)?;
+            Ok(TcpListener::from(socket))
+        });
+        let listener = listener.expect("it listens");
+        let address = listener.local_addr().expect("an address");
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let work = work.clone();
+                thread::spawn(move || work(limited(stream)));
+            }
+        });
+        address
+    }
+
+    /// A connection of UE `number`, from `port` if it is not 0.
+    fn connect(&self, number: u8, to: SocketAddr, port: u16) -> io::Result<TcpStream> {
+        let own = Chain::ue(number)[usize::from(to.is_ipv6())];
+        self.chain.inside(Place::Ue, || {
+            let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+            socket.set_reuse_address(true)?;
+            socket.bind(&SocketAddr::from((own, port)).into())?;
+            socket.connect_timeout(&to.into(), LIMIT)?;
+            Ok(limited(socket.into()))
+        })
+    }
+
+    /// True when the proxy is asked before the server: it accepts what the server refuses, and then
+    /// resets it.
+    fn is_in_the_way(&self) -> bool {
+        let [v4, _] = Chain::server();
+        match self.connect(1, (v4, CLOSED).into(), 0).map_err(|e| e.kind()) {
+            Ok(_) | Err(io::ErrorKind::ConnectionReset) => true,
+            Err(io::ErrorKind::ConnectionRefused) => false,
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ended = self.proxy.kill();
+        let _status = self.proxy.wait();
+    }
+}
+
+fn limited(stream: TcpStream) -> TcpStream {
+    stream.set_read_timeout(Some(LIMIT)).expect("it is open");
+    stream.set_write_timeout(Some(LIMIT)).expect("it is open");
+    stream
+}
+
+/// Starts a proxy and waits until it takes connections.
+fn start(chain: &Chain, folder: &tempfile::TempDir, settings: &str) -> Child {
+    let path = |name: &str| folder.path().join(name);
+    let text = format!(
+        "[select]\ninterfaces = [\"ran\"]\n{settings}\n[operation]\nsocket = {:?}\nlog = {:?}\n",
+        path("socket"),
+        path("log")
+    );
+    fs::write(path("rapid.toml"), text).expect("a file");
+    // It may be the first.
+    let _none = fs::remove_file(path("rapid.ready"));
+    let mut child = chain
+        .inside(Place::Middle, || {
+            // What the proxy listens to, its other threads must not: they inherit this.
+            let mut set = SigSet::empty();
+            [Signal::SIGTERM, Signal::SIGHUP].into_iter().for_each(|signal| set.add(signal));
+            set.thread_block()?;
+            Command::new(std::env::current_exe()?)
+                .args(["as_proxy", "--exact", "--nocapture"])
+                .env(ROLE, path("rapid.toml"))
+                .stdout(Stdio::null())
+                .spawn()
+        })
+        .expect("it starts");
+    until("the proxy is ready", || {
+        assert!(child.try_wait().expect("a child").is_none(), "the proxy ended");
+        path("rapid.ready").exists()
+    });
+    child
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = now() + LIMIT;
+    while !holds() {
+        assert!(now() < end, "waited too long: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Bytes that differ from one transfer to another.
+fn data(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..length)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as u8
+        })
+        .collect()
+}
+
+/// Sends as much as a client asks for: 8 bytes of seed, 8 of length; then reads to the end.
+fn sender(mut stream: TcpStream) {
+    let mut head = [0; 16];
+    if stream.read_exact(&mut head).is_err() {
+        return;
+    }
+    let number = |at: usize| u64::from_be_bytes(head[at..at + 8].try_into().expect("8 bytes"));
+    // A client that leaves is what some tests are about.
+    if stream.write_all(&data(number(0), number(8) as usize)).is_ok() {
+        let _left = stream.shutdown(Shutdown::Write);
+        let _rest = io::copy(&mut stream, &mut io::sink());
+    }
+}
+
+fn request(seed: u64, length: usize) -> [u8; 16] {
+    let mut head = [0; 16];
+    head[..8].copy_from_slice(&seed.to_be_bytes());
+    head[8..].copy_from_slice(&(length as u64).to_be_bytes());
+    head
+}
+
+fn reset(stream: TcpStream) {
+    let linger = Socket::from(stream).set_linger(Some(Duration::ZERO));
+    linger.expect("it is open");
+}
+
+/// One download, in one of four ways; true when it is complete, and then it is right.
+fn download(world: &World, to: SocketAddr, seed: u64, length: usize) -> bool {
+    let mut stream = world.connect((seed % 8) as u8 + 1, to, 0).expect("it connects");
+    stream.write_all(&request(seed, length)).expect("it is sent");
+    match seed % 4 {
+        0 => stream.shutdown(Shutdown::Write).expect("it is open"),
+        1 => {
+            let mut half = vec![0; length / 2];
+            stream.read_exact(&mut half).expect("half of it");
+            reset(stream);
+            return false;
+        }
+        _ => {}
+    }
+    let mut got = Vec::new();
+    stream.read_to_end(&mut got).expect("all of it");
+    assert_eq!(Sha256::digest(&got), Sha256::digest(data(seed, length)), "{seed}");
+    true
+}
+
+/// `count` downloads at once, of which a quarter half-close early and a quarter reset midway.
+fn transfers(world: &World, count: u64, least: usize) {
+    let servers = [world.serve(0, sender), world.serve(1, sender)];
+    let complete: u64 = thread::scope(|scope| {
+        let one = |seed: u64| {
+            let length = least + data(seed, 2)[0] as usize * least / 64;
+            scope.spawn(move || download(world, servers[(seed / 4 % 2) as usize], seed, length))
+        };
+        let all: Vec<_> = (0..count).map(one).collect();
+        all.into_iter().map(|one| u64::from(one.join().expect("it ends"))).sum()
+    });
+    assert_eq!(complete, count - count / 4);
+    until("all have ended", || world.status()["flows"] == 0);
+    let status = world.status();
+    assert_eq!(status["ended"]["completed"], complete, "{status}");
+    assert_eq!(status["ended"]["client_reset"], count / 4, "{status}");
+    assert_eq!(status["pipes"], 0, "{status}");
+}
+
+#[test]
+fn soak_transfers_at_once_arrive_whole_and_leave_nothing_behind() {
+    if can_build() {
+        let count = if std::env::var_os("JUSTFULL_SOAK").is_some() { 200 } else { 20 };
+        transfers(&World::new(""), count, 1_000_000);
+    }
+}
+
+#[test]
+fn without_pipes_data_is_copied() {
+    if can_build() {
+        transfers(&World::new("[limits]\npipes = 0\n"), 8, 300_000);
+    }
+}
+
+#[test]
+fn both_ends_see_each_other_and_each_leg_has_its_own_mss() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    for family in [0, 1] {
+        let (told, peers) = channel();
+        let server = world.serve(family, move |mut stream| {
+            told.send(stream.peer_addr().expect("a peer")).expect("the test waits");
+            stream.write_all(b"x").expect("it is sent");
+            let _end = stream.read(&mut [0]);
+        });
+        let mut client = world.connect(3, server, 40_003).expect("it connects");
+        client.read_exact(&mut [0]).expect("a byte");
+        let own: IpAddr = Chain::ue(3)[family];
+        assert_eq!(peers.recv_timeout(LIMIT), Ok(SocketAddr::from((own, 40_003))));
+        assert_eq!(client.peer_addr().ok(), Some(server));
+        let flows = world.ask("flows");
+        let mss = |leg: usize| flows[0]["mss"][leg].as_u64().expect("a number");
+        assert_eq!(mss(1) - mss(0), 100, "{flows}");
+        assert_eq!(flows[0]["client"], format!("{}", SocketAddr::from((own, 40_003))));
+        drop(client);
+        until("it has ended", || world.status()["flows"] == 0);
+    }
+}
+
+/// Connects from one port again and again; the client closes first, so that the proxy's leg to the
+/// server is in TIME_WAIT each time.
+fn same_port(world: &World, rounds: u64) {
+    let server = world.serve(0, |mut stream| {
+        let _all = io::copy(&mut stream.try_clone().expect("it is open"), &mut stream);
+    });
+    for round in 0..rounds {
+        let mut client = world.connect(1, server, 40_001).expect("it connects");
+        client.write_all(b"hello").expect("it is sent");
+        client.shutdown(Shutdown::Write).expect("it is open");
+        let mut text = String::new();
+        client.read_to_string(&mut text).expect("it is read");
+        assert_eq!(text, "hello");
+        until("it is completed", || world.outcomes("completed") == round + 1);
+        // The client's own TIME_WAIT, for which its kernel would wait.
+        let own = SocketAddr::from((Chain::ue(1)[0], 40_001));
+        world.chain.inside(Place::Ue, || destroy(own, server)).expect("it goes");
+    }
+}
+
+#[test]
+fn a_port_that_is_used_again_at_once_works_with_timestamps_and_without() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    same_port(&world, 2);
+    assert_eq!(world.status()["time_waits_ended"], 0, "timestamps tell the connections apart");
+    let world = World::new("");
+    let off = || fs::write("/proc/sys/net/ipv4/tcp_timestamps", "0");
+    world.chain.inside(Place::Server, off).expect("it is set");
+    same_port(&world, 3);
+    assert_eq!(world.status()["time_waits_ended"], 2, "all but the first");
+}
+
+/// Ends a TIME_WAIT as `ss -K` does.
+fn destroy(own: SocketAddr, peer: SocketAddr) -> io::Result<()> {
+    let output = Command::new("ss")
+        .args(["-K", "-t", "-a", "src", &own.to_string(), "dst", &peer.to_string()])
+        .output()?;
+    if output.status.success() { Ok(()) } else { Err(io::Error::other("ss -K failed")) }
+}
+
+/// The proxy takes a connection, and resets it: before the client has looked, or later.
+fn assert_reset(world: &World, to: SocketAddr) {
+    let error = world.connect(1, to, 0).and_then(|mut client| client.read(&mut [0]));
+    assert_eq!(error.map_err(|e| e.kind()), Err(io::ErrorKind::ConnectionReset));
+}
+
+#[test]
+fn a_refused_a_silent_and_a_reset_server_reset_the_client() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("[timeouts]\nconnect = \"1s\"\n");
+    let [v4, v6] = Chain::server();
+    for (number, at) in (1..).zip([v4, v6]) {
+        assert_reset(&world, (at, CLOSED).into());
+        until("it is counted", || world.outcomes("refused") == number);
+    }
+    // An address of the server's side that nobody has answers to nothing.
+    assert_reset(&world, "10.46.0.77:80".parse().expect("an address"));
+    let silent = world.outcomes("no_answer") + world.outcomes("refused");
+    assert_eq!(silent, 3, "by the limit of time, or by the neighbour that is not there");
+    let server = world.serve(0, |mut stream| {
+        let _byte = stream.read(&mut [0]);
+        reset(stream);
+    });
+    let mut client = world.connect(1, server, 0).expect("it connects");
+    client.write_all(b"x").expect("it is sent");
+    assert_eq!(client.read(&mut [0]).map_err(|e| e.kind()), Err(io::ErrorKind::ConnectionReset));
+    until("it is counted", || world.outcomes("server_reset") == 1);
+}
+
+#[test]
+fn a_proxy_that_is_killed_resets_its_clients_and_lets_new_ones_pass() {
+    if !can_build() {
+        return;
+    }
+    let mut world = World::new("");
+    let server = world.serve(0, sender);
+    let mut client = world.connect(1, server, 0).expect("it connects");
+    client.write_all(&request(1, 60_000_000)).expect("it is sent");
+    client.read_exact(&mut vec![0; 1_000_000]).expect("a part of it");
+    assert!(world.is_in_the_way());
+    world.signal(Signal::SIGKILL);
+    world.proxy.wait().expect("a child");
+    let error = io::copy(&mut client, &mut io::sink()).expect_err("not whole");
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    until("new connections pass", || !world.is_in_the_way());
+    let mut direct = world.connect(1, server, 0).expect("it connects");
+    direct.write_all(&request(2, 100_000)).expect("it is sent");
+    direct.shutdown(Shutdown::Write).expect("it is open");
+    let mut got = Vec::new();
+    direct.read_to_end(&mut got).expect("all of it");
+    assert_eq!(got, data(2, 100_000));
+    world.proxy = start(&world.chain, &world.folder, "");
+    assert!(world.is_in_the_way());
+    assert!(world.status()["reclaimed"].as_u64() >= Some(2), "{}", world.status());
+}
+
+#[test]
+fn what_is_not_selected_passes_and_a_reload_selects_without_a_lost_connection() {
+    if !can_build() {
+        return;
+    }
+    let mut world = World::new("except = [\"10.45.0.1/32\"]\n");
+    assert!(!world.is_in_the_way(), "UE 1 is an exception");
+    let server = world.serve(0, sender);
+    let mut client = world.connect(2, server, 0).expect("it connects");
+    until("it is taken", || world.status()["flows"] == 1);
+    let file = world.path("rapid.toml");
+    let text = fs::read_to_string(&file).expect("the configuration");
+    fs::write(&file, text.replace("interfaces", "interfacs")).expect("a file");
+    world.signal(Signal::SIGHUP);
+    until("it is refused", || {
+        world.status()["last_reload"].as_str().is_some_and(|what| what.contains("interfacs"))
+    });
+    fs::write(&file, text.replace("10.45.0.1/32", "10.45.0.2/32")).expect("a file");
+    world.signal(Signal::SIGHUP);
+    until("it is done", || world.status()["last_reload"] == "done");
+    assert!(world.is_in_the_way(), "UE 1 is one no more");
+    client.write_all(&request(3, 500_000)).expect("it is sent");
+    client.shutdown(Shutdown::Write).expect("it is open");
+    let mut got = Vec::new();
+    client.read_to_end(&mut got).expect("all of it");
+    assert_eq!(got, data(3, 500_000));
+    // Ends in order: what is open ends first.
+    let last = world.connect(3, server, 0).expect("it connects");
+    until("it is taken", || world.status()["flows"] == 1);
+    world.signal(Signal::SIGTERM);
+    until("it drains", || world.status()["state"] == "draining");
+    assert!(!world.is_in_the_way());
+    drop(last);
+    assert_eq!(world.ended(), Some(0));
+    let log = fs::read_to_string(world.path("log")).expect("a log");
+    let lines: Vec<Value> = log.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    let of = |outcome: &str| lines.iter().filter(|line| line["outcome"] == outcome).count();
+    assert!(of("completed") >= 1 && of("refused") >= 1, "{log}");
+    assert!(!world.path("socket").exists());
+}
+
+#[test]
+fn the_servers_window_falls_and_rises_with_the_reports_of_its_ue() {
+    if !can_build() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().join("reports");
+    fs::write(&reports, "").expect("a file");
+    // Without delay a server is slow to the processor's liking: then no flow may be slow.
+    let settings = format!(
+        "[control]\nkind = \"equal_share\"\n[radio]\nkind = \"json_lines\"\npath = {reports:?}\n"
+    );
+    let world = World::new(&settings);
+    // Until the client leaves.
+    let server = world.serve(0, |mut stream| while stream.write_all(&[7; 65_536]).is_ok() {});
+    let mut client = world.connect(5, server, 0).expect("it connects");
+    let (stop, stopped) = channel::<()>();
+    let reader = thread::spawn(move || read_until(&mut client, &stopped));
+    let mut file = fs::OpenOptions::new().append(true).open(&reports).expect("a file");
+    let mut at_us = 0;
+    let mut report = |bytes: u64| {
+        at_us += 1_000;
+        let line = format!(
+            "{{\"ue\": \"10.45.0.5\", \"at_us\": {at_us}, \"cell\": \"bytes\", \"slot_us\": 1000, \
+             \"slots\": 1, \"offered\": {bytes}, \"used\": 0}}\n"
+        );
+        file.write_all(line.as_bytes()).expect("it is written");
+    };
+    let flow = |key: &str| {
+        let flows = world.ask("flows");
+        // Shown when the test fails.
+        println!("{flows}");
+        flows[0][key].as_u64()
+    };
+    // 80 kbit/s is less than the floor of two segments, whatever the round trip is.
+    until("it is connected", || world.ask("flows")[0]["connected"] == true);
+    let mss = world.ask("flows")[0]["mss"][0].as_u64().expect("a number");
+    let floor = 2 * mss;
+    until("the window falls to the floor", || {
+        report(10);
+        flow("server_window") == Some(floor)
+            && flow("advertised").is_some_and(|window| window <= floor + 1_024)
+    });
+    if world.status()["radio_window"] == "cgroup clamp" {
+        until("the congestion window is the radio's", || {
+            report(10);
+            let window = flow("radio_window").map(|bytes| bytes / mss);
+            window.is_some_and(|segments| segments <= 10) && flow("cwnd") == window
+        });
+    }
+    // 8 Tbit/s is more than any.
+    until("the window rises", || {
+        report(1_000_000_000);
+        flow("server_window").is_some_and(|window| window > 100 * floor)
+            && flow("advertised").is_some_and(|window| window > 10 * floor)
+            && flow("cwnd").is_some_and(|segments| segments > 10)
+    });
+    let status = world.status();
+    assert_eq!(status["ues"][0]["radio"], "coming", "{status}");
+    until("status says that they have stopped", || world.status()["ues"][0]["radio"] == "stopped");
+    let mut garbage = fs::OpenOptions::new().append(true).open(&reports).expect("a file");
+    garbage.write_all(b"{}\nnonsense\n").expect("it is written");
+    until("garbage is counted", || world.status()["radio"]["garbled"] == 2);
+    drop(stop);
+    assert!(reader.join().expect("it ends") > 0);
+}
+
+/// Reads until it is told to stop; how much.
+fn read_until(stream: &mut TcpStream, stopped: &Receiver<()>) -> u64 {
+    let (mut buffer, mut total) = (vec![0; 1 << 20], 0);
+    let end: Instant = now() + 3 * LIMIT;
+    while now() < end && stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(length) => total += length as u64,
+        }
+    }
+    total
+}
+
+#[test]
+fn the_check_finds_what_a_proxy_needs_and_leaves_nothing() {
+    if !can_build() {
+        return;
+    }
+    let chain = Chain::build(1, [1_500, 1_500]).expect("three hosts");
+    let text = "[select]\ninterfaces = [\"ran\"]\n";
+    let config = ProxyConfig::parse(text).expect("valid");
+    let wrong = ProxyConfig::parse(&text.replace("ran", "rann")).expect("valid");
+    for _ in 0..2 {
+        let found = chain.inside(Place::Middle, || Ok(check(&config))).expect("it is tried");
+        let missing: Vec<_> = found.iter().filter(|c| c.required && c.found.is_err()).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+    let found = chain.inside(Place::Middle, || Ok(check(&wrong))).expect("it is tried");
+    let missing = found.iter().filter(|c| c.required && c.found.is_err()).map(|c| c.name);
+    assert_eq!(missing.collect::<Vec<_>>(), ["interfaces"]);
+    let radio = found.iter().find(|c| c.name == "radio windows").expect("it is tried");
+    println!("radio windows: {:?}", radio.found);
+}
+
+#[test]
+fn a_second_proxy_of_the_same_mark_and_others_at_its_socket_are_refused() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    let mode = fs::metadata(world.path("socket")).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let other = tempfile::tempdir().expect("a folder");
+    let text = format!(
+        "[select]\ninterfaces = [\"ran\"]\n[operation]\nsocket = {:?}\n",
+        other.path().join("socket")
+    );
+    let config = ProxyConfig::parse(&text).expect("valid");
+    let error = world.chain.inside(Place::Middle, || {
+        Ok(run(config, &other.path().join("rapid.toml"), || ()).expect_err("refused").to_string())
+    });
+    assert!(error.expect("it is tried").contains("another proxy on this host uses mark 27238"));
+    assert!(world.is_in_the_way(), "the first goes on");
+}
