@@ -192,9 +192,7 @@ fn the_bands_of_p06_follow_from_its_table_and_words() {
         let expected = match (claim.kind, claim.metric, claim.paper.as_slice()) {
             (Kind::Order | Kind::Trend, _, []) => None,
             (Kind::Range, EndToEndP95, [ms]) => Some([0.85 * ms, 1.15 * ms]),
-            (Kind::Range, TransferGoodput, [rate]) => {
-                Some([0.85 * rate - 0.5, 1.15 * rate + 0.5])
-            }
+            (Kind::Range, TransferGoodput, [rate]) => Some([0.85 * rate - 0.5, 1.15 * rate + 0.5]),
             (Kind::Ratio, _, []) if claim.strictly => {
                 let more = claim.band.is_some_and(|[low, _]| low > 0.0);
                 Some(if more { [1.0, 1e6] } else { [0.0, 1.0] })

@@ -129,6 +129,8 @@ pub(crate) struct Flow {
     failed: [bool; 2],
     sampled: Instant,
     sampled_bytes: [u64; 2],
+    /// Data of the server has waited here since the last sample.
+    held: bool,
     pub(crate) wired: Duration,
     pub(crate) radio: Duration,
     radio_least: Duration,
@@ -199,6 +201,7 @@ impl Flow {
             failed: [false; 2],
             sampled: now,
             sampled_bytes: [0; 2],
+            held: false,
             wired: Duration::ZERO,
             radio: Duration::ZERO,
             radio_least: Duration::ZERO,
@@ -228,6 +231,7 @@ impl Flow {
         let up = self.up.pump((&mut self.client, &mut self.server), pool, scratch, true);
         let reading = self.windows.reading;
         let down = self.down.pump((&mut self.server, &mut self.client), pool, scratch, reading);
+        self.held |= self.down.waits();
         if self.up.bytes + self.down.bytes > before {
             self.active = now;
         }
@@ -331,7 +335,8 @@ impl Flow {
         let since =
             [bytes[0] - self.sampled_bytes[0], bytes[1].saturating_sub(self.sampled_bytes[1])];
         (self.sampled, self.sampled_bytes) = (now, bytes);
-        shared.steering.sample(now, id, since, [self.wired, self.radio]);
+        let held = std::mem::take(&mut self.held);
+        shared.steering.sample(now, id, (since, held), [self.wired, self.radio]);
         self.bound(shared.clamps);
     }
 

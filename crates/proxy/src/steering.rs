@@ -171,12 +171,13 @@ impl Steering {
         Some(id)
     }
 
-    /// What happened to a flow since the last call: payload that arrived and was delivered.
+    /// What happened to a flow since the last call: payload that arrived and was delivered, and
+    /// whether some of it waited in the proxy.
     pub(crate) fn sample(
         &mut self,
         now: Instant,
         id: FlowId,
-        [arrived, delivered]: [u64; 2],
+        ([arrived, delivered], held): ([u64; 2], bool),
         [wired, radio]: [Duration; 2],
     ) {
         let (_, number, sizes) = self.flows[id.index()];
@@ -186,6 +187,7 @@ impl Steering {
             delivered: sizes.with_headers(delivered),
             wired_rtt: (!wired.is_zero()).then_some(wired),
             radio_rtt: (!radio.is_zero()).then(|| radio + slot),
+            held,
         };
         // A flow that is not open was closed here.
         let _closed = self.control.on_sample(now, id, &sample);
