@@ -605,3 +605,98 @@ fn hostile_pdus_are_discarded() {
     receive(&mut rx, ms(0), &content);
     assert_eq!(rx.discarded(), 10);
 }
+
+/// What an SDU takes in a PDU of its own, and what the layer below adds to every PDU.
+#[test]
+fn headers_and_what_is_below_count() {
+    let mode = RlcModeConfig::Am(quiet());
+    let mut tx = RlcTx::above(3, &mode).expect("valid");
+    let headers = tx.headers();
+    assert_eq!((headers.whole, headers.first, headers.later), (6, 5, 5));
+    assert_eq!(headers.of_whole(3), 8, "a further SDU adds an indicator of a byte");
+    assert!(tx.is_acknowledged() && !tx.forgets_whole());
+    let content = pull(&mut tx, ms(0), 2 * 45, &mut Queue::of(&[100]));
+    assert_eq!((content.pdus.len(), content.bytes()), (2, 90));
+    assert_eq!(content.pdus[0].header_bytes, 5);
+    assert_eq!(tx.pending().rest_of_head, 45);
+}
+
+/// Clause 11.6: Timer_Status_Prohibit does not delay the answer to an order.
+#[test]
+fn an_order_is_answered_at_once() {
+    let config =
+        AmConfig { poll_pdu: 1, timer_status_prohibit: Duration::from_millis(100), ..quiet() };
+    let (mut tx, mut rx) = entities(&config);
+    let content = pull(&mut tx, ms(0), 84, &mut Queue::of(&[400]));
+    receive(&mut rx, ms(0), &without(&content, &[0]));
+    assert_eq!(rx.status(ms(0), 42), Some(&report(2, &[(0, 1)])));
+    let mut order = TbContent::default();
+    order.push_pdu(PduHeader::UmtsMrw { sn: 5, end: 0 }, 42, 0);
+    receive(&mut rx, ms(10), &order);
+    assert_eq!(rx.status(ms(10), 42), Some(&report(5, &[])), "VR(H) moves with VR(R)");
+}
+
+/// An order that moves the window short of what has arrived keeps that.
+#[test]
+fn an_order_keeps_what_waits_behind_it() {
+    let (mut tx, mut rx) = entities(&AmConfig { poll_pdu: 1, ..quiet() });
+    let content = pull(&mut tx, ms(0), 42 * 5, &mut Queue::of(&[39; 5]));
+    receive(&mut rx, ms(0), &without(&content, &[0, 2, 3]));
+    let mut order = TbContent::default();
+    order.push_pdu(PduHeader::UmtsMrw { sn: 1, end: 0 }, 42, 0);
+    assert_eq!(receive(&mut rx, ms(1), &order), (vec![1], vec![]));
+    assert_eq!(rx.status(ms(1), 42), Some(&report(5, &[(2, 2)])));
+}
+
+/// In large windows one order moves by 2047 PDUs at most, and no new PDU goes beyond half of the
+/// SNs until it is answered.
+#[test]
+fn an_order_moves_by_less_than_half_of_the_numbers() {
+    let (mut tx, mut rx) = entities(&AmConfig { max_dat: 2, window: 4095, ..quiet() });
+    let mut queue = Queue::of(&[39; 4095]);
+    let content = pull(&mut tx, ms(0), 42 * 3000, &mut queue);
+    let lost: Vec<usize> = vec![0, 2500];
+    receive(&mut rx, ms(0), &without(&content, &lost));
+    on_status(&mut tx, ms(1), &report(3000, &[(0, 1), (2500, 1)]));
+    assert_eq!(given_up(&tx), (0..2047).collect::<Vec<u64>>());
+    assert!(tx.is_stalled());
+    let order = pull(&mut tx, ms(1), 42 * 100, &mut queue);
+    assert_eq!(order.pdus[0].header, PduHeader::UmtsMrw { sn: 2047, end: 0 });
+    assert_eq!(polls(&order), [(2500, false)], "and what was to be sent again");
+    receive(&mut rx, ms(2), &order);
+    let status = rx.status(ms(2), 42).expect("the answer").clone();
+    assert_eq!(status, report(3000, &[]));
+    assert_eq!(on_status(&mut tx, ms(3), &status), (2047..3000).collect::<Vec<u64>>());
+    assert!(!tx.is_stalled());
+}
+
+/// A report from before the order does not answer it.
+#[test]
+fn only_a_report_from_behind_the_order_answers_it() {
+    let (mut tx, _) = entities(&AmConfig { max_dat: 2, ..quiet() });
+    let mut queue = Queue::of(&[39; 10]);
+    pull(&mut tx, ms(0), 42 * 6, &mut queue);
+    let early = report(6, &[(1, 1)]);
+    assert_eq!(on_status(&mut tx, ms(1), &early), [0]);
+    assert_eq!(given_up(&tx), [1]);
+    pull(&mut tx, ms(1), 42, &mut queue);
+    assert_eq!(on_status(&mut tx, ms(2), &early), NONE);
+    assert_eq!(given_up(&tx), NONE);
+    assert_eq!(on_status(&mut tx, ms(2), &report(1, &[])), NONE);
+    assert_eq!(tx.next_timeout(), Some(ms(201)), "Timer_MRW goes on");
+    assert_eq!(on_status(&mut tx, ms(3), &report(6, &[])), [2, 3, 4, 5]);
+    assert_eq!(tx.next_timeout(), None);
+}
+
+/// Clause 9.7.2: a report that needs more than a grant of six bytes waits for one.
+#[test]
+fn a_grant_that_names_nothing_missing_gets_no_report() {
+    let (mut tx, mut rx) = entities(&AmConfig { poll_pdu: 1, ..quiet() });
+    let content = pull(&mut tx, ms(0), 84, &mut Queue::of(&[400]));
+    receive(&mut rx, ms(0), &without(&content, &[0]));
+    for grant in 0..6 {
+        assert_eq!(rx.status(ms(0), grant), None);
+        assert_eq!(rx.status_due(), Some(Instant::ZERO));
+    }
+    assert_eq!(rx.status(ms(0), 6), Some(&report(2, &[(0, 1)])));
+}

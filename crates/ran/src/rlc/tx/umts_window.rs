@@ -219,11 +219,9 @@ impl Window {
         if is_answered {
             self.polling.answered();
         }
+        let gone = if self.mrw.is_none() { self.leave(acked) } else { 0 };
         if let Some(worst) = worst {
-            self.discard(worst);
-        }
-        if self.mrw.is_none() {
-            self.leave(acked);
+            self.discard(worst - gone);
         }
         if self.slots.is_empty() {
             self.polling.forget();
@@ -232,8 +230,9 @@ impl Window {
         }
     }
 
-    /// Moves VT(A) to the first PDU that has not arrived.
-    fn leave(&mut self, mut acked: impl FnMut(SduHandle)) {
+    /// Moves VT(A) to the first PDU that has not arrived. Returns by how many.
+    fn leave(&mut self, mut acked: impl FnMut(SduHandle)) -> usize {
+        let before = self.slots.len();
         while let Some(slot) = self.slots.front().filter(|slot| slot.flags & DONE != 0) {
             let (count, is_acked) = (slot.count, slot.flags & DISCARDED == 0);
             for _ in 0..count {
@@ -250,6 +249,7 @@ impl Window {
             self.base = SNS.add(self.base, 1);
             self.scan = self.scan.saturating_sub(1);
         }
+        before - self.slots.len()
     }
 
     /// Timers may have expired. `can_send_new`: a new PDU will go out. TS 25.322 clauses 9.5 a),
@@ -284,8 +284,8 @@ impl Window {
     /// clauses 9.7.3.3 and 11.6.
     fn discard(&mut self, worst: usize) {
         let worst = worst.min(FURTHEST_MOVE as usize - 1);
-        let known = self.slots.partition_point(|slot| slot.flags & DISCARDED != 0);
-        let from = self.piece_range(known.min(worst)).start;
+        let known = self.slots.partition_point(|slot| slot.flags & DISCARDED != 0).min(worst);
+        let from = self.piece_range(known).start;
         for piece in self.pieces.range(from..self.piece_range(worst).end) {
             if self.last_discarded != Some(piece.sdu) {
                 self.last_discarded = Some(piece.sdu);
