@@ -15,8 +15,8 @@
 //! Where the UE's channel has a SINR ([`umi`](crate::channel::umi)), that and the MCS say how often
 //! a block fails, in place of `bler` and `combining`, and an old measurement costs what the SINR
 //! has lost since. For such a block one random number decides how much it needs. It fails as long
-//! as its transmissions together bring less, so that of many blocks the share fails that the channel
-//! states.
+//! as its transmissions together bring less, so that the share of blocks that fails is the one that
+//! the channel states.
 
 use crate::pdu::TbContent;
 use alloc::collections::VecDeque;
