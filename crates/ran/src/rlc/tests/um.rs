@@ -265,6 +265,20 @@ fn a_segment_of_another_sdu_does_not_continue_the_one_that_is_begun() {
 }
 
 #[test]
+fn a_copy_of_a_segment_that_is_held_does_not_start_its_sdu_again() {
+    let config = um(Generation::Nr, 6);
+    let made = blocks(&config, &[100], &[31, 33, 60]);
+    let mut rx = RlcRx::new(&config).expect("valid");
+    for i in [1, 0] {
+        assert_eq!(receive(&mut rx, ms(0), &made[i]), (vec![], vec![]));
+    }
+    assert_eq!((rx.next_timeout(), rx.discarded()), (None, 0), "nothing misses between them");
+    receive(&mut rx, ms(0), &made[0]);
+    assert_eq!(rx.discarded(), 1);
+    assert_eq!(receive(&mut rx, ms(0), &made[2]).0, [0]);
+}
+
+#[test]
 fn a_transmitting_entity_is_small() {
     assert!(size_of::<RlcTx>() <= 64, "{}", size_of::<RlcTx>());
 }
