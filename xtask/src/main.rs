@@ -38,7 +38,7 @@ cargo xtask <command>
                      and memory
   soak [PART]                  what is too long for every change: long tests, mutate, swarm, fuzz, \
                      mutants
-  docs [validation|rapid] [--check]
+  docs [validation|rapid|slow-bearers] [--check]
                                write docs/reference, or docs/validation or the tables of \
                      docs/rapid.md from runs, or compare them with what the code says
   golden [--check|--bless]     run the golden tests, or accept their present output
@@ -95,6 +95,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["docs", "validation", "--check"] => {
             docs::run(&root(), &docs::VALIDATION, docs::Mode::Check)
         }
+        ["docs", "slow-bearers"] => docs::run_slow_bearers(&root(), docs::Mode::Write),
+        ["docs", "slow-bearers", "--check"] => docs::run_slow_bearers(&root(), docs::Mode::Check),
         ["docs", "rapid"] => docs::run_rapid(&root(), docs::Mode::Write),
         ["docs", "rapid", "--check"] => docs::run_rapid(&root(), docs::Mode::Check),
         ["golden"] | ["golden", "--check"] => golden::run(&root(), golden::Mode::Check),

@@ -37,6 +37,7 @@ pub const SCENARIOS: &[(&str, &str)] = &[
     ("r22-two-ues", include_str!("../../../scenarios/r22-two-ues.toml")),
     ("p06-file", include_str!("../../../scenarios/p06-file.toml")),
     ("p06-web", include_str!("../../../scenarios/p06-web.toml")),
+    ("slow-bearer", include_str!("../../../scenarios/slow-bearer.toml")),
     ("rapid-beside-ran", include_str!("../../../scenarios/rapid-beside-ran.toml")),
     ("rapid-reports", include_str!("../../../scenarios/rapid-reports.toml")),
 ];

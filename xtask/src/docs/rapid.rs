@@ -95,7 +95,7 @@ pub(crate) fn run_with(root: &Path, mode: Mode, justfull: &Path) -> Outcome {
 }
 
 /// Makes `file` hold `text`, or says where it does not.
-fn settle(file: &Path, text: &str, mode: Mode) -> Outcome {
+pub(super) fn settle(file: &Path, text: &str, mode: Mode) -> Outcome {
     let old = fs::read_to_string(file).unwrap_or_default();
     if old == text {
         println!("{}: as the runs say", file.display());
@@ -104,7 +104,7 @@ fn settle(file: &Path, text: &str, mode: Mode) -> Outcome {
     if mode == Mode::Check {
         let line = first_difference(old.as_bytes(), text.as_bytes());
         return Err(Failure::Check(format!(
-            "{}:{line}: not what the runs say; run `cargo xtask docs rapid` and commit it",
+            "{}:{line}: not what the runs say; run `cargo xtask docs` for it and commit it",
             file.display()
         )));
     }
@@ -115,7 +115,7 @@ fn settle(file: &Path, text: &str, mode: Mode) -> Outcome {
     fs::write(file, text).map_err(failure)
 }
 
-fn read(file: &PathBuf) -> Outcome<String> {
+pub(super) fn read(file: &PathBuf) -> Outcome<String> {
     fs::read_to_string(file)
         .map_err(|error| Failure::Environment(format!("{}: {error}", file.display())))
 }
@@ -144,19 +144,24 @@ fn series(text: &str) -> Outcome<Series> {
 
 /// `page` with `table` at the place called `name`.
 fn filled(page: &str, name: &str, table: &str) -> Outcome<String> {
+    filled_in(PAGE, page, name, table)
+}
+
+/// The same for the page in the file called `file`.
+pub(super) fn filled_in(file: &str, page: &str, name: &str, table: &str) -> Outcome<String> {
     let begin = format!("<!-- made: {name} -->\n");
     let split = page.split_once(&begin).and_then(|(before, rest)| {
         let (_, after) = rest.split_once("<!-- end -->")?;
         Some((before, after))
     });
     let (before, after) = split.ok_or_else(|| {
-        Failure::Check(format!("{PAGE}: no `{}` with `<!-- end -->` after it", begin.trim()))
+        Failure::Check(format!("{file}: no `{}` with `<!-- end -->` after it", begin.trim()))
     })?;
     Ok(format!("{before}{begin}\n{table}\n<!-- end -->{after}"))
 }
 
 /// Mean and 95 % interval over the seeds.
-fn interval(values: &[f64], digits: usize) -> String {
+pub(super) fn interval(values: &[f64], digits: usize) -> String {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     if values.len() != SEEDS {

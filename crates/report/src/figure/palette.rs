@@ -52,7 +52,7 @@ pub(super) struct Look {
 
 /// Colour and shape indexes of the shipped methods: those of one shipped scenario differ in colour
 /// as far as there are enough.
-const SHIPPED: [(&str, usize, usize); 36] = [
+const SHIPPED: [(&str, usize, usize); 37] = [
     ("Vanilla", 0, 0),
     ("BBR", 1, 1),
     ("CoDel", 2, 2),
@@ -82,6 +82,7 @@ const SHIPPED: [(&str, usize, usize); 36] = [
     ("PDPC", 6, 5),
     ("TTLRED1", 7, 3),
     ("TTLRED2", 2, 0),
+    ("Discard", 3, 4),
     ("DQL", 4, 5),
     ("FQ-CoDel@DQL", 7, 1),
     ("FP", 1, 0),
