@@ -145,7 +145,9 @@ impl Direction {
             if self.pipe.is_none() {
                 self.pipe = pool.take();
             }
-            if self.pipe.is_some() { self.fill(from)? } else { self.copy(from, to, scratch)? }
+            if self.pipe.is_none() || !self.fill(from)? {
+                self.copy(from, to, scratch)?;
+            }
         };
         if self.held == 0
             && let Some(pipe) = self.pipe.take()
@@ -155,12 +157,14 @@ impl Direction {
         Ok(more)
     }
 
-    /// Reads into the pipe, which is empty: that no more comes is then the socket's doing.
-    fn fill(&mut self, from: &mut End) -> Result<(), Failed> {
-        let Some(pipe) = &self.pipe else { return Ok(()) };
+    /// Reads into the pipe, which is empty: that no more comes is then the socket's doing. False
+    /// at the end, and before urgent data, for which splice(2) says the same: a copy tells them
+    /// apart.
+    fn fill(&mut self, from: &mut End) -> Result<bool, Failed> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
         let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
         match splice(&from.socket, None, &pipe.write, None, CHUNK, flags) {
-            Ok(0) => self.ended = true,
+            Ok(0) => return Ok(false),
             Ok(bytes) => {
                 self.held = bytes;
                 self.bytes += bytes as u64;
@@ -169,7 +173,7 @@ impl Direction {
             Err(Errno::EINTR) => {}
             Err(_) => return Err(Failed::From),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Sends what the pipe holds; true when it is empty.

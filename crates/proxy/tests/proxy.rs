@@ -4,6 +4,7 @@
 //! number. Without the right to build one a test says that it was skipped; under `CI` that is a
 //! failure.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -28,6 +29,8 @@ use socket2::{Domain, Socket, Type};
 const ROLE: &str = "JUSTFULL_TEST_PROXY";
 /// Whatever a test waits for, it waits no longer.
 const LIMIT: Duration = Duration::from_secs(30);
+/// Where the proxy shows its metrics; each test's has a host of its own.
+const METRICS: &str = "127.0.0.1:9102";
 /// A closed port of the server.
 const CLOSED: u16 = 9;
 
@@ -167,7 +170,8 @@ fn limited(stream: TcpStream) -> TcpStream {
 fn start(chain: &Chain, folder: &tempfile::TempDir, settings: &str) -> Child {
     let path = |name: &str| folder.path().join(name);
     let text = format!(
-        "[select]\ninterfaces = [\"ran\"]\n{settings}\n[operation]\nsocket = {:?}\nlog = {:?}\n",
+        "[select]\ninterfaces = [\"ran\"]\n{settings}\n[operation]\nsocket = {:?}\nlog = {:?}\n\
+         metrics = \"{METRICS}\"\n",
         path("socket"),
         path("log")
     );
@@ -278,6 +282,103 @@ fn transfers(world: &World, count: u64, least: usize) {
     assert_eq!(status["ended"]["completed"], complete, "{status}");
     assert_eq!(status["ended"]["client_reset"], count / 4, "{status}");
     assert_eq!(status["pipes"], 0, "{status}");
+    let metrics = metrics(world);
+    assert_eq!(metrics["justfull_proxy_flows"], 0.0);
+    assert_eq!(metrics["justfull_proxy_ended_total{outcome=\"completed\"}"], complete as f64);
+    assert!(metrics["justfull_proxy_bytes_total{way=\"down\"}"] > (complete * least as u64) as f64);
+}
+
+/// Each line of the metrics that is no comment: name with labels, and value.
+fn metrics(world: &World) -> BTreeMap<String, f64> {
+    let text = world.chain.inside(Place::Middle, || {
+        let mut stream = limited(TcpStream::connect(METRICS)?);
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    });
+    let text = text.expect("it is served");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    let sample = |line: &str| {
+        let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+        assert!(name.starts_with("justfull_proxy_"), "{line}");
+        (name.to_owned(), value.parse().expect("a number"))
+    };
+    body.lines().filter(|line| !line.starts_with('#')).map(sample).collect()
+}
+
+#[test]
+fn urgent_data_stay_among_the_others_and_the_dscp_goes_along() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("");
+    // A socket of the server has the codepoint of the client's first packet.
+    let reflect = || fs::write("/proc/sys/net/ipv4/tcp_reflect_tos", "1");
+    world.chain.inside(Place::Server, reflect).expect("it is set");
+    for family in [0, 1] {
+        let (tell, told) = channel();
+        let server = world.serve(family, move |stream| {
+            let mut socket = Socket::from(stream);
+            let dscp = if family == 0 { socket.tos_v4() } else { socket.tclass_v6() };
+            socket.set_out_of_band_inline(true).expect("it is open");
+            let mut text = Vec::new();
+            socket.read_to_end(&mut text).expect("all of it");
+            tell.send((dscp.expect("a codepoint"), text)).expect("the test waits");
+        });
+        let own = Chain::ue(2)[family];
+        let client = world.chain.inside(Place::Ue, || {
+            let socket = Socket::new(Domain::for_address(server), Type::STREAM, None)?;
+            if family == 0 {
+                socket.set_tos_v4(0xb8)?
+            } else {
+                socket.set_tclass_v6(0xb8)?
+            }
+            socket.bind(&SocketAddr::from((own, 0)).into())?;
+            socket.connect_timeout(&server.into(), LIMIT)?;
+            Ok(socket)
+        });
+        let client = client.expect("it connects");
+        let all = data(9, 100_000);
+        for (part, urgent) in all.chunks(20_000).zip([false, true, false, true, false]) {
+            let (last, first) = part.split_last().expect("not empty");
+            limited(client.try_clone().expect("it is open").into())
+                .write_all(first)
+                .expect("it is sent");
+            let sent =
+                if urgent { client.send_out_of_band(&[*last]) } else { client.send(&[*last]) };
+            assert_eq!(sent.expect("it is sent"), 1);
+            // The mark of one urgent byte is gone when the next comes.
+            thread::sleep(Duration::from_millis(20));
+        }
+        client.shutdown(Shutdown::Write).expect("it is open");
+        let (dscp, text) = told.recv_timeout(LIMIT).expect("the server tells");
+        assert_eq!((dscp, text.len()), (0xb8, all.len()));
+        assert!(text == all);
+    }
+}
+
+#[test]
+fn connections_that_fall_silent_are_reset() {
+    if !can_build() {
+        return;
+    }
+    let world = World::new("[timeouts]\nhalf_closed = \"1s\"\nidle = \"2s\"\n");
+    let server = world.serve(0, |stream| {
+        // Open, and says nothing.
+        thread::sleep(LIMIT);
+        drop(stream);
+    });
+    let mut half = world.connect(1, server, 0).expect("it connects");
+    half.shutdown(Shutdown::Write).expect("it is open");
+    let mut idle = world.connect(2, server, 0).expect("it connects");
+    for client in [&mut half, &mut idle] {
+        let error = client.read(&mut [0]).map_err(|e| e.kind());
+        assert_eq!(error, Err(io::ErrorKind::ConnectionReset));
+    }
+    until("it is counted", || world.outcomes("half_closed") + world.outcomes("idle") == 2);
+    assert_eq!(world.outcomes("half_closed"), 1);
 }
 
 #[test]
