@@ -1,6 +1,7 @@
 //! Settings of the chain, in the form of scenario files.
 
 mod aqms;
+mod fixed_pdus;
 
 use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
@@ -325,12 +326,6 @@ impl StackConfig {
         if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }
     }
 
-    /// Where STATUS PDUs share the UEs' uplink (dch, hsdpa): their way from there to the RLC.
-    #[must_use]
-    pub fn status_way(&self) -> Option<Duration> {
-        self.rlc.mode.pdu().map(|_| self.mac.status_delay)
-    }
-
     /// Checks what a single layer cannot check.
     ///
     /// # Errors
@@ -360,6 +355,7 @@ impl StackConfig {
             "above 0s, at most 1s",
             "TS 38.211 section 4.3.2 has 62.5us to 1ms; T20 ticks at 10ms",
         )?;
+        self.validate_hold()?;
         self.validate_blocks()?;
         self.validate_aqms()?;
         let one_bearer = self.ues.len() == 1 && self.ues[0].drbs == 1;
@@ -387,44 +383,6 @@ impl StackConfig {
         all.filter_map(|(ue, channel)| Some((ue, channel?)))
     }
 
-    /// Checks a MAC of PDUs of one size; true when it is one.
-    fn validate_fixed_pdus(&self) -> Result<bool, ConfigError> {
-        let MacConfig { carrier, dch, hsdpa, slot, .. } = &self.mac;
-        let (name, settings, check_slot): (_, _, fn(Duration) -> _) = match (dch, hsdpa) {
-            (None, None) => return Ok(false),
-            (Some(dch), _) => ("mac.dch", dch.validate(), DchConfig::check_slot),
-            (None, Some(hsdpa)) => ("mac.hsdpa", hsdpa.validate(), HsdpaConfig::check_slot),
-        };
-        let why = "one MAC, one kind of grant";
-        ensure(carrier.is_none(), name, &"a table", "none with mac.carrier", why)?;
-        ensure(
-            dch.is_none() || hsdpa.is_none(),
-            "mac.hsdpa",
-            &"a table",
-            "none with mac.dch",
-            why,
-        )?;
-        settings.map_err(|e| e.within(name))?;
-        check_slot(slot.period).map_err(|e| e.within("mac"))?;
-        ensure(
-            self.rlc.mode.pdu().is_some(),
-            "rlc.mode",
-            &self.rlc.mode.name(),
-            "am with generation umts, with mac.dch or mac.hsdpa",
-            "only the RLC of UMTS has PDUs of one size (TS 25.322)",
-        )?;
-        self.rlc.mode.validate().map_err(|e| e.within("rlc.mode"))?;
-        self.pdcp.validate().map_err(|e| e.within("pdcp"))?;
-        ensure(
-            self.channel.unit() == CapacityUnit::Bytes,
-            "channel.unit",
-            &"packets",
-            "bytes with mac.dch or mac.hsdpa",
-            "PDUs carry bytes",
-        )?;
-        Ok(true)
-    }
-
     /// Checks the mode of the RLC with a carrier.
     fn check_mode_of_blocks(&self) -> Result<(), ConfigError> {
         ensure(
@@ -439,14 +397,6 @@ impl StackConfig {
 
     /// Checks what needs a carrier, and what is incompatible with one.
     fn validate_blocks(&self) -> Result<(), ConfigError> {
-        let acknowledges = matches!(self.rlc.mode, RlcModeConfig::Am(_));
-        ensure(
-            self.rlc.hold == Hold::Sent || acknowledges,
-            "rlc.hold",
-            &self.rlc.hold.name(),
-            "sent, or with rlc.mode am",
-            "only acknowledged mode has acknowledgements",
-        )?;
         const WHY: &str = "only a MAC that deals in resource blocks has these";
         let fixed = self.validate_fixed_pdus()?;
         let mut channels = self.channels();
@@ -489,6 +439,11 @@ impl StackConfig {
             "kind mcs, or a kind with a CQI whose map leads to the carrier's MCS table",
             "the MAC sizes blocks by the MCS (TS 36.213 section 7.1.7, TS 38.214 section 5.1.3)",
         )?;
+        self.validate_slices()
+    }
+
+    /// Checks the shares of the slices, and that UEs are in one of them.
+    fn validate_slices(&self) -> Result<(), ConfigError> {
         let mut sum = 0.0;
         for (i, share) in self.slices.iter().enumerate() {
             let field = alloc::format!("slice[{i}].share");

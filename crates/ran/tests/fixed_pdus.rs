@@ -89,7 +89,7 @@ fn cell(ues: usize, slot: Duration, per_slot: u64) -> StackConfig {
         mac: MacConfig { slot: slots_of(slot), ..MacConfig::default() },
         channel: ChannelConfig::Constant(ConstantConfig { per_slot, unit: CapacityUnit::Bytes }),
         pdcp: PdcpConfig::default(),
-        ues: vec![Arc::new(ue); ues],
+        ues: core::iter::repeat_n(Arc::new(ue), ues).collect(),
         slices: Vec::new(),
         tie_order: TieOrder::TopDown,
         mtu: MTU,

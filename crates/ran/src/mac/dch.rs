@@ -34,7 +34,7 @@ params! {
         loss: Ratio = Ratio(0.0), rule("0 to 0.9", |c| (0.0..=0.9).contains(&c.loss.0));
         /// Mean number of TTIs that are lost in a row.
         burst: f64 as "TTIs" = 1.0, rule("1 to 1e6, and at least loss / (1 - loss)", |c| {
-            (1.0..=1e6).contains(&c.burst) && c.burst * (1.0 - c.loss.0) >= c.loss.0
+            (1.0..=1e6).contains(&c.burst) && c.burst * (1.0 - c.loss.0) >= c.loss.0 - 1e-9
         }), "a run of TTIs that are not lost has at least one";
     }
 }
@@ -217,7 +217,8 @@ impl Gilbert {
     fn new(dch: &DchConfig, key: u64) -> Self {
         let mut rng = Rng::from_key(key);
         let goes_on = |mean: f64| libm::log1p(-1.0 / mean);
-        let good = dch.burst * (1.0 - dch.loss.0) / dch.loss.0;
+        // Not below 1 but for rounding.
+        let good = (dch.burst * (1.0 - dch.loss.0) / dch.loss.0).max(1.0);
         let bad = rng.chance(dch.loss.0);
         let mut process = Self { rng, until: 0, bad, goes_on: [goes_on(good), goes_on(dch.burst)] };
         process.until = process.length();
