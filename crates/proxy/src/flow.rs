@@ -231,7 +231,8 @@ impl Flow {
         let up = self.up.pump((&mut self.client, &mut self.server), pool, scratch, true);
         let reading = self.windows.reading;
         let down = self.down.pump((&mut self.server, &mut self.client), pool, scratch, reading);
-        self.held |= self.down.waits();
+        // In a pipe, or without one in the server's own socket.
+        self.held |= !self.client.writable;
         if self.up.bytes + self.down.bytes > before {
             self.active = now;
         }

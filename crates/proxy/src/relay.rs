@@ -108,11 +108,6 @@ pub(crate) struct Direction {
 }
 
 impl Direction {
-    /// True while what has been read waits for the other end.
-    pub(crate) fn waits(&self) -> bool {
-        self.held > 0
-    }
-
     /// Moves what can be moved without waiting; reads only if `reading`. True when there may be
     /// more, and others should have their turn first.
     pub(crate) fn pump(
