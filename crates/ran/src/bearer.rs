@@ -13,6 +13,7 @@ mod link;
 mod rate;
 mod source;
 
+pub(crate) use crate::rlc::UMTS_HEADER;
 pub use exit::{Egress, StatusWay};
 pub(crate) use exit::{Exit, Upward};
 pub(crate) use in_flight::InFlight;

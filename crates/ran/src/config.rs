@@ -6,10 +6,9 @@ mod fixed_pdus;
 use crate::RlcModeConfig;
 use crate::carrier::CarrierConfig;
 use crate::channel::{CapacityUnit, ChannelConfig, MAX_SLOT};
+use crate::fixed_pdus::{DchConfig, HsdpaConfig};
 use crate::harq::HarqConfig;
 use crate::limiter::LimiterConfig;
-use crate::mac::dch::DchConfig;
-use crate::mac::hsdpa::HsdpaConfig;
 use crate::pacer::PacerConfig;
 use crate::pdcp::PdcpConfig;
 use crate::rb_scheduler::RbSchedulerConfig;
@@ -319,8 +318,8 @@ impl StackConfig {
     }
 
     /// The unit of grants, limiters and pacers: that of the cell's channel, but always bytes with a
-    /// carrier, where transport blocks carry bytes of SDUs whatever unit the channel names. A MAC of
-    /// PDUs of one size has a channel in bytes.
+    /// carrier, where transport blocks carry bytes of SDUs whatever unit the channel names. A MAC
+    /// of PDUs of one size has a channel in bytes.
     #[must_use]
     pub fn unit(&self) -> CapacityUnit {
         if self.mac.carrier.is_some() { CapacityUnit::Bytes } else { self.channel.unit() }

@@ -64,6 +64,7 @@ pub mod carrier;
 pub mod channel;
 pub mod config;
 mod few;
+mod fixed_pdus;
 mod harq;
 pub mod limiter;
 mod mac;
@@ -86,16 +87,15 @@ pub use config::{
     Hold, MacConfig, PollConfig, QosFlowConfig, RlcConfig, SdapConfig, StackConfig, TieOrder,
     UeConfig, UpfConfig,
 };
+pub use fixed_pdus::{DchConfig, HsdpaConfig};
 pub use harq::HarqConfig;
-pub use mac::dch::DchConfig;
-pub use mac::hsdpa::HsdpaConfig;
 pub use pdcp::PdcpConfig;
 pub use prefix::Prefix;
 pub use rlc::RlcModeConfig;
 pub use stack::{Egress, Stack, StatusWay};
 pub use upf::{FiveTuple, PacketDetectionRule};
 
-/// Descriptions of the parts of a MAC that allocates resource blocks, and of those that send PDUs of
-/// one size.
+/// Descriptions of the parts of a MAC that allocates resource blocks, and of those that send PDUs
+/// of one size.
 pub const RB_DOCS: [&justfull_base::doc::MethodDoc; 5] =
-    [&carrier::DOC, &harq::DOC, &pdcp::DOC, &mac::dch::DOC, &mac::hsdpa::DOC];
+    [&carrier::DOC, &harq::DOC, &pdcp::DOC, &fixed_pdus::DCH_DOC, &fixed_pdus::HSDPA_DOC];

@@ -19,10 +19,9 @@ mod turns;
 pub(crate) use cell::{Cell, OwnChannel, UeRadio};
 pub(crate) use meter::{Meter, UeMeter, Weight};
 
-use crate::bearer::{BearerId, Egress, Exit, Slot};
+use crate::bearer::{BearerId, Egress, Exit, Slot, UMTS_HEADER};
 use crate::channel::{CapacityUnit, Channel};
 use crate::config::StackConfig;
-use crate::rlc::UMTS_HEADER;
 use alloc::boxed::Box;
 use justfull_base::feedback::CellKind;
 use justfull_base::{ConfigError, Instant, Probe};

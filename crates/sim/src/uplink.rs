@@ -2,7 +2,8 @@
 //! wire of fixed delay.
 //!
 //! Acknowledgements, replies, requests and uploads of a UE, and the STATUS PDUs of the RLC of UMTS,
-//! share one queue, in order and bounded in bytes; what does not fit is dropped. There are three modes of access, in the terms of TS 38.321:
+//! share one queue, in order and bounded in bytes; what does not fit is dropped. There are three
+//! modes of access, in the terms of TS 38.321:
 //!
 //! - *none* (default): the uplink is no bottleneck; a packet is on the wire at once.
 //! - *rate*: each UE sends at a constant rate.

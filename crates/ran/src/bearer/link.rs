@@ -10,8 +10,8 @@ use crate::pdu::{Part, SduHandle, StatusPdu, TbContent};
 use crate::rlc::{RlcModeConfig, RlcRx, RlcTx, SduSink, UMTS_HEADER};
 use justfull_base::{ConfigError, DropReason, Instant, Probe};
 
-/// Maximum bytes of a UE's STATUS PDU but in UMTS. Nothing else uses the uplink here, so it is never
-/// truncated.
+/// Maximum bytes of a UE's STATUS PDU but in UMTS. Nothing else uses the uplink here, so it is
+/// never truncated.
 const STATUS_GRANT: u32 = 9000;
 
 /// See the module's page. 168 B, of which a packet that goes through whole needs the first 64;
@@ -134,8 +134,9 @@ impl Link {
         self.rx.status(now, self.pdu.unwrap_or(STATUS_GRANT))
     }
 
-    /// Bytes that a STATUS PDU takes of the UE's uplink; none where it does not share it. In UMTS it
-    /// is a PDU with padding, of which the uplink's rate counts the payload, as the downlink's does.
+    /// Bytes that a STATUS PDU takes of the UE's uplink; none where it does not share it. In UMTS
+    /// it is a PDU with padding, of which the uplink's rate counts the payload, as the downlink's
+    /// does.
     pub(crate) fn uplink_bytes(&self) -> Option<u32> {
         self.pdu.map(|pdu| pdu - UMTS_HEADER)
     }

@@ -3,8 +3,7 @@
 use super::{Hold, MacConfig, StackConfig};
 use crate::RlcModeConfig;
 use crate::channel::CapacityUnit;
-use crate::mac::dch::DchConfig;
-use crate::mac::hsdpa::HsdpaConfig;
+use crate::fixed_pdus::{DchConfig, HsdpaConfig};
 use justfull_base::error::ensure;
 use justfull_base::{ConfigError, Duration};
 

@@ -17,53 +17,11 @@ use super::{Cell, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
 use crate::config::StackConfig;
+use crate::fixed_pdus::DchConfig;
 use crate::pdu::TbContent;
 use alloc::vec::Vec;
-use justfull_base::doc::MethodDoc;
-use justfull_base::error::ensure;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{ConfigError, Duration, Instant, Probe, Ratio, Rng, params};
-
-params! {
-    /// Settings of dedicated channels.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct DchConfig: "P06 section V-A" {
-        /// Most PDUs of the RLC that a bearer sends in a TTI, which is `mac.slot.period`.
-        pdus: u32 as "PDUs" = 4, within(1, 4096), "a bearer that carries nothing never drains";
-        /// Mean share of the TTIs of a bearer that are lost.
-        loss: Ratio = Ratio(0.0), rule("0 to 0.9", |c| (0.0..=0.9).contains(&c.loss.0));
-        /// Mean number of TTIs that are lost in a row.
-        burst: f64 as "TTIs" = 1.0, rule("1 to 1e6, and at least loss / (1 - loss)", |c| {
-            (1.0..=1e6).contains(&c.burst) && c.burst * (1.0 - c.loss.0) >= c.loss.0 - 1e-9
-        }), "a run of TTIs that are not lost has at least one";
-    }
-}
-
-/// Description.
-pub(crate) const DOC: MethodDoc = MethodDoc {
-    name: "dch",
-    kind: "MAC",
-    title: "Dedicated channels of UMTS",
-    text: "Each bearer may send `pdus` PDUs in each TTI, whatever others do, or fewer where the \
-           channel carries fewer bytes of payload. TTIs are lost whole, in bursts; the RLC sends \
-           again what they held.",
-    sources: "TS 25.301 section 5.2.1; TS 25.302 section 7.1.2; P06 section V-A",
-    deviations: "any number of PDUs up to `pdus` is a transport format; the loss follows no \
-                 fading; the UE has a TTI when it begins",
-    params: DchConfig::params,
-};
-
-impl DchConfig {
-    /// Checks that `slot` is a TTI.
-    ///
-    /// # Errors
-    /// The period of the slots.
-    pub(crate) fn check_slot(slot: Duration) -> Result<(), ConfigError> {
-        let known = [10, 20, 40, 80].map(Duration::from_millis).contains(&slot);
-        let bound = "10ms, 20ms, 40ms or 80ms with mac.dch: the TTI";
-        ensure(known, "slot.period", &slot, bound, "TS 25.302 section 7.1.2")
-    }
-}
+use justfull_base::{Instant, Probe, Rng};
 
 /// See the module's page.
 pub(crate) struct Dch {
@@ -246,6 +204,7 @@ impl Gilbert {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use justfull_base::Ratio;
 
     fn process(loss: f64, burst: f64, seed: u64) -> Gilbert {
         Gilbert::new(&DchConfig { pdus: 4, loss: Ratio(loss), burst }, seed)

@@ -22,57 +22,11 @@ use super::{Cell, SlotService, SlotUse};
 use crate::bearer::{BearerId, Egress, Exit, Offer, Slot};
 use crate::channel::Channel;
 use crate::config::StackConfig;
+use crate::fixed_pdus::HsdpaConfig;
 use crate::pdu::TbContent;
 use alloc::vec::Vec;
-use justfull_base::doc::MethodDoc;
-use justfull_base::error::ensure;
 use justfull_base::rng::{mix, stream_key};
-use justfull_base::{ConfigError, Duration, Instant, Probe, Ratio, params};
-
-params! {
-    /// Settings of HSDPA.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct HsdpaConfig: "P06 section V-A" {
-        /// Share of the channel's bytes that bearers get as credits.
-        share: Ratio = Ratio(0.9), rule("above 0, at most 1", |c| {
-            c.share.0 > 0.0 && c.share.0 <= 1.0
-        });
-        /// Chance that a bearer's PDUs of a period wait for the next.
-        wait: Ratio = Ratio(0.1), within(Ratio(0.0), Ratio(1.0));
-        /// A bearer that waits sends nothing in the period, and its credits expire; otherwise the
-        /// UE has the PDUs one period later.
-        wait_wastes: bool = false, rule("false, or with wait below 1", |c| {
-            !c.wait_wastes || c.wait.0 < 1.0
-        }), "with a wait of 1 nothing is ever sent";
-    }
-}
-
-/// Description.
-pub(crate) const DOC: MethodDoc = MethodDoc {
-    name: "hsdpa",
-    kind: "MAC",
-    title: "HSDPA: a cell shared by credits",
-    text: "Each period, `mac.slot.period`, the bearers with something to send get equal credits: \
-           PDUs for `share` of what the channel carries, remainders carried over. With the chance \
-           `wait` a bearer's PDUs reach the UE one period later, as hybrid ARQ makes them.",
-    sources: "P06 sections II-C and V-A; TS 25.435 section 5.9; TS 25.308",
-    deviations: "the UE has what a period carries when the period begins, without TTIs of 2 ms; \
-                 the chance of waiting is that of a bearer and period",
-    params: HsdpaConfig::params,
-};
-
-impl HsdpaConfig {
-    /// Checks that `slot` is an interval of credits.
-    ///
-    /// # Errors
-    /// The period of the slots.
-    pub(crate) fn check_slot(slot: Duration) -> Result<(), ConfigError> {
-        let step = Duration::from_millis(2).as_nanos();
-        let known = !slot.is_zero() && slot.as_nanos().is_multiple_of(step);
-        let bound = "a multiple of 2ms with mac.hsdpa, such as 10ms: the interval of its credits";
-        ensure(known, "slot.period", &slot, bound, "TS 25.308: TTIs of 2 ms; P06: 10 ms")
-    }
-}
+use justfull_base::{Instant, Probe};
 
 /// A bearer's credits, and its PDUs that the UE does not have yet.
 #[derive(Default)]
