@@ -151,7 +151,7 @@ params! {
         /// Find needless recoveries by timestamps (RFC 3522), needless timeouts by F-RTO (RFC
         /// 5682), or none.
         spurious_detection: SpuriousDetection = SpuriousDetection::Eifel,
-            rule("off with recovery = new_reno; without timestamps not eifel", |c| c.can_judge()),
+            rule("eifel, f_rto, off; off with recovery = new_reno, not eifel without timestamps", |c| c.can_judge()),
             "RFC 3522 needs timestamps, RFC 5682 section 3 SACK";
         /// Shrink the window over one round: below ssthresh by RFC 9937, or RFC 6937's SSRB or
         /// CRB; off: at once.

@@ -104,10 +104,11 @@ impl Runs {
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method, own);
         let in_band = |ours: &[Summary]| {
             let near = claim.band.is_some_and(|[low, high]| {
-                // A sign without an interval is none: it takes three values.
-                let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
-                let within =
-                    |s: &Summary| half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high);
+                // A sign without an interval is none: it takes three values. Nor is equality one.
+                let within = |s: &Summary| match (claim.strictly, s.ci95) {
+                    (true, half) => half.is_some_and(|h| low < s.mean - h && s.mean + h < high),
+                    (false, _) => low <= s.mean && s.mean <= high,
+                };
                 ours.iter().all(within)
             });
             near || (!switch.is_empty() && claim.at_anchor(ours))
