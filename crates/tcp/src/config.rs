@@ -140,8 +140,8 @@ params! {
         /// Losses are found by time (RFC 8985), by counting what is sacked (RFC 6675) or without
         /// SACK (RFC 6582).
         recovery: Recovery = Recovery::Rack;
-        /// The first two duplicates each let a new segment out (RFC 3042); only with new_reno, since
-        /// SACK does it by itself.
+        /// The first two duplicates each let a new segment out (RFC 3042); only with new_reno,
+        /// since SACK does it by itself.
         limited_transmit: bool = true;
         /// Only the first partial acknowledgement of a recovery restarts the timer (RFC 6582
         /// section 4); only with new_reno.
@@ -151,7 +151,9 @@ params! {
         /// Find needless recoveries by timestamps (RFC 3522), needless timeouts by F-RTO (RFC
         /// 5682), or none.
         spurious_detection: SpuriousDetection = SpuriousDetection::Eifel,
-            rule("eifel, f_rto, off; off with recovery = new_reno, not eifel without timestamps", |c| c.can_judge()),
+            rule("eifel, f_rto, off; off with recovery = new_reno, not eifel without timestamps", |c| {
+                c.can_judge()
+            }),
             "RFC 3522 needs timestamps, RFC 5682 section 3 SACK";
         /// Shrink the window over one round: below ssthresh by RFC 9937, or RFC 6937's SSRB or
         /// CRB; off: at once.
@@ -217,8 +219,8 @@ pub const DOC: MethodDoc = MethodDoc {
                  round (RFC 7323 appendix G). A spurious fast retransmit raises the duplicate \
                  threshold, as Linux does, and under RACK counts as reordering. RACK's timer is \
                  set for the first suspect, so that each is found when its own time has come. A \
-                 SYN carries no byte of the stream, and one that was lost leaves the initial window \
-                 as it is.",
+                 SYN carries no byte of the stream, and a lost one leaves the initial window as it \
+                 is.",
     params: SenderConfig::params,
 };
 

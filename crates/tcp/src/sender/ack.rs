@@ -57,7 +57,7 @@ impl Sender {
         self.judge_tail_probe(now, ack, progress.advanced);
         self.judge_by_next_acks(now, progress.advanced, progress.delivery.bytes > 0);
         progress.lost = if self.setup.by_reno {
-            self.take_reno(&progress, duplicate)
+            self.take_reno(progress.delivery.bytes, duplicate)
         } else {
             self.detect_losses(now)
         };

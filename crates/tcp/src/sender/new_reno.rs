@@ -5,7 +5,6 @@
 //! reports instead.
 
 use super::Sender;
-use super::ack::Progress;
 use crate::control::{CongestionController, RecoveryState};
 use crate::prr::Prr;
 use crate::segment::Ack;
@@ -51,9 +50,9 @@ impl Sender {
             && ack.cumulative.saturating_add(ack.window) == window_end
     }
 
-    /// Steps 2, 3 (b) and (c) of RFC 6582 section 3.2 after an acknowledgement that advanced or
-    /// was a `duplicate`. Returns the bytes newly marked lost.
-    pub(super) fn take_reno(&mut self, progress: &Progress, duplicate: bool) -> u64 {
+    /// Steps 2, 3 (b) and (c) of RFC 6582 section 3.2 after an acknowledgement of `acked` new
+    /// bytes, or a `duplicate`. Returns the bytes newly marked lost.
+    pub(super) fn take_reno(&mut self, acked: u64, duplicate: bool) -> u64 {
         let mss = self.mss_bytes();
         if self.state < RecoveryState::Recovery {
             return self.count_duplicates();
@@ -61,7 +60,7 @@ impl Sender {
         if self.state == RecoveryState::Loss {
             return 0;
         }
-        let partial = progress.advanced && self.board.una() < self.recovery_point;
+        let partial = acked > 0 && self.board.una() < self.recovery_point;
         let impatient = self.setup.impatient;
         let Some(Reduction::Inflated(inflated)) = &mut self.reduction else { return 0 };
         if duplicate {
@@ -71,7 +70,6 @@ impl Sender {
             return 0;
         }
         // Deflates by what was acknowledged, but for a segment if that much was.
-        let acked = progress.delivery.bytes;
         let back = if acked >= mss { mss } else { 0 };
         inflated.window = inflated.window.saturating_sub(acked) + back;
         inflated.keeps_timer = impatient && inflated.restarted;
