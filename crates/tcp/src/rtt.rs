@@ -1,6 +1,6 @@
 //! The round-trip time and the retransmission timeout (RFC 6298).
 //!
-//! By [`Rto::Linux`] with two deviations. (1) The variance term is the largest deviation of a round:
+//! By [`Rto::Linux`] with two deviations. (1) The variance term is the largest one of a round:
 //! with a sample for every acknowledgement, RFC 6298's gains forget the extremes of a round within
 //! a fraction of it (RFC 7323 appendix G). (2) The floor applies to the variance term, RTO = SRTT +
 //! max(min_rto, 4 RTTVAR): under seconds of queue the variance is small beside SRTT, and a floor on

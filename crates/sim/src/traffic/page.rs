@@ -14,8 +14,8 @@
 //! on the uplink; if the queue there has no room, it is sent again after 1 s (RFC 6298's first
 //! timeout).
 //!
-//! Or as P06 has it: over HTTP/1.0 each object has a connection of its own, with a handshake, in one
-//! of the parallel places; over HTTP/1.1 one connection takes the requests for all embedded objects
+//! Or as P06 has it: over HTTP/1.0 each object has a connection of its own, with a handshake, in
+//! one of the parallel places; over HTTP/1.1 one connection takes the requests for all embedded objects
 //! at once. As in ns-2 the server, not the UE, sends the SYN, once it has the request: the round
 //! trips are the same two.
 
