@@ -201,9 +201,9 @@ impl Stack {
     }
 
     /// Does everything that is due at `now`, then continues, instant by instant, with what is due
-    /// before `limit`, until it has delivered something or given a STATUS PDU away. Returns the last instant at which it did
-    /// something, and the number of instants. For drivers that know that nothing arrives before
-    /// `limit` unless something is delivered.
+    /// before `limit`, until it has delivered something or given a STATUS PDU away. Returns the
+    /// last instant at which it did something, and the number of instants. For drivers that know
+    /// that nothing arrives before `limit` unless something is delivered.
     pub fn wake_before<D: Probe + Egress>(
         &mut self,
         now: Instant,

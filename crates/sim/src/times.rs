@@ -45,8 +45,8 @@ const MOST_LISTED: usize = 1_024;
 /// beyond, at most 90 kB.
 ///
 /// It counts in the cells of HdrHistogram and not by that library: five times are counted per
-/// packet, and the library updates totals and extremes each time; at the end one pass over the cells
-/// finds what the library would search for each percentile. The tests compare the two.
+/// packet, and the library updates totals and extremes each time; at the end one pass over the
+/// cells finds what the library would search for each percentile. The tests compare the two.
 pub(crate) struct Times {
     /// The cells of the first times; empty once `cells` is not.
     listed: Vec<u16>,

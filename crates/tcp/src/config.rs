@@ -210,8 +210,8 @@ pub const DOC: MethodDoc = MethodDoc {
            losses from selective acknowledgements or from duplicates, repairs them, and keeps \
            the timers.",
     sources: "RFC 9293, 5681, 8985 (RACK-TLP), 6675 (SACK recovery), 6582 (NewReno, without \
-              SACK), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 (F-RTO), 3042 (limited transmit), 3168 \
-              (ECN), 6928 (initial window)",
+              SACK), 6937 and 9937 (PRR), 6298 (RTO), 7323 (timestamps), 3522 (Eifel), 5682 \
+              (F-RTO), 3042 (limited transmit), 3168 (ECN), 6928 (initial window)",
     deviations: "min_rto is the floor of the variance term, not of the whole timeout, as in \
                  Linux: with seconds of queue a steady RTT would otherwise make every small delay \
                  a timeout. The variance follows the largest deviation of a round, since a sample \
