@@ -94,8 +94,8 @@ params! {
             within(1, 32), "TS 38.331 maxRetxThreshold";
         /// UMTS: size of every PDU, with its header of 2 bytes. Length indicators have 7 bits up
         /// to 126 bytes, above 15.
-        pdu: Bytes = Bytes(42), within(Bytes(4), Bytes(625)),
-            "TS 25.331 DL RLC PDU size, up to 5000 bits; 3 bytes would carry 1 beside an LI";
+        pdu: Bytes = Bytes(42), within(Bytes(6), Bytes(625)),
+            "TS 25.331 DL RLC PDU size, up to 5000 bits; a report of what is missing takes 6 bytes";
         /// UMTS: PDUs that may be sent and not be acknowledged (VT(WS)), and that the UE takes
         /// ahead of one that is missing.
         window: u32 as "PDUs" = 768, within(1, 4095), "TS 25.331 Transmission window size";

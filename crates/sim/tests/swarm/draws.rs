@@ -316,7 +316,7 @@ fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
             wait_wastes: rng.chance(0.5),
         });
     }
-    let any = 4 + rng.below(200);
+    let any = 6 + rng.below(200);
     let pdu = pick(rng, &[42, 42, 20, any]);
     config.rlc.mode = RlcModeConfig::Am(umts(rng, pdu));
     config.rlc.hold = pick(rng, &Hold::ALL);

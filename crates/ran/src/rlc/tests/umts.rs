@@ -165,9 +165,9 @@ fn one_byte_behind_an_indicator_of_15_bits_is_padding() {
 }
 
 #[test]
-fn the_smallest_pdus_carry_two_bytes() {
-    let (mut tx, mut rx) = entities(&AmConfig { pdu: Bytes(4), ..quiet() });
-    let content = pull(&mut tx, ms(0), 400, &mut Queue::of(&[5, 1, 2, 3]));
+fn the_smallest_pdus_carry_four_bytes() {
+    let (mut tx, mut rx) = entities(&AmConfig { pdu: Bytes(6), ..quiet() });
+    let content = pull(&mut tx, ms(0), 600, &mut Queue::of(&[5, 1, 2, 3]));
     assert_eq!(receive(&mut rx, ms(0), &content).0, [0, 1, 2, 3]);
 }
 
@@ -565,7 +565,7 @@ fn a_status_pdu_takes_a_pdu() {
 fn each_bad_setting_is_named() {
     let field =
         |config: AmConfig| RlcModeConfig::Am(config).validate().expect_err("out of bounds").field;
-    assert_eq!(field(AmConfig { pdu: Bytes(3), ..quiet() }), "pdu");
+    assert_eq!(field(AmConfig { pdu: Bytes(5), ..quiet() }), "pdu");
     assert_eq!(field(AmConfig { window: 4096, ..quiet() }), "window");
     assert_eq!(field(AmConfig { window: 0, ..quiet() }), "window");
     assert_eq!(field(AmConfig { poll_pdu: 0, ..quiet() }), "poll_last");
@@ -699,4 +699,20 @@ fn a_grant_that_names_nothing_missing_gets_no_report() {
         assert_eq!(rx.status_due(), Some(Instant::ZERO));
     }
     assert_eq!(rx.status(ms(0), 6), Some(&report(2, &[(0, 1)])));
+}
+
+/// A report is never larger than the entity's PDUs, so the smallest that are allowed hold one that
+/// names what is missing: else the report would be due for ever.
+#[test]
+fn the_smallest_pdu_holds_a_report_that_names_what_is_missing() {
+    let smallest = (1..=42)
+        .map(Bytes)
+        .find(|&pdu| RlcModeConfig::Am(AmConfig { pdu, ..quiet() }).validate().is_ok());
+    let pdu = smallest.expect("42 bytes are allowed");
+    let (mut tx, mut rx) = entities(&AmConfig { pdu, poll_pdu: 1, ..quiet() });
+    let grant = pdu.0 as u32;
+    let content = pull(&mut tx, ms(0), 2 * grant, &mut Queue::of(&[400]));
+    receive(&mut rx, ms(0), &without(&content, &[0]));
+    assert_eq!(rx.status(ms(0), grant), Some(&report(2, &[(0, 1)])));
+    assert_eq!(rx.status_due(), None);
 }

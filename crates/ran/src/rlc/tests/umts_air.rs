@@ -288,7 +288,7 @@ fn sizes() -> impl Strategy<Value = Vec<u32>> {
 }
 
 fn configs() -> impl Strategy<Value = AmConfig> {
-    let pdu = prop_oneof![Just(4), Just(5), Just(20), Just(42), Just(126), Just(127), 60..=625u64];
+    let pdu = prop_oneof![Just(6), Just(7), Just(20), Just(42), Just(126), Just(127), 60..=625u64];
     let window = prop_oneof![1..40u32, Just(256), Just(768), Just(4095)];
     let polls = (0..20u32, 0..4u32, 0..99u8, any::<bool>());
     let timers = (10..300u64, 0..150u64, 0..150u64, prop_oneof![Just(0), 20..400u64]);

@@ -130,7 +130,7 @@ impl UmtsAm {
             return true;
         }
         let Some(mut status) = self.control.take() else { return false };
-        // A PDU of four bytes, the smallest, holds a report without NACKs.
+        // A PDU of six bytes, the smallest, holds a report with a NACK.
         fit_status(Format::UmtsAm { pdu: self.pdu }, &mut status, self.pdu);
         out.push_status(self.size()).copy_from(&status);
         true
