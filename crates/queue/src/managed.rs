@@ -128,7 +128,7 @@ fn outlined<R>(call: impl FnOnce() -> R) -> R {
 
 impl ManagedQueue {
     /// A queue of `layer` with the settings of `config`; `key` is the key of its random stream
-    /// ([`stream_key`](justfull_base::rng::stream_key)).
+    /// ([`stream_key`]).
     ///
     /// # Errors
     /// Names the setting that is out of its bounds.

@@ -102,26 +102,11 @@ impl Runs {
         };
         let (own, of_base) = (claim.flow.as_deref(), claim.base_flow.as_deref());
         let values = |scenario: &str, method: &str| values_of(claim.metric, scenario, method, own);
-        let in_band = |ours: &[Summary]| {
-            let near = claim.band.is_some_and(|[low, high]| {
-                // A sign without an interval is none: it takes three values. Nor is equality one.
-                let within = |s: &Summary| match (claim.strictly, s.ci95) {
-                    (true, half) => half.is_some_and(|h| low < s.mean - h && s.mean + h < high),
-                    (false, _) => low <= s.mean && s.mean <= high,
-                };
-                ours.iter().all(within)
-            });
-            near || (!switch.is_empty() && claim.at_anchor(ours))
-        };
+        let in_band = |ours: &[Summary]| is_in_band(claim, !switch.is_empty(), ours);
         match claim.kind {
             Kind::Range => {
                 let values = values(&claim.scenario, &claim.method)?;
-                let at = |point: &usize| {
-                    let here: Vec<f64> =
-                        values.iter().filter(|v| v.0 == *point).map(|v| v.2).collect();
-                    Summary::of(&here)
-                };
-                let ours: Vec<Summary> = points.iter().filter_map(at).collect();
+                let ours = by_point(&values, &points);
                 let meets = !ours.is_empty() && in_band(&ours);
                 Some(Finding { meets, ours })
             }
@@ -171,6 +156,28 @@ impl Runs {
             }
         }
     }
+}
+
+/// Whether `ours` are in the band of `claim` or, under a switch, at its anchor.
+fn is_in_band(claim: &Claim, switched: bool, ours: &[Summary]) -> bool {
+    let near = claim.band.is_some_and(|[low, high]| {
+        // A sign without an interval is none: it takes three values. Nor is equality one.
+        let within = |s: &Summary| match (claim.strictly, s.ci95) {
+            (true, half) => half.is_some_and(|h| low < s.mean - h && s.mean + h < high),
+            (false, _) => low <= s.mean && s.mean <= high,
+        };
+        ours.iter().all(within)
+    });
+    near || (switched && claim.at_anchor(ours))
+}
+
+/// The mean of `values` at each of `points` where there are some.
+fn by_point(values: &[Value], points: &[usize]) -> Vec<Summary> {
+    let at = |point: &usize| {
+        let here: Vec<f64> = values.iter().filter(|v| v.0 == *point).map(|v| v.2).collect();
+        Summary::of(&here)
+    };
+    points.iter().filter_map(at).collect()
 }
 
 /// By how much `values` are greater at the first of `points` than at the last, seed by seed.
