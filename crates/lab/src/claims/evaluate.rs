@@ -161,10 +161,13 @@ impl Runs {
 /// Whether `ours` are in the band of `claim` or, under a switch, at its anchor.
 fn is_in_band(claim: &Claim, switched: bool, ours: &[Summary]) -> bool {
     let near = claim.band.is_some_and(|[low, high]| {
-        // A sign without an interval is none: it takes three values. Nor is equality one.
-        let within = |s: &Summary| match (claim.strictly, s.ci95) {
-            (true, half) => half.is_some_and(|h| low < s.mean - h && s.mean + h < high),
-            (false, _) => low <= s.mean && s.mean <= high,
+        // A sign without an interval is none: it takes three values. Nor is a ratio of exactly 1.
+        let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
+        let equal = |s: &Summary, half: f64| {
+            claim.strictly && claim.kind == Kind::Ratio && half == 0.0 && s.mean == 1.0
+        };
+        let within = |s: &Summary| {
+            half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high && !equal(s, h))
         };
         ours.iter().all(within)
     });
