@@ -164,7 +164,8 @@ fn is_in_band(claim: &Claim, switched: bool, ours: &[Summary]) -> bool {
         // A sign without an interval is none: it takes three values. Nor is a ratio of exactly 1.
         let half = |s: &Summary| if claim.strictly { s.ci95 } else { Some(0.0) };
         let equal = |s: &Summary, half: f64| {
-            claim.strictly && claim.kind == Kind::Ratio && half == 0.0 && s.mean == 1.0
+            let one = 1.0 <= s.mean - half && s.mean + half <= 1.0;
+            claim.strictly && claim.kind == Kind::Ratio && one
         };
         let within = |s: &Summary| {
             half(s).is_some_and(|h| low <= s.mean - h && s.mean + h <= high && !equal(s, h))
