@@ -118,7 +118,7 @@ const WORKLOADS: [Workload; 7] = [
         allocations: 0,
         rounds: 10,
         instructions_m: Some(746.0),
-        misses_per_packet: Some(11.4),
+        misses_per_packet: Some(5.2),
     },
     Workload {
         name: "r22_vanilla",

@@ -168,8 +168,6 @@ impl ManagedQueue {
                 layer,
                 plain,
                 counters: Counters::default(),
-                held: Count::default(),
-                service_rate: None,
                 memory: Memory::of(aqm.needs()),
             },
             aqm,
@@ -416,14 +414,14 @@ impl ManagedQueue {
     /// Sets the rate at which the layer below serves this queue, as its AQM sees it from now on;
     /// none when unknown.
     #[inline]
-    pub const fn set_service_rate(&mut self, rate: Option<BitRate>) {
-        self.account.service_rate = rate;
+    pub fn set_service_rate(&mut self, rate: Option<BitRate>) {
+        self.account.kept().service_rate = rate;
     }
 
     /// The rate at which the layer below serves this queue, if it has told one.
     #[must_use]
-    pub const fn service_rate(&self) -> Option<BitRate> {
-        self.account.service_rate
+    pub fn service_rate(&self) -> Option<BitRate> {
+        self.account.memory.as_ref()?.service_rate
     }
 
     /// Packets were removed from any lane.
@@ -441,7 +439,7 @@ impl ManagedQueue {
         sum += account.counters.departed;
         sum += account.counters.dropped_total();
         let mut arrived = account.counters.arrived;
-        arrived += account.held;
+        arrived += account.held();
         sum == arrived && self.discipline.len() == account.waiting_packets as usize
     }
 
@@ -482,11 +480,8 @@ struct Account {
     /// The queue is first in, first out, without an AQM.
     plain: bool,
     counters: Counters,
-    /// Departed, but still counted as reserved.
-    held: Count,
-    /// None when nobody knows it.
-    service_rate: Option<BitRate>,
-    /// None for an AQM that asks for nothing, and so in a plain queue.
+    /// None until there is something to keep. Behind a pointer, since with many UEs each line of
+    /// the cache counts.
     memory: Option<Box<Memory>>,
 }
 
@@ -511,7 +506,7 @@ impl Account {
             lane_bytes: lane_bytes.unwrap_or(self.backlog_bytes()),
             limit: self.limit,
             oldest: self.memory.as_ref().and_then(|memory| memory.oldest()),
-            service_rate: self.service_rate,
+            service_rate: self.memory.as_ref().and_then(|memory| memory.service_rate),
             new_flow: false,
         }
     }
@@ -533,6 +528,16 @@ impl Account {
     fn keep_reserved(&mut self, packet: &Packet) {
         self.reserved_packets += 1;
         self.reserved_bytes += u64::from(packet.size);
+    }
+
+    /// What the queue keeps, from now on.
+    fn kept(&mut self) -> &mut Memory {
+        self.memory.get_or_insert_default()
+    }
+
+    /// What has departed and still counts as backlog.
+    fn held(&self) -> Count {
+        self.memory.as_ref().map_or_else(Count::default, |memory| memory.held)
     }
 
     /// `packet` has left the queue.

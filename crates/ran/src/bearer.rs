@@ -125,7 +125,7 @@ impl Bearer {
     }
 
     /// The MAC serves the bearer at `rate` from now on, as its AQM sees it.
-    pub(crate) const fn set_service_rate(&mut self, rate: BitRate) {
+    pub(crate) fn set_service_rate(&mut self, rate: BitRate) {
         self.queue.set_service_rate(Some(rate));
     }
 

@@ -8,16 +8,17 @@ impl ManagedQueue {
     /// The reserved `packet` has left downwards, but keeps its place in the backlog until
     /// [`Self::release`].
     pub fn depart_held<P: Probe>(&mut self, now: Instant, packet: &Packet, probe: &mut P) {
-        self.account.held.add(packet.size);
+        self.account.kept().held.add(packet.size);
         self.account.depart(now, packet, probe);
         self.check();
     }
 
     /// The place of `packet`, which [departed but was held](Self::depart_held), is free.
     pub fn release(&mut self, packet: &Packet) {
-        debug_assert!(self.account.held.packets > 0, "packet {} is not held", packet.id);
-        self.account.held.packets -= 1;
-        self.account.held.bytes -= u64::from(packet.size);
+        let held = &mut self.account.kept().held;
+        debug_assert!(held.packets > 0, "packet {} is not held", packet.id);
+        held.packets -= 1;
+        held.bytes -= u64::from(packet.size);
         self.account.release(packet);
         self.account.forget(packet);
         self.check();
@@ -25,7 +26,7 @@ impl ManagedQueue {
 
     /// What has departed and still counts as backlog.
     #[must_use]
-    pub const fn held(&self) -> Count {
-        self.account.held
+    pub fn held(&self) -> Count {
+        self.account.held()
     }
 }

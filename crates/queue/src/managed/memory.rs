@@ -1,11 +1,13 @@
-//! What a queue keeps for an AQM that asks for it ([`Needs`]).
+//! What only some queues keep: what an AQM asks for ([`Needs`]), the rate of a bearer, and what is
+//! held.
 
 use crate::aqm::Needs;
+use crate::counters::Count;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use justfull_base::{Instant, Packet};
+use justfull_base::{BitRate, Instant, Packet};
 
-/// Kept per queue, behind a pointer: a queue whose AQM asks for nothing has none.
+/// Kept per queue, behind a pointer: most queues have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
     /// When each packet of the queue was enqueued, waiting and reserved ones, in order of time.
@@ -13,6 +15,22 @@ pub(super) struct Memory {
     flows: Option<Box<Flows>>,
     /// The timeout that was last given to the driver and has not come yet.
     pub(super) armed: Instant,
+    /// Rate at which the layer below serves the queue; none when nobody knows it.
+    pub(super) service_rate: Option<BitRate>,
+    /// Departed, but still counted as reserved.
+    pub(super) held: Count,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            ages: None,
+            flows: None,
+            armed: Instant::NEVER,
+            service_rate: None,
+            held: Count::default(),
+        }
+    }
 }
 
 impl Memory {
@@ -23,7 +41,7 @@ impl Memory {
             Box::new(Self {
                 ages: needs.oldest.then(VecDeque::new),
                 flows: needs.new_flows.then(Flows::boxed),
-                armed: Instant::NEVER,
+                ..Self::default()
             })
         })
     }

@@ -26,8 +26,6 @@ pub(crate) struct Link {
     pub(crate) head: SduHandle,
     /// The timer expiry that the cell's timer queue holds for this bearer.
     pub(crate) armed: Instant,
-    /// Bytes of each PDU in UMTS.
-    pdu: Option<u32>,
 }
 
 impl Link {
@@ -44,7 +42,6 @@ impl Link {
             pdcp_rx: PdcpRx::new(pdcp).map_err(|e| e.within("pdcp"))?,
             head: SduHandle::default(),
             armed: Instant::NEVER,
-            pdu: mode.pdu(),
         })
     }
 
@@ -99,7 +96,7 @@ impl Link {
     ) {
         let acknowledged = self.is_acknowledged();
         let now = up.now;
-        if self.pdu.is_some() {
+        if self.tx.pdu().is_some() {
             return self.rx.receive_into(now, content, &mut InSequence { up });
         }
         let Self { rx, pdcp_rx: pdcp, .. } = self;
@@ -131,14 +128,14 @@ impl Link {
         if !self.is_acknowledged() || self.rx.status_due().is_none_or(|at| at > now) {
             return None;
         }
-        self.rx.status(now, self.pdu.unwrap_or(STATUS_GRANT))
+        self.rx.status(now, self.tx.pdu().unwrap_or(STATUS_GRANT))
     }
 
     /// Bytes that a STATUS PDU takes of the UE's uplink; none where it does not share it. In UMTS
     /// it is a PDU with padding, of which the uplink's rate counts the payload, as the downlink's
     /// does.
     pub(crate) fn uplink_bytes(&self) -> Option<u32> {
-        self.pdu.map(|pdu| pdu - UMTS_HEADER)
+        self.tx.pdu().map(|pdu| pdu - UMTS_HEADER)
     }
 
     /// The UE's `status` has reached the sender.

@@ -227,6 +227,15 @@ impl RlcTx {
         Some(left).filter(|&left| left > 0)
     }
 
+    /// Bytes of each PDU in UMTS; none elsewhere.
+    #[must_use]
+    pub fn pdu(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::UmtsAm(am) => Some(am.pdu()),
+            _ => None,
+        }
+    }
+
     /// True when the window of acknowledged mode allows no new SDU (TS 38.322 section 5.2.3.1.1).
     #[must_use]
     pub fn is_stalled(&self) -> bool {

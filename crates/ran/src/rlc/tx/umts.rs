@@ -73,6 +73,11 @@ impl UmtsAm {
         self.left
     }
 
+    /// Bytes of each PDU.
+    pub(super) const fn pdu(&self) -> u32 {
+        self.pdu
+    }
+
     pub(super) fn is_stalled(&self) -> bool {
         self.window.is_full()
     }
