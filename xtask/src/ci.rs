@@ -169,7 +169,7 @@ fn bench_floors(root: &Path) -> Outcome {
 fn claims(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     let strict = std::env::var_os("CI").map(|_| "--strict");
-    ["T20", "E19", "A21", "R22"].iter().try_for_each(|paper| {
+    ["T20", "E19", "A21", "R22", "P06"].iter().try_for_each(|paper| {
         let mut command = Command::new(&program);
         command.current_dir(root).args(["reproduce", paper, "--short"]).args(strict);
         process::must_succeed(&mut command)
@@ -179,6 +179,10 @@ fn claims(root: &Path) -> Outcome {
 /// Parity alone, since live runs wait for real time. Where this machine cannot build networks that
 /// is said aloud, and a failure in CI. Runs that this machine made late every time say nothing
 /// about parity: also said aloud.
+///
+/// Two live runs of one cell differ: which packets of a burst the kernel loses at its first
+/// overflow depends on microseconds, and a run of 45 s has few such instants. So two of three
+/// repetitions decide, of which the second and third run only after a first that misses.
 fn parity(root: &Path) -> Outcome {
     let program = tested_program(root)?;
     if let Err(failure) = process::must_succeed(Command::new(&program).args(["live", "--check"])) {
@@ -188,13 +192,16 @@ fn parity(root: &Path) -> Outcome {
         println!("skipped: parity, since live runs are not possible here");
         return Ok(());
     }
-    let (outcome, said) = process::heard(Command::new(&program).args(PARITY))?;
-    eprint!("{said}");
-    if outcome.is_err() && said.contains("justfull: not judged") {
-        println!("NOT JUDGED: parity, since this machine made live runs late each time");
-        return Ok(());
-    }
-    outcome
+    let once = || -> Outcome {
+        let (outcome, said) = process::heard(Command::new(&program).args(PARITY))?;
+        eprint!("{said}");
+        if outcome.is_err() && said.contains("justfull: not judged") {
+            println!("NOT JUDGED: parity, since this machine made live runs late each time");
+            return Ok(());
+        }
+        outcome
+    };
+    once().or_else(|_| once().and_then(|()| once()))
 }
 
 /// The `justfull` that the tests run. It simulates more than half as fast as the release build,

@@ -97,8 +97,8 @@ pub trait Scan {
 
 /// Active queue management.
 ///
-/// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. All methods but
-/// `on_dequeue` default to doing nothing.
+/// The caller is [`crate::ManagedQueue`]; `now` never decreases between calls. Every method
+/// defaults to doing nothing: an AQM decides at a packet's arrival, its departure, or a timeout.
 pub trait Aqm: Debug {
     /// What it needs, always the same.
     fn needs(&self) -> Needs {
@@ -125,15 +125,18 @@ pub trait Aqm: Debug {
     /// A packet has left the head of `lane` after waiting for `sojourn`. If a signal becomes a
     /// drop, this is called again at the same instant with the lane's next packet, until the AQM
     /// passes or marks one or the lane is empty.
+    #[inline]
     fn on_dequeue(
         &mut self,
-        now: Instant,
-        view: &QueueView,
-        lane: Lane,
-        packet: &Packet,
-        tag: Tag,
-        sojourn: Duration,
-    ) -> Verdict;
+        _now: Instant,
+        _view: &QueueView,
+        _lane: Lane,
+        _packet: &Packet,
+        _tag: Tag,
+        _sojourn: Duration,
+    ) -> Verdict {
+        Verdict::Pass
+    }
 
     /// `lane` has run empty: its last packet was passed, dropped, or moved to another lane.
     fn on_empty(&mut self, _now: Instant, _lane: Lane) {}
@@ -290,23 +293,11 @@ mod tests {
         new_flow: false,
     };
 
-    /// Implements only the required methods.
+    /// Does what every AQM does by default.
     #[derive(Debug)]
     struct Least;
 
-    impl Aqm for Least {
-        fn on_dequeue(
-            &mut self,
-            _: Instant,
-            _: &QueueView,
-            _: Lane,
-            _: &Packet,
-            _: Tag,
-            _: Duration,
-        ) -> Verdict {
-            Verdict::Pass
-        }
-    }
+    impl Aqm for Least {}
 
     /// Nothing waits.
     struct Nobody;
@@ -374,6 +365,8 @@ mod tests {
         assert_eq!((aqm.marks(), aqm.next_timeout()), (false, None));
         assert_eq!(aqm.needs(), Needs::default());
         assert_eq!(aqm.on_enqueue(now, &VIEW, 0, &packet), (Verdict::Pass, 0));
+        let verdict = aqm.on_dequeue(now, &VIEW, 0, &packet, 0, Duration::from_millis(1));
+        assert_eq!(verdict, Verdict::Pass);
     }
 
     #[test]

@@ -125,19 +125,6 @@ impl Aqm for ARed {
         (Verdict::of(signals, curve.may_mark(length)), 0)
     }
 
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-
     fn on_overflow(&mut self, _now: Instant, _view: &QueueView, _lane: Lane) {
         self.spread.restart();
     }

@@ -108,17 +108,4 @@ impl Aqm for Pdpc {
         }
         (verdict, 0)
     }
-
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
 }

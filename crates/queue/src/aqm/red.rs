@@ -130,19 +130,6 @@ impl Aqm for Red {
         (Verdict::of(signals, curve.may_mark(average)), 0)
     }
 
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-
     fn on_empty(&mut self, now: Instant, _lane: Lane) {
         self.average.on_empty(now);
     }

@@ -121,19 +121,6 @@ impl Aqm for TtlRed2 {
         (Verdict::Pass, end)
     }
 
-    #[inline]
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _view: &QueueView,
-        _lane: Lane,
-        _packet: &Packet,
-        _tag: Tag,
-        _sojourn: Duration,
-    ) -> Verdict {
-        Verdict::Pass
-    }
-
     fn next_timeout(&self) -> Option<Instant> {
         let period = self.config.period.as_nanos();
         // The packet is dropped once the time exceeds the end of its lifetime.
