@@ -9,8 +9,8 @@ use crate::config::ProxyConfig;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
 use crate::host::Host;
 use crate::log::Log;
+use crate::radio::{self, Report};
 use crate::relay::Pool;
-use crate::reports::{self, Report};
 use crate::steering::Steering;
 use justfull_base::{Duration, Instant};
 use justfull_net::SystemError;
@@ -24,7 +24,7 @@ use socket2::Socket;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::Receiver;
 
 /// Tokens that name no connection.
 const WAKE: u64 = u64::MAX;
@@ -38,8 +38,6 @@ const EVENTS: usize = 512;
 const ACCEPTED_AT_ONCE: usize = 64;
 /// Bytes copied at once where there is no pipe.
 const SCRATCH: usize = 64 << 10;
-/// Reports that wait for the loop; one that comes when so many wait is dropped.
-const REPORTS: usize = 16_384;
 /// Time between two looks for UEs that can be forgotten.
 const FORGET_EVERY: Duration = Duration::from_secs(10);
 
@@ -71,7 +69,7 @@ pub(crate) struct Engine {
     pub(crate) shared: Shared,
     pub(crate) totals: Totals,
     pub(crate) log: Log,
-    pub(crate) report_counts: Arc<reports::Counts>,
+    pub(crate) radio: Arc<radio::Account>,
     pub(crate) open: usize,
     pub(crate) reloads: u64,
     pub(crate) last_reload: Option<String>,
@@ -82,6 +80,8 @@ pub(crate) struct Engine {
     signals: SignalFd,
     asks: Receiver<Ask>,
     reports: Receiver<Report>,
+    /// When one came last.
+    pub(crate) reported: Option<Instant>,
     clock: SlotClock,
     next_tick: Instant,
     next_forget: Instant,
@@ -104,15 +104,7 @@ impl Engine {
         let steering = Steering::new(&config.control, config.ues)
             .map_err(|e| SystemError::new("start the control", e))?;
         let log = Log::open(&config.operation)?;
-        let counts = Arc::<reports::Counts>::default();
-        let (to, reports) = sync_channel(REPORTS);
-        if let crate::RadioConfig::JsonLines(source) = &config.radio {
-            let wake = Arc::clone(&wake);
-            // Full is awake as well.
-            let told = move || _ = wake.write(1);
-            reports::start(source.path.as_ref(), to, Arc::clone(&counts), told)
-                .map_err(|e| SystemError::new(format!("read reports from {}", source.path), e))?;
-        }
+        let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
         let clock = SlotClock::start()?;
         let host = Host::install(&config)?;
@@ -130,7 +122,7 @@ impl Engine {
             file,
             totals: Totals::default(),
             log,
-            report_counts: counts,
+            radio,
             open: 0,
             reloads: 0,
             last_reload: None,
@@ -141,6 +133,7 @@ impl Engine {
             signals,
             asks,
             reports,
+            reported: None,
             clock,
             next_tick: Instant::ZERO + TICK,
             next_forget: Instant::ZERO + FORGET_EVERY,
@@ -360,8 +353,9 @@ impl Engine {
     fn woken(&mut self, now: Instant) {
         // It is readable, so it is read.
         let _count = self.wake.read();
-        for report in self.reports.try_iter().take(REPORTS) {
+        for report in self.reports.try_iter().take(radio::WAITING) {
             self.shared.steering.report(now, &report);
+            self.reported = Some(now);
         }
         self.apply();
         while let Ok(ask) = self.asks.try_recv() {

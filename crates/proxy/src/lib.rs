@@ -15,8 +15,8 @@ mod flow;
 mod host;
 mod log;
 mod prefix;
+mod radio;
 mod relay;
-mod reports;
 mod status;
 mod steering;
 mod system;
@@ -25,10 +25,11 @@ mod table;
 pub use ask::ask;
 pub use check::check;
 pub use config::{
-    FileError, JsonLinesConfig, LimitsConfig, NoRadioConfig, OperationConfig, ProxyConfig,
-    RadioConfig, RouteConfig, SelectConfig, TimeoutsConfig, UesConfig,
+    FileError, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig, SelectConfig,
+    TimeoutsConfig, UesConfig,
 };
 pub use prefix::{Ports, Prefix};
+pub use radio::{JsonLinesConfig, NoRadioConfig, RadioConfig};
 
 use ask::{Asker, Servers};
 use engine::Engine;

@@ -1,15 +1,15 @@
 //! What a running proxy says of itself: its state and its flows in JSON, its metrics for
 //! Prometheus.
 
-use crate::RadioConfig;
 use crate::engine::Engine;
 use crate::flow::{Flow, Outcome};
+use crate::radio::State;
+use crate::steering::STALE;
 use crate::system;
 use justfull_base::Instant;
 use justfull_rapid::Windows;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
 
 /// UEs that `status` lists.
 const MOST_UES: usize = 1_000;
@@ -43,25 +43,29 @@ impl Engine {
             "log_lines_lost": self.log.lost,
             "reloads": self.reloads,
             "last_reload": self.last_reload,
-            "radio": self.radio(),
+            "radio": self.radio_state(now),
             "ues_known": known,
             "ues": ues,
         });
         format!("{value}\n")
     }
 
-    fn radio(&self) -> Value {
-        let (counts, of) = (&self.report_counts, self.shared.steering.counts);
+    fn radio_state(&self, now: Instant) -> Value {
+        let (source, of) = (&self.radio, self.shared.steering.counts);
+        let coming = self.reported.is_some_and(|at| now.since(at) < STALE);
+        let state = match source.state() {
+            State::Connected if !coming => "silent".to_owned(),
+            state => state.to_string(),
+        };
         json!({
             "source": self.config.radio.name(),
-            "open": matches!(self.config.radio, RadioConfig::JsonLines(_))
-                .then(|| counts.open.load(Ordering::Relaxed)),
+            "state": state,
             "taken": of.taken,
             "late": of.late,
             "absurd": of.absurd,
             "without_flows": of.without_flows,
-            "garbled": counts.garbled.load(Ordering::Relaxed),
-            "dropped": counts.dropped.load(Ordering::Relaxed),
+            "garbled": source.garbled(),
+            "dropped": source.dropped(),
         })
     }
 
@@ -137,8 +141,8 @@ impl Engine {
             .map(|(way, (ended, open))| (format!("{{way=\"{way}\"}}"), (ended + open) as f64))
             .collect();
         family("justfull_proxy_bytes_total", "counter", "Bytes relayed.", &bytes);
-        let garbled = self.report_counts.garbled.load(Ordering::Relaxed);
-        let dropped = self.report_counts.dropped.load(Ordering::Relaxed);
+        let garbled = self.radio.garbled();
+        let dropped = self.radio.dropped();
         let reports: Vec<_> = [
             ("taken", radio.taken),
             ("late", radio.late),

@@ -7,7 +7,7 @@
 
 use crate::config::UesConfig;
 use crate::prefix::Prefix;
-use crate::reports::Report;
+use crate::radio::Report;
 use justfull_base::{ConfigError, Duration, Instant};
 use justfull_rapid::{
     CellId, Control, ControlConfig, FlowId, FlowView, Opening, Refused, Sample, UeId, Windows,
