@@ -29,7 +29,8 @@ pub struct SlotReport {
 pub struct SlotForecast {
     /// When the MAC will pull next.
     pub next_pull: Instant,
-    /// The most it will take from this bearer.
+    /// The most that it takes from this bearer, together with the pulls after it for which the
+    /// asking layer's next poll is too late.
     pub capacity: u64,
     /// Polls of the asking layer between this one and that pull.
     pub polls_left: u32,

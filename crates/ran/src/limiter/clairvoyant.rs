@@ -3,12 +3,15 @@
 //!
 //! Source: this project; a yardstick beside the bound, not a method for deployment. At each SDAP
 //! poll it admits only what the remaining polls could no longer bring in time: `capacity -
-//! polls_left x packets_per_poll - backlog`. So bulk packets enter at the last moment, an urgent
-//! packet that arrives before the last poll overtakes them, and the radio never starves while SDAP
-//! has enough.
+//! polls_left x packets_per_poll - backlog`, with the capacity of the next pull, and of those after
+//! it that come before the next poll. So bulk packets enter at the last moment, an urgent packet
+//! that arrives before the last poll overtakes them, and the radio never starves while SDAP has
+//! enough.
 //!
-//! Known weakness: it needs a fixed grant schedule (one bearer in the cell). With grants in bytes
-//! it counts each packet of a poll at the largest size. Deviations from the source: none.
+//! Known weaknesses: it needs a fixed grant schedule (one bearer in the cell). With grants in bytes
+//! it counts each packet of a poll at the largest size. Pulls after the next poll are not its
+//! concern, so a poll that moves few packets does not prepare for large ones. Deviations from the
+//! source: none.
 
 use super::{CapacityUnit, Limiter, LimiterContext, RlcView};
 use justfull_base::doc::MethodDoc;

@@ -3,22 +3,39 @@
 use super::*;
 use justfull_base::SlotForecast;
 
+/// Most pulls that one poll is to feed: for a second at the shortest slots.
+const MOST_PULLS: usize = 16_000;
+
 impl Stack {
-    /// The pull that a packet leaving SDAP at `now` meets, and the SDAP polls before it.
+    /// The pull that a packet leaving SDAP at `now` meets, and the SDAP polls before it. If the
+    /// next poll comes later, the pulls that it is too late for are one with this pull.
     pub(super) fn forecast(&self, now: Instant) -> SlotForecast {
         let Clocks { sdap, mac, top_down, .. } = &self.clocks;
-        let (k, next_pull) = mac.first(now, !top_down);
-        let slot = Slot { k, now: next_pull, length: self.slot };
-        let capacity = self.service.whole_slot(&self.cell.channel, slot);
+        let (mut k, next_pull) = mac.first(now, !top_down);
+        let mut capacity = self.takes(k, next_pull);
         let most = 1 + (capacity / u64::from(self.sdap_batch).max(1)) as u32;
         // Top-down, a poll at the instant of the pull is in time for it.
         let too_late = if *top_down { next_pull + Duration::from_nanos(1) } else { next_pull };
-        SlotForecast {
-            next_pull,
-            capacity,
-            polls_left: sdap.count_between(now, too_late, most.saturating_add(1)),
-            packets_per_poll: self.sdap_batch,
+        let polls_left = sdap.count_between(now, too_late, most.saturating_add(1));
+        if polls_left == 0 {
+            let next_poll = sdap.first(now, true).1;
+            let mut pull = next_pull;
+            for _ in 1..MOST_PULLS {
+                (k, pull) = mac.first(pull, true);
+                if next_poll < pull || (*top_down && next_poll == pull) {
+                    break;
+                }
+                capacity += self.takes(k, pull);
+            }
         }
+        SlotForecast { next_pull, capacity, polls_left, packets_per_poll: self.sdap_batch }
+    }
+
+    /// What slot `k`, pulled at `now`, takes from the only bearer.
+    fn takes(&self, k: u64, now: Instant) -> u64 {
+        let own = self.cell.ues.first().and_then(|ue| ue.own.as_ref());
+        let channel = own.map_or(&self.cell.channel, |own| &own.channel);
+        self.service.whole_slot(channel, Slot { k, now, length: self.slot })
     }
 
     /// What SDAP must hold now so that its polls before the UPF's next opportunity can feed the

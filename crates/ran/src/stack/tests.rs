@@ -591,4 +591,32 @@ fn the_clairvoyant_policy_meets_the_bound_for_urgent_packets_and_fills_every_slo
     }
 }
 
+#[test]
+fn polls_rarer_than_pulls_feed_all_pulls_until_the_next_poll() {
+    // A poll for every two patterns of three slots, always just before the slot that carries
+    // nothing, so that the next pull alone would tell nothing.
+    let pattern = || ChannelConfig::Pattern(PatternConfig { bytes: vec![0, 3_000, 1_500] });
+    for tie_order in [TieOrder::TopDown, TieOrder::BottomUp] {
+        for phase_us in [29_000, 30_000] {
+            for own in [false, true] {
+                let mut config = bytes(3_000, vec![ue(&[0])]);
+                config.channel = if own { constant(7_500, CapacityUnit::Bytes) } else { pattern() };
+                config.ue_mut(0).channel = own.then(pattern);
+                config.tie_order = tie_order;
+                config.sdap.poll = poll(60_000, phase_us);
+                config.rlc.limiter = LimiterConfig::Clairvoyant(ClairvoyantConfig {});
+                let mut bench = Bench::new(&config);
+                bench.send(1_000, 0, 1_500, 100);
+                bench.run_to(600_000);
+                let mut slots: Vec<_> =
+                    bench.log.times_us().iter().map(|us| us / 10_000 % 3).collect();
+                // Ten polls, of which the last is not over.
+                assert_eq!(slots.len(), 57, "{tie_order:?} {phase_us}: {slots:?}");
+                slots.sort_unstable();
+                assert_eq!(slots, [vec![1; 38], vec![2; 19]].concat(), "two in 1 for one in 2");
+            }
+        }
+    }
+}
+
 type Change<'a> = &'a dyn Fn(&mut StackConfig);

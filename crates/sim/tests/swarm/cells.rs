@@ -1,15 +1,19 @@
 //! Random cells alone: packets go in at random instants, and the driver wakes the stack in three
 //! ways that must not differ.
 
+use crate::common;
 use crate::draws::{self, MTU};
 use crate::harness::{Reduction, World};
 use crate::reductions;
-use justfull_base::{DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Rng};
+use justfull_base::{DropReason, Dscp, Duration, Event, Instant, Layer, Packet, Probe, Ratio, Rng};
 use justfull_queue::{AqmConfig, DisciplineConfig, Limit};
-use justfull_ran::channel::CapacityUnit;
+use justfull_ran::channel::{AtEnd, CapacityUnit, ChannelConfig, McsConfig, RowLength};
 use justfull_ran::config::Hold;
 use justfull_ran::limiter::LimiterConfig;
-use justfull_ran::{Egress, FiveTuple, RlcModeConfig, Stack, StackConfig, TieOrder};
+use justfull_ran::rlc::mode::AmConfig;
+use justfull_ran::{
+    CarrierConfig, Egress, FiveTuple, HarqConfig, RlcModeConfig, Stack, StackConfig, TieOrder,
+};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -340,9 +344,10 @@ impl World for Cell {
         }
         // In transparent mode a packet larger than every transport block waits for ever. So does a
         // window of AM whose UE hears nothing: each block sent at an MCS that the channel
-        // bears no more, and repeats that add nothing.
-        let blocks = config.mac.carrier.is_some();
-        let deaf = config.mac.cqi_delay > 0 && config.mac.harq.combining.0 >= 1.0;
+        // bears no more, and no repeats, or some that add nothing.
+        let (blocks, harq) = (config.mac.carrier.is_some(), &config.mac.harq);
+        let repeats_help = harq.transmissions > 1 && harq.combining.0 < 1.0;
+        let deaf = config.mac.cqi_delay > 0 && !repeats_help;
         let may_stay = match config.rlc.mode {
             RlcModeConfig::Tm(_) => blocks,
             RlcModeConfig::Am(_) => blocks && deaf,
@@ -359,4 +364,29 @@ impl World for Cell {
         assert_eq!(refused, no_rule);
         exact.fates.iter().filter(|fate| fate.2.is_none()).count() as u64
     }
+}
+
+/// Cell 5802: the RLC repeats at the beat of the channel, whose rows the MAC knows one row late.
+/// Each block is sent at an MCS that the channel bears no more, for ever, and what t-PollRetransmit
+/// repeats is the last SDU alone (TS 38.322 v17 clause 5.3.3.4): the one before it meets no fate.
+#[test]
+fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_at_all() {
+    let mcs = McsConfig { mcs: vec![20, 0, 5], row: RowLength::Slots(3), at_end: AtEnd::Loop };
+    let stays = |transmissions: u8, repeats_after_us: u64| {
+        let mut config = common::cell(1, CapacityUnit::Bytes, Limit::Unlimited);
+        config.mac.carrier = Some(CarrierConfig::default());
+        config.mac.harq = HarqConfig { transmissions, bler: Ratio(0.0), ..HarqConfig::default() };
+        config.mac.cqi_delay = 3;
+        config.channel = ChannelConfig::Mcs(mcs.clone());
+        let t_poll_retransmit = Duration::from_micros(repeats_after_us);
+        config.rlc.mode = RlcModeConfig::Am(AmConfig { t_poll_retransmit, ..AmConfig::default() });
+        let packet = Packet { size: 200, ..Packet::default() };
+        // The fifth slot has MCS 0; what is known is the second's.
+        let arrivals = vec![Arrival { at: Instant::from_nanos(3_500_000), packet }; 2];
+        let flows = vec![(0, FiveTuple::default()); 2];
+        let cell = Cell { config, flows, arrivals };
+        cell.check();
+        run(&cell.config, &cell.flows, &cell.arrivals, Wakes::Exact).queued
+    };
+    assert_eq!([stays(1, 8_500), stays(2, 8_500), stays(1, 10_500)], [1, 0, 0]);
 }
