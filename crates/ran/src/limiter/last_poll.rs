@@ -184,6 +184,8 @@ pub struct LastPoll {
     foreteller: Foreteller,
     /// What the next pull will take, at least 1.
     takes: u64,
+    /// Average of what slots offered that offered something; 0 before the first.
+    usual: f32,
     reserve: u64,
     /// Small SDUs that entered since the pull.
     small_entered: u64,
@@ -219,6 +221,7 @@ impl LastPoll {
             mtu: context.amount(1),
             foreteller: Foreteller::new(),
             takes: context.amount(1),
+            usual: 0.0,
             reserve: small,
             small_entered: 0,
             gaps: Gaps { longer: [0; GAP_STEPS], counted: 0, step_ns },
@@ -313,7 +316,14 @@ impl Limiter for LastPoll {
         // report stands for many.
         if report.used == 0 && report.remaining == 0 {
             self.idle += passed as f32;
+            // The forecast was of a slot that is over. It may have been of none at all, as where
+            // retransmissions took all: no bulk would enter, and nothing be learnt.
+            self.takes = self.takes.max(self.usual as u64);
             return;
+        }
+        if report.granted > 0 {
+            let weight = if self.usual > 0.0 { NEWS } else { 1.0 };
+            self.usual += weight * (report.granted as f32 - self.usual);
         }
         self.foreteller.learn(passed, report.granted);
         if report.used < report.granted {
@@ -458,6 +468,23 @@ mod tests {
         (l.idle, l.patience) = (0.1, 0.03);
         assert_eq!(l.due(after_us(900), 400), 500);
         assert_eq!(l.due(after_us(900), 490), 0, "0.12 are not enough");
+    }
+
+    /// Retransmissions of UMTS may take whole slots while SDUs wait, of which nothing is granted.
+    #[test]
+    fn after_slots_that_granted_nothing_an_idle_cell_takes_bulk_again() {
+        let mut l = limiter();
+        let told = |l: &mut LastPoll, granted, used, remaining| {
+            let pulled_at = l.pulled_at + SLOT;
+            l.on_slot(&SlotReport { pulled_at, granted, used, remaining, ..SlotReport::default() });
+        };
+        (0..50).for_each(|_| told(&mut l, 500, 500, 20));
+        (0..100).for_each(|_| told(&mut l, 0, 0, 20));
+        assert_eq!(l.takes, 1, "what the last slots granted");
+        told(&mut l, 500, 0, 0);
+        assert_eq!(l.takes, 500);
+        // 0.03 x 3 x 1.5 slots apart.
+        assert_eq!(l.due(l.pulled_at + Duration::from_micros(600), 0), 500);
     }
 
     #[test]
