@@ -195,6 +195,10 @@ pub struct LastPoll {
     /// poll.
     refused: bool,
     pulled_at: Instant,
+    has_pulled: bool,
+    /// 1 once a poll came after the pull of its own instant: one at the next pull's instant comes
+    /// too late, so the time until then is taken as a nanosecond less. Else 0.
+    tie_ns: u64,
 }
 
 impl LastPoll {
@@ -228,6 +232,8 @@ impl LastPoll {
             polled_at: Instant::ZERO,
             refused: false,
             pulled_at: Instant::ZERO,
+            has_pulled: false,
+            tie_ns: 0,
         })
     }
 
@@ -251,7 +257,7 @@ impl LastPoll {
         }
         let (mut due, mut taken) = (0, 0);
         for _ in 0..MOST_PULLS {
-            let share = self.gaps.share_longer(to_pull);
+            let share = self.gaps.share_longer(to_pull.saturating_sub(self.tie_ns));
             if share <= self.risk {
                 break;
             }
@@ -276,6 +282,9 @@ impl Limiter for LastPoll {
                 self.gaps.count(now.since(self.polled_at).as_nanos());
             }
             self.polled_at = now;
+            if self.has_pulled && now == self.pulled_at {
+                self.tie_ns = 1;
+            }
         }
         self.refused = true;
         let backlog = queue.backlog(self.unit);
@@ -310,7 +319,7 @@ impl Limiter for LastPoll {
 
     fn on_slot(&mut self, report: &SlotReport) {
         let since = report.pulled_at.since(self.pulled_at).as_nanos();
-        self.pulled_at = report.pulled_at;
+        (self.pulled_at, self.has_pulled) = (report.pulled_at, true);
         let passed = (since + self.slot_ns / 2) / self.slot_ns;
         // An idle slot says what the cell could carry, not what the bearer would have got, and one
         // report stands for many.
@@ -485,6 +494,15 @@ mod tests {
         assert_eq!(l.takes, 500);
         // 0.03 x 3 x 1.5 slots apart.
         assert_eq!(l.due(l.pulled_at + Duration::from_micros(600), 0), 500);
+    }
+
+    /// Polls at a quarter of the slot each, of which the last is at the instant of the pull, after
+    /// it: an SDU larger than a pull must enter at the one before.
+    #[test]
+    fn a_poll_that_comes_after_the_pull_of_its_instant_is_none_before_it() {
+        let mut l = limiter();
+        let (_, unused) = run(&mut l, 0..400, |_| 1_000, |_| vec![0, 250, 500, 750]);
+        assert!(unused < 400 * 1_000 / 10, "{unused}");
     }
 
     #[test]
