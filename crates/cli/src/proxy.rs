@@ -77,7 +77,10 @@ fn status(value: &Value) -> String {
     let mut line = |name: &str, what: String| text.push_str(&format!("{name:20} {what}\n"));
     line("state", format!("{}, {} s", plain(&value["state"]), plain(&value["seconds"])));
     line("control", plain(&value["control"]));
-    line("radio window by", plain(&value["radio_window"]));
+    line("radio leg by", plain(&value["radio_leg"]));
+    for why in value["radio_leg_refused"].as_array().into_iter().flatten() {
+        line("", plain(why));
+    }
     line("connections", format!("{} of {}", value["flows"], value["flows_limit"]));
     line("pipes", format!("{} of {}", value["pipes"], value["pipes_limit"]));
     line("over the limit", plain(&value["over_limit"]));

@@ -1,8 +1,8 @@
 //! What this host can do for the proxy, tried and not guessed, and which limits hold.
 
 use crate::config::ProxyConfig;
-use crate::cwnd::{self, CwndClamp};
 use crate::host;
+use crate::radio_leg;
 use crate::relay;
 use crate::system;
 use crate::table::{self, Table};
@@ -27,7 +27,7 @@ pub fn check(config: &ProxyConfig) -> Vec<Capability> {
         named("forwarding", true, forwarding()),
         named("splice and pipes", true, say(relay::attempt(config.limits.pipe.0))),
         named("server windows", true, say(windows())),
-        named("radio windows", false, radio_windows()),
+        named("radio leg", false, radio_leg::attempt(config.radio_leg)),
         named("interfaces", true, interfaces(config)),
         named("descriptors", true, descriptors(config)),
         named("reverse path filter", false, reverse_path(config)),
@@ -94,18 +94,6 @@ fn windows() -> io::Result<String> {
     let info = system::tcp_info(&stream)?;
     let known = if info.advertised > 0 { "" } else { "; the kernel does not tell them (6.2 does)" };
     Ok(format!("TCP_WINDOW_CLAMP{known}"))
-}
-
-/// What bounds the radio leg: a congestion window, or else pacing.
-fn radio_windows() -> Result<String, String> {
-    let attempt = || {
-        let _clamp = CwndClamp::attach()?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let stream = TcpStream::connect(listener.local_addr()?)?;
-        cwnd::clamp(&stream, 2)?;
-        Ok("congestion windows, by a BPF program at the control group".into())
-    };
-    attempt().map_err(|e: io::Error| format!("{e}; pacing (SO_MAX_PACING_RATE) is used instead"))
 }
 
 fn interfaces(config: &ProxyConfig) -> Result<String, String> {

@@ -2,6 +2,7 @@
 
 use crate::prefix::{Ports, Prefix};
 use crate::radio::RadioConfig;
+use crate::radio_leg::RadioLegConfig;
 use justfull_base::doc::{Form, ParamDoc};
 use justfull_base::{Bytes, ConfigError, Duration, table};
 use justfull_net::PolicyRoute;
@@ -152,6 +153,8 @@ table! {
         limits: LimitsConfig = LimitsConfig::default();
         /// What sets the windows.
         control: ControlConfig = ControlConfig::default();
+        /// What bounds what the leg to the UE has in flight; in a file it is `control.radio_leg`.
+        radio_leg: RadioLegConfig = RadioLegConfig::Auto;
         /// Where radio information comes from.
         radio: RadioConfig = RadioConfig::default();
         /// Which addresses are one UE.
@@ -199,9 +202,11 @@ impl ProxyConfig {
             let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
             format!("line {}: {}", before.matches('\n').count() + 1, e.message())
         };
-        let tree: toml::Table = text.parse().map_err(|e| line(&e))?;
-        unknown(&tree, &Self::params(), "")?;
-        let mut config = Self::default();
+        let mut tree: toml::Table = text.parse().map_err(|e| line(&e))?;
+        let mut config = Self { radio_leg: take_radio_leg(&mut tree)?, ..Self::default() };
+        let mut known = Self::params();
+        known.retain(|param| param.name != "radio_leg");
+        unknown(&tree, &known, "")?;
         for (key, value) in tree {
             let wrong = |e: toml::de::Error| {
                 let path = value.as_table().and_then(|table| guilty(&key, table));
@@ -230,13 +235,27 @@ impl ProxyConfig {
         let fixed = [
             (self.route != new.route, "route"),
             (self.limits != new.limits, "limits"),
-            (self.control != new.control, "control"),
+            (self.control != new.control || self.radio_leg != new.radio_leg, "control"),
             (self.radio != new.radio, "radio"),
             (self.ues != new.ues, "ues"),
             (self.operation != new.operation, "operation"),
         ];
         fixed.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
     }
+}
+
+/// Takes `radio_leg` out of the table `control`, whose other keys are those of its kind.
+fn take_radio_leg(tree: &mut toml::Table) -> Result<RadioLegConfig, String> {
+    let Some(control) = tree.get_mut("control").and_then(toml::Value::as_table_mut) else {
+        return Ok(RadioLegConfig::Auto);
+    };
+    let Some(value) = control.remove("radio_leg") else { return Ok(RadioLegConfig::Auto) };
+    if control.is_empty() {
+        tree.remove("control");
+    }
+    let names = RadioLegConfig::ALL.map(RadioLegConfig::name).join(", ");
+    let wrong = || format!("field `control.radio_leg`: found {value}, allowed is one of {names}");
+    value.clone().try_into().map_err(|_| wrong())
 }
 
 /// The field of a table that is at fault: the first without which the table can be read.
@@ -333,6 +352,8 @@ mod tests {
             ("[control]\nkind = \"rapid\"\nprob = 1.0", &["control.prob", "did you mean probe?"]),
             ("[control]\nkind = \"rapid\"\nprobe = 9.0", &["control.probe", "9", "1 to 4"]),
             ("[control]\nkind = \"rapid\"\nprobe = \"x\"", &["control.probe", "\"x\""]),
+            ("[control]\nradio_leg = \"bbr\"", &["control.radio_leg", "\"bbr\"", "struct_ops, "]),
+            ("radio_leg = \"auto\"\n", &["radio_leg", "there is no such field"]),
             ("[radio]\nkind = \"json_lines\"", &["radio.path", "the path of a file"]),
             ("[route]\nmark = 0", &["route.mark", "found 0", "at least 1"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
@@ -348,6 +369,16 @@ mod tests {
             let error = ProxyConfig::parse(&with).expect_err(text);
             assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn the_bound_of_the_radio_leg_stands_beside_any_control() {
+        for text in ["radio_leg = \"pacing\"", "kind = \"equal_share\"\nradio_leg = \"pacing\""] {
+            let config = ProxyConfig::parse(&format!("{LEAST}[control]\n{text}")).expect("valid");
+            assert_eq!(config.radio_leg, RadioLegConfig::Pacing);
+        }
+        let old = ProxyConfig::parse(LEAST).expect("valid");
+        assert_eq!((old.radio_leg, old.control.name()), (RadioLegConfig::Auto, "rapid"));
     }
 
     #[test]

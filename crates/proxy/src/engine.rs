@@ -7,9 +7,10 @@
 use crate::ask::{Ask, What};
 use crate::config::ProxyConfig;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::log::Log;
 use crate::radio::{self, Report};
+use crate::radio_leg::RadioLeg;
 use crate::relay::Pool;
 use crate::steering::Steering;
 use justfull_base::{Duration, Instant};
@@ -64,6 +65,8 @@ pub(crate) struct Engine {
     // The order is that of removal: connections are reset before the rules go.
     places: Vec<Place>,
     pub(crate) host: Host,
+    /// Why better bounds of the radio legs cannot be had.
+    pub(crate) leg_refused: Vec<String>,
     pub(crate) config: ProxyConfig,
     pub(crate) file: PathBuf,
     pub(crate) shared: Shared,
@@ -107,6 +110,9 @@ impl Engine {
         let (reports, radio) = radio::start(&config.radio, Arc::clone(&wake))?;
         let pipe = i32::try_from(config.limits.pipe.0).unwrap_or(i32::MAX);
         let clock = SlotClock::start()?;
+        // Before the listeners: the sockets that they make may have it from them.
+        let slots = host::limits(&config).flows as u32;
+        let (leg, leg_refused) = RadioLeg::take(config.radio_leg, slots)?;
         let host = Host::install(&config)?;
         let engine = Self {
             places: Vec::new(),
@@ -115,9 +121,10 @@ impl Engine {
                 scratch: vec![0; SCRATCH],
                 steering,
                 time_waits: 0,
-                clamps: host.clamp.is_some(),
+                leg,
             },
             host,
+            leg_refused,
             config,
             file,
             totals: Totals::default(),
@@ -243,7 +250,7 @@ impl Engine {
             let place = &mut self.places[index as usize];
             if place.generation == generation
                 && let Some(flow) = place.flow.as_mut()
-                && flow.apply(windows, self.shared.clamps)
+                && flow.apply(windows, &self.shared.leg)
             {
                 self.list_again(index);
             }
@@ -275,7 +282,7 @@ impl Engine {
     }
 
     fn begin(&mut self, now: Instant, client: Socket) {
-        let flow = match Flow::begin(client, now, &mut self.shared) {
+        let mut flow = match Flow::begin(client, now, &mut self.shared) {
             Ok(flow) => flow,
             Err((outcome, addresses)) => {
                 self.totals.ended[outcome as usize] += 1;
@@ -298,6 +305,7 @@ impl Engine {
         let watched = self.epoll.add(&flow.client.socket, EpollEvent::new(flags, key));
         let watched = watched
             .and_then(|()| self.epoll.add(&flow.server.socket, EpollEvent::new(flags, key | 1)));
+        flow.slot = index;
         place.flow = Some(Box::new(flow));
         self.open += 1;
         if watched.is_err() {

@@ -3,7 +3,7 @@
 //! Until both ends have closed and all has been acknowledged, closing either socket resets it
 //! (SO_LINGER 0): whatever ends the proxy, no peer ever takes a cut stream for a whole one.
 
-use crate::cwnd;
+use crate::radio_leg::RadioLeg;
 use crate::relay::{Direction, End, Failed, Pool};
 use crate::steering::{Sizes, Steering};
 use crate::system;
@@ -106,8 +106,8 @@ pub(crate) struct Shared {
     pub(crate) steering: Steering,
     /// Times a TIME_WAIT was ended for a client that uses its port again.
     pub(crate) time_waits: u64,
-    /// Congestion windows can be bounded; else the UE's leg is paced.
-    pub(crate) clamps: bool,
+    /// What bounds the UEs' legs.
+    pub(crate) leg: RadioLeg,
 }
 
 /// See the module's page.
@@ -135,7 +135,12 @@ pub(crate) struct Flow {
     pub(crate) radio: Duration,
     radio_least: Duration,
     paced: Option<u64>,
+    /// Its place among the windows of the radio legs.
+    pub(crate) slot: u32,
+    /// Bound of the radio leg in segments; 0 before the first.
     segments: u32,
+    /// The bound could be set.
+    bounded: bool,
 }
 
 /// A socket that resets its peer when it is closed.
@@ -206,7 +211,9 @@ impl Flow {
             radio: Duration::ZERO,
             radio_least: Duration::ZERO,
             paced: None,
+            slot: 0,
             segments: 0,
+            bounded: true,
         })
     }
 
@@ -338,15 +345,15 @@ impl Flow {
         (self.sampled, self.sampled_bytes) = (now, bytes);
         let held = std::mem::take(&mut self.held);
         shared.steering.sample(now, id, (since, held), [self.wired, self.radio]);
-        self.bound(shared.clamps);
+        self.bound(&shared.leg);
     }
 
     /// Its windows are `windows` from now on. True when it may read again.
-    pub(crate) fn apply(&mut self, windows: Windows, clamps: bool) -> bool {
+    pub(crate) fn apply(&mut self, windows: Windows, leg: &RadioLeg) -> bool {
         let again = windows.reading && !self.windows.reading;
         self.windows = windows;
         self.clamp();
-        self.bound(clamps);
+        self.bound(leg);
         again
     }
 
@@ -359,18 +366,19 @@ impl Flow {
     }
 
     /// Bounds what the radio leg has in flight, or how fast it sends.
-    fn bound(&mut self, clamps: bool) {
-        if !clamps {
-            return self.pace();
-        }
+    fn bound(&mut self, leg: &RadioLeg) {
         if self.windows == Windows::UNLIMITED || self.mss[0] == 0 {
             return;
         }
         let segments = self.windows.radio / u64::from(self.mss[0]);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX).max(1);
-        if self.segments != segments {
+        if self.bounded && self.segments != segments {
+            let place = (self.slot, self.segments == 0);
             self.segments = segments;
-            let _failed = cwnd::clamp(&self.client.socket, segments);
+            self.bounded = leg.bound(&self.client.socket, place, segments);
+        }
+        if !self.bounded {
+            self.pace();
         }
     }
 
@@ -378,7 +386,7 @@ impl Flow {
     /// twice the least counts, so that a queue does not slow it down for good.
     fn pace(&mut self) {
         let rtt = self.radio.min(Duration::from_nanos(self.radio_least.as_nanos() * RTT_GROWTH));
-        if self.windows == Windows::UNLIMITED || rtt.is_zero() {
+        if rtt.is_zero() {
             return;
         }
         let rate = u128::from(self.windows.radio) * 1_000_000_000 / u128::from(rtt.as_nanos());

@@ -2,7 +2,6 @@
 //! All of it goes with the process or is reclaimed by the next.
 
 use crate::config::ProxyConfig;
-use crate::cwnd::CwndClamp;
 use crate::table::{self, Table};
 use justfull_net::{LocalDelivery, SystemError};
 use nix::libc;
@@ -39,8 +38,6 @@ pub(crate) struct Host {
     pub(crate) table: Table,
     pub(crate) delivery: LocalDelivery,
     pub(crate) limits: Limits,
-    /// Bounds the congestion windows of sockets that are made after it, where the kernel can.
-    pub(crate) clamp: Option<CwndClamp>,
     /// Given up for a moment to refuse a connection when no other descriptor is left.
     spare: Option<File>,
     _lock: UnixListener,
@@ -51,8 +48,6 @@ impl Host {
     pub(crate) fn install(config: &ProxyConfig) -> Result<Self, SystemError> {
         let limits = limits(config);
         let lock = lock(config.route.mark)?;
-        // Before the listeners, from which accepted sockets have it.
-        let clamp = CwndClamp::attach().ok();
         let listeners = listeners()
             .map_err(|e| SystemError::new("listen as a transparent proxy", transparent(&e)))?;
         let address = listeners[0].local_addr().map(|at| at.as_socket());
@@ -64,7 +59,7 @@ impl Host {
         let table = Table::install(&config.select, port, config.route.mark)
             .map_err(|e| SystemError::new("install the nftables table", table::explain(&e)))?;
         let spare = File::open("/dev/null").ok();
-        Ok(Self { listeners, table, delivery, limits, clamp, spare, _lock: lock })
+        Ok(Self { listeners, table, delivery, limits, spare, _lock: lock })
     }
 
     /// Refuses one connection when no descriptor is left; false when there was none to refuse.

@@ -9,13 +9,13 @@
 mod ask;
 mod check;
 mod config;
-mod cwnd;
 mod engine;
 mod flow;
 mod host;
 mod log;
 mod prefix;
 mod radio;
+mod radio_leg;
 mod relay;
 mod status;
 mod steering;
@@ -30,6 +30,7 @@ pub use config::{
 };
 pub use prefix::{Ports, Prefix};
 pub use radio::{JsonLinesConfig, NoRadioConfig, RadioConfig};
+pub use radio_leg::RadioLegConfig;
 
 use ask::{Asker, Servers};
 use engine::Engine;

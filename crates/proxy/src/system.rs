@@ -36,7 +36,11 @@ pub(crate) fn set<T>(fd: impl AsFd, level: i32, name: i32, value: &T) -> io::Res
     Ok(Errno::result(answer).map(drop)?)
 }
 
-fn get<const N: usize>(fd: impl AsFd, level: i32, name: i32) -> io::Result<([u8; N], usize)> {
+pub(crate) fn get<const N: usize>(
+    fd: impl AsFd,
+    level: i32,
+    name: i32,
+) -> io::Result<([u8; N], usize)> {
     let mut value = [0_u8; N];
     let mut length = libc::socklen_t::try_from(N).map_err(io::Error::other)?;
     // SAFETY: the kernel writes at most `length` bytes, the size of the array, and to `length`.

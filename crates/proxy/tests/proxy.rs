@@ -509,8 +509,11 @@ fn a_proxy_that_is_killed_resets_its_clients_and_lets_new_ones_pass() {
     client.write_all(&request(1, 60_000_000)).expect("it is sent");
     client.read_exact(&mut vec![0; 1_000_000]).expect("a part of it");
     assert!(world.is_in_the_way());
+    let name = format!("rapid_{}", world.proxy.id());
+    assert!(congestion_controls().contains(&name), "{}", world.status());
     world.signal(Signal::SIGKILL);
     world.proxy.wait().expect("a child");
+    until("its congestion control goes", || !congestion_controls().contains(&name));
     let error = io::copy(&mut client, &mut io::sink()).expect_err("not whole");
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
     until("new connections pass", || !world.is_in_the_way());
@@ -523,6 +526,11 @@ fn a_proxy_that_is_killed_resets_its_clients_and_lets_new_ones_pass() {
     world.proxy = start(&world.chain, &world.folder, "");
     assert!(world.is_in_the_way());
     assert!(world.status()["reclaimed"].as_u64() >= Some(2), "{}", world.status());
+}
+
+/// What the kernel knows in all of its namespaces.
+fn congestion_controls() -> String {
+    fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("a list")
 }
 
 #[test]
@@ -571,12 +579,18 @@ fn the_servers_window_falls_and_rises_with_the_reports_of_its_ue() {
     if !can_build() {
         return;
     }
+    for way in ["auto", "cwnd_clamp", "pacing"] {
+        windows_follow_reports(way);
+    }
+}
+
+fn windows_follow_reports(way: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().join("reports");
     fs::write(&reports, "").expect("a file");
     // Without delay a server is slow to the processor's liking: then no flow may be slow.
     let settings = format!(
-        "[control]\nkind = \"equal_share\"\n[radio]\nkind = \"json_lines\"\npath = {reports:?}\n"
+        "[control]\nkind = \"equal_share\"\nradio_leg = \"{way}\"\n[radio]\nkind = \"json_lines\"\npath = {reports:?}\n"
     );
     let world = World::new(&settings);
     // Until the client leaves.
@@ -609,7 +623,9 @@ fn the_servers_window_falls_and_rises_with_the_reports_of_its_ue() {
         flow("server_window") == Some(floor)
             && flow("advertised").is_some_and(|window| window <= floor + 1_024)
     });
-    if world.status()["radio_window"] == "cgroup clamp" {
+    let leg = world.status()["radio_leg"].clone();
+    assert_eq!(leg, if way == "auto" { "struct_ops" } else { way }, "{}", world.status());
+    if way != "pacing" {
         until("the congestion window is the radio's", || {
             report(10);
             let window = flow("radio_window").map(|bytes| bytes / mss);
@@ -623,6 +639,13 @@ fn the_servers_window_falls_and_rises_with_the_reports_of_its_ue() {
             && flow("advertised").is_some_and(|window| window > 10 * floor)
             && flow("cwnd").is_some_and(|segments| segments > 10)
     });
+    if leg == "struct_ops" {
+        until("the congestion window is the radio's, however large", || {
+            report(1_000_000_000);
+            let window = flow("radio_window").map(|bytes| bytes / mss);
+            window.is_some_and(|segments| segments > 1_000) && flow("cwnd") == window
+        });
+    }
     let status = world.status();
     assert_eq!(status["ues"][0]["radio"], "coming", "{status}");
     until("status says that they have stopped", || world.status()["ues"][0]["radio"] == "stopped");
@@ -663,8 +686,8 @@ fn the_check_finds_what_a_proxy_needs_and_leaves_nothing() {
     let found = chain.inside(Place::Middle, || Ok(check(&wrong))).expect("it is tried");
     let missing = found.iter().filter(|c| c.required && c.found.is_err()).map(|c| c.name);
     assert_eq!(missing.collect::<Vec<_>>(), ["interfaces"]);
-    let radio = found.iter().find(|c| c.name == "radio windows").expect("it is tried");
-    println!("radio windows: {:?}", radio.found);
+    let radio = found.iter().find(|c| c.name == "radio leg").expect("it is tried");
+    assert!(radio.found.as_ref().is_ok_and(|what| what.starts_with("struct_ops")), "{radio:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! A bound on the congestion window of the leg to the UE (bpf(2), cgroups(7)).
+//! A ceiling of the congestion window of the leg to the UE (bpf(2), cgroups(7)).
 //!
-//! The kernel has no option of a socket for it; BPF programs may set one
+//! The kernel has no option of a socket for one; BPF programs may set it
 //! (`TCP_BPF_SNDCWND_CLAMP`, linux/bpf.h). So a program of a few instructions is attached to the
 //! control group of this process, which answers one level of setsockopt(2) that no protocol uses,
 //! and passes all others. It goes with the descriptor of its link, whatever ends the process. Any
@@ -8,21 +8,19 @@
 //!
 //! It is a ceiling: congestion control still lowers the window below it when there is loss.
 
+use super::bpf::{self, Purpose};
 use crate::system;
-use nix::errno::Errno;
 use nix::libc;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 /// The level of the option, and its name.
 const LEVEL: i32 = 0x7e57;
 const NAME: i32 = 1;
 
 // linux/bpf.h and bpf_common.h.
-const PROG_LOAD: libc::c_int = 5;
-const LINK_CREATE: libc::c_int = 28;
-const PROG_TYPE_CGROUP_SOCKOPT: u32 = 25;
+const CGROUP_SOCKOPT: u32 = 25;
 const CGROUP_SETSOCKOPT: u32 = 22;
 const HELPER_SETSOCKOPT: i32 = 49;
 const TCP_BPF_SNDCWND_CLAMP: i32 = 1002;
@@ -78,34 +76,6 @@ const PROGRAM: [Instruction; 24] = [
     (EXIT, 0, 0, 0, 0),
 ];
 
-/// The head of `union bpf_attr` for a program.
-#[repr(C)]
-#[derive(Default)]
-struct Load {
-    kind: u32,
-    count: u32,
-    instructions: u64,
-    license: u64,
-    log_level: u32,
-    log_size: u32,
-    log: u64,
-    kernel: u32,
-    flags: u32,
-    name: [u8; 16],
-    interface: u32,
-    attached: u32,
-}
-
-/// The same for a link.
-#[repr(C)]
-#[derive(Default)]
-struct Link {
-    program: u32,
-    target: u32,
-    attached: u32,
-    flags: u32,
-}
-
 /// The program and what attaches it; both go when this is dropped.
 #[derive(Debug)]
 pub(crate) struct CwndClamp {
@@ -116,26 +86,12 @@ pub(crate) struct CwndClamp {
 impl CwndClamp {
     /// Attaches the program to this process's control group. Sockets made from now on have it.
     pub(crate) fn attach() -> io::Result<Self> {
-        let group = File::open(group()?)?;
-        let bytes: Vec<u8> = PROGRAM.iter().flat_map(encoded).collect();
-        let load = Load {
-            kind: PROG_TYPE_CGROUP_SOCKOPT,
-            count: PROGRAM.len() as u32,
-            instructions: bytes.as_ptr() as u64,
-            license: c"Dual MIT/GPL".as_ptr() as u64,
-            name: *b"justfull_cwnd\0\0\0",
-            attached: CGROUP_SETSOCKOPT,
-            ..Load::default()
-        };
-        let program = bpf(PROG_LOAD, &load)?;
-        let number = |fd: i32| u32::try_from(fd).map_err(io::Error::other);
-        let link = Link {
-            program: number(program.as_raw_fd())?,
-            target: number(group.as_raw_fd())?,
-            attached: CGROUP_SETSOCKOPT,
-            flags: 0,
-        };
-        let link = bpf(LINK_CREATE, &link)?;
+        let group = OwnedFd::from(File::open(group()?)?);
+        let code = PROGRAM.map(|instruction| encoded(&instruction));
+        let purpose =
+            Purpose { kind: CGROUP_SOCKOPT, attached: CGROUP_SETSOCKOPT, attached_type: 0 };
+        let program = bpf::load("justfull_cwnd", &code, purpose)?;
+        let link = bpf::link(&program, Some(&group), CGROUP_SETSOCKOPT)?;
         Ok(Self { _program: program, _link: link })
     }
 }
@@ -166,15 +122,4 @@ fn group() -> io::Result<std::path::PathBuf> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::"));
     let path = path.ok_or_else(|| missing("this process is in no cgroup2"))?;
     Ok(std::path::Path::new(root).join(path.trim_start_matches('/')))
-}
-
-fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
-    let length = size_of::<T>();
-    // SAFETY: the kernel reads `length` bytes, the size of the attributes, and what they point to;
-    // all of it lives until the call returns.
-    let fd =
-        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), length) };
-    let fd = i32::try_from(Errno::result(fd)?).map_err(io::Error::other)?;
-    // SAFETY: the kernel has made this descriptor for the caller alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

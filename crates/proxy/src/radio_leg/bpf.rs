@@ -1,0 +1,236 @@
+//! bpf(2): programs, maps and links, each a descriptor that goes with the process.
+
+use nix::errno::Errno;
+use nix::libc;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+// linux/bpf.h.
+const MAP_CREATE: libc::c_int = 0;
+const MAP_UPDATE: libc::c_int = 2;
+const PROG_LOAD: libc::c_int = 5;
+const BTF_LOAD: libc::c_int = 18;
+const LINK_CREATE: libc::c_int = 28;
+/// With which a program may use what is for those under the GPL alone.
+const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+/// What the kernel says of a program that it refuses.
+const LOG_BYTES: usize = 64 << 10;
+
+/// One instruction.
+pub(super) type Instruction = [u8; 8];
+
+/// `union bpf_attr` for a program, up to `attach_btf_id`.
+#[repr(C)]
+#[derive(Default)]
+struct Load {
+    kind: u32,
+    count: u32,
+    instructions: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    kernel: u32,
+    flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    attached: u32,
+    btf: u32,
+    function_size: u32,
+    functions: u64,
+    function_count: u32,
+    line_size: u32,
+    lines: u64,
+    line_count: u32,
+    attached_type: u32,
+}
+
+/// The same for a map, up to `btf_vmlinux_value_type_id`.
+#[repr(C)]
+#[derive(Default)]
+struct Create {
+    kind: u32,
+    key: u32,
+    value: u32,
+    entries: u32,
+    flags: u32,
+    inner: u32,
+    node: u32,
+    name: [u8; 16],
+    interface: u32,
+    btf: u32,
+    key_type: u32,
+    value_type: u32,
+    kernel_value_type: u32,
+}
+
+/// The same for an element of a map.
+#[repr(C)]
+#[derive(Default)]
+struct Update {
+    map: u32,
+    _gap: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+/// The same for a link.
+#[repr(C)]
+#[derive(Default)]
+struct Link {
+    program: u32,
+    target: u32,
+    attached: u32,
+    flags: u32,
+}
+
+/// The same for type information.
+#[repr(C)]
+#[derive(Default)]
+struct Types {
+    bytes: u64,
+    log: u64,
+    size: u32,
+    log_size: u32,
+    log_level: u32,
+}
+
+/// What a program is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose {
+    /// `enum bpf_prog_type`.
+    pub(super) kind: u32,
+    /// `enum bpf_attach_type`, or the number of an operation.
+    pub(super) attached: u32,
+    /// The kernel's type whose operation it is, or 0.
+    pub(super) attached_type: u32,
+}
+
+/// A map that is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MapSpec {
+    /// `enum bpf_map_type`.
+    pub(super) kind: u32,
+    /// Bytes of a key.
+    pub(super) key: u32,
+    /// Bytes of a value.
+    pub(super) value: u32,
+    pub(super) entries: u32,
+    pub(super) flags: u32,
+    /// Types of a key and of a value, in type information of ours.
+    pub(super) types: [u32; 2],
+    /// Type of a value, in the kernel's.
+    pub(super) kernel_value_type: u32,
+}
+
+fn number(fd: impl AsFd) -> u32 {
+    fd.as_fd().as_raw_fd().cast_unsigned()
+}
+
+/// The name of a thing: 15 letters of it.
+fn named(name: &str) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..15].iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+    bytes
+}
+
+/// Loads a program.
+///
+/// # Errors
+/// What the kernel refuses, with the end of what it says of the program.
+pub(super) fn load(name: &str, code: &[Instruction], purpose: Purpose) -> io::Result<OwnedFd> {
+    let mut load = Load {
+        kind: purpose.kind,
+        count: code.len() as u32,
+        instructions: code.as_ptr() as u64,
+        license: LICENSE.as_ptr() as u64,
+        name: named(name),
+        attached: purpose.attached,
+        attached_type: purpose.attached_type,
+        ..Load::default()
+    };
+    let error = match made(PROG_LOAD, &load) {
+        Ok(program) => return Ok(program),
+        Err(error) => error,
+    };
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        return Err(error);
+    }
+    let mut log = vec![0_u8; LOG_BYTES];
+    (load.log_level, load.log_size, load.log) = (1, LOG_BYTES as u32, log.as_mut_ptr() as u64);
+    // It is refused again, and now says why.
+    let _again = made(PROG_LOAD, &load);
+    let end = log.iter().position(|b| *b == 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(&log[..end]);
+    let why = text.lines().rev().find(|line| !line.starts_with("processed")).unwrap_or_default();
+    Err(io::Error::new(error.kind(), format!("{error}: {name}: {why}")))
+}
+
+/// Makes a map; `types` is where its types are, if it names some.
+pub(super) fn map(name: &str, spec: MapSpec, types: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+    let [key_type, value_type] = spec.types;
+    let create = Create {
+        kind: spec.kind,
+        key: spec.key,
+        value: spec.value,
+        entries: spec.entries,
+        flags: spec.flags,
+        name: named(name),
+        btf: types.map_or(0, number),
+        key_type,
+        value_type,
+        kernel_value_type: spec.kernel_value_type,
+        ..Create::default()
+    };
+    made(MAP_CREATE, &create)
+}
+
+/// Sets an element of a map.
+pub(super) fn update<T>(map: impl AsFd, key: u32, value: &T) -> io::Result<()> {
+    let update = Update {
+        map: number(map),
+        key: std::ptr::from_ref(&key) as u64,
+        value: std::ptr::from_ref(value).cast::<u8>() as u64,
+        ..Update::default()
+    };
+    bpf(MAP_UPDATE, &update).map(drop)
+}
+
+/// As [`update`], with a value whose size only the kernel knows.
+pub(super) fn update_bytes(map: impl AsFd, key: u32, value: &[u8]) -> io::Result<()> {
+    let update = Update {
+        map: number(map),
+        key: std::ptr::from_ref(&key) as u64,
+        value: value.as_ptr() as u64,
+        ..Update::default()
+    };
+    bpf(MAP_UPDATE, &update).map(drop)
+}
+
+/// Attaches a program to a target, or a map of operations to the kernel.
+pub(super) fn link(what: impl AsFd, to: Option<&OwnedFd>, attached: u32) -> io::Result<OwnedFd> {
+    let target = to.map_or(0, number);
+    made(LINK_CREATE, &Link { program: number(what), target, attached, flags: 0 })
+}
+
+/// Gives type information to the kernel.
+pub(super) fn types(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let size = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    made(BTF_LOAD, &Types { bytes: bytes.as_ptr() as u64, size, ..Types::default() })
+}
+
+fn made<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
+    let fd = bpf(command, attributes)?;
+    // SAFETY: these commands return a descriptor that the kernel has made for the caller alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<i32> {
+    let length = size_of::<T>();
+    // SAFETY: the kernel reads `length` bytes, the size of the attributes, and what they point to,
+    // and writes to the log that they name; all of it lives until the call returns.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), length) };
+    i32::try_from(Errno::result(answer)?).map_err(io::Error::other)
+}

@@ -1,0 +1,264 @@
+//! A congestion control of ours for the leg to the UE: its window is a number in memory that this
+//! process shares with the kernel (BPF struct_ops; `bpf/radio_leg.bpf.c`, which says what it does
+//! when there is loss).
+//!
+//! The object that clang made of it is part of this program, and `aya-obj` finds the kernel's
+//! fields for it. The control is known to the kernel by a name of this process, and goes with the
+//! descriptor of its link, whatever ends the process; a socket that still has it keeps it until it
+//! closes. The link needs Linux 6.4: before, the control would stay when the process is killed.
+
+use super::bpf::{self, Instruction, MapSpec, Purpose};
+use super::btf::{self, Structure};
+use crate::system;
+use aya_obj::Object;
+use aya_obj::btf::Btf;
+use nix::libc;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use std::ffi::c_void;
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What clang made of `bpf/radio_leg.bpf.c`; the tests compile it again.
+const OBJECT: &[u8] = include_bytes!("../../bpf/radio_leg.bpf.o");
+/// Type information of the running kernel.
+const KERNEL: &str = "/sys/kernel/btf/vmlinux";
+/// What the kernel calls a congestion control, and the value of a map that holds one.
+const OPERATIONS: [&str; 2] = ["tcp_congestion_ops", "bpf_struct_ops_tcp_congestion_ops"];
+/// Each operation, and the function that does it.
+const FUNCTIONS: [(&str, &str); 6] = [
+    ("init", "leg_init"),
+    ("cwnd_event", "leg_event"),
+    ("set_state", "leg_state"),
+    ("ssthresh", "leg_ssthresh"),
+    ("undo_cwnd", "leg_undo"),
+    ("cong_control", "leg_control"),
+];
+/// Bytes of `TCP_CA_NAME_MAX` that a name may take.
+const LONGEST_NAME: usize = 15;
+/// Names that are tried: another proxy may have the same number in another namespace.
+const NAMES: u8 = 16;
+
+// linux/bpf.h.
+const STRUCT_OPS_PROGRAM: u32 = 27;
+const STRUCT_OPS_LINK: u32 = 44;
+const ARRAY: u32 = 2;
+const SK_STORAGE: u32 = 24;
+const STRUCT_OPS: u32 = 26;
+const NO_PREALLOC: u32 = 1;
+const MMAPABLE: u32 = 1 << 10;
+const LINK: u32 = 1 << 13;
+
+/// `struct leg` of the program: the slot, and what the program keeps.
+type Leg = [u32; 8];
+
+/// A control that the kernel knows, and the windows of its sockets.
+#[derive(Debug)]
+pub(crate) struct Control {
+    name: String,
+    legs: OwnedFd,
+    windows: Windows,
+    /// While it is open, sockets can be given the control.
+    _link: OwnedFd,
+}
+
+impl Control {
+    /// Makes a control of up to `slots` sockets.
+    ///
+    /// # Errors
+    /// What the kernel refuses.
+    pub(crate) fn register(slots: u32) -> io::Result<Self> {
+        Self::register_object(OBJECT, slots)
+    }
+
+    fn register_object(object: &[u8], slots: u32) -> io::Result<Self> {
+        let said = |what: &str, error: &dyn std::error::Error| {
+            io::Error::other(format!("{what}: {error}"))
+        };
+        let kernel = std::fs::read(Path::new(KERNEL))
+            .map_err(|e| io::Error::new(e.kind(), format!("{KERNEL}: {e}")))?;
+        let [operations, value] = btf::structures(&kernel, OPERATIONS)?;
+        let (bytes, types) = btf::words(size_of::<Leg>() as u32 / 4);
+        let own = bpf::types(&bytes)?;
+        let legs = {
+            let spec = MapSpec {
+                kind: SK_STORAGE,
+                key: 4,
+                value: size_of::<Leg>() as u32,
+                flags: NO_PREALLOC,
+                types,
+                ..MapSpec::default()
+            };
+            bpf::map("justfull_legs", spec, Some(&own))?
+        };
+        let windows = Windows::new(slots)?;
+        let mut object = Object::parse(object).map_err(|e| said("the object", &e))?;
+        let kernel = Btf::parse(&kernel, Default::default()).map_err(|e| said(KERNEL, &e))?;
+        object.relocate_btf(&kernel).map_err(|e| said("the kernel's fields", &e))?;
+        let maps = std::mem::take(&mut object.maps);
+        let fds = [("legs", legs.as_raw_fd()), ("windows", windows.map.as_raw_fd())];
+        let maps = fds.iter().filter_map(|(name, fd)| Some((*name, *fd, maps.get(*name)?)));
+        object.relocate_maps(maps, &Default::default()).map_err(|e| said("the maps", &e))?;
+        let programs = load(&object, &operations)?;
+        let mut last = None;
+        for attempt in 0..NAMES {
+            let name = name(std::process::id(), attempt);
+            match link(&name, &programs, (&operations, &value), &own) {
+                Ok(link) => return Ok(Self { name, legs, windows, _link: link }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| io::Error::from(io::ErrorKind::AlreadyExists)))
+    }
+
+    /// The name that the kernel knows it by.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// From its next acknowledgement on, the socket that has `slot` may have so many segments in
+    /// flight.
+    pub(crate) fn set(&self, slot: u32, segments: u32) {
+        self.windows.set(slot, segments);
+    }
+
+    /// Gives the control to a socket, with `slot` as its place. Its window is set before.
+    pub(crate) fn join(&self, socket: impl AsFd, slot: u32) -> io::Result<()> {
+        let leg: Leg = [slot, 0, 0, 0, 0, 0, 0, 0];
+        let fd = socket.as_fd().as_raw_fd().cast_unsigned();
+        bpf::update(&self.legs, fd, &leg)?;
+        let mut name = [0_u8; LONGEST_NAME + 1];
+        name.iter_mut().zip(self.name.bytes()).for_each(|(to, from)| *to = from);
+        system::set(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &name)
+    }
+}
+
+/// The name of this process's control: the first is of its number alone.
+fn name(process: u32, attempt: u8) -> String {
+    match attempt {
+        0 => format!("rapid_{process}"),
+        other => format!("rapid_{process}{}", char::from(b'a' + other - 1)),
+    }
+}
+
+/// Loads the functions, each as the operation that it is.
+fn load(object: &Object, operations: &Structure) -> io::Result<Vec<(&'static str, OwnedFd)>> {
+    let mut programs = Vec::with_capacity(FUNCTIONS.len());
+    for (operation, function) in FUNCTIONS {
+        let found = object.functions.values().find(|found| found.name == function);
+        let found = found.ok_or_else(|| io::Error::other(format!("there is no {function}")))?;
+        let (number, _) = operations.field(operation).ok_or_else(|| unknown(operation))?;
+        let code: Vec<Instruction> = found.instructions.iter().map(encoded).collect();
+        let purpose =
+            Purpose { kind: STRUCT_OPS_PROGRAM, attached: number, attached_type: operations.id };
+        programs.push((operation, bpf::load(function, &code, purpose)?));
+    }
+    Ok(programs)
+}
+
+fn unknown(operation: &str) -> io::Error {
+    io::Error::other(format!("this kernel's congestion controls have no {operation}"))
+}
+
+fn encoded(instruction: &aya_obj::generated::bpf_insn) -> Instruction {
+    let (to, from) = (instruction.dst_reg(), instruction.src_reg());
+    let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
+    let (offset, number) = (instruction.off.to_ne_bytes(), instruction.imm.to_ne_bytes());
+    let code = instruction.code;
+    [code, registers, offset[0], offset[1], number[0], number[1], number[2], number[3]]
+}
+
+/// Makes the kernel know the programs as one control.
+fn link(
+    name: &str,
+    programs: &[(&'static str, OwnedFd)],
+    (operations, value): (&Structure, &Structure),
+    own: &OwnedFd,
+) -> io::Result<OwnedFd> {
+    let (_, data) = value.field("data").ok_or_else(|| unknown("data"))?;
+    let mut bytes = vec![0_u8; value.size];
+    let mut put = |field: &str, what: &[u8]| {
+        let (_, at) = operations.field(field).ok_or_else(|| unknown(field))?;
+        let place = bytes.get_mut(data + at..data + at + what.len());
+        place.ok_or_else(|| unknown(field))?.copy_from_slice(what);
+        Ok::<(), io::Error>(())
+    };
+    for (operation, program) in programs {
+        put(operation, &u64::from(program.as_raw_fd().cast_unsigned()).to_ne_bytes())?;
+    }
+    put("name", name.as_bytes())?;
+    let spec = MapSpec {
+        kind: STRUCT_OPS,
+        key: 4,
+        value: value.size as u32,
+        entries: 1,
+        flags: LINK,
+        kernel_value_type: value.id,
+        ..MapSpec::default()
+    };
+    // None of its types is ours, but the kernel asks for some (`map_create`).
+    let map = bpf::map(name, spec, Some(own))?;
+    bpf::update_bytes(&map, 0, &bytes)?;
+    bpf::link(&map, None, STRUCT_OPS_LINK)
+}
+
+/// Windows in segments, in memory that the kernel reads.
+#[derive(Debug)]
+struct Windows {
+    map: OwnedFd,
+    at: NonNull<c_void>,
+    bytes: NonZeroUsize,
+    slots: u32,
+}
+
+// SAFETY: what `at` points to is shared memory that is only ever used by atomic operations.
+unsafe impl Send for Windows {}
+
+impl Windows {
+    fn new(slots: u32) -> io::Result<Self> {
+        let slots = slots.max(1);
+        let spec = MapSpec {
+            kind: ARRAY,
+            key: 4,
+            value: size_of::<u64>() as u32,
+            entries: slots,
+            flags: MMAPABLE,
+            ..MapSpec::default()
+        };
+        Self::of(bpf::map("justfull_cwnds", spec, None)?, slots)
+    }
+
+    fn of(map: OwnedFd, slots: u32) -> io::Result<Self> {
+        let bytes = NonZeroUsize::new(slots as usize * size_of::<u64>());
+        let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: the kernel chooses where; the memory is used by atomic operations alone, within
+        // `bytes`, until it is given back when this is dropped.
+        let at = unsafe { mmap(None, bytes, access, MapFlags::MAP_SHARED, &map, 0) }?;
+        Ok(Self { map, at, bytes, slots })
+    }
+
+    fn set(&self, slot: u32, segments: u32) {
+        if slot >= self.slots {
+            return;
+        }
+        // SAFETY: the slot is within the memory, which begins at a page and is mapped as long as
+        // this lives; all who use it do so by atomic operations.
+        let window = unsafe { self.at.cast::<AtomicU64>().add(slot as usize).as_ref() };
+        window.store(segments.into(), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Windows {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nothing points into it any more.
+        let _kept = unsafe { munmap(self.at, self.bytes.get()) };
+    }
+}
+
+#[cfg(test)]
+mod tests;
