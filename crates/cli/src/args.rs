@@ -235,6 +235,13 @@ pub(crate) struct LiveArgs {
     /// Serve metrics for Prometheus at this port of 127.0.0.1, or at this address
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     pub(crate) metrics: Option<String>,
+    /// Write what the cell reports of its UEs to this file or named pipe, a line of JSON for each
+    /// report, as `justfull proxy` reads them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reports: Option<PathBuf>,
+    /// Time between two reports about a UE
+    #[arg(long, value_name = "TIME", default_value = "10ms")]
+    pub(crate) report_period: justfull_base::Duration,
     /// Exit 0 though slots were handled too late
     #[arg(long)]
     pub(crate) allow_late: bool,

@@ -11,7 +11,8 @@ use justfull_lab::parity::{self, Parity};
 use justfull_live::driver::LiveOptions;
 use justfull_live::lateness::Limit;
 use justfull_live::report::{Account, LiveReport};
-use justfull_live::session::{Command, Outcome, Session};
+use justfull_live::reports::ReportStream;
+use justfull_live::session::{Command, Outcome, Session, Taps};
 use justfull_net::clock::Priority;
 use justfull_net::{Capability, Privilege, Running, Side, Stop, capabilities, privilege};
 use justfull_report::export::{ResultsFolder, RunFacts};
@@ -27,6 +28,7 @@ mod board;
 mod capture;
 mod last;
 mod metrics;
+mod reports;
 
 use board::Terminal;
 use last::Last;
@@ -130,9 +132,13 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     if let Some(server) = &metrics {
         say(&format!("metrics at http://{}/metrics", server.address()));
     }
-    let beside = Beside { pcapng: args.pcapng.clone(), last, _metrics: metrics };
+    if args.report_period.is_zero() {
+        return Err(Failure::Usage("--report-period: found 0s, allowed is more".into()));
+    }
+    let reports = args.reports.clone().map(|path| (path, args.report_period));
+    let beside = Beside { pcapng: args.pcapng.clone(), reports, last, _metrics: metrics };
     let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
-    let (outcome, capture) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
+    let (outcome, files) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
     let comparison = comparison(&chosen, &outcome, args.allow_late)?;
     // Before the table: who reads it may be slow.
     let written = folder.map_or(Ok(()), |mut folder| {
@@ -141,8 +147,7 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     });
     compare::show(&comparison, args.output.wide)?;
     // After all else: a pipe may take no more. A disk that fills ends the capture and not the run.
-    let captured = capture.map_or(Ok(()), |capture| capture.finish(true));
-    written.and(captured)?;
+    written.and(files.finish(true))?;
     compare::unbroken(&comparison)?;
     // Without anything to wait for, a signal is the end that was meant.
     if outcome.interrupted && (session.command.is_some() || session.own_flows) {
@@ -156,33 +161,57 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
 struct Beside {
     /// File of a capture.
     pcapng: Option<PathBuf>,
+    /// File of the cell's reports, and their period.
+    reports: Option<(PathBuf, Duration)>,
     /// What is shown of the run while it goes on.
     last: Last,
     /// Serves metrics until the results are written.
     _metrics: Option<metrics::Server>,
 }
 
-/// What came of the run, and its capture, of which a part may still have to be written.
+/// Files of which a part may still have to be written.
+#[derive(Default)]
+struct Files {
+    capture: Option<capture::Writer>,
+    reports: Option<reports::Writer>,
+}
+
+impl Files {
+    /// Writes the rest, or lets go of what is not `wanted`.
+    fn finish(self, wanted: bool) -> Result<(), Failure> {
+        let reported = self.reports.map_or(Ok(()), reports::Writer::finish);
+        self.capture.map_or(Ok(()), |capture| capture.finish(wanted)).and(reported)
+    }
+}
+
+/// What came of the run, and the files that are written beside it.
 fn run(
     session: &Session,
     chosen: &Chosen,
     (options, quiet): (&LiveOptions, bool),
     beside: &Beside,
-) -> Result<(Outcome, Option<capture::Writer>), Failure> {
+) -> Result<(Outcome, Files), Failure> {
     let capture = beside.pcapng.as_deref().map(|path| {
         let toml = chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?;
         capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
     });
-    let (recorder, writer) = capture.transpose()?.unzip();
+    let (recorder, capture) = capture.transpose()?.unzip();
+    let (mut taps, mut files) =
+        (Taps { recorder, reports: None }, Files { capture, reports: None });
+    if let Some((path, period)) = &beside.reports {
+        let mut stream = ReportStream::new(*period);
+        files.reports = Some(reports::Writer::start(path, stream.listen())?);
+        taps.reports = Some(stream);
+    }
     let shown = !quiet && std::io::stderr().is_terminal();
     let terminal = shown.then(|| Terminal::start(beside.last.clone())).flatten();
-    let outcome = session.run_recorded(&chosen.config, options, &mut beside.last.clone(), recorder);
+    let outcome = session.run_tapped(&chosen.config, options, &mut beside.last.clone(), taps);
     drop(terminal);
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
             // What it has is of no run, whatever the disk says to it.
-            let _unwanted = writer.map(|writer| writer.finish(false));
+            let _unwanted = files.finish(false);
             return Err(Failure::usage(&error));
         }
     };
@@ -194,7 +223,7 @@ fn run(
     let early = outcome.interrupted || outcome.report.fault.is_some();
     if early {
         // What the flows and the command met then follows from it.
-        return Ok((outcome, writer));
+        return Ok((outcome, files));
     }
     for flow in outcome.applications.iter().filter(|flow| flow.failed.is_some()) {
         say(&format!("flow {}: {}", flow.flow, flow.failed.as_deref().unwrap_or_default()));
@@ -202,7 +231,7 @@ fn run(
     if session.command.is_some() && outcome.status.is_none() {
         say("the run's time was over before the command ended: the command was ended");
     }
-    Ok((outcome, writer))
+    Ok((outcome, files))
 }
 
 /// The result as the simulator's are shown, with what only a live run has as notes.

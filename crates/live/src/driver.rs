@@ -25,6 +25,7 @@ use crate::capture::Recorder;
 use crate::lateness::{Lateness, Limit, missed};
 use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
 use crate::report::{Account, LiveReport};
+use crate::reports::ReportStream;
 use flows::FlowTable;
 use justfull_base::{Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
@@ -32,7 +33,7 @@ use justfull_net::{Outages, Port, SystemError};
 use justfull_ran::{Stack, StatusWay};
 use justfull_sim::WorldConfig;
 use justfull_sim::live_recorder::LiveRecorder;
-use justfull_sim::results::RunResult;
+use justfull_sim::results::{ReportsResult, RunResult};
 use justfull_sim::uplink::Uplink;
 use justfull_sim::wire::Wires;
 use side::{Arrival, Side};
@@ -164,6 +165,8 @@ pub struct Live<P> {
     end: Instant,
     /// Everything has been done up to this instant.
     done: Instant,
+    /// Who is told what the cell reports.
+    reports: Option<ReportStream>,
     fault: Option<SystemError>,
 }
 
@@ -236,6 +239,7 @@ impl<P: Port> Live<P> {
             give_up: options.give_up,
             end: Instant::ZERO + config.duration,
             done: Instant::ZERO,
+            reports: None,
             fault: None,
             stack,
             waiting: Waiting::on(&ues)
@@ -262,6 +266,14 @@ impl<P: Port> Live<P> {
         self
     }
 
+    /// Has the cell report of its UEs to the listeners of `reports`.
+    #[must_use]
+    pub fn reporting(mut self, reports: ReportStream) -> Self {
+        self.stack.start_reports();
+        self.reports = Some(reports);
+        self
+    }
+
     /// Does everything that is due up to `now`, which is not before the `now` of the last turn.
     ///
     /// # Errors
@@ -278,6 +290,9 @@ impl<P: Port> Live<P> {
         self.read_ues(stamp)?;
         if slots {
             self.advance(now);
+            if let Some(reports) = &mut self.reports {
+                reports.tell(now, &mut self.stack);
+            }
         }
         // The kernel replies to a segment within the write that delivers it, so what it sends then
         // has an exact stamp.
@@ -527,6 +542,7 @@ impl<P: Port> Live<P> {
             queued,
             "each buffer in use holds a queued packet"
         );
+        let reports = self.reports.as_ref().map(ReportStream::counts);
         let report = LiveReport {
             priority,
             lateness: lateness.report(),
@@ -544,13 +560,17 @@ impl<P: Port> Live<P> {
             buffer_bytes: self.side.arena.memory(),
             congestion_control: Vec::new(),
             capture: self.side.capture.as_ref().map(Recorder::report),
+            reports,
             outages: self.ues.iter().map(Port::outages).fold(self.server.outages(), |sum, of| {
                 Outages { count: sum.count + of.count, time: sum.time + of.time }
             }),
             ended_servers: Vec::new(),
             fault: self.fault.map(|fault| fault.to_string()),
         };
-        (self.side.record.finish(self.done, &self.stack, uplink), report)
+        let mut result = self.side.record.finish(self.done, &self.stack, uplink);
+        result.reports = reports
+            .map_or(ReportsResult::default(), |of| ReportsResult { ues: of.ues, sent: of.made });
+        (result, report)
     }
 }
 

@@ -12,6 +12,7 @@ pub mod driver;
 pub mod lateness;
 pub mod packet;
 pub mod report;
+pub mod reports;
 pub mod session;
 
 pub use driver::{Ends, Live, LiveOptions, UePort};

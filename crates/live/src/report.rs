@@ -3,6 +3,7 @@
 use crate::capture::CaptureReport;
 use crate::lateness::LatenessReport;
 use crate::packet::Malformed;
+use crate::reports::ReportCounts;
 use justfull_base::Duration;
 use justfull_net::Outages;
 use justfull_net::clock::Priority;
@@ -84,6 +85,8 @@ pub struct LiveReport {
     pub congestion_control: Vec<(String, String)>,
     /// Counts of the packet capture; none without one.
     pub capture: Option<CaptureReport>,
+    /// Counts of the cell's reports; none where nobody listened.
+    pub reports: Option<ReportCounts>,
     /// Times when an attached interface was down.
     pub outages: Outages,
     /// Servers that ended before the run: their command lines, and statuses as a shell reports

@@ -14,6 +14,7 @@ use crate::applications::{ApplicationReport, Applications, kernel_name};
 use crate::capture::Recorder;
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
 use crate::report::LiveReport;
+use crate::reports::ReportStream;
 use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
 use justfull_net::{
     Attachment, Host, Network, NetworkConfig, Running, Side, Stop, Tun, UeNetwork, attach,
@@ -41,6 +42,27 @@ pub struct Session {
     /// the addresses of [`Side::addresses`]; the first takes everything that no other has, so
     /// a sole UE takes everything.
     pub attach: Option<[String; 2]>,
+}
+
+/// Who else sees a run.
+#[derive(Default)]
+pub struct Taps {
+    /// Sees every packet.
+    pub recorder: Option<Recorder>,
+    /// Hears what the cell reports of its UEs.
+    pub reports: Option<ReportStream>,
+}
+
+impl Taps {
+    fn on<P: Port>(self, mut live: Live<P>) -> Live<P> {
+        if let Some(recorder) = self.recorder {
+            live = live.recorded(recorder);
+        }
+        match self.reports {
+            Some(reports) => live.reporting(reports),
+            None => live,
+        }
+    }
 }
 
 /// A command inside a namespace.
@@ -85,25 +107,25 @@ impl Session {
         options: &LiveOptions,
         watch: &mut W,
     ) -> Result<Outcome, SystemError> {
-        self.run_recorded(config, options, watch, None)
+        self.run_tapped(config, options, watch, Taps::default())
     }
 
-    /// Like [`Session::run`]; `recorder` sees every packet.
+    /// Like [`Session::run`], with `taps` on it.
     ///
     /// # Errors
     /// As for [`Session::run`].
     ///
     /// # Panics
     /// When packets are not accounted for.
-    pub fn run_recorded<W: Watch + Send>(
+    pub fn run_tapped<W: Watch + Send>(
         &self,
         config: &WorldConfig,
         options: &LiveOptions,
         watch: &mut W,
-        recorder: Option<Recorder>,
+        taps: Taps,
     ) -> Result<Outcome, SystemError> {
         if let Some([servers, ues]) = &self.attach {
-            return self.attached((servers, ues), config, options, (watch, recorder));
+            return self.attached((servers, ues), config, options, (watch, taps));
         }
         if self.own_flows {
             Applications::check(&config.flows)?;
@@ -120,8 +142,7 @@ impl Session {
         // Owned here and lent to the driver: what runs beside it must be ended before its interface
         // goes.
         let mut devices = devices(&mut network)?;
-        let live = Live::new(config, options, ends(&mut devices))?;
-        let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
+        let live = taps.on(Live::new(config, options, ends(&mut devices))?);
         let ((result, mut report), Beside { status, applications, ended_servers }) =
             drive(live, watch, |begin, over| self.beside(config, &network, begin, &stop, over))?;
         (report.congestion_control, report.ended_servers) = (congestion_control, ended_servers);
@@ -134,7 +155,7 @@ impl Session {
         (servers, ues): (&str, &str),
         config: &WorldConfig,
         options: &LiveOptions,
-        (watch, recorder): (&mut W, Option<Recorder>),
+        (watch, taps): (&mut W, Taps),
     ) -> Result<Outcome, SystemError> {
         let refuse =
             |what: &str| Err(SystemError::new(format!("attach to {servers} and {ues}"), what));
@@ -157,8 +178,7 @@ impl Session {
         };
         let ues = Attachment::share(ue_side, count).into_iter().enumerate().map(port).collect();
         let ends = Ends { ues, server: Attachment::Whole(server) };
-        let live = Live::new(config, options, ends)?.behind_one();
-        let live = if let Some(recorder) = recorder { live.recorded(recorder) } else { live };
+        let live = taps.on(Live::new(config, options, ends)?.behind_one());
         let host = Host::create()?;
         let ((result, report), status) = drive(live, watch, |_begin, over| {
             let mut command = argv.map(|argv| host.run(argv)).transpose()?;

@@ -81,6 +81,7 @@ struct Bench {
     late: Duration,
     stop: Option<(Instant, Duration)>,
     options: LiveOptions,
+    reports: Option<ReportStream>,
     down: Vec<Timed>,
     up: Vec<Timed>,
     ue_full: bool,
@@ -97,6 +98,7 @@ impl Bench {
             late: Duration::from_micros(20),
             stop: None,
             options: LiveOptions::default(),
+            reports: None,
             down,
             up,
             ue_full: false,
@@ -115,6 +117,10 @@ impl Bench {
         let ends =
             Ends { ues: vec![UePort { port: ue, addresses: vec![IpAddr::from(UE)] }], server };
         let live = Live::new(config, &self.options, ends).expect("sound settings");
+        let live = match self.reports {
+            Some(reports) => live.reporting(reports),
+            None => live,
+        };
         let mut clock = Virtual { now: self.now.clone(), late: self.late, stop: self.stop };
         let stop = AtomicBool::new(false);
         let (result, report) = live.run(&mut clock, Priority::RealTime, &stop, &mut ());
@@ -289,6 +295,35 @@ fn the_packets_of_a_simulated_run_have_the_same_delays_within_a_slot_when_live()
     }
     assert_eq!(at_ue.len() as u64, report.down.delivered);
     assert_eq!(live.layers[2].drops[0].0, "overflow");
+}
+
+#[test]
+fn what_the_cell_reports_to_a_listener_adds_up_to_the_run() {
+    let config = config(ms(1), 1_500, droptail(), vec![source(1_400, 750)]);
+    let packets = (0..2_600).map(|i| (at(i * 750), udp(SERVER, UE, 6000, 1_400)));
+    let mut bench = Bench::new(packets.collect(), Vec::new());
+    let mut stream = ReportStream::new(ms(10));
+    let (reports, gone) = (stream.listen(), stream.listen());
+    drop(gone);
+    bench.reports = Some(stream);
+    let (result, report, _) = bench.run(&config);
+    let patience = std::time::Duration::ZERO;
+    let heard: Vec<_> = std::iter::from_fn(|| reports.next(patience).ok().flatten()).collect();
+    let counts = report.reports.expect("there was a listener");
+    assert_eq!(
+        (counts.made, counts.lost),
+        (heard.len() as u64, heard.len() as u64),
+        "one had gone"
+    );
+    assert_eq!((result.reports.ues, result.reports.sent), (1, counts.made));
+    let planned = config.duration.as_nanos() / ms(10).as_nanos();
+    assert!(counts.made.abs_diff(planned) <= 1, "{counts:?}");
+    assert!(heard.windows(2).all(|pair| pair[0].ran.at < pair[1].ran.at));
+    let slots: u64 = heard.iter().map(|of| u64::from(of.ran.slots)).sum();
+    assert!(result.cell.slots.abs_diff(slots) <= 10, "{slots} of {}", result.cell.slots);
+    let bytes: u64 = heard.iter().map(|of| of.ran.bytes).sum();
+    assert!(result.cell.used.abs_diff(bytes) <= 15_000, "{bytes} of {}", result.cell.used);
+    assert!(heard.iter().any(|of| of.ran.backlog > 10 * 1_400), "the queue is full");
 }
 
 #[test]

@@ -1,0 +1,242 @@
+//! What the cell reports of its UEs while it runs, for those who listen: what a radio network
+//! information service knows (ETSI GS MEC 012; R22 section 3.1), made of the run's own slots.
+//!
+//! The driver asks the stack once a period, at the first slot at or after its end, and puts the
+//! reports into a ring for each listener. It never waits: what finds a ring full is lost to that
+//! listener, and counted.
+
+use justfull_base::feedback::{CellKind, RanReport};
+use justfull_base::{Duration, Instant};
+use justfull_ran::Stack;
+use nix::libc;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+
+/// Time between two reports about a UE, unless it is set.
+pub const PERIOD: Duration = Duration::from_millis(10);
+
+/// Reports that a ring holds: those about 8 UEs of two seconds at 1 ms.
+const RING: usize = 16_384;
+
+/// A report about one UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UeReport {
+    /// The UE's number in the scenario.
+    pub ue: u32,
+    /// The same as the simulated proxy gets.
+    pub ran: RanReport,
+}
+
+/// Counts of the reports of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReportCounts {
+    /// UEs that were reported on.
+    pub ues: u32,
+    /// Reports that were made; each goes to every listener.
+    pub made: u64,
+    /// Reports that found a listener's ring full.
+    pub lost: u64,
+}
+
+/// The driver's end: makes reports once a period for all its listeners.
+#[derive(Debug)]
+pub struct ReportStream {
+    period: Duration,
+    due: Instant,
+    listeners: Vec<SyncSender<UeReport>>,
+    counts: ReportCounts,
+}
+
+impl ReportStream {
+    /// Reports once a `period`; where that is shorter than the time between two wake-ups for slots,
+    /// once for each of those. Above 0.
+    #[must_use]
+    pub fn new(period: Duration) -> Self {
+        let due = Instant::ZERO + period;
+        Self { period, due, listeners: Vec::new(), counts: ReportCounts::default() }
+    }
+
+    /// One more listener, who hears all reports from the start of the run on.
+    pub fn listen(&mut self) -> Reports {
+        let (to, out) = sync_channel(RING);
+        self.listeners.push(to);
+        Reports { out }
+    }
+
+    /// Asks `stack` for reports if they are due at `now`, after its slots.
+    #[inline]
+    pub(crate) fn tell(&mut self, now: Instant, stack: &mut Stack) {
+        if now < self.due {
+            return;
+        }
+        while self.due <= now {
+            self.due += self.period;
+        }
+        let Self { listeners, counts, .. } = self;
+        stack.reports(now, |ue, ran| {
+            counts.made += 1;
+            counts.ues = counts.ues.max(ue + 1);
+            for listener in &*listeners {
+                // One that has gone hears nothing any more.
+                counts.lost += u64::from(listener.try_send(UeReport { ue, ran: *ran }).is_err());
+            }
+        });
+    }
+
+    pub(crate) const fn counts(&self) -> ReportCounts {
+        self.counts
+    }
+}
+
+/// A listener's end.
+#[derive(Debug)]
+pub struct Reports {
+    out: Receiver<UeReport>,
+}
+
+impl Reports {
+    /// The next report; waits for it up to `patience`. None when there was none until then.
+    ///
+    /// # Errors
+    /// [`Ended`] when the run is over and no more will come.
+    pub fn next(&self, patience: std::time::Duration) -> Result<Option<UeReport>, Ended> {
+        match self.out.recv_timeout(patience) {
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Ended),
+        }
+    }
+
+    /// Writes each report to `to` as a line of JSON, in the form that `justfull proxy` reads, until
+    /// the run is over. `addresses` are those of a UE. A line is one write: a pipe takes it whole or,
+    /// where `to` does not block and the pipe is full, not at all; returns how many it did not take.
+    ///
+    /// # Errors
+    /// Any other error of `to`.
+    pub fn write_lines(
+        &self,
+        mut to: impl Write,
+        addresses: impl Fn(u32) -> Vec<IpAddr>,
+    ) -> io::Result<u64> {
+        let (mut text, mut refused) = (String::new(), 0);
+        while let Ok(report) = self.out.recv() {
+            text.clear();
+            line(&mut text, &addresses(report.ue), &report.ran);
+            match to.write_all(text.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => refused += 1,
+                written => written?,
+            }
+        }
+        Ok(refused)
+    }
+}
+
+/// Opens what reports are written to: a named pipe that is there, or a file that is made new. A pipe
+/// is opened for reading too, so that it is there before its reader and stays after it; writing to
+/// it never blocks.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
+        return options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
+    }
+    options.write(true).create(true).truncate(true).open(path)
+}
+
+/// The run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended;
+
+/// One report as a line; docs/guide/rapid-in-service.md says what its keys mean.
+fn line(out: &mut String, addresses: &[IpAddr], ran: &RanReport) {
+    let us = |ns: u64| ns / 1_000;
+    let names: Vec<String> = addresses.iter().map(|address| format!("\"{address}\"")).collect();
+    let cell = match ran.kind {
+        CellKind::Bytes => "\"bytes\"".to_owned(),
+        CellKind::Lte { mcs_table, layers } => {
+            format!("\"lte\",\"mcs_table\":{mcs_table},\"layers\":{layers}")
+        }
+        CellKind::Nr { mcs_table, layers, symbols, dmrs_res } => format!(
+            "\"nr\",\"mcs_table\":{mcs_table},\"layers\":{layers},\"symbols\":{symbols},\
+             \"dmrs_res\":{dmrs_res}"
+        ),
+    };
+    let mcs = ran.mcs.map(|mcs| format!(",\"mcs\":{mcs}")).unwrap_or_default();
+    // Writing to a string does not fail.
+    let _ok = writeln!(
+        out,
+        "{{\"ue\":[{}],\"at_us\":{},\"cell\":{cell},\"slot_us\":{},\"slots\":{},\"offered\":{},\
+         \"used\":{},\"active_ues\":{},\"blocks\":{},\"repeats\":{},\"bytes\":{}{mcs},\
+         \"backlog\":{}}}",
+        names.join(","),
+        us(ran.at.as_nanos()),
+        us(ran.slot.as_nanos()),
+        ran.slots,
+        ran.offered,
+        ran.used,
+        ran.active_ues,
+        ran.blocks,
+        ran.repeats,
+        ran.bytes,
+        ran.backlog,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> RanReport {
+        RanReport {
+            at: Instant::from_nanos(5_000_999),
+            kind: CellKind::Lte { mcs_table: 1, layers: 2 },
+            slot: Duration::from_millis(1),
+            slots: 10,
+            offered: 250,
+            used: 180,
+            active_ues: 2,
+            blocks: 90,
+            repeats: 4,
+            bytes: 70_000,
+            mcs: Some(20),
+            backlog: 1_500,
+        }
+    }
+
+    #[test]
+    fn a_report_is_a_line_of_json() {
+        let addresses = ["10.45.0.1", "fd45::1"].map(|a| a.parse().expect("an address"));
+        let mut text = String::new();
+        line(&mut text, &addresses, &report());
+        let wanted = r#"{"ue":["10.45.0.1","fd45::1"],"at_us":5000,"cell":"lte","mcs_table":1,"layers":2,"slot_us":1000,"slots":10,"offered":250,"used":180,"active_ues":2,"blocks":90,"repeats":4,"bytes":70000,"mcs":20,"backlog":1500}"#;
+        assert_eq!(text, format!("{wanted}\n"));
+        text.clear();
+        let bytes = RanReport { kind: CellKind::Bytes, mcs: None, ..report() };
+        line(&mut text, &addresses[..1], &bytes);
+        assert!(text.starts_with(r#"{"ue":["10.45.0.1"],"at_us":5000,"cell":"bytes","slot_us""#));
+        assert!(!text.contains("mcs"), "it is not known");
+    }
+
+    #[test]
+    fn a_listener_that_takes_nothing_costs_reports_and_no_time() {
+        let mut stream = ReportStream::new(PERIOD);
+        let reports = stream.listen();
+        let told = UeReport { ue: 0, ran: report() };
+        for _ in 0..RING {
+            assert!(stream.listeners[0].try_send(told).is_ok());
+        }
+        assert!(stream.listeners[0].try_send(told).is_err(), "full");
+        drop(stream);
+        let patience = std::time::Duration::ZERO;
+        let heard = std::iter::from_fn(|| reports.next(patience).ok().flatten()).count();
+        assert_eq!((heard, reports.next(patience)), (RING, Err(Ended)));
+    }
+}
