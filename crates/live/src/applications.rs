@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -31,8 +31,11 @@ use echo::Echo;
 use justfull_net::SystemError;
 use justfull_net::clock::{now, raise_priority};
 use justfull_net::{Network, Side};
+pub use samples::RttSample;
+use samples::Senders;
 
 mod echo;
+mod samples;
 mod window;
 
 /// Most flows of a scenario: two threads each.
@@ -57,12 +60,22 @@ pub struct ApplicationReport {
     pub received_bytes: u64,
     /// Why one of its ends stopped early.
     pub failed: Option<String>,
+    /// When it was to start, in nanoseconds since second 0.
+    pub start_ns: u64,
+    /// It is a transfer of a known size.
+    pub sized: bool,
+    /// When its receiver had all of that, in nanoseconds since second 0.
+    pub whole_ns: Option<u64>,
+    /// The smoothed round-trip times of its TCP sender, which is asked for them while it has data
+    /// in flight.
+    pub rtts: Vec<RttSample>,
 }
 
 /// What the threads of a flow share: when it begins and ends, and what they have done.
 #[derive(Debug)]
 struct Flow {
     name: String,
+    begin: Instant,
     start: Instant,
     end: Option<Instant>,
     /// Ends all flows.
@@ -70,6 +83,10 @@ struct Flow {
     sent: AtomicU64,
     received: AtomicU64,
     failed: OnceLock<String>,
+    size: Option<u64>,
+    /// Since `begin`.
+    whole: OnceLock<Duration>,
+    senders: Senders,
 }
 
 impl Flow {
@@ -129,6 +146,7 @@ impl Flow {
     /// Sends `size` bytes, or as many as go until the end.
     fn pour(&self, mut stream: TcpStream, size: Option<u64>) -> io::Result<()> {
         stream.set_write_timeout(Some(LOOK))?;
+        self.senders.watch(&stream)?;
         let buffer = vec![0; CHUNK];
         let mut left = size.unwrap_or(u64::MAX);
         while left > 0 && !self.ended() {
@@ -142,7 +160,8 @@ impl Flow {
                 Err(error) => return ended_by_peer(error),
             }
         }
-        Ok(())
+        // It is still watched, so that letting go of it would not close it.
+        stream.shutdown(Shutdown::Write).or_else(ended_by_peer)
     }
 
     /// Takes what comes until the other end closes.
@@ -153,7 +172,12 @@ impl Flow {
             window.map_or(Ok(()), |window| window::clamp(&stream, window))?;
             match stream.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(bytes) => _ = self.received.fetch_add(bytes as u64, Ordering::Relaxed),
+                Ok(bytes) => {
+                    let before = self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+                    if self.size.is_some_and(|size| before + bytes as u64 >= size) {
+                        self.whole.get_or_init(|| now().saturating_duration_since(self.begin));
+                    }
+                }
                 Err(error) if waits(&error) => {}
                 Err(error) => return ended_by_peer(error),
             }
@@ -306,7 +330,7 @@ impl Applications {
                         dscp: flow.dscp,
                         window: window::fixed(&receiver.window),
                     };
-                    let (server, ue) = ends(flow);
+                    let (server, ue) = flow_ends(flow);
                     doors.entry(server).or_default().insert(ue, expected);
                 }
                 _ => all.start_datagrams(network, (flow, &shared), (number, seed), begin)?,
@@ -315,6 +339,7 @@ impl Applications {
         for (server, expected) in doors {
             all.start_connections(network, server, expected)?;
         }
+        all.start_sampler()?;
         Ok(all)
     }
 
@@ -326,19 +351,46 @@ impl Applications {
             // A panic of its own was told on standard error; the flow's counters stand.
             let _panicked = thread.join();
         }
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let report = |flow: &Arc<Flow>| ApplicationReport {
             flow: flow.name.clone(),
             sent_bytes: flow.sent.load(Ordering::Relaxed),
             received_bytes: flow.received.load(Ordering::Relaxed),
             failed: flow.failed.get().cloned(),
+            start_ns: ns(flow.start.saturating_duration_since(flow.begin)),
+            sized: flow.size.is_some(),
+            whole_ns: flow.whole.get().copied().map(ns),
+            rtts: flow.senders.take(),
         };
         self.flows.iter().map(report).collect()
     }
 
+    /// Asks the senders of all flows for their round-trip times.
+    fn start_sampler(&mut self) -> Result<(), SystemError> {
+        let (flows, stop) = (self.flows.clone(), Arc::clone(&self.stop));
+        let work = move || {
+            while !stop.load(Ordering::Relaxed) {
+                thread::sleep(samples::PERIOD);
+                flows.iter().for_each(|flow| flow.senders.sample(flow.begin));
+            }
+        };
+        let thread = thread::Builder::new().name("round trips".into()).spawn(work);
+        self.threads.push(thread.map_err(|e| SystemError::new("start the scenario's flows", e))?);
+        Ok(())
+    }
+
     fn admit(&mut self, flow: &FlowConfig, begin: Instant) -> Arc<Flow> {
         let after = |time: justfull_base::Duration| begin + Duration::from_nanos(time.as_nanos());
+        let size = match &*flow.traffic {
+            Traffic::Tcp { size, .. } | Traffic::Upload { size, .. } => size.map(|bytes| bytes.0),
+            _ => None,
+        };
         let shared = Arc::new(Flow {
             name: flow.name.to_string(),
+            begin,
+            size,
+            whole: OnceLock::new(),
+            senders: Senders::default(),
             start: after(flow.start),
             end: flow.stop.map(after),
             stop: Arc::clone(&self.stop),
@@ -371,7 +423,7 @@ impl Applications {
         begin: Instant,
     ) -> Result<(), SystemError> {
         let Some(departures) = Departures::new(flow, number, seed) else { return Ok(()) };
-        let (server, ue) = ends(flow);
+        let (server, ue) = flow_ends(flow);
         if matches!(*flow.traffic, Traffic::Ping(_)) {
             return self.start_echo(
                 network,
@@ -490,7 +542,7 @@ fn simulated_only(traffic: &Traffic) -> Option<&'static str> {
 }
 
 /// The IPv4 addresses and ports of a flow: the server's, the UE's.
-fn ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
+pub(crate) fn flow_ends(flow: &FlowConfig) -> (SocketAddr, SocketAddr) {
     let v4 = |side: Side| {
         side.addresses().into_iter().find(IpAddr::is_ipv4).unwrap_or(Ipv4Addr::LOCALHOST.into())
     };

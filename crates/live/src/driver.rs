@@ -4,6 +4,8 @@
 //! server's port -> core link -> Stack -> air -> UE's port
 //! server's port <------------- uplink <-------- UE's port
 //! ```
+//! Where a proxy stands between, the core link is on its other side ([`Live::behind_proxy`]).
+//!
 //! Each wake-up ([`Live::turn`]) reads everything that waits at the interfaces, lets the links and
 //! the stack do what is due, and writes what has come through. Wake-ups are at slots. If slots are
 //! shorter than [`LiveOptions::wake`], they are at every n-th slot; the stack still serves the
@@ -23,32 +25,36 @@
 use crate::arena::Arena;
 use crate::capture::Recorder;
 use crate::lateness::{Lateness, Limit, missed};
-use crate::packet::{Datagram, FragmentPorts, Malformed, mapped, parse};
+use crate::packet::{FragmentPorts, mapped};
 use crate::report::{Account, LiveReport};
 use crate::reports::ReportStream;
 use flows::FlowTable;
-use justfull_base::{Duration, Instant, Packet};
+use justfull_base::{BitRate, Duration, Instant, Packet};
 use justfull_net::clock::{Clock, Priority, wake_period};
 use justfull_net::{Outages, Port, SystemError};
 use justfull_ran::{Stack, StatusWay};
-use justfull_sim::WorldConfig;
 use justfull_sim::live_recorder::LiveRecorder;
 use justfull_sim::results::{ReportsResult, RunResult};
 use justfull_sim::uplink::Uplink;
 use justfull_sim::wire::Wires;
+use justfull_sim::{UplinkConfig, WorldConfig};
+use ports::{Read, receive, send};
 use side::{Arrival, Side};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 mod flows;
+mod ports;
 mod side;
 mod sojourn;
 mod waiting;
+mod wan;
 
 pub use side::Counts;
 pub use sojourn::Sojourns;
 use waiting::Waiting;
+use wan::Wan;
 
 /// The longest gap that is caught up. Stalls of tens of milliseconds happen on any machine; a
 /// longer gap means that the process was stopped.
@@ -165,6 +171,8 @@ pub struct Live<P> {
     end: Instant,
     /// Everything has been done up to this instant.
     done: Instant,
+    /// What is between the servers and the proxy that the server's port leads to.
+    wan: Option<Wan<P>>,
     /// Who is told what the cell reports.
     reports: Option<ReportStream>,
     fault: Option<SystemError>,
@@ -239,6 +247,7 @@ impl<P: Port> Live<P> {
             give_up: options.give_up,
             end: Instant::ZERO + config.duration,
             done: Instant::ZERO,
+            wan: None,
             reports: None,
             fault: None,
             stack,
@@ -266,6 +275,31 @@ impl<P: Port> Live<P> {
         self
     }
 
+    /// Puts the core's delay before a proxy: `servers` is the servers' interface, `proxy` the
+    /// proxy's towards them, and the server's port of [`Ends`] the proxy's towards the stack. On
+    /// the way back `proxy.wan_delay` of the uplink's delay is between proxy and servers, that of
+    /// the core unless it is set: as in a simulated run.
+    ///
+    /// # Errors
+    /// The uplink's delay is shorter than that.
+    pub fn behind_proxy(
+        mut self,
+        config: &WorldConfig,
+        [servers, proxy]: [P; 2],
+    ) -> Result<Self, SystemError> {
+        let buffers = self.side.arena.buffers() as u32;
+        let wan = Wan::new(config, buffers, &self.delays, [servers, proxy]);
+        let (wan, delay) = wan.map_err(|e| SystemError::new("put a proxy between", e))?;
+        let radio = UplinkConfig { delay, ..config.uplink.clone() };
+        let warmup = Instant::ZERO + config.warmup;
+        self.delays = vec![Duration::ZERO];
+        self.core = Wires::new(BitRate(0), self.delays.iter().copied());
+        self.uplink = Uplink::new(&radio, self.ues.len(), &self.delays, warmup, config.stack.seed)
+            .with_statuses(config.stack.status_way());
+        self.wan = Some(wan);
+        Ok(self)
+    }
+
     /// Has the cell report of its UEs to the listeners of `reports`.
     #[must_use]
     pub fn reporting(mut self, reports: ReportStream) -> Self {
@@ -286,6 +320,9 @@ impl<P: Port> Live<P> {
     fn pass(&mut self, now: Instant, slots: bool) -> Result<(), SystemError> {
         let gap = now.since(self.done).as_nanos().min(self.read.as_nanos());
         let stamp = now - Duration::from_nanos(gap / 2);
+        if let Some(wan) = &mut self.wan {
+            wan.turn((stamp, now), &self.ue_of, &self.side.record)?;
+        }
         self.read_server(stamp)?;
         self.read_ues(stamp)?;
         if slots {
@@ -436,7 +473,8 @@ impl<P: Port> Live<P> {
         let (at, for_slots) = if reads { (self.done + self.read, false) } else { (slots, true) };
         // A link's delay ends and its packet is written then; with many at once, only four times
         // per reading period.
-        let ends = self.side.air.next().min(self.uplink.next());
+        let wan = self.wan.as_ref().map_or(Instant::NEVER, Wan::next);
+        let ends = self.side.air.next().min(self.uplink.next()).min(wan);
         let ends = ends.max(self.done + Duration::from_nanos(read.div_ceil(4)));
         if ends < at { (ends, false) } else { (at, for_slots) }
     }
@@ -543,6 +581,7 @@ impl<P: Port> Live<P> {
             "each buffer in use holds a queued packet"
         );
         let reports = self.reports.as_ref().map(ReportStream::counts);
+        let wan = self.wan.map(Wan::finish);
         let report = LiveReport {
             priority,
             lateness: lateness.report(),
@@ -561,6 +600,7 @@ impl<P: Port> Live<P> {
             congestion_control: Vec::new(),
             capture: self.side.capture.as_ref().map(Recorder::report),
             reports,
+            wan,
             outages: self.ues.iter().map(Port::outages).fold(self.server.outages(), |sum, of| {
                 Outages { count: sum.count + of.count, time: sum.time + of.time }
             }),
@@ -572,70 +612,6 @@ impl<P: Port> Live<P> {
             .map_or(ReportsResult::default(), |of| ReportsResult { ues: of.ues, sent: of.made });
         (result, report)
     }
-}
-
-/// The result of a reading.
-enum Read {
-    Nothing,
-    /// A datagram that goes no further; it is counted.
-    Accounted,
-    Packet(u64, Datagram),
-}
-
-/// Reads one datagram from `port` into a buffer.
-fn receive<P: Port>(
-    port: &mut P,
-    arena: &mut Arena,
-    mtu: u32,
-    account: &mut Account,
-) -> std::io::Result<Read> {
-    let Some(handle) = arena.take() else {
-        let read = port.receive(&mut [0; 64])?;
-        account.received += u64::from(read.is_some());
-        account.no_buffer += u64::from(read.is_some());
-        return Ok(if read.is_some() { Read::Accounted } else { Read::Nothing });
-    };
-    let space = arena.space(handle);
-    let length = match port.receive(space) {
-        Ok(Some(length)) => length,
-        other => {
-            arena.give_back(handle);
-            return other.map(|_| Read::Nothing);
-        }
-    };
-    account.received += 1;
-    let parsed =
-        if length > mtu as usize { Err(Malformed::TooBig) } else { parse(&space[..length]) };
-    match parsed {
-        Ok(datagram) => {
-            arena.set_length(handle, datagram.size);
-            Ok(Read::Packet(handle, datagram))
-        }
-        Err(reason) => {
-            account.malformed[reason as usize] += 1;
-            arena.give_back(handle);
-            Ok(Read::Accounted)
-        }
-    }
-}
-
-/// Writes the packet in buffer `handle` to `port` and frees the buffer, whatever the outcome.
-fn send<P: Port>(
-    port: &mut P,
-    arena: &mut Arena,
-    handle: u64,
-    account: &mut Account,
-) -> std::io::Result<()> {
-    let packet = arena.packet(handle);
-    let (bytes, sent) = (packet.len() as u64, port.send(packet));
-    arena.give_back(handle);
-    if matches!(sent, Ok(true)) {
-        account.delivered += 1;
-        account.delivered_bytes += bytes;
-    } else {
-        account.refused += 1;
-    }
-    sent.map(drop)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod arena;
 pub mod capture;
 pub mod driver;
 pub mod lateness;
+pub mod middle;
 pub mod packet;
 pub mod report;
 pub mod reports;

@@ -87,6 +87,9 @@ pub struct LiveReport {
     pub capture: Option<CaptureReport>,
     /// Counts of the cell's reports; none where nobody listened.
     pub reports: Option<ReportCounts>,
+    /// Between the servers and a proxy, on the way down and on the way up; none without one. The
+    /// other accounts are then of what passes between the proxy and the UEs.
+    pub wan: Option<[Account; 2]>,
     /// Times when an attached interface was down.
     pub outages: Outages,
     /// Servers that ended before the run: their command lines, and statuses as a shell reports

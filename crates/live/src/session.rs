@@ -1,5 +1,6 @@
 //! A live run, from building the network to removing it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -10,9 +11,10 @@ use std::time::{Duration, Instant};
 use justfull_sim::WorldConfig;
 use justfull_sim::results::RunResult;
 
-use crate::applications::{ApplicationReport, Applications, kernel_name};
+use crate::applications::{ApplicationReport, Applications, RttSample, flow_ends, kernel_name};
 use crate::capture::Recorder;
 use crate::driver::{Ends, Live, LiveOptions, UePort, Watch};
+use crate::middle::{self, LegSample, Middle};
 use crate::report::LiveReport;
 use crate::reports::ReportStream;
 use justfull_net::clock::{PRIORITY, SlotClock, raise_priority};
@@ -46,22 +48,28 @@ pub struct Session {
 
 /// Who else sees a run.
 #[derive(Default)]
-pub struct Taps {
+pub struct Taps<'a> {
     /// Sees every packet.
     pub recorder: Option<Recorder>,
     /// Hears what the cell reports of its UEs.
     pub reports: Option<ReportStream>,
+    /// Stands between the servers and the stack, with the core's delay on the servers' side. Only
+    /// in a network of its own.
+    pub middle: Option<&'a mut (dyn Middle + 'a)>,
 }
 
-impl Taps {
-    fn on<P: Port>(self, mut live: Live<P>) -> Live<P> {
-        if let Some(recorder) = self.recorder {
-            live = live.recorded(recorder);
-        }
-        match self.reports {
-            Some(reports) => live.reporting(reports),
-            None => live,
-        }
+/// Has `recorder` and `reports` hear of `live`.
+fn tapped<P: Port>(
+    mut live: Live<P>,
+    recorder: Option<Recorder>,
+    reports: Option<ReportStream>,
+) -> Live<P> {
+    if let Some(recorder) = recorder {
+        live = live.recorded(recorder);
+    }
+    match reports {
+        Some(reports) => live.reporting(reports),
+        None => live,
     }
 }
 
@@ -122,7 +130,7 @@ impl Session {
         config: &WorldConfig,
         options: &LiveOptions,
         watch: &mut W,
-        taps: Taps,
+        taps: Taps<'_>,
     ) -> Result<Outcome, SystemError> {
         if let Some([servers, ues]) = &self.attach {
             return self.attached((servers, ues), config, options, (watch, taps));
@@ -136,16 +144,34 @@ impl Session {
         let stop = Stop::listen()?;
         let networks = self.networks(config);
         let congestion_control = congestion_controls(&networks);
-        let settings =
-            NetworkConfig { ues: networks, mtu: config.stack.mtu, ..NetworkConfig::new(0) };
+        let Taps { recorder, reports, mut middle } = taps;
+        let (mtu, proxy) = (config.stack.mtu, middle.is_some());
+        let settings = NetworkConfig { ues: networks, mtu, proxy, ..NetworkConfig::new(0) };
         let mut network = Network::build(&settings)?;
         // Owned here and lent to the driver: what runs beside it must be ended before its interface
         // goes.
         let mut devices = devices(&mut network)?;
-        let live = taps.on(Live::new(config, options, ends(&mut devices))?);
-        let ((result, mut report), Beside { status, applications, ended_servers }) =
-            drive(live, watch, |begin, over| self.beside(config, &network, begin, &stop, over))?;
+        let mut proxy = network.take_proxy_tuns();
+        if let Some(middle) = &mut middle {
+            middle.start(&network)?;
+        }
+        let live = match &mut proxy {
+            None => Live::new(config, options, ends(&mut devices))?,
+            Some([core, ran]) => {
+                let (servers, ues) = devices.split_at_mut(1);
+                let live = Live::new(config, options, Ends { ues: ue_ports(ues), server: ran })?;
+                live.behind_proxy(config, [&mut servers[0], core])?
+            }
+        };
+        let live = tapped(live, recorder, reports);
+        let ((mut result, mut report), beside) = drive(live, watch, |begin, over| {
+            self.beside(config, (&network, middle.as_deref_mut()), begin, &stop, over)
+        })?;
+        let Beside { status, applications, ended_servers, failed } = beside;
         (report.congestion_control, report.ended_servers) = (congestion_control, ended_servers);
+        report.fault = report.fault.or(failed);
+        let legs = middle.map_or_else(Vec::new, |middle| named(middle.legs(), config));
+        middle::fill(&mut result, &applications, &legs);
         Ok(Outcome { result, report, status, interrupted: stop.requested(), applications, swept })
     }
 
@@ -155,12 +181,13 @@ impl Session {
         (servers, ues): (&str, &str),
         config: &WorldConfig,
         options: &LiveOptions,
-        (watch, taps): (&mut W, Taps),
+        (watch, taps): (&mut W, Taps<'_>),
     ) -> Result<Outcome, SystemError> {
         let refuse =
             |what: &str| Err(SystemError::new(format!("attach to {servers} and {ues}"), what));
-        if self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some() {
-            return refuse("flows, servers and routes are for a network of its own");
+        let own = self.own_flows || !self.serve.is_empty() || self.congestion_control.is_some();
+        if own || taps.middle.is_some() {
+            return refuse("flows, servers, routes and a proxy are for a network of its own");
         }
         let argv = match &self.command {
             None => None,
@@ -178,11 +205,12 @@ impl Session {
         };
         let ues = Attachment::share(ue_side, count).into_iter().enumerate().map(port).collect();
         let ends = Ends { ues, server: Attachment::Whole(server) };
-        let live = taps.on(Live::new(config, options, ends)?.behind_one());
+        let live = Live::new(config, options, ends)?.behind_one();
+        let live = tapped(live, taps.recorder, taps.reports);
         let host = Host::create()?;
         let ((result, report), status) = drive(live, watch, |_begin, over| {
             let mut command = argv.map(|argv| host.run(argv)).transpose()?;
-            let status = wait(command.as_mut(), &stop, over)?;
+            let status = wait(command.as_mut(), &stop, over, || {})?;
             host.end_commands()?;
             Ok(status)
         })?;
@@ -212,7 +240,7 @@ impl Session {
     fn beside(
         &self,
         config: &WorldConfig,
-        network: &Network,
+        (network, mut middle): (&Network, Option<&mut (dyn Middle + '_)>),
         begin: Instant,
         stop: &Stop,
         over: &AtomicBool,
@@ -229,12 +257,23 @@ impl Session {
             Some((side, Command::Shell)) => Some(network.shell(*side)?),
             Some((side, Command::Program(argv))) => Some(network.run(*side, argv, &[])?),
         };
-        let status = wait(command.as_mut(), stop, over)?;
+        let mut failed = None;
+        let status = wait(command.as_mut(), stop, over, || {
+            let at = justfull_net::clock::now().saturating_duration_since(begin).as_nanos();
+            let at = justfull_base::Duration::from_nanos(u64::try_from(at).unwrap_or(u64::MAX));
+            if let Some(Err(error)) = middle.as_mut().map(|middle| middle.look(at)) {
+                failed = Some(error.to_string());
+                over.store(true, Ordering::Relaxed);
+            }
+        })?;
+        if let Some(Err(error)) = middle.filter(|_| failed.is_none()).map(Middle::finish) {
+            failed = Some(error.to_string());
+        }
         let ended_servers = ended(&mut servers)?;
         let applications = applications.finish();
         // By SIGTERM first: if dropped, they would be killed before they could print their results.
         network.end_commands()?;
-        Ok(Beside { status, applications, ended_servers })
+        Ok(Beside { status, applications, ended_servers, failed })
     }
 }
 
@@ -243,6 +282,8 @@ struct Beside {
     status: Option<ExitStatus>,
     applications: Vec<ApplicationReport>,
     ended_servers: Vec<(String, u8)>,
+    /// How what stood between the servers and the stack failed.
+    failed: Option<String>,
 }
 
 /// The servers that have ended, with their statuses.
@@ -283,16 +324,18 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
     })
 }
 
-/// Waits for the end of the command, a signal, or the end of the run, and ends the run. Returns the
-/// command's status if it has one.
+/// Waits for the end of the command, a signal, or the end of the run, and ends the run; calls `look`
+/// in between. Returns the command's status if it has one.
 fn wait(
     mut command: Option<&mut Running>,
     stop: &Stop,
     over: &AtomicBool,
+    mut look: impl FnMut(),
 ) -> Result<Option<ExitStatus>, SystemError> {
     let mut status = None;
     while status.is_none() && !stop.requested() && !over.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
+        look();
         status = command.as_mut().map(|command| command.try_wait()).transpose()?.flatten();
     }
     over.store(true, Ordering::Relaxed);
@@ -325,6 +368,19 @@ fn devices(network: &mut Network) -> Result<Vec<Tun>, SystemError> {
 /// The TUN devices in the form that the driver takes.
 fn ends(devices: &mut [Tun]) -> Ends<&mut Tun> {
     let [server, ues @ ..] = devices else { unreachable!("a network has a server's side") };
+    Ends { ues: ue_ports(ues), server }
+}
+
+/// The UEs' TUN devices with their addresses.
+fn ue_ports(ues: &mut [Tun]) -> Vec<UePort<&mut Tun>> {
     let end = |(ue, port)| UePort { port, addresses: Side::Ue(ue).addresses().to_vec() };
-    Ends { ues: ues.iter_mut().enumerate().map(end).collect(), server }
+    ues.iter_mut().enumerate().map(end).collect()
+}
+
+/// Samples of connections of the scenario's own flows, with the flows' names.
+fn named(legs: &[LegSample], config: &WorldConfig) -> Vec<(String, RttSample)> {
+    let names: BTreeMap<_, _> =
+        config.flows.iter().map(|flow| (flow_ends(flow), flow.name.to_string())).collect();
+    let name = |leg: &LegSample| Some((names.get(&(leg.server, leg.client))?.clone(), leg.radio));
+    legs.iter().filter_map(name).collect()
 }

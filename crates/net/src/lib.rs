@@ -4,6 +4,7 @@
 //! Whatever is created here goes with its owner; [`sweep`] removes what a killed process left.
 
 mod attach;
+mod between;
 mod cgroup;
 pub mod chain;
 pub mod clock;

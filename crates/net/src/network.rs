@@ -6,6 +6,9 @@
 //!   ...                             |
 //! ```
 //!
+//! Where a proxy is wanted ([`NetworkConfig::proxy`]), the stack's side of the servers is that of one
+//! more namespace between the two, [`Side::Proxy`].
+//!
 //! Each side is its own namespace with one TUN device and a loopback interface; there is no other
 //! path between two sides, and none to the rest of the machine. Dropping [`Network`] removes
 //! everything it created; [`sweep`](crate::sweep) removes what a killed process left.
@@ -20,6 +23,10 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
+use crate::between::Between;
 use crate::command::{self, Running};
 use crate::namespace::{Namespace, NamespaceId};
 use crate::netlink::{self, LinkName, Netlink, Prefix};
@@ -50,6 +57,8 @@ pub enum Side {
     Server,
     /// A UE, numbered from 0 as in the results.
     Ue(usize),
+    /// Between the servers and the stack, where there is a proxy.
+    Proxy,
 }
 
 impl Side {
@@ -60,6 +69,10 @@ impl Side {
             Self::Server => [
                 Ipv4Addr::new(10, 46, 0, 1).into(),
                 Ipv6Addr::new(0xfd46, 0, 0, 0, 0, 0, 0, 1).into(),
+            ],
+            Self::Proxy => [
+                Ipv4Addr::new(10, 47, 0, 1).into(),
+                Ipv6Addr::new(0xfd47, 0, 0, 0, 0, 0, 0, 1).into(),
             ],
             Self::Ue(ue) => {
                 let number = u16::try_from(ue + 1).unwrap_or(u16::MAX);
@@ -78,6 +91,7 @@ impl fmt::Display for Side {
         match self {
             Self::Server => f.write_str("server"),
             Self::Ue(ue) => write!(f, "ue{ue}"),
+            Self::Proxy => f.write_str("proxy"),
         }
     }
 }
@@ -88,11 +102,14 @@ impl FromStr for Side {
     fn from_str(text: &str) -> Result<Self, String> {
         let ue = match text {
             "server" => return Ok(Self::Server),
+            "proxy" => return Ok(Self::Proxy),
             "ue" => Some(0),
             _ => text.strip_prefix("ue").and_then(|number| number.parse().ok()),
         };
         ue.map(Self::Ue).ok_or_else(|| {
-            format!("{text:?} is no side: `server`, `ue` (the first UE), or `ue0`, `ue1` ...")
+            format!(
+                "{text:?} is no side: `server`, `ue` (the first UE), `ue0`, `ue1` ..., or `proxy`"
+            )
         })
     }
 }
@@ -106,6 +123,8 @@ pub struct NetworkConfig {
     pub mtu: u32,
     /// Packets that a TUN device holds for this process; at least 1.
     pub queue_packets: u32,
+    /// There is a host for a proxy between the servers and the stack.
+    pub proxy: bool,
 }
 
 /// One UE's network.
@@ -126,6 +145,7 @@ impl NetworkConfig {
             ues: vec![UeNetwork::default(); ues],
             mtu: DEFAULT_MTU,
             queue_packets: DEFAULT_QUEUE_PACKETS,
+            proxy: false,
         }
     }
 
@@ -169,6 +189,7 @@ pub struct Network {
     // they existed.
     server: End,
     ues: Vec<End>,
+    between: Option<Between>,
     hosts: Option<PathBuf>,
     folder: RunFolder,
 }
@@ -183,8 +204,9 @@ impl Network {
         let folder = RunFolder::create()?;
         let mut ues = build_ends(config)?;
         let server = ues.remove(0);
-        let hosts = write_hosts(&folder, config.ues.len())?;
-        let network = Self { server, ues, hosts, folder };
+        let between = config.proxy.then(|| build_between(config)).transpose()?;
+        let hosts = write_hosts(&folder, config)?;
+        let network = Self { server, ues, between, hosts, folder };
         network.folder.note(&network.namespaces())?;
         Ok(network)
     }
@@ -200,7 +222,33 @@ impl Network {
         match side {
             Side::Server => self.server.tun.take(),
             Side::Ue(ue) => self.ues.get_mut(ue)?.tun.take(),
+            Side::Proxy => None,
         }
+    }
+
+    /// The TUN devices of the proxy's host, once: towards the servers, and towards the stack. None
+    /// where there is no such host.
+    pub fn take_proxy_tuns(&mut self) -> Option<[Tun; 2]> {
+        self.between.as_mut()?.tuns.take()
+    }
+
+    /// Writes a file that goes with the network, and returns its path.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn file(&self, name: &str, text: &str) -> Result<PathBuf, SystemError> {
+        self.folder.write(name, text)
+    }
+
+    /// Makes a named pipe that goes with the network, and returns its path.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn pipe(&self, name: &str) -> Result<PathBuf, SystemError> {
+        let path = self.folder.path().join(name);
+        let made = mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR);
+        made.map_err(|error| SystemError::new(format!("make {}", path.display()), error))?;
+        Ok(path)
     }
 
     /// Starts a command on a side, with `environment` added to that of this process. There the
@@ -218,7 +266,7 @@ impl Network {
     ) -> Result<Running, SystemError> {
         let name = side.to_string();
         command::start(
-            Some(&self.end(side)?.namespace),
+            Some(self.namespace(side)?),
             &name,
             &self.folder,
             self.hosts.as_deref(),
@@ -248,8 +296,7 @@ impl Network {
         side: Side,
         work: impl FnOnce() -> io::Result<T> + Send,
     ) -> Result<T, SystemError> {
-        let end = self.end(side)?;
-        end.namespace
+        self.namespace(side)?
             .enter(work)
             .map_err(|error| SystemError::new(format!("work on {side}"), error))
     }
@@ -264,22 +311,26 @@ impl Network {
         self.folder.end_processes(&self.namespaces())
     }
 
-    fn end(&self, side: Side) -> Result<&End, SystemError> {
-        let end = match side {
-            Side::Server => Some(&self.server),
-            Side::Ue(ue) => self.ues.get(ue),
+    fn namespace(&self, side: Side) -> Result<&Namespace, SystemError> {
+        let namespace = match side {
+            Side::Server => Some(&self.server.namespace),
+            Side::Ue(ue) => self.ues.get(ue).map(|end| &end.namespace),
+            Side::Proxy => self.between.as_ref().map(|between| &between.namespace),
         };
         let last = self.ues.len() - 1;
-        end.ok_or_else(|| {
+        let proxy = if self.between.is_some() { ", and `proxy`" } else { "" };
+        namespace.ok_or_else(|| {
             SystemError::new(
                 format!("find {side}"),
-                format!("the sides are `server` and `ue0` to `ue{last}`"),
+                format!("the sides are `server` and `ue0` to `ue{last}`{proxy}"),
             )
         })
     }
 
     fn namespaces(&self) -> Vec<NamespaceId> {
-        std::iter::once(&self.server).chain(&self.ues).map(|end| end.namespace.id()).collect()
+        let ends = std::iter::once(&self.server).chain(&self.ues).map(|end| &end.namespace);
+        let between = self.between.as_ref().map(|between| &between.namespace);
+        ends.chain(between).map(Namespace::id).collect()
     }
 }
 
@@ -325,6 +376,21 @@ fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, SystemError> {
     built.into_iter().map(|(_, end)| end).collect()
 }
 
+/// Builds the host of a proxy, on a thread that ends with it.
+fn build_between(config: &NetworkConfig) -> Result<Between, SystemError> {
+    let built = thread::scope(|scope| {
+        let builder = thread::Builder::new().name("namespaces".into());
+        let work = builder.spawn_scoped(scope, || Between::build(config))?;
+        work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    built.map_err(|error| {
+        SystemError::new(
+            "build the host of a proxy",
+            privilege::with_capability(&error, "CAP_NET_ADMIN"),
+        )
+    })
+}
+
 /// Builds a side in a new namespace, and leaves the calling thread in it.
 fn build_end(side: Side, config: &NetworkConfig) -> Result<End, SystemError> {
     let failed = |what: String, error: &io::Error, capability| {
@@ -365,7 +431,15 @@ fn configure(side: Side, config: &NetworkConfig, name: &LinkName) -> io::Result<
                     let peer = if own.is_ipv4() { v4 } else { v6 };
                     route(&mut netlink, link, Prefix::host(peer), own, settings.down.as_deref())?;
                 }
+                // The proxy's host may answer for what cannot be reached.
+                if config.proxy {
+                    let [v4, v6] = Side::Proxy.addresses();
+                    let peer = if own.is_ipv4() { v4 } else { v6 };
+                    route(&mut netlink, link, Prefix::host(peer), own, None)?;
+                }
             }
+            // It is built elsewhere.
+            Side::Proxy => {}
         }
     }
     Ok(())
@@ -392,10 +466,12 @@ fn route(
 
 /// The file that commands see as `/etc/hosts`: the sides' names first, since the first line wins.
 /// None on a machine without one.
-fn write_hosts(folder: &RunFolder, ues: usize) -> Result<Option<PathBuf>, SystemError> {
+fn write_hosts(folder: &RunFolder, config: &NetworkConfig) -> Result<Option<PathBuf>, SystemError> {
     let Ok(existing) = fs::read_to_string(Path::new(command::HOSTS)) else { return Ok(None) };
     let mut text = String::new();
-    for side in std::iter::once(Side::Server).chain((0..ues).map(Side::Ue)) {
+    let ues = (0..config.ues.len()).map(Side::Ue);
+    let proxy = config.proxy.then_some(Side::Proxy);
+    for side in std::iter::once(Side::Server).chain(ues).chain(proxy) {
         let alias = if side == Side::Ue(0) { " ue" } else { "" };
         for address in side.addresses() {
             writeln!(text, "{address} {side}{alias}").expect("a string takes all");

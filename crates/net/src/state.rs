@@ -84,6 +84,11 @@ impl RunFolder {
         }
     }
 
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The run's name.
     pub(super) fn name(&self) -> &str {
         &self.name

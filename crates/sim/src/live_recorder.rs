@@ -177,6 +177,16 @@ impl LiveRecorder {
         opened
     }
 
+    /// What the scenario adds to the core's delay for the flow of `tuple`, towards `ue`: that of its
+    /// own flow of these ports, or of the first of the UE.
+    #[must_use]
+    pub fn extra_delay(&self, ue: u32, tuple: &FiveTuple) -> Duration {
+        let ports = [tuple.source_port, tuple.destination_port];
+        let mut here = self.stands.iter().filter(|s| s.ue == ue);
+        let own = here.clone().find(|s| s.protocol == tuple.protocol && s.ports == ports);
+        own.or_else(|| here.next()).map_or(Duration::ZERO, |stand| stand.extra_delay)
+    }
+
     fn classify(&mut self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> (u32, Opened) {
         let qfi = self.qfi(ue, tuple, dscp);
         let ports = [tuple.source_port, tuple.destination_port];

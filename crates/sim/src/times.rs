@@ -14,6 +14,16 @@ const FIRST_CELLS: u64 = 2048;
 /// Shares of the percentiles in a [`Distribution`].
 const SHARES: [f64; 7] = [0.25, 0.50, 0.75, 0.90, 0.95, 0.99, 0.999];
 
+impl Distribution {
+    /// That of `times`.
+    #[must_use]
+    pub fn of(times: impl IntoIterator<Item = Duration>) -> Self {
+        let mut all = Times::new();
+        times.into_iter().for_each(|time| all.record(time));
+        all.finish()
+    }
+}
+
 /// The cell for times of `us` microseconds: that of an HdrHistogram of three digits.
 #[inline]
 fn cell_of(us: u64) -> usize {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::packet::mark_ce;
+use crate::packet::{mark_ce, parse};
 use etherparse::PacketBuilder;
 use justfull_base::packet::Protocol;
 use justfull_base::{BitRate, Bytes, Dscp, Ecn, Event, Lateness as PollLateness, Qfi, Ratio};

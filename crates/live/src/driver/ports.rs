@@ -1,0 +1,70 @@
+//! Datagrams between an interface and the buffers.
+
+use crate::arena::Arena;
+use crate::packet::{Datagram, Malformed, parse};
+use crate::report::Account;
+use justfull_net::Port;
+
+/// The result of a reading.
+pub(super) enum Read {
+    Nothing,
+    /// A datagram that goes no further; it is counted.
+    Accounted,
+    Packet(u64, Datagram),
+}
+
+/// Reads one datagram from `port` into a buffer.
+pub(super) fn receive<P: Port>(
+    port: &mut P,
+    arena: &mut Arena,
+    mtu: u32,
+    account: &mut Account,
+) -> std::io::Result<Read> {
+    let Some(handle) = arena.take() else {
+        let read = port.receive(&mut [0; 64])?;
+        account.received += u64::from(read.is_some());
+        account.no_buffer += u64::from(read.is_some());
+        return Ok(if read.is_some() { Read::Accounted } else { Read::Nothing });
+    };
+    let space = arena.space(handle);
+    let length = match port.receive(space) {
+        Ok(Some(length)) => length,
+        other => {
+            arena.give_back(handle);
+            return other.map(|_| Read::Nothing);
+        }
+    };
+    account.received += 1;
+    let parsed =
+        if length > mtu as usize { Err(Malformed::TooBig) } else { parse(&space[..length]) };
+    match parsed {
+        Ok(datagram) => {
+            arena.set_length(handle, datagram.size);
+            Ok(Read::Packet(handle, datagram))
+        }
+        Err(reason) => {
+            account.malformed[reason as usize] += 1;
+            arena.give_back(handle);
+            Ok(Read::Accounted)
+        }
+    }
+}
+
+/// Writes the packet in buffer `handle` to `port` and frees the buffer, whatever the outcome.
+pub(super) fn send<P: Port>(
+    port: &mut P,
+    arena: &mut Arena,
+    handle: u64,
+    account: &mut Account,
+) -> std::io::Result<()> {
+    let packet = arena.packet(handle);
+    let (bytes, sent) = (packet.len() as u64, port.send(packet));
+    arena.give_back(handle);
+    if matches!(sent, Ok(true)) {
+        account.delivered += 1;
+        account.delivered_bytes += bytes;
+    } else {
+        account.refused += 1;
+    }
+    sent.map(drop)
+}

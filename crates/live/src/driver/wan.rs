@@ -1,0 +1,158 @@
+//! The way between the servers and a proxy: the core's links, with buffers of their own.
+//!
+//! ```text
+//! servers' port -> core link -> proxy's port
+//! servers' port <- core link <- proxy's port
+//! ```
+//! What the proxy's host sends towards the UEs, and hears from them, passes the stack's port.
+
+use super::READ_AT_ONCE;
+use super::ports::{Read, receive, send};
+use crate::arena::Arena;
+use crate::packet::FragmentPorts;
+use crate::report::Account;
+use justfull_base::{BitRate, Duration, Instant};
+use justfull_net::{Port, SystemError};
+use justfull_ran::FiveTuple;
+use justfull_sim::WorldConfig;
+use justfull_sim::live_recorder::LiveRecorder;
+use justfull_sim::wire::Wires;
+use std::collections::BTreeMap;
+
+/// One way.
+struct Way {
+    fragments: FragmentPorts,
+    wires: Wires<u64>,
+    account: Account,
+}
+
+impl Way {
+    fn new(rate: BitRate, delays: impl Iterator<Item = Duration>) -> Self {
+        let wires = Wires::new(rate, delays);
+        Self { fragments: FragmentPorts::new(), wires, account: Account::default() }
+    }
+
+    /// Reads what waits at `from` at `stamp`; `link` finds the link of a flow.
+    fn read<P: Port>(
+        &mut self,
+        stamp: Instant,
+        (from, arena, mtu): (&mut P, &mut Arena, u32),
+        link: impl Fn(&FiveTuple) -> u32,
+    ) -> std::io::Result<()> {
+        for _ in 0..READ_AT_ONCE {
+            match receive(from, arena, mtu, &mut self.account)? {
+                Read::Nothing => break,
+                Read::Accounted => {}
+                Read::Packet(handle, mut datagram) => {
+                    self.fragments.complete(&mut datagram);
+                    self.wires.push(stamp, link(&datagram.tuple), datagram.size, handle);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes to `to` what has arrived by `now`.
+    fn write<P: Port>(
+        &mut self,
+        now: Instant,
+        (to, arena): (&mut P, &mut Arena),
+    ) -> std::io::Result<()> {
+        while self.wires.next() <= now {
+            let due = self.wires.next();
+            while let Some(handle) = self.wires.pop(due) {
+                send(to, arena, handle, &mut self.account)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Its account at the end of the run.
+    fn finish(mut self) -> Account {
+        self.account.queued = self.wires.len() as u64;
+        assert!(self.account.is_balanced(), "datagrams are accounted for: {:?}", self.account);
+        self.account
+    }
+}
+
+/// See the module's page.
+pub(super) struct Wan<P> {
+    servers: P,
+    proxy: P,
+    arena: Arena,
+    mtu: u32,
+    /// Delays of the links on top of the core's.
+    delays: Vec<Duration>,
+    down: Way,
+    up: Way,
+}
+
+impl<P: Port> Wan<P> {
+    /// The way of `config` with `buffers` for packets, and what it leaves of the uplink's delay.
+    pub(super) fn new(
+        config: &WorldConfig,
+        buffers: u32,
+        delays: &[Duration],
+        [servers, proxy]: [P; 2],
+    ) -> Result<(Self, Duration), String> {
+        let (core, back) = (config.core_delay, config.proxy.wan_delay.unwrap_or(config.core_delay));
+        let Some(left) = config.uplink.delay.as_nanos().checked_sub(back.as_nanos()) else {
+            let uplink = config.uplink.delay;
+            return Err(format!(
+                "uplink.delay is {uplink}, and the way from the proxy to the servers takes {back} \
+                 of it (proxy.wan_delay, or else core.delay): allowed is at most {uplink}"
+            ));
+        };
+        let down = Way::new(config.core_rate, delays.iter().map(|delay| core + *delay));
+        let up = Way::new(BitRate(0), delays.iter().map(|delay| back + *delay));
+        let (arena, mtu) = (Arena::new(buffers, config.stack.mtu), config.stack.mtu);
+        let delays = delays.to_vec();
+        let wan = Self { servers, proxy, arena, mtu, delays, down, up };
+        Ok((wan, Duration::from_nanos(left)))
+    }
+
+    /// When the next packet arrives.
+    pub(super) fn next(&self) -> Instant {
+        self.down.wires.next().min(self.up.wires.next())
+    }
+
+    /// Reads what waits, with `stamp`, and writes what has arrived by `now`. `ue_of` and `record`
+    /// say which link is a flow's.
+    pub(super) fn turn(
+        &mut self,
+        (stamp, now): (Instant, Instant),
+        ue_of: &BTreeMap<[u8; 16], u32>,
+        record: &LiveRecorder,
+    ) -> Result<(), SystemError> {
+        let Self { servers, proxy, arena, mtu, delays, down, up } = self;
+        let link = |down: &FiveTuple| {
+            let ue = ue_of.get(&down.destination).filter(|_| delays.len() > 1);
+            let delay = ue.map(|ue| record.extra_delay(*ue, down)).unwrap_or_default();
+            delays.iter().position(|own| *own == delay).unwrap_or(0) as u32
+        };
+        let failed = |doing: &'static str| move |e| SystemError::new(doing, e);
+        down.read(stamp, (&mut *servers, &mut *arena, *mtu), link)
+            .map_err(failed("read from the servers' side"))?;
+        up.read(stamp, (&mut *proxy, &mut *arena, *mtu), |tuple| {
+            link(&FiveTuple {
+                source: tuple.destination,
+                destination: tuple.source,
+                source_port: tuple.destination_port,
+                destination_port: tuple.source_port,
+                protocol: tuple.protocol,
+            })
+        })
+        .map_err(failed("read from the proxy's side"))?;
+        down.write(now, (&mut *proxy, &mut *arena)).map_err(failed("write to the proxy's side"))?;
+        up.write(now, (&mut *servers, &mut *arena)).map_err(failed("write to the servers' side"))
+    }
+
+    /// The accounts of both ways, down first.
+    pub(super) fn finish(self) -> [Account; 2] {
+        let Self { arena, down, up, .. } = self;
+        let accounts = [down.finish(), up.finish()];
+        let queued = accounts[0].queued + accounts[1].queued;
+        assert_eq!(arena.in_use() as u64, queued, "each buffer in use holds a queued packet");
+        accounts
+    }
+}

@@ -1,0 +1,145 @@
+//! What stands between the servers and the stack, and what the ends of connections say of a run:
+//! both go into the results.
+
+use crate::applications::{ApplicationReport, RttSample};
+use justfull_base::Duration;
+use justfull_net::{Network, SystemError};
+use justfull_sim::results::{Distribution, FlowResult, ProxyResult, RunResult};
+use std::net::SocketAddr;
+
+/// A program on [`Side::Proxy`](justfull_net::Side::Proxy).
+pub trait Middle {
+    /// Starts it, and returns when it does its work. The stack does not run yet.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    fn start(&mut self, network: &Network) -> Result<(), SystemError>;
+
+    /// Called some fifty times a second while the run lasts, with the time since second 0.
+    ///
+    /// # Errors
+    /// It failed: so did the run, which ends.
+    fn look(&mut self, at: Duration) -> Result<(), SystemError>;
+
+    /// Called when the run is over and the program still runs. Whoever has started it ends it.
+    ///
+    /// # Errors
+    /// It failed in the end.
+    fn finish(&mut self) -> Result<(), SystemError>;
+
+    /// What it knows of the connections that it splits, in order of time.
+    fn legs(&self) -> &[LegSample];
+}
+
+/// A split connection at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LegSample {
+    /// The UE's end.
+    pub client: SocketAddr,
+    /// The server's end.
+    pub server: SocketAddr,
+    /// The smoothed round-trip time of its leg to the UE.
+    pub radio: RttSample,
+}
+
+/// Puts what only the ends of connections know into `result`: round-trip times in the measured
+/// window, and when transfers were whole. `legs` are of split connections, with the names of their
+/// flows.
+pub(crate) fn fill(
+    result: &mut RunResult,
+    applications: &[ApplicationReport],
+    legs: &[(String, RttSample)],
+) {
+    let window = [result.warmup_s, result.duration_s].map(|s| (s * 1e9) as u64);
+    for flow in &mut result.flows {
+        let own = || applications.iter().filter(|application| application.flow == flow.name);
+        let seconds = |ns: u64| ns as f64 * 1e-9;
+        let starts = own().map(|application| application.start_ns);
+        flow.started_s = starts.min().map(seconds);
+        let sized = || own().filter(|application| application.sized);
+        flow.sized = sized().count() as u32;
+        let whole: Vec<u64> = sized().filter_map(|application| application.whole_ns).collect();
+        flow.first_received_s = whole.iter().min().copied().map(seconds);
+        if whole.len() == flow.sized as usize {
+            flow.received_s = whole.iter().max().copied().map(seconds);
+        }
+        let mut server: Vec<RttSample> = own().flat_map(|of| of.rtts.iter().copied()).collect();
+        server.sort_unstable_by_key(|sample| sample.at_ns);
+        let radio = legs.iter().filter(|(name, _)| *name == flow.name).map(|(_, sample)| *sample);
+        round_trips(flow, window, &server, &radio.collect::<Vec<_>>());
+    }
+}
+
+/// Round-trip times of a flow: of its sender and, where it is split, of both legs.
+fn round_trips(
+    flow: &mut FlowResult,
+    [from, to]: [u64; 2],
+    server: &[RttSample],
+    radio: &[RttSample],
+) {
+    let within = |sample: &&RttSample| (from..=to).contains(&sample.at_ns);
+    let time = |sample: &RttSample| Duration::from_micros(u64::from(sample.rtt_us));
+    let of = |samples: &[RttSample]| Distribution::of(samples.iter().filter(within).map(time));
+    if radio.is_empty() {
+        flow.rtt = of(server);
+        return;
+    }
+    // Of the server leg the last one before each of the radio leg.
+    let both = radio.iter().filter(within).filter_map(|sample| {
+        let before = server.partition_point(|other| other.at_ns <= sample.at_ns);
+        Some(time(server.get(before.checked_sub(1)?)?) + time(sample))
+    });
+    flow.rtt = Distribution::of(both);
+    let (server_rtt, radio_rtt) = (of(server), of(radio));
+    flow.proxy = Some(ProxyResult { server_rtt, radio_rtt, ..ProxyResult::default() });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(ms: u64, rtt_us: u32) -> RttSample {
+        RttSample { at_ns: ms * 1_000_000, rtt_us }
+    }
+
+    fn result() -> RunResult {
+        let flow = FlowResult { name: "bulk".into(), ..FlowResult::default() };
+        RunResult { warmup_s: 1.0, duration_s: 3.0, flows: vec![flow], ..RunResult::default() }
+    }
+
+    fn application() -> ApplicationReport {
+        ApplicationReport {
+            flow: "bulk".into(),
+            start_ns: 500_000_000,
+            sized: true,
+            whole_ns: Some(2_500_000_000),
+            rtts: vec![sample(900, 90_000), sample(1_100, 10_000), sample(2_000, 30_000)],
+            ..ApplicationReport::default()
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_connection_say_when_it_was_whole_and_how_long_its_round_trips_were() {
+        let mut result = result();
+        fill(&mut result, &[application()], &[]);
+        let flow = &result.flows[0];
+        assert_eq!((flow.started_s, flow.received_s, flow.sized), (Some(0.5), Some(2.5), 1));
+        assert_eq!((flow.rtt.count, flow.rtt.mean_ms), (2, 20.0), "the first is of the warm-up");
+        assert_eq!(flow.proxy, None);
+        let late = ApplicationReport { whole_ns: None, ..application() };
+        fill(&mut result, &[application(), late], &[]);
+        assert_eq!((result.flows[0].sized, result.flows[0].first_received_s), (2, Some(2.5)));
+    }
+
+    #[test]
+    fn of_a_split_connection_both_legs_count() {
+        let mut result = result();
+        let radio = |ms, us| ("bulk".to_owned(), sample(ms, us));
+        let legs = [radio(950, 1), radio(1_500, 5_000), radio(2_100, 7_000)];
+        fill(&mut result, &[application()], &legs);
+        let flow = &result.flows[0];
+        assert_eq!((flow.rtt.count, flow.rtt.min_ms, flow.rtt.max_ms), (2, 15.0, 37.0));
+        let proxy = flow.proxy.as_ref().expect("it is split");
+        assert_eq!((proxy.server_rtt.mean_ms, proxy.radio_rtt.mean_ms), (20.0, 6.0));
+    }
+}
