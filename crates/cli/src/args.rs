@@ -147,6 +147,7 @@ Examples:
   justfull live live-lte --shell ue --time 1h
   justfull live live-lte --time 20s
   justfull live live-lte --time 1h --attach eth1 eth2
+  justfull live live-lte --time 20s --proxy rapid.toml
 
 Without a command the scenario's own flows are sent over the kernel's sockets. In the namespaces \
 `server`, `ue`, `ue0`, `ue1` ...
@@ -203,7 +204,7 @@ pub(crate) struct LiveArgs {
     pub(crate) scenario: ScenarioArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
-    /// Where the command runs: server, ue (the first), ue0, ue1 ...
+    /// Where the command runs: server, ue (the first), ue0, ue1 ..., or proxy
     #[arg(long, value_name = "SIDE", default_value = "ue")]
     pub(crate) on: String,
     /// A line for a shell on the server's side, started before the command and ended after it; may
@@ -222,6 +223,13 @@ pub(crate) struct LiveArgs {
     #[arg(long, num_args = 2, value_names = ["SERVERS", "UES"],
           conflicts_with_all = ["on", "serve", "shell", "flows", "congestion_control"])]
     pub(crate) attach: Option<Vec<String>>,
+    /// Put `justfull proxy` with this configuration between the servers and the stack.
+    ///
+    /// It runs in a namespace `proxy`, behind the core's delay, and hears what the run's own slots
+    /// report. What the file leaves out is filled in: the interface, the reports, the socket, and
+    /// the control that the method names. If it fails, the run has failed.
+    #[arg(long, value_name = "FILE", conflicts_with = "attach")]
+    pub(crate) proxy: Option<PathBuf>,
     /// Send the scenario's own flows beside the command
     #[arg(long)]
     pub(crate) flows: bool,

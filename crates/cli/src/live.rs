@@ -1,25 +1,23 @@
 //! `live` and `parity`.
 
 use crate::Failure;
-use crate::args::{LiveArgs, PaceArgs, ParityArgs, ScenarioArgs, command};
+use crate::args::{LiveArgs, PaceArgs, ScenarioArgs, command};
 use crate::compare::{self, load};
 use crate::results;
-use crate::terminal::{print, print_exact, say};
-use justfull_base::{Duration, Instant};
+use crate::terminal::{print, say};
+use justfull_base::Duration;
 use justfull_lab::model::{Comparison, Group};
-use justfull_lab::parity::{self, Parity};
 use justfull_live::driver::LiveOptions;
-use justfull_live::lateness::Limit;
+use justfull_live::middle::Middle;
 use justfull_live::report::{Account, LiveReport};
-use justfull_live::reports::ReportStream;
+use justfull_live::reports::{PERIOD, ReportStream};
 use justfull_live::session::{Command, Outcome, Session, Taps};
 use justfull_net::clock::Priority;
 use justfull_net::{Capability, Privilege, Running, Side, Stop, capabilities, privilege};
 use justfull_report::export::{ResultsFolder, RunFacts};
-use justfull_report::table;
 use justfull_scenario::{Job, Scenario, Setting, Value};
+use justfull_sim::WorldConfig;
 use justfull_sim::results::RunResult;
-use justfull_sim::{Progress, World, WorldConfig};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -28,10 +26,21 @@ mod board;
 mod capture;
 mod last;
 mod metrics;
+mod parity;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod reports;
+#[cfg(not(feature = "proxy"))]
+mod without_proxy;
+
+pub(crate) use parity::parity;
 
 use board::Terminal;
 use last::Last;
+#[cfg(feature = "proxy")]
+use proxy::Proxy;
+#[cfg(not(feature = "proxy"))]
+use without_proxy::Proxy;
 
 /// A scenario under one method, ready to be run.
 struct Chosen {
@@ -45,6 +54,7 @@ fn choose(
     file: &Path,
     (args, pace): (&ScenarioArgs, &PaceArgs),
     method: Option<&String>,
+    proxied: bool,
 ) -> Result<Chosen, Failure> {
     let mut overrides = compare::overrides(args)?;
     if let Some(time) = &pace.time {
@@ -57,10 +67,10 @@ fn choose(
     let job = scenario.jobs().into_iter().next();
     let job = job.ok_or_else(|| Failure::Usage(format!("{}: no method", file.display())))?;
     let config = scenario.world(&job).map_err(|e| Failure::usage(&e))?;
-    if let Some(control) = &config.proxy.control {
+    if let Some(control) = config.proxy.control.as_ref().filter(|_| !proxied) {
         return Err(Failure::Usage(format!(
-            "{}: field `proxy.control` (method {}): found {}, allowed is nothing live: the proxy is \
-             simulated only, and `live --proxy` is not there yet",
+            "{}: field `proxy.control` (method {}): found {}, allowed is nothing without a proxy, \
+             which `justfull live --proxy FILE` puts between the servers and the stack",
             file.display(),
             job.method,
             control.name()
@@ -99,8 +109,11 @@ pub(crate) fn check() -> Result<(), Failure> {
 
 pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     let Some(file) = args.file.as_deref().filter(|_| !args.check) else { return check() };
-    let chosen = choose(file, (&args.scenario, &args.pace), args.method.as_ref())?;
+    let chosen =
+        choose(file, (&args.scenario, &args.pace), args.method.as_ref(), args.proxy.is_some())?;
     let folder = results::open_live(&args.output, &chosen.scenario.name)?;
+    let control = chosen.config.proxy.control.as_ref();
+    let proxy = args.proxy.as_deref().map(|file| Proxy::of(file, control)).transpose()?;
     let side: Side = args.on.parse().map_err(|e| Failure::Usage(format!("--on: {e}")))?;
     let shell = args.shell.as_ref().map(|side| side.parse::<Side>()).transpose();
     let command = match shell.map_err(|e| Failure::Usage(format!("--shell: {e}")))? {
@@ -135,14 +148,22 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
     if args.report_period.is_zero() {
         return Err(Failure::Usage("--report-period: found 0s, allowed is more".into()));
     }
-    let reports = args.reports.clone().map(|path| (path, args.report_period));
-    let beside = Beside { pcapng: args.pcapng.clone(), reports, last, _metrics: metrics };
+    let mut beside = Beside {
+        pcapng: args.pcapng.clone(),
+        reports: args.reports.clone(),
+        report_period: args.report_period,
+        proxy,
+        last,
+        _metrics: metrics,
+    };
     let options = LiveOptions { read: args.pace.read, ..LiveOptions::default() };
-    let (outcome, files) = run(&session, &chosen, (&options, args.output.quiet), &beside)?;
-    let comparison = comparison(&chosen, &outcome, args.allow_late)?;
+    let (outcome, files) = run(&session, &chosen, (&options, args.output.quiet), &mut beside)?;
+    let mut comparison = comparison(&chosen, &outcome, args.allow_late)?;
+    comparison.notes.extend(beside.proxy.as_ref().map(Proxy::note));
     // Before the table: who reads it may be slow.
     let written = folder.map_or(Ok(()), |mut folder| {
         write_report(&mut folder, &outcome.report, args.allow_late)?;
+        beside.proxy.as_ref().map_or(Ok(()), |proxy| proxy.write(&mut folder))?;
         results::finish(folder, &comparison, args.output.png)
     });
     compare::show(&comparison, args.output.wide)?;
@@ -157,16 +178,33 @@ pub(crate) fn live(args: &LiveArgs) -> Result<(), Failure> {
 }
 
 /// Who else is told of a run.
-#[derive(Default)]
 struct Beside {
     /// File of a capture.
     pcapng: Option<PathBuf>,
-    /// File of the cell's reports, and their period.
-    reports: Option<(PathBuf, Duration)>,
+    /// File of the cell's reports.
+    reports: Option<PathBuf>,
+    /// Their period.
+    report_period: Duration,
+    /// Stands between the servers and the stack.
+    proxy: Option<Proxy>,
     /// What is shown of the run while it goes on.
     last: Last,
     /// Serves metrics until the results are written.
     _metrics: Option<metrics::Server>,
+}
+
+impl Beside {
+    /// Nobody.
+    fn alone() -> Self {
+        Self {
+            pcapng: None,
+            reports: None,
+            report_period: PERIOD,
+            proxy: None,
+            last: Last::default(),
+            _metrics: None,
+        }
+    }
 }
 
 /// Files of which a part may still have to be written.
@@ -189,22 +227,27 @@ fn run(
     session: &Session,
     chosen: &Chosen,
     (options, quiet): (&LiveOptions, bool),
-    beside: &Beside,
+    beside: &mut Beside,
 ) -> Result<(Outcome, Files), Failure> {
     let capture = beside.pcapng.as_deref().map(|path| {
         let toml = chosen.scenario.job_toml(&chosen.job).map_err(|e| Failure::usage(&e))?;
         capture::Writer::start(path, &RunFacts::new(&chosen.config, toml, String::new()).provenance)
     });
     let (recorder, capture) = capture.transpose()?.unzip();
-    let (mut taps, mut files) =
-        (Taps { recorder, reports: None }, Files { capture, reports: None });
-    if let Some((path, period)) = &beside.reports {
-        let mut stream = ReportStream::new(*period);
+    let mut files = Files { capture, reports: None };
+    let mut stream = ReportStream::new(beside.report_period);
+    let wants_reports = beside.proxy.as_ref().is_some_and(Proxy::wants_reports);
+    let heard = beside.reports.is_some() || wants_reports;
+    if let Some(path) = &beside.reports {
         files.reports = Some(reports::Writer::start(path, stream.listen())?);
-        taps.reports = Some(stream);
+    }
+    if let Some(proxy) = beside.proxy.as_mut().filter(|_| wants_reports) {
+        proxy.hear(stream.listen());
     }
     let shown = !quiet && std::io::stderr().is_terminal();
     let terminal = shown.then(|| Terminal::start(beside.last.clone())).flatten();
+    let middle = beside.proxy.as_mut().map(|proxy| proxy as &mut dyn Middle);
+    let taps = Taps { recorder, reports: heard.then_some(stream), middle };
     let outcome = session.run_tapped(&chosen.config, options, &mut beside.last.clone(), taps);
     drop(terminal);
     let outcome = match outcome {
@@ -404,181 +447,4 @@ fn verdict(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
         return Err(Failure::Failed(why.into()));
     }
     Ok(())
-}
-
-pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
-    let methods: Vec<Option<&String>> =
-        if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
-    privilege().map_err(|e| Failure::usage(&e))?;
-    // Over all runs and what lies between them: what listened to a signal once is not ended by it
-    // afterwards.
-    let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
-    let (mut missed, mut rows, mut too_short) = (0, 0, 0);
-    let mut failed = None;
-    for method in methods {
-        let chosen = choose(&args.file, (&args.scenario, &args.pace), method)?;
-        let (parity, outcome) = compared(&chosen, args, &stop)?;
-        if args.json {
-            print_exact(&json_line(&chosen, &parity, (&outcome, args.allow_late))?)?;
-        } else {
-            print(&page(&chosen, &parity, (&outcome, args.allow_late)))?;
-        }
-        match judged(&outcome, args.allow_late) {
-            Ok(()) => {
-                missed += parity.missed();
-                rows += parity.rows.len();
-                too_short += parity.too_short();
-            }
-            // Such a run is not judged: what it misses is not the method's.
-            Err(why) => failed = failed.or(Some(why)),
-        }
-    }
-    if missed > 0 {
-        return Err(Failure::Failed(format!(
-            "{missed} of {rows} comparisons are outside their bands"
-        )));
-    }
-    if rows > 0 && too_short == rows {
-        failed =
-            failed.or_else(|| Some(Failure::Failed("too short: nothing could be compared".into())));
-    }
-    failed.map_or(Ok(()), Err)
-}
-
-/// Whether the live run may be compared.
-fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
-    if is_judged(outcome, allow_late) {
-        return verdict(outcome, allow_late);
-    }
-    let Limit { missed, p99 } = Limit::COMPARABLE;
-    Err(Failure::Failed(format!(
-        "not judged: {} % of the live run's slots were late, or 1 % of its wake-ups by {p99} of \
-         their period, so that its delays are this machine's too; --allow-late judges it",
-        100.0 * missed
-    )))
-}
-
-fn is_judged(outcome: &Outcome, allow_late: bool) -> bool {
-    comparable(outcome) || allow_late
-}
-
-fn comparable(outcome: &Outcome) -> bool {
-    !outcome.report.given_up && outcome.report.lateness.is_within(Limit::COMPARABLE)
-}
-
-/// Before a live run is repeated: a machine that was late is so for a while.
-const PAUSE: Duration = Duration::from_secs(5);
-
-/// Waits for [`PAUSE`], or for `stop`.
-fn pause(stop: &Stop) {
-    let step = Duration::from_millis(20);
-    for _ in 0..PAUSE.as_nanos() / step.as_nanos() {
-        if stop.requested() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_nanos(step.as_nanos()));
-    }
-}
-
-/// A simulated run goes on until it is asked to end.
-struct Until<'a>(&'a Stop);
-
-impl Progress for Until<'_> {
-    fn advanced(&mut self, _now: Instant) -> bool {
-        !self.0.requested()
-    }
-}
-
-/// Both runs of one method; the live one is repeated while it cannot be compared. But for the last,
-/// a run is given up once that is settled: all together take no longer than as many whole ones as
-/// there may be tries.
-fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, Outcome), Failure> {
-    let ended = || Failure::Failed("ended by a signal".into());
-    let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
-    let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
-    let session = Session { own_flows: true, ..Session::default() };
-    let whole = chosen.config.duration;
-    let mut left = whole.times(u64::from(args.tries));
-    let outcome = loop {
-        let more = !args.allow_late && left >= whole.times(2);
-        let options = LiveOptions {
-            read: args.pace.read,
-            give_up: more.then_some(Limit::COMPARABLE),
-            ..LiveOptions::default()
-        };
-        let (outcome, _) = run(&session, chosen, (&options, args.quiet), &Beside::default())?;
-        if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
-            break outcome;
-        }
-        let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
-        left = left.saturating_sub(took + PAUSE);
-        say(&format!("{}: late after {took}; once more in {PAUSE}", chosen.job.method));
-        pause(stop);
-        if stop.requested() {
-            return Err(ended());
-        }
-    };
-    if outcome.interrupted {
-        return Err(ended());
-    }
-    for (which, run) in [("the simulated run", &simulated), ("the live run", &outcome.result)] {
-        if let Some(invariant) = &run.broken {
-            return Err(Failure::Failed(format!("{}, {which}: {invariant}", chosen.job.method)));
-        }
-    }
-    let window =
-        Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
-    let mut parity = Parity::of(&simulated, &outcome.result, window);
-    if let Some(time) = args.explain {
-        parity.explain((&simulated, &outcome.result), time);
-    }
-    Ok((parity, outcome))
-}
-
-fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool)) -> String {
-    let mut text = String::new();
-    for note in notes(&outcome.report, allow_late) {
-        text.push_str(&format!("note: {note}\n"));
-    }
-    let (grid, style) = (table::parity(parity), table::Style::detect());
-    let (duration, warmup) = (chosen.config.duration, chosen.config.warmup);
-    if warmup > Duration::ZERO {
-        text.push_str(&format!(
-            "note: of {duration} the first {warmup} are warm-up and not compared\n"
-        ));
-    }
-    if parity.too_short() > 0 {
-        let (time, packets) = (parity::LEAST_TIME, parity::LEAST_PACKETS);
-        text.push_str(&format!(
-            "note: too short to compare all: that takes {time} after the warm-up and {packets} \
-             delays of a flow (--time)\n"
-        ));
-    }
-    let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
-    let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
-    text.push_str(&format!(
-        "\n{}: simulated and live{judged}\n{drawn}\n{notes}",
-        chosen.job.method
-    ));
-    text
-}
-
-fn json_line(
-    chosen: &Chosen,
-    parity: &Parity,
-    (outcome, allow_late): (&Outcome, bool),
-) -> Result<String, Failure> {
-    let line = serde_json::json!({
-        "scenario": chosen.scenario.name,
-        "method": chosen.job.method,
-        "rows": parity.rows,
-        "missed": parity.missed(),
-        "too_short": parity.too_short(),
-        "late": outcome.report.late(),
-        "judged": is_judged(outcome, allow_late),
-        "allow_late": allow_late,
-        "live": outcome.report,
-    });
-    let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;
-    Ok(format!("{text}\n"))
 }

@@ -69,6 +69,9 @@ pub struct ApplicationReport {
     /// The smoothed round-trip times of its TCP sender, which is asked for them while it has data
     /// in flight.
     pub rtts: Vec<RttSample>,
+    /// Payload bytes that a transfer's receiver had taken, in order of time: nanoseconds since
+    /// second 0, and bytes.
+    pub progress: Vec<(u64, u64)>,
 }
 
 /// What the threads of a flow share: when it begins and ends, and what they have done.
@@ -361,6 +364,7 @@ impl Applications {
             sized: flow.size.is_some(),
             whole_ns: flow.whole.get().copied().map(ns),
             rtts: flow.senders.take(),
+            progress: flow.senders.take_progress(),
         };
         self.flows.iter().map(report).collect()
     }
@@ -371,7 +375,9 @@ impl Applications {
         let work = move || {
             while !stop.load(Ordering::Relaxed) {
                 thread::sleep(samples::PERIOD);
-                flows.iter().for_each(|flow| flow.senders.sample(flow.begin));
+                flows.iter().for_each(|flow| {
+                    flow.senders.sample(flow.begin, flow.received.load(Ordering::Relaxed));
+                });
             }
         };
         let thread = thread::Builder::new().name("round trips".into()).spawn(work);

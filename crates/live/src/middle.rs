@@ -68,6 +68,34 @@ pub(crate) fn fill(
         let radio = legs.iter().filter(|(name, _)| *name == flow.name).map(|(_, sample)| *sample);
         round_trips(flow, window, &server, &radio.collect::<Vec<_>>());
     }
+    together(result, applications, window);
+}
+
+/// Goodputs from the start of the window until the first sized transfer is whole, or to its end.
+fn together(result: &mut RunResult, applications: &[ApplicationReport], [from, to]: [u64; 2]) {
+    let transfers = || applications.iter().filter(|application| !application.progress.is_empty());
+    let ends = transfers().filter_map(|of| of.whole_ns).filter(|end| *end >= from);
+    let until = ends.min().unwrap_or(to).min(to);
+    let seconds = until.saturating_sub(from) as f64 * 1e-9;
+    if seconds <= 0.0 || transfers().next().is_none() {
+        return;
+    }
+    let mbit_s = |application: &ApplicationReport| {
+        let at = |ns: u64| {
+            let before = application.progress.partition_point(|(at, _)| *at <= ns);
+            before.checked_sub(1).map_or(0, |last| application.progress[last].1)
+        };
+        (at(until) - at(from)) as f64 * 8e-6 / seconds
+    };
+    for flow in &mut result.flows {
+        let own = transfers().filter(|application| application.flow == flow.name);
+        flow.together_mbit_s = own.map(mbit_s).sum();
+    }
+    result.together.until_s = until as f64 * 1e-9;
+    let all: Vec<f64> = transfers().map(mbit_s).collect();
+    let (sum, squares) = all.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+    result.together.jain_index =
+        (all.len() > 1 && squares > 0.0).then(|| sum * sum / (all.len() as f64 * squares));
 }
 
 /// Round-trip times of a flow: of its sender and, where it is split, of both legs.
@@ -114,6 +142,7 @@ mod tests {
             sized: true,
             whole_ns: Some(2_500_000_000),
             rtts: vec![sample(900, 90_000), sample(1_100, 10_000), sample(2_000, 30_000)],
+            progress: vec![(900_000_000, 1_000_000), (2_400_000_000, 4_000_000)],
             ..ApplicationReport::default()
         }
     }
@@ -126,6 +155,8 @@ mod tests {
         assert_eq!((flow.started_s, flow.received_s, flow.sized), (Some(0.5), Some(2.5), 1));
         assert_eq!((flow.rtt.count, flow.rtt.mean_ms), (2, 20.0), "the first is of the warm-up");
         assert_eq!(flow.proxy, None);
+        // 3 MB in the 1.5 s from the start of the window to the end of the transfer.
+        assert_eq!((flow.together_mbit_s.round(), result.together.until_s), (16.0, 2.5));
         let late = ApplicationReport { whole_ns: None, ..application() };
         fill(&mut result, &[application(), late], &[]);
         assert_eq!((result.flows[0].sized, result.flows[0].first_received_s), (2, Some(2.5)));

@@ -114,8 +114,9 @@ impl Reports {
     }
 
     /// Writes each report to `to` as a line of JSON, in the form that `justfull proxy` reads, until
-    /// the run is over. `addresses` are those of a UE. A line is one write: a pipe takes it whole or,
-    /// where `to` does not block and the pipe is full, not at all; returns how many it did not take.
+    /// the run is over. `addresses` are those of a UE. A line is one write: a pipe takes it whole
+    /// or, where `to` does not block and the pipe is full, not at all; returns how many it did
+    /// not take.
     ///
     /// # Errors
     /// Any other error of `to`.
@@ -137,9 +138,9 @@ impl Reports {
     }
 }
 
-/// Opens what reports are written to: a named pipe that is there, or a file that is made new. A pipe
-/// is opened for reading too, so that it is there before its reader and stays after it; writing to
-/// it never blocks.
+/// Opens what reports are written to: a named pipe that is there, or a file that is made new. A
+/// pipe is opened for reading too, so that it is there before its reader and stays after it;
+/// writing to it never blocks.
 ///
 /// # Errors
 /// It cannot be opened.
@@ -216,8 +217,13 @@ mod tests {
         let addresses = ["10.45.0.1", "fd45::1"].map(|a| a.parse().expect("an address"));
         let mut text = String::new();
         line(&mut text, &addresses, &report());
-        let wanted = r#"{"ue":["10.45.0.1","fd45::1"],"at_us":5000,"cell":"lte","mcs_table":1,"layers":2,"slot_us":1000,"slots":10,"offered":250,"used":180,"active_ues":2,"blocks":90,"repeats":4,"bytes":70000,"mcs":20,"backlog":1500}"#;
-        assert_eq!(text, format!("{wanted}\n"));
+        let wanted = concat!(
+            r#"{"ue":["10.45.0.1","fd45::1"],"at_us":5000,"cell":"lte","mcs_table":1,"layers":2,"#,
+            r#""slot_us":1000,"slots":10,"offered":250,"used":180,"active_ues":2,"blocks":90,"#,
+            r#""repeats":4,"bytes":70000,"mcs":20,"backlog":1500}"#,
+            "\n"
+        );
+        assert_eq!(text, wanted);
         text.clear();
         let bytes = RanReport { kind: CellKind::Bytes, mcs: None, ..report() };
         line(&mut text, &addresses[..1], &bytes);

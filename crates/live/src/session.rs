@@ -324,8 +324,8 @@ fn drive<P: Port + Send, W: Watch + Send, T>(
     })
 }
 
-/// Waits for the end of the command, a signal, or the end of the run, and ends the run; calls `look`
-/// in between. Returns the command's status if it has one.
+/// Waits for the end of the command, a signal, or the end of the run, and ends the run; calls
+/// `look` in between. Returns the command's status if it has one.
 fn wait(
     mut command: Option<&mut Running>,
     stop: &Stop,

@@ -14,7 +14,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::chain::{CORE, RAN};
 use crate::namespace::Namespace;
 use crate::netlink::{LinkName, Netlink, Prefix, index_of};
-use crate::network::{NetworkConfig, Side};
 use crate::tun::Tun;
 
 /// Congestion control of connections to UEs that name no other.
@@ -28,9 +27,21 @@ pub(super) struct Between {
     pub(super) tuns: Option<[Tun; 2]>,
 }
 
+/// What it is to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// MTU in bytes, and packets that a device holds.
+    pub(super) shape: (u32, u32),
+    /// Its own addresses towards the stack.
+    pub(super) own: [IpAddr; 2],
+    /// Addresses of a UE and of the servers, with all of whose first 16 bits it speaks.
+    pub(super) ue: [IpAddr; 2],
+    pub(super) server: [IpAddr; 2],
+}
+
 impl Between {
     /// Builds it, and leaves the calling thread in it.
-    pub(super) fn build(config: &NetworkConfig) -> io::Result<Self> {
+    pub(super) fn build(plan: Plan) -> io::Result<Self> {
         let namespace = Namespace::enter_new()?;
         let name = |text| LinkName::new(text).map_err(io::Error::other);
         let (core, ran) = (name(CORE)?, name(RAN)?);
@@ -40,26 +51,25 @@ impl Between {
         fs::write("/proc/sys/net/ipv4/tcp_no_metrics_save", "1")?;
         let mut netlink = Netlink::open()?;
         netlink.up(index_of(&name("lo")?)?)?;
-        let own = Side::Proxy.addresses();
-        link(&mut netlink, ran, (config, own), (Side::Ue(0), Some(CONTROL)))?;
+        link(&mut netlink, ran, (plan.shape, plan.own), (plan.ue, Some(CONTROL)))?;
         let towards_servers =
             [Ipv4Addr::new(10, 47, 0, 2).into(), Ipv6Addr::new(0xfd47, 0, 0, 0, 0, 0, 0, 2).into()];
-        link(&mut netlink, core, (config, towards_servers), (Side::Server, None))?;
+        link(&mut netlink, core, (plan.shape, towards_servers), (plan.server, None))?;
         Ok(Self { namespace, tuns: Some(tuns) })
     }
 }
 
-/// Sets a link up with its `own` addresses, and routes all addresses of `other`'s kind out of it.
+/// Sets a link up with its `own` addresses, and routes all that begin as `other`'s out of it.
 fn link(
     netlink: &mut Netlink,
     name: LinkName,
-    (config, own): (&NetworkConfig, [IpAddr; 2]),
-    (other, control): (Side, Option<&str>),
+    ((mtu, queue_packets), own): ((u32, u32), [IpAddr; 2]),
+    (other, control): ([IpAddr; 2], Option<&str>),
 ) -> io::Result<()> {
     let link = index_of(&name)?;
-    netlink.shape(link, config.mtu, config.queue_packets)?;
+    netlink.shape(link, mtu, queue_packets)?;
     netlink.up(link)?;
-    for (own, other) in own.into_iter().zip(other.addresses()) {
+    for (own, other) in own.into_iter().zip(other) {
         netlink.add_address(link, own)?;
         let all = match other {
             IpAddr::V4(v4) => {

@@ -6,8 +6,8 @@
 //!   ...                             |
 //! ```
 //!
-//! Where a proxy is wanted ([`NetworkConfig::proxy`]), the stack's side of the servers is that of one
-//! more namespace between the two, [`Side::Proxy`].
+//! Where a proxy is wanted ([`NetworkConfig::proxy`]), one more namespace, [`Side::Proxy`], is between
+//! the servers and this process.
 //!
 //! Each side is its own namespace with one TUN device and a loopback interface; there is no other
 //! path between two sides, and none to the rest of the machine. Dropping [`Network`] removes
@@ -26,7 +26,7 @@ use std::thread;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 
-use crate::between::Between;
+use crate::between::{Between, Plan};
 use crate::command::{self, Running};
 use crate::namespace::{Namespace, NamespaceId};
 use crate::netlink::{self, LinkName, Netlink, Prefix};
@@ -380,7 +380,13 @@ fn build_ends(config: &NetworkConfig) -> Result<Vec<End>, SystemError> {
 fn build_between(config: &NetworkConfig) -> Result<Between, SystemError> {
     let built = thread::scope(|scope| {
         let builder = thread::Builder::new().name("namespaces".into());
-        let work = builder.spawn_scoped(scope, || Between::build(config))?;
+        let plan = Plan {
+            shape: (config.mtu, config.queue_packets),
+            own: Side::Proxy.addresses(),
+            ue: Side::Ue(0).addresses(),
+            server: Side::Server.addresses(),
+        };
+        let work = builder.spawn_scoped(scope, move || Between::build(plan))?;
         work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     built.map_err(|error| {

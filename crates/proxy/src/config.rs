@@ -198,11 +198,7 @@ impl ProxyConfig {
     /// # Errors
     /// What is wrong with it first, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let line = |e: &toml::de::Error| {
-            let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
-            format!("line {}: {}", before.matches('\n').count() + 1, e.message())
-        };
-        let mut tree: toml::Table = text.parse().map_err(|e| line(&e))?;
+        let mut tree = Self::table(text)?;
         let mut config = Self { radio_leg: take_radio_leg(&mut tree)?, ..Self::default() };
         let mut known = Self::params();
         known.retain(|param| param.name != "radio_leg");
@@ -227,6 +223,14 @@ impl ProxyConfig {
         }
         config.validate().map_err(|e: ConfigError| e.to_string())?;
         Ok(config)
+    }
+
+    /// What a text says, whether or not it is right.
+    pub(crate) fn table(text: &str) -> Result<toml::Table, String> {
+        text.parse().map_err(|e: toml::de::Error| {
+            let before = text.get(..e.span().map_or(0, |span| span.start)).unwrap_or(text);
+            format!("line {}: {}", before.matches('\n').count() + 1, e.message())
+        })
     }
 
     /// What of `new` cannot take effect while the proxy runs: the names of its tables.

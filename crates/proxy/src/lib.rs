@@ -13,6 +13,7 @@ mod engine;
 mod flow;
 mod host;
 mod log;
+mod place;
 mod prefix;
 mod radio;
 mod radio_leg;
@@ -28,6 +29,8 @@ pub use config::{
     FileError, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig, SelectConfig,
     TimeoutsConfig, UesConfig,
 };
+pub use justfull_rapid::ControlConfig;
+pub use place::Place;
 pub use prefix::{Ports, Prefix};
 pub use radio::{JsonLinesConfig, NoRadioConfig, RadioConfig};
 pub use radio_leg::RadioLegConfig;

@@ -177,8 +177,8 @@ impl LiveRecorder {
         opened
     }
 
-    /// What the scenario adds to the core's delay for the flow of `tuple`, towards `ue`: that of its
-    /// own flow of these ports, or of the first of the UE.
+    /// What the scenario adds to the core's delay for the flow of `tuple`, towards `ue`: that of
+    /// its own flow of these ports, or of the first of the UE.
     #[must_use]
     pub fn extra_delay(&self, ue: u32, tuple: &FiveTuple) -> Duration {
         let ports = [tuple.source_port, tuple.destination_port];

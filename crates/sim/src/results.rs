@@ -145,8 +145,8 @@ pub struct FlowResult {
     pub retransmitted_segments: u64,
     /// Retransmission timeouts of a TCP flow.
     pub timeouts: u64,
-    /// When the first transfer of this name was to start, in seconds since the start of the run; told
-    /// of live runs alone.
+    /// When the first transfer of this name was to start, in seconds since the start of the run;
+    /// told of live runs alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_s: Option<f64>,
     /// When a sized transfer was acknowledged whole, in seconds since the start of the run.

@@ -96,6 +96,10 @@ pub enum Metric {
     ServerToUe,
     /// Median of the round-trip time of the bulk flow where it is longest, in ms.
     RttP50,
+    /// 80th percentile of that round-trip time, in ms.
+    RttP80,
+    /// 90th percentile of that round-trip time, in ms.
+    RttP90,
     /// 95th percentile of that round-trip time, in ms.
     RttP95,
     /// 99th percentile of that round-trip time, in ms.
@@ -106,6 +110,9 @@ pub enum Metric {
     /// When the last sized transfer of the bulk flows was whole at its receiver, in s; only
     /// where all are.
     Completion,
+    /// Time from the start of the bulk flows until the last of their sized transfers was whole at
+    /// its receiver, in s; only where all are, of live runs.
+    Took,
     /// Time between the ends of the first and of the last sized transfer of the bulk flows,
     /// in s; only where all are whole.
     CompletionSpread,
@@ -135,7 +142,7 @@ pub enum Metric {
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 56] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -174,10 +181,13 @@ impl Metric {
         Self::Residence,
         Self::ServerToUe,
         Self::RttP50,
+        Self::RttP80,
+        Self::RttP90,
         Self::RttP95,
         Self::RttP99,
         Self::RttGrowth,
         Self::Completion,
+        Self::Took,
         Self::CompletionSpread,
         Self::Together,
         Self::JainTogether,
@@ -249,10 +259,13 @@ impl Metric {
             Self::Residence => "proxy_residence_ms_mean",
             Self::ServerToUe => "server_to_ue_ms_mean",
             Self::RttP50 => "rtt_ms_p50",
+            Self::RttP80 => "rtt_ms_p80",
+            Self::RttP90 => "rtt_ms_p90",
             Self::RttP95 => "rtt_ms_p95",
             Self::RttP99 => "rtt_ms_p99",
             Self::RttGrowth => "rtt_growth_percent",
             Self::Completion => "completion_s",
+            Self::Took => "took_s",
             Self::CompletionSpread => "completion_spread_s",
             Self::Together => "together_mbit_s",
             Self::JainTogether => "jain_together",
@@ -300,10 +313,13 @@ impl Metric {
             | Self::Goodput
             | Self::Rtt
             | Self::RttP50
+            | Self::RttP80
+            | Self::RttP90
             | Self::RttP95
             | Self::RttP99
             | Self::RttGrowth
             | Self::Completion
+            | Self::Took
             | Self::CompletionSpread
             | Self::Together
             | Self::JainInFlight => Scope::Bulk,
@@ -417,12 +433,15 @@ impl Metric {
                 f.proxy.as_ref().map_or((0, 0.0), |p| mean_of(&p.server_to_ue))
             }),
             Self::RttP50 => worst_rtt(flows, |d| d.p50_ms),
+            Self::RttP80 => worst_rtt(flows, |d| percentile(d, 0.8)),
+            Self::RttP90 => worst_rtt(flows, |d| d.p90_ms),
             Self::RttP95 => worst_rtt(flows, |d| d.p95_ms),
             Self::RttP99 => worst_rtt(flows, |d| d.p99_ms),
             Self::RttGrowth => weighted(each().filter(|f| f.ping.is_none()), |f| {
                 (f.rtt.count, 100.0 * (f.rtt.mean_ms / f.rtt.min_ms - 1.0))
             }),
             Self::Completion => transfers::ends(flows).map(|(_, last)| last),
+            Self::Took => transfers::took(flows),
             Self::CompletionSpread => transfers::ends(flows).map(|(first, last)| last - first),
             Self::Together => each().map(|f| f.together_mbit_s).reduce(|sum, g| sum + g),
             Self::JainInFlight => transfers::jain_in_flight(flows),
@@ -543,6 +562,11 @@ fn weighted<'a>(
 
 fn worst(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {
     flows.iter().filter(|f| f.delay.count > 0).map(|f| percentile(&f.delay)).reduce(f64::max)
+}
+
+/// The least time of `d` that a share of its values is at or below, from its CDF.
+fn percentile(d: &Distribution, share: f64) -> f64 {
+    d.cdf.iter().find(|(_, at)| *at >= share).map_or(d.max_ms, |(ms, _)| *ms)
 }
 
 fn worst_rtt(flows: &[&FlowResult], percentile: impl Fn(&Distribution) -> f64) -> Option<f64> {

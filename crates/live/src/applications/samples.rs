@@ -24,29 +24,46 @@ pub struct RttSample {
 
 /// The senders of a flow, and what they said.
 #[derive(Debug, Default)]
-pub(super) struct Senders(Mutex<(Vec<TcpStream>, Vec<RttSample>)>);
+pub(super) struct Senders(Mutex<Watched>);
+
+#[derive(Debug, Default)]
+struct Watched {
+    streams: Vec<TcpStream>,
+    rtts: Vec<RttSample>,
+    progress: Vec<(u64, u64)>,
+}
 
 impl Senders {
     /// Asks `stream` too, until the end.
     pub(super) fn watch(&self, stream: &TcpStream) -> io::Result<()> {
         let stream = stream.try_clone()?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.push(stream);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).streams.push(stream);
         Ok(())
     }
 
-    /// A sample of each that has data in flight.
-    pub(super) fn sample(&self, begin: Instant) {
+    /// A sample of each that has data in flight, and of what has been received of a flow that has
+    /// some.
+    pub(super) fn sample(&self, begin: Instant, received: u64) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (streams, samples) = &mut *all;
+        let Watched { streams, rtts, progress } = &mut *all;
+        if streams.is_empty() {
+            return;
+        }
         let since = now().saturating_duration_since(begin).as_nanos();
         let at_ns = u64::try_from(since).unwrap_or(u64::MAX);
         let of_each = streams.iter().filter_map(|stream| rtt_us(stream).ok().flatten());
-        samples.extend(of_each.map(|rtt_us| RttSample { at_ns, rtt_us }));
+        progress.push((at_ns, received));
+        rtts.extend(of_each.map(|rtt_us| RttSample { at_ns, rtt_us }));
     }
 
     /// What they have said.
     pub(super) fn take(&self) -> Vec<RttSample> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).rtts)
+    }
+
+    /// What had been received when they were asked.
+    pub(super) fn take_progress(&self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).progress)
     }
 }
 
@@ -83,13 +100,14 @@ mod tests {
         let senders = Senders::default();
         senders.watch(&sender).expect("a copy");
         let begin = now();
-        senders.sample(begin);
+        senders.sample(begin, 7);
         assert_eq!(senders.take(), [], "nothing is in flight");
+        assert!(matches!(senders.take_progress()[..], [(_, 7)]));
         sender.write_all(&[0; 100]).expect("the buffers take it");
         let (mut receiver, _) = door.accept().expect("it came");
         receiver.read_exact(&mut [0; 100]).expect("they came");
         // Their acknowledgement may still be on its way: then there is a sample.
-        senders.sample(begin);
+        senders.sample(begin, 107);
         assert!(senders.take().iter().all(|sample| sample.rtt_us > 0));
     }
 }

@@ -32,6 +32,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::QuantumMost
         | Metric::FrameP95
         | Metric::RttP50
+        | Metric::RttP80
+        | Metric::RttP90
         | Metric::RttP95
         | Metric::RttP99 => 1,
         Metric::DelayMean
@@ -57,6 +59,7 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::EndToEndMean
         | Metric::EndToEndP95
         | Metric::Completion
+        | Metric::Took
         | Metric::CompletionSpread
         | Metric::Together => 2,
     }

@@ -13,6 +13,12 @@ pub(super) fn ends(flows: &[&FlowResult]) -> Option<(f64, f64)> {
     Some((first?, last?.into_iter().reduce(f64::max)?))
 }
 
+/// Time from the start of the first of `flows` until the last sized transfer was whole, in s.
+pub(super) fn took(flows: &[&FlowResult]) -> Option<f64> {
+    let start = flows.iter().filter_map(|f| f.started_s).reduce(f64::min)?;
+    ends(flows).map(|(_, last)| last - start)
+}
+
 /// Jain's index over the mean bytes in flight of the transfers among `flows`, one of which is the
 /// mean of those of its name.
 pub(super) fn jain_in_flight(flows: &[&FlowResult]) -> Option<f64> {
@@ -91,6 +97,9 @@ mod tests {
         assert_eq!(both.map(|m| m.of(&run)), [Some(3.5), Some(2.0)]);
         run.flows.push(FlowResult { name: "greedy".into(), flows: 1, ..FlowResult::default() });
         assert_eq!(both.map(|m| m.of(&run)), [Some(3.5), Some(2.0)], "it never ends");
+        assert_eq!(Metric::Took.of(&run), None, "nobody says when they began");
+        run.flows[0].started_s = Some(1.25);
+        assert_eq!(Metric::Took.of(&run), Some(2.25));
         run.flows[1].received_s = None;
         assert_eq!(both.map(|m| m.of(&run)), [None; 2], "one had not ended");
     }
@@ -100,6 +109,10 @@ mod tests {
         // 200 % and 100 %, with as many samples.
         assert_eq!(Metric::RttGrowth.of(&run()), Some(150.0));
         assert_eq!(Metric::RttP95.of(&run()), Some(8.0), "the worst flow's");
+        let mut run = run();
+        run.flows[0].rtt.cdf = vec![(1.0, 0.5), (2.0, 0.79), (5.0, 0.8), (9.0, 1.0)];
+        run.flows.truncate(1);
+        assert_eq!(Metric::RttP80.of(&run), Some(5.0));
     }
 
     #[test]

@@ -49,10 +49,13 @@ impl Metric {
             Self::RlcAtEntry => "RLC backlog found on entry",
             Self::Bound => "bound of the mean delay",
             Self::RttP50 => "median of the round-trip time",
+            Self::RttP80 => "80th percentile of the round-trip time",
+            Self::RttP90 => "90th percentile of the round-trip time",
             Self::RttP95 => "95th percentile of the round-trip time",
             Self::RttP99 => "99th percentile of the round-trip time",
             Self::RttGrowth => "growth of the round-trip time",
             Self::Completion => "end of the last transfer",
+            Self::Took => "time of the transfers",
             Self::CompletionSpread => "time between the ends of the first and the last transfer",
             Self::Together => "goodput while all transfers ran",
             Self::JainTogether => "fairness of all transfers while all ran",
@@ -83,6 +86,8 @@ impl Metric {
             | Self::ServerToUe
             | Self::FrameP95
             | Self::RttP50
+            | Self::RttP80
+            | Self::RttP90
             | Self::RttP95
             | Self::RttP99
             | Self::EndToEndMean
@@ -92,7 +97,11 @@ impl Metric {
             | Self::Mos
             | Self::JainTogether
             | Self::JainInFlight => "",
-            Self::PageLoad | Self::ObjectTime | Self::Completion | Self::CompletionSpread => "s",
+            Self::PageLoad
+            | Self::ObjectTime
+            | Self::Completion
+            | Self::Took
+            | Self::CompletionSpread => "s",
             Self::TransferGoodput => "kbit/s",
             Self::Goodput | Self::Together | Self::ReportRate => "Mbit/s",
             Self::Drops
@@ -230,6 +239,12 @@ impl Metric {
             Self::RttP50 => {
                 "Half of the bulk senders' samples were no longer; with several flows, the worst of them."
             }
+            Self::RttP80 => {
+                "80 % of the bulk senders' samples were no longer; with several flows, the worst of them."
+            }
+            Self::RttP90 => {
+                "90 % of the bulk senders' samples were no longer; with several flows, the worst of them."
+            }
             Self::RttP95 => {
                 "95 % of the bulk senders' samples were no longer; with several flows, the worst of them."
             }
@@ -241,6 +256,9 @@ impl Metric {
             }
             Self::Completion => {
                 "From the start of the run until all sized transfers were whole at their receivers."
+            }
+            Self::Took => {
+                "From the start of the first transfer until the last sized one was whole at its receiver."
             }
             Self::CompletionSpread => {
                 "From the first sized transfer that was whole at its receiver to the last."

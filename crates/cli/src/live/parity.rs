@@ -1,0 +1,191 @@
+//! `parity`.
+
+use super::{Beside, Chosen, choose, notes, run, verdict};
+use crate::Failure;
+use crate::args::ParityArgs;
+use crate::terminal::{print, print_exact, say};
+use justfull_base::{Duration, Instant};
+use justfull_lab::parity::{self, Parity};
+use justfull_live::driver::LiveOptions;
+use justfull_live::lateness::Limit;
+use justfull_live::session::{Outcome, Session};
+use justfull_net::{Stop, privilege};
+use justfull_report::table;
+use justfull_sim::{Progress, World};
+
+pub(crate) fn parity(args: &ParityArgs) -> Result<(), Failure> {
+    let methods: Vec<Option<&String>> =
+        if args.method.is_empty() { vec![None] } else { args.method.iter().map(Some).collect() };
+    privilege().map_err(|e| Failure::usage(&e))?;
+    // Over all runs and what lies between them: what listened to a signal once is not ended by it
+    // afterwards.
+    let stop = Stop::listen().map_err(|e| Failure::usage(&e))?;
+    let (mut missed, mut rows, mut too_short) = (0, 0, 0);
+    let mut failed = None;
+    for method in methods {
+        let chosen = choose(&args.file, (&args.scenario, &args.pace), method, false)?;
+        let (parity, outcome) = compared(&chosen, args, &stop)?;
+        if args.json {
+            print_exact(&json_line(&chosen, &parity, (&outcome, args.allow_late))?)?;
+        } else {
+            print(&page(&chosen, &parity, (&outcome, args.allow_late)))?;
+        }
+        match judged(&outcome, args.allow_late) {
+            Ok(()) => {
+                missed += parity.missed();
+                rows += parity.rows.len();
+                too_short += parity.too_short();
+            }
+            // Such a run is not judged: what it misses is not the method's.
+            Err(why) => failed = failed.or(Some(why)),
+        }
+    }
+    if missed > 0 {
+        return Err(Failure::Failed(format!(
+            "{missed} of {rows} comparisons are outside their bands"
+        )));
+    }
+    if rows > 0 && too_short == rows {
+        failed =
+            failed.or_else(|| Some(Failure::Failed("too short: nothing could be compared".into())));
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// Whether the live run may be compared.
+fn judged(outcome: &Outcome, allow_late: bool) -> Result<(), Failure> {
+    if is_judged(outcome, allow_late) {
+        return verdict(outcome, allow_late);
+    }
+    let Limit { missed, p99 } = Limit::COMPARABLE;
+    Err(Failure::Failed(format!(
+        "not judged: {} % of the live run's slots were late, or 1 % of its wake-ups by {p99} of \
+         their period, so that its delays are this machine's too; --allow-late judges it",
+        100.0 * missed
+    )))
+}
+
+fn is_judged(outcome: &Outcome, allow_late: bool) -> bool {
+    comparable(outcome) || allow_late
+}
+
+fn comparable(outcome: &Outcome) -> bool {
+    !outcome.report.given_up && outcome.report.lateness.is_within(Limit::COMPARABLE)
+}
+
+/// Before a live run is repeated: a machine that was late is so for a while.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Waits for [`PAUSE`], or for `stop`.
+fn pause(stop: &Stop) {
+    let step = Duration::from_millis(20);
+    for _ in 0..PAUSE.as_nanos() / step.as_nanos() {
+        if stop.requested() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_nanos(step.as_nanos()));
+    }
+}
+
+/// A simulated run goes on until it is asked to end.
+struct Until<'a>(&'a Stop);
+
+impl Progress for Until<'_> {
+    fn advanced(&mut self, _now: Instant) -> bool {
+        !self.0.requested()
+    }
+}
+
+/// Both runs of one method; the live one is repeated while it cannot be compared. But for the last,
+/// a run is given up once that is settled: all together take no longer than as many whole ones as
+/// there may be tries.
+fn compared(chosen: &Chosen, args: &ParityArgs, stop: &Stop) -> Result<(Parity, Outcome), Failure> {
+    let ended = || Failure::Failed("ended by a signal".into());
+    let world = World::new(&chosen.config).map_err(|e| Failure::usage(&e))?;
+    let simulated = world.run(&mut Until(stop)).ok_or_else(ended)?;
+    let session = Session { own_flows: true, ..Session::default() };
+    let whole = chosen.config.duration;
+    let mut left = whole.times(u64::from(args.tries));
+    let outcome = loop {
+        let more = !args.allow_late && left >= whole.times(2);
+        let options = LiveOptions {
+            read: args.pace.read,
+            give_up: more.then_some(Limit::COMPARABLE),
+            ..LiveOptions::default()
+        };
+        let (outcome, _) = run(&session, chosen, (&options, args.quiet), &mut Beside::alone())?;
+        if !more || comparable(&outcome) || outcome.interrupted || outcome.report.fault.is_some() {
+            break outcome;
+        }
+        let took = chosen.config.stack.mac.slot.period.times(outcome.report.lateness.slots);
+        left = left.saturating_sub(took + PAUSE);
+        say(&format!("{}: late after {took}; once more in {PAUSE}", chosen.job.method));
+        pause(stop);
+        if stop.requested() {
+            return Err(ended());
+        }
+    };
+    if outcome.interrupted {
+        return Err(ended());
+    }
+    for (which, run) in [("the simulated run", &simulated), ("the live run", &outcome.result)] {
+        if let Some(invariant) = &run.broken {
+            return Err(Failure::Failed(format!("{}, {which}: {invariant}", chosen.job.method)));
+        }
+    }
+    let window =
+        Duration::from_nanos(chosen.config.duration.as_nanos() - chosen.config.warmup.as_nanos());
+    let mut parity = Parity::of(&simulated, &outcome.result, window);
+    if let Some(time) = args.explain {
+        parity.explain((&simulated, &outcome.result), time);
+    }
+    Ok((parity, outcome))
+}
+
+fn page(chosen: &Chosen, parity: &Parity, (outcome, allow_late): (&Outcome, bool)) -> String {
+    let mut text = String::new();
+    for note in notes(&outcome.report, allow_late) {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    let (grid, style) = (table::parity(parity), table::Style::detect());
+    let (duration, warmup) = (chosen.config.duration, chosen.config.warmup);
+    if warmup > Duration::ZERO {
+        text.push_str(&format!(
+            "note: of {duration} the first {warmup} are warm-up and not compared\n"
+        ));
+    }
+    if parity.too_short() > 0 {
+        let (time, packets) = (parity::LEAST_TIME, parity::LEAST_PACKETS);
+        text.push_str(&format!(
+            "note: too short to compare all: that takes {time} after the warm-up and {packets} \
+             delays of a flow (--time)\n"
+        ));
+    }
+    let judged = if is_judged(outcome, allow_late) { "" } else { ", not judged" };
+    let (drawn, notes) = (table::terminal(&grid, style), table::notes([&grid], style));
+    text.push_str(&format!(
+        "\n{}: simulated and live{judged}\n{drawn}\n{notes}",
+        chosen.job.method
+    ));
+    text
+}
+
+fn json_line(
+    chosen: &Chosen,
+    parity: &Parity,
+    (outcome, allow_late): (&Outcome, bool),
+) -> Result<String, Failure> {
+    let line = serde_json::json!({
+        "scenario": chosen.scenario.name,
+        "method": chosen.job.method,
+        "rows": parity.rows,
+        "missed": parity.missed(),
+        "too_short": parity.too_short(),
+        "late": outcome.report.late(),
+        "judged": is_judged(outcome, allow_late),
+        "allow_late": allow_late,
+        "live": outcome.report,
+    });
+    let text = serde_json::to_string(&line).map_err(|e| Failure::Failed(e.to_string()))?;
+    Ok(format!("{text}\n"))
+}

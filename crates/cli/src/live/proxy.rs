@@ -1,0 +1,200 @@
+//! `--proxy`: this program's own `proxy run` between the servers and the stack.
+
+use crate::Failure;
+use justfull_base::Duration;
+use justfull_live::applications::RttSample;
+use justfull_live::middle::{LegSample, Middle};
+use justfull_live::reports::{Reports, open};
+use justfull_net::chain::RAN;
+use justfull_net::{Network, Running, Side, SystemError};
+use justfull_proxy::{ControlConfig, Place, ProxyConfig, RadioConfig, ask};
+use justfull_report::export::ResultsFolder;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+use std::time;
+
+/// How long the proxy may take to stand.
+const PATIENCE: time::Duration = time::Duration::from_secs(10);
+/// Time between two looks whether it does.
+const LOOK: time::Duration = time::Duration::from_millis(10);
+
+/// The proxy of a run.
+pub(super) struct Proxy {
+    /// The file, which leaves out what the run knows.
+    text: String,
+    control: Option<ControlConfig>,
+    config: ProxyConfig,
+    /// What it hears of the radio, before it runs.
+    reports: Option<Reports>,
+    /// Writes reports to its pipe.
+    writer: Option<JoinHandle<std::io::Result<u64>>>,
+    running: Option<Running>,
+    /// Its standard error.
+    said: PathBuf,
+    legs: Vec<LegSample>,
+    /// What it said of itself last.
+    status: Value,
+}
+
+impl Proxy {
+    /// That of `file`, with `control` where it names none.
+    pub(super) fn of(file: &Path, control: Option<&ControlConfig>) -> Result<Self, Failure> {
+        let wrong = |what: String| Failure::Usage(format!("{}: {what}", file.display()));
+        let text = fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
+        Self::of_text(text, control).map_err(wrong)
+    }
+
+    /// That of a file's `text`. It is checked before anything is built: its pipe and its socket are
+    /// not there yet.
+    pub(super) fn of_text(text: String, control: Option<&ControlConfig>) -> Result<Self, String> {
+        let place = Place { interface: RAN, reports: "/", socket: "/", control };
+        let config = ProxyConfig::parse(&ProxyConfig::complete(&text, &place)?)?;
+        Ok(Self {
+            text,
+            control: control.cloned(),
+            config,
+            reports: None,
+            writer: None,
+            running: None,
+            said: PathBuf::new(),
+            legs: Vec::new(),
+            status: Value::Null,
+        })
+    }
+
+    /// It hears of the radio from this run: the file names no other source.
+    pub(super) fn wants_reports(&self) -> bool {
+        matches!(&self.config.radio, RadioConfig::JsonLines(source) if source.path == "/")
+    }
+
+    /// It hears `reports`.
+    pub(super) fn hear(&mut self, reports: Reports) {
+        self.reports = Some(reports);
+    }
+
+    /// The run's proxy in a line.
+    pub(super) fn note(&self) -> String {
+        let status = &self.status;
+        let ended = status["ended"].as_object().into_iter().flatten();
+        let ended: String = ended
+            .filter(|(_, count)| **count != 0)
+            .map(|(how, count)| format!(", {count} ended as {how}"))
+            .collect();
+        format!(
+            "proxy: {} by {}, {} connections{ended}; {} reports taken of source {}",
+            status["control"].as_str().unwrap_or_default(),
+            status["radio_window"].as_str().unwrap_or_default(),
+            status["accepted"],
+            status["radio"]["taken"],
+            status["radio"]["source"].as_str().unwrap_or_default(),
+        )
+    }
+
+    /// Writes `proxy.json`: its configuration and its last status.
+    pub(super) fn write(&self, folder: &mut ResultsFolder) -> Result<(), Failure> {
+        let told = json!({ "config": self.config, "status": self.status });
+        let write = folder.write("proxy.json", |out| Ok(serde_json::to_writer_pretty(out, &told)?));
+        write.map_err(|e| Failure::usage(&e))
+    }
+
+    /// Its failure, with what it said last.
+    fn failed(&self, how: &str) -> SystemError {
+        let said = fs::read_to_string(&self.said).unwrap_or_default();
+        let last = said.lines().last().unwrap_or("it said nothing");
+        SystemError::new("run the proxy", format!("{how}: {last}"))
+    }
+
+    /// An error if it has ended.
+    fn lives(&mut self) -> Result<(), SystemError> {
+        let ended = self.running.as_mut().map(Running::try_wait).transpose()?.flatten();
+        let Some(status) = ended else { return Ok(()) };
+        let code = Running::exit_code(status);
+        Err(self.failed(&format!("it ended with status {code}")))
+    }
+
+    /// Asks it; none when it has no answer.
+    fn ask(&self, question: &str) -> Option<Value> {
+        let text = ask(Path::new(&self.config.operation.socket), question).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Writes what it hears of the radio to `pipe`, until the run is over.
+    fn write_reports(&mut self, pipe: &Path) -> Result<(), SystemError> {
+        let Some(reports) = self.reports.take() else { return Ok(()) };
+        let failed = |e| SystemError::new(format!("write reports to {}", pipe.display()), e);
+        let to = open(pipe).map_err(failed)?;
+        let addresses = |ue| Side::Ue(ue as usize).addresses().to_vec();
+        let work = move || reports.write_lines(to, addresses);
+        let thread = thread::Builder::new().name("proxy's reports".into()).spawn(work);
+        self.writer = Some(thread.map_err(failed)?);
+        Ok(())
+    }
+}
+
+impl Middle for Proxy {
+    fn start(&mut self, network: &Network) -> Result<(), SystemError> {
+        let refuse = |what: String| SystemError::new("configure the proxy", what);
+        let pipe = network.pipe("reports")?;
+        self.said = network.file("proxy.log", "")?;
+        let socket = pipe.with_file_name("proxy");
+        let [reports, socket] = [&pipe, &socket].map(|path| path.display().to_string());
+        let control = self.control.as_ref();
+        let place = Place { interface: RAN, reports: &reports, socket: &socket, control };
+        let text = ProxyConfig::complete(&self.text, &place).map_err(refuse)?;
+        self.config = ProxyConfig::parse(&text).map_err(refuse)?;
+        let file = network.file("rapid.toml", &text)?;
+        self.write_reports(&pipe)?;
+        let program = std::env::current_exe().map_err(|e| refuse(e.to_string()))?;
+        let line = "exec \"$0\" proxy run --config \"$1\" 2> \"$2\"";
+        let argv: [OsString; 6] = [
+            "sh".into(),
+            "-c".into(),
+            line.into(),
+            program.into(),
+            file.into(),
+            self.said.clone().into(),
+        ];
+        self.running = Some(network.run(Side::Proxy, &argv, &[])?);
+        let mut waited = time::Duration::ZERO;
+        while self.ask("status").is_none() {
+            self.lives()?;
+            if waited >= PATIENCE {
+                return Err(self.failed(&format!("it does not stand after {PATIENCE:?}")));
+            }
+            thread::sleep(LOOK);
+            waited += LOOK;
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, at: Duration) -> Result<(), SystemError> {
+        self.lives()?;
+        let Some(Value::Array(flows)) = self.ask("flows") else { return Ok(()) };
+        let sample = |flow: &Value| {
+            let end = |name: &str| flow[name].as_str()?.parse().ok();
+            let rtt_us = (flow["radio_rtt_s"].as_f64()? * 1e6) as u32;
+            let radio = RttSample { at_ns: at.as_nanos(), rtt_us };
+            let busy = flow["in_flight"].as_u64().is_some_and(|bytes| bytes > 0) && rtt_us > 0;
+            let (client, server) = (end("client")?, end("server")?);
+            busy.then_some(LegSample { client, server, radio })
+        };
+        self.legs.extend(flows.iter().filter_map(sample));
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), SystemError> {
+        self.lives()?;
+        match self.ask("status") {
+            Some(status) => self.status = status,
+            None => return Err(self.failed("it does not answer")),
+        }
+        Ok(())
+    }
+
+    fn legs(&self) -> &[LegSample] {
+        &self.legs
+    }
+}

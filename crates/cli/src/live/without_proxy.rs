@@ -1,0 +1,52 @@
+//! `--proxy` in a build without the proxy: it is refused, so that nothing here is ever called.
+
+use crate::Failure;
+use justfull_base::Duration;
+use justfull_live::middle::{LegSample, Middle};
+use justfull_live::reports::Reports;
+use justfull_net::{Network, SystemError};
+use justfull_report::export::ResultsFolder;
+use std::path::Path;
+
+/// There is none.
+pub(super) enum Proxy {}
+
+impl Proxy {
+    pub(super) fn of<T>(_file: &Path, _control: Option<&T>) -> Result<Self, Failure> {
+        Err(Failure::lacks("proxy", "proxy"))
+    }
+
+    pub(super) fn wants_reports(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn hear(&mut self, _reports: Reports) {
+        match *self {}
+    }
+
+    pub(super) fn note(&self) -> String {
+        match *self {}
+    }
+
+    pub(super) fn write(&self, _folder: &mut ResultsFolder) -> Result<(), Failure> {
+        match *self {}
+    }
+}
+
+impl Middle for Proxy {
+    fn start(&mut self, _network: &Network) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    fn look(&mut self, _at: Duration) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    fn finish(&mut self) -> Result<(), SystemError> {
+        match *self {}
+    }
+
+    fn legs(&self) -> &[LegSample] {
+        match *self {}
+    }
+}

@@ -1,0 +1,129 @@
+//! A configuration for a place that is already known, as that of `justfull live --proxy`: what the
+//! file leaves out is filled in.
+
+use crate::config::ProxyConfig;
+use justfull_rapid::ControlConfig;
+use serde::Serialize;
+
+/// What a place says where the file does not.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    /// Interface at which the UEs' connections come in.
+    pub interface: &'a str,
+    /// File or named pipe with reports as lines of JSON.
+    pub reports: &'a str,
+    /// Socket of `justfull proxy status`, an absolute path.
+    pub socket: &'a str,
+    /// What sets the windows; none for the default.
+    pub control: Option<&'a ControlConfig>,
+}
+
+/// The settings that a place fills in, as a file has them.
+#[derive(Serialize)]
+struct Filled<'a> {
+    select: Select<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    control: Option<&'a ControlConfig>,
+    radio: Radio<'a>,
+    /// A UE of a live run has one address of each family, and all share a prefix.
+    ues: Ues,
+    operation: Operation<'a>,
+}
+
+#[derive(Serialize)]
+struct Select<'a> {
+    interfaces: [&'a str; 1],
+}
+
+#[derive(Serialize)]
+struct Radio<'a> {
+    kind: &'static str,
+    path: &'a str,
+}
+
+#[derive(Serialize)]
+struct Ues {
+    ipv6_bits: u8,
+}
+
+#[derive(Serialize)]
+struct Operation<'a> {
+    socket: &'a str,
+}
+
+impl ProxyConfig {
+    /// The whole text of a file, of which `text` may leave out what `place` knows: interface,
+    /// source of reports, control, socket, and which addresses are one UE. It is checked.
+    ///
+    /// # Errors
+    /// What is wrong with it first, in words.
+    pub fn complete(text: &str, place: &Place<'_>) -> Result<String, String> {
+        let mut tree = Self::table(text)?;
+        let filled = Filled {
+            select: Select { interfaces: [place.interface] },
+            control: place.control,
+            radio: Radio { kind: "json_lines", path: place.reports },
+            ues: Ues { ipv6_bits: 128 },
+            operation: Operation { socket: place.socket },
+        };
+        let filled = toml::Table::try_from(filled).map_err(|e| e.to_string())?;
+        for (name, own) in filled {
+            let there = tree.entry(&name).or_insert_with(|| toml::Table::new().into());
+            let (Some(there), toml::Value::Table(own)) = (there.as_table_mut(), own) else {
+                continue;
+            };
+            // One that says its kind says all.
+            if there.contains_key("kind") {
+                continue;
+            }
+            for (key, value) in own {
+                there.entry(key).or_insert(value);
+            }
+        }
+        let text = toml::to_string(&tree).map_err(|e| e.to_string())?;
+        Self::parse(&text).map(|_config| text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RadioConfig;
+
+    fn complete(text: &str, control: Option<&ControlConfig>) -> Result<ProxyConfig, String> {
+        let place = Place { interface: "ran", reports: "/r", socket: "/s", control };
+        ProxyConfig::complete(text, &place)
+            .map(|whole| ProxyConfig::parse(&whole).expect("checked"))
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_is_filled_in_and_what_it_says_holds() {
+        let config = complete("", None).expect("nothing must be there");
+        assert_eq!(
+            (config.select.interfaces.as_slice(), config.ues.ipv6_bits),
+            (&["ran".into()][..], 128)
+        );
+        assert_eq!((config.operation.socket.as_str(), config.radio.name()), ("/s", "json_lines"));
+        assert_eq!(config.control, ControlConfig::default());
+        let text = "[select]\nports = [\"80\"]\n[radio]\nkind = \"none\"\n[ues]\nipv6_bits = 64\n";
+        let config = complete(text, None).expect("sound");
+        assert_eq!((config.select.interfaces.len(), config.select.ports.len()), (1, 1));
+        assert_eq!((config.radio, config.ues.ipv6_bits), (RadioConfig::default(), 64));
+    }
+
+    #[test]
+    fn the_places_control_is_taken_where_the_file_has_none() {
+        let none = ControlConfig::None(Default::default());
+        assert_eq!(complete("", Some(&none)).map(|config| config.control), Ok(none.clone()));
+        let own = complete("[control]\nkind = \"equal_share\"\n", Some(&none)).expect("sound");
+        assert_eq!(own.control.name(), "equal_share");
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_as_ever() {
+        let error = complete("[timeouts]\nconnect = \"0s\"", None).expect_err("too short");
+        assert!(error.contains("timeouts.connect"), "{error}");
+        assert!(complete("[select", None).is_err_and(|error| error.starts_with("line 1")));
+        assert!(complete("select = 5", None).is_err());
+    }
+}
