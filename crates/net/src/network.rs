@@ -6,8 +6,8 @@
 //!   ...                             |
 //! ```
 //!
-//! Where a proxy is wanted ([`NetworkConfig::proxy`]), one more namespace, [`Side::Proxy`], is between
-//! the servers and this process.
+//! Where a proxy is wanted ([`NetworkConfig::proxy`]), one more namespace, [`Side::Proxy`], is
+//! between the servers and this process.
 //!
 //! Each side is its own namespace with one TUN device and a loopback interface; there is no other
 //! path between two sides, and none to the rest of the machine. Dropping [`Network`] removes

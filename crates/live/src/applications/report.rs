@@ -1,0 +1,28 @@
+//! What the scenario's flows did, as their ends tell it.
+
+use super::RttSample;
+
+/// What a flow's application did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApplicationReport {
+    /// Name of the flow in the scenario.
+    pub flow: String,
+    /// Payload bytes that its sender gave to the kernel.
+    pub sent_bytes: u64,
+    /// Payload bytes that its receiver took from the kernel.
+    pub received_bytes: u64,
+    /// Why one of its ends stopped early.
+    pub failed: Option<String>,
+    /// When it was to start, in nanoseconds since second 0.
+    pub start_ns: u64,
+    /// It is a transfer of a known size.
+    pub sized: bool,
+    /// When its receiver had all of that, in nanoseconds since second 0.
+    pub whole_ns: Option<u64>,
+    /// The smoothed round-trip times of its TCP sender, which is asked for them while it has data
+    /// in flight.
+    pub rtts: Vec<RttSample>,
+    /// Payload bytes that a transfer's receiver had taken, in order of time: nanoseconds since
+    /// second 0, and bytes.
+    pub progress: Vec<(u64, u64)>,
+}
