@@ -410,8 +410,11 @@ pub(crate) struct ValidateArgs {
 
 #[derive(Args)]
 pub(crate) struct ReproduceArgs {
-    /// Paper: T20, E19, A21 or LastPoll
+    /// Paper: T20, E19, A21, R22, P06 or LastPoll
     pub(crate) paper: String,
+    /// The claims that are run live, over the kernel's TCP and `justfull proxy`: R22, section 5
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Only the claims of this figure, e.g. 7, or of another place that the paper's claims name,
     /// e.g. "Table 4"
     #[arg(long, value_name = "N")]

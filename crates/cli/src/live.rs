@@ -30,6 +30,7 @@ mod parity;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod reports;
+pub(crate) mod reproduce;
 #[cfg(not(feature = "proxy"))]
 mod without_proxy;
 

@@ -7,27 +7,64 @@ use crate::terminal::{print, say};
 use crate::{Failure, VERSION, results};
 use justfull_lab::claims::{self, ClaimsError, Options};
 use justfull_lab::model::Verdict;
+use justfull_lab::runner::simulated;
 use justfull_report::{export, table};
+use justfull_scenario::{Job, Scenario};
+
+/// Live runs at once: each waits most of its time.
+const LIVE_AT_ONCE: usize = 6;
+
+#[cfg(feature = "live")]
+use crate::live::reproduce as live;
+
+/// In a build without live runs.
+#[cfg(not(feature = "live"))]
+mod live {
+    use crate::Failure;
+    use justfull_lab::claims::ClaimsError;
+    use justfull_scenario::{Job, Scenario};
+    use justfull_sim::results::RunResult;
+
+    pub(super) fn prepare() -> Result<(), Failure> {
+        Err(Failure::lacks("live runs", "live"))
+    }
+
+    pub(super) fn one(_: &Scenario, _: &Job) -> Result<Option<RunResult>, ClaimsError> {
+        Err(ClaimsError::Run(Failure::lacks("live runs", "live").to_string()))
+    }
+}
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
-    let file = claims::load(&args.paper).map_err(|e| Failure::usage(&e))?;
+    let load = if args.live { claims::load_live } else { claims::load };
+    let file = load(&args.paper).map_err(|e| Failure::usage(&e))?;
     // Before any folder is made.
     claims::select(&file, args.figure.as_deref()).map_err(|e| Failure::usage(&e))?;
-    let name = format!("reproduce-{}", args.paper);
+    let name = format!("reproduce-{}{}", args.paper, if args.live { "-live" } else { "" });
+    // Before there is a thread.
+    if args.live {
+        live::prepare()?;
+    }
     let out = results::open(&args.output, &name, ("reproduce", &args.paper))?;
     not_in_the_folder(args, &name)?;
     let options = Options {
         short: args.short,
         runs: args.runs,
         figure: args.figure.clone(),
-        threads: threads(&args.jobs),
+        threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs) },
         data_dir: data_dir(),
     };
     let display = Display::new(args.output.quiet);
     let mut announce = |ms, _| display.announce(ms);
-    let found = claims::reproduce(&args.paper, &options, &display.watch, &mut announce);
+    let watch = &*display.watch;
+    let one = |scenario: &Scenario, job: &Job| {
+        if args.live {
+            return live::one(scenario, job);
+        }
+        Ok(simulated(scenario, job, watch)?)
+    };
+    let found = claims::reproduce(&file, &options, (watch, &one), &mut announce);
     let (mut comparison, rows, as_recorded) = found.map_err(|e| match e {
-        ClaimsError::Cancelled => Failure::Failed(e.to_string()),
+        ClaimsError::Cancelled | ClaimsError::Run(_) => Failure::Failed(e.to_string()),
         ClaimsError::Unknown(_) | ClaimsError::Scenario(_) => Failure::usage(&e),
     })?;
     let speed = display.speed();

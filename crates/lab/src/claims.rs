@@ -5,7 +5,7 @@ mod evaluate;
 use crate::model::ClaimTable;
 use crate::model::summary::Metric;
 use crate::model::{Comparison, Group};
-use crate::runner::{self, Outcome, Watch, run_all};
+use crate::runner::{self, Outcome, Watch, run_by};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
 use justfull_sim::results::RunResult;
 use serde::Deserialize;
@@ -21,6 +21,9 @@ pub const CLAIMS: &[(&str, &str)] = &[
     ("P06", include_str!("../../../claims/P06.toml")),
     ("LastPoll", include_str!("../../../claims/last-poll.toml")),
 ];
+
+/// The claims of papers that are run live.
+pub const LIVE_CLAIMS: &[(&str, &str)] = &[("R22", include_str!("../../../claims/R22-live.toml"))];
 
 /// Name of the trace that leaves a scenario its own channel.
 pub const OWN_CHANNEL: &str = "scenario";
@@ -53,6 +56,13 @@ pub struct ClaimsFile {
     /// switches of claims out that are recorded as missed.
     #[serde(default)]
     pub scenarios_short: Vec<String>,
+    /// They are run live. Such a run cannot be repeated and shares its machine: a claim is met if
+    /// it is in two runs of three.
+    #[serde(default)]
+    pub live: bool,
+    /// Switch of the scenarios that is on in a short run, where a scenario has it.
+    #[serde(default)]
+    pub switch_short: Option<String>,
     /// Channels by the name of the trace; [`OWN_CHANNEL`] is the scenario's own.
     pub traces: BTreeMap<String, toml::Value>,
     /// The claims.
@@ -208,6 +218,8 @@ pub enum ClaimsError {
     Unknown(String),
     /// A scenario is wrong.
     Scenario(ScenarioError),
+    /// A run failed.
+    Run(String),
     /// The runs were interrupted.
     Cancelled,
 }
@@ -215,7 +227,7 @@ pub enum ClaimsError {
 impl std::fmt::Display for ClaimsError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown(what) => f.write_str(what),
+            Self::Unknown(what) | Self::Run(what) => f.write_str(what),
             Self::Scenario(e) => e.fmt(f),
             Self::Cancelled => f.write_str("interrupted: no claim was judged"),
         }
@@ -229,6 +241,9 @@ impl From<ScenarioError> for ClaimsError {
         Self::Scenario(e)
     }
 }
+
+/// Executes one run; none when it was cancelled.
+pub type One<'a> = dyn Fn(&Scenario, &Job) -> Result<Option<RunResult>, ClaimsError> + Sync + 'a;
 
 /// Which runs: scenario, trace, switch (empty for none).
 type Case = (String, String, String);
@@ -272,8 +287,23 @@ struct Runs {
 /// # Panics
 /// Never: the files are part of the program and tested.
 pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
-    let found = CLAIMS.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
-    let known: Vec<&str> = CLAIMS.iter().map(|(name, _)| *name).collect();
+    load_of(CLAIMS, paper)
+}
+
+/// The claims of `paper` that are run live.
+///
+/// # Errors
+/// When no such paper ships.
+///
+/// # Panics
+/// Never: the files are part of the program and tested.
+pub fn load_live(paper: &str) -> Result<ClaimsFile, ClaimsError> {
+    load_of(LIVE_CLAIMS, paper)
+}
+
+fn load_of(all: &[(&str, &str)], paper: &str) -> Result<ClaimsFile, ClaimsError> {
+    let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(paper));
+    let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
     let (_, text) = found.ok_or_else(|| {
         ClaimsError::Unknown(format!(
             "paper: found {paper}, allowed is {}",
@@ -283,19 +313,18 @@ pub fn load(paper: &str) -> Result<ClaimsFile, ClaimsError> {
     Ok(toml::from_str(text).expect("the shipped claims are sound"))
 }
 
-/// Runs the claims of `paper` and judges them; the comparison holds the runs of every case without
-/// a switch. True where no claim that was run came out worse than recorded.
+/// Runs the claims of `file`, each run by `one`, and judges them; the comparison holds the runs of
+/// every case without a switch. True where no claim that was run came out worse than recorded.
 ///
 /// # Errors
-/// Unknown names, a wrong scenario, or an interruption.
+/// Unknown names, a wrong scenario, a run that failed, or an interruption.
 pub fn reproduce(
-    paper: &str,
+    file: &ClaimsFile,
     options: &Options,
-    watch: &Watch,
+    (watch, one): (&Watch, &One<'_>),
     announce: &mut dyn FnMut(u64, usize),
 ) -> Result<(Comparison, ClaimTable, bool), ClaimsError> {
-    let file = load(paper)?;
-    let claims = select(&file, options.figure.as_deref())?;
+    let claims = select(file, options.figure.as_deref())?;
     let claims: Vec<&Claim> = claims.into_iter().filter(|c| file.judges(c, options)).collect();
     if claims.is_empty() {
         let found = options.figure.as_deref().unwrap_or("none");
@@ -326,16 +355,17 @@ pub fn reproduce(
             .filter(|((_, _, switch), _)| switch.is_empty())
             .for_each(|(_, wanted)| *wanted = Wanted::default());
     }
-    runs.make(&file, first, options, watch, announce)?;
+    runs.make(file, first, options, (watch, one), announce)?;
     let settled = |c: &Claim| file.is_part(options) && c.status == Status::Missed;
-    let unmet = |c: &&Claim| !settled(c) && runs.needs_switches(&file, c, options);
+    let unmet = |c: &&Claim| !settled(c) && runs.needs_switches(file, c, options);
     let unmet: Vec<&Claim> = claims.iter().copied().filter(unmet).collect();
-    runs.make(&file, cases(&|c| c.switches.clone(), &unmet), options, watch, announce)?;
-    let rows: Vec<_> = claims.iter().map(|claim| runs.judge(&file, claim, options)).collect();
+    let switched = cases(&|c| c.switches.clone(), &unmet);
+    runs.make(file, switched, options, (watch, one), announce)?;
+    let rows: Vec<_> = claims.iter().map(|claim| runs.judge(file, claim, options)).collect();
     let as_recorded =
         claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
-    let table = ClaimTable { paper: file.paper.clone(), notes: notes(&file, options), rows };
-    let comparison = runs.comparison(&file, options)?;
+    let table = ClaimTable { paper: file.paper.clone(), notes: notes(file, options), rows };
+    let comparison = runs.comparison(file, options)?;
     Ok((comparison, table, as_recorded))
 }
 
@@ -374,6 +404,9 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     };
     let mut notes = vec![format!("variant {}: {source}", file.variant)];
     notes.push(format!("{} seeds", file.runs(options)));
+    if file.live {
+        notes.push("live: a claim is met if it is in two runs of three".into());
+    }
     if options.short && !file.intervals.is_empty() {
         notes.push(format!(
             "short: intervals {} of {}",
@@ -434,6 +467,15 @@ impl ClaimsFile {
         options.runs.unwrap_or(if options.short { self.seeds_short } else { self.seeds })
     }
 
+    /// `switch`, and that of a short run where the scenario of `text` has it.
+    fn switches(&self, text: &str, switch: &str, options: &Options) -> Vec<String> {
+        let short = self.switch_short.as_ref().filter(|name| {
+            options.short && text.lines().any(|line| line == format!("[switches.{name}]"))
+        });
+        let asked = Some(switch.to_owned()).filter(|name| !name.is_empty());
+        short.cloned().into_iter().chain(asked).collect()
+    }
+
     /// The scenario of `case` with `methods`, or all of its own when there are none.
     fn scenario(
         &self,
@@ -460,7 +502,7 @@ impl ClaimsFile {
             base,
             variant: Some(self.variant.clone()),
             methods: (!methods.is_empty()).then(|| methods.to_vec()),
-            switches: if switch.is_empty() { Vec::new() } else { vec![switch.clone()] },
+            switches: self.switches(text, switch, options),
             runs: Some(self.runs(options)),
             sweep_values: (!self.intervals.is_empty()).then(points),
             ..Overrides::default()
@@ -476,7 +518,7 @@ impl Runs {
         file: &ClaimsFile,
         wanted: BTreeMap<Case, Wanted>,
         options: &Options,
-        watch: &Watch,
+        (watch, one): (&Watch, &One<'_>),
         announce: &mut dyn FnMut(u64, usize),
     ) -> Result<(), ClaimsError> {
         let mut scenarios = Vec::new();
@@ -506,7 +548,7 @@ impl Runs {
         announce((seconds * 1e3) as u64, tasks.len());
         let list: Vec<(&Scenario, &Job)> =
             tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
-        let results = run_all(&list, options.threads, watch)?;
+        let results = run_by(&list, options.threads, watch, one)?;
         for ((i, job), result) in tasks.iter().zip(results) {
             match result {
                 Outcome::Done(result) => {

@@ -85,11 +85,32 @@ pub fn run_all(
     threads: usize,
     watch: &Watch,
 ) -> Result<Vec<Outcome>, ScenarioError> {
-    let one = |i: usize| {
-        let (scenario, job): (&Scenario, &Job) = runs[i];
-        scenario.built(job).map(|world| world.run(&mut Watched::new(watch)))
-    };
-    run_each(runs.len(), threads, watch, one)
+    run_by(runs, threads, watch, |scenario, job| simulated(scenario, job, watch))
+}
+
+/// Simulates one run; none when it was cancelled.
+///
+/// # Errors
+/// What is wrong with the scenario.
+pub fn simulated(
+    scenario: &Scenario,
+    job: &Job,
+    watch: &Watch,
+) -> Result<Option<RunResult>, ScenarioError> {
+    scenario.built(job).map(|world| world.run(&mut Watched::new(watch)))
+}
+
+/// Executes `runs`, each by `one`, as [`run_all`] does.
+///
+/// # Errors
+/// The first error in the order of runs.
+pub fn run_by<E: Send + Sync>(
+    runs: &[(&Scenario, &Job)],
+    threads: usize,
+    watch: &Watch,
+    one: impl Fn(&Scenario, &Job) -> Result<Option<RunResult>, E> + Sync,
+) -> Result<Vec<Outcome>, E> {
+    run_each(runs.len(), threads, watch, |i| one(runs[i].0, runs[i].1))
 }
 
 /// The message of a panic.

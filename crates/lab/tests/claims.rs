@@ -1,6 +1,6 @@
 //! The claims are what their file's header says: no band can be widened in silence.
 
-use justfull_lab::claims::{Basis, ClaimsFile, Kind, OWN_CHANNEL, load};
+use justfull_lab::claims::{Basis, ClaimsFile, Kind, OWN_CHANNEL, load, load_live};
 use justfull_lab::model::summary::Metric;
 use justfull_scenario::MethodLibrary;
 use justfull_scenario::library;
@@ -104,6 +104,8 @@ fn every_claim_names_what_there_is() {
     for paper in ["t20", "e19", "a21", "lastpoll", "r22", "p06"] {
         names_what_there_is(&load(paper).expect("upper and lower case are one"));
     }
+    names_what_there_is(&load_live("r22").expect("it ships"));
+    assert!(load_live("t20").is_err_and(|error| error.to_string().contains("allowed is R22")));
 }
 
 fn names_what_there_is(file: &ClaimsFile) {

@@ -16,6 +16,10 @@ impl Proxy {
         Err(Failure::lacks("proxy", "proxy"))
     }
 
+    pub(super) fn of_text<T>(_text: String, _control: Option<&T>) -> Result<Self, String> {
+        Err(Failure::lacks("proxy", "proxy").to_string())
+    }
+
     pub(super) fn wants_reports(&self) -> bool {
         match *self {}
     }

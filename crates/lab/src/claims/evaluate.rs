@@ -106,9 +106,7 @@ impl Runs {
         match claim.kind {
             Kind::Range => {
                 let values = values(&claim.scenario, &claim.method)?;
-                let ours = by_point(&values, &points);
-                let meets = !ours.is_empty() && in_band(&ours);
-                Some(Finding { meets, ours })
+                Some(range(file.live, &values, &points, &in_band))
             }
             Kind::Ratio => {
                 let over = values(&claim.scenario, &claim.method)?;
@@ -116,9 +114,8 @@ impl Runs {
                 let base_under = claim.base_under.as_deref().unwrap_or(under);
                 let flow = of_base.or(own);
                 let base = values_under(base_under, claim.metric, scenario, &claim.base, flow)?;
-                let ours =
-                    vec![Summary::of(&ratios(&over, &base, claim.rule.unwrap_or(Rule::MeanMean)))?];
-                Some(Finding { meets: in_band(&ours), ours })
+                let rule = claim.rule.unwrap_or(Rule::MeanMean);
+                ratio(file.live, &ratios(&over, &base, rule), &in_band)
             }
             Kind::Order => {
                 let lists: Option<Vec<_>> =
@@ -173,6 +170,48 @@ fn is_in_band(claim: &Claim, switched: bool, ours: &[Summary]) -> bool {
         ours.iter().all(within)
     });
     near || (switched && claim.at_anchor(ours))
+}
+
+/// Values of a range: their means at each of `points`; live, two seeds of three are in the band.
+fn range(
+    live: bool,
+    values: &[Value],
+    points: &[usize],
+    in_band: &dyn Fn(&[Summary]) -> bool,
+) -> Finding {
+    let ours = by_point(values, points);
+    let meets = if live {
+        most_seeds(values, |of| in_band(&by_point(of, points)))
+    } else {
+        !ours.is_empty() && in_band(&ours)
+    };
+    Finding { ours, meets }
+}
+
+/// A ratio of each seed, likewise.
+fn ratio(live: bool, ratios: &[f64], in_band: &dyn Fn(&[Summary]) -> bool) -> Option<Finding> {
+    let ours = vec![Summary::of(ratios)?];
+    let one = |ratio: &&f64| Summary::of(&[**ratio]).is_some_and(|of| in_band(&[of]));
+    let meets = if live {
+        is_most(ratios.iter().filter(one).count(), ratios.len())
+    } else {
+        in_band(&ours)
+    };
+    Some(Finding { ours, meets })
+}
+
+/// Two of three.
+const fn is_most(of: usize, all: usize) -> bool {
+    all > 0 && 3 * of >= 2 * all
+}
+
+/// Whether `meets` holds of the values of two seeds of three.
+fn most_seeds(values: &[Value], meets: impl Fn(&[Value]) -> bool) -> bool {
+    let mut seeds: Vec<u64> = values.iter().map(|v| v.1).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let of = |seed: u64| values.iter().filter(|v| v.1 == seed).copied().collect::<Vec<_>>();
+    is_most(seeds.iter().filter(|seed| meets(&of(**seed))).count(), seeds.len())
 }
 
 /// The mean of `values` at each of `points` where there are some.
@@ -325,5 +364,20 @@ fn expected(values: &[f64], claim: &Claim) -> Expected {
         (Kind::Order | Kind::Trend | Kind::Dominates, _, _) => Expected::Absent,
         (_, Some(low), Some(high)) => Expected::Range(low, high),
         _ => Expected::Absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_seeds_of_three_decide_live() {
+        let values = [(0, 1, 5.0), (0, 2, 50.0), (0, 3, 6.0)];
+        let below = |limit: f64| move |of: &[Value]| of.iter().all(|v| v.2 < limit);
+        assert!(most_seeds(&values, below(10.0)), "one of three may miss");
+        assert!(!most_seeds(&values, below(5.5)), "two may not");
+        assert!(!most_seeds(&[], below(10.0)), "nothing is not met");
+        assert!(is_most(7, 10) && !is_most(6, 10));
     }
 }
