@@ -460,6 +460,10 @@ pub(crate) enum ProxyCommand {
     Status(ProxyAskArgs),
     /// List the connections of a running proxy with their windows
     Flows(ProxyAskArgs),
+    /// Watch the UEs and connections of a running proxy
+    #[command(after_help = "Keys: q ends it.\nWithout a terminal it prints one page.\n\n\
+                            Example:\n  justfull proxy top --json --every 10s --count 6")]
+    Top(ProxyTopArgs),
 }
 
 /// What `run` and `check` read.
@@ -479,4 +483,25 @@ pub(crate) struct ProxyAskArgs {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What `top` shows.
+#[derive(Args)]
+pub(crate) struct ProxyTopArgs {
+    #[command(flatten)]
+    pub(crate) ask: ProxyAskArgs,
+    /// Time between two pages
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
+    pub(crate) every: justfull_base::Duration,
+    /// Pages after which it ends [default: without a terminal 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+}
+
+/// 100 ms to an hour.
+fn period(text: &str) -> Result<justfull_base::Duration, String> {
+    use justfull_base::Duration;
+    let time: Duration = text.parse().map_err(|e| format!("{e}"))?;
+    let allowed = Duration::from_millis(100)..=Duration::from_secs(3_600);
+    if allowed.contains(&time) { Ok(time) } else { Err("100ms to 1h are allowed".into()) }
 }

@@ -1,5 +1,7 @@
 //! `proxy`: RAPID in service, and what a running one says of itself.
 
+mod top;
+
 use crate::Failure;
 use crate::args::{ProxyAskArgs, ProxyCommand};
 use crate::terminal::{print, print_exact, say};
@@ -24,6 +26,7 @@ pub(crate) fn run(command: &ProxyCommand) -> Result<(), Failure> {
             let text = ask(args, "flows")?;
             if args.json { print_exact(&text) } else { print(&flows(&parsed(&text)?)) }
         }
+        ProxyCommand::Top(args) => top::run(args),
     }
 }
 
@@ -52,7 +55,11 @@ fn check(config: &ProxyConfig) -> Result<(), Failure> {
 }
 
 fn ask(args: &ProxyAskArgs, question: &str) -> Result<String, Failure> {
-    justfull_proxy::ask(&args.socket, question).map_err(|e| Failure::usage(&e))
+    self::question(&args.socket, question)
+}
+
+fn question(socket: &Path, question: &str) -> Result<String, Failure> {
+    justfull_proxy::ask(socket, question).map_err(|e| Failure::usage(&e))
 }
 
 fn parsed(text: &str) -> Result<Value, Failure> {
@@ -124,12 +131,5 @@ fn flows(value: &Value) -> String {
                 .map(|flow| COLUMNS.iter().map(|(_, key)| plain(&flow[*key])).collect()),
         )
         .collect();
-    let widths: Vec<usize> = (0..COLUMNS.len())
-        .map(|at| rows.iter().map(|row| row[at].len()).max().unwrap_or_default())
-        .collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
+    top::table(&rows).join("\n") + "\n"
 }

@@ -84,6 +84,7 @@ impl Engine {
         json!({
             "client": flow.client_at.to_string(),
             "server": flow.server_at.to_string(),
+            "ue": flow.id.and_then(|id| self.shared.steering.ue_of(id)),
             "connected": flow.connected,
             "seconds": now.since(flow.opened).as_secs_f64(),
             "silent_s": now.since(flow.active).as_secs_f64(),

@@ -83,6 +83,8 @@ pub(crate) struct UeStatus {
     pub(crate) report_age_s: Option<f64>,
     /// `none`, `coming` or `stopped`.
     pub(crate) radio: &'static str,
+    /// What its flows share, with headers; none while nothing is known.
+    pub(crate) capacity_bytes_per_s: Option<f64>,
 }
 
 /// See the module's page.
@@ -271,6 +273,12 @@ impl Steering {
         self.control.view(id)
     }
 
+    /// The name of a flow's UE.
+    pub(crate) fn ue_of(&self, id: FlowId) -> Option<String> {
+        let (_, number, _) = *self.flows.get(id.index())?;
+        self.ues[number as usize].as_ref().map(|ue| ue.name.to_string())
+    }
+
     /// All UEs, in the order of their names.
     pub(crate) fn status(&self, now: Instant) -> Vec<UeStatus> {
         let status = |ue: &Ue| {
@@ -285,6 +293,7 @@ impl Steering {
                     Some(at) if now.since(at) < STALE => "coming",
                     Some(_) => "stopped",
                 },
+                capacity_bytes_per_s: self.control.capacity(ue.id),
             }
         };
         let mut ues: Vec<&Ue> = self.ues.iter().flatten().collect();

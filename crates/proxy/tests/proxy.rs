@@ -648,6 +648,8 @@ fn windows_follow_reports(way: &str) {
     }
     let status = world.status();
     assert_eq!(status["ues"][0]["radio"], "coming", "{status}");
+    assert!(status["ues"][0]["capacity_bytes_per_s"].as_f64() > Some(1e11), "{status}");
+    assert_eq!(world.ask("flows")[0]["ue"], "10.45.0.5");
     until("status says that they have stopped", || world.status()["ues"][0]["radio"] == "stopped");
     let mut garbage = fs::OpenOptions::new().append(true).open(&reports).expect("a file");
     garbage.write_all(b"{}\nnonsense\n").expect("it is written");

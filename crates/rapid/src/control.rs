@@ -288,6 +288,13 @@ impl Control {
         radio.known.then(|| radio.age(now))
     }
 
+    /// What was last divided among the flows of `ue`, in bytes per second with headers; none while
+    /// nothing is known of it.
+    #[must_use]
+    pub fn capacity(&self, ue: UeId) -> Option<f64> {
+        self.ues[self.ues.find(ue.0)?].shared
+    }
+
     /// What the flows of `cell` may use, by the known reports and round trips; flows without these
     /// are left out. Walks all flows of the cell.
     #[must_use]
