@@ -90,6 +90,14 @@ pub fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
+/// Time since 1970-01-01 UTC, for what is told to other programs.
+#[expect(clippy::disallowed_methods, reason = "other programs live on the wall clock")]
+#[must_use]
+pub fn unix_time() -> std::time::Duration {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap_or_default()
+}
+
 /// Gives this thread real-time priority `level`, or else the finest timers available without it.
 pub fn raise_priority(level: i32) -> Priority {
     let parameters = libc::sched_param { sched_priority: level };

@@ -17,6 +17,7 @@ mod netlink;
 mod network;
 mod policy;
 mod port;
+mod prefix;
 mod privilege;
 mod proc;
 mod state;
@@ -33,6 +34,7 @@ pub use network::{
 };
 pub use policy::{LocalDelivery, PolicyRoute};
 pub use port::{Outages, Port};
+pub use prefix::{Ports, Prefix};
 pub use privilege::{Capability, Privilege, capabilities, privilege};
 pub use state::{Swept, sweep};
 pub use stop::Stop;

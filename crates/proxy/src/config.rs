@@ -1,11 +1,11 @@
 //! The configuration file of the proxy: TOML, checked whole before anything is installed.
 
-use crate::prefix::{Ports, Prefix};
 use crate::radio::RadioConfig;
 use crate::radio_leg::RadioLegConfig;
 use justfull_base::doc::{Form, ParamDoc};
 use justfull_base::{Bytes, ConfigError, Duration, table};
 use justfull_net::PolicyRoute;
+use justfull_net::{Ports, Prefix};
 use justfull_rapid::ControlConfig;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -359,6 +359,30 @@ mod tests {
             ("[control]\nradio_leg = \"bbr\"", &["control.radio_leg", "\"bbr\"", "struct_ops, "]),
             ("radio_leg = \"auto\"\n", &["radio_leg", "there is no such field"]),
             ("[radio]\nkind = \"json_lines\"", &["radio.path", "the path of a file"]),
+            ("[radio]\nkind = \"rest\"", &["radio.kind", "rest", "rnis, amqp, websocket"]),
+            ("[radio]\nkind = \"rnis\"", &["radio.url", "http:// or https://"]),
+            ("[radio]\nkind = \"rnis\"\nurl = \"ftp://x\"", &["radio.url", "ftp://x", "http"]),
+            (
+                "[radio]\nkind = \"rnis\"\nurl = \"http://x\"\ntoken_file = \"/none\"",
+                &["radio.token_file", "/none", "a file with one token"],
+            ),
+            (
+                "[radio]\nkind = \"rnis\"\nurl = \"https://x\"\nca_file = \"/none\"",
+                &["radio.ca_file", "/none", "a file of PEM"],
+            ),
+            (
+                "[radio]\nkind = \"rnis\"\nurl = \"http://x\"\ncallback = \"x\"",
+                &["radio.callback", "found x", "an address with a port"],
+            ),
+            ("[radio]\nkind = \"amqp\"", &["radio.queues", "[]", "one or more names"]),
+            (
+                "[radio]\nkind = \"amqp\"\nqueues = [\"q\"]\nues = \"/none\"",
+                &["radio.ues", "/none", "on each line"],
+            ),
+            (
+                "[radio]\nkind = \"websocket\"\nurl = \"http://x\"",
+                &["radio.url", "http://x", "ws://"],
+            ),
             ("[route]\nmark = 0", &["route.mark", "found 0", "at least 1"]),
             ("[operation]\nsocket = \"x\"", &["operation.socket", "x", "absolute path"]),
             ("[operation]\nmetrics = \"x\"", &["operation.metrics", "x", "127.0.0.1:9102"]),
@@ -394,7 +418,7 @@ mod tests {
         };
         let config = ProxyConfig::parse(block("toml")).expect("valid");
         assert_eq!(config.radio.name(), "json_lines");
-        let report = crate::radio::line::parse(block("json").as_bytes()).expect("a report");
+        let report = justfull_rnis::Report::parse(block("json").as_bytes()).expect("a report");
         assert_eq!(report.ue.len(), 2);
     }
 

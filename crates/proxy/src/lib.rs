@@ -14,7 +14,6 @@ mod flow;
 mod host;
 mod log;
 mod place;
-mod prefix;
 mod radio;
 mod radio_leg;
 mod relay;
@@ -29,10 +28,12 @@ pub use config::{
     FileError, LimitsConfig, OperationConfig, ProxyConfig, RouteConfig, SelectConfig,
     TimeoutsConfig, UesConfig,
 };
+pub use justfull_net::{Ports, Prefix};
 pub use justfull_rapid::ControlConfig;
 pub use place::Place;
-pub use prefix::{Ports, Prefix};
-pub use radio::{JsonLinesConfig, NoRadioConfig, RadioConfig};
+pub use radio::{
+    AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
+};
 pub use radio_leg::RadioLegConfig;
 
 use ask::{Asker, Servers};

@@ -2,8 +2,8 @@
 
 use crate::config::OperationConfig;
 use crate::flow::{Flow, Outcome};
-use crate::prefix::Prefix;
 use justfull_base::Instant;
+use justfull_net::Prefix;
 use justfull_net::SystemError;
 use serde_json::json;
 use std::fs::OpenOptions;

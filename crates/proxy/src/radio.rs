@@ -4,31 +4,30 @@
 //! A source gives its [`Sink`] what it has parsed and says how it stands; the queue behind it is
 //! bounded.
 
+mod amqp;
 mod config;
 mod json_lines;
-pub(crate) mod line;
+mod rnis;
+mod websocket;
 
-pub use config::{JsonLinesConfig, NoRadioConfig, RadioConfig};
+pub use config::{
+    AmqpConfig, JsonLinesConfig, NoRadioConfig, RadioConfig, RnisConfig, WebsocketConfig,
+};
 
-use crate::prefix::Prefix;
-use justfull_base::feedback::RanReport;
 use justfull_net::SystemError;
+use justfull_net::clock::now;
+use justfull_rnis::Report;
 use nix::sys::eventfd::EventFd;
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 /// Reports that wait for the loop; one that comes when so many wait is dropped.
 pub(crate) const WAITING: usize = 16_384;
-
-/// One report about one UE.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Report {
-    /// Its addresses or prefixes; the first names it.
-    pub(crate) ue: Vec<Prefix>,
-    pub(crate) ran: RanReport,
-}
 
 /// How a source stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +35,8 @@ pub(crate) enum State {
     /// There is none.
     #[default]
     None,
+    /// Nothing has come of it yet.
+    Connecting,
     /// It can be read.
     Connected,
     /// It cannot be read, and why.
@@ -46,6 +47,7 @@ impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("none"),
+            Self::Connecting => f.write_str("connecting"),
             Self::Connected => f.write_str("connected"),
             Self::Refused(why) => write!(f, "refused: {why}"),
         }
@@ -59,6 +61,10 @@ pub(crate) struct Account {
     garbled: AtomicU64,
     /// Reports that came faster than they could be taken.
     dropped: AtomicU64,
+    /// Reports about UEs whose addresses the source does not tell.
+    unknown: AtomicU64,
+    /// Connections that were made.
+    connections: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -69,6 +75,14 @@ impl Account {
 
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn unknown(&self) -> u64 {
+        self.unknown.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.load(Ordering::Relaxed)
     }
 
     pub(crate) fn state(&self) -> State {
@@ -89,7 +103,7 @@ impl Sink {
     /// [`Sink::wake`] must follow.
     fn take(&self, report: Result<Report, String>) -> bool {
         let Ok(report) = report else {
-            self.account.garbled.fetch_add(1, Ordering::Relaxed);
+            self.garbled(1);
             return true;
         };
         match self.to.try_send(report) {
@@ -102,6 +116,16 @@ impl Sink {
         }
     }
 
+    /// So many were no reports.
+    fn garbled(&self, count: u64) {
+        self.account.garbled.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// So many were about UEs without known addresses.
+    fn unknown(&self, count: u64) {
+        self.account.unknown.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Wakes the loop.
     fn wake(&self) {
         // Full is awake as well.
@@ -109,8 +133,38 @@ impl Sink {
     }
 
     fn state(&self, state: State) {
+        if state == State::Connected {
+            self.account.connections.fetch_add(1, Ordering::Relaxed);
+        }
         *self.account.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
     }
+}
+
+/// First and longest time between two tries to connect.
+const AGAIN: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
+/// A connection that lasted so long was one: the next try comes soon.
+const LASTED: Duration = Duration::from_secs(1);
+
+/// Connects again and again, on a thread that ends with the process. `session` lasts as long as a
+/// connection, and returns why it ended, or none when nobody receives reports any more.
+fn connect(
+    sink: Sink,
+    mut session: impl FnMut(&Sink) -> Option<String> + Send + 'static,
+) -> io::Result<()> {
+    let work = move || {
+        let mut wait = AGAIN[0];
+        sink.state(State::Connecting);
+        loop {
+            let began = now();
+            let Some(why) = session(&sink) else { return };
+            sink.state(State::Refused(why));
+            sink.wake();
+            wait = if now().duration_since(began) >= LASTED { AGAIN[0] } else { wait };
+            thread::sleep(wait);
+            wait = (2 * wait).min(AGAIN[1]);
+        }
+    };
+    thread::Builder::new().name("reports".into()).spawn(work).map(drop)
 }
 
 /// Starts the source that `config` names; `wake` is written to when reports have come.
@@ -124,10 +178,17 @@ pub(crate) fn start(
     let (to, reports) = sync_channel(WAITING);
     let account = Arc::<Account>::default();
     let sink = Sink { to, account: Arc::clone(&account), wake };
+    let failed = |e: io::Error| SystemError::new(format!("start the source {}", config.name()), e);
     match config {
         RadioConfig::None(_) => {}
+        RadioConfig::Rnis(source) => rnis::start(source.clone(), sink).map_err(failed)?,
+        RadioConfig::Amqp(source) => amqp::start(source.clone(), sink).map_err(failed)?,
+        RadioConfig::Websocket(source) => websocket::start(source.clone(), sink).map_err(failed)?,
         RadioConfig::JsonLines(source) => json_lines::start(source.path.as_ref(), sink)
             .map_err(|e| SystemError::new(format!("read reports from {}", source.path), e))?,
     }
     Ok((reports, account))
 }
+
+#[cfg(test)]
+mod tests;

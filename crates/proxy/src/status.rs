@@ -67,6 +67,8 @@ impl Engine {
             "without_flows": of.without_flows,
             "garbled": source.garbled(),
             "dropped": source.dropped(),
+            "unknown": source.unknown(),
+            "connections": source.connections(),
         })
     }
 
@@ -144,13 +146,14 @@ impl Engine {
             .collect();
         family("justfull_proxy_bytes_total", "counter", "Bytes relayed.", &bytes);
         let garbled = self.radio.garbled();
-        let dropped = self.radio.dropped();
+        let (dropped, unknown) = (self.radio.dropped(), self.radio.unknown());
         let reports: Vec<_> = [
             ("taken", radio.taken),
             ("late", radio.late),
             ("absurd", radio.absurd),
             ("garbled", garbled),
             ("dropped", dropped),
+            ("unknown", unknown),
         ]
         .into_iter()
         .map(|(what, n)| (format!("{{what=\"{what}\"}}"), n as f64))

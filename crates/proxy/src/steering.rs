@@ -6,12 +6,12 @@
 //! it and a slot (as in the simulated proxy).
 
 use crate::config::UesConfig;
-use crate::prefix::Prefix;
-use crate::radio::Report;
 use justfull_base::{ConfigError, Duration, Instant};
+use justfull_net::Prefix;
 use justfull_rapid::{
     CellId, Control, ControlConfig, FlowId, FlowView, Opening, Refused, Sample, UeId, Windows,
 };
+use justfull_rnis::Report;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -10,7 +10,7 @@
 //! proxy did is neither: it passes.
 
 use crate::config::SelectConfig;
-use crate::prefix::Prefix;
+use justfull_net::Prefix;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{

@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub(crate) const PURE: [&str; 6] = ["base", "phy", "queue", "ran", "tcp", "rapid"];
 
 /// Each member with the members it may use.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("base", &[]),
     ("phy", &["base"]),
     ("queue", &["base"]),
@@ -19,12 +19,13 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("sim", &PURE),
     ("net", &["base"]),
     ("live", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "net"]),
-    ("proxy", &["base", "phy", "queue", "ran", "tcp", "rapid", "net"]),
+    ("rnis", &["base", "phy", "net"]),
+    ("proxy", &["base", "phy", "queue", "ran", "tcp", "rapid", "net", "rnis"]),
     ("trace", &PURE),
     ("scenario", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "trace"]),
     ("lab", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "proxy", "scenario", "trace"]),
     ("report", &["base", "phy", "queue", "ran", "tcp", "rapid", "sim", "scenario", "trace", "lab"]),
-    ("cli", &["base", "sim", "net", "live", "proxy", "trace", "scenario", "lab", "report"]),
+    ("cli", &["base", "sim", "net", "live", "rnis", "proxy", "trace", "scenario", "lab", "report"]),
     ("py", &["base", "scenario", "lab"]),
     ("xtask", &[]),
 ];

@@ -1,8 +1,11 @@
 //! Which source of radio information there is, and its settings.
 
 use justfull_base::doc::MethodDoc;
-use justfull_base::{kinds_config, table};
+use justfull_base::{ConfigError, Duration, kinds_config, table};
+use justfull_rnis::{UeTable, agent, read_token};
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use ureq::http::Uri;
 
 table! {
     /// The source of radio information in a file or a named pipe: a JSON object on each line.
@@ -20,6 +23,142 @@ table! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default, deny_unknown_fields)]
     pub struct NoRadioConfig with Default {}
+}
+
+table! {
+    /// The source of radio information that is an RNIS (ETSI GS MEC 012) with the extension that
+    /// `justfull rnis` serves.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct RnisConfig with Default {
+        /// Root of its paths, such as http://192.0.2.1:8080.
+        url: String = String::new(), rule(HTTP, |c| http(&c.url)), "the service is there";
+        /// Address and port at which notifications are taken, such as 192.0.2.9:9103. Left out:
+        /// reports are asked for instead.
+        callback: String = String::new(),
+            rule("an address with a port, such as 192.0.2.9:9103",
+                |c| c.callback.is_empty() || c.callback.parse::<SocketAddr>().is_ok()),
+            "it listens there";
+        /// Root of the paths that the service is told to send notifications to, where it is not
+        /// `http://` and `callback`.
+        callback_url: String = String::new(),
+            rule(HTTP, |c| c.callback_url.is_empty() || http(&c.callback_url)),
+            "the service sends there";
+        /// Time between two notifications, or two questions.
+        period: Duration = Duration::from_millis(10),
+            within(Duration::from_millis(1), Duration::from_secs(10));
+        /// How long a subscription lasts; it is renewed at half of that.
+        expiry: Duration = Duration::from_secs(60),
+            within(Duration::from_secs(4), Duration::from_secs(86_400));
+        /// File with the bearer token that it shows, read again for each connection. Left out:
+        /// none.
+        token_file: String = String::new(),
+            rule("a file with one token",
+                |c| c.token_file.is_empty() || read_token(c.token_file.as_ref()).is_ok()),
+            "GS MEC 009 section 6.16";
+        /// File of PEM with the certificates that may vouch for an https service.
+        ca_file: String = "/etc/ssl/certs/ca-certificates.crt".into(),
+            rule("a file of PEM with certificates, for an https service",
+                |c| !c.url.starts_with("https") || certificates(&c.ca_file));
+    }
+}
+
+table! {
+    /// The source of radio information over AMQP 0.9.1, as R22's set-up sends it.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct AmqpConfig with Default {
+        /// Host and port of the broker.
+        address: String = "127.0.0.1:5672".into(),
+            rule("a host with a port", |c| host_port(&c.address).is_some());
+        /// Name of the user.
+        user: String = "guest".into();
+        /// File with the user's password. Left out: `guest`.
+        password_file: String = String::new(),
+            rule("a file with a password",
+                |c| c.password_file.is_empty() || readable(&c.password_file));
+        /// Virtual host.
+        virtual_host: String = "/".into();
+        /// Queues that are read; or, with an `exchange`, the routing keys that are asked of it.
+        queues: Vec<String> = Vec::new(), rule("one or more names", |c| !c.queues.is_empty()),
+            "reports are read from them";
+        /// Exchange from which a queue of the proxy's own is filled. Left out: none.
+        exchange: String = String::new();
+        /// File that says which UE a message's routing key means.
+        ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
+            "UEs are known by address";
+    }
+}
+
+table! {
+    /// The source of radio information that is srsRAN's metrics over WebSocket.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct WebsocketConfig with Default {
+        /// Its remote control, such as ws://192.0.2.1:8001.
+        url: String = String::new(),
+            rule("ws:// with a host and perhaps a port", |c| websocket(&c.url)), "the metrics are there";
+        /// File that says which UE an RNTI means.
+        ues: String = String::new(), rule(UES, |c| UeTable::read(c.ues.as_ref()).is_ok()),
+            "UEs are known by address";
+        /// Time that a message is about: the period of srsRAN's reports.
+        period: Duration = Duration::from_secs(1),
+            within(Duration::from_millis(1), Duration::from_secs(10));
+        /// Resource blocks of the carrier.
+        prbs: u16 = 106, within(1, 275), "TS 38.101-1 Table 5.3.2-1: 20 MHz at 15 kHz";
+        /// Mean time between two downlink slots.
+        slot: Duration = Duration::from_millis(1),
+            within(Duration::from_micros(31), Duration::from_millis(10));
+        /// Table of modulation and coding schemes.
+        mcs_table: u8 = 2, within(1, 3), "TS 38.214 section 5.1.3.1";
+        /// Symbols of a slot with data.
+        symbols: u8 = 13, within(1, 14);
+        /// Resource elements of a block that reference signals take.
+        dmrs_res: u8 = 12, within(0, 120), "TS 38.211 section 7.4.1.1";
+    }
+    check |c| {
+        let all = 12 * u16::from(c.symbols);
+        if u16::from(c.dmrs_res) < all {
+            return Ok(());
+        }
+        let allowed = "less than 12 for each of `symbols`";
+        Err(ConfigError::new("dmrs_res", &c.dmrs_res, allowed, "TS 38.214 section 5.1.3.2"))
+    };
+}
+
+const HTTP: &str = "http:// or https:// with a host and perhaps a port";
+const UES: &str = "a file with a name and 1 to 16 addresses or prefixes on each line";
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+
+fn certificates(file: &str) -> bool {
+    agent(Some(file.as_ref()), PATIENCE).is_ok()
+}
+
+fn readable(file: &str) -> bool {
+    std::fs::read_to_string(file).is_ok()
+}
+
+fn uri(text: &str) -> Option<Uri> {
+    text.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty()))
+}
+
+fn http(text: &str) -> bool {
+    uri(text).is_some_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.path().len() <= 1
+            && uri.query().is_none()
+    })
+}
+
+fn websocket(text: &str) -> bool {
+    uri(text).is_some_and(|uri| uri.scheme_str() == Some("ws"))
+}
+
+/// The two parts of `host:port`.
+pub(crate) fn host_port(text: &str) -> Option<(&str, u16)> {
+    let (host, port) = text.rsplit_once(':')?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    (!host.is_empty()).then_some((host, port.parse().ok().filter(|port| *port > 0)?))
 }
 
 const NO_RADIO: MethodDoc = MethodDoc {
@@ -42,8 +181,42 @@ const JSON_LINES: MethodDoc = MethodDoc {
     params: JsonLinesConfig::params,
 };
 
+const RNIS: MethodDoc = MethodDoc {
+    name: "rnis",
+    kind: "radio information",
+    title: "Reports of a Radio Network Information Service (ETSI GS MEC 012)",
+    text: "Subscribes to the extension's reports and renews that in time; asks for them where no \
+           notification comes.",
+    sources: "ETSI GS MEC 012 V2.1.1; GS MEC 009; docs/guide/rnis.md for the extension",
+    deviations: "the standard's own data have no blocks, schemes or backlogs: a service without the \
+                 extension is refused",
+    params: RnisConfig::params,
+};
+
+const AMQP: MethodDoc = MethodDoc {
+    name: "amqp",
+    kind: "radio information",
+    title: "R22's reports over AMQP 0.9.1: cqi,txq,tbs_bytes,prb",
+    text: "`tbs_bytes` is what the UE could be sent in a subframe, `txq` its backlog. The routing key \
+           says which UE.",
+    sources: "R22 section 5.1; pub_stat.py of RAPID-LINUX",
+    deviations: "the time of a report is when it came",
+    params: AmqpConfig::params,
+};
+
+const WEBSOCKET: MethodDoc = MethodDoc {
+    name: "websocket",
+    kind: "radio information",
+    title: "srsRAN's scheduler metrics, JSON over WebSocket",
+    text: "Blocks follow from `dl_brate`, `dl_mcs`, `dl_nof_ok` and `dl_nof_nok`; `dl_bs` is the \
+           backlog. The RNTI says which UE.",
+    sources: "srsRAN Project 25.10, apps/helpers/metrics/json_generators/du_high/scheduler.cpp",
+    deviations: "the time of a report is when it came",
+    params: WebsocketConfig::params,
+};
+
 /// The description of every source.
-const RADIO_DOCS: &[&MethodDoc] = &[&NO_RADIO, &JSON_LINES];
+const RADIO_DOCS: &[&MethodDoc] = &[&NO_RADIO, &JSON_LINES, &RNIS, &AMQP, &WEBSOCKET];
 
 kinds_config! {
     serde;
@@ -52,6 +225,9 @@ kinds_config! {
     pub enum RadioConfig(RADIO_DOCS);
     "none" None = NoRadioConfig;
     "json_lines" JsonLines = JsonLinesConfig;
+    "rnis" Rnis = RnisConfig;
+    "amqp" Amqp = AmqpConfig;
+    "websocket" Websocket = WebsocketConfig;
 }
 
 impl Default for RadioConfig {

@@ -2,7 +2,8 @@
 //!
 //! A line that cannot be read is counted and passed over.
 
-use super::{Sink, State, line};
+use super::{Sink, State};
+use justfull_rnis::Report;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -30,7 +31,7 @@ pub(super) fn start(path: &Path, sink: Sink) -> io::Result<()> {
                 Ok(0) => thread::sleep(LOOK),
                 Ok(length) => {
                     let goes_on =
-                        lines.feed(&buffer[..length], |text| sink.take(line::parse(text)));
+                        lines.feed(&buffer[..length], |text| sink.take(Report::parse(text)));
                     sink.wake();
                     if !goes_on {
                         return;

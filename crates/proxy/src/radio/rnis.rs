@@ -1,0 +1,263 @@
+//! A Radio Network Information Service (ETSI GS MEC 012) with the extension of `justfull rnis`:
+//! subscribes to its reports, renews that before it ends, and asks for them as long as no
+//! notification comes.
+
+use super::config::RnisConfig;
+use super::{Sink, State, connect};
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use axum::routing::post;
+use justfull_base::Instant;
+use justfull_net::{Prefix, clock};
+use justfull_rnis::types::{RAN_REPORT_SUBSCRIPTION, REPORTS, ROOT, TimeStamp};
+use justfull_rnis::{
+    Listening, Notification, Report, agent, bounded, listen, notification, read_token, reports,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant as Moment};
+use ureq::Agent;
+
+/// How long the service may take to answer.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// Notifications are missed after this time, or three periods.
+const MISSED: Duration = Duration::from_secs(1);
+/// The shortest time between two questions, and between two looks at what is due.
+const LEAST: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(100);
+/// UEs whose last report is remembered.
+const MOST_UES: usize = 65_536;
+
+/// What the receiver of notifications and the asker have in common.
+#[derive(Debug)]
+struct Seen {
+    sink: Sink,
+    /// The newest report of each UE.
+    newest: Mutex<BTreeMap<Prefix, Instant>>,
+    /// When the last notification came.
+    notified: Mutex<Option<Moment>>,
+    /// The service says that the subscription ends.
+    ends: AtomicBool,
+}
+
+impl Seen {
+    /// Passes on those that are newer than what was passed on of their UE; false when nobody
+    /// receives reports any more.
+    fn take(&self, reports: Vec<Report>) -> bool {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = reports.into_iter().all(|report| {
+            let name = report.ue[0];
+            if newest.get(&name).is_some_and(|at| report.ran.at <= *at) {
+                return true;
+            }
+            if newest.len() >= MOST_UES {
+                newest.clear();
+            }
+            newest.insert(name, report.ran.at);
+            self.sink.take(Ok(report))
+        });
+        self.sink.wake();
+        goes_on
+    }
+
+    fn notification(&self, body: &[u8]) -> StatusCode {
+        match notification(body) {
+            Ok(Notification::Reports(reports, garbled)) => {
+                *self.notified.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock::now());
+                self.sink.garbled(garbled);
+                self.take(reports);
+                StatusCode::NO_CONTENT
+            }
+            Ok(Notification::Expiry) => {
+                self.ends.store(true, Ordering::Relaxed);
+                StatusCode::NO_CONTENT
+            }
+            Err(_) => {
+                self.sink.garbled(1);
+                self.sink.wake();
+                StatusCode::BAD_REQUEST
+            }
+        }
+    }
+
+    fn silent_for(&self, limit: Duration) -> bool {
+        let notified = *self.notified.lock().unwrap_or_else(PoisonError::into_inner);
+        notified.is_none_or(|at| clock::now().duration_since(at) > limit)
+    }
+}
+
+pub(super) fn start(config: RnisConfig, sink: Sink) -> io::Result<()> {
+    let ca = config.url.starts_with("https").then_some(config.ca_file.as_ref());
+    let agent = agent(ca, PATIENCE)?;
+    let seen = Arc::new(Seen {
+        sink: sink.clone(),
+        newest: Mutex::default(),
+        notified: Mutex::default(),
+        ends: AtomicBool::new(false),
+    });
+    let receiver = receiver(&config, &seen)?;
+    connect(sink, move |_sink| {
+        let token = match config.token_file.as_str() {
+            "" => None,
+            file => match read_token(file.as_ref()) {
+                Ok(token) => Some(format!("Bearer {token}")),
+                Err(e) => return Some(format!("{file}: {e}")),
+            },
+        };
+        let client = Client { config: &config, agent: &agent, token, seen: &seen };
+        client.session(receiver.as_ref().map(|(_, callback)| callback.as_str()))
+    })
+}
+
+/// Listens for notifications at a path that nobody else knows; its address, if it is asked for.
+fn receiver(config: &RnisConfig, seen: &Arc<Seen>) -> io::Result<Option<(Listening, String)>> {
+    if config.callback.is_empty() {
+        return Ok(None);
+    }
+    let address = config.callback.parse().map_err(io::Error::other)?;
+    let mut secret = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut secret)?;
+    let path = format!("/notifications/{:032x}", u128::from_ne_bytes(secret));
+    let seen = Arc::clone(seen);
+    let take = post(move |body: Bytes| async move { seen.notification(&body) });
+    let server = listen(address, None, Router::new().route(&path, take))?;
+    let root = match config.callback_url.trim_end_matches('/') {
+        "" => format!("http://{}", server.address()),
+        root => root.to_owned(),
+    };
+    Ok(Some((server, format!("{root}{path}"))))
+}
+
+struct Client<'a> {
+    config: &'a RnisConfig,
+    agent: &'a Agent,
+    token: Option<String>,
+    seen: &'a Seen,
+}
+
+/// A subscription, and when it is to be renewed.
+struct Subscribed {
+    href: String,
+    renew_at: Moment,
+}
+
+impl Client<'_> {
+    /// Gets reports until that fails, and returns why.
+    fn session(&self, callback: Option<&str>) -> Option<String> {
+        // Asking tells whether the service is there and may be used, before it is subscribed to.
+        let mut connected = false;
+        let mut subscribed: Option<Subscribed> = None;
+        let period = Duration::from_nanos(self.config.period.as_nanos()).max(LEAST);
+        let missed = MISSED.max(3 * period);
+        let mut ask_at = clock::now();
+        loop {
+            let now = clock::now();
+            if now >= ask_at && (!connected || self.seen.silent_for(missed)) {
+                match self.ask() {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(why) => return Some(why),
+                }
+                ask_at = now + period;
+                if !connected {
+                    connected = true;
+                    self.seen.sink.state(State::Connected);
+                }
+            }
+            let ends = self.seen.ends.swap(false, Ordering::Relaxed);
+            if let Some(callback) = callback
+                && subscribed.as_ref().is_none_or(|s| ends || s.renew_at <= now)
+            {
+                match self.subscribe(callback, subscribed.as_ref()) {
+                    Ok(new) => subscribed = Some(new),
+                    Err(why) => return Some(why),
+                }
+            }
+            let next = if self.seen.silent_for(missed) { ask_at } else { now + LOOK };
+            thread::sleep(next.saturating_duration_since(clock::now()).clamp(LEAST / 10, LOOK));
+        }
+    }
+
+    /// Asks for the last report of each UE; false when nobody receives reports any more.
+    fn ask(&self) -> Result<bool, String> {
+        let mut request = self.agent.get(self.at(REPORTS));
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", token);
+        }
+        let body = good(bounded(request.call()), "its reports (the extension of justfull rnis)")?;
+        match reports(&body) {
+            Ok((reports, garbled)) => {
+                self.seen.sink.garbled(garbled);
+                Ok(self.seen.take(reports))
+            }
+            Err(why) => {
+                self.seen.sink.garbled(1);
+                Err(format!("its reports: {why}"))
+            }
+        }
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.config.url.trim_end_matches('/'))
+    }
+
+    /// Subscribes, or renews what is.
+    fn subscribe(&self, callback: &str, old: Option<&Subscribed>) -> Result<Subscribed, String> {
+        let expiry = Duration::from_nanos(self.config.expiry.as_nanos());
+        let now = TimeStamp::now();
+        let seconds = u64::from(now.seconds).saturating_add(expiry.as_secs());
+        let mut body = json!({
+            "subscriptionType": RAN_REPORT_SUBSCRIPTION,
+            "callbackReference": callback,
+            "expiryDeadline": {"seconds": seconds, "nanoSeconds": now.nano_seconds},
+            "filterCriteriaRanReport": {
+                "periodMs": (self.config.period.as_nanos() / 1_000_000).max(1),
+            },
+        });
+        let request = match old {
+            Some(old) => {
+                body["_links"] = json!({"self": {"href": old.href}});
+                self.agent.put(&old.href)
+            }
+            None => self.agent.post(self.at(&format!("{ROOT}/subscriptions"))),
+        };
+        let mut request = request.content_type("application/json");
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", token);
+        }
+        let answer = bounded(request.send(body.to_string()));
+        if let (Some(_), Ok((404, _))) = (old, &answer) {
+            // It was forgotten: a new one then.
+            return self.subscribe(callback, None);
+        }
+        let body = good(answer, "a subscription")?;
+        let made: Value =
+            serde_json::from_slice(&body).map_err(|e| format!("the subscription: {e}"))?;
+        let href = made["_links"]["self"]["href"].as_str();
+        let path = href.and_then(|href| href.find(ROOT).map(|at| &href[at..]));
+        let path = path.ok_or("the subscription has no address")?;
+        // The service may have granted less.
+        let deadline = made["expiryDeadline"]["seconds"].as_u64().unwrap_or(seconds);
+        let granted = Duration::from_secs(deadline.saturating_sub(now.seconds.into()));
+        let renew_at = clock::now() + (granted.min(expiry) / 2).max(MISSED);
+        // The address as the service calls itself may be of another side of it.
+        Ok(Subscribed { href: self.at(path), renew_at })
+    }
+}
+
+/// The body of a good answer about `what`.
+fn good(answer: Result<(u16, Vec<u8>), String>, what: &str) -> Result<Vec<u8>, String> {
+    let (status, body) = answer?;
+    if (200..300).contains(&status) {
+        return Ok(body);
+    }
+    let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let detail = problem["detail"].as_str().unwrap_or("no reason given");
+    let detail: String = detail.chars().filter(|c| !c.is_control()).take(200).collect();
+    Err(format!("{what}: HTTP {status}, {detail}"))
+}

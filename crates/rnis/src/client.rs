@@ -1,0 +1,65 @@
+//! A client of HTTP that waits for nobody long.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_rustls::rustls::crypto::ring;
+use ureq::Agent;
+use ureq::http::Response;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Body, Error};
+
+/// Longest answer that is read.
+const LONGEST_ANSWER: u64 = 16 << 20;
+/// How long an open connection may wait for its next request: less than a server keeps it.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A client that trusts the certificates of `ca`, a file of PEM, and gives each request `patience`.
+/// It follows no redirect: what is sent to one server is for that server.
+///
+/// # Errors
+/// The file cannot be read or has no certificate.
+pub fn agent(ca: Option<&Path>, patience: Duration) -> io::Result<Agent> {
+    let roots = match ca {
+        Some(file) => certificates(&std::fs::read(file)?)?,
+        None => Vec::new(),
+    };
+    let tls = TlsConfig::builder()
+        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .build();
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .timeout_global(Some(patience))
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        .max_idle_age(IDLE)
+        .proxy(None)
+        .user_agent("justfull")
+        .build();
+    Ok(config.into())
+}
+
+fn certificates(pem: &[u8]) -> io::Result<Vec<Certificate<'static>>> {
+    let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut found = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|e| invalid(e.to_string()))? {
+            found.push(certificate);
+        }
+    }
+    if found.is_empty() { Err(invalid("it has no certificate in PEM".into())) } else { Ok(found) }
+}
+
+/// The status of an answer and its body, if that is no longer than 16 MiB.
+///
+/// # Errors
+/// There was no answer in time, or it is longer.
+pub fn bounded(answer: Result<Response<Body>, Error>) -> Result<(u16, Vec<u8>), String> {
+    let mut answer = answer.map_err(|e| e.to_string())?;
+    let status = answer.status().as_u16();
+    let body = answer.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec();
+    Ok((status, body.map_err(|e| e.to_string())?))
+}

@@ -1,0 +1,225 @@
+//! srsRAN Project's (OCUDU's) JSON metrics of its scheduler, as its remote control sends them over
+//! WebSocket: `cells`, each with a `ue_list` of `rnti`, `dl_ri`, `dl_mcs`, `dl_brate` in bit/s,
+//! `dl_nof_ok`, `dl_nof_nok` and `dl_bs` in bytes.
+//!
+//! They do not say how many blocks a UE was given. That follows from the bits that arrived and the
+//! transport block of its scheme (TS 38.214 section 5.1.3.2), and what had to be sent again is as
+//! much more as there were failures for each success.
+
+use crate::report::Report;
+use justfull_base::feedback::{CellKind, RanReport};
+use justfull_base::{Duration, Instant};
+use justfull_net::Prefix;
+use justfull_phy::nr;
+use serde::Deserialize;
+
+/// UEs that are read of one message.
+const MOST_UES: usize = 4_096;
+/// Highest rate that is believed, in bit/s.
+const MOST_BITS: f64 = 1e12;
+
+/// What the metrics leave out of the cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SrsranCell {
+    /// Resource blocks of the carrier.
+    pub prbs: u16,
+    /// Mean time between two downlink slots.
+    pub slot: Duration,
+    /// Time that a message is about: `du_report_period`.
+    pub period: Duration,
+    /// Table of modulation and coding schemes, 1 to 3.
+    pub mcs_table: u8,
+    /// Symbols of a slot with data.
+    pub symbols: u8,
+    /// Resource elements of a block that reference signals take.
+    pub dmrs_res: u8,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    cells: Vec<Cell>,
+}
+
+#[derive(Deserialize)]
+struct Cell {
+    #[serde(default)]
+    ue_list: Vec<Ue>,
+}
+
+#[derive(Deserialize)]
+struct Ue {
+    rnti: u32,
+    #[serde(default)]
+    dl_ri: Option<f64>,
+    dl_mcs: u8,
+    dl_brate: f64,
+    dl_nof_ok: u64,
+    dl_nof_nok: u64,
+    #[serde(default)]
+    dl_bs: u64,
+}
+
+/// Reads a message that came at `at`; `addresses` returns those of a UE by its RNTI. Returns the
+/// reports, and how many UEs have no address. A message about something else has no reports.
+///
+/// # Errors
+/// It is no JSON object, or a cell in it is not as srsRAN writes it.
+pub fn srsran(
+    text: &[u8],
+    cell: &SrsranCell,
+    at: Instant,
+    mut addresses: impl FnMut(u32) -> Vec<Prefix>,
+) -> Result<(Vec<Report>, u64), String> {
+    let message: Message = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    let (mut reports, mut unknown) = (Vec::new(), 0);
+    for of in message.cells {
+        if of.ue_list.len() > MOST_UES {
+            return Err(format!("`ue_list` has {} UEs, at most {MOST_UES}", of.ue_list.len()));
+        }
+        let slots = (cell.period.as_nanos() / cell.slot.as_nanos().max(1)).max(1) as u32;
+        let offered = u64::from(cell.prbs) * u64::from(slots);
+        let all: Vec<RanReport> =
+            of.ue_list.iter().map(|ue| measured(ue, cell, (at, slots, offered))).collect();
+        let sum: u64 = all.iter().map(|ran| ran.blocks).sum();
+        let active_ues = all.iter().filter(|ran| ran.blocks > 0).count() as u32;
+        for (ue, mut ran) in of.ue_list.iter().zip(all) {
+            if sum > offered {
+                // Rounding, or a period that was not what it should be: the cell has no more.
+                let part = |blocks: u64| {
+                    (u128::from(blocks) * u128::from(offered) / u128::from(sum)) as u64
+                };
+                (ran.blocks, ran.repeats) = (part(ran.blocks), part(ran.repeats));
+            }
+            (ran.used, ran.active_ues) = (sum.min(offered), active_ues);
+            match addresses(ue.rnti) {
+                known if known.is_empty() => unknown += 1,
+                known => reports.push(Report { ue: known, ran }),
+            }
+        }
+    }
+    Ok((reports, unknown))
+}
+
+/// What is known of one UE, as if it were alone.
+fn measured(ue: &Ue, cell: &SrsranCell, (at, slots, offered): (Instant, u32, u64)) -> RanReport {
+    let layers = ue.dl_ri.unwrap_or(1.0).round().clamp(1.0, 4.0) as u8;
+    // A UE that was sent nothing has no scheme; then 0 is written.
+    let sent = ue.dl_nof_ok + ue.dl_nof_nok > 0;
+    let mcs = sent.then_some(ue.dl_mcs);
+    let bits = ue.dl_brate.clamp(0.0, MOST_BITS) * cell.period.as_secs_f64();
+    let per_block = mcs.and_then(|mcs| block_bits(cell, mcs, layers));
+    let first = per_block.map_or(0.0, |block| bits / block);
+    let again = first * ue.dl_nof_nok as f64 / ue.dl_nof_ok.max(1) as f64;
+    let most = offered as f64;
+    let (blocks, repeats) = ((first + again).min(most), again.min(most));
+    RanReport {
+        at,
+        kind: CellKind::Nr {
+            mcs_table: cell.mcs_table,
+            layers,
+            symbols: cell.symbols,
+            dmrs_res: cell.dmrs_res,
+        },
+        slot: cell.slot,
+        slots,
+        offered,
+        used: 0,
+        active_ues: 0,
+        blocks: blocks.ceil() as u64,
+        repeats: repeats.floor() as u64,
+        bytes: (bits / 8.0) as u64,
+        mcs: mcs.filter(|_| per_block.is_some()),
+        backlog: ue.dl_bs,
+    }
+}
+
+/// Bits of a block, in a transport block as wide as the carrier.
+fn block_bits(cell: &SrsranCell, mcs: u8, layers: u8) -> Option<f64> {
+    let table = match cell.mcs_table {
+        1 => nr::McsTable::Table1,
+        2 => nr::McsTable::Table2,
+        _ => nr::McsTable::Table3,
+    };
+    let row = nr::mcs(table, mcs)?;
+    let bits = nr::tbs_bits(&nr::NrTbsInput {
+        n_prb: cell.prbs,
+        symbols: cell.symbols,
+        dmrs_res: cell.dmrs_res,
+        overhead_res: 0,
+        modulation: row.modulation,
+        code_rate: row.code_rate,
+        layers,
+    })?;
+    Some(f64::from(bits) / f64::from(cell.prbs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELL: SrsranCell = SrsranCell {
+        prbs: 106,
+        slot: Duration::from_micros(1_000),
+        period: Duration::from_millis(1_000),
+        mcs_table: 2,
+        symbols: 13,
+        dmrs_res: 12,
+    };
+    const AT: Instant = Instant::ZERO;
+
+    /// As srsRAN 25.10 writes it, with what is not read of it.
+    const MESSAGE: &str = r#"{"timestamp": "2026-01-01T00:00:00.000", "cells": [{"cell_metrics":
+        {"error_indication_count": 0, "average_latency": 8, "max_latency": 30,
+         "nof_failed_pdcch_allocs": 0, "nof_failed_uci_allocs": 0, "latency_histogram": [1, 0]},
+        "ue_list": [{"pci": 1, "rnti": 17921, "cqi": 15, "dl_ri": 1.0, "ul_ri": 1.0, "dl_mcs": 20,
+         "dl_brate": 20000000.0, "dl_nof_ok": 800, "dl_nof_nok": 80, "dl_bs": 12345, "ta_ns": null,
+         "pusch_snr_db": 25.1, "ul_mcs": 26, "ul_brate": 1000.0, "ul_nof_ok": 5, "ul_nof_nok": 0,
+         "last_phr": 30, "bsr": 0}]}]}"#;
+
+    fn read(text: &str) -> Result<(Vec<Report>, u64), String> {
+        let table = |rnti| match rnti {
+            17_921 => vec!["10.45.0.1".parse().expect("an address")],
+            _ => Vec::new(),
+        };
+        srsran(text.as_bytes(), &CELL, AT, table)
+    }
+
+    #[test]
+    fn blocks_follow_from_bits_and_scheme() {
+        let (reports, unknown) = read(MESSAGE).expect("a message");
+        assert_eq!((reports.len(), unknown), (1, 0));
+        let ran = reports[0].ran;
+        assert_eq!(
+            (ran.offered, ran.slots, ran.mcs, ran.backlog),
+            (106_000, 1_000, Some(20), 12_345)
+        );
+        assert_eq!(ran.bytes, 2_500_000);
+        let block = block_bits(&CELL, 20, 1).expect("the scheme");
+        let first = 20e6 / block;
+        assert!((ran.blocks as f64 - 1.1 * first).abs() < 2.0, "{ran:?}, {first}");
+        assert!((ran.repeats as f64 - 0.1 * first).abs() < 2.0, "{ran:?}");
+        assert_eq!((ran.used, ran.active_ues), (ran.blocks, 1));
+    }
+
+    #[test]
+    fn a_cell_never_gives_more_than_it_has_and_an_idle_ue_has_no_scheme() {
+        let (reports, _) = read(&MESSAGE.replace("20000000.0", "9e99")).expect("a message");
+        assert_eq!((reports[0].ran.used, reports[0].ran.blocks), (106_000, 106_000));
+        let idle = MESSAGE.replace("800", "0").replace("\"dl_nof_nok\": 80", "\"dl_nof_nok\": 0");
+        let (reports, _) = read(&idle).expect("a message");
+        assert_eq!((reports[0].ran.mcs, reports[0].ran.blocks), (None, 0));
+    }
+
+    #[test]
+    fn other_messages_and_other_ues_are_no_reports() {
+        assert_eq!(read(r#"{"cmd": "metrics_subscribe"}"#), Ok((Vec::new(), 0)));
+        assert_eq!(read(r#"{"timestamp": "x", "du": {"cells": 1}}"#), Ok((Vec::new(), 0)));
+        assert_eq!(read(&MESSAGE.replace("17921", "17922")), Ok((Vec::new(), 1)));
+        for (from, to) in [("17921", "-1"), ("\"dl_mcs\": 20,", ""), ("[{\"pci\"", "[7, {\"pci\"")]
+        {
+            assert!(read(&MESSAGE.replace(from, to)).is_err(), "{to}");
+        }
+        assert!(read("metrics").is_err());
+    }
+}

@@ -1,0 +1,31 @@
+//! Reports of the radio, and the service that tells others of them: ETSI's Radio Network
+//! Information Service (GS MEC 012 V2.1.1) with an extension that has what RAPID needs (R22 section
+//! 3.1): blocks, modulation and coding scheme, transport blocks and backlog of each UE.
+//!
+//! A feed gives its [`Report`]s to a [`Service`]; [`serve`] answers queries about them and sends
+//! them to those who have subscribed. UEs are known by their addresses.
+
+#![forbid(unsafe_code)]
+
+mod associate;
+mod client;
+mod document;
+mod formats;
+mod listen;
+mod notify;
+mod query;
+mod report;
+mod routes;
+mod service;
+mod subscription;
+mod token;
+pub mod types;
+
+pub use client::{agent, bounded};
+pub use document::document;
+pub use formats::{Notification, SrsranCell, UeTable, flexran, notification, reports, srsran};
+pub use listen::{Listening, Tls, listen};
+pub use report::{CellName, MOST_ADDRESSES, Report, WrittenReport};
+pub use routes::serve;
+pub use service::{CellIdentity, Service};
+pub use token::{Tokens, read_token};

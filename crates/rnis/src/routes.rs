@@ -1,0 +1,207 @@
+//! The paths that are served.
+
+use crate::document::document;
+use crate::listen::{Listening, Tls, listen};
+use crate::query::{self, Asked, Parameter, Problem, written};
+use crate::service::Service;
+use crate::token::{Tokens, User};
+use crate::types::{
+    DOCUMENT, LinkType, REPORTS, ROOT, SubscriptionLink, SubscriptionLinkList, SubscriptionLinks,
+    WrittenSubscription,
+};
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Longest body of a request.
+const LONGEST_BODY: usize = 256 * 1024;
+
+#[derive(Clone)]
+struct App {
+    service: Arc<Service>,
+    tokens: Arc<Tokens>,
+    scheme: &'static str,
+}
+
+type Pairs = Query<Vec<(String, String)>>;
+type Answered = Result<Response, Problem>;
+
+/// Serves `service` at `address` until the result is dropped.
+///
+/// # Errors
+/// The address cannot be bound, or the thread cannot be started.
+pub fn serve(
+    address: SocketAddr,
+    tls: Option<Tls>,
+    tokens: Tokens,
+    service: Arc<Service>,
+) -> io::Result<Listening> {
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let app = App { service, tokens: Arc::new(tokens), scheme };
+    let queries = [
+        ("rab_info", get(rab_info)),
+        ("plmn_info", get(plmn_info)),
+        ("s1_bearer_info", get(s1_bearer_info)),
+        ("layer2_meas", get(layer2_meas)),
+    ];
+    let mut router = Router::new().route(DOCUMENT, get(describe)).route(REPORTS, get(ran_reports));
+    for (name, handler) in queries {
+        router = router.route(&format!("{ROOT}/queries/{name}"), handler);
+    }
+    let router = router
+        .route(&format!("{ROOT}/subscriptions"), get(list).post(subscribe))
+        .route(
+            &format!("{ROOT}/subscriptions/{{subscriptionId}}"),
+            get(subscription).put(resubscribe).delete(unsubscribe),
+        )
+        .fallback(async || Problem::new(404, "there is nothing at this path"))
+        .method_not_allowed_fallback(async || Problem::new(405, "not with this method"))
+        .layer(from_fn_with_state(app.clone(), admit))
+        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .with_state(app);
+    listen(address, tls, router)
+}
+
+/// Lets in who may.
+async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    if request.uri().path() == DOCUMENT {
+        return next.run(request).await;
+    }
+    let writes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    match app.tokens.user(request.headers(), writes) {
+        Ok(user) => {
+            request.extensions_mut().insert(user);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn describe() -> Response {
+    (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], document()).into_response()
+}
+
+/// What a query asks for, of which `known` are the parameters.
+fn asked<E>(known: &[Parameter], pairs: Result<Pairs, E>) -> Result<Asked, Problem> {
+    let Ok(Query(pairs)) = pairs else {
+        return Err(Problem::new(400, "the query is not written as a form's (RFC 1866)"));
+    };
+    Asked::parse(known, &pairs)
+}
+
+type Given = Result<Pairs, axum::extract::rejection::QueryRejection>;
+
+async fn rab_info(State(app): State<App>, given: Given) -> Answered {
+    let asked = asked(query::RAB_INFO, given)?;
+    Ok(written(StatusCode::OK, &app.service.rab_info(&asked)))
+}
+
+async fn plmn_info(State(app): State<App>, given: Given) -> Answered {
+    let asked = asked(query::PLMN_INFO, given)?;
+    Ok(written(StatusCode::OK, &app.service.plmn_info(&asked)))
+}
+
+async fn s1_bearer_info(given: Given) -> Answered {
+    asked(query::S1_BEARER_INFO, given)?;
+    Err(Problem::new(404, "no S1 bearer is known: what serves here has no part in GTP tunnels"))
+}
+
+async fn layer2_meas(State(app): State<App>, given: Given) -> Answered {
+    let asked = asked(query::LAYER2_MEAS, given)?;
+    Ok(written(StatusCode::OK, &app.service.layer2_meas(&asked)))
+}
+
+async fn ran_reports(State(app): State<App>, given: Given) -> Answered {
+    let asked = asked(query::RAN_REPORTS, given)?;
+    Ok(written(StatusCode::OK, &app.service.ran_reports(&asked)))
+}
+
+/// The address of the list of subscriptions, as the client called it.
+fn root(app: &App, headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    format!("{}://{host}{ROOT}/subscriptions", app.scheme)
+}
+
+async fn list(
+    State(app): State<App>,
+    Extension(user): Extension<User>,
+    headers: HeaderMap,
+    given: Given,
+) -> Answered {
+    let asked = asked(query::SUBSCRIPTIONS, given)?;
+    let all = app.service.subscriptions(user).into_iter();
+    let subscription = all
+        .filter(|(_, name)| asked.admits("subscription_type", WrittenSubscription::short(name)))
+        .map(|(href, name)| SubscriptionLink { href, subscription_type: name.into() })
+        .collect();
+    let own = LinkType { href: root(&app, &headers) };
+    let list = SubscriptionLinkList { links: SubscriptionLinks { own, subscription } };
+    Ok(written(StatusCode::OK, &list))
+}
+
+/// Reads the body of a request.
+fn posted(
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<WrittenSubscription, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    if !kind.trim().eq_ignore_ascii_case("application/json") {
+        return Err(Problem::new(415, "allowed is application/json"));
+    }
+    let body = body.map_err(|e| Problem::new(e.status().as_u16(), e.body_text()))?;
+    WrittenSubscription::parse(&body)
+}
+
+async fn subscribe(
+    State(app): State<App>,
+    Extension(user): Extension<User>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Answered {
+    let subscription = posted(&headers, body)?;
+    let (href, made) = app.service.subscribe(user, subscription, &root(&app, &headers))?;
+    let mut answer = written(StatusCode::CREATED, &made);
+    if let Ok(href) = HeaderValue::from_str(&href) {
+        answer.headers_mut().insert(header::LOCATION, href);
+    }
+    Ok(answer)
+}
+
+async fn subscription(
+    State(app): State<App>,
+    Extension(user): Extension<User>,
+    Path(id): Path<String>,
+) -> Answered {
+    Ok(written(StatusCode::OK, &app.service.subscription((user, &id))?))
+}
+
+async fn resubscribe(
+    State(app): State<App>,
+    Extension(user): Extension<User>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Answered {
+    // Who asks for another's learns nothing else of it.
+    app.service.subscription((user, &id))?;
+    let subscription = posted(&headers, body)?;
+    Ok(written(StatusCode::OK, &app.service.resubscribe((user, &id), subscription)?))
+}
+
+async fn unsubscribe(
+    State(app): State<App>,
+    Extension(user): Extension<User>,
+    Path(id): Path<String>,
+) -> Answered {
+    app.service.unsubscribe((user, &id))?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,427 @@
+//! What is known of the UEs, and who is told of it.
+
+use crate::notify::{self, Item, Mailbox};
+use crate::query::{Asked, Problem};
+use crate::report::Report;
+use crate::token::User;
+use crate::types::{
+    AssociateId, CellInfo, CellUeInfo, CellUserInfo, Ecgi, ErabInfo, ErabQosParameters,
+    ErabReleaseInfo, FilterCriteriaQci, L2Meas, Plmn, PlmnInfo, RabEstNotification, RabInfo,
+    RabRelNotification, RanReports, TimeStamp, UeInfo, WrittenSubscription,
+};
+use justfull_base::ConfigError;
+use justfull_net::{Prefix, clock};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use ureq::Agent;
+
+/// UEs that are known at a time; reports of more are dropped.
+const MOST_UES: usize = 65_536;
+/// Subscriptions at a time. Each has a thread.
+const MOST_SUBSCRIPTIONS: usize = 64;
+/// A UE without a report for this long is gone, and its bearer with it.
+const GONE: Duration = Duration::from_secs(10);
+/// How often those are looked for.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a receiver of notifications may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Number of the one bearer that each UE has: the first that TS 24.007 section 11.2.3.1.5 allows.
+const ERAB: u8 = 5;
+
+/// The cell that reports are from, and its bearers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellIdentity {
+    /// Mobile country code, three digits.
+    pub mcc: String,
+    /// Mobile network code, two or three digits.
+    pub mnc: String,
+    /// The cell's identity in the network: seven hexadecimal digits of 28 bits.
+    pub cell_id: String,
+    /// QoS class of its bearers.
+    pub qci: u8,
+}
+
+impl Default for CellIdentity {
+    /// The network for tests, its first cell, and the default class.
+    fn default() -> Self {
+        Self { mcc: "001".into(), mnc: "01".into(), cell_id: "0000001".into(), qci: 9 }
+    }
+}
+
+impl CellIdentity {
+    /// Checks it.
+    ///
+    /// # Errors
+    /// The field that is not as the standards write it.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        let hex = self.cell_id.bytes().all(|b| b.is_ascii_hexdigit());
+        let refused = |field, found: &str, allowed: &str| {
+            Err(ConfigError::new(field, &found, allowed, "TS 23.003 section 2.2"))
+        };
+        if self.mcc.len() != 3 || !digits(&self.mcc) {
+            refused("mcc", &self.mcc, "three digits")
+        } else if !(2..=3).contains(&self.mnc.len()) || !digits(&self.mnc) {
+            refused("mnc", &self.mnc, "two or three digits")
+        } else if self.cell_id.len() != 7 || !hex {
+            refused("cell_id", &self.cell_id, "seven hexadecimal digits")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn ecgi(&self) -> Ecgi {
+        Ecgi { cell_id: self.cell_id.clone(), plmn: self.plmn() }
+    }
+
+    fn plmn(&self) -> Plmn {
+        Plmn { mcc: self.mcc.clone(), mnc: self.mnc.clone() }
+    }
+}
+
+/// A UE.
+#[derive(Debug)]
+struct Known {
+    report: Report,
+    seen: Instant,
+}
+
+/// A subscription.
+#[derive(Debug)]
+struct Entry {
+    user: User,
+    written: WrittenSubscription,
+    /// UEs that reports are sent of; none: all.
+    ues: Vec<Prefix>,
+    mailbox: Arc<Mailbox>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// By first address.
+    ues: BTreeMap<Prefix, Known>,
+    subscriptions: BTreeMap<u64, Entry>,
+    next: u64,
+    looked: Option<Instant>,
+}
+
+/// What is served.
+#[derive(Debug)]
+pub struct Service {
+    own: Weak<Self>,
+    cell: CellIdentity,
+    agent: Agent,
+    inner: Mutex<Inner>,
+    requests: AtomicU64,
+}
+
+impl Service {
+    /// A service that knows nothing yet. Notifications over HTTPS go to those whose certificate one
+    /// of `ca`, a file of PEM, has signed.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn new(cell: CellIdentity, ca: Option<&Path>) -> io::Result<Arc<Self>> {
+        let agent = crate::agent(ca, PATIENCE)?;
+        Ok(Arc::new_cyclic(|own| Self {
+            own: own.clone(),
+            cell,
+            agent,
+            inner: Mutex::default(),
+            requests: AtomicU64::new(0),
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A cell has reported. False when so many UEs are known that this one is passed over.
+    pub fn report(&self, report: &Report) -> bool {
+        let Some(&name) = report.ue.first() else { return false };
+        let now = clock::now();
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        if let Some(known) = inner.ues.get_mut(&name) {
+            (known.report, known.seen) = (report.clone(), now);
+        } else if inner.ues.len() < MOST_UES {
+            inner.ues.insert(name, Known { report: report.clone(), seen: now });
+            self.bearers(&inner.subscriptions, report, true);
+        } else {
+            return false;
+        }
+        for entry in inner.subscriptions.values() {
+            if matches!(entry.written, WrittenSubscription::JustfullRanReportSubscription(_))
+                && (entry.ues.is_empty() || entry.ues.iter().any(|of| among(of, &report.ue)))
+            {
+                entry.mailbox.put(Item::Report(report.clone()));
+            }
+        }
+        if inner.looked.is_none_or(|at| now.duration_since(at) >= LOOK) {
+            inner.looked = Some(now);
+            self.look(inner, now);
+        }
+        true
+    }
+
+    /// Forgets UEs that are gone and subscriptions that have ended.
+    fn look(&self, inner: &mut Inner, now: Instant) {
+        let subscriptions = &mut inner.subscriptions;
+        inner.ues.retain(|_, known| {
+            let stays = now.duration_since(known.seen) < GONE;
+            if !stays {
+                self.bearers(subscriptions, &known.report, false);
+            }
+            stays
+        });
+        let time = TimeStamp::now();
+        subscriptions.retain(|_, entry| {
+            let stays = entry.written.deadline() > time;
+            if !stays {
+                entry.mailbox.end();
+            }
+            stays
+        });
+    }
+
+    /// Tells those who want to know that a UE's bearer came or went.
+    fn bearers(&self, subscriptions: &BTreeMap<u64, Entry>, report: &Report, came: bool) {
+        let associate_id: Vec<AssociateId> = report.ue.iter().map(AssociateId::of).collect();
+        let (time_stamp, ecgi) = (TimeStamp::now(), self.cell.ecgi());
+        for entry in subscriptions.values() {
+            let (filter, wants_came) = match &entry.written {
+                WrittenSubscription::RabEstSubscription(rab) => (&rab.filter_criteria_qci, true),
+                WrittenSubscription::RabRelSubscription(rab) => (&rab.filter_criteria_qci, false),
+                WrittenSubscription::JustfullRanReportSubscription(_) => continue,
+            };
+            if wants_came != came || !self.wanted(filter) {
+                continue;
+            }
+            let (associate_id, ecgi) = (associate_id.clone(), ecgi.clone());
+            let text = if came {
+                serde_json::to_string(&RabEstNotification {
+                    notification_type: "RabEstNotification".into(),
+                    time_stamp,
+                    associate_id,
+                    ecgi,
+                    erab_id: ERAB,
+                    erab_qos_parameters: ErabQosParameters { qci: self.cell.qci },
+                })
+            } else {
+                serde_json::to_string(&RabRelNotification {
+                    notification_type: "RabRelNotification".into(),
+                    time_stamp,
+                    associate_id,
+                    ecgi,
+                    erab_release_info: ErabReleaseInfo { erab_id: ERAB },
+                })
+            };
+            entry.mailbox.put(Item::Text(text.unwrap_or_default()));
+        }
+    }
+
+    fn wanted(&self, filter: &FilterCriteriaQci) -> bool {
+        filter.qci == self.cell.qci
+            && filter.erab_id.is_none_or(|erab| erab == ERAB)
+            && (filter.ecgi.is_empty() || filter.ecgi.contains(&self.cell.ecgi()))
+    }
+
+    /// The UEs that are asked for, as `make` shows them.
+    fn select<T>(&self, asked: &Asked, make: impl Fn(&Report) -> T) -> Vec<T> {
+        let mut inner = self.lock();
+        self.look(&mut inner, clock::now());
+        let ues = inner.ues.values().map(|known| &known.report);
+        ues.filter(|report| asked.admits_ue(&report.ue)).map(make).collect()
+    }
+
+    pub(crate) fn rab_info(&self, asked: &Asked) -> RabInfo {
+        let rates = ["erab_mbr_dl", "erab_mbr_ul", "erab_gbr_dl", "erab_gbr_ul"];
+        let some = self.in_cell(asked)
+            && asked.admits("erab_id", ERAB)
+            && asked.admits("qci", self.cell.qci)
+            && !rates.iter().any(|rate| asked.has(rate));
+        let erab = ErabInfo {
+            erab_id: ERAB,
+            erab_qos_parameters: ErabQosParameters { qci: self.cell.qci },
+        };
+        let ue_info = self.select(asked, |report| UeInfo {
+            associate_id: report.ue.iter().map(AssociateId::of).collect(),
+            erab_info: vec![erab.clone()],
+        });
+        let cell = CellUserInfo { ecgi: self.cell.ecgi(), ue_info };
+        let cells = Some(cell).filter(|cell| some && !cell.ue_info.is_empty());
+        RabInfo {
+            time_stamp: TimeStamp::now(),
+            app_instance_id: asked.values("app_ins_id").next().unwrap_or_default().into(),
+            request_id: self.requests.fetch_add(1, Ordering::Relaxed).to_string(),
+            cell_user_info: cells.into_iter().collect(),
+        }
+    }
+
+    fn in_cell(&self, asked: &Asked) -> bool {
+        asked.admits("cell_id", &self.cell.cell_id)
+    }
+
+    pub(crate) fn plmn_info(&self, asked: &Asked) -> Vec<PlmnInfo> {
+        let info = |application: &str| PlmnInfo {
+            time_stamp: TimeStamp::now(),
+            app_instance_id: application.into(),
+            plmn: vec![self.cell.plmn()],
+        };
+        asked.values("app_ins_id").map(info).collect()
+    }
+
+    pub(crate) fn layer2_meas(&self, asked: &Asked) -> L2Meas {
+        let ecgi = self.cell.ecgi();
+        let (mut cell_info, mut cell_ue_info) = (Vec::new(), Vec::new());
+        if self.in_cell(asked) {
+            let newest = self.select(&Asked::default(), |report| report.ran);
+            if let Some(ran) = newest.iter().max_by_key(|ran| ran.at) {
+                let share = 100_u128 * u128::from(ran.used.min(ran.offered));
+                let usage = share.checked_div(u128::from(ran.offered)).unwrap_or(0) as u8;
+                cell_info.push(CellInfo {
+                    dl_nongbr_prb_usage_cell: usage,
+                    dl_total_prb_usage_cell: usage,
+                    ecgi: ecgi.clone(),
+                    number_of_active_ue_dl_nongbr_cell: ran.active_ues,
+                });
+            }
+            cell_ue_info = self.select(asked, |report| {
+                let ran = &report.ran;
+                let bits = u128::from(ran.bytes) * 8;
+                let period = u128::from(ran.slot.as_nanos()) * u128::from(ran.slots);
+                // kbit/s are bits in a microsecond, times 1000.
+                let rate = (bits * 1_000_000).checked_div(period).unwrap_or(0);
+                CellUeInfo {
+                    associate_id: AssociateId::of(&report.ue[0]),
+                    dl_nongbr_data_volume_ue: (bits / 1_000) as u64,
+                    dl_nongbr_throughput_ue: rate.min(u128::from(u64::MAX)) as u64,
+                    ecgi: ecgi.clone(),
+                }
+            });
+        }
+        L2Meas { time_stamp: TimeStamp::now(), cell_info, cell_ue_info }
+    }
+
+    pub(crate) fn ran_reports(&self, asked: &Asked) -> RanReports {
+        RanReports { time_stamp: TimeStamp::now(), reports: self.select(asked, Report::written) }
+    }
+
+    /// Adds a subscription of `user`; `root` is the address of the list of subscriptions.
+    pub(crate) fn subscribe(
+        &self,
+        user: User,
+        mut written: WrittenSubscription,
+        root: &str,
+    ) -> Result<(String, WrittenSubscription), Problem> {
+        let ues = written.check()?;
+        let mut inner = self.lock();
+        self.look(&mut inner, clock::now());
+        if inner.subscriptions.len() >= MOST_SUBSCRIPTIONS {
+            return Err(Problem::new(
+                429,
+                format!("there are {MOST_SUBSCRIPTIONS} subscriptions already"),
+            ));
+        }
+        inner.next += 1;
+        let number = inner.next;
+        let href = format!("{root}/{number}");
+        written.set_link(&href);
+        let mailbox = Mailbox::new(&written);
+        let own = self.own.clone();
+        let ended = move || {
+            if let Some(service) = own.upgrade() {
+                service.expired(number);
+            }
+        };
+        if let Err(error) = notify::start(Arc::clone(&mailbox), self.agent.clone(), ended) {
+            return Err(Problem::new(429, format!("no thread for it: {error}")));
+        }
+        let entry = Entry { user, written: written.clone(), ues, mailbox };
+        inner.subscriptions.insert(number, entry);
+        Ok((href, written))
+    }
+
+    /// The subscription `id` of `user`, as `then` finds it.
+    fn own<T>(
+        &self,
+        (user, id): (User, &str),
+        then: impl FnOnce(&mut Inner, u64) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut inner = self.lock();
+        self.look(&mut inner, clock::now());
+        let number = id.parse().ok().filter(|number| {
+            inner.subscriptions.get(number).is_some_and(|entry| entry.user == user)
+        });
+        let number = number.ok_or_else(|| Problem::new(404, "there is no such subscription"))?;
+        then(&mut inner, number)
+    }
+
+    pub(crate) fn subscription(&self, of: (User, &str)) -> Result<WrittenSubscription, Problem> {
+        self.own(of, |inner, number| Ok(inner.subscriptions[&number].written.clone()))
+    }
+
+    /// Replaces a subscription by one of the same type.
+    pub(crate) fn resubscribe(
+        &self,
+        of: (User, &str),
+        mut written: WrittenSubscription,
+    ) -> Result<WrittenSubscription, Problem> {
+        self.own(of, |inner, number| {
+            let Some(entry) = inner.subscriptions.get_mut(&number) else {
+                return Err(Problem::new(404, "there is no such subscription"));
+            };
+            if written.name() != entry.written.name() {
+                let name = entry.written.name();
+                return Err(Problem::new(422, format!("`subscriptionType` is and stays {name}")));
+            }
+            entry.ues = written.check()?;
+            written.set_link(entry.written.link());
+            entry.mailbox.change(&written);
+            entry.written = written.clone();
+            Ok(written)
+        })
+    }
+
+    pub(crate) fn unsubscribe(&self, of: (User, &str)) -> Result<(), Problem> {
+        self.own(of, |inner, number| {
+            if let Some(entry) = inner.subscriptions.remove(&number) {
+                entry.mailbox.end();
+            }
+            Ok(())
+        })
+    }
+
+    /// Address and type of each subscription of `user`.
+    pub(crate) fn subscriptions(&self, user: User) -> Vec<(String, &'static str)> {
+        let mut inner = self.lock();
+        self.look(&mut inner, clock::now());
+        let own = inner.subscriptions.values().filter(|entry| entry.user == user);
+        own.map(|entry| (entry.written.link().to_owned(), entry.written.name())).collect()
+    }
+
+    /// Ends a subscription whose time is over.
+    pub(crate) fn expired(&self, number: u64) {
+        self.lock().subscriptions.remove(&number);
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        for entry in self.lock().subscriptions.values() {
+            entry.mailbox.end();
+        }
+    }
+}
+
+/// Whether one of `ue`'s addresses is in `of`, or the other way about.
+fn among(of: &Prefix, ue: &[Prefix]) -> bool {
+    ue.iter().any(|prefix| {
+        let bits = of.bits().min(prefix.bits());
+        Prefix::of(of.address(), bits) == Prefix::of(prefix.address(), bits)
+    })
+}

@@ -1,0 +1,242 @@
+//! The service over HTTP: queries, subscriptions and what they are sent.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::routing::post;
+use justfull_rnis::types::{REPORTS, TimeStamp};
+use justfull_rnis::{
+    CellIdentity, Listening, Report, Service, Tokens, agent, bounded, listen, serve,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn report(ue: &str, at_us: u64) -> Report {
+    let line = format!(
+        r#"{{"ue": {ue}, "at_us": {at_us}, "cell": "lte", "slot_us": 1000, "slots": 10,
+            "offered": 250, "used": 100, "blocks": 60, "bytes": 5000, "mcs": 20, "active_ues": 2}}"#
+    );
+    Report::parse(line.as_bytes()).expect("a report")
+}
+
+struct Served {
+    service: Arc<Service>,
+    at: String,
+    _server: Listening,
+}
+
+fn served(tokens: Tokens) -> Served {
+    let service = Service::new(CellIdentity::default(), None).expect("a service");
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let server = serve(address, None, tokens, Arc::clone(&service)).expect("it listens");
+    Served { service, at: format!("http://{}", server.address()), _server: server }
+}
+
+impl Served {
+    fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let agent = agent(None, SOON).expect("a client");
+        let uri = format!("{}{path}", self.at);
+        let answer = match (method, body) {
+            ("GET", _) => agent.get(&uri).call(),
+            ("DELETE", _) => agent.delete(&uri).call(),
+            (method, Some(body)) => {
+                let request = if method == "PUT" { agent.put(&uri) } else { agent.post(&uri) };
+                request.content_type("application/json").send(body.to_string())
+            }
+            _ => panic!("a body is needed"),
+        };
+        let (status, text) = bounded(answer).expect("an answer");
+        (status, serde_json::from_slice(&text).unwrap_or_default())
+    }
+
+    fn get(&self, path: &str) -> (u16, Value) {
+        self.ask("GET", path, None)
+    }
+}
+
+/// What is sent to the address that comes with it.
+fn receiver() -> (Receiver<Value>, String, Listening) {
+    async fn take(State(to): State<Sender<Value>>, body: Bytes) -> &'static str {
+        let _gone = to.send(serde_json::from_slice(&body).unwrap_or_default());
+        ""
+    }
+    let (to, got) = channel();
+    let router = Router::new().route("/here", post(take)).with_state(to);
+    let server = listen("127.0.0.1:0".parse().expect("an address"), None, router);
+    let server = server.expect("it listens");
+    (got, format!("http://{}/here", server.address()), server)
+}
+
+#[test]
+fn queries_tell_what_was_reported_of_whom_is_asked_for() {
+    let served = served(Tokens::default());
+    assert!(served.service.report(&report(r#"["10.45.0.1", "fd45::/64"]"#, 1)));
+    assert!(served.service.report(&report("\"10.45.0.2\"", 1)));
+    assert!(served.service.report(&report("\"10.45.0.2\"", 2)));
+    let (status, all) = served.get("/rni/v2/queries/rab_info");
+    assert_eq!(status, 200, "{all}");
+    let cell = &all["cellUserInfo"][0];
+    assert_eq!(cell["ecgi"], json!({"cellId": "0000001", "plmn": {"mcc": "001", "mnc": "01"}}));
+    assert_eq!(cell["ueInfo"].as_array().map(Vec::len), Some(2));
+    assert_eq!(cell["ueInfo"][0]["associateId"][1], json!({"type": 2, "value": "fd45::/64"}));
+    assert_eq!(cell["ueInfo"][0]["erabInfo"][0]["erabQosParameters"]["qci"], 9);
+    let (_, one) = served.get("/rni/v2/queries/rab_info?ue_ipv6_address=fd45::7");
+    assert_eq!(one["cellUserInfo"][0]["ueInfo"].as_array().map(Vec::len), Some(1));
+    let (_, none) = served.get("/rni/v2/queries/rab_info?qci=1&app_ins_id=me");
+    assert_eq!((&none["cellUserInfo"], &none["appInstanceId"]), (&json!([]), &json!("me")));
+    let (_, networks) = served.get("/rni/v2/queries/plmn_info?app_ins_id=a,b");
+    assert_eq!(networks[1]["appInstanceId"], "b");
+    let (_, layer2) = served.get("/rni/v2/queries/layer2_meas?ue_ipv4_address=10.45.0.2");
+    assert_eq!(layer2["cellInfo"][0]["dl_total_prb_usage_cell"], 40);
+    // 5000 bytes in 10 ms.
+    assert_eq!(layer2["cellUEInfo"][0]["dl_nongbr_throughput_ue"], 4_000);
+    assert_eq!(layer2["cellUEInfo"].as_array().map(Vec::len), Some(1));
+    let (_, reports) = served.get(&format!("{REPORTS}?ue_ipv4_address=10.45.0.2"));
+    let again = Report::parse(reports["reports"][0].to_string().as_bytes());
+    assert_eq!(again, Ok(report("\"10.45.0.2\"", 2)), "the last one, whole");
+    for (path, status) in [
+        ("/rni/v2/queries/s1_bearer_info", 404),
+        ("/rni/v2/queries/rab_info?qci=nine", 400),
+        ("/rni/v2/queries/plmn_info", 400),
+        ("/rni/v2/queries", 404),
+        ("/rni/v2/subscriptions/1", 404),
+    ] {
+        let (found, problem) = served.get(path);
+        assert_eq!((found, &problem["status"]), (status, &json!(status)), "{path}");
+    }
+    assert_eq!(served.ask("DELETE", "/rni/v2/queries/rab_info", None).0, 405);
+    assert_eq!(served.get("/openapi.json").1["info"]["title"], "justfull rnis");
+}
+
+#[test]
+fn subscribers_get_all_reports_and_are_told_of_bearers_and_of_the_end() {
+    let served = served(Tokens::default());
+    let (got, callback, _receiver) = receiver();
+    let now = TimeStamp::now().seconds;
+    let reports = json!({
+        "subscriptionType": "JustfullRanReportSubscription",
+        "callbackReference": callback,
+        "expiryDeadline": {"seconds": now + 4, "nanoSeconds": 0},
+        "filterCriteriaRanReport": {"periodMs": 1, "associateId": [{"type": 1, "value": "10.45.0.1"}]},
+    });
+    let (status, made) = served.ask("POST", "/rni/v2/subscriptions", Some(&reports));
+    assert_eq!(status, 201, "{made}");
+    let href = made["_links"]["self"]["href"].as_str().expect("a link").to_owned();
+    let bearers = json!({
+        "subscriptionType": "RabEstSubscription",
+        "callbackReference": callback,
+        "filterCriteriaQci": {"qci": 9},
+    });
+    assert_eq!(served.ask("POST", "/rni/v2/subscriptions", Some(&bearers)).0, 201);
+    let (_, list) = served.get("/rni/v2/subscriptions?subscription_type=justfull_ran_report");
+    assert_eq!(list["_links"]["subscription"][0]["href"], json!(href));
+    assert_eq!(list["_links"]["subscription"].as_array().map(Vec::len), Some(1));
+    for at in 1..=1_000 {
+        served.service.report(&report("\"10.45.0.1\"", at));
+        served.service.report(&report("\"10.45.0.2\"", at));
+    }
+    let (mut times, mut established, mut ended) = (Vec::new(), Vec::new(), 0);
+    while times.len() < 1_000 || established.len() < 2 || ended == 0 {
+        let note = got.recv_timeout(SOON).expect("a notification");
+        match note["notificationType"].as_str() {
+            Some("JustfullRanReportNotification") => {
+                let reports = note["reports"].as_array().expect("reports");
+                times.extend(reports.iter().map(|report| report["at_us"].as_u64()));
+            }
+            Some("RabEstNotification") => established.push(note["associateId"][0]["value"].clone()),
+            _ => {
+                assert_eq!(note["_links"]["self"], json!(href), "{note}");
+                ended += 1;
+            }
+        }
+    }
+    assert!(times.into_iter().eq((1..=1_000).map(Some)), "each once, in order, of one UE");
+    assert_eq!(established, ["10.45.0.1", "10.45.0.2"]);
+    let path = href.strip_prefix(&served.at).expect("its own address");
+    let (status, later) = served.ask("PUT", path, Some(&bearers));
+    assert_eq!(status, 422, "{later}");
+    let mut longer = reports;
+    longer["expiryDeadline"]["seconds"] = json!(now + 1_000_000_000);
+    let (status, later) = served.ask("PUT", path, Some(&longer));
+    assert_eq!(status, 200, "{later}");
+    let until = later["expiryDeadline"]["seconds"].as_u64().expect("a time");
+    assert!(until <= u64::from(now) + 24 * 3_600 + 60, "not for ever");
+    assert_eq!(served.ask("DELETE", path, None).0, 204);
+    assert_eq!(served.ask("DELETE", path, None).0, 404);
+    served.service.report(&report("\"10.45.0.1\"", 2_000));
+    assert!(got.recv_timeout(Duration::from_millis(200)).is_err(), "nobody asks any more");
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_with_its_reason() {
+    let served = served(Tokens::default());
+    let good = json!({
+        "subscriptionType": "JustfullRanReportSubscription",
+        "callbackReference": "http://127.0.0.1:1/",
+        "filterCriteriaRanReport": {},
+    });
+    let with = |key: &str, value: Value| {
+        let mut other = good.clone();
+        other[key] = value;
+        other
+    };
+    for (body, status, part) in [
+        (with("subscriptionType", json!("MeasRepUeSubscription")), 422, "served are"),
+        (with("subscriptionType", json!("Other")), 400, "Other"),
+        (with("subscriptionType", json!(1)), 400, "subscriptionType"),
+        (with("callbackReference", json!("ftp://127.0.0.1/")), 422, "callbackReference"),
+        (with("callbackReference", json!("/here")), 422, "callbackReference"),
+        (with("expiryDeadline", json!({"seconds": 1, "nanoSeconds": 0})), 422, "past"),
+        (with("filterCriteriaRanReport", json!({"periodMs": 0})), 422, "periodMs"),
+        (
+            with("filterCriteriaRanReport", json!({"associateId": [{"type": 4, "value": "1"}]})),
+            422,
+            "associateId",
+        ),
+        (json!([]), 400, "subscriptionType"),
+    ] {
+        let (found, problem) = served.ask("POST", "/rni/v2/subscriptions", Some(&body));
+        assert_eq!(found, status, "{problem}");
+        assert!(problem["detail"].as_str().is_some_and(|text| text.contains(part)), "{problem}");
+    }
+    let mut most = 0;
+    while served.ask("POST", "/rni/v2/subscriptions", Some(&good)).0 == 201 {
+        most += 1;
+    }
+    assert_eq!(most, 64, "subscriptions are bounded");
+}
+
+#[test]
+fn tokens_keep_users_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("tokens");
+    std::fs::write(&file, "one\ntwo\nlooks read\n").expect("a file");
+    let served = served(Tokens::read(&file).expect("tokens"));
+    let agent = agent(None, SOON).expect("a client");
+    let root = format!("{}/rni/v2/subscriptions", served.at);
+    let subscribe = |token: &str| {
+        let body = json!({
+            "subscriptionType": "RabEstSubscription",
+            "callbackReference": "http://127.0.0.1:1/",
+            "filterCriteriaQci": {"qci": 9},
+        });
+        let request = agent.post(&root).header("Authorization", format!("Bearer {token}"));
+        let answer = request.content_type("application/json").send(body.to_string());
+        bounded(answer).expect("an answer").0
+    };
+    assert_eq!([subscribe("one"), subscribe("looks"), subscribe("three")], [201, 403, 401]);
+    let asks = |token: &str, path: &str| {
+        let request = agent.get(format!("{root}{path}"));
+        let answer = request.header("Authorization", format!("Bearer {token}")).call();
+        bounded(answer).expect("an answer")
+    };
+    assert_eq!([asks("one", "/1").0, asks("two", "/1").0, asks("looks", "").0], [200, 404, 200]);
+    let list: Value = serde_json::from_slice(&asks("two", "").1).expect("JSON");
+    assert_eq!(list["_links"]["subscription"], json!([]));
+    assert_eq!(served.get("/rni/v2/subscriptions").0, 401);
+    assert_eq!(served.get("/openapi.json").0, 200, "the description is for all");
+}
