@@ -22,7 +22,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::eventfd::EventFd;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use socket2::Socket;
+use socket2::{SockAddr, Socket};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,6 +123,7 @@ impl Engine {
                 steering,
                 time_waits: 0,
                 leg,
+                turn: Duration::ZERO,
             },
             host,
             leg_refused,
@@ -164,8 +165,10 @@ impl Engine {
     /// Runs until it is told to end and all connections have.
     pub(crate) fn run(&mut self) -> Result<(), SystemError> {
         let mut events = vec![EpollEvent::empty(); EVENTS];
+        let mut now = self.clock.now();
         loop {
-            let mut now = self.clock.now();
+            let began = std::mem::replace(&mut now, self.clock.now());
+            self.shared.turn = now.since(began);
             let due = self.shared.steering.next_timer().unwrap_or(Instant::NEVER);
             let wait = due.min(self.next_tick).since(now).as_nanos().div_ceil(1_000_000);
             let wait = if self.list.is_empty() { wait.min(1_000) as u16 } else { 0 };
@@ -213,11 +216,7 @@ impl Engine {
                     return;
                 }
                 let Some(flow) = place.flow.as_mut() else { return };
-                let broken = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
-                let read = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP;
-                let leg = if token & 1 == 0 { Leg::Client } else { Leg::Server };
-                let writable = broken || flags.contains(EpollFlags::EPOLLOUT);
-                flow.event(leg, [broken || flags.intersects(read), writable, broken]);
+                flow.event(if token & 1 == 0 { Leg::Client } else { Leg::Server }, flags);
                 self.advance(now, index);
             }
         }
@@ -262,15 +261,14 @@ impl Engine {
         for _ in 0..ACCEPTED_AT_ONCE {
             let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             match self.host.listeners[listener].accept4(flags) {
-                Ok((client, _)) => {
+                // Closing it resets it.
+                Ok((client, at)) => {
                     self.totals.accepted += 1;
                     if self.open >= self.host.limits.flows {
                         self.totals.over_limit += 1;
-                        // Closing it resets it.
-                        let _kept = client.set_linger(Some(std::time::Duration::ZERO));
                         continue;
                     }
-                    self.begin(now, client);
+                    self.begin(now, (client, &at));
                 }
                 Err(error) => {
                     if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) {
@@ -282,7 +280,7 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, now: Instant, client: Socket) {
+    fn begin(&mut self, now: Instant, client: (Socket, &SockAddr)) {
         let mut flow = match Flow::begin(client, now, &mut self.shared) {
             Ok(flow) => flow,
             Err((outcome, addresses)) => {
@@ -301,6 +299,7 @@ impl Engine {
         let key = token(place.generation, index);
         let flags = EpollFlags::EPOLLIN
             | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLPRI
             | EpollFlags::EPOLLRDHUP
             | EpollFlags::EPOLLET;
         let watched = self.epoll.add(&flow.client.socket, EpollEvent::new(flags, key));

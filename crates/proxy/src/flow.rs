@@ -10,16 +10,21 @@ use crate::system;
 use justfull_base::{Duration, Instant};
 use justfull_rapid::{FlowId, Windows};
 use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
 use serde::Serialize;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 
 /// TCP's header with timestamps (RFC 7323), and those of IPv4 and IPv6.
 const TCP_HEADER: u32 = 32;
 const IP_HEADERS: [u32; 2] = [20, 40];
-/// A flow is sampled at most this often.
+/// A flow is sampled at most this often, and the control is told of no shorter round trip: a
+/// process does not run at the instant at which something arrives, and a window for less than that
+/// stops a peer that is near.
 const LEAST_SAMPLE: Duration = Duration::from_millis(1);
+/// A turn of the loop that takes more than this part of a flow's wired round trip holds it up.
+const LATE_PART: u64 = 4;
 /// The radio leg's pace follows its round trip up to this multiple of the least.
 const RTT_GROWTH: u64 = 2;
 
@@ -108,6 +113,8 @@ pub(crate) struct Shared {
     pub(crate) time_waits: u64,
     /// What bounds the UEs' legs.
     pub(crate) leg: RadioLeg,
+    /// How long the last turn of the loop took: what comes meanwhile waits.
+    pub(crate) turn: Duration,
 }
 
 /// See the module's page.
@@ -129,7 +136,7 @@ pub(crate) struct Flow {
     failed: [bool; 2],
     sampled: Instant,
     sampled_bytes: [u64; 2],
-    /// Data of the server has waited here since the last sample.
+    /// Data of the server has waited here since the last sample, for the radio leg.
     held: bool,
     pub(crate) wired: Duration,
     pub(crate) radio: Duration,
@@ -143,8 +150,8 @@ pub(crate) struct Flow {
     bounded: bool,
 }
 
-/// A socket that resets its peer when it is closed.
-fn prepared(socket: &Socket) -> io::Result<()> {
+/// Makes a socket reset its peer when it is closed. Those that a listener accepts are as it is.
+pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_linger(Some(std::time::Duration::ZERO))?;
     // An urgent byte stays where it is among the others (RFC 6093, section 6).
     socket.set_out_of_band_inline(true)?;
@@ -152,20 +159,16 @@ fn prepared(socket: &Socket) -> io::Result<()> {
 }
 
 impl Flow {
-    /// Takes a client's connection and begins one to its server, from the client's own address
-    /// and port.
+    /// Takes the connection of a client at an address and begins one to its server, from the
+    /// client's own address and port.
     pub(crate) fn begin(
-        client: Socket,
+        (client, client_at): (Socket, &SockAddr),
         now: Instant,
         shared: &mut Shared,
     ) -> Result<Self, (Outcome, Option<[SocketAddr; 2]>)> {
-        let lost = |_| (Outcome::NoResources, None);
-        prepared(&client).map_err(lost)?;
-        let address = |at: io::Result<socket2::SockAddr>| {
-            at.ok().and_then(|at| at.as_socket()).ok_or((Outcome::ClientLeft, None))
-        };
-        let client_at = address(client.peer_addr())?;
-        let server_at = address(client.local_addr())?;
+        let left = (Outcome::ClientLeft, None);
+        let client_at = client_at.as_socket().ok_or(left)?;
+        let server_at = client.local_addr().ok().and_then(|at| at.as_socket()).ok_or(left)?;
         let failed = |e: &io::Error| {
             let outcome = match e.raw_os_error().map(Errno::from_raw) {
                 Some(Errno::EMFILE | Errno::ENFILE | Errno::EADDRNOTAVAIL | Errno::EADDRINUSE) => {
@@ -175,7 +178,8 @@ impl Flow {
             };
             (outcome, Some([client_at, server_at]))
         };
-        let dscp = system::received_dscp(&client, client_at.is_ipv6());
+        // A socket's own is 0 until it is set.
+        let dscp = system::received_dscp(&client, client_at.is_ipv6()).filter(|&dscp| dscp > 0);
         let server = match connect(client_at, server_at, dscp) {
             // The last connection between the same ports waits here, but not at its ends.
             Err(e) if e.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32) => {
@@ -218,14 +222,17 @@ impl Flow {
     }
 
     /// Notes that something happened to a leg.
-    pub(crate) fn event(&mut self, leg: Leg, [readable, writable, failed]: [bool; 3]) {
+    pub(crate) fn event(&mut self, leg: Leg, flags: EpollFlags) {
         let (end, of) = match leg {
             Leg::Client => (&mut self.client, 0),
             Leg::Server => (&mut self.server, 1),
         };
-        end.readable |= readable;
-        end.writable |= writable;
-        self.failed[of] |= failed;
+        let over = EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP;
+        let last = over | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLPRI;
+        end.readable |= flags.intersects(last | EpollFlags::EPOLLIN);
+        end.writable |= flags.intersects(over | EpollFlags::EPOLLOUT);
+        end.to_the_end |= flags.intersects(last);
+        self.failed[of] |= flags.contains(EpollFlags::EPOLLERR);
     }
 
     /// Does what can be done without waiting. `key` names it to the control.
@@ -304,7 +311,8 @@ impl Flow {
         }
         (self.connected, self.active) = (true, now);
         let v6 = self.client_at.is_ipv6();
-        if let Some(dscp) = system::received_dscp(&self.server.socket, v6) {
+        // Over IPv4 the kernel keeps none of an answer.
+        if v6 && let Some(dscp) = system::received_dscp(&self.server.socket, v6) {
             let _unmarked = system::set_dscp(&self.client.socket, v6, dscp);
         }
         let info = |end: &End| system::tcp_info(&end.socket).unwrap_or_default();
@@ -312,8 +320,10 @@ impl Flow {
         self.mss = [client.mss, server.mss];
         let sizes =
             Sizes { mss: client.mss.max(1), headers: TCP_HEADER + IP_HEADERS[usize::from(v6)] };
-        (self.wired, self.radio, self.radio_least) = (server.rtt, client.rtt, client.min_rtt);
-        let rtts = [Some(server.rtt), Some(client.rtt)];
+        self.wired = server.rtt.max(LEAST_SAMPLE);
+        (self.radio, self.radio_least) =
+            (client.rtt.max(LEAST_SAMPLE), client.min_rtt.max(LEAST_SAMPLE));
+        let rtts = [Some(self.wired), Some(self.radio)];
         self.id = shared.steering.open(now, (self.client_at.ip(), key), sizes, rtts);
         self.sampled = now;
         // Once its first windows are there.
@@ -323,7 +333,7 @@ impl Flow {
     /// Tells the control what has happened in the last round trip.
     fn sample(&mut self, now: Instant, shared: &mut Shared) {
         let Some(id) = self.id else { return };
-        if now.since(self.sampled) < self.wired.max(LEAST_SAMPLE) {
+        if now.since(self.sampled) < self.wired {
             return;
         }
         let (Ok(client), Ok(server)) =
@@ -333,17 +343,20 @@ impl Flow {
         };
         // The server leg sends little, so its own round trip is the handshake's; that of its
         // receiving side follows a queue.
-        self.wired = if server.receive_rtt.is_zero() {
+        let wired = if server.receive_rtt.is_zero() {
             server.rtt
         } else {
             server.receive_rtt.max(server.min_rtt)
         };
-        (self.radio, self.radio_least) = (client.rtt, client.min_rtt);
+        self.wired = wired.max(LEAST_SAMPLE);
+        (self.radio, self.radio_least) =
+            (client.rtt.max(LEAST_SAMPLE), client.min_rtt.max(LEAST_SAMPLE));
         let bytes = [self.down.bytes, client.acknowledged];
         let since =
             [bytes[0] - self.sampled_bytes[0], bytes[1].saturating_sub(self.sampled_bytes[1])];
         (self.sampled, self.sampled_bytes) = (now, bytes);
-        let held = std::mem::take(&mut self.held);
+        let late = shared.turn.as_nanos() * LATE_PART > self.wired.as_nanos();
+        let held = std::mem::take(&mut self.held) || late;
         shared.steering.sample(now, id, (since, held), [self.wired, self.radio]);
         self.bound(&shared.leg);
     }
@@ -414,7 +427,7 @@ fn connect(client: SocketAddr, server: SocketAddr, dscp: Option<u8>) -> io::Resu
         socket.set_ip_transparent_v4(true)?
     }
     socket.set_reuse_address(true)?;
-    prepared(&socket)?;
+    prepare(&socket)?;
     if let Some(dscp) = dscp {
         let _unmarked = system::set_dscp(&socket, v6, dscp);
     }

@@ -3,6 +3,7 @@
 
 use crate::config::ProxyConfig;
 use crate::table::{self, Table};
+use crate::{flow, system};
 use justfull_net::{LocalDelivery, SystemError};
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -67,7 +68,7 @@ impl Host {
         drop(self.spare.take());
         let refused = match self.listeners[listener].accept4(libc::SOCK_CLOEXEC) {
             // Closing it resets it.
-            Ok((client, _)) => client.set_linger(Some(std::time::Duration::ZERO)).is_ok(),
+            Ok(_) => true,
             Err(_) => false,
         };
         self.spare = File::open("/dev/null").ok();
@@ -133,10 +134,13 @@ fn listener(at: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
     if at.is_ipv4() {
         socket.set_ip_transparent_v4(true)?;
+        // Best effort: without it no codepoint is copied.
+        let _unknown = system::keep_tos(&socket);
     } else {
         socket.set_only_v6(true)?;
         socket.set_ip_transparent_v6(true)?;
     }
+    flow::prepare(&socket)?;
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket)

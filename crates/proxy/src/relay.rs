@@ -1,15 +1,16 @@
 //! One direction of a connection: bytes from one socket to another through a pipe of a pool, and
 //! the end of them.
 //!
-//! Data goes by splice(2): it is not copied, and a pipe is held only while there is data in it.
-//! Without a free pipe it is copied: looked at in the socket, sent as far as the other socket takes
-//! it, and only then removed, so that nothing is held at all. Where the other socket takes no more,
-//! what is left waits in its own socket, whose window closes.
+//! Much data goes by splice(2): it is not copied, and a pipe is held only while there is data in
+//! it. A little is read and written, which takes fewer calls; what is not taken at once goes into
+//! the pipe. Without a free pipe data is looked at in its socket, sent as far as the other socket
+//! takes it, and only then removed, so that nothing is held at all. Where the other socket takes no
+//! more, what is left waits in its own socket, whose window closes.
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, SpliceFFlags, fcntl, splice};
 use nix::sys::socket::{MsgFlags, recv, send};
-use nix::unistd::pipe2;
+use nix::unistd::{pipe2, write};
 use socket2::Socket;
 use std::io;
 use std::net::Shutdown;
@@ -17,6 +18,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Bytes that one read moves at most.
 const CHUNK: usize = 256 << 10;
+/// Less than this is read and written; what fills it is the beginning of more.
+const LITTLE: usize = 16 << 10;
+/// The least that a pipe holds: a page (pipe(7)).
+const LEAST_PIPE: usize = 4_096;
 /// Reads of one direction before other connections have their turn.
 const READS: u32 = 4;
 
@@ -25,6 +30,8 @@ const READS: u32 = 4;
 pub(crate) struct Pipe {
     read: OwnedFd,
     write: OwnedFd,
+    /// Bytes of a write that it takes when it is empty.
+    room: usize,
 }
 
 /// Empty pipes, and how many there may be.
@@ -51,9 +58,10 @@ impl Pool {
         }
         let (read, write) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).ok()?;
         // A smaller one does as well: pipe-user-pages-soft bounds those of other users than root.
-        let _smaller = fcntl(&read, FcntlArg::F_SETPIPE_SZ(self.size));
+        let room = fcntl(&read, FcntlArg::F_SETPIPE_SZ(self.size));
+        let room = room.map_or(LEAST_PIPE, |size| usize::try_from(size).unwrap_or(LEAST_PIPE));
         self.made += 1;
-        Some(Pipe { read, write })
+        Some(Pipe { read, write, room })
     }
 
     /// Takes a pipe back; one that holds data is closed.
@@ -77,11 +85,14 @@ pub(crate) struct End {
     pub(crate) socket: Socket,
     pub(crate) readable: bool,
     pub(crate) writable: bool,
+    /// Its end or urgent data has come: a read that returns less than it might does not say that
+    /// there is no more.
+    pub(crate) to_the_end: bool,
 }
 
 impl End {
     pub(crate) const fn new(socket: Socket) -> Self {
-        Self { socket, readable: false, writable: false }
+        Self { socket, readable: false, writable: false, to_the_end: false }
     }
 }
 
@@ -99,6 +110,8 @@ pub(crate) enum Failed {
 pub(crate) struct Direction {
     pipe: Option<Pipe>,
     held: usize,
+    /// The last read was of much.
+    bulk: bool,
     /// All has been read.
     ended: bool,
     /// All has been sent, and the end of it.
@@ -140,8 +153,10 @@ impl Direction {
             if self.pipe.is_none() {
                 self.pipe = pool.take();
             }
-            if self.pipe.is_none() || !self.fill(from)? {
+            if self.pipe.is_none() {
                 self.copy(from, to, scratch)?;
+            } else if !self.bulk || !self.fill(from)? {
+                self.relay_little(from, to, scratch)?;
             }
         };
         if self.held == 0
@@ -153,7 +168,7 @@ impl Direction {
     }
 
     /// Reads into the pipe, which is empty: that no more comes is then the socket's doing. False
-    /// at the end, and before urgent data, for which splice(2) says the same: a copy tells them
+    /// at the end, and before urgent data, for which splice(2) says the same: a read tells them
     /// apart.
     fn fill(&mut self, from: &mut End) -> Result<bool, Failed> {
         let Some(pipe) = &self.pipe else { return Ok(false) };
@@ -162,13 +177,57 @@ impl Direction {
             Ok(0) => return Ok(false),
             Ok(bytes) => {
                 self.held = bytes;
+                self.bulk = bytes >= LITTLE;
                 self.bytes += bytes as u64;
             }
-            Err(Errno::EAGAIN) => from.readable = false,
+            Err(Errno::EAGAIN) => (from.readable, self.bulk) = (false, false),
             Err(Errno::EINTR) => {}
             Err(_) => return Err(Failed::From),
         }
         Ok(true)
+    }
+
+    /// Reads a little and sends it; what is not taken goes into the pipe, which is empty and has
+    /// room for all of it. A read of less than it might have been says that there was no more.
+    fn relay_little(
+        &mut self,
+        from: &mut End,
+        to: &mut End,
+        scratch: &mut [u8],
+    ) -> Result<(), Failed> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let dont_wait = MsgFlags::MSG_DONTWAIT;
+        let most = LITTLE.min(pipe.room).min(scratch.len());
+        let read = match recv(from.socket.as_raw_fd(), &mut scratch[..most], dont_wait) {
+            Ok(0) => {
+                self.ended = true;
+                return Ok(());
+            }
+            Ok(read) => read,
+            Err(Errno::EAGAIN) => {
+                from.readable = false;
+                return Ok(());
+            }
+            Err(Errno::EINTR) => return Ok(()),
+            Err(_) => return Err(Failed::From),
+        };
+        self.bulk = read == most;
+        from.readable = self.bulk || from.to_the_end;
+        self.bytes += read as u64;
+        let flags = MsgFlags::MSG_NOSIGNAL | dont_wait;
+        let sent = match send(to.socket.as_raw_fd(), &scratch[..read], flags) {
+            Ok(sent) => sent,
+            Err(Errno::EAGAIN | Errno::EINTR) => 0,
+            Err(_) => return Err(Failed::To),
+        };
+        if sent < read {
+            match write(&pipe.write, &scratch[sent..read]) {
+                Ok(kept) if kept == read - sent => self.held = kept,
+                // What has been read would be lost.
+                Ok(_) | Err(_) => return Err(Failed::From),
+            }
+        }
+        Ok(())
     }
 
     /// Sends what the pipe holds; true when it is empty.
@@ -262,7 +321,7 @@ mod tests {
         let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None).expect("a pair");
         near.set_nonblocking(true).expect("it is set");
         far.set_nonblocking(true).expect("it is set");
-        (End { socket: near, readable: true, writable: true }, far)
+        (End { readable: true, writable: true, ..End::new(near) }, far)
     }
 
     /// Relays `bytes` with a pool of `pipes`, and a far end that reads `slowly`.
@@ -278,7 +337,7 @@ mod tests {
             } else {
                 source.shutdown(Shutdown::Write).expect("it is open");
             }
-            (from.readable, to.writable) = (true, true);
+            (from.readable, to.writable, from.to_the_end) = (true, true, written == bytes);
             direction.pump((&mut from, &mut to), &mut pool, &mut scratch, true).expect("it moves");
             assert!(pool.used() <= pipes);
             match sink.read(&mut buffer) {

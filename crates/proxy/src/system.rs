@@ -117,22 +117,27 @@ pub(crate) fn tcp_info(fd: impl AsFd) -> io::Result<TcpInfo> {
     })
 }
 
+/// Makes the sockets that an IPv4 listener accepts tell [`received_dscp`].
+pub(crate) fn keep_tos(fd: impl AsFd) -> io::Result<()> {
+    set(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, &1_i32)
+}
+
 /// The differentiated services codepoint of the connection's first packet from the peer; none
-/// where the kernel does not keep it.
+/// where the kernel does not keep it. Over IPv4 the listener must have been made to keep it.
 pub(crate) fn received_dscp(fd: impl AsFd, v6: bool) -> Option<u8> {
-    let (level, ask, read, kind) = match v6 {
-        false => (libc::IPPROTO_IP, libc::IP_RECVTOS, libc::IP_PKTOPTIONS, libc::IP_TOS),
-        true => (
-            libc::IPPROTO_IPV6,
-            libc::IPV6_RECVTCLASS,
-            libc::IPV6_2292PKTOPTIONS,
-            libc::IPV6_TCLASS,
-        ),
+    let (level, kind) = match v6 {
+        false => (libc::IPPROTO_IP, libc::IP_TOS),
+        true => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
     };
-    set(&fd, level, ask, &1_i32).ok()?;
-    let (bytes, length) = get::<CONTROL_BYTES>(&fd, level, read).ok()?;
-    // Best effort: no more is asked of it.
-    let _off = set(&fd, level, ask, &0_i32);
+    let (bytes, length) = if v6 {
+        // Only while it is asked for: it makes the kernel keep a copy of each packet.
+        set(&fd, level, libc::IPV6_RECVTCLASS, &1_i32).ok()?;
+        let found = get::<CONTROL_BYTES>(&fd, level, libc::IPV6_2292PKTOPTIONS);
+        let _off = set(&fd, level, libc::IPV6_RECVTCLASS, &0_i32);
+        found.ok()?
+    } else {
+        get::<CONTROL_BYTES>(&fd, level, libc::IP_PKTOPTIONS).ok()?
+    };
     // One control message: its length, level and kind, and a number (cmsg(3)).
     let header = size_of::<libc::cmsghdr>();
     let word =
