@@ -34,8 +34,10 @@ impl Control {
             return;
         }
         ue.shared = capacity;
+        // What flows with little to say delivered is no bound of what the UE could get.
+        let told = capacity.filter(|_| ue.radio.known);
         let in_turn =
-            rules.turns && sum.active > 1 && capacity.is_some_and(|capacity| sum.floors > capacity);
+            rules.turns && sum.active > 1 && told.is_some_and(|capacity| sum.floors > capacity);
         if !in_turn {
             ue.turn_at = Instant::NEVER;
         } else if ue.turn_at == Instant::NEVER {

@@ -213,8 +213,8 @@ params! {
         idle: Duration = Duration::from_secs(1), within(Duration::from_millis(10), HOUR);
         /// A flow without data for a period and half a round trip is slow (kernel module).
         stall: bool = true;
-        /// Let reading stop in turn when the floors of a UE's flows exceed its capacity; a turn
-        /// lasts the longest round trip, at least 10 ms.
+        /// Let reading stop in turn when the floors of a UE's flows exceed its reported capacity; a
+        /// turn lasts the longest round trip, at least 10 ms.
         turns: bool = true;
         /// Which blocks a UE may expect: its own and its part of the free ones; its own and all
         /// free ones (as printed, kernel module); all (simulator).

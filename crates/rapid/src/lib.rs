@@ -69,7 +69,8 @@
 //! - An unknown cell, UE or flow, and a flow closed twice, are [`Refused`] and change nothing.
 //! - A round trip of 0 is unknown; one above 10 s counts as 10 s.
 //! - A server window is never below the floor (`floor_segments`, `floor`). When the floors of a
-//!   UE's flows together exceed its capacity, flows read in turn ([`Windows::reading`]).
+//!   UE's flows together exceed the capacity that its reports tell, flows read in turn
+//!   ([`Windows::reading`]).
 //! - Equal events give equal windows, on every machine.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -250,6 +250,21 @@ fn without_any_report_the_capacity_grows_with_delivery() {
     assert!((125_000..=160_000).contains(&window), "{window}");
 }
 
+/// What 50 flows with a byte now and then deliver is no sign of a small capacity.
+#[test]
+fn without_any_report_flows_with_little_to_say_all_read() {
+    let (mut control, _, ue) = one_ue();
+    let flows: Vec<FlowId> =
+        (0..50).map(|_| control.open(at(0), ue, &OPENING).expect("known")).collect();
+    for t in (10..1_000).step_by(10) {
+        pass(&mut control, at(t));
+        for &flow in &flows {
+            control.on_sample(at(t), flow, &sample(1, ms(10))).expect("open");
+            assert!(control.view(flow).expect("open").windows.reading, "after {t} ms");
+        }
+    }
+}
+
 /// Equation 8 compares what arrived with what the window allowed: a server that the proxy had no
 /// room for could not send it.
 #[test]
