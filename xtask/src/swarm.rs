@@ -13,12 +13,16 @@ use crate::{Failure, Outcome, process};
 const USAGE: &str =
     "usage: cargo xtask swarm [--for TIME] [--kind KIND] [--seed N [--without PART,PART...]]
   TIME  such as 90s, 30m or 1h; 10m unless told otherwise
-  KIND  cells, worlds or wires; all of them unless told otherwise
+  KIND  cells, umts, worlds or wires; all of them unless told otherwise
   N     the first seed; without --for that world alone is run";
 
 /// Kinds of worlds, and the tests that run them.
-const KINDS: [(&str, &str); 3] =
-    [("cells", "random_cells"), ("worlds", "random_worlds"), ("wires", "random_transfers")];
+const KINDS: [(&str, &str); 4] = [
+    ("cells", "random_cells_conserve"),
+    ("umts", "random_cells_of_umts"),
+    ("worlds", "random_worlds"),
+    ("wires", "random_transfers"),
+];
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options<'a> {
@@ -33,7 +37,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> Outcome {
     let mut command = process::cargo(root);
     command.args(["test", "--package", "justfull-sim", "--test", "swarm", "--"]);
     // A thread for each kind: one that had to wait for another would begin when the time is over.
-    command.args([options.test.unwrap_or("random_"), "--nocapture", "--test-threads=3"]);
+    command.args([options.test.unwrap_or("random_"), "--nocapture", "--test-threads=4"]);
     let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     command.env("JUSTFULL_SWARM_SEED", seed.to_string());
     command.env("JUSTFULL_SWARM_WITHOUT", options.without.unwrap_or_default());
@@ -106,7 +110,7 @@ mod tests {
     fn a_seed_alone_is_one_world_and_a_time_makes_it_the_first() {
         let one = parse(&["--kind", "cells", "--seed", "7", "--without", "pacer,limiter"]).unwrap();
         let expected = Options {
-            test: Some("random_cells"),
+            test: Some("random_cells_conserve"),
             seed: Some(7),
             without: Some("pacer,limiter"),
             time: None,

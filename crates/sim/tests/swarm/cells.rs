@@ -262,15 +262,15 @@ fn arrivals(rng: &mut Rng, config: &StackConfig, flows: usize) -> Vec<Arrival> {
     list
 }
 
-/// A cell and what goes into it.
+/// A cell and what goes into it; with `UMTS`, one of UMTS whose RLC gives up.
 #[derive(Clone)]
-pub(crate) struct Cell {
+pub(crate) struct Cell<const UMTS: bool = false> {
     config: StackConfig,
     flows: Vec<(u32, FiveTuple)>,
     arrivals: Vec<Arrival>,
 }
 
-impl fmt::Debug for Cell {
+impl<const UMTS: bool> fmt::Debug for Cell<UMTS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.arrivals.len();
         let few = &self.arrivals[..number.min(10)];
@@ -280,7 +280,7 @@ impl fmt::Debug for Cell {
 
 /// Keeps the packets for which `keep` returns true of their number; false when that changes
 /// nothing.
-fn keep(cell: &mut Cell, keep: impl Fn(usize, usize) -> bool) -> bool {
+fn keep<const UMTS: bool>(cell: &mut Cell<UMTS>, keep: impl Fn(usize, usize) -> bool) -> bool {
     let before = cell.arrivals.len();
     let mut i = 0;
     cell.arrivals.retain(|_| {
@@ -290,8 +290,8 @@ fn keep(cell: &mut Cell, keep: impl Fn(usize, usize) -> bool) -> bool {
     cell.arrivals.len() < before
 }
 
-impl World for Cell {
-    const KIND: &'static str = "cells";
+impl<const UMTS: bool> World for Cell<UMTS> {
+    const KIND: &'static str = if UMTS { "umts" } else { "cells" };
 
     const REDUCTIONS: &'static [Reduction<Self>] = &[
         ("later-half", |cell| keep(cell, |i, all| i < all / 2)),
@@ -323,7 +323,8 @@ impl World for Cell {
 
     fn draw(seed: u64) -> Self {
         let mut rng = Rng::stream(seed, "swarm");
-        let config = draws::cell(&mut rng, seed);
+        let draw = if UMTS { draws::umts_cell } else { draws::cell };
+        let config = draw(&mut rng, seed);
         let flows = flows(&mut rng, &config);
         let arrivals = arrivals(&mut rng, &config, flows.len());
         Self { config, flows, arrivals }
@@ -384,7 +385,7 @@ fn a_packet_stays_only_if_the_rlc_repeats_in_step_with_the_channel_and_harq_not_
         // The fifth slot has MCS 0; what is known is the second's.
         let arrivals = vec![Arrival { at: Instant::from_nanos(3_500_000), packet }; 2];
         let flows = vec![(0, FiveTuple::default()); 2];
-        let cell = Cell { config, flows, arrivals };
+        let cell = Cell::<false> { config, flows, arrivals };
         cell.check();
         run(&cell.config, &cell.flows, &cell.arrivals, Wakes::Exact).queued
     };

@@ -343,6 +343,25 @@ fn in_fixed_pdus(rng: &mut Rng, mut config: StackConfig) -> StackConfig {
     config
 }
 
+/// A cell of UMTS in which PDUs are given up: small windows, few transmissions, and often SDUs that
+/// keep their place until they are acknowledged.
+pub(crate) fn umts_cell(rng: &mut Rng, seed: u64) -> StackConfig {
+    let mut config = loop {
+        let config = whole_packets_or_bytes(rng, seed);
+        if config.channel.unit() == CapacityUnit::Bytes {
+            break in_fixed_pdus(rng, config);
+        }
+    };
+    if let RlcModeConfig::Am(am) = &mut config.rlc.mode {
+        am.window = pick(rng, &[1, 2, 3, 7, 16, 64]);
+        am.max_dat = 2 + rng.below(4) as u8;
+    }
+    if rng.chance(0.5) {
+        config.rlc.hold = Hold::Acknowledged;
+    }
+    config
+}
+
 /// Acknowledged mode of UMTS with PDUs of `pdu` bytes.
 fn umts(rng: &mut Rng, pdu: u64) -> AmConfig {
     AmConfig {

@@ -1,6 +1,6 @@
-//! Swarm: random worlds of three kinds, with every assertion on. `cells` are cells alone, `worlds`
-//! are cells with traffic and everything around them, `wires` are TCP's two ends over a hostile
-//! path.
+//! Swarm: random worlds of four kinds, with every assertion on. `cells` are cells alone, `umts` are
+//! cells of UMTS whose RLC gives SDUs up, `worlds` are cells with traffic and everything around
+//! them, `wires` are TCP's two ends over a hostile path.
 //!
 //! Here the first seeds of each kind are run; `make swarm FOR=1h` (`cargo xtask swarm`) runs fresh
 //! ones for as long as told. A world that fails is named by its seed, made smaller for as long as
@@ -26,7 +26,12 @@ use harness::swarm;
 
 #[test]
 fn random_cells_conserve_packets_keep_order_and_never_beat_the_bound() {
-    assert!(swarm::<cells::Cell>(120) > 0);
+    assert!(swarm::<cells::Cell<false>>(120) > 0);
+}
+
+#[test]
+fn random_cells_of_umts_give_each_packet_one_fate_where_the_rlc_gives_up() {
+    assert!(swarm::<cells::Cell<true>>(12) > 0);
 }
 
 #[test]

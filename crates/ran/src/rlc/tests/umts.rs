@@ -382,6 +382,26 @@ fn only_an_answer_to_the_poll_stops_timer_poll() {
     }
 }
 
+/// A poll alone repeats the last PDU though it has arrived. A report that ends before it lets it
+/// leave the window: then nothing waits, and later polls need no carrier that is not there.
+#[test]
+fn a_pdu_that_has_arrived_and_is_to_carry_a_poll_may_leave_before_it_goes() {
+    let timer_poll = Duration::from_millis(100);
+    let config = AmConfig { timer_poll, poll_last: true, ..quiet() };
+    let (mut tx, _) = entities(&config);
+    let mut queue = Queue::of(&[90]);
+    let sent = pull(&mut tx, ms(0), 3 * 42, &mut queue);
+    assert_eq!(polls(&sent), [(0, false), (1, false), (2, true)]);
+    // 1 and 2 have arrived; 0 goes again, and the poll is not answered.
+    assert_eq!(on_status(&mut tx, ms(10), &report(3, &[(0, 1)])), NONE);
+    assert_eq!(polls(&pull(&mut tx, ms(10), 42, &mut queue)), [(0, false)]);
+    tx.on_timeout(ms(100), false);
+    assert_eq!(tx.pending().retransmission, 42, "2 carries the poll");
+    assert_eq!(on_status(&mut tx, ms(101), &report(1, &[])), [0]);
+    assert_eq!(tx.pending(), Pending::default());
+    assert_eq!(tx.next_timeout(), None);
+}
+
 #[test]
 fn an_expired_timer_poll_polls_with_the_next_new_pdu() {
     let (mut tx, _) = entities(&AmConfig { poll_last: true, ..quiet() });

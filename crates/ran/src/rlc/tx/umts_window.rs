@@ -235,6 +235,8 @@ impl Window {
         let before = self.slots.len();
         while let Some(slot) = self.slots.front().filter(|slot| slot.flags & DONE != 0) {
             let (count, is_acked) = (slot.count, slot.flags & DISCARDED == 0);
+            // It was to carry a poll for want of another.
+            self.again -= u32::from(slot.flags & AGAIN != 0);
             for _ in 0..count {
                 if let Some(piece) = self.pieces.pop_front()
                     && piece.last
