@@ -9,7 +9,6 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -23,6 +22,13 @@ pub(super) struct Cgroup {
 
 /// The place for the group of `run`: beneath that of this process.
 pub(super) fn place(run: &str) -> Result<PathBuf, String> {
+    let (parent, prefix) = places()?;
+    Ok(parent.join(prefix + run))
+}
+
+/// The group of this process, in which those of its runs are, and what the names of these begin
+/// with.
+fn places() -> Result<(PathBuf, String), String> {
     let read = |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
     let groups = read("/proc/self/cgroup")?;
     let own =
@@ -36,9 +42,22 @@ pub(super) fn place(run: &str) -> Result<PathBuf, String> {
         .ok_or("the own cgroup is not beneath the mounted one")?;
     // Every process namespace of the machine has the same numbers, and all may share the groups.
     let namespace = fs::metadata("/proc/self/ns/pid").map_err(|error| error.to_string())?.ino();
-    Ok(Path::new(mount)
-        .join(below.trim_start_matches('/'))
-        .join(format!("justfull-{namespace}-{run}")))
+    Ok((Path::new(mount).join(below.trim_start_matches('/')), format!("justfull-{namespace}-")))
+}
+
+/// Removes the groups beside that of this process that hold no process and whose run `is_dead`.
+/// Returns how many. The notes of such runs are gone, as with the `/run` of a container that shared
+/// the groups of the machine.
+pub(super) fn reclaim(is_dead: impl Fn(&str) -> bool) -> usize {
+    places().map_or(0, |(parent, prefix)| reclaim_in(&parent, &prefix, is_dead))
+}
+
+fn reclaim_in(parent: &Path, prefix: &str, is_dead: impl Fn(&str) -> bool) -> usize {
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.strip_prefix(prefix)).is_some_and(&is_dead)
+    };
+    beneath(parent).iter().filter(|path| is_left(path)).filter(|path| remove(path)).count()
 }
 
 /// Root and mount point of a cgroup2 file system, from its line of mountinfo (proc(5)).
@@ -113,12 +132,12 @@ pub(super) fn kill(path: &Path) {
 }
 
 /// Removes the group at `path` with the groups that commands made beneath it; one that still holds
-/// processes stays.
-pub(super) fn remove(path: &Path) {
+/// processes stays. True when it is gone by that.
+pub(super) fn remove(path: &Path) -> bool {
     for group in beneath(path) {
         remove(&group);
     }
-    let _used = fs::remove_dir(path);
+    fs::remove_dir(path).is_ok()
 }
 
 fn beneath(path: &Path) -> Vec<PathBuf> {
@@ -128,12 +147,9 @@ fn beneath(path: &Path) -> Vec<PathBuf> {
     folders.map(|entry| entry.path()).collect()
 }
 
-/// Tries to contain a command. Returns where, or why not.
-pub(super) fn attempt() -> Result<String, String> {
-    static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
-    let number = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
-    let path = place(&format!("check-{}-{number}", std::process::id()))?;
-    let group = Cgroup::create(path)?;
+/// Tries to contain a command as that of `run`. Returns where, or why not.
+pub(super) fn attempt(run: &str) -> Result<String, String> {
+    let group = Cgroup::create(place(run)?)?;
     let procs = group.raw();
     let mut command = Command::new("true");
     command.stdin(Stdio::null());
@@ -147,5 +163,30 @@ pub(super) fn attempt() -> Result<String, String> {
         Ok(format!("beneath {}", group.path().parent().unwrap_or(group.path()).display()))
     } else {
         Err(format!("`true` ended with {status}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f7_empty_groups_of_dead_runs_are_removed_and_nothing_else() {
+        let parent = tempfile::tempdir().expect("a folder can be made");
+        // A folder with another in it stands for a group with processes beneath one without.
+        let groups = ["ours-dead-1", "ours-dead-2/beneath", "ours-alive", "other-dead", "dead"];
+        for group in groups {
+            fs::create_dir_all(parent.path().join(group)).expect("a folder can be made");
+        }
+        fs::create_dir(parent.path().join("ours-dead-busy")).expect("a folder can be made");
+        fs::write(parent.path().join("ours-dead-busy/process"), "").expect("a file");
+        fs::write(parent.path().join("ours-dead-file"), "").expect("a file");
+        let is_dead = |run: &str| run.starts_with("dead");
+        assert_eq!(reclaim_in(parent.path(), "ours-", is_dead), 2);
+        let entries = fs::read_dir(parent.path()).expect("it is read");
+        let mut left: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["dead", "other-dead", "ours-alive", "ours-dead-busy", "ours-dead-file"]);
+        assert_eq!(reclaim_in(&parent.path().join("none"), "ours-", is_dead), 0);
     }
 }

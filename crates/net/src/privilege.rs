@@ -13,6 +13,7 @@ use crate::SystemError;
 use crate::cgroup;
 use crate::namespace::Namespace;
 use crate::netlink::LinkName;
+use crate::state;
 use crate::tun::{self, Tun};
 
 /// Bits of `CapEff` (capabilities(7)).
@@ -115,7 +116,7 @@ pub fn capabilities() -> Vec<Capability> {
         named(
             "cgroup for commands",
             false,
-            cgroup::attempt().map_err(|why| {
+            contained().map_err(|why| {
                 format!(
                     "{why}; a command that empties its environment and makes its own namespace \
                      outlives the run"
@@ -131,6 +132,12 @@ pub fn capabilities() -> Vec<Capability> {
             }
         }),
     ]
+}
+
+/// Where a command can be contained, or why none can.
+fn contained() -> Result<String, String> {
+    let run = state::new_name().map_err(|error| error.to_string())?;
+    cgroup::attempt(&run)
 }
 
 /// Tries SCHED_FIFO on a thread that ends with the attempt.

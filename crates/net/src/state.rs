@@ -32,6 +32,8 @@ pub struct Swept {
     pub runs: usize,
     /// Processes left by those.
     pub processes: usize,
+    /// Empty control groups of runs that nothing else was left of.
+    pub groups: usize,
 }
 
 /// The folder of one run, and the control group of its commands if possible; removed when this
@@ -43,14 +45,19 @@ pub(super) struct RunFolder {
     cgroup: Option<Cgroup>,
 }
 
+/// A name for a run that no other has or had: see the module's page.
+pub(super) fn new_name() -> Result<String, SystemError> {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let pid = std::process::id();
+    let start = start_time(pid).ok_or_else(|| {
+        SystemError::new("read /proc/self/stat", "no start time; is /proc mounted?")
+    })?;
+    Ok(format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed)))
+}
+
 impl RunFolder {
     pub(super) fn create() -> Result<Self, SystemError> {
-        static RUNS: AtomicU32 = AtomicU32::new(0);
-        let pid = std::process::id();
-        let start = start_time(pid).ok_or_else(|| {
-            SystemError::new("read /proc/self/stat", "no start time; is /proc mounted?")
-        })?;
-        let name = format!("{pid}-{start}-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+        let name = new_name()?;
         let path = in_home(&home()?, |home| {
             let path = home.join(&name);
             fs::create_dir(&path).map(|()| path)
@@ -123,8 +130,8 @@ impl Drop for RunFolder {
     }
 }
 
-/// Removes what killed runs of this user left: processes in their namespaces, and files. Runs whose
-/// process is alive, and everything without our mark, are not touched.
+/// Removes what killed runs of this user left: processes in their namespaces, control groups and
+/// files. Runs whose process is alive, and everything without our mark, are not touched.
 ///
 /// # Errors
 /// The folder of runs cannot be created or read, or a process cannot be ended.
@@ -132,7 +139,8 @@ pub fn sweep() -> Result<Swept, SystemError> {
     let home = home()?;
     let swept = sweep_home(&home);
     remove_if_empty(&home);
-    swept
+    let groups = cgroup::reclaim(|run| owner_is_dead(run) == Some(true));
+    swept.map(|swept| Swept { groups, ..swept })
 }
 
 fn sweep_home(home: &Path) -> Result<Swept, SystemError> {
@@ -207,7 +215,8 @@ fn remove(path: &Path, name: &str) -> Result<(usize, bool), SystemError> {
             format!("processes {left:?} do not end"),
         ));
     }
-    cgroup.map(cgroup::remove);
+    // One that is not empty yet is reclaimed later.
+    let _removed = cgroup.map(cgroup::remove);
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((found, false)),
         Err(error) => Err(SystemError::new(format!("remove {}", path.display()), error)),
@@ -277,7 +286,10 @@ mod tests {
         let path = home.path().join(&name);
         assert_eq!(remove(&path, &name).expect("there is nothing to remove"), (0, false));
         fs::create_dir(&path).expect("a folder can be made");
-        assert_eq!(sweep_home(home.path()).expect("it is read"), Swept { runs: 1, processes: 0 });
+        assert_eq!(
+            sweep_home(home.path()).expect("it is read"),
+            Swept { runs: 1, ..Swept::default() }
+        );
         assert!(!path.exists());
     }
 

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -482,6 +483,54 @@ fn a_hundred_starts_and_kills_leave_nothing() {
     }
     assert!(ran == 75 && swept >= ran, "{swept} runs swept of {ran} whose commands ran");
     assert_eq!(sweep().expect("swept").runs, 0);
+}
+
+/// The folder of the run of process `pid`, wherever it could be made.
+fn note(pid: u32) -> Option<PathBuf> {
+    let session =
+        std::env::var_os("XDG_RUNTIME_DIR").map(|home| PathBuf::from(home).join("justfull"));
+    let fallback = std::env::temp_dir().join("justfull-0");
+    let homes = [Some("/run/justfull".into()), session, Some(fallback)].into_iter().flatten();
+    let mut runs = homes.filter_map(|home| fs::read_dir(home).ok()).flatten().flatten();
+    let is_its = |name: &str| name.starts_with(&format!("{pid}-"));
+    runs.find(|run| run.file_name().to_str().is_some_and(is_its)).map(|run| run.path())
+}
+
+/// F7: the group of a run of which nothing else tells any more, as when `/run` was a container's.
+#[test]
+fn the_group_of_a_killed_run_is_reclaimed_once_it_is_empty_though_its_note_is_gone() {
+    if !can_build() {
+        return;
+    }
+    let seconds = format!("3000.{}", std::process::id());
+    let mut child = child("be killed").env(SECONDS, &seconds).spawn().expect("this program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(lines.any(|line| line.expect("text").ends_with("started")));
+    let note = note(child.id()).expect("its folder");
+    let Ok(group) = fs::read_to_string(note.join("cgroup")) else {
+        println!("skipped: commands are in no cgroup here");
+        child.kill().expect("killed");
+        child.wait().expect("a status");
+        return;
+    };
+    fs::remove_dir_all(&note).expect("its note goes");
+    child.kill().expect("killed");
+    child.wait().expect("a status");
+    sweep().expect("swept");
+    assert!(Path::new(&group).exists(), "{group} holds processes that nothing says are ours");
+    let left = with_argument(&seconds);
+    assert!(!left.is_empty());
+    for pid in left {
+        kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).expect("sent");
+    }
+    for _ in 0..500 {
+        sweep().expect("swept");
+        if !Path::new(&group).exists() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{group} is still there");
 }
 
 #[test]
