@@ -388,6 +388,8 @@ mod tests {
                 "rlc.limiter.kind",
             ),
             (head.replace("4 }", &format!("[{rows}] }}")) + &flows(0, 3000), "channel.per_slot"),
+            (format!("{head}{}\n[sweep]\npath = [{rows}]", flows(0, 3000)), "sweep.path"),
+            (format!("{head}{}\n[sweep]\npath = {{ a = [{rows}] }}", flows(0, 1)), "sweep.path.a"),
         ] {
             let (at, readings) = found(&text);
             assert_eq!(at, field);

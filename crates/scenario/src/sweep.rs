@@ -48,19 +48,27 @@ impl<'de> Deserialize<'de> for SweepPath {
         let wrong = |found: &dyn fmt::Display| {
             serde::de::Error::custom(format!("found {found}, allowed is {ALLOWED}"))
         };
+        // A list or table is not shown: whoever looks for the field at fault leaves out its parts
+        // for as long as the message stays the same.
+        let shown = |found: &Value| match found {
+            Value::Array(_) => "a list".into(),
+            Value::Table(_) => "a table".into(),
+            plain => plain.to_string(),
+        };
         let table = match Value::deserialize(d)? {
             Value::String(path) => return Ok(Self::One(path)),
             Value::Table(table) if !table.is_empty() => table,
-            other => return Err(wrong(&other)),
+            other => return Err(wrong(&shown(&other))),
         };
         if table.values().all(Value::is_table) {
-            let points = Value::Table(table).try_into().map_err(|e| wrong(&e))?;
+            let points =
+                Value::Table(table).try_into().map_err(|e: toml::de::Error| wrong(&e.message()))?;
             return Ok(Self::Points(points));
         }
         let part = |(path, part): (String, Value)| {
             let number = part.as_float().or_else(|| part.as_integer().map(|n| n as f64));
             let number = number.filter(|n| n.is_finite() && *n > 0.0);
-            number.map(|n| (path, n)).ok_or_else(|| wrong(&part))
+            number.map(|n| (path, n)).ok_or_else(|| wrong(&shown(&part)))
         };
         table.into_iter().map(part).collect::<Result<_, _>>().map(Self::Parts)
     }
