@@ -25,6 +25,7 @@ mod counted;
 mod eqp;
 mod growth;
 mod live;
+mod proxy;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -264,6 +265,11 @@ pub(crate) fn run_growth(root: &Path, enforce: bool) -> Outcome {
 /// `cargo xtask bench live`.
 pub(crate) fn run_live(root: &Path, enforce: bool) -> Outcome {
     live::run(root, enforce)
+}
+
+/// `cargo xtask bench proxy`.
+pub(crate) fn run_proxy(root: &Path, enforce: bool) -> Outcome {
+    proxy::run(root, enforce)
 }
 
 /// Builds the example `name` of `package` and returns where cargo put it.

@@ -53,6 +53,8 @@ cargo xtask <command>
                      cell of S1
   bench live [--ci]            throughput and lateness of live runs against a plain forwarder and \
                      a bare loop
+  bench proxy [--ci]           what the proxy costs beside HAProxy and nginx; --ci fails where a \
+                     goal is missed
   fuzz [--seconds N] [TARGET]  run the fuzz targets, 60 s each unless told otherwise
   swarm [--for TIME]           random worlds from fresh seeds, 10 minutes unless told otherwise; \
                      prints and shrinks what fails
@@ -113,6 +115,8 @@ fn dispatch(args: &[&str]) -> Outcome {
         ["bench", "growth", "--ci"] => bench::run_growth(&root(), true),
         ["bench", "live"] => bench::run_live(&root(), false),
         ["bench", "live", "--ci"] => bench::run_live(&root(), true),
+        ["bench", "proxy"] => bench::run_proxy(&root(), false),
+        ["bench", "proxy", "--ci"] => bench::run_proxy(&root(), true),
         ["fuzz", rest @ ..] => fuzz::run(&root(), rest),
         ["swarm", rest @ ..] => swarm::run(&root(), rest),
         ["mutants", rest @ ..] => mutants::run(&root(), rest),

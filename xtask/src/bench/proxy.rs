@@ -1,0 +1,149 @@
+//! `cargo xtask bench proxy`: what RAPID's proxy costs beside HAProxy and nginx.
+//!
+//! The program is `proxy_bench` in `crates/proxy/examples`: it puts a proxy between two hosts, keeps
+//! it on the last core and what loads it on the first. Each round runs every case through every
+//! proxy in turn, so that what else the machine does falls on all of them; what is compared are
+//! medians. The rivals run with one thread, transparent, HAProxy with splicing.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Failure, Outcome, process};
+
+/// Rounds by hand, and where the goals are enforced.
+const ROUNDS: usize = 7;
+/// Those that are measured; the first is ours.
+const PROXIES: [&str; 3] = ["justfull", "haproxy", "nginx"];
+
+/// A figure of a case, and how much of the better rival's ours must be.
+struct Case {
+    name: &'static str,
+    figure: &'static str,
+    /// Ours at least (more is better) or at most (less is better) this much of the rival's.
+    goal: f64,
+    more_is_better: bool,
+}
+
+const CASES: [Case; 4] = [
+    Case { name: "bulk1", figure: "gbit_per_cpu_s", goal: 1.2, more_is_better: true },
+    Case { name: "bulk100", figure: "gbit_per_cpu_s", goal: 1.5, more_is_better: true },
+    Case { name: "connections", figure: "per_s", goal: 1.0, more_is_better: true },
+    Case { name: "ping", figure: "p99_us", goal: 1.0, more_is_better: false },
+];
+
+/// Bytes of memory and pipes that an idle connection may take.
+const IDLE_BYTES: f64 = 32_768.0;
+/// Share of a core in percent that reports each millisecond may take more than one a second.
+const REPORTS_PERCENT: f64 = 5.0;
+/// Size of a pipe of the proxy.
+const PIPE_BYTES: f64 = 262_144.0;
+
+/// What a case found, of each proxy the figures of all rounds.
+type Found = Vec<Vec<f64>>;
+
+pub(super) fn run(root: &Path, enforce: bool) -> Outcome {
+    let program = super::build(root, super::Profile::Release, "justfull-proxy", "proxy_bench")?;
+    let lacking = process::stdout_of(Command::new(&program).arg("check"))?;
+    if !lacking.trim().is_empty() {
+        return process::skipped(&format!("bench proxy: SKIPPED: {}", lacking.trim()));
+    }
+    let mut found: Vec<Found> = CASES.iter().map(|_| vec![Vec::new(); PROXIES.len()]).collect();
+    let (mut idle, mut reports) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for round in 0..ROUNDS {
+        for (case, found) in CASES.iter().zip(&mut found) {
+            for (proxy, found) in PROXIES.iter().zip(found) {
+                found.push(figure(&one(&program, proxy, case.name)?, case.figure)?);
+            }
+        }
+        for (name, list) in ["reports_1ms", "reports_1s"].into_iter().zip(&mut reports) {
+            list.push(figure(&one(&program, PROXIES[0], name)?, "core_percent")?);
+        }
+        if round == 0 {
+            let line = one(&program, PROXIES[0], "idle")?;
+            let flows = figure(&line, "flows")?;
+            let pipes = figure(&line, "pipes")? * PIPE_BYTES / flows;
+            idle.push(figure(&line, "bytes_per_flow")? + pipes);
+        }
+    }
+    let [often, seldom] = reports.map(|list| median(&list));
+    let (text, mut missed) = compared(&found);
+    print!("{text}");
+    println!(
+        "idle: {:.0} bytes for a connection; 8 000 connections of which 100 are active: {often:.1} \
+         % of a core with a report each ms, {seldom:.1} % with one each second",
+        idle[0]
+    );
+    println!("medians of {ROUNDS} interleaved rounds");
+    missed.extend((idle[0] > IDLE_BYTES).then(|| format!("{:.0} bytes when idle", idle[0])));
+    let more = often - seldom;
+    missed
+        .extend((more > REPORTS_PERCENT).then(|| format!("{more:.1} % of a core for the reports")));
+    super::judge(&missed, enforce)
+}
+
+fn one(program: &Path, proxy: &str, case: &str) -> Outcome<Value> {
+    let output = process::stdout_of(Command::new(program).args([proxy, case, "1"]))?;
+    let wrong = |error| Failure::Check(format!("proxy_bench {proxy} {case}: {error}"));
+    serde_json::from_str(output.trim()).map_err(wrong)
+}
+
+fn figure(line: &Value, name: &str) -> Outcome<f64> {
+    line[name].as_f64().ok_or_else(|| Failure::Check(format!("proxy_bench said no {name}: {line}")))
+}
+
+fn median(list: &[f64]) -> f64 {
+    super::min_and_median(list.iter().copied()).1
+}
+
+/// A line for each case, and what misses its goal.
+fn compared(found: &[Found]) -> (String, Vec<String>) {
+    let (mut text, mut missed) = (String::new(), Vec::new());
+    for (case, found) in CASES.iter().zip(found) {
+        let medians: Vec<f64> = found.iter().map(|list| median(list)).collect();
+        let better = medians[1..].iter().copied();
+        let better = if case.more_is_better {
+            better.fold(f64::MIN, f64::max)
+        } else {
+            better.fold(f64::MAX, f64::min)
+        };
+        let ratio = medians[0] / better;
+        let named: Vec<String> = PROXIES
+            .iter()
+            .zip(&medians)
+            .map(|(name, value)| format!("{name} {value:.1}"))
+            .collect();
+        let line = format!(
+            "{} {}: {}; {ratio:.2} of the better rival's, goal {} {}",
+            case.name,
+            case.figure,
+            named.join(", "),
+            if case.more_is_better { "at least" } else { "at most" },
+            case.goal
+        );
+        let met = if case.more_is_better { ratio >= case.goal } else { ratio <= case.goal };
+        if !met {
+            missed.push(line.clone());
+        }
+        text += &line;
+        text.push('\n');
+    }
+    (text, missed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_compared_with_the_better_rival_either_way() {
+        let lists = |values: [f64; 3]| values.map(|value| vec![value; 3]).to_vec();
+        let good = [[24.0, 20.0, 10.0], [30.0, 10.0, 20.0], [10.0, 9.0, 10.0], [9.0, 9.5, 10.0]];
+        assert_eq!(compared(&good.map(lists)).1, Vec::<String>::new());
+        let bad = [[23.0, 20.0, 10.0], [29.0, 10.0, 20.0], [9.9, 9.0, 10.0], [9.6, 9.5, 10.0]];
+        let (text, missed) = compared(&bad.map(lists));
+        assert_eq!((missed.len(), text.lines().count()), (4, 4), "{text}");
+        assert!(missed[0].contains("1.15 of the better rival's, goal at least 1.2"), "{missed:?}");
+    }
+}
