@@ -232,6 +232,7 @@ impl Flow {
         end.readable |= flags.intersects(last | EpollFlags::EPOLLIN);
         end.writable |= flags.intersects(over | EpollFlags::EPOLLOUT);
         end.to_the_end |= flags.intersects(last);
+        end.shut |= flags.contains(EpollFlags::EPOLLHUP);
         self.failed[of] |= flags.contains(EpollFlags::EPOLLERR);
     }
 
@@ -288,10 +289,14 @@ impl Flow {
         found
     }
 
-    fn both_closed(&self) -> bool {
-        [&self.client, &self.server]
-            .iter()
-            .all(|end| system::tcp_info(&end.socket).is_ok_and(|info| info.closed))
+    /// Both legs have ended. A socket is asked only after an event that comes with its end too.
+    fn both_closed(&mut self) -> bool {
+        for end in [&mut self.client, &mut self.server] {
+            if std::mem::take(&mut end.shut) {
+                end.over |= system::tcp_info(&end.socket).is_ok_and(|info| info.closed);
+            }
+        }
+        self.client.over && self.server.over
     }
 
     /// The server answers, or refuses; the client may leave first.

@@ -66,11 +66,8 @@ impl Host {
     /// Refuses one connection when no descriptor is left; false when there was none to refuse.
     pub(crate) fn refuse_one(&mut self, listener: usize) -> bool {
         drop(self.spare.take());
-        let refused = match self.listeners[listener].accept4(libc::SOCK_CLOEXEC) {
-            // Closing it resets it.
-            Ok(_) => true,
-            Err(_) => false,
-        };
+        // Closing it resets it.
+        let refused = self.listeners[listener].accept4(libc::SOCK_CLOEXEC).is_ok();
         self.spare = File::open("/dev/null").ok();
         refused
     }

@@ -88,11 +88,22 @@ pub(crate) struct End {
     /// Its end or urgent data has come: a read that returns less than it might does not say that
     /// there is no more.
     pub(crate) to_the_end: bool,
+    /// An event told that both directions are shut since it was last asked whether it is over.
+    pub(crate) shut: bool,
+    /// Both directions have ended, and all has been acknowledged.
+    pub(crate) over: bool,
 }
 
 impl End {
     pub(crate) const fn new(socket: Socket) -> Self {
-        Self { socket, readable: false, writable: false, to_the_end: false }
+        Self {
+            socket,
+            readable: false,
+            writable: false,
+            to_the_end: false,
+            shut: false,
+            over: false,
+        }
     }
 }
 
