@@ -11,11 +11,14 @@
 //!   otherwise SDAP may have been idle in between.
 //! - **What the next pull takes** is learnt from the slots' reports: what was offered 1, 2, 4, 5,
 //!   8, 10, 20 or 40 slots ago, whichever has predicted best of late (subframes with system
-//!   information, TDD patterns), less its average shortfall.
+//!   information, TDD patterns), less its average shortfall. In idle slots, which tell nothing of
+//!   that, it takes at least the average of what slots offered that offered something: the last
+//!   forecast may be of one that offered nothing, as where retransmissions take all.
 //! - **Due.** With `short` the share of the pull that the queue cannot fill, waiting for the next
 //!   poll leaves P(gap > time to the pull) x `short` of it unused on average. If that is more than
 //!   `risk`, an SDU enters even if it will be cut. If polls are rarer than pulls, the same holds
-//!   for each pull before the next poll.
+//!   for each pull before the next poll. A poll at the instant of a pull is too late for it once
+//!   one has come after it.
 //! - **Early.** Until then an SDU enters if the next pull takes it whole and leaves `reserve` bytes
 //!   for urgent packets still to come, at no cost to those. An SDU of at most a `small` share of
 //!   the MTU may use the reserve too. The reserve follows the greatest amount of small SDUs in a
