@@ -425,6 +425,10 @@ pub(crate) struct ReproduceArgs {
     /// Fewer points of the sweep, same bands
     #[arg(long)]
     pub(crate) short: bool,
+    /// Fit what the paper does not print to some of its values, as the claims' file says, and print
+    /// what that does to all of them; no claim is judged and no folder is written
+    #[arg(long, conflicts_with_all = ["figure", "short", "strict"])]
+    pub(crate) fit: bool,
     /// Exit 1 when a claim was not run for want of its trace
     #[arg(long)]
     pub(crate) strict: bool,

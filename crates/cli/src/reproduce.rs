@@ -10,6 +10,7 @@ use justfull_lab::model::Verdict;
 use justfull_lab::runner::simulated;
 use justfull_report::{export, table};
 use justfull_scenario::{Job, Scenario};
+use std::path::Path;
 
 /// Live runs at once: each waits most of its time.
 const LIVE_AT_ONCE: usize = 6;
@@ -35,6 +36,9 @@ mod live {
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    if args.fit {
+        return fit(args);
+    }
     let load = if args.live { claims::load_live } else { claims::load };
     let file = load(&args.paper).map_err(|e| Failure::usage(&e))?;
     // Before any folder is made.
@@ -46,13 +50,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     let out = results::open(&args.output, &name, ("reproduce", &args.paper))?;
     not_in_the_folder(args, &name)?;
-    let options = Options {
-        short: args.short,
-        runs: args.runs,
-        figure: args.figure.clone(),
-        threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs) },
-        data_dir: data_dir(),
-    };
+    let options = options(args);
     let display = Display::new(args.output.quiet);
     let mut announce = |ms, _| display.announce(ms);
     let watch = &*display.watch;
@@ -63,10 +61,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         Ok(simulated(scenario, job, watch)?)
     };
     let found = claims::reproduce(&file, &options, (watch, &one), &mut announce);
-    let (mut comparison, rows, as_recorded) = found.map_err(|e| match e {
-        ClaimsError::Cancelled | ClaimsError::Run(_) => Failure::Failed(e.to_string()),
-        ClaimsError::Unknown(_) | ClaimsError::Scenario(_) => Failure::usage(&e),
-    })?;
+    let (mut comparison, rows, as_recorded) = found.map_err(failure)?;
     let speed = display.speed();
     drop(display);
     let grid = table::claims(&rows);
@@ -76,11 +71,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     let (drawn, reading) =
         (table::terminal(&table::narrow(&grid, style), style), table::notes([&grid], style));
     print(&format!("{notes}{drawn}\n{reading}{}\n", rows.tally()))?;
+    let shown = table::shown(&rows.shown);
+    if let Some(shown) = &shown {
+        print(&format!("\n{}\n", table::terminal(shown, style)))?;
+    }
     say(&in_words(speed));
     if let Some(file) = &args.markdown {
-        let text = format!("{notes}\n{}\n\n{}\n", table::markdown(&grid), rows.tally());
-        export::write_whole(file, |out| out.write_all(text.as_bytes()))
-            .map_err(|e| Failure::usage(&e))?;
+        let shown = shown.map_or(String::new(), |shown| format!("\n{}", table::markdown(&shown)));
+        write(file, &format!("{notes}\n{}\n\n{}\n{shown}", table::markdown(&grid), rows.tally()))?;
     }
     let not_run = rows.count(Verdict::NotRun);
     if not_run > 0 {
@@ -103,6 +101,47 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
             Err(Failure::Failed(format!("{not_run} claims were not run")))
         }
         _ => Ok(()),
+    }
+}
+
+fn options(args: &ReproduceArgs) -> Options {
+    Options {
+        short: args.short,
+        runs: args.runs,
+        figure: args.figure.clone(),
+        threads: if args.live { LIVE_AT_ONCE } else { threads(&args.jobs) },
+        data_dir: data_dir(),
+    }
+}
+
+fn failure(error: ClaimsError) -> Failure {
+    match error {
+        ClaimsError::Cancelled | ClaimsError::Run(_) => Failure::Failed(error.to_string()),
+        ClaimsError::Unknown(_) | ClaimsError::Scenario(_) => Failure::usage(&error),
+    }
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Failure> {
+    export::write_whole(file, |out| out.write_all(text.as_bytes())).map_err(|e| Failure::usage(&e))
+}
+
+/// `--fit`.
+fn fit(args: &ReproduceArgs) -> Result<(), Failure> {
+    let display = Display::new(args.output.quiet);
+    let mut announce = |ms, _| display.announce(ms);
+    let found = claims::fit(&args.paper, &options(args), &display.watch, &mut announce);
+    let found = found.map_err(failure)?;
+    let speed = display.speed();
+    drop(display);
+    let style = table::Style::detect();
+    let grids = table::fit(&found);
+    for grid in &grids {
+        print(&format!("{}\n{}\n", table::terminal(grid, style), table::notes([grid], style)))?;
+    }
+    say(&in_words(speed));
+    match &args.markdown {
+        Some(file) => write(file, &grids.map(|grid| table::markdown(&grid)).join("\n")),
+        None => Ok(()),
     }
 }
 

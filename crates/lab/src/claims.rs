@@ -1,14 +1,20 @@
 //! Claims of papers: what they say, run again, and the verdict.
 
 mod evaluate;
+mod fit;
+mod runs;
+mod shown;
 
 use crate::model::ClaimTable;
+use crate::model::Comparison;
 use crate::model::summary::Metric;
-use crate::model::{Comparison, Group};
-use crate::runner::{self, Outcome, Watch, run_by};
+use crate::runner::Watch;
+pub use fit::{Fit, FitParameter, FitValue, fit};
 use justfull_scenario::{Job, Overrides, Scenario, ScenarioError, Setting, library, near};
 use justfull_sim::results::RunResult;
+use runs::{Case, Runs, Wanted};
 use serde::Deserialize;
+pub use shown::ShownCases;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +73,15 @@ pub struct ClaimsFile {
     pub traces: BTreeMap<String, toml::Value>,
     /// The claims.
     pub claim: Vec<Claim>,
+    /// Cases that the paper's figures show, claimed or not.
+    #[serde(default)]
+    pub shown: Vec<ShownCases>,
+    /// What is shown of them.
+    #[serde(default)]
+    pub shown_metrics: Vec<Metric>,
+    /// What of the scenarios may be fitted to the paper.
+    #[serde(default)]
+    pub fit: Option<Fit>,
 }
 
 /// What kind of statement a claim is.
@@ -245,40 +260,6 @@ impl From<ScenarioError> for ClaimsError {
 /// Executes one run; none when it was cancelled.
 pub type One<'a> = dyn Fn(&Scenario, &Job) -> Result<Option<RunResult>, ClaimsError> + Sync + 'a;
 
-/// Which runs: scenario, trace, switch (empty for none).
-type Case = (String, String, String);
-
-/// What of a case is to be run; the default is all of it.
-#[derive(Default)]
-struct Wanted {
-    methods: Vec<String>,
-    /// Points of the sweep.
-    points: Vec<String>,
-}
-
-impl Wanted {
-    fn add(&mut self, method: String, points: Vec<String>) {
-        if !self.methods.contains(&method) {
-            self.methods.push(method);
-        }
-        for point in points {
-            if !self.points.contains(&point) {
-                self.points.push(point);
-            }
-        }
-    }
-}
-
-/// Results by case, then method, point and seed.
-#[derive(Default)]
-struct Runs {
-    by_case: BTreeMap<Case, Vec<(Job, RunResult)>>,
-    /// Cases whose trace is not at hand.
-    not_run: BTreeMap<Case, String>,
-    /// Runs that broke an invariant.
-    broken: Vec<String>,
-}
-
 /// The claims of `paper`.
 ///
 /// # Errors
@@ -353,7 +334,11 @@ pub fn reproduce(
         first
             .iter_mut()
             .filter(|((_, _, switch), _)| switch.is_empty())
-            .for_each(|(_, wanted)| *wanted = Wanted::default());
+            .for_each(|(_, wanted)| wanted.add_all(Vec::new()));
+    }
+    let shown = file.shown_with(options);
+    for (case, point) in shown.iter().flat_map(|cases| cases.cases()) {
+        first.entry(case).or_default().add_all(vec![point]);
     }
     runs.make(file, first, options, (watch, one), announce)?;
     let settled = |c: &Claim| file.is_part(options) && c.status == Status::Missed;
@@ -364,7 +349,12 @@ pub fn reproduce(
     let rows: Vec<_> = claims.iter().map(|claim| runs.judge(file, claim, options)).collect();
     let as_recorded =
         claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
-    let table = ClaimTable { paper: file.paper.clone(), notes: notes(file, options), rows };
+    let table = ClaimTable {
+        paper: file.paper.clone(),
+        notes: notes(file, options),
+        rows,
+        shown: runs.shown(file, &shown, options),
+    };
     let comparison = runs.comparison(file, options)?;
     Ok((comparison, table, as_recorded))
 }
@@ -378,10 +368,9 @@ pub fn select<'a>(
     file: &'a ClaimsFile,
     figure: Option<&str>,
 ) -> Result<Vec<&'a Claim>, ClaimsError> {
-    let is = |place: &str, n: &str| place.eq_ignore_ascii_case(n) || place == format!("Fig. {n}");
     let places = |c: &Claim| c.figure.split(", ").map(String::from).collect::<Vec<_>>();
     let is_wanted =
-        |c: &&Claim| figure.is_none_or(|n| places(c).iter().any(|place| is(place, n.trim())));
+        |c: &&Claim| figure.is_none_or(|n| places(c).iter().any(|place| is_place(place, n.trim())));
     let claims: Vec<&Claim> = file.claim.iter().filter(is_wanted).collect();
     if claims.is_empty() {
         let mut known: Vec<String> = file.claim.iter().flat_map(places).collect();
@@ -394,6 +383,11 @@ pub fn select<'a>(
         )));
     }
     Ok(claims)
+}
+
+/// True when `place`, as the file names it, is what the user calls `named`.
+fn is_place(place: &str, named: &str) -> bool {
+    place.eq_ignore_ascii_case(named) || place == format!("Fig. {named}")
 }
 
 fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
@@ -467,8 +461,9 @@ impl ClaimsFile {
         options.runs.unwrap_or(if options.short { self.seeds_short } else { self.seeds })
     }
 
-    /// `switch`, and that of a short run where the scenario of `text` has it.
-    fn switches(&self, text: &str, switch: &str, options: &Options) -> Vec<String> {
+    /// `switch`, and that of a short run where the scenario of `case` has it.
+    fn switches(&self, (name, _, switch): &Case, options: &Options) -> Vec<String> {
+        let text = library::scenario(name).unwrap_or_default();
         let short = self.switch_short.as_ref().filter(|name| {
             options.short && text.lines().any(|line| line == format!("[switches.{name}]"))
         });
@@ -476,15 +471,9 @@ impl ClaimsFile {
         short.cloned().into_iter().chain(asked).collect()
     }
 
-    /// The scenario of `case` with `methods`, or all of its own when there are none.
-    fn scenario(
-        &self,
-        case: &Case,
-        methods: &[String],
-        options: &Options,
-    ) -> Result<Scenario, ScenarioError> {
-        let (name, trace, switch) = case;
-        let text = library::scenario(name).unwrap_or_default();
+    /// The settings of `case` with `methods`, or all of its own when there are none.
+    fn overrides(&self, case: &Case, methods: &[String], options: &Options) -> Overrides {
+        let (name, trace, _) = case;
         let set = |path: &str, value: toml::Value| {
             Setting::new(path, value).expect("a constant path is sound")
         };
@@ -498,102 +487,28 @@ impl ClaimsFile {
             base.push(set("channel", channel));
         }
         let points = || self.points(name, options.short).iter().map(|p| text_value(p)).collect();
-        let overrides = Overrides {
+        Overrides {
             base,
             variant: Some(self.variant.clone()),
             methods: (!methods.is_empty()).then(|| methods.to_vec()),
-            switches: self.switches(text, switch, options),
+            switches: self.switches(case, options),
             runs: Some(self.runs(options)),
             sweep_values: (!self.intervals.is_empty()).then(points),
             ..Overrides::default()
-        };
+        }
+    }
+
+    /// The scenario of `case` with `methods`, or all of its own when there are none.
+    fn scenario(
+        &self,
+        case: &Case,
+        methods: &[String],
+        options: &Options,
+    ) -> Result<Scenario, ScenarioError> {
+        let name = &case.0;
+        let text = library::scenario(name).unwrap_or_default();
+        let overrides = self.overrides(case, methods, options);
         let file = format!("scenarios/{name}.toml");
         Scenario::parse(text, Path::new(&file), options.data_dir.clone(), overrides)
-    }
-}
-
-impl Runs {
-    fn make(
-        &mut self,
-        file: &ClaimsFile,
-        wanted: BTreeMap<Case, Wanted>,
-        options: &Options,
-        (watch, one): (&Watch, &One<'_>),
-        announce: &mut dyn FnMut(u64, usize),
-    ) -> Result<(), ClaimsError> {
-        let mut scenarios = Vec::new();
-        for (case, wanted) in wanted {
-            match file.scenario(&case, &wanted.methods, options) {
-                Ok(scenario) => {
-                    // Without a switch all points are shown; with one, only those of claims matter.
-                    let names = file.points(&case.0, options.short);
-                    let matters =
-                        |i: &usize| case.2.is_empty() || wanted.points.contains(&names[*i]);
-                    let points: Vec<usize> = (0..names.len()).filter(matters).collect();
-                    scenarios.push((case, scenario, points));
-                }
-                Err(e) if e.needs_data => {
-                    self.not_run.insert(case, "no trace: JUSTFULL_DATA is not set".into());
-                }
-                Err(e) => return Err(e.into()),
-            }
-        }
-        let mut tasks = Vec::new();
-        for (i, (_, scenario, points)) in scenarios.iter().enumerate() {
-            let jobs = scenario.jobs().into_iter().filter(|job| points.contains(&job.point));
-            tasks.extend(jobs.map(|job| (i, job)));
-        }
-        let seconds: f64 =
-            tasks.iter().map(|(i, _)| scenarios[*i].1.base.duration.as_secs_f64()).sum();
-        announce((seconds * 1e3) as u64, tasks.len());
-        let list: Vec<(&Scenario, &Job)> =
-            tasks.iter().map(|(i, job)| (&scenarios[*i].1, job)).collect();
-        let results = run_by(&list, options.threads, watch, one)?;
-        for ((i, job), result) in tasks.iter().zip(results) {
-            match result {
-                Outcome::Done(result) => {
-                    self.by_case
-                        .entry(scenarios[*i].0.clone())
-                        .or_default()
-                        .push((job.clone(), *result));
-                }
-                Outcome::Broken(invariant) => {
-                    self.broken.push(runner::broken(&scenarios[*i].1, job, &invariant));
-                }
-                Outcome::Cancelled => return Err(ClaimsError::Cancelled),
-            }
-        }
-        Ok(())
-    }
-
-    /// The runs without a switch, one group for each scenario, trace and point.
-    fn comparison(&self, file: &ClaimsFile, options: &Options) -> Result<Comparison, ClaimsError> {
-        let mut comparison = Comparison {
-            title: format!("Reproduction of {}", file.paper),
-            version: env!("CARGO_PKG_VERSION").into(),
-            notes: notes(file, options),
-            ..Comparison::default()
-        };
-        for (case, runs) in self.by_case.iter().filter(|((_, _, switch), _)| switch.is_empty()) {
-            let scenario = file.scenario(case, &[], options)?;
-            for point in 0..scenario.points().len() {
-                let at_point = runs.iter().filter(|(job, _)| job.point == point);
-                comparison.groups.push(Group {
-                    label: format!("{}, {}", scenario.base.title, case.1),
-                    x: scenario.x(point),
-                    runs: at_point.map(|(_, result)| result.clone()).collect(),
-                });
-            }
-            comparison.scenario_toml.push_str(&format!(
-                "# {} on the trace {}\n{}\n",
-                case.0,
-                case.1,
-                scenario.resolved_toml(None)?
-            ));
-        }
-        comparison.broken.clone_from(&self.broken);
-        comparison.missing =
-            self.not_run.iter().map(|((s, t, _), why)| format!("{s} on {t}: {why}")).collect();
-        Ok(comparison)
     }
 }

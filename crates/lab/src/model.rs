@@ -3,12 +3,14 @@
 pub mod breakdown;
 pub mod claims;
 pub mod example;
+pub mod fit;
 pub mod metric;
 pub mod plot;
 pub mod subject;
 pub mod summary;
 
-pub use claims::{ClaimRow, ClaimTable, Expected, SwitchValue, Verdict};
+pub use claims::{ClaimRow, ClaimTable, Expected, ShownRow, ShownTable, SwitchValue, Verdict};
+pub use fit::{FitRow, FitTable, SensitivityRow};
 
 use justfull_sim::results::RunResult;
 use serde::Serialize;

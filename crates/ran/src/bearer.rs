@@ -342,6 +342,7 @@ impl Bearer {
             probe,
         };
         let took = link.tx.pull(now, grant, &mut source, content);
+        link.tx.pulled(now, self.sending || self.queue.waiting_packets() > 0);
         self.sent = if self.sending { link.sent_of_head(self.head.size) } else { 0 };
         self.settle_held();
         took

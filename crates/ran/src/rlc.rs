@@ -63,4 +63,4 @@ pub use crate::pdu::{Part, Pdu, PduHeader, SduHandle, SduRef, SduSource, StatusP
 pub(crate) use codec::umts::HEADER as UMTS_HEADER;
 pub use mode::RlcModeConfig;
 pub use rx::{RlcRx, SduSink};
-pub use tx::{HeaderBytes, Pending, RlcTx};
+pub use tx::{HeaderBytes, Pending, RlcTx, Stalls};

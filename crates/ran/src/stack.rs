@@ -123,6 +123,15 @@ impl Stack {
         self.flows[number as usize] = self.flow(ue, tuple, dscp);
     }
 
+    /// Flow `number` goes on over a new connection with the 5-tuple `tuple`: for queues its next
+    /// packets are another flow. Its QFI stays as it is.
+    ///
+    /// # Panics
+    /// When `number` is not a flow.
+    pub fn renew_flow(&mut self, number: u32, tuple: &FiveTuple) {
+        self.flows[number as usize].hash = tuple.hash(self.hash_key);
+    }
+
     fn flow(&self, ue: u32, tuple: &FiveTuple, dscp: Dscp) -> Flow {
         let Ue { rules, qfis, .. } = &self.ues[ue as usize];
         let qfi = detect(rules, tuple, dscp);

@@ -1,13 +1,17 @@
 //! Tables for people: the flows of each method, on a terminal or as Markdown. Numbers are rounded
 //! here and in no file.
 
+mod fit;
 mod methods;
 mod parity;
+mod shown;
 mod terminal;
 mod traces;
 
+pub use fit::fit;
 pub use methods::{methods, rest, wide};
 pub use parity::parity;
+pub use shown::shown;
 pub use terminal::{notes, printable, printable_in_colour, terminal};
 pub use traces::traces;
 

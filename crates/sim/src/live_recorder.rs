@@ -298,6 +298,7 @@ impl LiveRecorder {
             layers: self.recorder.layers(),
             entities,
             uplink,
+            rlc: stack.rlc_stalls(end).into(),
             cell: self.recorder.cell(stack.slot_unit()),
             together: self.recorder.together(),
             reports: ReportsResult::default(),

@@ -1,5 +1,6 @@
 //! The results of one run, as plain data in the units of their names.
 
+use justfull_ran::rlc::Stalls;
 use serde::Serialize;
 
 /// Results of one run of one method on one scenario with one seed.
@@ -23,6 +24,8 @@ pub struct RunResult {
     pub entities: Vec<EntityResult>,
     /// The return path from the UEs.
     pub uplink: UplinkResult,
+    /// The windows of the RLC over the whole run.
+    pub rlc: RlcResult,
     /// The radio.
     pub cell: CellResult,
     /// The time in which all transfers ran.
@@ -322,6 +325,22 @@ pub struct LayerResult {
     pub marks: u64,
     /// Backlog averaged over pulls, in packets.
     pub backlog_packets_mean: f64,
+}
+
+/// Stalls of the RLC in acknowledged mode over the whole run, warm-up included, of all bearers: its
+/// window was closed and SDUs waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RlcResult {
+    /// Stalls that began.
+    pub stalls: u64,
+    /// How long they lasted together, in seconds.
+    pub stalled_s: f64,
+}
+
+impl From<Stalls> for RlcResult {
+    fn from(stalls: Stalls) -> Self {
+        Self { stalls: stalls.count, stalled_s: stalls.time.as_secs_f64() }
+    }
 }
 
 /// Results of the radio in the measured window.

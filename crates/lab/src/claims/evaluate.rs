@@ -292,7 +292,13 @@ impl Claim {
         metric.of(&RunResult { flows, cell: run.cell.clone(), ..RunResult::default() })
     }
 
-    fn words(&self) -> String {
+    /// In words, with the points of the sweep that it is about.
+    pub(super) fn words_at(&self) -> String {
+        let points = self.intervals.as_deref().unwrap_or_default().join(", ");
+        format!("{}, {points}", self.words())
+    }
+
+    pub(super) fn words(&self) -> String {
         let slice = self.slice.map(|slice| format!("slice {slice}, "));
         let of = self.flow.as_ref().map(|flow| format!("{flow}, ")).or(slice).unwrap_or_default();
         let under = self.under.as_ref().map(|switch| format!(", {switch}")).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What a paper reports against the results here.
 
+use crate::model::metric::Metric;
 use crate::stats::Summary;
 use serde::Serialize;
 
@@ -12,6 +13,32 @@ pub struct ClaimTable {
     pub notes: Vec<String>,
     /// One row for each claim.
     pub rows: Vec<ClaimRow>,
+    /// The cases of the paper's figures.
+    pub shown: ShownTable,
+}
+
+/// Cases that figures of a paper show, claimed or not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ShownTable {
+    /// The columns.
+    pub metrics: Vec<Metric>,
+    /// One row for each case and method.
+    pub rows: Vec<ShownRow>,
+}
+
+/// A method in a case that a figure shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShownRow {
+    /// The figure, e.g. `Fig. 4`.
+    pub place: String,
+    /// Scenario and point of its sweep.
+    pub what: String,
+    /// Switch of the scenario; empty for none.
+    pub case: String,
+    /// Name of the method.
+    pub method: String,
+    /// Results, one for each metric; none where no run has it.
+    pub values: Vec<Option<Summary>>,
 }
 
 /// One claim.

@@ -1,12 +1,12 @@
 //! A made-up comparison, the same each time, for the tests of tables, figures, files and pages:
 //! numbers near those of T20.
 
-use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, SwitchValue, Verdict};
+use super::{ClaimRow, ClaimTable, Comparison, Expected, Group, ShownTable, SwitchValue, Verdict};
 use crate::stats::Summary;
 use justfull_base::Rng;
 use justfull_sim::results::{
-    CellResult, Conservation, Distribution, FlowResult, LayerResult, ReportsResult, RunResult,
-    Series, TogetherResult, UplinkResult,
+    CellResult, Conservation, Distribution, FlowResult, LayerResult, ReportsResult, RlcResult,
+    RunResult, Series, TogetherResult, UplinkResult,
 };
 
 /// Method, mean delay in ms, utilisation, mean RLC backlog in packets.
@@ -75,7 +75,12 @@ pub fn claims() -> ClaimTable {
         meets: true,
     }];
     rows[3].reason = "no trace".into();
-    ClaimTable { paper: "T20".into(), notes: vec!["short: 2 seeds of 5".into()], rows }
+    ClaimTable {
+        paper: "T20".into(),
+        notes: vec!["short: 2 seeds of 5".into()],
+        rows,
+        shown: ShownTable::default(),
+    }
 }
 
 fn run(
@@ -97,6 +102,7 @@ fn run(
         layers: layers(delay, backlog, &mut rng),
         entities: Vec::new(),
         uplink: UplinkResult::default(),
+        rlc: RlcResult::default(),
         cell: CellResult {
             unit: "packets".into(),
             offered,

@@ -138,11 +138,17 @@ pub enum Metric {
     EndToEndMean,
     /// 95th percentile of that time, where it is longest, in ms.
     EndToEndP95,
+    /// Retransmission timeouts of all TCP flows in the whole run.
+    Timeouts,
+    /// Times that the RLC's window was closed and SDUs waited, in the whole run.
+    RlcStalls,
+    /// How long these stalls lasted together, in s.
+    RlcStalled,
 }
 
 impl Metric {
     /// All metrics, in the order of the columns.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 59] = [
         Self::DelayMean,
         Self::DelaySd,
         Self::DelayP95,
@@ -199,6 +205,9 @@ impl Metric {
         Self::TransferGoodput,
         Self::EndToEndMean,
         Self::EndToEndP95,
+        Self::Timeouts,
+        Self::RlcStalls,
+        Self::RlcStalled,
     ];
 
     /// The metrics in which one method must not be worse to dominate another.
@@ -277,6 +286,9 @@ impl Metric {
             Self::TransferGoodput => "transfer_goodput_kbit_s",
             Self::EndToEndMean => "end_to_end_ms_mean",
             Self::EndToEndP95 => "end_to_end_ms_p95",
+            Self::Timeouts => "timeouts",
+            Self::RlcStalls => "rlc_stalls",
+            Self::RlcStalled => "rlc_stalled_s",
         }
     }
 
@@ -332,7 +344,8 @@ impl Metric {
             | Self::ObjectTime
             | Self::TransferGoodput
             | Self::EndToEndMean
-            | Self::EndToEndP95 => Scope::All,
+            | Self::EndToEndP95
+            | Self::Timeouts => Scope::All,
             Self::Utilisation
             | Self::Unused
             | Self::Backlog
@@ -345,7 +358,9 @@ impl Metric {
             | Self::JainTogether
             | Self::RlcOverflow
             | Self::ReportRate
-            | Self::ReportShare => Scope::Cell,
+            | Self::ReportShare
+            | Self::RlcStalls
+            | Self::RlcStalled => Scope::Cell,
         }
     }
 
@@ -420,6 +435,7 @@ impl Metric {
                 let ways = each().filter_map(|f| Some(&f.pages.as_ref()?.end_to_end));
                 ways.filter(|d| d.count > 0).map(|d| d.p95_ms).reduce(f64::max)
             }
+            Self::Timeouts => each().map(|f| f.timeouts as f64).reduce(|sum, n| sum + n),
             Self::Within1 => within(flows, 0),
             Self::Within2 => within(flows, 1),
             Self::Within3 => within(flows, 2),
@@ -457,7 +473,9 @@ impl Metric {
             | Self::JainTogether
             | Self::RlcOverflow
             | Self::ReportRate
-            | Self::ReportShare => self.of_cell(run),
+            | Self::ReportShare
+            | Self::RlcStalls
+            | Self::RlcStalled => self.of_cell(run),
         };
         value.filter(|v| v.is_finite())
     }
@@ -490,6 +508,8 @@ impl Metric {
             Self::RlcOverflow => layer(run, "rlc").map(transfers::overflow),
             Self::ReportRate => transfers::report_mbit_s(run),
             Self::ReportShare => transfers::report_percent(run),
+            Self::RlcStalls => Some(run.rlc.stalls as f64),
+            Self::RlcStalled => Some(run.rlc.stalled_s),
             _ => None,
         }
     }

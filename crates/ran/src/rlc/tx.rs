@@ -16,6 +16,7 @@ mod am_nr;
 mod arq;
 mod concatenate;
 mod segment;
+mod stalls;
 mod umts;
 mod umts_poll;
 mod umts_window;
@@ -29,6 +30,8 @@ use am_nr::NrAm;
 use concatenate::LteUm;
 use justfull_base::{ConfigError, Instant};
 use segment::NrUm;
+pub use stalls::Stalls;
+use stalls::Stopwatch;
 use umts::UmtsAm;
 
 /// What waits inside an entity, besides its source; in bytes with headers, as if in PDUs of its
@@ -247,6 +250,38 @@ impl RlcTx {
         }
     }
 
+    /// After a pull that left SDUs or a part of one waiting if `waits`: a stall begins where the
+    /// window is why.
+    #[inline]
+    pub(crate) fn pulled(&mut self, now: Instant, waits: bool) {
+        if waits
+            && self.is_stalled()
+            && let Some(stopwatch) = self.stopwatch_mut()
+        {
+            stopwatch.closed(now);
+        }
+    }
+
+    fn stopwatch_mut(&mut self) -> Option<&mut Stopwatch> {
+        match &mut self.kind {
+            Kind::NrAm(am) => Some(&mut am.stalls),
+            Kind::LteAm(am) => Some(&mut am.stalls),
+            Kind::UmtsAm(am) => Some(&mut am.stalls),
+            _ => None,
+        }
+    }
+
+    /// Its stalls up to `now`; none in other modes than acknowledged.
+    #[must_use]
+    pub fn stalls(&self, now: Instant) -> Stalls {
+        match &self.kind {
+            Kind::NrAm(am) => am.stalls.until(now),
+            Kind::LteAm(am) => am.stalls.until(now),
+            Kind::UmtsAm(am) => am.stalls.until(now),
+            _ => Stalls::default(),
+        }
+    }
+
     /// A status report of the peer arrived. `acked` gets each SDU that arrived: in NR when it is
     /// acknowledged, in LTE in order, when all PDUs up to its last are. [`Self::given_up`] lists
     /// what the report makes it give up; the entity goes on. A report that acknowledges what was
@@ -257,7 +292,12 @@ impl RlcTx {
             Kind::NrAm(am) => am.on_status(status, acked),
             Kind::LteAm(am) => am.on_status(status, acked),
             Kind::UmtsAm(am) => am.on_status(now, status, acked),
-            _ => {}
+            _ => return,
+        }
+        if !self.is_stalled()
+            && let Some(stopwatch) = self.stopwatch_mut()
+        {
+            stopwatch.opened(now);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bearer::Bearer;
+use crate::rlc::Stalls;
 use alloc::string::String;
 use justfull_queue::ManagedQueue;
 
@@ -87,6 +88,14 @@ impl Stack {
             idle.extend((passed || signals == Some(0)).then_some(name));
         }
         idle
+    }
+
+    /// How often and how long the windows of the RLC in acknowledged mode kept SDUs waiting up to
+    /// `now`, over all bearers.
+    #[must_use]
+    pub fn rlc_stalls(&self, now: Instant) -> Stalls {
+        let links = self.all_bearers().filter_map(|bearer| bearer.link.as_ref());
+        links.fold(Stalls::default(), |sum, link| sum + link.tx.stalls(now))
     }
 
     /// Bearers of all UEs.

@@ -8,10 +8,10 @@ use justfull_lab::stats::{LEAST_FOR_INTERVAL, Summary};
 use justfull_sim::results::RunResult;
 
 /// Digits after the point that suit values of `metric`.
-const fn decimals(metric: Metric) -> usize {
+pub(super) const fn decimals(metric: Metric) -> usize {
     match metric {
         Metric::Utilisation | Metric::Jain | Metric::JainTogether | Metric::JainInFlight => 4,
-        Metric::RttGrowth | Metric::RlcOverflow => 0,
+        Metric::RttGrowth | Metric::RlcOverflow | Metric::Timeouts | Metric::RlcStalls => 0,
         Metric::DelayP95
         | Metric::DelayP99
         | Metric::DelayP999
@@ -35,7 +35,8 @@ const fn decimals(metric: Metric) -> usize {
         | Metric::RttP80
         | Metric::RttP90
         | Metric::RttP95
-        | Metric::RttP99 => 1,
+        | Metric::RttP99
+        | Metric::RlcStalled => 1,
         Metric::DelayMean
         | Metric::DelaySd
         | Metric::Ipdv

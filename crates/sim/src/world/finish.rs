@@ -39,6 +39,7 @@ impl<T: Listener> World<T> {
             layers: recorder.layers(),
             entities,
             uplink: self.links.uplink.finish(),
+            rlc: self.cell.stack.rlc_stalls(end).into(),
             cell: recorder.cell(self.cell.stack.slot_unit()),
             together: recorder.together(),
             reports: self.proxy.as_ref().map(|proxy| proxy.reports()).unwrap_or_default(),

@@ -63,6 +63,9 @@ impl Metric {
             Self::RlcOverflow => "packets that found the RLC full",
             Self::ReportRate => "rate of the reports of a UE",
             Self::ReportShare => "reports of a UE, of the goodput",
+            Self::Timeouts => "TCP timeouts",
+            Self::RlcStalls => "stalls of the RLC's window",
+            Self::RlcStalled => "time of these stalls",
         }
     }
 
@@ -96,12 +99,15 @@ impl Metric {
             | Self::Jain
             | Self::Mos
             | Self::JainTogether
-            | Self::JainInFlight => "",
+            | Self::JainInFlight
+            | Self::Timeouts
+            | Self::RlcStalls => "",
             Self::PageLoad
             | Self::ObjectTime
             | Self::Completion
             | Self::Took
-            | Self::CompletionSpread => "s",
+            | Self::CompletionSpread
+            | Self::RlcStalled => "s",
             Self::TransferGoodput => "kbit/s",
             Self::Goodput | Self::Together | Self::ReportRate => "Mbit/s",
             Self::Drops
@@ -276,6 +282,13 @@ impl Metric {
             Self::ReportRate => {
                 "What the reports of the radio about one UE take on their way to a proxy, at R22's 170 B each."
             }
+            Self::Timeouts => {
+                "Retransmission timeouts of all TCP flows in the whole run, warm-up included."
+            }
+            Self::RlcStalls => {
+                "Times that the window of RLC AM was closed and SDUs waited, over all bearers and the whole run."
+            }
+            Self::RlcStalled => "How long these stalls lasted together.",
             Self::ReportShare => {
                 "That rate, in percent of the goodput of all transfers while all ran."
             }

@@ -68,6 +68,34 @@ fn given_up(tx: &RlcTx) -> Vec<u64> {
     gone
 }
 
+/// A stall begins where SDUs wait behind a closed window, and ends with the report that opens it.
+#[test]
+fn a_closed_window_is_a_stall_while_sdus_wait() {
+    let (mut tx, _) = entities(&AmConfig { window: 4, ..quiet() });
+    let stalls = |tx: &RlcTx, at| {
+        let Stalls { count, time } = tx.stalls(at);
+        (count, time.as_nanos() / 1_000_000)
+    };
+    let mut queue = Queue::of(&[1000]);
+    pull(&mut tx, ms(0), 3 * 42, &mut queue);
+    tx.pulled(ms(0), true);
+    assert_eq!(stalls(&tx, ms(5)), (0, 0), "it is open");
+    pull(&mut tx, ms(10), 3 * 42, &mut queue);
+    tx.pulled(ms(10), false);
+    assert_eq!(stalls(&tx, ms(15)), (0, 0), "nothing waits");
+    tx.pulled(ms(20), true);
+    assert_eq!(stalls(&tx, ms(25)), (1, 5));
+    on_status(&mut tx, ms(30), &report(0, &[(0, 1)]));
+    pull(&mut tx, ms(30), 42, &mut queue);
+    tx.pulled(ms(30), true);
+    assert_eq!(stalls(&tx, ms(35)), (1, 15), "it is closed still");
+    on_status(&mut tx, ms(40), &report(2, &[]));
+    assert_eq!(stalls(&tx, ms(90)), (1, 20));
+    pull(&mut tx, ms(90), 3 * 42, &mut queue);
+    tx.pulled(ms(90), true);
+    assert_eq!(stalls(&tx, ms(91)), (2, 21));
+}
+
 #[test]
 fn a_tti_of_64_kbit_s_is_four_pdus_of_42_bytes() {
     let (mut tx, mut rx) = entities(&quiet());

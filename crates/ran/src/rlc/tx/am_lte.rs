@@ -7,6 +7,7 @@
 use super::am_nr::send_control;
 use super::arq::{Arq, Portion, Unit};
 use super::concatenate::{Filling, Indicators, framing};
+use super::stalls::Stopwatch;
 use super::{HeaderBytes, Pending};
 use crate::pdu::{Part, PduHeader, PduSegment, SduHandle, SduSource, StatusPdu, TbContent};
 use crate::rlc::codec::{Format, status_bytes};
@@ -43,6 +44,7 @@ pub(super) struct LteAm {
     segment: u32,
     indicators: Indicators,
     format: Format,
+    pub(super) stalls: Stopwatch,
 }
 
 impl LteAm {
@@ -56,6 +58,7 @@ impl LteAm {
             left: 0,
             indicators: Indicators::new(config.li_bits),
             format: Format::LteAm { li_bits: config.li_bits },
+            stalls: Stopwatch::new(),
         }
     }
 

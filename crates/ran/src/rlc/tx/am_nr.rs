@@ -3,6 +3,7 @@
 
 use super::arq::{Arq, Portion, Unit};
 use super::segment::{cut, part, segment_info};
+use super::stalls::Stopwatch;
 use super::{HeaderBytes, Pending};
 use crate::pdu::{PduHeader, SduHandle, SduSource, StatusPdu, TbContent};
 use crate::rlc::codec::{Format, fit_status, status_bytes};
@@ -16,6 +17,7 @@ pub(super) struct NrAm {
     arq: Arq<SduHandle>,
     format: Format,
     headers: HeaderBytes,
+    pub(super) stalls: Stopwatch,
 }
 
 impl NrAm {
@@ -24,6 +26,7 @@ impl NrAm {
         Self {
             arq: Arq::new(config),
             format: Format::NrAm { sn_bits: config.sn_bits },
+            stalls: Stopwatch::new(),
             headers: HeaderBytes {
                 whole: fixed,
                 first: fixed,

@@ -4,6 +4,7 @@
 //! The PDUs of a TTI are made by one pull. Its order: the order to move the receiving window, a
 //! report of the entity's own receiving side, retransmissions, new PDUs.
 
+use super::stalls::Stopwatch;
 use super::umts_poll::Outgoing;
 use super::umts_window::{ONE_SHORT, Window};
 use super::{HeaderBytes, Pending};
@@ -36,6 +37,7 @@ pub(super) struct UmtsAm {
     below: u32,
     /// A waiting report of this entity's receiving side.
     control: Option<StatusPdu>,
+    pub(super) stalls: Stopwatch,
 }
 
 impl UmtsAm {
@@ -49,6 +51,7 @@ impl UmtsAm {
             indicator: indicator_bytes(pdu),
             below: u32::from(below),
             control: None,
+            stalls: Stopwatch::new(),
         }
     }
 

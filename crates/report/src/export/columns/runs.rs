@@ -34,7 +34,7 @@ fn backlog(run: &RunResult, layer: &str) -> Value {
 }
 
 /// Columns of `runs.csv` and keys of `runs.jsonl`.
-pub static COLUMNS: [Column<Runs>; 147] = in_runs![
+pub static COLUMNS: [Column<Runs>; 149] = in_runs![
     column!("duration_s", "s", "Simulated time.", |r| Value::Real(r.run.duration_s)),
     column!("warmup_s", "s", "Start of the measured window.", |r| Value::Real(r.run.warmup_s)),
     column!("flow", "text", "Name of the flow.", |r| Value::text(&r.flow.name)),
@@ -711,6 +711,15 @@ pub static COLUMNS: [Column<Runs>; 147] = in_runs![
         "RLC backlog averaged over pulls.",
         |r| backlog(r.run, "rlc")
     ),
+    column!(
+        "rlc_stalls",
+        "number",
+        "Times that the RLC's window was closed and SDUs waited, over all bearers and the whole run.",
+        |r| Value::Whole(r.run.rlc.stalls)
+    ),
+    column!("rlc_stalled_s", "s", "How long these stalls lasted together.", |r| Value::Real(
+        r.run.rlc.stalled_s
+    )),
     column!(
         "run_entered_packets",
         "packets",
