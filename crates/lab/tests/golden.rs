@@ -7,9 +7,9 @@ use justfull_scenario::{Job, Overrides, Scenario, Setting};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The comparison of `name` under `variant`, 20 s of one seed at the first point of its sweep, on
-/// `threads` threads.
-fn table(name: &str, variant: &str, threads: usize) -> String {
+/// The comparison of `name` under `variant`, 20 s of one seed at `point` of its sweep, on `threads`
+/// threads.
+fn table((name, point): (&str, usize), variant: &str, threads: usize) -> String {
     let text = library::scenario(name).expect("the scenario ships");
     let set =
         |path: &str, value: &str| Setting::new(path, value.into()).expect("the path is sound");
@@ -21,7 +21,7 @@ fn table(name: &str, variant: &str, threads: usize) -> String {
     };
     let file = PathBuf::from(format!("{name}.toml"));
     let scenario = Scenario::parse(text, &file, None, overrides).expect("the scenario is sound");
-    let jobs: Vec<Job> = scenario.jobs().into_iter().filter(|job| job.point == 0).collect();
+    let jobs: Vec<Job> = scenario.jobs().into_iter().filter(|job| job.point == point).collect();
     let runs: Vec<(&Scenario, &Job)> = jobs.iter().map(|job| (&scenario, job)).collect();
     let results = run_all(&runs, threads, &Watch::default()).expect("the scenario runs");
     let mut out = String::from(
@@ -46,10 +46,16 @@ fn table(name: &str, variant: &str, threads: usize) -> String {
 }
 
 fn golden(name: &str, variant: &str) {
-    let found = table(name, variant, 1);
-    assert_eq!(found, table(name, variant, 2), "the number of threads changes nothing");
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{variant}.txt"));
+    golden_at((name, 0), variant);
+}
+
+/// At another point of the sweep than the first, which the file's name has then.
+fn golden_at((name, point): (&str, usize), variant: &str) {
+    let found = table((name, point), variant, 1);
+    assert_eq!(found, table((name, point), variant, 2), "the number of threads changes nothing");
+    let at = if point == 0 { String::new() } else { format!(".{point}") };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("tests/golden/{name}.{variant}{at}.txt"));
     if std::env::var_os("JUSTFULL_BLESS").is_some() {
         std::fs::write(&path, found).expect("the golden file can be written");
         return;
@@ -79,4 +85,11 @@ fn t20_shared_gives_what_it_gave() {
 fn slots_in_bytes_and_several_ues_give_what_they_gave() {
     golden("voip-over-lte", "sound");
     golden("several-ues", "sound");
+}
+
+/// Dedicated channels with losses of 384 kbit/s, and HSDPA of 3.6 Mbit/s.
+#[test]
+fn pdus_of_one_size_give_what_they_gave() {
+    golden_at(("p06-web", 1), "sound");
+    golden_at(("p06-file", 3), "sound");
 }

@@ -4,6 +4,7 @@ use crate::node::Node;
 use crate::route::Route;
 use crate::timers::Timers;
 use justfull_base::{BitRate, Instant};
+use justfull_ran::FiveTuple;
 use justfull_tcp::{Ack, Segment, Sender, SenderConfig};
 
 /// Takes the segments of senders.
@@ -22,6 +23,14 @@ struct Writer {
     written: u64,
 }
 
+/// How a sender opens a new connection.
+pub(crate) struct Reconnects {
+    /// Its settings.
+    pub(crate) config: SenderConfig,
+    /// The 5-tuple of the last one.
+    pub(crate) tuple: FiveTuple,
+}
+
 /// One sender.
 pub(crate) struct TcpSender {
     pub(crate) route: Route,
@@ -29,8 +38,8 @@ pub(crate) struct TcpSender {
     /// Total bytes to send; none for endless data, or for data on request.
     size: Option<u64>,
     writer: Writer,
-    /// Each request opens a new connection by these settings.
-    reconnects: Option<Box<SenderConfig>>,
+    /// Each request opens a new connection.
+    reconnects: Option<Box<Reconnects>>,
     /// When the last byte of `size` was acknowledged.
     pub(crate) completed: Option<Instant>,
 }
@@ -101,7 +110,7 @@ impl Senders {
         &mut self,
         route: Route,
         sender: Sender,
-        reconnects: Option<Box<SenderConfig>>,
+        reconnects: Option<Box<Reconnects>>,
     ) {
         let (writer, size, completed) = (Writer::new(Instant::NEVER, None), None, None);
         self.members.push(TcpSender { route, sender, size, writer, reconnects, completed });
@@ -134,6 +143,15 @@ impl Senders {
         self.transmit(now, i, links);
     }
 
+    /// The number of the flow of sender `i` and the 5-tuple of the connection that it opens for the
+    /// request that reaches it, if it opens one: each comes from another port of the UE.
+    pub(crate) fn reconnects(&mut self, i: u32) -> Option<(u32, FiveTuple)> {
+        let TcpSender { route, reconnects, .. } = &mut self.members[i as usize];
+        let tuple = &mut reconnects.as_mut()?.tuple;
+        tuple.destination_port = tuple.destination_port.wrapping_add(1);
+        Some((route.flow, *tuple))
+    }
+
     /// Sender `i` is asked for `bytes` more.
     pub(crate) fn write<L: SegmentLink>(
         &mut self,
@@ -143,8 +161,8 @@ impl Senders {
         links: &mut L,
     ) {
         let TcpSender { sender, reconnects, .. } = &mut self.members[i as usize];
-        if let Some(config) = reconnects {
-            let done = sender.reconnect(config);
+        if let Some(reconnects) = reconnects {
+            let done = sender.reconnect(&reconnects.config);
             debug_assert!(done.is_ok(), "a sender has been made by these settings");
         }
         sender.write(bytes);

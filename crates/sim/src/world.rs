@@ -178,6 +178,7 @@ impl<T: Listener> World<T> {
             if let Up::Status(handle) = item {
                 self.hear_status(now, handle);
             } else {
+                self.renew_flow(&item);
                 self.hosts.reach_server(now, item, &mut self.links);
             }
         }
@@ -190,6 +191,16 @@ impl<T: Listener> World<T> {
         cell.hear_status(now, handle, &mut Radio { hosts, links, delivered: false });
     }
 
+    /// A request that opens a connection of its own gives its flow that connection's 5-tuple.
+    #[inline]
+    fn renew_flow(&mut self, item: &Up) {
+        if let Up::Request(i, _) = item
+            && let Some((flow, tuple)) = self.hosts.senders.reconnects(*i)
+        {
+            self.cell.stack.renew_flow(flow, &tuple);
+        }
+    }
+
     /// Likewise, where some of it is for the proxy.
     #[inline(never)]
     fn reach_servers_or_proxy(&mut self, now: Instant) {
@@ -198,6 +209,7 @@ impl<T: Listener> World<T> {
                 self.hear_status(now, handle);
                 continue;
             }
+            self.renew_flow(&item);
             let Self { hosts, links, proxy, .. } = self;
             links.monitor.calls += 1;
             hosts.reach_server(now, item, links);

@@ -15,9 +15,9 @@
 //! timeout).
 //!
 //! Or as P06 has it: over HTTP/1.0 each object has a connection of its own, with a handshake, in
-//! one of the parallel places; over HTTP/1.1 one connection takes the requests for all embedded
-//! objects at once. As in ns-2 the server, not the UE, sends the SYN, once it has the request: the
-//! round trips are the same two.
+//! one of the parallel places, from another port of the UE; over HTTP/1.1 one connection takes the
+//! requests for all embedded objects at once. As in ns-2 the server, not the UE, sends the SYN,
+//! once it has the request: the round trips are the same two.
 
 use crate::results::PageResult;
 use crate::times::Times;

@@ -11,7 +11,7 @@ use crate::proxy::{Place, Proxy};
 use crate::receivers::Receivers;
 use crate::recorder::Recorder;
 use crate::route::Route;
-use crate::senders::Senders;
+use crate::senders::{Reconnects, Senders};
 use crate::sources::Source;
 use crate::tap::Listener;
 use crate::traffic::{FlowConfig, Http, Traffic};
@@ -188,8 +188,11 @@ fn add_flow(
                 let (sender, receiver) = tcp(route, &config.sender, &config.receiver, seed)?;
                 hosts.ends.push(End::Page(number + c, page));
                 let reconnects = config.http == Http::Http10;
-                let config = || Box::new(seeded(route, &config.sender, seed));
-                hosts.senders.add_server(route, sender, reconnects.then(config));
+                let reconnects = reconnects.then(|| {
+                    let config = seeded(route, &config.sender, seed);
+                    Box::new(Reconnects { config, tuple: flow.tuple_of(c) })
+                });
+                hosts.senders.add_server(route, sender, reconnects);
                 hosts.receivers.add(route, receiver);
             }
         }
