@@ -205,6 +205,26 @@ fn the_scenarios_own_flows_end_without_complaint() {
     });
 }
 
+/// What the simulated run does too: `run_files.rs`.
+#[test]
+fn a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime() {
+    room("a_slow_bearer_under_ttlred2_drops_what_has_waited_out_its_lifetime", |folder| {
+        let mut run = vec!["live", "slow-bearer", "--method", "TTLRED2", "--switch", "live"];
+        run.extend(["--time", "5s", "--set", "warmup=0s", "--out", "out"]);
+        // Lives of a second, so that five are enough.
+        run.extend(["--set", "rlc.queue.aqm.low=100ms", "--set", "rlc.queue.aqm.high=1s"]);
+        let done = Run::of(env!("CARGO_BIN_EXE_justfull"), folder, &run).end();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let result = json(folder.join("out").join("result.json"));
+        let layers = result["groups"][0]["runs"][0]["layers"].as_array().expect("layers");
+        let rlc = layers.iter().find(|layer| layer["layer"] == "rlc").expect("RLC");
+        let drops = rlc["drops"].as_array().expect("by reason");
+        let dropped = drops.iter().find(|drop| drop[0] == "aqm_timeout");
+        assert!(dropped.is_some_and(|drop| drop[1].as_u64() > Some(0)), "{rlc}");
+        accounts_close(&json(folder.join("out").join("live.json")));
+    });
+}
+
 #[test]
 fn a_signal_in_the_midst_ends_in_order_and_keeps_the_results() {
     room("a_signal_in_the_midst_ends_in_order_and_keeps_the_results", |folder| {

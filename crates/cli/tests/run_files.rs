@@ -140,3 +140,33 @@ fn the_wide_table_has_jitter_and_budget() {
     let told = one(&["--set", "flow.voip.five_qi=11"]);
     assert!(told.contains("five_qi") && told.contains("found 11"), "{told}");
 }
+
+fn run(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_justfull"));
+    let done = command.current_dir(folder).arg("run").args(arguments).arg("-q").output();
+    let done = done.expect("the program runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// What the live run does too: `live.rs`.
+#[test]
+fn a_packet_that_has_waited_out_its_lifetime_has_that_reason() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let words = ["slow-bearer", "--method", "TTLRED2", "--runs", "1", "--packets", "p.csv"];
+    run(folder.path(), &[&words[..], &["--no-files", "--set", "duration=30s"]].concat());
+    let packets = std::fs::read_to_string(folder.path().join("p.csv")).expect("the file is there");
+    assert!(packets.lines().filter(|line| line.contains("aqm_timeout")).count() > 10);
+}
+
+/// Losses by the random walk of a channel, AQMs that draw, connections that come and go.
+#[test]
+fn the_same_scenario_and_seeds_give_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let files = |out: &str, jobs: &str| {
+        let words = ["p06-web", "--runs", "2", "--set", "duration=60s", "--jobs", jobs];
+        run(folder.path(), &[&words[..], &["--out", out]].concat());
+        let read = |name| std::fs::read(folder.path().join(out).join(name)).expect("it is there");
+        ["runs.csv", "runs.jsonl", "series.csv", "cdf.csv"].map(read)
+    };
+    assert!(files("one", "1") == files("two", "2"));
+}
