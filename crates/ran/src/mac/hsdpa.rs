@@ -14,8 +14,9 @@
 //!
 //! Defaults: those that P06 prints. Weaknesses: every bearer gets the same share of time whatever
 //! its channel. Deviations: there are no TTIs of 2 ms within a period: the UE has what a period
-//! carries when the period begins. The chance is that of a bearer and period, which P06 leaves open
-//! ("a packet").
+//! carries when the period begins. With periods of 2 ms instead, P06's rows keep their verdicts
+//! (docs/reproduction/P06.md has the figures). The chance is that of a bearer and period, which P06
+//! leaves open ("a packet").
 
 use super::fixed::FixedPdus;
 use super::{Cell, SlotService, SlotUse};
