@@ -381,6 +381,20 @@ fn a_report_of_umts_is_cut_and_then_acknowledges_only_what_is_in_order() {
     assert!(kept.len() > 80, "{}: bitmaps", kept.len());
 }
 
+/// Clauses 9.2.2.8 and 9.2.2.11.4: padding counts as header, and a run of missing PDUs may be
+/// longer than a list can say at once.
+#[test]
+fn padding_and_long_runs_of_umts_are_read() {
+    let mut decoded = Decoded::default();
+    let padded = [0x80, 1, 1 << 1 | 1, 0xfe, 0xaa, 0];
+    decode(Format::UmtsAm { pdu: 6 }, &padded, &mut decoded).expect("valid");
+    assert_eq!((decoded.header_bytes, decoded.elements.as_slice()), (5, &[1][..]));
+    let format = Format::UmtsAm { pdu: 42 };
+    let status = umts_status(2000, &[(10, 255), (265, 255), (520, 80)]);
+    decode(format, &status_bytes_of(format, &status), &mut decoded).expect("valid");
+    assert_eq!(decoded.status, status);
+}
+
 #[test]
 fn invalid_pdus_of_umts_are_errors() {
     let format = Format::UmtsAm { pdu: 6 };

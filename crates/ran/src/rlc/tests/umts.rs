@@ -108,6 +108,10 @@ fn a_tti_of_64_kbit_s_is_four_pdus_of_42_bytes() {
     assert_eq!(content.pdus[0].header_bytes, 2);
     assert_eq!(tx.pending().rest_of_head, 21 * 42, "840 bytes");
     assert_eq!(receive(&mut rx, ms(0), &content).0, NONE);
+    assert_eq!((tx.pdu(), tx.head_left()), (Some(42), Some(840)));
+    let mut sizes = Vec::new();
+    tx.next_sizes(9, &mut sizes);
+    assert_eq!(sizes, [21 * 42]);
     assert_eq!(RlcModeConfig::Am(quiet()).pdu(), Some(42));
 }
 
@@ -515,6 +519,31 @@ fn a_pdu_is_sent_one_time_less_than_max_dat_and_then_its_sdus_go() {
     assert_eq!(status, report(6, &[]));
     assert_eq!(on_status(&mut tx, ms(4), &status), [2, 3], "not those that were discarded");
     assert_eq!((tx.pending().total(), tx.next_timeout()), (0, None));
+}
+
+/// Clause 9.2.2.11.7: the order names the first PDU that stays, and the indicator in it that ends
+/// the last SDU that goes.
+#[test]
+fn an_order_moves_to_where_the_discarded_sdu_ends() {
+    for (sdus, sn, end) in [(&[150, 50][..], 3, 1), (&[150][..], 4, 0), (&[159, 50][..], 4, 0)] {
+        let (mut tx, mut rx) = entities(&AmConfig { max_dat: 2, ..quiet() });
+        let mut queue = Queue::of(sdus);
+        let content = pull(&mut tx, ms(0), 4200, &mut queue);
+        receive(&mut rx, ms(0), &without(&content, &[0]));
+        let sent = content.pdus.len() as u32;
+        on_status(&mut tx, ms(1), &report(sent, &[(0, 1)]));
+        assert_eq!(given_up(&tx), [0], "{sdus:?}");
+        let order = pull(&mut tx, ms(1), 4200, &mut queue);
+        assert_eq!(order.pdus[0].header, PduHeader::UmtsMrw { sn, end }, "{sdus:?}");
+        let (delivered, _) = receive(&mut rx, ms(2), &order);
+        assert_eq!(delivered, (1..sdus.len() as u64).collect::<Vec<_>>());
+        let status = rx.status(ms(2), 42).expect("the answer").clone();
+        on_status(&mut tx, ms(3), &status);
+        assert_eq!((tx.pending().total(), tx.next_timeout()), (0, None));
+        let mut sizes = Vec::new();
+        tx.next_sizes(9, &mut sizes);
+        assert!(sizes.is_empty(), "{sizes:?}");
+    }
 }
 
 /// Clause 11.6: an unanswered order is repeated when Timer_MRW expires.
