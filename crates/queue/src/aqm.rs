@@ -280,6 +280,7 @@ impl Aqm for AnyAqm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use justfull_base::Ratio;
     use std::sync::{Arc, Mutex};
     use std::vec::Vec;
 
@@ -397,6 +398,63 @@ mod tests {
         let marks =
             |config| AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds").marks();
         assert_eq!([marks(&AqmConfig::default()), marks(&codel)], [false, true]);
+    }
+
+    /// One AQM of each kind, which marks if `ecn`.
+    fn each(ecn: bool) -> Vec<AqmConfig> {
+        Vec::from([
+            AqmConfig::default(),
+            AqmConfig::CoDel(CoDelConfig { ecn, ..CoDelConfig::default() }),
+            AqmConfig::Red(RedConfig { ecn, ..RedConfig::default() }),
+            AqmConfig::AdaptiveRed(AdaptiveRedConfig { ecn, ..AdaptiveRedConfig::default() }),
+            AqmConfig::ARed(ARedConfig { ecn, ..ARedConfig::default() }),
+            AqmConfig::Pdpc(PdpcConfig { ecn, ..PdpcConfig::default() }),
+            AqmConfig::TtlRed1(TtlRed1Config { ecn, ..TtlRed1Config::default() }),
+            AqmConfig::TtlRed2(TtlRed2Config { ecn, ..TtlRed2Config::default() }),
+            AqmConfig::Pie(PieConfig { ecn, ..PieConfig::default() }),
+        ])
+    }
+
+    fn built(config: &AqmConfig) -> AnyAqm {
+        AnyAqm::new(config, AqmContext::new(1, 0)).expect("within bounds")
+    }
+
+    #[test]
+    fn each_kind_says_what_it_needs_and_of_which_layers() {
+        let needs = |config: &AqmConfig| {
+            let Needs { oldest, new_flows, service_rate, timeouts } = built(config).needs();
+            (config.name(), [oldest, new_flows, service_rate, timeouts])
+        };
+        let found: Vec<_> = each(true).iter().map(needs).collect();
+        let rate = [false, false, true, false];
+        let expected = [
+            ("none", [false; 4]),
+            ("codel", [false; 4]),
+            ("red", [false; 4]),
+            ("adaptive_red", rate),
+            ("ared", rate),
+            ("pdpc", rate),
+            ("ttlred1", [true, false, false, false]),
+            ("ttlred2", [false, true, false, true]),
+            ("pie", [false; 4]),
+        ];
+        assert_eq!(found, expected);
+        // An average that is one length alone does not fall while the queue is empty.
+        let slow = RedConfig { weight: Ratio(0.5), ..RedConfig::default() };
+        assert!(built(&AqmConfig::Red(slow)).needs().service_rate);
+        let names = |of: fn(&AqmConfig) -> bool| -> Vec<_> {
+            each(true).iter().filter(|config| of(config)).map(AqmConfig::name).collect()
+        };
+        assert_eq!(names(AqmConfig::needs_rate), ["ared", "pdpc"]);
+        assert_eq!(names(AqmConfig::has_timeouts), ["ttlred2"]);
+        assert_eq!(names(|config| !config.needs_room()), ["none", "codel"]);
+    }
+
+    #[test]
+    fn each_kind_marks_only_as_it_is_told() {
+        let marks = |ecn| each(ecn).iter().map(|config| built(config).marks()).collect::<Vec<_>>();
+        let [absent, others] = [&[false][..], &[true; 8]];
+        assert_eq!((marks(true), marks(false)), ([absent, others].concat(), [false; 9].to_vec()));
     }
 
     #[test]

@@ -151,6 +151,8 @@ fn red_decides_as_floyd_and_jacobson_and_ns_2_do() {
             packet_time: Duration::from_micros(300),
             ..base
         },
+        // The queue overflows.
+        RedConfig { min: Limit::Bytes(1_000), max: Limit::Bytes(2_000_000), ..base },
     ];
     configs.into_iter().for_each(|config| compare(&AqmConfig::Red(config), &[false, true]));
 }
@@ -204,6 +206,13 @@ fn pie_decides_as_with_a_clock_that_ticks_at_each_update() {
         PieConfig { estimate: Estimate::Rate, ..base },
         PieConfig { derandomize: false, cap: false, burst: Duration::ZERO, ..base },
         PieConfig { target: Duration::from_millis(80), mark_below: Ratio(1.0), ..base },
+        // The queue overflows while the probabilities add up.
+        PieConfig {
+            target: Duration::from_millis(400),
+            alpha: Ratio(0.02),
+            mark_below: Ratio(1.0),
+            ..base
+        },
     ];
     configs.into_iter().for_each(|config| compare(&AqmConfig::Pie(config), &[false]));
 }

@@ -20,7 +20,7 @@ pub(super) const AREAS: [Area; 8] = [
         package: "justfull-queue",
         folder: "crates/queue",
         files: &["crates/queue/src/aqm.rs", "crates/queue/src/aqm/**"],
-        tests: &["--test=codel", "--test=managed"],
+        tests: &["--test=codel", "--test=managed", "--test=p06"],
     },
     Area {
         name: "discipline",

@@ -173,3 +173,29 @@ impl Aqm for AdaptiveRed {
         self.spread.restart();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Section 4: between 40 and 60 % of the way, ends included, max_p stays; from 0.5 on it does
+    /// not rise.
+    #[test]
+    fn max_p_stays_at_the_edges_of_its_range() {
+        let context = AqmContext::new(1, 0);
+        let mut red = AdaptiveRed::new(&AdaptiveRedConfig::default(), context).expect("valid");
+        assert_eq!((red.curve.min, red.curve.max), (7500.0, 22_500.0));
+        let mut after = |max_p: f64, average: f64| {
+            red.curve.max_p = max_p;
+            red.adapt(average);
+            (red.curve.max_p * 1e6).round() as u64
+        };
+        assert_eq!(after(0.1, 13_500.0), 100_000);
+        assert_eq!(after(0.1, 16_500.0), 100_000);
+        assert_eq!(after(0.1, 13_499.0), 90_000);
+        assert_eq!(after(0.1, 16_501.0), 110_000);
+        assert_eq!(after(0.02, 16_501.0), 25_000, "a quarter of itself");
+        assert_eq!(after(0.5, 22_500.0), 500_000);
+        assert_eq!(after(0.01, 0.0), 10_000);
+    }
+}
