@@ -59,7 +59,8 @@ pub struct ClaimsFile {
     #[serde(default)]
     pub intervals_short: Vec<String>,
     /// Scenarios whose claims a short run judges; left out, all. A short run of some leaves the
-    /// switches of claims out that are recorded as missed.
+    /// switches of claims out that are recorded as missed, and tries those of others one after the
+    /// other until one explains the claim.
     #[serde(default)]
     pub scenarios_short: Vec<String>,
     /// They are run live. Such a run cannot be repeated and shares its machine: a claim is met if
@@ -344,8 +345,18 @@ pub fn reproduce(
     let settled = |c: &Claim| file.is_part(options) && c.status == Status::Missed;
     let unmet = |c: &&Claim| !settled(c) && runs.needs_switches(file, c, options);
     let unmet: Vec<&Claim> = claims.iter().copied().filter(unmet).collect();
-    let switched = cases(&|c| c.switches.clone(), &unmet);
-    runs.make(file, switched, options, (watch, one), announce)?;
+    if file.is_part(options) {
+        // One explanation is enough: each claim's switches are tried one after the other.
+        let most = unmet.iter().map(|claim| claim.switches.len()).max().unwrap_or(0);
+        for i in 0..most {
+            let open = |c: &&Claim| !runs.is_explained(file, c, options);
+            let open: Vec<&Claim> = unmet.iter().copied().filter(open).collect();
+            let next = |c: &Claim| c.switches.get(i).cloned().into_iter().collect();
+            runs.make(file, cases(&next, &open), options, (watch, one), announce)?;
+        }
+    } else {
+        runs.make(file, cases(&|c| c.switches.clone(), &unmet), options, (watch, one), announce)?;
+    }
     let rows: Vec<_> = claims.iter().map(|claim| runs.judge(file, claim, options)).collect();
     let as_recorded =
         claims.iter().zip(&rows).all(|(claim, row)| evaluate::as_recorded(claim, row.verdict));
@@ -410,7 +421,8 @@ fn notes(file: &ClaimsFile, options: &Options) -> Vec<String> {
     }
     if file.is_part(options) {
         notes.push(format!(
-            "short: claims of {}, without the switches of those recorded as missed",
+            "short: claims of {}, without the switches of those recorded as missed, and of others \
+             until one explains them",
             file.scenarios_short.join(", ")
         ));
     }

@@ -35,6 +35,12 @@ impl Runs {
         self.find(file, claim, "", options).is_some_and(|found| !found.meets)
     }
 
+    /// True when the claim meets its band under one of its switches.
+    pub(super) fn is_explained(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> bool {
+        let meets = |name: &String| self.find(file, claim, name, options).is_some_and(|f| f.meets);
+        claim.switches.iter().any(meets)
+    }
+
     pub(super) fn judge(&self, file: &ClaimsFile, claim: &Claim, options: &Options) -> ClaimRow {
         let found = self.find(file, claim, "", options);
         let switches: Vec<SwitchValue> = claim
@@ -42,7 +48,8 @@ impl Runs {
             .iter()
             .filter_map(|name| {
                 let Finding { ours, meets } = self.find(file, claim, name, options)?;
-                Some(SwitchValue { name: name.clone(), ours, meets })
+                // A short run leaves some out.
+                (!ours.is_empty()).then(|| SwitchValue { name: name.clone(), ours, meets })
             })
             .collect();
         let verdict = match &found {
