@@ -6,6 +6,7 @@
 
 use crate::ask::{Ask, What};
 use crate::config::ProxyConfig;
+use crate::flood::Flood;
 use crate::flow::{Flow, Leg, Outcome, Shared, Step};
 use crate::host::{self, Host};
 use crate::log::Log;
@@ -57,6 +58,8 @@ pub(crate) struct Totals {
     pub(crate) over_limit: u64,
     /// Ends, by [`Outcome`].
     pub(crate) ended: [u64; Outcome::ALL.len()],
+    /// Connections that have ended and whose server had answered.
+    pub(crate) answered: u64,
     /// Bytes of connections that have ended, to servers and to clients.
     pub(crate) bytes: [u64; 2],
 }
@@ -91,6 +94,7 @@ pub(crate) struct Engine {
     next_forget: Instant,
     /// When connections that are still open are reset; none while new ones are taken.
     pub(crate) drain_until: Option<Instant>,
+    pub(crate) flood: Flood,
 }
 
 impl Engine {
@@ -147,6 +151,7 @@ impl Engine {
             next_tick: Instant::ZERO + TICK,
             next_forget: Instant::ZERO + FORGET_EVERY,
             drain_until: None,
+            flood: Flood::default(),
         };
         engine.watch().map_err(failed("watch the listeners"))?;
         Ok(engine)
@@ -326,6 +331,7 @@ impl Engine {
             self.shared.steering.close(now, id);
         }
         self.totals.ended[outcome as usize] += 1;
+        self.totals.answered += u64::from(flow.connected);
         self.totals.bytes[0] += flow.up.bytes;
         self.totals.bytes[1] += flow.down.bytes;
         self.log.ended(&flow, now, outcome);
@@ -353,8 +359,22 @@ impl Engine {
             self.next_forget = now + FORGET_EVERY;
             self.shared.steering.forget(now);
         }
+        if self.flood.look(now) && self.drain_until.is_none() {
+            self.flooded();
+        }
         self.log.flush();
         self.apply();
+    }
+
+    /// A flood has begun or ended.
+    fn flooded(&mut self) {
+        let on = self.flood.is_on();
+        let done = self.host.table.set_cookies(on, &self.config.select);
+        let what = done.map_or_else(
+            |e| crate::table::explain(&e),
+            |()| if on { "begins" } else { "ends" }.into(),
+        );
+        self.log.note("flood", &what);
     }
 
     /// Reports and questions have come.

@@ -10,6 +10,7 @@ mod ask;
 mod check;
 mod config;
 mod engine;
+mod flood;
 mod flow;
 mod host;
 mod log;

@@ -46,7 +46,8 @@ impl Log {
 
     fn write(&mut self, line: &serde_json::Value) {
         let Some(to) = &mut self.to else { return };
-        if writeln!(to, "{line}").is_err() {
+        // Whole or not at all: what a full disk refuses leaves no half of a line.
+        if to.write_all(format!("{line}\n").as_bytes()).is_err() {
             self.lost += 1;
         }
     }

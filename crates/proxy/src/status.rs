@@ -11,6 +11,8 @@ use justfull_rapid::Windows;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
+/// Connections without an answer that are no chance, if none had one.
+const SEVERAL: u64 = 3;
 /// UEs that `status` lists.
 const MOST_UES: usize = 1_000;
 
@@ -39,6 +41,8 @@ impl Engine {
             "pipes_limit": self.host.limits.pipes,
             "accepted": self.totals.accepted,
             "over_limit": self.totals.over_limit,
+            "return_path": self.return_path(),
+            "flood": self.flood.is_on(),
             "ended": outcomes,
             "time_waits_ended": self.shared.time_waits,
             "log_lines_lost": self.log.lost,
@@ -49,6 +53,18 @@ impl Engine {
             "ues": ues,
         });
         format!("{value}\n")
+    }
+
+    /// Whether servers' answers come through this host.
+    fn return_path(&self) -> &'static str {
+        let unanswered = self.totals.ended[Outcome::NoAnswer as usize];
+        if self.totals.answered > 0 || self.flows().any(|flow| flow.connected) {
+            "works"
+        } else if unanswered >= SEVERAL {
+            "no server has answered: do answers come back through this host?"
+        } else {
+            "no connection yet"
+        }
     }
 
     fn radio_state(&self, now: Instant) -> Value {

@@ -7,7 +7,7 @@
 //! The first packet of a connection is offered to `tproxy` before anything else, so that a
 //! client may use a port again whose last connection is still in TIME_WAIT. Everything that
 //! belongs to a transparent socket of this host is delivered. A connection that began before the
-//! proxy did is neither: it passes.
+//! proxy did is neither: it passes, but during a flood (see [`crate::flood`]).
 
 use crate::config::SelectConfig;
 use justfull_net::Prefix;
@@ -61,9 +61,10 @@ const EQUAL: u32 = 0;
 const UNEQUAL: u32 = 1;
 /// `RTN_LOCAL`.
 const LOCAL: u32 = 2;
-/// FIN, SYN, RST and ACK of a TCP header's flags, and SYN alone.
+/// FIN, SYN, RST and ACK of a TCP header's flags; those of a first segment, and of a third.
 const FLAGS: u8 = 0x17;
 const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
 
 /// The chains: `pre` has the hook, the others are called by it.
 const CHAINS: [&str; 4] = ["divert", "ports", "select", "pre"];
@@ -76,6 +77,8 @@ pub(crate) struct Table {
     name: String,
     port: u16,
     mark: u32,
+    /// Third segments are diverted too.
+    cookies: bool,
 }
 
 impl Table {
@@ -94,7 +97,14 @@ impl Table {
         setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(5))?;
         // Best effort: the usual size does for some hundred rules.
         let _smaller = setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BYTES);
-        let mut table = Self { socket, sequence: 0, name: format!("justfull-{mark}"), port, mark };
+        let mut table = Self {
+            socket,
+            sequence: 0,
+            name: format!("justfull-{mark}"),
+            port,
+            mark,
+            cookies: false,
+        };
         let mut batch = Batch::new(&table.name);
         batch.table();
         CHAINS.iter().for_each(|chain| batch.chain(chain, *chain == "pre"));
@@ -115,6 +125,15 @@ impl Table {
         self.send(batch)
     }
 
+    /// The same, and says whether third segments are diverted that no socket has.
+    ///
+    /// # Errors
+    /// What the kernel refuses; all is then as before.
+    pub(crate) fn set_cookies(&mut self, cookies: bool, select: &SelectConfig) -> io::Result<()> {
+        self.cookies = cookies;
+        self.select(Some(select))
+    }
+
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -123,19 +142,16 @@ impl Table {
     fn rules(&self, batch: &mut Batch, select: Option<&SelectConfig>) {
         batch.rule("pre", |r| r.meta(META_L4PROTO).compare(UNEQUAL, &[6]).verdict(RETURN, ""));
         if let Some(select) = select {
-            for interface in &select.interfaces {
-                let mut name = [0; libc::IFNAMSIZ];
-                name[..interface.len()].copy_from_slice(interface.as_bytes());
-                batch.rule("pre", |r| {
-                    r.meta(META_IIFNAME).compare(EQUAL, &name).syn().verdict(JUMP, "select")
-                });
-            }
+            offer(batch, select, SYN);
             self.selection(batch, select);
         }
         let mark = self.mark.to_ne_bytes();
         batch.rule("pre", |r| {
             r.transparent_socket().compare(EQUAL, &[1]).mark(&mark).verdict(ACCEPT, "")
         });
+        if let Some(select) = select.filter(|_| self.cookies) {
+            offer(batch, select, ACK);
+        }
     }
 
     fn selection(&self, batch: &mut Batch, select: &SelectConfig) {
@@ -193,6 +209,17 @@ impl Table {
             }
         }
         Ok(())
+    }
+}
+
+/// Offers segments that have `flags` and come in where `select` says to its choice.
+fn offer(batch: &mut Batch, select: &SelectConfig, flags: u8) {
+    for interface in &select.interfaces {
+        let mut name = [0; libc::IFNAMSIZ];
+        name[..interface.len()].copy_from_slice(interface.as_bytes());
+        batch.rule("pre", |r| {
+            r.meta(META_IIFNAME).compare(EQUAL, &name).flags(flags).verdict(JUMP, "select")
+        });
     }
 }
 
@@ -384,9 +411,9 @@ impl Expressions {
         })
     }
 
-    /// The first packet of a connection.
-    fn syn(self) -> Self {
-        self.payload(TRANSPORT, 13, 1).masked(&[FLAGS]).compare(EQUAL, &[SYN])
+    /// Of [`FLAGS`] these and no others.
+    fn flags(self, flags: u8) -> Self {
+        self.payload(TRANSPORT, 13, 1).masked(&[FLAGS]).compare(EQUAL, &[flags])
     }
 
     fn ports(self, first: u16, last: u16) -> Self {

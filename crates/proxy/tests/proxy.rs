@@ -25,6 +25,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use socket2::{Domain, Socket, Type};
 
+#[path = "proxy/faults.rs"]
+mod faults;
+
 /// The configuration of the proxy that this test program is asked to be.
 const ROLE: &str = "JUSTFULL_TEST_PROXY";
 /// Whatever a test waits for, it waits no longer.
@@ -176,6 +179,12 @@ fn start(chain: &Chain, folder: &tempfile::TempDir, settings: &str) -> Child {
         path("log")
     );
     fs::write(path("rapid.toml"), text).expect("a file");
+    spawn(chain, folder)
+}
+
+/// Starts a proxy with the configuration that is in `folder`.
+fn spawn(chain: &Chain, folder: &tempfile::TempDir) -> Child {
+    let path = |name: &str| folder.path().join(name);
     // It may be the first.
     let _none = fs::remove_file(path("rapid.ready"));
     let mut child = chain
@@ -266,11 +275,11 @@ fn download(world: &World, to: SocketAddr, seed: u64, length: usize) -> bool {
 }
 
 /// `count` downloads at once, of which a quarter half-close early and a quarter reset midway.
-fn transfers(world: &World, count: u64, least: usize) {
+fn transfers(world: &World, count: u64, [least, most]: [usize; 2]) {
     let servers = [world.serve(0, sender), world.serve(1, sender)];
     let complete: u64 = thread::scope(|scope| {
         let one = |seed: u64| {
-            let length = least + data(seed, 2)[0] as usize * least / 64;
+            let length = least + usize::from(data(seed, 2)[0]) * (most - least) / 255;
             scope.spawn(move || download(world, servers[(seed / 4 % 2) as usize], seed, length))
         };
         let all: Vec<_> = (0..count).map(one).collect();
@@ -385,15 +394,16 @@ fn connections_that_fall_silent_are_reset() {
 #[test]
 fn soak_transfers_at_once_arrive_whole_and_leave_nothing_behind() {
     if can_build() {
-        let count = if std::env::var_os("JUSTFULL_SOAK").is_some() { 200 } else { 20 };
-        transfers(&World::new(""), count, 1_000_000);
+        let soak = std::env::var_os("JUSTFULL_SOAK").is_some();
+        let (count, most) = if soak { (200, 60_000_000) } else { (20, 5_000_000) };
+        transfers(&World::new(""), count, [1_000_000, most]);
     }
 }
 
 #[test]
 fn without_pipes_data_is_copied() {
     if can_build() {
-        transfers(&World::new("[limits]\npipes = 0\n"), 8, 300_000);
+        transfers(&World::new("[limits]\npipes = 0\n"), 8, [300_000, 1_500_000]);
     }
 }
 
