@@ -374,6 +374,8 @@ fn a_report_of_umts_is_cut_and_then_acknowledges_only_what_is_in_order() {
     assert_eq!(cut_to(8, &nacks), (8, 10, vec![(10, 1), (500, 8)]), "by pairs of 16");
     assert_eq!(cut_to(13, &nacks), (12, 10, vec![(10, 1), (500, 40)]));
     assert_eq!(cut_to(14, &nacks), (14, 3000, nacks.to_vec()));
+    let near: Vec<(u32, u8)> = (0..60).map(|i| (10 + i * 2, 1)).collect();
+    assert_eq!(cut_to(42, &near), (20, 3000, near.clone()), "a bitmap has room for all");
     let many: Vec<(u32, u8)> = (0..1000).map(|i| (i * 3, 1)).collect();
     let (bytes, ack_sn, kept) = cut_to(42, &many);
     assert_eq!((bytes, ack_sn), (40, 0), "a third bitmap takes three bytes more");

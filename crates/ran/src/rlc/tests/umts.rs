@@ -525,7 +525,9 @@ fn a_pdu_is_sent_one_time_less_than_max_dat_and_then_its_sdus_go() {
 /// the last SDU that goes.
 #[test]
 fn an_order_moves_to_where_the_discarded_sdu_ends() {
-    for (sdus, sn, end) in [(&[150, 50][..], 3, 1), (&[150][..], 4, 0), (&[159, 50][..], 4, 0)] {
+    let cases =
+        [(&[150, 50][..], 3, 1), (&[150][..], 4, 0), (&[159, 50][..], 4, 0), (&[39, 50][..], 1, 0)];
+    for (sdus, sn, end) in cases {
         let (mut tx, mut rx) = entities(&AmConfig { max_dat: 2, ..quiet() });
         let mut queue = Queue::of(sdus);
         let content = pull(&mut tx, ms(0), 4200, &mut queue);
