@@ -46,7 +46,7 @@ const ALLOWED_PARTS: &str =
 impl<'de> Deserialize<'de> for SweepPath {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let wrong = |found: &dyn fmt::Display| {
-            serde::de::Error::custom(format!("found {found}, allowed is {ALLOWED}"))
+            serde::de::Error::custom(format!("invalid value: {found}, expected {ALLOWED}"))
         };
         // A list or table is not shown: whoever looks for the field at fault leaves out its parts
         // for as long as the message stays the same.
@@ -225,5 +225,7 @@ mod tests {
         ] {
             assert!(of(path, value.clone()).is_err(), "{path}, {value}");
         }
+        let list = of("[{ a = 1 }, 2]", Value::Integer(1)).expect_err("a list");
+        assert!(list.starts_with("invalid value: a list, expected a dotted path"), "{list}");
     }
 }
