@@ -133,7 +133,7 @@ impl Tally {
             self.failures.iter().map(|failure| format!("FAILED   {failure}\n")).collect();
         text += &format!(
             "mutate: {} scenarios, {} traces; exit status 0: {sound}, 1: {worse}, 2: {refused}; \
-             failed: {}\nmutate: longest run {:.1} s, most memory {} MB, seed {seed}",
+             failed: {}\nmutate: longest run {:.1} s of processor time, most memory {} MB, seed {seed}",
             self.scenarios,
             self.traces,
             self.failures.len(),
@@ -194,7 +194,7 @@ impl Trial {
         for command in &case.commands {
             let ran = self.program.run(command, &file)?;
             let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            tally.longest = tally.longest.max(ran.elapsed);
+            tally.longest = tally.longest.max(ran.took);
             tally.peak = tally.peak.max(ran.peak);
             match ran.verdict {
                 Verdict::Exit(status) => tally.exits[usize::from(status)] += 1,

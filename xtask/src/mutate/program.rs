@@ -14,9 +14,9 @@ use crate::{Failure, Outcome, process};
 pub(super) const SECONDS: u64 = 20;
 /// Address space of a run in bytes, and so the most memory that it can have.
 pub(super) const MEMORY: u64 = 1_000_000_000;
-/// A run that uses no processor time but does not end either. Long: on a busy machine a run waits
-/// for its turn.
-const HANGS: Duration = Duration::from_secs(900);
+/// A run that has used no processor time for so long, and has not ended, waits for something. Long:
+/// on a busy machine it may be its turn.
+const HANGS: Duration = Duration::from_secs(300);
 /// Stands for the file in a command.
 pub(super) const FILE: &str = "FILE";
 /// Signal of a process that has used up its processor time.
@@ -38,7 +38,8 @@ pub(super) enum Verdict {
 /// A run that has ended.
 pub(super) struct Ran {
     pub(super) verdict: Verdict,
-    pub(super) elapsed: Duration,
+    /// Processor time of all its threads: a busy machine makes no run longer.
+    pub(super) took: Duration,
     /// Most resident memory that was seen, in bytes.
     pub(super) peak: u64,
 }
@@ -64,38 +65,49 @@ impl Program {
         let errors = fs::File::create(&said).map_err(|error| super::cannot(&said, &error))?;
         shell.current_dir(&self.folder).env("RUST_BACKTRACE", "0");
         shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-        let start = process::clock();
         let mut child = shell
             .spawn()
             .map_err(|error| Failure::Environment(format!("cannot run sh: {error}")))?;
-        let (status, peak) = watch(&mut child)?;
+        let Watched { status, took, peak } = watch(&mut child)?;
         let text = fs::read(&said).map_err(|error| super::cannot(&said, &error))?;
         fs::remove_file(&said).map_err(|error| super::cannot(&said, &error))?;
         let verdict = status.map_or_else(
-            || Verdict::Failed(format!("did not end within {} s", HANGS.as_secs())),
+            || Verdict::Failed(format!("did nothing for {} s", HANGS.as_secs())),
             |status| judge(status, &String::from_utf8_lossy(&text)),
         );
-        Ok(Ran { verdict, elapsed: start.elapsed(), peak })
+        Ok(Ran { verdict, took, peak })
     }
 }
 
-/// Waits for `child`, at most [`HANGS`] long, after which it is killed and has no status. Tells the
-/// most memory that was seen.
-fn watch(child: &mut Child) -> Outcome<(Option<ExitStatus>, u64)> {
+/// What was seen of a run.
+struct Watched {
+    /// None: it did not end.
+    status: Option<ExitStatus>,
+    took: Duration,
+    peak: u64,
+}
+
+/// Waits for `child`. Where it gets nowhere for [`HANGS`] it is killed and has no status. Tells the
+/// most processor time and memory that were seen.
+fn watch(child: &mut Child) -> Outcome<Watched> {
     let failed =
         |error: std::io::Error| Failure::Environment(format!("cannot wait for a run: {error}"));
-    let start = process::clock();
-    let mut peak = 0;
+    let mut moved = process::clock();
+    let (mut took, mut peak) = (Duration::ZERO, 0);
     let mut pause = Duration::from_millis(1);
     loop {
         peak = peak.max(resident(child.id()));
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok((Some(status), peak));
+        let so_far = processor_time(child.id());
+        if so_far > took {
+            (took, moved) = (so_far, process::clock());
         }
-        if start.elapsed() > HANGS {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            return Ok(Watched { status: Some(status), took, peak });
+        }
+        if moved.elapsed() > HANGS {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
-            return Ok((None, peak));
+            return Ok(Watched { status: None, took, peak });
         }
         thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(10));
@@ -109,6 +121,16 @@ fn resident(id: u32) -> u64 {
     let kilobytes =
         line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
+}
+
+/// The processor time that the process `id` has had, in steps of the 10 ms that Linux counts for
+/// users (proc_pid_stat(5): utime and stime); 0 where the system does not say.
+fn processor_time(id: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    let Some((_, fields)) = stat.rsplit_once(')') else { return Duration::ZERO };
+    let ticks = fields.split_ascii_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Duration::from_millis(10 * ticks)
 }
 
 fn judge(status: ExitStatus, said: &str) -> Verdict {
@@ -158,6 +180,20 @@ mod tests {
         assert!(failed("echo \"thread 'x' panicked at y\" >&2; exit 2").contains("panicked at y"));
         assert!(failed("kill -SEGV $$").contains("signal: 11"));
         assert!(failed("kill -XCPU $$").contains("of processor time"));
+    }
+
+    #[test]
+    fn processor_time_is_that_of_this_process_and_a_sleep_takes_none() {
+        let own = std::process::id();
+        let before = processor_time(own);
+        while processor_time(own) < before + Duration::from_millis(50) {
+            std::hint::black_box((0..100_000_u64).sum::<u64>());
+        }
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+        assert!(processor_time(sleeper.id()) < Duration::from_secs(1));
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert_eq!(processor_time(u32::MAX), Duration::ZERO);
     }
 
     #[test]
